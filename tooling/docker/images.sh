@@ -14,7 +14,7 @@ NODE=24
 JOBS=2       # Each is one busy core or one download.
 SECONDS_MAX=300
 LABEL=berth.stand-in
-NAMES="debian apt alpine busybox caddy registry node nginx redis postgres mariadb mysql clickhouse server"
+NAMES="debian apt alpine busybox caddy registry node python php nginx redis postgres mariadb mysql clickhouse server"
 
 tags() {
   case $1 in
@@ -25,6 +25,8 @@ tags() {
     caddy) echo caddy:2 caddy:2-alpine ;;
     registry) echo registry:2 ;;
     node) echo node:$NODE-alpine node:lts-alpine ;;
+    python) echo python:3.13-slim ;;
+    php) echo dunglas/frankenphp:1-php8.4 ;;
     nginx) echo nginx:alpine nginx:1-alpine nginx:latest ;;
     redis) echo redis:8-alpine redis:7.2 ;;
     postgres) echo postgres:17-alpine postgres:16-alpine ;;

@@ -91,6 +91,31 @@ describe("berth deploy", () => {
     expect(await page("web.localhost", "/greeting")).toBe("kept");
   });
 
+  test("of a folder that nothing is recognised in says what is there and what helps, once, and makes nothing", async () => {
+    using folder = temporaryFolder({ "notes.txt": "", "main.zig": "" });
+    const { code, stdout, stderr } = await run(folder.path, "deploy", "--name", "unknown");
+    expect([code, stdout]).toEqual([1, ""]);
+    expect(stderr).toContain(
+      "/ holds main.zig, notes.txt. Set start_command (berth deploy --start-command 'node server.js')",
+    );
+    expect(stderr.match(/It is not clear how to start this/g)).toHaveLength(1);
+    expect(existsSync(join(folder.path, ".berth"))).toBe(false);
+    expect((await run(folder.path, "apps")).stdout).not.toContain("unknown");
+  });
+
+  test("builds another language than Node, and offers the Dockerfile that it does not use", async () => {
+    if (!existsSync("/usr/bin/python3"))
+      return console.log("Skipped the deployment of Python: /usr/bin/python3 is not installed");
+    const example = join(import.meta.dirname, "../../../examples/languages/python");
+    const source = readFileSync(join(example, "main.py"), "utf8");
+    using folder = temporaryFolder({ "main.py": source, Procfile: "web: python3 main.py\n", Dockerfile: "FROM x\n" });
+    const { code, stdout, stderr } = await run(folder.path, "deploy", "--name", "snake");
+    expect([code, stderr]).toEqual([0, ""]);
+    expect(stdout).toContain("Detected Python, Procfile");
+    expect(stdout.match(/It has a Dockerfile too, and is built by its Procfile\./g)).toHaveLength(1);
+    expect(await page("snake.localhost")).toBe("Hello from Python\n");
+  });
+
   test("with a broken build exits with 1, says why in one sentence, and leaves the old release serving", async () => {
     using folder = temporaryFolder({ ...slowBuild(2) });
     expect((await run(folder.path, "deploy")).code).toBe(0);

@@ -94,6 +94,12 @@ export const ENVIRONMENT = z.object({
     .startsWith("/")
     .default("/var/run/docker.sock")
     .describe("Socket of this machine's Docker engine."),
+  BERTH_BUILD_TOOLS: z
+    .enum(["installed", "fetch"])
+    .default("installed")
+    .describe(
+      "`fetch` downloads nixpacks or railpack (one version each, by its checksum) for applications on Docker servers that Berth does not recognise; it runs as Berth's own user. `installed` uses them only where they are installed.",
+    ),
   BERTH_HTTP_PORT: port("Port of the proxy beside this machine's Docker engine.").default(80),
   BERTH_HTTPS_PORT: port("Port for https of the proxy beside this machine's Docker engine.").default(443),
   BERTH_ACME_EMAIL: z
@@ -165,6 +171,8 @@ export interface Config {
   /** Addresses and ranges of proxies before the API and before the servers' proxies. */
   readonly trustedProxies: readonly string[];
   readonly docker: LocalDocker;
+  /** Whether nixpacks and railpack are downloaded where they are not installed. */
+  readonly fetchesBuildTools: boolean;
   /** TLS settings of the proxies of all Docker servers. */
   readonly tls: TlsSettings;
   /** For the first start; `undefined`: a new one. */
@@ -206,6 +214,7 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
     allowedPrivateHosts: env.BERTH_ALLOWED_PRIVATE_HOSTS.split(/[\s,]+/).filter(Boolean),
     publicUrl: env.BERTH_PUBLIC_URL,
     trustedProxies: env.BERTH_TRUSTED_PROXIES,
+    fetchesBuildTools: env.BERTH_BUILD_TOOLS === "fetch",
     docker: {
       isWanted: env.BERTH_DOCKER !== "off",
       socketPath: env.BERTH_DOCKER_SOCKET,

@@ -29,6 +29,8 @@ export interface DataFolder {
   readonly backups: string;
   /** Files for its servers, such as sockets to their engines. */
   readonly servers: string;
+  /** Build tools that were fetched. */
+  readonly tools: string;
 }
 
 /** @throws DomainError `setup.failed` when the folder cannot be made or written. */
@@ -61,5 +63,6 @@ export function dataFolder(root: string): DataFolder {
     lastFailureFile: join(root, "last-failure.json"),
     backups: join(root, "backups"),
     servers: join(root, "servers"),
+    tools: join(root, "tools"),
   };
 }

@@ -31,6 +31,7 @@ test("a server's proxy lies where its login of the moment may write", async () =
     tls: { issuer: "internal" },
     trustedProxies: [],
     allowedPrivateHosts: [],
+    fetchesBuildTools: false,
     hostOf: () => ({ ...local, files }),
     log: { debug() {}, info() {}, warn() {}, error() {} },
   });

@@ -6,7 +6,15 @@ import type { ServerRecord, SystemStores } from "@berth/core/ports";
 import { isOwnMachine } from "@berth/core/server";
 import { ROOT_TEAM_ID } from "@berth/core/team";
 import { dockerClient } from "@berth/docker-client";
-import { composeTool, dockerCleaner, dockerEngine, dockerImages, imageBuilder, serverMachine } from "@berth/engine";
+import {
+  composeTool,
+  dockerCleaner,
+  dockerEngine,
+  dockerImages,
+  imageBuilder,
+  serverMachine,
+  toolFetcher,
+} from "@berth/engine";
 import { type Host, localHost, movableHost, type SshHost, sshHost } from "@berth/host";
 import { recordedProxy, serverProxy, type TlsSettings } from "@berth/proxy";
 import type { LocalDocker } from "./config.ts";
@@ -25,6 +33,8 @@ export interface DockerServerDeps {
   readonly trustedProxies: readonly string[];
   /** Which other teams may have servers at. */
   readonly allowedPrivateHosts: readonly string[];
+  /** Whether nixpacks and railpack are downloaded where they are not installed. */
+  readonly fetchesBuildTools: boolean;
   /** A machine that is reached otherwise than by SSH; `undefined`: as its record says. */
   readonly hostOf?: ((server: ServerRecord) => Host | undefined) | undefined;
   readonly log: Logger;
@@ -59,6 +69,7 @@ export function dockerServer(first: ServerRecord, deps: DockerServerDeps): Membe
     folder: join(ownFolder, "builds"),
     ...logins,
     ...(isOwn ? { socketPath: local.socketPath } : {}),
+    fetcher: deps.fetchesBuildTools ? toolFetcher({ folder: folder.tools }) : undefined,
     privateHosts: () => (isOwn || isLocalHost(record.ip) ? deps.allowedPrivateHosts : undefined),
   });
   const engine = dockerEngine({

@@ -107,6 +107,7 @@ export async function wire(
       tls: config.tls,
       trustedProxies: config.trustedProxies,
       allowedPrivateHosts: config.allowedPrivateHosts,
+      fetchesBuildTools: config.fetchesBuildTools,
       hostOf,
       log,
     });

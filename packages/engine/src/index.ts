@@ -1,6 +1,7 @@
 export type { BuildPlace, ProcessBuilder } from "./builder/build-place.ts";
 export { type ProcessBuilderOptions, processBuilder } from "./builder/process-builder.ts";
 export { type ImageBuilderOptions, imageBuilder } from "./docker/builder/image-builder.ts";
+export { toolFetcher } from "./docker/builder/tool-fetcher.ts";
 export type { ImageBuilder } from "./docker/builder.ts";
 export { type DockerCleanerOptions, dockerCleaner } from "./docker/cleanup.ts";
 export { type ComposeTool, type ComposeToolOptions, composeTool } from "./docker/compose/tool.ts";

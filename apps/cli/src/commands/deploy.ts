@@ -66,7 +66,7 @@ async function deploy(session: Session, named: string | undefined, options: Opti
   const isUpload = existing ? existing.source === "upload" : options.git === undefined;
   const content = isUpload ? await pack(session, folder.path) : undefined;
   if (existing) await changeTarget(api, session, existing, options, settings);
-  const target = existing ?? (await createTarget(api, session, folder, options, settings));
+  const target = existing ?? (await createTarget(api, session, folder, options, settings, content));
   if (isUpload || named !== undefined || (await isCheckout(folder))) await rememberTarget(api, session, folder, target);
   if (variables.length > 0) {
     const save = (data: EnvCreate[]) => api.client.applications.envs.updateBulk.mutate({ uuid: target.uuid, data });

@@ -3,11 +3,13 @@ import { ENGINES } from "@berth/core/server";
 import { linkPath, remember } from "../application-link.ts";
 import type { Api } from "../connection/api.ts";
 import { Failure, usage } from "../failure.ts";
+import type { Content } from "../pack/walk.ts";
 import { printable } from "../printable.ts";
 import type { Session } from "../session.ts";
 import { linkedApplication, namedApplication } from "../target.ts";
-import { type DeployFolder, dockerfileIn, nameOf } from "./folder.ts";
+import { type DeployFolder, nameOf } from "./folder.ts";
 import { choosePlace, type Place, type PlaceOptions } from "./place.ts";
+import { type RecognisedFolder, recognised } from "./recognised.ts";
 
 export interface DeployOptions extends PlaceOptions {
   readonly app?: string;
@@ -114,15 +116,25 @@ export async function createTarget(
   folder: DeployFolder,
   options: DeployOptions,
   settings: Readonly<Record<string, unknown>>,
+  content: Content | undefined,
 ): Promise<Target> {
-  const isImage = await isBuiltByDockerfile(api, folder, options, settings);
+  // Whoever names a build pack knows what it does.
+  const isOpen = content !== undefined && settings.build_pack === undefined;
+  const found = isOpen ? await recognised(folder.path, content, settings) : undefined;
+  const isImage = found !== undefined && (await isBuiltByDockerfile(api, content, found, options));
+  if (found !== undefined && !isImage && found.plan === undefined) throw found.refusal();
   const needsDocker = isImage || buildsImage(settings.build_pack);
   const place = await choosePlace(api, options, needsDocker ? "image" : "application");
   const name = options.name ?? (options.git === undefined ? await nameOf(folder.path) : repositoryName(options.git));
   await requireFreeName(api, name, place, options);
   const { output } = session;
-  if (isImage)
-    output.line("It has a Dockerfile and nothing else that says how to start it, so the Dockerfile builds it.");
+  if (isImage) {
+    output.line(
+      found?.plan === undefined
+        ? "It has a Dockerfile and nothing else that says how to start it, so the Dockerfile builds it."
+        : `Its Dockerfile builds it. To let Berth build it as ${found.plan.detected}: --build-pack nixpacks`,
+    );
+  }
   const created = await create(
     api,
     name,
@@ -132,18 +144,24 @@ export async function createTarget(
   );
   const where = `${printable(place.project.name)}/${printable(place.environment.name)} on ${printable(place.server.name)}`;
   output.line(`Created application ${printable(name)} (${created.uuid}) in ${where}`);
+  // Elsewhere the deployment's log shows them, line by line.
+  if (!isImage && output.isLive && !output.isVerbose) for (const note of found?.plan?.notes ?? []) output.line(note);
   return { uuid: created.uuid, name, source: options.git === undefined ? "upload" : "git" };
 }
 
+/**
+ * Whether the Dockerfile comes before what Berth recognises: not before a Procfile or a package.json, and before the
+ * rest only where a server has Docker, since that can be built without.
+ */
 async function isBuiltByDockerfile(
   { client }: Api,
-  { path }: DeployFolder,
-  { git, server }: DeployOptions,
-  settings: Readonly<Record<string, unknown>>,
+  content: Content | undefined,
+  { plan }: RecognisedFolder,
+  { server }: DeployOptions,
 ): Promise<boolean> {
-  if (git !== undefined || settings.build_pack !== undefined) return false;
-  const found = await dockerfileIn(path);
-  if (found !== "with_page") return found === "alone";
+  const names = new Set(content?.entries.map(({ path }) => path));
+  if (!names.has("Dockerfile") || names.has("package.json") || names.has("Procfile")) return false;
+  if (plan === undefined) return true;
   const servers = await client.servers.list.query({});
   const possible = servers.filter(({ name, uuid }) => server === undefined || server === name || server === uuid);
   return possible.some(

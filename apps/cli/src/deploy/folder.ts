@@ -1,4 +1,4 @@
-import { readdir, readFile, realpath, stat } from "node:fs/promises";
+import { readFile, realpath, stat } from "node:fs/promises";
 import { basename, dirname, join, resolve } from "node:path";
 import { findLinks, type Link } from "../application-link.ts";
 import { usage } from "../failure.ts";
@@ -30,16 +30,6 @@ async function existingFolder(path: string): Promise<string> {
   const stats = await stat(path).catch(() => undefined);
   if (stats?.isDirectory()) return realpath(path);
   throw usage(`${path} is not a folder. To deploy an existing application: berth deploy --app NAME`);
-}
-
-/**
- * Whether the folder has a Dockerfile and nothing that says how to start it. A page beside it, `with_page`, may be what
- * the Dockerfile puts into its image, and can be served without Docker too.
- */
-export async function dockerfileIn(folder: string): Promise<"alone" | "with_page" | "none"> {
-  const names = new Set(await readdir(folder));
-  if (!names.has("Dockerfile") || ["package.json", "Procfile"].some((name) => names.has(name))) return "none";
-  return names.has("index.html") ? "with_page" : "alone";
 }
 
 /** Default name of an application: its package's, else the folder's. */

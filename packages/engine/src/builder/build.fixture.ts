@@ -15,11 +15,11 @@ import { basename, dirname, join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { isDomainError } from "@berth/core";
 import type { BuildConfig, BuildRequest, FolderArtifact } from "@berth/core/deploy";
+import { BUILD_CONFIG as CONFIG } from "@berth/core/testing";
 import { endGroup, type HostUser, isRoot, run } from "@berth/host";
 import { SYSTEM_PATH } from "../process/environment.ts";
 import { prepareRuntime } from "../process/runtime.ts";
 import type { BuildPlace } from "./build-place.ts";
-import { CONFIG } from "./plan.fixture.ts";
 import { type ProcessBuilderOptions, processBuilder } from "./process-builder.ts";
 
 /** User of builds: an unused id when we are root. */

@@ -2,9 +2,19 @@ import { constants } from "node:fs";
 import { access, lstat, open, readdir, realpath } from "node:fs/promises";
 import { delimiter, dirname, join, relative } from "node:path";
 import { DomainError } from "@berth/core";
-import { listNames } from "./listing.ts";
-import { type PackageJson, parsePackageJson } from "./package-json.ts";
-import type { SourceFacts, WorkspaceFacts } from "./plan.ts";
+import {
+  FILE_DEPTH,
+  isRead,
+  LOCKFILES,
+  listNames,
+  type PackageJson,
+  PROGRAMS,
+  parsePackageJson,
+  type SourceFacts,
+  sourceFacts,
+  type WorkspaceFacts,
+  workspaceFacts,
+} from "@berth/core/build";
 
 /**
  * A folder that a user names, which must lie within another.
@@ -32,76 +42,75 @@ export async function folderInside(root: string, path: string, field: string): P
  * Reads what a plan is made from. Call it before anything of the source has run.
  * @param root The whole source, real path.
  * @param folder The base directory inside it, real path.
- * @param path PATH of the build.
+ * @param path PATH of the build. Left out: it has every program that it needs.
  */
-export async function readFacts(root: string, folder: string, path: string): Promise<SourceFacts> {
-  const packageJson = await readPackageJson(folder);
-  const configs = ["next.config.js", "next.config.mjs", "next.config.ts", "next.config.cjs"];
-  const nextConfig = await Promise.all(configs.map((name) => readText(join(folder, name))));
-  return {
-    entries: await entriesOf(folder),
-    packageJson,
-    procfile: await readText(join(folder, "Procfile")),
-    workspace: await readWorkspace(root, folder, packageJson),
-    isNextExport: nextConfig.some((text) => /\boutput\s*:\s*["'`]export["'`]/.test(text ?? "")),
-    hasPython: await isProgram("python3", path),
-  };
+export async function readFacts(root: string, folder: string, path?: string): Promise<SourceFacts> {
+  const paths = await pathsIn(folder);
+  const texts = await textsOf(folder, paths.filter(isRead));
+  const missingPrograms = path === undefined ? [] : await lacking(PROGRAMS, path);
+  const own = packageJsonOf(texts);
+  return sourceFacts({ paths, texts, missingPrograms }, await readWorkspace(root, folder, own));
 }
-
-const LOCKFILES = ["package-lock.json", "npm-shrinkwrap.json", "pnpm-lock.yaml", "yarn.lock", "bun.lock", "bun.lockb"];
-const TEXT_BYTES_MAX = 4 << 20; // Of a lockfile only the first lines are looked at.
 
 /** The base directory when it has a lockfile, else the nearest workspace above that has one. */
 async function readWorkspace(
   root: string,
   folder: string,
-  packageJson: PackageJson | undefined,
-): Promise<WorkspaceFacts> {
-  for (let at = folder, levelsUp = 0; isWithin(root, at); at = dirname(at), levelsUp++) {
-    const lockfiles = (await readdir(at)).filter((name) => LOCKFILES.includes(name));
-    if (lockfiles.length === 0) continue;
-    const own = levelsUp === 0 ? packageJson : await readPackageJson(at);
-    const isWorkspace = own?.hasWorkspaces || (await exists(join(at, "pnpm-workspace.yaml")));
-    if (levelsUp === 0 || isWorkspace) return workspaceAt(at, levelsUp, lockfiles, own, packageJson);
-  }
-  return workspaceAt(folder, 0, [], packageJson, packageJson);
-}
-
-async function workspaceAt(
-  folder: string,
-  levelsUp: number,
-  lockfiles: readonly string[],
-  own: PackageJson | undefined,
   base: PackageJson | undefined,
-): Promise<WorkspaceFacts> {
-  const [yarnLock, pnpmLock, yarnrc, pnpmSettings] = await Promise.all(
-    ["yarn.lock", "pnpm-lock.yaml", ".yarnrc.yml", "pnpm-workspace.yaml"].map((name) => readText(join(folder, name))),
-  );
-  const yarnPath = /^yarnPath:\s*["']?([^"'\s]+)["']?\s*$/m.exec(yarnrc ?? "")?.[1];
-  const major = /^lockfileVersion:\s*["']?(\d+)/m.exec(pnpmLock ?? "")?.[1];
-  return {
-    levelsUp,
-    lockfiles,
-    packageManager: base?.packageManager ?? own?.packageManager,
-    yarnLock: yarnLock === undefined ? undefined : /^__metadata:/m.test(yarnLock) ? "berry" : "classic",
-    yarnPath: yarnPath === undefined ? undefined : join("../".repeat(levelsUp), yarnPath),
-    pnpmLockMajor: major === undefined ? undefined : Number(major),
-    hasPnpmSettings: own?.hasPnpmSettings === true,
-    hasPnpmBuildRules: own?.hasPnpmSettings === true || PNPM_BUILD_RULES.test(pnpmSettings ?? ""),
-  };
+): Promise<WorkspaceFacts | undefined> {
+  for (let at = folder, levelsUp = 0; isWithin(root, at); at = dirname(at), levelsUp++) {
+    const names = await readdir(at);
+    const lockfiles = names.filter((name) => LOCKFILES.includes(name));
+    if (lockfiles.length === 0) continue;
+    if (levelsUp === 0) return undefined;
+    const texts = await textsOf(at, names.filter(isRead));
+    const own = packageJsonOf(texts);
+    if (!own?.hasWorkspaces && !names.includes("pnpm-workspace.yaml")) continue;
+    return workspaceFacts({ levelsUp, lockfiles, texts, own, base });
+  }
+  return undefined;
 }
 
-const PNPM_BUILD_RULES =
-  /^(onlyBuiltDependencies|onlyBuiltDependenciesFile|neverBuiltDependencies|ignoredBuiltDependencies|allowBuilds|strictDepBuilds|dangerouslyAllowAllBuilds)\s*:/m;
+const PATHS_MAX = 2000; // Rules look for a few names; a folder with more files is not read to its end.
 
-async function readPackageJson(folder: string): Promise<PackageJson | undefined> {
-  const text = await readText(join(folder, "package.json"));
+/** Files and folders as deep as rules look, the upper ones first. What is hidden or installed is not looked into. */
+async function pathsIn(folder: string): Promise<string[]> {
+  const paths: string[] = [];
+  let level = [""];
+  for (let depth = 0; depth < FILE_DEPTH && paths.length < PATHS_MAX; depth++) {
+    const next: string[] = [];
+    for (const parent of level) {
+      // Links are not followed, so nothing outside of the source is listed.
+      for (const entry of await readdir(join(folder, parent), { withFileTypes: true })) {
+        const path = `${parent}${entry.name}${entry.isDirectory() ? "/" : ""}`;
+        if (depth === 0 || paths.length < PATHS_MAX) paths.push(path);
+        if (entry.isDirectory() && !/^(\.|node_modules$|vendor$|target$)/.test(entry.name)) next.push(path);
+      }
+    }
+    level = next;
+  }
+  return paths;
+}
+
+async function textsOf(folder: string, paths: readonly string[]): Promise<ReadonlyMap<string, string>> {
+  const texts = new Map<string, string>();
+  for (const path of paths) {
+    const text = await readText(join(folder, path));
+    if (text !== undefined) texts.set(path, text);
+  }
+  return texts;
+}
+
+const packageJsonOf = (texts: ReadonlyMap<string, string>): PackageJson | undefined => {
+  const text = texts.get("package.json");
   return text === undefined ? undefined : parsePackageJson(text);
-}
+};
 
-async function entriesOf(folder: string): Promise<string[]> {
-  const entries = await readdir(folder, { withFileTypes: true });
-  return entries.map((entry) => (entry.isDirectory() ? `${entry.name}/` : entry.name));
+const TEXT_BYTES_MAX = 1 << 20; // Of a lockfile only the first lines are looked at.
+
+async function lacking(programs: readonly string[], path: string): Promise<string[]> {
+  const found = await Promise.all(programs.map((program) => isProgram(program, path)));
+  return programs.filter((_, index) => !found[index]);
 }
 
 /** The beginning of a regular file. `undefined` when there is none: a link or a pipe is not followed or waited for. */
@@ -125,12 +134,6 @@ async function realFolder(path: string): Promise<string | undefined> {
   if (real === undefined) return undefined;
   return (await lstat(real)).isDirectory() ? real : undefined;
 }
-
-const exists = (path: string): Promise<boolean> =>
-  lstat(path).then(
-    () => true,
-    () => false,
-  );
 
 /** Whether it may be run under this PATH. */
 export async function isProgram(name: string, path: string): Promise<boolean> {

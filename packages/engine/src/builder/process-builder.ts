@@ -1,15 +1,14 @@
 import { realpath } from "node:fs/promises";
 import { join, relative } from "node:path";
 import { DomainError, isDomainError } from "@berth/core";
+import { type BuildPlan, type BuildStep, detectPlan, nodeBins, type SourceFacts } from "@berth/core/build";
 import type { BuildRequest, FolderArtifact } from "@berth/core/deploy";
 import type { WorkIO } from "@berth/core/ports";
 import type { Argv } from "@berth/host";
 import { run } from "@berth/host";
 import semver from "semver";
 import type { BuildPlace, ProcessBuilder } from "./build-place.ts";
-import { detectPlan, nodeBins } from "./detect.ts";
 import { folderInside, readFacts } from "./facts.ts";
-import type { BuildPlan, BuildStep, SourceFacts } from "./plan.ts";
 import { findPublishFolder } from "./publish-folder.ts";
 import { hasCode, missingSource, moveSource } from "./source-move.ts";
 import { markerEnv, stepEnv, stepMarker } from "./step-env.ts";
@@ -43,6 +42,7 @@ async function build(request: BuildRequest, io: WorkIO, where: BuildPlace, optio
   const plan = detectPlan(facts, request.config);
   io.onLine(`Detected ${plan.detected}`, "stdout");
   for (const warning of [...nodeWarnings(facts), ...plan.warnings]) io.onLine(`Warning: ${warning}`, "stderr");
+  for (const note of plan.notes) io.onLine(note, "stdout");
 
   await moveSource(request.sourceFolder, where.releaseFolder, where.user);
   // Its own real path: nothing has run yet that could have put a link there.

@@ -3,10 +3,10 @@ import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { isDomainError } from "@berth/core";
 import type { BuildConfig, BuildRequest } from "@berth/core/deploy";
+import { BUILD_CONFIG as CONFIG } from "@berth/core/testing";
 import { isRoot, pidsWithEnv } from "@berth/host";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { type BuildBench, buildBench, type GivenBuild, runtimeFolder, USER } from "./build.fixture.ts";
-import { CONFIG } from "./plan.fixture.ts";
 import { processBuilder } from "./process-builder.ts";
 
 let runtime: { folder: string; path: string };

@@ -1,9 +1,8 @@
 import { lstat, readdir, realpath } from "node:fs/promises";
 import { join, relative } from "node:path";
 import { DomainError } from "@berth/core";
+import { listNames, type PlannedRun } from "@berth/core/build";
 import { folderInside, isWithin } from "./facts.ts";
-import { listNames } from "./listing.ts";
-import type { PlannedRun } from "./plan.ts";
 
 /**
  * Finds the folder to serve once the build is done.

@@ -1,8 +1,8 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
+import type { BuildStep } from "@berth/core/build";
 import type { BuildRequest } from "@berth/core/deploy";
 import type { BuildPlace } from "./build-place.ts";
-import type { BuildStep } from "./plan.ts";
 
 export interface StepPlace {
   readonly request: BuildRequest;
@@ -60,6 +60,12 @@ const cacheFolders = (folder: string) => ({
   YARN_CACHE_FOLDER: join(folder, "yarn"),
   YARN_GLOBAL_FOLDER: join(folder, "yarn-berry"),
   PIP_CACHE_DIR: join(folder, "pip"),
+  GOMODCACHE: join(folder, "go-mod"),
+  // What Go downloads is read-only otherwise, and could not be emptied.
+  GOFLAGS: "-modcacherw",
+  CARGO_HOME: join(folder, "cargo"),
+  CARGO_TARGET_DIR: join(folder, "cargo-target"),
+  GRADLE_USER_HOME: join(folder, "gradle"),
 });
 
 /** A build needs the development dependencies, which package managers leave out for production. */

@@ -1,5 +1,5 @@
 import { DomainError } from "@berth/core";
-import type { BuildStep } from "./plan.ts";
+import type { BuildStep } from "@berth/core/build";
 
 export interface FailedStep {
   readonly step: Pick<BuildStep, "name" | "shown">;

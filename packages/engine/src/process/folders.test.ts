@@ -2,8 +2,8 @@ import { existsSync, lstatSync, readdirSync, statSync, writeFileSync } from "nod
 import { join } from "node:path";
 import { DomainError } from "@berth/core";
 import type { BuildRequest, ReleaseSpec, StorageMount } from "@berth/core/deploy";
+import { BUILD_CONFIG as CONFIG } from "@berth/core/testing";
 import { describe, expect, test } from "vitest";
-import { CONFIG } from "../builder/plan.fixture.ts";
 import { resourcePaths } from "./paths.ts";
 import { io, newRef } from "./process.fixture.ts";
 import { processSuite } from "./suite.fixture.ts";

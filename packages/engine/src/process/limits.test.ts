@@ -1,8 +1,8 @@
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { BUILD_CONFIG as CONFIG } from "@berth/core/testing";
 import { commandLine, isRoot, processes, spawnDetached } from "@berth/host";
 import { describe, expect, type TestContext, test, vi } from "vitest";
-import { CONFIG } from "../builder/plan.fixture.ts";
 import { processBuilder } from "../builder/process-builder.ts";
 import { findCgroups } from "./cgroup.ts";
 import { FAST_SETTINGS, io, newRef } from "./process.fixture.ts";

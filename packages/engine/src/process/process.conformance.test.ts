@@ -1,7 +1,7 @@
 import { existsSync, readdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
+import { BUILD_CONFIG as CONFIG } from "@berth/core/testing";
 import { pidsWithEnv } from "@berth/host";
-import { CONFIG } from "../builder/plan.fixture.ts";
 import { engineConformance } from "../conformance.ts";
 import { CONFORMANCE_APP } from "../conformance-app.ts";
 import { markerOf } from "./environment.ts";

@@ -3,8 +3,8 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import type { FolderArtifact, ReleaseRef, ReleaseSpec, RunCommand } from "@berth/core/deploy";
 import type { WorkIO } from "@berth/core/ports";
+import { BUILD_CONFIG as CONFIG } from "@berth/core/testing";
 import type { ProcessBuilder } from "../builder/build-place.ts";
-import { CONFIG } from "../builder/plan.fixture.ts";
 import { type ProcessEngine, type ProcessEngineOptions, processEngine } from "./engine.ts";
 import { PROCESS_SETTINGS } from "./settings.ts";
 

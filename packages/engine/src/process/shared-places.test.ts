@@ -1,9 +1,9 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { BuildRequest, FolderArtifact, ReleaseSpec } from "@berth/core/deploy";
+import { BUILD_CONFIG as CONFIG } from "@berth/core/testing";
 import { isRoot } from "@berth/host";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
-import { CONFIG } from "../builder/plan.fixture.ts";
 import { processBuilder } from "../builder/process-builder.ts";
 import { io, newRef, temporaryFolder } from "./process.fixture.ts";
 import { processSuite, WAIT } from "./suite.fixture.ts";

@@ -2,9 +2,9 @@ import { constants } from "node:fs";
 import { lstat, open, readdir, realpath } from "node:fs/promises";
 import { basename, dirname, join, relative } from "node:path";
 import { DomainError } from "@berth/core";
+import { listNames } from "@berth/core/build";
 import type { BuildConfig } from "@berth/core/deploy";
 import { isWithin } from "../../builder/facts.ts";
-import { listNames } from "../../builder/listing.ts";
 
 /** A Dockerfile as it is built from, the repository's own or Berth's. */
 export interface DockerfileSource {

@@ -1,14 +1,13 @@
-import { createHash, randomUUID } from "node:crypto";
-import { createReadStream } from "node:fs";
+import { randomUUID } from "node:crypto";
 import { chmod, mkdir, readFile, utimes } from "node:fs/promises";
 import { join } from "node:path";
-import { pipeline } from "node:stream/promises";
 import { DomainError } from "@berth/core";
 import type { WorkIO } from "@berth/core/ports";
 import { type GuardedDownload, guardedDownload, HttpFault, type PrivateHosts } from "@berth/host";
 import type { SourceOp } from "../buildkit/messages.ts";
 import type { FetchedSource, SourceGuard } from "../buildkit/plan.ts";
 import { type BuildTarget, isElsewhere, isImageContext } from "./build-target.ts";
+import { checksumOf } from "./checksum.ts";
 
 /** A build on an engine whose network is Berth's own: what it fetches by URL goes through Berth's dialer. */
 export interface BuildGuard {
@@ -100,18 +99,12 @@ async function fetchFile(
   );
   if (status < 200 || status > 299) throw failed(identifier, `its host answered ${status}`);
   const wanted = attrs["http.checksum"];
-  if (wanted !== undefined && wanted !== (await checksumOf(file)))
+  if (wanted !== undefined && wanted !== `sha256:${await checksumOf(file)}`)
     throw failed(identifier, "its checksum is another one");
   const time = modified ?? new Date(0);
   await chmod(file, Number.parseInt(attrs["http.perm"] ?? "", 8) || 0o600);
   await utimes(file, time, time);
   return sizeBytes;
-}
-
-async function checksumOf(file: string): Promise<string> {
-  const hash = createHash("sha256");
-  await pipeline(createReadStream(file), hash);
-  return `sha256:${hash.digest("hex")}`;
 }
 
 /** Without a login and what follows the path. */

@@ -28,6 +28,7 @@ import type { ImageBuilder } from "../builder.ts";
 import { buildStack } from "../compose/build.ts";
 import { buildImage } from "./build-image.ts";
 import { prepareSource } from "./source.ts";
+import type { ToolFetcher } from "./tool-fetcher.ts";
 
 export interface ImageBuilderOptions extends LoginSources {
   /** The server whose engine starts what is built. */
@@ -40,6 +41,8 @@ export interface ImageBuilderOptions extends LoginSources {
   readonly folder: string;
   /** PATH under which nixpacks and railpack are found. Default: the system's folders. */
   readonly path?: string | undefined;
+  /** Fetches nixpacks and railpack where they are not installed. Default: they are done without. */
+  readonly fetcher?: ToolFetcher | undefined;
   /** For an engine on Berth's own machine: the private hosts that its builds may download from. Default: any address. */
   readonly privateHosts?: (() => PrivateHosts | undefined) | undefined;
 }
@@ -108,7 +111,12 @@ async function build(
     if (request.compose !== undefined || request.config.build_pack === "dockercompose") {
       return await buildStack({ host, docker, socketPath, jobFolder, logins, labels, guard }, request, io);
     }
-    const { steps, ...source } = await prepareSource(request, io, { jobFolder, path, keyFolder: folder });
+    const { steps, ...source } = await prepareSource(request, io, {
+      jobFolder,
+      path,
+      keyFolder: folder,
+      fetcher: options.fetcher,
+    });
     const target = { ...source, image, labels, isForced: request.isForced };
     await buildImage(target, io, { host, socketPath, logins, steps, guard });
     const built = await inspectImage(docker, host.name, image);

@@ -4,11 +4,11 @@ import { connect } from "node:net";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import type { BuildConfig, BuildRequest, ImageArtifact } from "@berth/core/deploy";
+import { BUILD_CONFIG as CONFIG } from "@berth/core/testing";
 import { DOCKER_SOCKET, dockerClient } from "@berth/docker-client";
 import { localHost } from "@berth/host";
 import type Docker from "dockerode";
 import { expect } from "vitest";
-import { CONFIG } from "../../builder/plan.fixture.ts";
 import type { ImageBuilder } from "../builder.ts";
 import { type ImageBuilderOptions, imageBuilder } from "./image-builder.ts";
 
@@ -37,7 +37,12 @@ export interface ImageSuite {
   /** Output of the image's command or of another one. */
   output(image: string, command?: readonly string[]): Promise<string>;
   /** Answers of the image on a port: status, and body on success. */
-  served(image: string, port: number, paths: readonly string[]): Promise<string[]>;
+  served(
+    image: string,
+    port: number,
+    paths: readonly string[],
+    env?: Readonly<Record<string, string>>,
+  ): Promise<string[]>;
   close(): Promise<void>;
 }
 
@@ -107,8 +112,9 @@ export function imageSuite(options: Partial<ImageBuilderOptions> = {}): ImageSui
         await container.remove({ force: true });
       }
     },
-    async served(image, port, paths) {
-      const container = await docker.createContainer({ Image: image, Labels: { "berth.test": resourceUuid } });
+    async served(image, port, paths, env = {}) {
+      const Env = Object.entries(env).map(([name, value]) => `${name}=${value}`);
+      const container = await docker.createContainer({ Image: image, Env, Labels: { "berth.test": resourceUuid } });
       try {
         await container.start();
         const { NetworkSettings } = await container.inspect();

@@ -1,8 +1,7 @@
 import { DomainError } from "@berth/core";
+import { type BuildPlan, type BuildStep, nodeBins, type PlannedRun, type SourceFacts } from "@berth/core/build";
 import type { BuildConfig } from "@berth/core/deploy";
-import semver from "semver";
-import { nodeBins } from "../../builder/detect.ts";
-import type { BuildPlan, BuildStep, PlannedRun, SourceFacts } from "../../builder/plan.ts";
+import { type BaseImages, baseImages } from "./base-image.ts";
 import type { KnownSteps } from "./progress.ts";
 import { builtSiteInstructions } from "./static-site.ts";
 
@@ -11,6 +10,8 @@ export interface PlannedImage {
   readonly plan: BuildPlan;
   readonly facts: SourceFacts;
   readonly config: BuildConfig;
+  /** Build variables, of which those that name images are read. */
+  readonly env: Readonly<Record<string, string>>;
   /** The base directory, relative to the source. */
   readonly way: string;
   /** Stands for what the build secrets hold: a step whose variables changed is not taken from the cache. */
@@ -31,13 +32,16 @@ export interface PlannedDockerfile {
  * @throws DomainError `deploy.build_failed` for a base directory that no image can work in
  */
 export function planDockerfile(image: PlannedImage): PlannedDockerfile {
-  const { plan, facts, config, way } = image;
-  const base = baseImage(facts);
+  const { plan, config, way } = image;
+  const images = baseImages(plan, image.env);
   const folder = folderOf(way);
   // Changed secrets change the mark, and with it what BuildKit recognises a cached step by.
   const steps = plan.steps.map((step, index) => ({ step, mark: `berth-step-${index}-${image.secretsHash}` }));
   const build = [
-    `FROM ${base} AS build`,
+    ...(images.node === undefined ? [] : [`FROM ${images.node} AS node`]),
+    `FROM ${images.build} AS build`,
+    ...(images.node === undefined ? [] : NODE_INSTRUCTIONS),
+    ...extensionInstructions(plan),
     "WORKDIR /app",
     'COPY [".", "/app/"]',
     `WORKDIR ${folder}`,
@@ -46,7 +50,7 @@ export function planDockerfile(image: PlannedImage): PlannedDockerfile {
   ];
   const run =
     plan.run.type === "shell"
-      ? [`CMD ${JSON.stringify(["/bin/sh", "-c", plan.run.script])}`]
+      ? runInstructions(plan.run.script, images, folder)
       : [publishInstruction(plan.run, way), ...builtSiteInstructions(config, image.secretsHash)];
   return {
     text: [...build, ...run, ""].join("\n"),
@@ -54,20 +58,32 @@ export function planDockerfile(image: PlannedImage): PlannedDockerfile {
   };
 }
 
-/** The official image that has what the project runs on. */
-export function baseImage({ packageJson, entries }: SourceFacts): string {
-  if (packageJson !== undefined) return `node:${nodeMajor(packageJson.enginesNode)}-alpine`;
-  if (entries.includes("requirements.txt") || entries.includes("pyproject.toml")) return "python:3.13-slim";
-  return "debian:trixie-slim";
+/** From the build's own folder where that is another image: what only the build needs does not come along. */
+function runInstructions(script: string, images: BaseImages, folder: string): string[] {
+  const stage = [`FROM ${images.run}`, 'COPY --from=build ["/app/", "/app/"]', `WORKDIR ${folder}`];
+  return [
+    ...(images.run === undefined ? [] : stage),
+    // A check of the base image knows nothing of the application.
+    "HEALTHCHECK NONE",
+    `CMD ${JSON.stringify(["/bin/sh", "-c", script])}`,
+  ];
 }
 
-const NODE_MAJORS = [24, 22, 20, 18];
+const NODE_INSTRUCTIONS = [
+  'COPY --from=node ["/usr/local/bin/node", "/usr/local/bin/"]',
+  'COPY --from=node ["/usr/local/lib/node_modules/", "/usr/local/lib/node_modules/"]',
+  `RUN ${JSON.stringify([
+    "/bin/sh",
+    "-c",
+    'cd /usr/local/bin && for name in npm npx; do ln -sf "../lib/node_modules/npm/bin/$name-cli.js" "$name"; done',
+  ])}`,
+];
 
-/** The newest line with long-term support that package.json agrees with. */
-export function nodeMajor(range: string | undefined): number {
-  const [newest = 24] = NODE_MAJORS;
-  if (range === undefined || semver.validRange(range) === null) return newest;
-  return NODE_MAJORS.find((major) => semver.intersects(range, `>=${major}.0.0 <${major + 1}.0.0-0`)) ?? newest;
+/** The image of PHP installs extensions and composer by a program of its own. */
+function extensionInstructions({ runtime }: BuildPlan): string[] {
+  if (runtime === undefined || runtime.extensions.length === 0) return [];
+  const script = 'if command -v install-php-extensions >/dev/null; then install-php-extensions "$@"; fi';
+  return [`RUN ${JSON.stringify(["/bin/sh", "-c", script, "install", "@composer", ...runtime.extensions])}`];
 }
 
 function folderOf(way: string): string {
@@ -93,8 +109,14 @@ const TOOLS = [
 ] as const;
 
 const cacheMount = (cacheId: string): string => `--mount=type=cache,id=${cacheId},target=/root/.npm`;
+const languageMount = (cacheId: string): string => `--mount=type=cache,id=${cacheId}-tools,target=${TOOL_CACHE}`;
 
-function stepInstruction(step: BuildStep, mark: string, { facts, cacheId }: PlannedImage, folder: string): string {
+function stepInstruction(
+  step: BuildStep,
+  mark: string,
+  { plan, facts, cacheId }: PlannedImage,
+  folder: string,
+): string {
   const path = [...nodeBins(facts), ".venv/bin"].map((bin) => `$PWD/${bin}:`).join("");
   const script = [
     `. /run/secrets/${ENV_SECRET}`,
@@ -105,7 +127,9 @@ function stepInstruction(step: BuildStep, mark: string, { facts, cacheId }: Plan
   ].join(" && ");
   const env = Object.entries(step.env).map(([name, value]) => `${name}=${value}`);
   const argv = ["/bin/sh", "-c", `cd ${folder} && ${script}`, mark, "env", ...env, ...step.argv];
-  return `RUN --mount=type=secret,id=${ENV_SECRET} ${cacheMount(cacheId)} ${JSON.stringify(argv)}`;
+  const isNodeAlone = plan.runtime === undefined || plan.runtime.language === "node";
+  const mounts = [cacheMount(cacheId), ...(isNodeAlone ? [] : [languageMount(cacheId)])].join(" ");
+  return `RUN --mount=type=secret,id=${ENV_SECRET} ${mounts} ${JSON.stringify(argv)}`;
 }
 
 // biome-ignore lint/suspicious/noTemplateCurlyInString: the shell's own expansion.
@@ -141,10 +165,18 @@ export function envFile(env: Readonly<Record<string, string>>): string {
   return `${[...DEFAULTS, ...lines].join("\n")}\n`;
 }
 
+/** Where pip, uv, poetry, Go and composer keep theirs without being told. */
+const TOOL_CACHE = "/root/.cache";
+
 const DEFAULTS = [
   "export npm_config_audit='false'",
   "export npm_config_fund='false'",
   "export npm_config_update_notifier='false'",
   "export pnpm_config_pm_on_fail='ignore'",
   "export NEXT_TELEMETRY_DISABLED='1'",
+  `export GOMODCACHE='${TOOL_CACHE}/go-mod'`,
+  `export CARGO_HOME='${TOOL_CACHE}/cargo'`,
+  `export CARGO_TARGET_DIR='${TOOL_CACHE}/cargo-target'`,
+  `export GRADLE_USER_HOME='${TOOL_CACHE}/gradle'`,
+  `export MAVEN_ARGS='-Dmaven.repo.local=${TOOL_CACHE}/maven'`,
 ];

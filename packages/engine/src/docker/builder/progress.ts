@@ -1,5 +1,5 @@
+import type { BuildStep } from "@berth/core/build";
 import { type LineSplitter, splitLines } from "@berth/host";
-import type { BuildStep } from "../../builder/plan.ts";
 import type { Status } from "../buildkit/messages.ts";
 
 /** Output of a build. */

@@ -1,8 +1,8 @@
 import { once } from "node:events";
 import { type AddressInfo, createServer, type Socket } from "node:net";
+import { BUILD_CONFIG as CONFIG } from "@berth/core/testing";
 import { pullFailure, wantedImage } from "@berth/docker-client";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { CONFIG } from "../../builder/plan.fixture.ts";
 import { hasEngine, type ImageSuite, imageSuite } from "./image.fixture.ts";
 import { type TestRegistry, testRegistry } from "./registry.fixture.ts";
 

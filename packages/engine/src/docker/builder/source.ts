@@ -2,11 +2,10 @@ import { createHmac, randomBytes } from "node:crypto";
 import { readFile, writeFile } from "node:fs/promises";
 import { join, relative } from "node:path";
 import { DomainError, isDomainError } from "@berth/core";
+import { type BuildPlan, findPlan, type SourceFacts, unrecognised as unrecognisedError } from "@berth/core/build";
 import type { BuildConfig, BuildRequest } from "@berth/core/deploy";
 import type { WorkIO } from "@berth/core/ports";
-import { detectPlan } from "../../builder/detect.ts";
 import { folderInside, readFacts } from "../../builder/facts.ts";
-import type { BuildPlan, SourceFacts } from "../../builder/plan.ts";
 import { findPublishFolder } from "../../builder/publish-folder.ts";
 import { hasCode, missingSource } from "../../builder/source-move.ts";
 import type { BuildTarget } from "./build-target.ts";
@@ -14,7 +13,8 @@ import { dockerfileOf } from "./dockerfile-source.ts";
 import { ENV_SECRET, envFile, planDockerfile } from "./plan-dockerfile.ts";
 import type { KnownSteps } from "./progress.ts";
 import { NGINX_SECRET, nginxConfiguration, siteDockerfile } from "./static-site.ts";
-import { type BuildTool, findTool, isForTool, runTool, toolOf } from "./tool.ts";
+import { type BuildTool, findTool, isForTool, runTool, toolOf, type UsableTool } from "./tool.ts";
+import type { ToolFetcher } from "./tool-fetcher.ts";
 
 /** Input of one build. */
 export interface PreparedSource
@@ -28,6 +28,8 @@ export interface PreparePlace {
   readonly path: string;
   /** Holds the key of the hashes by which changed secrets are noticed. */
   readonly keyFolder: string;
+  /** Fetches build tools that are not installed, where the operator wants that. */
+  readonly fetcher?: ToolFetcher | undefined;
 }
 
 /** Decides how a source becomes an image and writes what is needed for it beside the source. */
@@ -77,25 +79,65 @@ async function ownDockerfile({ request, place, root, folder }: Source): Promise<
   };
 }
 
-/** By the tool of its build pack where that is installed, else as Berth itself knows how. */
+/**
+ * By the tool of its build pack where that is installed, else as Berth itself knows how, else by the tool if it may be
+ * fetched.
+ */
 async function recognised(source: Source): Promise<PreparedSource> {
-  const { request, io, place } = source;
+  const { request, io, place, root, folder } = source;
+  const { config } = request;
   // Static files are served by a stage of ours, whatever has built them.
-  const tool = request.config.is_static ? undefined : await findTool(request.config, place.path);
-  if (tool !== undefined) return await preparedByTool(source, tool);
-  const wanted = toolOf(request.config);
+  const installed = config.is_static ? undefined : await findTool(config, place.path);
+  if (installed !== undefined) return await preparedByTool(source, installed);
+  const facts = await readFacts(root, folder);
+  const plan = findPlan(facts, config);
+  const wanted = toolOf(config);
+  if (plan === undefined) return await preparedByFetched(source, facts, wanted);
   if (wanted !== undefined) io.onLine(`Berth builds it itself, without ${wanted.name}`, "stdout");
-  return await planned(source, wanted);
+  return await planned(source, facts, plan);
 }
 
-async function preparedByTool({ request, io, place, folder }: Source, tool: BuildTool): Promise<PreparedSource> {
+/** What Berth does not recognise may be known to a build tool. */
+async function preparedByFetched(
+  source: Source,
+  facts: SourceFacts,
+  tool: BuildTool | undefined,
+): Promise<PreparedSource> {
+  const { request, io, place } = source;
+  if (tool === undefined) throw unrecognised(facts, request.config);
+  if (place.fetcher === undefined) {
+    throw unrecognised(
+      facts,
+      request.config,
+      `Or install ${tool.name} on Berth's machine, which knows more kinds of projects: ${tool.install}`,
+    );
+  }
+  io.onLine(`Berth does not recognise it. ${tool.name} knows more kinds of projects.`, "stdout");
+  try {
+    return await preparedByTool(source, await place.fetcher(tool, io));
+  } catch (cause) {
+    if (!isDomainError(cause, "deploy.build_failed")) throw cause;
+    throw unrecognised(facts, request.config, cause.message, cause);
+  }
+}
+
+/** @param more Another way, or why it was none. */
+function unrecognised(facts: SourceFacts, config: BuildConfig, more?: string, cause?: unknown): DomainError {
+  const { message } = unrecognisedError(facts, config);
+  return new DomainError("deploy.build_failed", more === undefined ? message : `${message} ${more}`, { cause });
+}
+
+async function preparedByTool(
+  { request, io, place, folder }: Source,
+  { tool, path, version }: UsableTool,
+): Promise<PreparedSource> {
   const { config, env } = request;
   const given = Object.fromEntries(Object.entries(env).filter(([name]) => isForTool(name)));
   const toolPlace = { source: folder, out: join(place.jobFolder, "out"), config, variables: Object.keys(given) };
   io.onLine(`Prepares the build with ${tool.name}`, "stdout");
-  await runTool(tool, toolPlace, io, { env: given, path: place.path, home: place.jobFolder });
+  await runTool(tool, toolPlace, io, { env: given, path, home: place.jobFolder });
   const secretsHash = await keyedHash(place, [envFile(env)]);
-  const args = tool.args({ secretsHash, cacheId: cacheIdOf(request) });
+  const args = tool.args({ secretsHash, cacheId: cacheIdOf(request), version });
   return {
     ...tool.made(toolPlace),
     target: null,
@@ -107,14 +149,13 @@ async function preparedByTool({ request, io, place, folder }: Source, tool: Buil
 
 async function planned(
   { request, io, place, root, folder }: Source,
-  tool: BuildTool | undefined,
+  facts: SourceFacts,
+  plan: BuildPlan,
 ): Promise<PreparedSource> {
   const { config, env } = request;
-  // Programs that are installed on the control plane's machine do not exist in the image.
-  const facts = { ...(await readFacts(root, folder, place.path)), hasPython: true };
-  const plan = planOf(facts, config, tool);
   io.onLine(`Detected ${plan.detected}`, "stdout");
   for (const warning of plan.warnings) io.onLine(`Warning: ${warning}`, "stderr");
+  for (const note of plan.notes) io.onLine(note, "stdout");
   const configuration = plan.run.type === "static" ? nginxConfiguration(config, plan.run.isSpa) : undefined;
   const variables = plan.steps.length > 0 ? envFile(env) : undefined;
   const secretFiles = {
@@ -132,19 +173,8 @@ async function planned(
     };
   }
   const way = relative(root, folder);
-  const { text, steps } = planDockerfile({ plan, facts, config, way, secretsHash, cacheId: cacheIdOf(request) });
+  const { text, steps } = planDockerfile({ plan, facts, config, env, way, secretsHash, cacheId: cacheIdOf(request) });
   return { ...common, context: root, dockerfile: await writeJobFile(place, "Dockerfile", text), steps };
-}
-
-/** @throws DomainError `deploy.build_failed` that names what would know more kinds of projects. */
-function planOf(facts: SourceFacts, config: BuildConfig, tool: BuildTool | undefined): BuildPlan {
-  try {
-    return detectPlan(facts, config);
-  } catch (cause) {
-    if (tool === undefined || !isDomainError(cause, "deploy.build_failed")) throw cause;
-    const more = `Or install ${tool.name} on Berth's machine, which knows more kinds of projects: ${tool.install}`;
-    throw new DomainError("deploy.build_failed", `${cause.message} ${more}`, { cause });
-  }
 }
 
 /** The caches of package managers are an application's own; a forced build begins with empty ones. */

@@ -1,8 +1,9 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: a script of the shell.
 import { chmodSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { DomainError } from "@berth/core";
+import { BUILD_CONFIG as CONFIG } from "@berth/core/testing";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { CONFIG } from "../../builder/plan.fixture.ts";
 import { hasEngine, type ImageSuite, imageSuite } from "./image.fixture.ts";
 import { BUILD_TOOLS, isForTool } from "./tool.ts";
 
@@ -97,5 +98,29 @@ describe.skipIf(!hasEngine)("a build tool that is installed", { timeout: 20_000 
   test("is named where it is missing and nothing is recognised", async () => {
     const building = suite.build({ "x.zig": "" }, { build_pack: "railpack" });
     await expect(building).rejects.toThrow(/It is not clear how to start this.*install railpack on Berth's machine/);
+  });
+
+  test("is fetched for what Berth does not recognise alone, and what it lacks is said in one sentence", async () => {
+    const bin = join(suite.folder, "bin");
+    let why: DomainError | undefined;
+    const fetching = imageSuite({
+      path: "/usr/bin:/bin",
+      fetcher: async (tool) => {
+        if (why !== undefined) throw why;
+        return { tool, path: `${bin}:/usr/bin:/bin` };
+      },
+    });
+    try {
+      const { image } = await fetching.build({ x: "fetched" }, { build_pack: "nixpacks" });
+      expect(await fetching.output(image)).toBe("fetched");
+      why = new DomainError("deploy.build_failed", "nixpacks cannot be fetched: no network.");
+      await expect(fetching.build({ x: "" }, { build_pack: "nixpacks" })).rejects.toThrow(
+        /^It is not clear how to start this: .* nixpacks cannot be fetched: no network\.$/,
+      );
+      await fetching.build({ "index.html": "" }, { build_pack: "nixpacks" });
+      expect(fetching.lines).toContain("Berth builds it itself, without nixpacks");
+    } finally {
+      await fetching.close();
+    }
   });
 });

@@ -18,7 +18,20 @@ export interface BuildTool {
   /** The build that the program has written. */
   made(place: Pick<ToolPlace, "source" | "out">): { readonly context: string; readonly dockerfile: string };
   /** Beside the application's own variables. */
-  args(ids: { readonly secretsHash: string; readonly cacheId: string }): Readonly<Record<string, string>>;
+  args(ids: {
+    readonly secretsHash: string;
+    readonly cacheId: string;
+    /** Version of the program, where it is known. */
+    readonly version?: string | undefined;
+  }): Readonly<Record<string, string>>;
+}
+
+/** A build tool as it is run. */
+export interface UsableTool {
+  readonly tool: BuildTool;
+  /** PATH under which it is found. */
+  readonly path: string;
+  readonly version?: string;
 }
 
 export interface ToolPlace {
@@ -67,8 +80,9 @@ export const BUILD_TOOLS: Readonly<Record<BuildTool["name"], BuildTool>> = {
     // It has no option for it.
     env: ({ install_command }) => (install_command === null ? {} : { RAILPACK_INSTALL_CMD: install_command }),
     made: ({ source, out }) => ({ context: source, dockerfile: `${out}.json` }),
-    args: ({ secretsHash, cacheId }) => ({
-      BUILDKIT_SYNTAX: "ghcr.io/railwayapp/railpack-frontend",
+    args: ({ secretsHash, cacheId, version }) => ({
+      // It reads what the program has written, so it is of the same version.
+      BUILDKIT_SYNTAX: `ghcr.io/railwayapp/railpack-frontend${version === undefined ? "" : `:v${version}`}`,
       "secrets-hash": secretsHash,
       "cache-key": cacheId,
     }),
@@ -76,9 +90,9 @@ export const BUILD_TOOLS: Readonly<Record<BuildTool["name"], BuildTool>> = {
 };
 
 /** `undefined`: it is not installed. */
-export async function findTool(config: BuildConfig, path: string): Promise<BuildTool | undefined> {
+export async function findTool(config: BuildConfig, path: string): Promise<UsableTool | undefined> {
   const tool = toolOf(config);
-  return tool !== undefined && (await isProgram(tool.name, path)) ? tool : undefined;
+  return tool !== undefined && (await isProgram(tool.name, path)) ? { tool, path } : undefined;
 }
 
 /** The program of a build pack. */

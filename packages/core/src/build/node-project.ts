@@ -1,19 +1,19 @@
-import { DomainError } from "@berth/core";
-import type { Argv } from "@berth/host";
+import type { Argv } from "../argv.ts";
+import { DomainError } from "../errors.ts";
 import { isDevelopmentServer, SERVER_FRAMEWORKS, STATIC_FRAMEWORKS, type StaticFramework } from "./frameworks.ts";
 import type { PackageJson } from "./package-json.ts";
 import { argvStep, type BuildStep, type SourceFacts, type WorkspaceFacts } from "./plan.ts";
 
 /** How a project's own package manager is called. */
 export interface PackageManager {
-  readonly name: "npm" | "pnpm" | "yarn";
+  readonly name: "npm" | "pnpm" | "yarn" | "bun";
   readonly install: BuildStep;
   /** Runs one of the scripts of package.json. */
   run(script: string): Argv;
   readonly warnings: readonly string[];
 }
 
-export function packageManagerOf(workspace: WorkspaceFacts): PackageManager {
+export function packageManagerOf({ workspace, packageJson, missingPrograms }: SourceFacts): PackageManager {
   const declared = workspace.packageManager?.name;
   const has = (file: string) => workspace.lockfiles.includes(file);
   const hasNpmLock = has("package-lock.json") || has("npm-shrinkwrap.json");
@@ -22,11 +22,19 @@ export function packageManagerOf(workspace: WorkspaceFacts): PackageManager {
   if (declared === "npm" || hasNpmLock) return npm(hasNpmLock, []);
   if (has("pnpm-lock.yaml")) return pnpm(workspace);
   if (has("yarn.lock")) return yarn(workspace);
-  const isBun = declared === "bun" || has("bun.lock") || has("bun.lockb");
-  return npm(
-    false,
-    isBun ? ["Bun is not available here: npm installs the dependencies, without the versions of bun.lock."] : [],
-  );
+  const scripts = ["start", "build"].map((name) => packageJson?.scripts.get(name) ?? "");
+  const needsBun = scripts.some((script) => /^bunx? /.test(script));
+  const isLocked = has("bun.lock") || has("bun.lockb");
+  if (!needsBun && !isLocked && declared !== "bun") return npm(false, []);
+  if (needsBun || !missingPrograms.includes("bun")) return bun(isLocked);
+  return npm(false, [
+    "bun is not installed on this server: npm installs the dependencies, without the versions of bun.lock.",
+  ]);
+}
+
+function bun(isLocked: boolean): PackageManager {
+  const install = argvStep("install", ["bun", "install", ...(isLocked ? ["--frozen-lockfile"] : [])]);
+  return { name: "bun", install, warnings: [], run: (script) => ["bun", "run", script] };
 }
 
 function npm(isLocked: boolean, warnings: readonly string[]): PackageManager {
@@ -92,30 +100,40 @@ export function needsInstall(
   return ["preinstall", "install", "postinstall", "prepare"].some((script) => scripts.has(script));
 }
 
+/** Whether package.json itself says how to start a server: before what a language beside it says. */
+export function saysStart({ scripts, dependencies }: PackageJson): boolean {
+  const start = scripts.get("start");
+  if (start !== undefined && !isDevelopmentServer(start)) return true;
+  return SERVER_FRAMEWORKS.some((row) => row.dependencies.every((name) => dependencies.has(name)));
+}
+
 /** How a Node project starts, the most explicit first. */
 export type NodeStart =
   | { readonly type: "command"; readonly command: string; readonly name: string }
   | { readonly type: "static"; readonly framework: StaticFramework }
   | undefined;
 
-export function nodeStart(packageJson: PackageJson, facts: SourceFacts): NodeStart {
+export function nodeStart(packageJson: PackageJson, facts: SourceFacts, manager: PackageManager): NodeStart {
   const { scripts, dependencies } = packageJson;
+  const isBun = manager.name === "bun";
   const server = SERVER_FRAMEWORKS.find((row) => row.dependencies.every((name) => dependencies.has(name)));
-  const name = server?.name ?? "Node.js";
+  const name = server?.name ?? (isBun ? "Bun" : "Node.js");
   const start = scripts.get("start");
   const statics = staticFramework(packageJson, facts);
   if (statics?.name === "Next.js" || statics?.name === "Nuxt") return { type: "static", framework: statics };
   if (start !== undefined && !isDevelopmentServer(start)) {
     // npm runs them alike, whichever manager has installed what they need.
     const hasHooks = scripts.has("prestart") || scripts.has("poststart");
-    return { type: "command", command: hasHooks ? "npm run start" : start, name };
+    return { type: "command", command: hasHooks ? `${isBun ? "bun" : "npm"} run start` : start, name };
   }
   if (server !== undefined) return { type: "command", command: server.start, name };
   if (dependencies.has("@sveltejs/kit") && statics?.name !== "SvelteKit") throw noAdapter();
   if (statics !== undefined) return { type: "static", framework: statics };
   if (start !== undefined) return { type: "command", command: start, name };
-  const file = mainFile(packageJson, facts);
-  return file === undefined ? undefined : { type: "command", command: `node ${quoted(file)}`, name };
+  const file = mainFile(packageJson, facts, isBun ? [...MAIN_FILES, ...TYPED_MAIN_FILES] : MAIN_FILES);
+  return file === undefined
+    ? undefined
+    : { type: "command", command: `${isBun ? "bun" : "node"} ${quoted(file)}`, name };
 }
 
 export function staticFramework(
@@ -148,9 +166,12 @@ export function buildScript({ scripts }: PackageJson): string | undefined {
 }
 
 /** `main` may name a file that only the build makes, but for a library's entry nobody can tell: it is taken as given. */
-function mainFile({ main }: PackageJson, { entries }: SourceFacts): string | undefined {
+function mainFile({ main }: PackageJson, { files }: SourceFacts, usual: readonly string[]): string | undefined {
   if (main !== undefined && !main.startsWith("-")) return main;
-  return ["server.js", "server.mjs", "index.js", "index.mjs", "app.js"].find((file) => entries.includes(file));
+  return usual.find((file) => files.includes(file));
 }
+
+const MAIN_FILES = ["server.js", "server.mjs", "index.js", "index.mjs", "app.js"];
+const TYPED_MAIN_FILES = ["server.ts", "index.ts", "app.ts", "src/server.ts", "src/index.ts"];
 
 const quoted = (file: string) => (/^[\w@%+=:,./-]+$/.test(file) ? file : `'${file.replaceAll("'", `'\\''`)}'`);

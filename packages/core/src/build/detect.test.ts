@@ -124,8 +124,9 @@ describe("a Procfile", () => {
   });
 
   test("of Python says what the server lacks", () => {
-    expect(refusal({ ...python, hasPython: false })).toMatch(
-      /^deploy\.build_failed .*Install python3 and python3-venv/,
+    expect(refusal({ ...python, missingPrograms: ["python3"] })).toBe(
+      "deploy.build_failed python3 is not installed on this server: the application is recognised as Python, Procfile. " +
+        "Install it there (for example: apt-get install python3 python3-venv), or deploy to a server with Docker.",
     );
   });
 
@@ -152,19 +153,32 @@ describe("what cannot be built", () => {
     },
   );
 
-  test("says what was looked for, what is there and how to say it", () => {
+  test("says what was seen, and how to say it with which setting and flag, each once", () => {
     const entries = Array.from({ length: 12 }, (_, index) => `file-${String(index).padStart(2, "0")}`);
     expect(refusal({ entries, config: { base_directory: "/app" } })).toBe(
-      "deploy.build_failed It is not clear how to start this: /app has no package.json, no Procfile and no index.html. " +
-        "It holds file-00, file-01, file-02, file-03, file-04, file-05, file-06, file-07, file-08, file-09 and 2 more. " +
-        "Set start_command (for example: node server.js), publish_directory for a static site, or base_directory when " +
-        "the application lies in another folder.",
+      "deploy.build_failed It is not clear how to start this: no file of a language that Berth knows, no Procfile and " +
+        "no index.html was found. /app holds file-00, file-01, file-02, file-03, file-04, file-05, file-06, file-07, " +
+        "file-08, file-09 and 2 more. Set start_command (berth deploy --start-command 'node server.js'), " +
+        "publish_directory for a static site (--publish-directory /site), or base_directory when the application lies " +
+        "in another folder (--base-directory /app).",
     );
-    expect(refusal({})).toContain("It holds nothing.");
-    expect(refusal({ entries: ["Dockerfile"] })).toContain("set build_pack to dockerfile, on a server with Docker.");
-    expect(refusal({ entries: ["compose.yml"] })).toContain("docker_compose_location to /compose.yml,");
-    expect(refusal({ packageJson: {} })).toContain("has no start script or main file in its package.json");
+    expect(refusal({})).toContain("/ holds nothing.");
+    expect(refusal({ entries: ["Dockerfile"] })).toContain("(--build-pack dockerfile), on a server with Docker.");
+    expect(refusal({ entries: ["compose.yml"] })).toContain("--docker-compose-location /compose.yml)");
+    expect(refusal({ packageJson: {} })).toContain("its package.json has no start script and no main file");
+    expect(refusal({ files: { "requirements.txt": "flask" } })).toContain(
+      "it is recognised as Python, but without manage.py, main.py or app.py. / holds requirements.txt. " +
+        "Set start_command (berth deploy --start-command 'gunicorn app:app --bind 0.0.0.0:$PORT')",
+    );
     expect(listNames(["a\u001b[31m"])).toBe("a?[31m");
+  });
+
+  test("does not hide a Dockerfile that is not used", () => {
+    expect(planOf({ procfile: "web: ./run", entries: ["Dockerfile"] }).notes).toEqual([
+      "It has a Dockerfile too, and is built by its Procfile. To build it from the Dockerfile, set build_pack to " +
+        "dockerfile (--build-pack dockerfile), on a server with Docker.",
+    ]);
+    expect(planOf({ procfile: "web: ./run" }).notes).toEqual([]);
   });
 
   test.each([

@@ -59,7 +59,21 @@ describe("the package manager", () => {
       { entries: ["pnpm-lock.yaml"], workspace: { hasPnpmSettings: true } },
       "Node.js (pnpm) > npx --yes pnpm@10 install --frozen-lockfile > exec node server.js",
     ],
-    ["npm in place of bun", { entries: ["bun.lock"] }, "Node.js (npm) > npm install > exec node server.js"],
+    [
+      "bun with its lockfile",
+      { entries: ["bun.lock"], packageJson: app({ scripts: { build: "vite build", start: "bun server.ts" } }) },
+      "Bun (bun) > bun install --frozen-lockfile > bun run build > exec bun server.ts",
+    ],
+    [
+      "bun, which starts the TypeScript that is there",
+      { entries: ["src/index.ts", "bun.lock"], packageJson: { name: "x" } },
+      "Bun (bun) > exec bun src/index.ts",
+    ],
+    [
+      "npm in place of a bun that the server lacks",
+      { entries: ["bun.lock"], missingPrograms: ["bun"] },
+      "Node.js (npm) > npm install > exec node server.js",
+    ],
     [
       "none when there is nothing to install",
       { packageJson: { main: "main.js" } },
@@ -75,7 +89,11 @@ describe("the package manager", () => {
   });
 
   test("warns that bun's lockfile is not obeyed", () => {
-    expect(planOf({ entries: ["bun.lock"], packageJson: app() }).warnings).toHaveLength(1);
+    const given = { entries: ["bun.lock"], missingPrograms: ["bun"] };
+    expect(planOf({ ...given, packageJson: app() }).warnings).toHaveLength(1);
+    expect(refusal({ ...given, packageJson: app({ scripts: { start: "bun run server.ts" } }) })).toContain(
+      "bun is not installed on this server: the application is recognised as Bun.",
+    );
   });
 
   test("installs what the build needs, whatever NODE_ENV is", () => {
@@ -128,7 +146,7 @@ describe("a Node project starts", () => {
       "as exported Next.js",
       {
         packageJson: { dependencies: { next: "15" }, scripts: { build: "next build", start: "next start" } },
-        isNextExport: true,
+        files: { "next.config.mjs": 'export default { output: "export" }' },
       },
       `Next.js, static ${npm} > npm run build > serve out`,
     ],

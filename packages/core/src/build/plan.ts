@@ -1,10 +1,16 @@
-import type { Argv } from "@berth/host";
+import type { Argv } from "../argv.ts";
+import type { BuildConfig } from "../deploy/artifact.ts";
+import type { Language } from "./language.ts";
 import type { PackageJson } from "./package-json.ts";
 
 /** Facts about the checked-out source, read before anything runs. */
 export interface SourceFacts {
   /** Names in the base directory; a folder's ends with `/`. */
   readonly entries: readonly string[];
+  /** Paths of the files of the base directory, those in its folders included as far as rules ask for them. */
+  readonly files: readonly string[];
+  /** Beginnings of the files that rules read, by their paths. */
+  readonly texts: ReadonlyMap<string, string>;
   readonly packageJson: PackageJson | undefined;
   /** Text of the Procfile. */
   readonly procfile: string | undefined;
@@ -12,8 +18,8 @@ export interface SourceFacts {
   readonly workspace: WorkspaceFacts;
   /** Whether the configuration of Next.js asks for static files. */
   readonly isNextExport: boolean;
-  /** Whether this machine has python3. */
-  readonly hasPython: boolean;
+  /** Programs that the server lacks. None where an image brings them along. */
+  readonly missingPrograms: readonly string[];
 }
 
 export interface WorkspaceFacts {
@@ -33,14 +39,42 @@ export interface WorkspaceFacts {
   readonly hasPnpmBuildRules: boolean;
 }
 
+/** The settings that a plan is decided by. */
+export type PlanConfig = Pick<
+  BuildConfig,
+  | "build_pack"
+  | "base_directory"
+  | "publish_directory"
+  | "install_command"
+  | "build_command"
+  | "start_command"
+  | "is_static"
+  | "is_spa"
+>;
+
 /** Plan of a build, decided before it begins. */
 export interface BuildPlan {
   /** For people: `Next.js (pnpm)`. */
   readonly detected: string;
+  /** What its steps and its start run on; `undefined` for plain files and commands. */
+  readonly runtime: PlannedRuntime | undefined;
   readonly steps: readonly BuildStep[];
   readonly run: PlannedRun;
   /** Lines for the log, for what is probably not meant so. */
   readonly warnings: readonly string[];
+  /** Lines for the log about other ways to build it. */
+  readonly notes: readonly string[];
+}
+
+/** What an image needs to have, where the machine's own programs do not count. */
+export interface PlannedRuntime {
+  readonly language: Language;
+  /** As the project asks for it: `3.12`, or a range of Node. */
+  readonly version: string | undefined;
+  /** Node's programs beside those of the language, for assets or a command. */
+  readonly needsNode: boolean;
+  /** Extensions of PHP. */
+  readonly extensions: readonly string[];
 }
 
 export interface BuildStep {

@@ -6,13 +6,19 @@
  */
 export function runScript(
   command: string,
-  options: { readonly binFolders: readonly string[]; readonly isNode: boolean },
+  options: {
+    readonly binFolders: readonly string[];
+    readonly isNode: boolean;
+    /** Variables that the application's own go before; values are words of the shell. */
+    readonly env?: Readonly<Record<string, string>>;
+  },
 ) {
   const path = options.binFolders.map((folder) => `$PWD/${folder}:`).join("");
   return [
     ...(path === "" ? [] : [`export PATH="${path}$PATH"`]),
     // biome-ignore lint/suspicious/noTemplateCurlyInString: the shell's own expansion.
     ...(options.isNode ? ['export NODE_ENV="${NODE_ENV:-production}"'] : []),
+    ...Object.entries(options.env ?? {}).map(([name, value]) => `export ${name}="\${${name}:-${value}}"`),
     // A version that package.json asks for may not be here; for running a script it does not matter.
     ...(/\bpnpm\b/.test(command) ? ["export pnpm_config_pm_on_fail=ignore"] : []),
     ...(/\byarn\b/.test(command) ? ["export SKIP_YARN_COREPACK_CHECK=1"] : []),

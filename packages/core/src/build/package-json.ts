@@ -1,4 +1,4 @@
-import { DomainError } from "@berth/core";
+import { isObject, parseJsonObject } from "./json-object.ts";
 
 /** Fields of a package.json that a build reads. Values of another shape than npm documents count as absent. */
 export interface PackageJson {
@@ -16,7 +16,7 @@ export interface PackageJson {
 
 /** @throws DomainError `deploy.build_failed` when it is not a JSON object. */
 export function parsePackageJson(text: string): PackageJson {
-  const json = parseObject(text);
+  const json = parseJsonObject(text, "package.json");
   const [, name, version] = /^([a-z]+)@(\d[\w.-]*)/.exec(textOf(json.packageManager) ?? "") ?? [];
   return {
     scripts: new Map(Object.entries(objectOf(json.scripts)).flatMap(([key, value]) => pairOfText(key, value))),
@@ -32,27 +32,6 @@ export function parsePackageJson(text: string): PackageJson {
     hasPnpmSettings: json.pnpm !== undefined,
   };
 }
-
-function parseObject(text: string): Record<string, unknown> {
-  try {
-    // A byte order mark is legal in front of it, as npm has it.
-    const json: unknown = JSON.parse(text.replace(/^\ufeff/, ""));
-    if (isObject(json)) return json;
-  } catch (cause) {
-    const reason = cause instanceof Error ? cause.message : String(cause);
-    throw new DomainError(
-      "deploy.build_failed",
-      `package.json is not valid JSON: ${reason.slice(0, 200)}. Correct it.`,
-      {
-        cause,
-      },
-    );
-  }
-  throw new DomainError("deploy.build_failed", "package.json does not hold an object. Correct it.");
-}
-
-const isObject = (value: unknown): value is Record<string, unknown> =>
-  typeof value === "object" && value !== null && !Array.isArray(value);
 
 const objectOf = (value: unknown): Record<string, unknown> => (isObject(value) ? value : {});
 

@@ -1,0 +1,39 @@
+import { firstFile, has, type LanguageRule, textOf } from "./language.ts";
+import { type SourceFacts, scriptStep } from "./plan.ts";
+
+const CONFIGS = ["deno.json", "deno.jsonc"];
+export const DENO_FILES = CONFIGS;
+
+const MAIN_FILES = ["main.ts", "server.ts", "index.ts", "app.ts", "mod.ts", "main.tsx", "main.js", "src/main.ts"];
+
+/** What it downloads lies with the application, which runs without a network for it. */
+export const denoProject: LanguageRule = (facts) => {
+  const config = firstFile(facts, CONFIGS);
+  if (config === undefined && !has(facts, "deno.lock")) return undefined;
+  const main = firstFile(facts, MAIN_FILES);
+  const cache = 'export DENO_DIR="$PWD/.deno"';
+  const install = { ...scriptStep("install", `${cache} && deno cache ${main}`), shown: `deno cache ${main}` };
+  const build = { ...scriptStep("build", `${cache} && deno task build`), shown: "deno task build" };
+  return {
+    language: "deno",
+    title: "Deno",
+    version: undefined,
+    programs: ["deno"],
+    steps: [...(main === undefined ? [] : [install]), ...(hasTask(facts, config, "build") ? [build] : [])],
+    start: startOf(facts, config, main),
+    help: { looked: "a task `start` in its deno.json, no main.ts and no server.ts", example: "deno run -A main.ts" },
+    bins: [],
+    env: { DENO_DIR: "$PWD/.deno" },
+    warnings: [],
+  };
+};
+
+function startOf(facts: SourceFacts, config: string | undefined, main: string | undefined): string | undefined {
+  if (hasTask(facts, config, "start")) return "deno task start";
+  // It is as much apart from others as any other language's programs are.
+  return main === undefined ? undefined : `deno run --allow-all ${main}`;
+}
+
+/** The file may have comments, so it is not parsed. */
+const hasTask = (facts: SourceFacts, config: string | undefined, task: string): boolean =>
+  config !== undefined && new RegExp(`"tasks"\\s*:\\s*\\{[^}]*"${task}"\\s*:`).test(textOf(facts, config));

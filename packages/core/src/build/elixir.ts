@@ -1,0 +1,32 @@
+import { has, type LanguageRule, textOf, versionIn } from "./language.ts";
+import { argvStep } from "./plan.ts";
+
+export const ELIXIR_FILES = ["mix.exs", ".elixir-version"];
+
+/** A release of Mix: it runs without Mix. */
+export const elixirProject: LanguageRule = (facts) => {
+  if (!has(facts, "mix.exs")) return undefined;
+  const mix = textOf(facts, "mix.exs");
+  const app = /^\s*app:\s*:([a-z]\w{0,60})\s*,?/m.exec(mix)?.[1];
+  const isPhoenix = /\{\s*:phoenix\s*,/.test(mix);
+  const env = { MIX_ENV: "prod" };
+  const step = (name: "install" | "build", ...args: readonly string[]) => argvStep(name, ["mix", ...args], env);
+  return {
+    language: "elixir",
+    title: isPhoenix ? "Elixir, Phoenix" : "Elixir",
+    version: versionIn(textOf(facts, ".elixir-version")),
+    programs: ["mix"],
+    steps: [
+      step("install", "local.hex", "--force", "--if-missing"),
+      step("install", "local.rebar", "--force", "--if-missing"),
+      step("install", "deps.get", "--only", "prod"),
+      ...(/["']assets\.deploy["']/.test(mix) ? [step("build", "assets.deploy")] : []),
+      step("build", "release", "--overwrite"),
+    ],
+    start: app === undefined ? undefined : `_build/prod/rel/${app}/bin/${app} start`,
+    help: { looked: "an `app:` in its mix.exs", example: "mix run --no-halt" },
+    bins: [],
+    env: { MIX_ENV: "prod", PHX_SERVER: "true" },
+    warnings: isPhoenix ? ["Phoenix needs the variable SECRET_KEY_BASE, and PHX_HOST for its links"] : [],
+  };
+};

@@ -1,0 +1,18 @@
+import { DomainError } from "../errors.ts";
+
+/** @throws DomainError `deploy.build_failed` when a file of the source is not a JSON object. */
+export function parseJsonObject(text: string, file: string): Record<string, unknown> {
+  try {
+    // A byte order mark is legal in front of it, as npm has it.
+    const json: unknown = JSON.parse(text.replace(/^\ufeff/, ""));
+    if (isObject(json)) return json;
+  } catch (cause) {
+    const reason = cause instanceof Error ? cause.message : String(cause);
+    const message = `${file} is not valid JSON: ${reason.slice(0, 200)}. Correct it.`;
+    throw new DomainError("deploy.build_failed", message, { cause });
+  }
+  throw new DomainError("deploy.build_failed", `${file} does not hold an object. Correct it.`);
+}
+
+export const isObject = (value: unknown): value is Record<string, unknown> =>
+  typeof value === "object" && value !== null && !Array.isArray(value);

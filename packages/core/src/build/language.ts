@@ -1,0 +1,49 @@
+import type { BuildStep, SourceFacts } from "./plan.ts";
+
+export const LANGUAGES = ["python", "go", "ruby", "php", "rust", "elixir", "java", "deno", "bun", "node"] as const;
+export type Language = (typeof LANGUAGES)[number];
+
+/** A project of a language that is neither Node nor static files: how it is built and started. */
+export interface LanguageProject {
+  readonly language: Language;
+  /** For people: `Python, Django`. */
+  readonly title: string;
+  /** The version that the project asks for: `3.12`. */
+  readonly version: string | undefined;
+  /** Programs that its steps and its start need. */
+  readonly programs: readonly string[];
+  readonly steps: readonly BuildStep[];
+  /** A line of a shell. `undefined`: nothing says how it starts. */
+  readonly start: string | undefined;
+  /** What was looked for to start it, and an example: for the sentence that asks for a start command. */
+  readonly help: { readonly looked: string; readonly example: string };
+  /** Folders with programs of its dependencies, relative to the base directory. */
+  readonly bins: readonly string[];
+  /** Set where it runs, unless the application's own variables do: values are words of the shell. */
+  readonly env: Readonly<Record<string, string>>;
+  readonly warnings: readonly string[];
+  /** Extensions that PHP needs beside its own. */
+  readonly extensions?: readonly string[];
+}
+
+export type LanguageRule = (facts: SourceFacts) => LanguageProject | undefined;
+
+/** Where a server listens: the process engine says so in HOST, a container on all its addresses. */
+// biome-ignore lint/suspicious/noTemplateCurlyInString: the shell's own expansion.
+export const LISTEN_HOST = "${HOST:-0.0.0.0}";
+
+/** Where a compiled program lies after the build. */
+export const MADE_FOLDER = ".berth";
+
+export const has = ({ entries }: SourceFacts, name: string): boolean => entries.includes(name);
+export const textOf = ({ texts }: SourceFacts, path: string): string => texts.get(path) ?? "";
+
+/** The first of these files that exists. */
+export const firstFile = ({ files }: SourceFacts, paths: readonly string[]): string | undefined =>
+  paths.find((path) => files.includes(path));
+
+/** `3.12` of the beginning of a file such as `.python-version`. */
+export const versionIn = (text: string): string | undefined => /^\D{0,20}(\d+(?:\.\d+)?)/.exec(text.trim())?.[1];
+
+/** Files that have no manifest beside them are a program only where they are not a page's. */
+export const isPage = (facts: SourceFacts): boolean => has(facts, "index.html");

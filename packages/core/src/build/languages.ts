@@ -1,0 +1,40 @@
+import { DENO_FILES, denoProject } from "./deno.ts";
+import { ELIXIR_FILES, elixirProject } from "./elixir.ts";
+import { GO_FILES, goProject } from "./go.ts";
+import { JAVA_FILES, javaProject } from "./java.ts";
+import type { LanguageProject, LanguageRule } from "./language.ts";
+import { PHP_FILES, phpProject } from "./php.ts";
+import type { SourceFacts } from "./plan.ts";
+import { PYTHON_FILES, pythonProject } from "./python.ts";
+import { RUBY_FILES, rubyProject } from "./ruby.ts";
+import { RUST_FILES, rustProject } from "./rust.ts";
+
+/** What is often a helper of another language comes last. */
+const RULES: readonly LanguageRule[] = [
+  phpProject,
+  rubyProject,
+  elixirProject,
+  goProject,
+  rustProject,
+  javaProject,
+  pythonProject,
+  denoProject,
+];
+
+/** The language of a project beside Node: the first that knows how to start it, else the first that knows it. */
+export function languageOf(facts: SourceFacts): LanguageProject | undefined {
+  const found = RULES.flatMap((rule) => rule(facts) ?? []);
+  return found.find(({ start }) => start !== undefined) ?? found[0];
+}
+
+const READ = new Set([
+  ...["package.json", "Procfile", "yarn.lock", "pnpm-lock.yaml", ".yarnrc.yml", "pnpm-workspace.yaml"],
+  ...["next.config.js", "next.config.mjs", "next.config.ts", "next.config.cjs"],
+  ...[PYTHON_FILES, GO_FILES, RUBY_FILES, PHP_FILES, RUST_FILES, ELIXIR_FILES, JAVA_FILES, DENO_FILES].flat(),
+]);
+
+/** Whether rules read this file's text. */
+export const isRead = (path: string): boolean => READ.has(path) || /^[A-Za-z_]\w*\/settings\.py$/.test(path);
+
+/** How many folders deep rules look for files. */
+export const FILE_DEPTH = 3;

@@ -1,0 +1,183 @@
+import {
+  firstFile,
+  has,
+  isPage,
+  type LanguageProject,
+  type LanguageRule,
+  LISTEN_HOST,
+  MADE_FOLDER,
+  textOf,
+  versionIn,
+} from "./language.ts";
+import { argvStep, type BuildStep, type SourceFacts } from "./plan.ts";
+
+const MAIN_FILES = ["main.py", "app.py", "server.py", "application.py", "run.py", "app/main.py", "src/main.py"];
+const APP_FILES = [...MAIN_FILES, "wsgi.py", "asgi.py", "app/__init__.py", "src/app.py"];
+
+/** Files that this rule reads. */
+export const PYTHON_FILES = [
+  ...APP_FILES,
+  ...["manage.py", "requirements.txt", "pyproject.toml", ".python-version", "runtime.txt"],
+];
+
+export const pythonProject: LanguageRule = (facts) => {
+  const isInstalled = has(facts, "requirements.txt") || has(facts, "pyproject.toml");
+  const isProject = isInstalled || has(facts, "manage.py");
+  const main = firstFile(facts, MAIN_FILES);
+  if (!isProject && (main === undefined || isPage(facts))) return undefined;
+  const python = isInstalled ? "python" : "python3";
+  const found = django(facts, python) ?? webApplication(facts) ?? streamlit(facts, main) ?? program(main, python);
+  return {
+    language: "python",
+    title: found?.framework === undefined ? "Python" : `Python, ${found.framework}`,
+    version: versionOf(facts),
+    programs: ["python3"],
+    steps: [...installSteps(facts), ...(found?.build ?? [])],
+    start: found?.start,
+    help: { looked: "manage.py, main.py or app.py", example: "gunicorn app:app --bind 0.0.0.0:$PORT" },
+    bins: isInstalled ? [".venv/bin"] : [],
+    env: { PYTHONUNBUFFERED: "1" },
+    warnings: found?.warnings ?? [],
+  };
+};
+
+type Found = Pick<LanguageProject, "start"> & {
+  readonly framework?: string;
+  readonly build?: readonly BuildStep[];
+  readonly warnings?: readonly string[];
+};
+
+function django(facts: SourceFacts, python: string): Found | undefined {
+  if (!has(facts, "manage.py")) return undefined;
+  const [, folder] =
+    /^([A-Za-z_]\w*)\/wsgi\.py$/.exec(facts.files.find((path) => /^\w+\/wsgi\.py$/.test(path)) ?? "") ?? [];
+  const hasServer = folder !== undefined && dependsOn(facts, "gunicorn");
+  const collects = /^STATIC_ROOT\s*=/m.test(textOf(facts, `${folder}/settings.py`));
+  const collect = argvStep("build", [pathOf(python), "manage.py", "collectstatic", "--noinput"]);
+  return {
+    framework: "Django",
+    start: hasServer
+      ? `gunicorn ${folder}.wsgi:application --bind ${LISTEN_HOST}:$PORT`
+      : `${python} manage.py runserver --noreload ${LISTEN_HOST}:$PORT`,
+    build: collects ? [collect] : [],
+    warnings: [
+      ...(hasServer ? [] : [developmentServer("Django", "gunicorn")]),
+      "Django's migrations are not run by themselves: set post_deployment_command to `python manage.py migrate`",
+    ],
+  };
+}
+
+const ASGI = ["FastAPI", "Starlette", "Litestar", "Quart"];
+
+/** A file that makes an application of a framework, and the server that its dependencies name. */
+function webApplication(facts: SourceFacts): Found | undefined {
+  for (const file of APP_FILES) {
+    const [, name, framework = ""] =
+      /^([A-Za-z_]\w*)\s*(?::[^=\n]{1,80})?=\s*(?:\w{1,40}\.)?(FastAPI|Starlette|Litestar|Quart|Flask)\s*\(/m.exec(
+        textOf(facts, file),
+      ) ?? [];
+    if (name === undefined) continue;
+    const start = ASGI.includes(framework) ? asgiStart(facts, file, name) : wsgiStart(facts, file, name);
+    if (start !== undefined) return { framework, start };
+    if (framework !== "Flask") continue;
+    return {
+      framework,
+      start: `flask --app ${file} run --host ${LISTEN_HOST} --port $PORT`,
+      warnings: [developmentServer("Flask", "gunicorn")],
+    };
+  }
+  return undefined;
+}
+
+function asgiStart(facts: SourceFacts, file: string, name: string): string | undefined {
+  const { folder, module } = moduleOf(file);
+  if (dependsOn(facts, "uvicorn") || /\bfastapi\[(standard|all)\]/i.test(dependencies(facts))) {
+    const where = folder === undefined ? "" : `--app-dir ${folder} `;
+    return `uvicorn ${where}${module}:${name} --host ${LISTEN_HOST} --port $PORT`;
+  }
+  if (!dependsOn(facts, "hypercorn")) return undefined;
+  return `hypercorn ${folder === undefined ? "" : `${folder}.`}${module}:${name} --bind ${LISTEN_HOST}:$PORT`;
+}
+
+function wsgiStart(facts: SourceFacts, file: string, name: string): string | undefined {
+  const { folder, module } = moduleOf(file);
+  if (dependsOn(facts, "gunicorn")) {
+    const where = folder === undefined ? "" : `--chdir ${folder} `;
+    return `gunicorn ${where}${module}:${name} --bind ${LISTEN_HOST}:$PORT`;
+  }
+  if (!dependsOn(facts, "waitress") || folder !== undefined) return undefined;
+  return `waitress-serve --host ${LISTEN_HOST} --port $PORT ${module}:${name}`;
+}
+
+function streamlit(facts: SourceFacts, main: string | undefined): Found | undefined {
+  const file = main ?? firstFile(facts, ["streamlit_app.py"]);
+  if (file === undefined || !dependsOn(facts, "streamlit")) return undefined;
+  const options = `--server.address ${LISTEN_HOST} --server.port $PORT --server.headless true`;
+  return { framework: "Streamlit", start: `streamlit run ${file} ${options}` };
+}
+
+const program = (main: string | undefined, python: string): Found | undefined =>
+  main === undefined ? undefined : { start: `${python} ${main}` };
+
+const developmentServer = (framework: string, server: string) =>
+  `${framework}'s own server for development answers the requests: add ${server} to the dependencies`;
+
+/** `app/main.py` is the module `app.main`; `src` is no package, but the folder to start in. */
+function moduleOf(file: string): { readonly folder: string | undefined; readonly module: string } {
+  const inner = file.replace(/^src\//, "");
+  const module = inner
+    .replace(/\.py$/, "")
+    .replace(/\/__init__$/, "")
+    .replaceAll("/", ".");
+  return { folder: inner === file ? undefined : "src", module };
+}
+
+function installSteps(facts: SourceFacts): BuildStep[] {
+  const pyproject = textOf(facts, "pyproject.toml");
+  if (has(facts, "uv.lock") || (/^\[tool\.uv\b/m.test(pyproject) && !has(facts, "requirements.txt"))) {
+    const env = { UV_PYTHON_DOWNLOADS: "never", UV_LINK_MODE: "copy" };
+    const frozen = has(facts, "uv.lock") ? ["--frozen"] : [];
+    return withTool("uv", ["sync", ...frozen, "--no-dev"], env);
+  }
+  if (has(facts, "poetry.lock") || (/^\[tool\.poetry\]/m.test(pyproject) && !has(facts, "requirements.txt"))) {
+    const options = ["--only", "main", "--no-root", "--no-interaction", "--no-ansi"];
+    return withTool("poetry", ["install", ...options], { POETRY_VIRTUALENVS_IN_PROJECT: "true" });
+  }
+  const isRequired = has(facts, "requirements.txt");
+  if (!isRequired && !has(facts, "pyproject.toml")) return [];
+  return [environment(".venv"), pip(".venv", isRequired ? ["-r", "requirements.txt"] : ["."])];
+}
+
+/** The tool gets an environment of its own, so that its dependencies are not the application's. */
+function withTool(tool: string, args: readonly string[], env: Readonly<Record<string, string>>): BuildStep[] {
+  const folder = `${MADE_FOLDER}/${tool}`;
+  return [environment(folder), pip(folder, [tool]), argvStep("install", [`${folder}/bin/${tool}`, ...args], env)];
+}
+
+const environment = (folder: string): BuildStep => argvStep("install", ["python3", "-m", "venv", folder]);
+
+const pip = (folder: string, what: readonly string[]): BuildStep =>
+  argvStep("install", [`${folder}/bin/python`, "-m", "pip", "install", "--disable-pip-version-check", ...what]);
+
+const pathOf = (python: string): string => (python === "python" ? ".venv/bin/python" : python);
+
+/** Without comments, which name what somebody left out. */
+const dependencies = (facts: SourceFacts): string =>
+  `${textOf(facts, "requirements.txt")}\n${textOf(facts, "pyproject.toml")}`.replace(/(^|\s)#.*$/gm, "");
+
+const dependsOn = (facts: SourceFacts, name: string): boolean =>
+  new RegExp(`(^|[\\s"'[,])${name}(?![\\w.-])`, "im").test(dependencies(facts));
+
+const NEWEST_MINOR = 13;
+
+/** `3.12` of what pins it; else the newest that the project's upper bound allows. */
+function versionOf(facts: SourceFacts): string | undefined {
+  const pinned = versionIn(textOf(facts, ".python-version") || textOf(facts, "runtime.txt"));
+  if (pinned !== undefined) return /^3\.\d+$/.test(pinned) ? pinned : undefined;
+  const [, range = ""] =
+    /^\s*(?:requires-python|python)\s*=\s*["']([^"'\n]{1,80})["']/m.exec(textOf(facts, "pyproject.toml")) ?? [];
+  const exact = /(?:^|[,\s])(?:==|~)?3\.(\d+)(?:\.\*|\.\d+)?$/.exec(range)?.[1];
+  if (exact !== undefined && !/[<>^]/.test(range)) return `3.${exact}`;
+  const below = Number(/<\s*3\.(\d+)/.exec(range)?.[1] ?? NEWEST_MINOR + 1);
+  return below <= NEWEST_MINOR && below > 0 ? `3.${below - 1}` : undefined;
+}

@@ -1,0 +1,60 @@
+import { firstFile, has, isPage, type LanguageRule, LISTEN_HOST, textOf, versionIn } from "./language.ts";
+import { argvStep, type SourceFacts } from "./plan.ts";
+
+export const RUBY_FILES = ["Gemfile", ".ruby-version"];
+
+const MAIN_FILES = ["app.rb", "main.rb", "server.rb", "web.rb"];
+
+export const rubyProject: LanguageRule = (facts) => {
+  const hasGems = has(facts, "Gemfile");
+  const main = firstFile(facts, ["config.ru", ...MAIN_FILES]);
+  if (!hasGems && (main === undefined || isPage(facts))) return undefined;
+  const isRails = hasGems && gem(facts, "rails") && has(facts, "config/");
+  const isLocked = has(facts, "Gemfile.lock");
+  const bundle = { BUNDLE_PATH: "vendor/bundle", BUNDLE_WITHOUT: "development:test" };
+  const install = argvStep("install", ["bundle", "install"], {
+    ...bundle,
+    ...(isLocked ? { BUNDLE_FROZEN: "true" } : {}),
+  });
+  const assets = argvStep("build", ["bundle", "exec", "rails", "assets:precompile"], {
+    ...bundle,
+    RAILS_ENV: "production",
+    SECRET_KEY_BASE_DUMMY: "1",
+  });
+  const hasAssets = ["propshaft", "sprockets-rails", "sprockets"].some((name) => gem(facts, name));
+  return {
+    language: "ruby",
+    title: isRails ? "Ruby, Rails" : "Ruby",
+    version: versionOf(facts),
+    programs: hasGems ? ["ruby", "bundle"] : ["ruby"],
+    steps: hasGems ? [install, ...(isRails && hasAssets ? [assets] : [])] : [],
+    start: startOf(facts, isRails, main),
+    help: { looked: "config.ru, app.rb or main.rb", example: "bundle exec puma -p $PORT" },
+    bins: [],
+    env: {
+      ...(hasGems ? bundle : {}),
+      RACK_ENV: "production",
+      ...(isRails ? { RAILS_ENV: "production", RAILS_LOG_TO_STDOUT: "1", RAILS_SERVE_STATIC_FILES: "1" } : {}),
+    },
+    warnings: isRails
+      ? ["Rails' migrations are not run by themselves: set post_deployment_command to `bundle exec rails db:migrate`"]
+      : [],
+  };
+};
+
+function startOf(facts: SourceFacts, isRails: boolean, main: string | undefined): string | undefined {
+  const prefix = has(facts, "Gemfile") ? "bundle exec " : "";
+  if (isRails) return `bundle exec rails server -b ${LISTEN_HOST} -p $PORT`;
+  if (main === "config.ru") {
+    return gem(facts, "puma")
+      ? `${prefix}puma -b tcp://${LISTEN_HOST}:$PORT`
+      : `${prefix}rackup -o ${LISTEN_HOST} -p $PORT`;
+  }
+  return main === undefined ? undefined : `${prefix}ruby ${main}`;
+}
+
+const gem = (facts: SourceFacts, name: string): boolean =>
+  new RegExp(`^\\s*gem\\s*\\(?\\s*["']${name}["']`, "m").test(textOf(facts, "Gemfile"));
+
+const versionOf = (facts: SourceFacts): string | undefined =>
+  versionIn(textOf(facts, ".ruby-version")) ?? /^\s*ruby\s+["'](\d+\.\d+)/m.exec(textOf(facts, "Gemfile"))?.[1];

@@ -1,0 +1,69 @@
+import { readdirSync, readFileSync } from "node:fs";
+import { join, relative } from "node:path";
+import { detectPlan } from "@berth/core/build";
+import { BUILD_CONFIG } from "@berth/core/testing";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { readFacts } from "../../builder/facts.ts";
+import { type Files, hasEngine, type ImageSuite, imageSuite } from "./image.fixture.ts";
+
+const EXAMPLES = join(import.meta.dirname, "../../../../../examples/languages");
+
+function example(name: string): Files {
+  const folder = join(EXAMPLES, name);
+  const files = readdirSync(folder, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile());
+  const paths = files.map((entry) => join(entry.parentPath, entry.name));
+  return Object.fromEntries(paths.map((path) => [relative(folder, path), readFileSync(path, "utf8")]));
+}
+
+test.each([
+  ["bun", "Bun (bun)"],
+  ["deno", "Deno"],
+  ["elixir", "Elixir"],
+  ["go", "Go"],
+  ["java", "Java (Maven)"],
+  ["php", "PHP"],
+  ["python", "Python"],
+  ["ruby", "Ruby"],
+  ["rust", "Rust"],
+])("the example of %s is recognised as %s", async (name, detected) => {
+  const folder = join(EXAMPLES, name);
+  expect(detectPlan(await readFacts(folder, folder), BUILD_CONFIG).detected).toBe(detected);
+});
+
+describe.skipIf(!hasEngine)("a language of Berth's own rules", { timeout: 120_000 }, () => {
+  let suite: ImageSuite;
+  beforeAll(() => {
+    suite = imageSuite({ path: "/usr/bin:/bin" });
+  });
+  afterAll(() => suite.close());
+
+  test.each([
+    ["python", "Hello from Python\n"],
+    ["php", "Hello from PHP\n"],
+  ])("answers from the image that was built for it: %s", async (name, text) => {
+    const { image } = await suite.build(example(name), { build_pack: "nixpacks" });
+    expect(await suite.served(image, 8080, ["/"], { PORT: "8080" })).toEqual([`200 ${text}`]);
+    const { Config } = await suite.docker.getImage(image).inspect();
+    expect(Config.Healthcheck?.Test ?? ["NONE"]).toEqual(["NONE"]);
+  });
+
+  test("runs a compiled program in another image than the one that built it, as build variables name them", async () => {
+    // A compiler takes a minute on a small machine: this one only writes where it is told to.
+    const go =
+      "#!/bin/sh\nmkdir .berth && printf '#!/bin/sh\\necho made by go\\n' >.berth/app && chmod +x .berth/app\n";
+    const image = "FROM alpine:3\nCOPY go /usr/local/bin/go\nRUN chmod +x /usr/local/bin/go\n";
+    const compiler = await suite.build({ Dockerfile: image, go });
+    const env = { BERTH_BASE_IMAGE: compiler.image, BERTH_RUN_IMAGE: "busybox:stable" };
+    const source = { "go.mod": "module x\n", "main.go": "package main\n", "vendor/modules.txt": "" };
+    const made = await suite.build(source, { build_pack: "nixpacks" }, { env });
+    expect(await suite.output(made.image)).toBe("made by go\n");
+    expect(await suite.output(made.image, ["/bin/sh", "-c", "command -v go || ls /app"])).toContain("main.go");
+  });
+
+  test("is built in the image that a build variable names", async () => {
+    const env = { BERTH_BASE_IMAGE: "nosuch.example/python:1" };
+    await expect(suite.build(example("python"), { build_pack: "nixpacks" }, { env })).rejects.toThrow(
+      /nosuch\.example/,
+    );
+  });
+});
