@@ -27,6 +27,7 @@ const TASKS = {
   },
   berth: () => hand("node", [join(freshBuild("cli"), "main.js"), ...args], process.env.INIT_CWD),
   build: () => hand("node", ["tooling/build/main.mjs", ...args]),
+  pack: () => hand("node", ["tooling/build/packages.mjs", ...args]),
   bench: () => hand("node", ["bench/main.ts", ...args]),
   faults: () => hand("node", ["apps/server/e2e/faults/main.ts", ...args]),
   test: () => (isWhole(args) ? hand("node", ["tooling/check.mjs", ...args]) : hand("vitest", ["run", ...args])),

@@ -85,14 +85,14 @@ async function buildOnce(program) {
 const bundleForBrowsers = async (program, outdir) => (await import("./web.mjs")).bundleWeb(program, outdir);
 
 /** @returns Paths of the bundled files, relative to the repository. */
-async function bundle({ entries, standalone = {}, external = [] }, outdir) {
+async function bundle({ entries, standalone = {}, external = [], target = "node24" }, outdir) {
   const options = {
     absWorkingDir: ROOT,
     outdir,
     bundle: true,
     format: "esm",
     platform: "node",
-    target: "node24",
+    target,
     conditions: ["berth-built"],
     external: [...external, "*.node", "cpu-features"],
     banner: { js: COMMON_JS.banner },

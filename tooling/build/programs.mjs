@@ -9,6 +9,7 @@
  * @property {Record<string, string>} [standalone] The same, each without chunks: programs that run as processes of
  *   their own, whose version is the content of one file.
  * @property {Record<string, string>} [assets] Files and folders that the program reads, by their place in the build.
+ * @property {string} [target] The oldest Node that it runs on. Default: the one that Berth brings.
  * @property {readonly string[]} [external] Packages that are found at run time: native ones, and those whose files are
  *   read or executed.
  */
@@ -37,6 +38,8 @@ export const PROGRAMS = {
   cli: {
     folder: "apps/cli",
     entries: { main: "apps/cli/src/main.ts" },
+    // It is also installed by itself (packages.mjs).
+    target: "node22.12",
     assets: { "openapi.json": "openapi.json" },
   },
   web: { folder: "apps/web" },

@@ -40,6 +40,14 @@ const isRunning = (command: string): boolean =>
     });
 const ticks = (text: string) => [...text.matchAll(/tick (\d+)/g)].map(([, n]) => Number(n));
 
+test("the server of this machine is found without BERTH_DATA, and named", async () => {
+  // The test's server has its user's state below its data folder.
+  const found = { PATH: process.env.PATH ?? "", HOME: home.path, XDG_STATE_HOME: server.dataFolder };
+  const { code, stdout, stderr } = await berth(["whoami"], { cwd: home.path, env: found });
+  expect([code, stderr]).toEqual([0, `Server of ${server.dataFolder}, ${server.url}\n`]);
+  expect(stdout).toContain(server.url);
+});
+
 describe("scheduled tasks", () => {
   test("are created, run in the application with their output shown as it comes, and looked at", async () => {
     const tasks = (...argv: readonly string[]) => run(web.path, "scheduled-tasks", ...argv);

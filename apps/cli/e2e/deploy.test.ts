@@ -190,6 +190,9 @@ describe("berth deploy", () => {
     expect([stderr, code]).toEqual(["", 0]);
     expect(stdout).not.toContain("Uploaded");
     expect(await page("from-git.localhost")).toBe("from git");
+    const again = await run(elsewhere.path, ...argv);
+    expect([again.stderr, again.code]).toEqual(["", 0]);
+    expect(again.stdout).toContain("from-git is in My project/production: deploying it again.");
     // It has nothing to do with the repository.
     expect(existsSync(join(elsewhere.path, ".berth"))).toBe(false);
     const wrong = await run(elsewhere.path, "deploy", "--app", "web", "--branch", "main");
@@ -202,13 +205,40 @@ describe("berth deploy", () => {
   test("asks rather than guesses when the name is taken, and deploys to what --app names", async () => {
     using original = temporaryFolder(webServer("original"));
     using clone = temporaryFolder(webServer("clone"));
-    expect((await run(original.path, "deploy", "--name", "twice")).code).toBe(0);
-    const refused = await run(clone.path, "deploy", "--name", "twice");
+    const manifest = JSON.stringify({ name: "twice", scripts: { start: "node server.js" } });
+    for (const folder of [original, clone]) folder.write({ "package.json": manifest });
+    expect((await run(original.path, "deploy")).code).toBe(0);
+    const refused = await run(clone.path, "deploy");
     const { uuid } = linked(original.path);
     expect([refused.code, refused.stderr]).toEqual([1, expect.stringContaining(`berth deploy --app ${uuid}`)]);
     expect((await run(clone.path, "deploy", "--app", "twice")).code).toBe(0);
     expect(linked(clone.path).uuid).toBe(uuid);
     expect(await page("twice.localhost")).toBe("clone");
+  });
+
+  test("takes the same command in a folder that remembers nothing, as in a CI job, for the same application", async () => {
+    const command = ["deploy", "--name", "from-ci", "--environment", "production", "--server", "localhost"];
+    using first = temporaryFolder(webServer("first"));
+    using second = temporaryFolder(webServer("second"));
+    expect((await run(first.path, ...command)).code).toBe(0);
+    const again = await run(second.path, ...command);
+    expect([again.code, again.stdout]).toEqual([0, expect.stringContaining("from-ci is in My project/production")]);
+    expect(linked(second.path).uuid).toBe(linked(first.path).uuid);
+    expect(await page("from-ci.localhost")).toBe("second");
+    const other = await run(second.path, "deploy", "--name", "from-ci", "--git", "https://example.com/from-ci.git");
+    expect([other.code, other.stderr]).toEqual([2, expect.stringContaining("gets its code from uploads")]);
+  });
+
+  test("changes URLs without a deployment, and says which changes wait for one", async () => {
+    using folder = temporaryFolder(webServer("moved"));
+    expect((await run(folder.path, "deploy", "--name", "moving")).code).toBe(0);
+    const flags = ["--domains", "http://moved.localhost", "--start-command", "node server.js"];
+    const { stdout } = await run(folder.path, "applications", "update", "moving", ...flags);
+    expect(stdout).toMatch(/^Takes effect within a second: domains$/m);
+    expect(stdout).toMatch(/^Takes effect with the next deployment: start command$/m);
+    await until(async () => (await page("moved.localhost")) === "moved", { seconds: 10, what: "the new URL answers" });
+    const made = await server.rest("GET", `/deployments/applications/${linked(folder.path).uuid}`);
+    expect(made.body).toMatchObject({ count: 1 });
   });
 
   test("tells what is wrong with a setting by the flag it was given with, and makes nothing", async () => {

@@ -1,5 +1,5 @@
 import { type Command, InvalidArgumentError, Option } from "commander";
-import { z } from "zod";
+import type { z } from "zod";
 
 /** One command-line flag, made from one field of a schema. */
 export interface Flag {
@@ -23,7 +23,7 @@ export const flagName = (key: string): string =>
 
 /** Command-line flags for the fields of a schema, in their order. */
 export function flagsFor(schema: z.ZodObject): readonly Flag[] {
-  const { properties = {}, required = [] } = z.toJSONSchema(schema, { io: "input", unrepresentable: "any" });
+  const { properties = {}, required = [] } = schema.toJSONSchema({ io: "input", unrepresentable: "any" });
   return Object.entries(properties).map(([key, property]) => flagOf(key, property, required.includes(key)));
 }
 

@@ -1,13 +1,11 @@
 import { VERSION } from "@berth/core";
 import { Command, CommanderError, Option } from "commander";
 import type { Bind, CommandModule } from "./command-module.ts";
-import { NOT_BERTH, problemIn } from "./connection/problem.ts";
-import { explain, failureLines } from "./explain.ts";
 import { EXIT, type ExitCode } from "./failure.ts";
-import type { Operation } from "./operations/index.ts";
+import type { Operation } from "./operations/description.ts";
 import { output } from "./output.ts";
 import { printable } from "./printable.ts";
-import { type Session, session } from "./session.ts";
+import type { Session } from "./session.ts";
 import type { System } from "./system.ts";
 
 interface Entry {
@@ -173,6 +171,7 @@ export async function run(argv: readonly string[], system: System): Promise<Exit
   const bind: Bind =
     (action) =>
     async (...args) => {
+      const { session } = await import("./session.ts");
       current = session(system, outputOf(program, system), program.opts().context);
       exitCode = (await action(current, ...args)) ?? EXIT.ok;
     };
@@ -189,17 +188,19 @@ export async function run(argv: readonly string[], system: System): Promise<Exit
       if (entry.name === wanted) (await entry.load()).define(command, bind);
     }
     const isByHand = COMMANDS.some(({ name }) => name === wanted) && !SHARED.has(wanted ?? "");
-    if (!isByHand) await addEveryOperation(program, wanted, bind);
+    const isForVersion = wanted === undefined && VERSION_FLAGS.some((flag) => argv.includes(flag));
+    if (!isByHand && !isForVersion) await addEveryOperation(program, wanted, bind);
     await program.parseAsync([...argv], { from: "user" });
     return exitCode;
   } catch (error) {
     if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.ok : EXIT.usage;
+    const { explain, failureLines } = await import("./explain.ts");
     const failure = explain(error, {
       connection: current?.connection(),
       isVerbose: program.opts().verbose === true,
       flagNames: flagNamesOf(program, argv),
     });
-    const answer = program.opts().json === true ? answerIn(error) : undefined;
+    const answer = program.opts().json === true ? await answerIn(error) : undefined;
     if (answer !== undefined) system.stdout.write(`${JSON.stringify(answer)}\n`);
     system.stderr.write(failureLines(failure));
     return failure.exitCode;
@@ -207,7 +208,8 @@ export async function run(argv: readonly string[], system: System): Promise<Exit
 }
 
 /** The API's answer when it refused. */
-function answerIn(error: unknown): object | undefined {
+async function answerIn(error: unknown): Promise<object | undefined> {
+  const { NOT_BERTH, problemIn } = await import("./connection/problem.ts");
   const problem = problemIn(error);
   if (problem === undefined || problem.code === NOT_BERTH) return undefined;
   const { status: _status, ...answer } = problem;
@@ -221,7 +223,7 @@ const EVERYTHING = "Everything the API offers:";
 
 /** Reading the description takes some 20 ms, so only where its commands are asked for or shown. */
 async function addEveryOperation(program: Command, wanted: string | undefined, bind: Bind): Promise<void> {
-  const { operations, addOperations, firstLower } = await import("./operations/index.ts");
+  const { operations } = await import("./operations/description.ts");
   const all = operations();
   const groups = new Set(all.map(({ words: [first = ""] }) => first));
   for (const group of groups) {
@@ -229,7 +231,9 @@ async function addEveryOperation(program: Command, wanted: string | undefined, b
     const command = made ?? program.command(group).helpGroup(EVERYTHING).showSuggestionAfterError();
     if (made === undefined) command.summary(firstLower(groupSummary(group, all)));
     // The others are lines of the help, and suggestions for a word that is none.
-    if (group === wanted) addOperations(command, all, bind);
+    if (group !== wanted) continue;
+    const { addOperations } = await import("./operations/commands.ts");
+    addOperations(command, all, bind);
   }
 }
 
@@ -255,7 +259,7 @@ function commandError(text: string, argv: readonly string[]): string {
 function root(system: System, argv: readonly string[]): Command {
   return new Command("berth")
     .description("Deploys applications to servers of your own.")
-    .version(VERSION, "-V, --version", "print the version of berth")
+    .version(VERSION, VERSION_FLAGS.join(", "), "print the version of berth")
     .addOption(new Option("--context <name>", "the connection to use instead of the chosen one"))
     .addOption(new Option("--json", "print what the API answers, and nothing else"))
     .addOption(new Option("--verbose", "print more: whole logs while following, details of errors"))
@@ -275,6 +279,8 @@ function root(system: System, argv: readonly string[]): Command {
     .exitOverride()
     .helpCommand(true);
 }
+
+const VERSION_FLAGS = ["-V", "--version"];
 
 function outputOf(program: Command, system: System) {
   const { json = false, verbose = false, color } = program.opts();
@@ -301,4 +307,5 @@ function flagNamesOf(program: Command, argv: readonly string[]): ReadonlySet<str
 
 const optionsOf = (command: Command): readonly Option[] => [...command.options, ...command.commands.flatMap(optionsOf)];
 
+const firstLower = (text: string) => `${text.charAt(0).toLowerCase()}${text.slice(1)}`;
 const capital = (text: string) => `${text.charAt(0).toUpperCase()}${text.slice(1)}.`;

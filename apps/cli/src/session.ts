@@ -20,7 +20,9 @@ export interface Session {
 export function session(system: System, output: Output, contextName: string | undefined): Session {
   let connection: Connection | undefined;
   const resolve = async () => {
+    const isFirst = connection === undefined;
     connection = await resolveConnection(system, contextName);
+    if (isFirst && connection.note !== undefined) system.stderr.write(`${connection.note}\n`);
     return connection;
   };
   return {

@@ -54,6 +54,8 @@ export async function testServer(options: ServerOptions = {}): Promise<TestServe
     PATH: process.env.PATH ?? "",
     HOME: process.env.HOME ?? dataFolder,
     NODE_COMPILE_CACHE: COMPILE_CACHE,
+    // A test's server is not one that its user's command line should find.
+    XDG_STATE_HOME: dataFolder,
     BERTH_DATA: dataFolder,
     BERTH_HOST: "127.0.0.1",
     BERTH_PORT: String(apiPort),

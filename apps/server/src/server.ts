@@ -1,5 +1,7 @@
+import { homedir } from "node:os";
 import { DomainError, VERSION } from "@berth/core";
 import type { ServerRecord, Stores } from "@berth/core/ports";
+import { runningServersFolder } from "@berth/core/server";
 import { openDatabase } from "@berth/db";
 import { dockerVersion } from "@berth/docker-client";
 import { diskSpace } from "@berth/host";
@@ -25,6 +27,7 @@ import type { Logger } from "./logger.ts";
 import { writePrivateFile } from "./private-file.ts";
 import type { Progress } from "./progress.ts";
 import { readiness } from "./readiness.ts";
+import { announceServer } from "./running-server.ts";
 import { hashToken, wire } from "./wiring.ts";
 
 const DEPLOYMENT_GRACE_SECONDS = 5; // A running deployment continues at the next start, so little is lost.
@@ -138,6 +141,7 @@ async function start(
     hashToken,
   });
   const signInUrl = progress.isTerminal ? await firstSignInUrl(control, url) : undefined;
+  undo.add(announceServer(runningServersFolder(homedir(), process.env), folder.root));
   introduce(progress, { url, token, cliFile: folder.cliFile, signInUrl });
   // A new token means that no start has come this far: one that failed on the way makes up for it now.
   const { items: applications, total } = await control.applications.list({ take: SHOWN_APPLICATIONS_MAX });

@@ -181,7 +181,8 @@ export const applications = {
     tag: "Applications",
     summary: "Change an application",
     description:
-      "What is not sent stays; null gives a setting its default. Changes hold from the next deployment on. With " +
+      "What is not sent stays; null gives a setting its default. URLs, redirects, basic authentication and the other " +
+      "settings of the proxy take effect within a second, what shapes a release with the next deployment. With " +
       "`instant_deploy` that is queued too; when the queue is full, nothing is changed.",
     ability: "write",
     extras: [OPERATOR.powers, OPERATOR.folder],

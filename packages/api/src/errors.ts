@@ -1,8 +1,9 @@
-import { DomainError, type ErrorCategory, type ErrorCode, type FieldErrors, invalid } from "@berth/core";
+import { DomainError, type ErrorCategory, type ErrorCode, invalid } from "@berth/core";
 import { TRPCError } from "@trpc/server";
 import { getHTTPStatusCodeFromError } from "@trpc/server/http";
 import { ZodError } from "zod";
 import { boundedErrors, fieldErrors } from "./field-errors.ts";
+import type { ProblemBody } from "./problem-body.ts";
 
 /** The only place where a domain error's category becomes a transport's code; REST takes its status from it. */
 export const TRPC_CODE = {
@@ -20,15 +21,6 @@ export const TRPC_CODE = {
   unavailable: "SERVICE_UNAVAILABLE",
   internal: "INTERNAL_SERVER_ERROR",
 } as const satisfies Record<ErrorCategory, TRPCError["code"]>;
-
-/** The body of every answer that is an error. Details (`conflicts`, `success`, ...) stand beside these keys. */
-export interface ProblemBody {
-  readonly message: string;
-  readonly code: ErrorCode;
-  readonly request_id: string;
-  readonly errors?: FieldErrors;
-  readonly [detail: string]: unknown;
-}
 
 export interface Problem {
   readonly status: number;

@@ -1,8 +1,9 @@
 export { type Admission, type AdmissionOptions, admission } from "./admission.ts";
 export { type Browsers, browsers } from "./browser.ts";
-export { asDomainError, type Problem, type ProblemBody, problemOf, statusOf } from "./errors.ts";
+export { asDomainError, type Problem, problemOf, statusOf } from "./errors.ts";
 export { type Description, describe, jsonOf, yamlOf } from "./openapi.ts";
 export { extraText, type Permission, permissionsOf, sensitiveFields } from "./permission.ts";
+export type { ProblemBody } from "./problem-body.ts";
 export { type RestOptions, restPlugin } from "./rest/plugin.ts";
 export { refuseConnection, serverOptions } from "./rest/server-options.ts";
 export { type AppRouter, appRouter } from "./root.ts";

@@ -98,4 +98,5 @@ export function control(deps: ControlDeps) {
 }
 
 export type { SharedOwnerRef } from "./shared-variable.ts";
-export type Control = ReturnType<ReturnType<typeof control>>;
+/** An interface, so that declarations of what uses it name it instead of repeating it. */
+export interface Control extends ReturnType<ReturnType<typeof control>> {}

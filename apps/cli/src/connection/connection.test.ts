@@ -1,5 +1,6 @@
 import { chmodSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
+import { runningServersFolder } from "@berth/core/server";
 import { describe, expect, test } from "vitest";
 import { Failure } from "../failure.ts";
 import { temporaryFolder } from "../temporary-folder.fixture.ts";
@@ -102,6 +103,50 @@ describe("which server a command talks to", () => {
     ["https://b.example.com/berth", "https://b.example.com/berth"],
   ])("%s is %s", (text, url) => {
     expect(serverUrl(text)).toBe(url);
+  });
+});
+
+describe("a server of this machine with a data folder of its own", () => {
+  /** @param running Data folders, below the home, of servers that say that they run. */
+  function machine(running: readonly string[], others: readonly string[] = []) {
+    const home = temporaryFolder();
+    const serverIn = (name: string, pid: number) =>
+      home.write({
+        [`${name}/cli.json`]: JSON.stringify({ url: "http://127.0.0.1:8000", token: name }),
+        [`${name}/server.pid`]: `${pid}\n`,
+      });
+    for (const name of running) serverIn(name, process.pid);
+    // No process has such a number.
+    for (const name of others) serverIn(name, 999_999_999);
+    for (const name of [...running, ...others].filter((each) => each !== ".berth")) {
+      const file = `${runningServersFolder("", {}).slice(1)}/${name}.json`;
+      home.write({ [file]: JSON.stringify({ data_folder: join(home.path, name) }) });
+    }
+    return { home, place: { env: {}, homeFolder: home.path, isRoot: false, cwd: home.path } };
+  }
+
+  test.each<[string, readonly string[], readonly string[], string, boolean]>([
+    ["is found, and named", ["own"], [], "own", true],
+    ["is found beside one that was stopped", ["own"], [".berth", "stopped"], "own", true],
+    ["gives way to the one with the usual folder", ["own", ".berth"], [], ".berth", false],
+    ["is not taken while it is stopped", [], ["own", ".berth"], ".berth", false],
+  ])("%s", async (_title, running, stopped, expected, isNoted) => {
+    const { home, place } = machine(running, stopped);
+    using _ = home;
+    const { token, note } = await resolveConnection(place, undefined);
+    expect([token, note]).toEqual([
+      expected,
+      isNoted ? `Server of ${home.path}/own, http://127.0.0.1:8000` : undefined,
+    ]);
+  });
+
+  test("is asked for where there are several", async () => {
+    const { home, place } = machine(["one", "two"]);
+    using _ = home;
+    const details = [`BERTH_DATA=${home.path}/one`, `BERTH_DATA=${home.path}/two`];
+    await expect(resolveConnection(place, undefined)).rejects.toMatchObject({ exitCode: 2, details });
+    const named = { ...place, env: { BERTH_DATA: "two" } };
+    expect((await resolveConnection(named, undefined)).token).toBe("two");
   });
 });
 

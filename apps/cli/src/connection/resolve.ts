@@ -1,6 +1,9 @@
+import { readdir, readFile } from "node:fs/promises";
 import { join, resolve } from "node:path";
+import { runningServersFolder } from "@berth/core/server";
 import { z } from "zod";
 import { EXIT, Failure, usage } from "../failure.ts";
+import { printable } from "../printable.ts";
 import { readJsonFile } from "../private-file.ts";
 import type { System } from "../system.ts";
 import { type Context, configPath, readConfig } from "./config-file.ts";
@@ -10,6 +13,8 @@ export interface Connection extends Context {
   readonly origin: string;
   /** Of a server on this machine that was found by it. */
   readonly dataFolder?: string;
+  /** Told once, since nobody named this server. */
+  readonly note?: string;
 }
 
 type Place = Pick<System, "env" | "homeFolder" | "isRoot" | "cwd">;
@@ -68,17 +73,49 @@ async function environmentConnection(
 
 const LocalServer = z.object({ url: z.string(), token: z.string() });
 
-/** The server writes this file on its first start, readable for its own user only. */
+/** The server of BERTH_DATA, else of the usual data folder, else the one of this user that runs with another folder. */
 async function localServer(place: Place): Promise<Connection | undefined> {
-  const folder = dataFolder(place);
+  const { env, homeFolder, isRoot, cwd } = place;
+  if (env.BERTH_DATA) return await serverIn(resolve(cwd, env.BERTH_DATA));
+  const usual = isRoot ? "/var/lib/berth" : join(homeFolder, ".berth");
+  if (await isRunning(usual)) return await serverIn(usual);
+  const [only, ...others] = (await runningServers(place)).filter((folder) => folder !== usual);
+  if (only === undefined) return await serverIn(usual);
+  if (others.length > 0) {
+    throw usage("Several servers of yours run on this machine. Choose one by its data folder:", [
+      ...[only, ...others].map((folder) => `BERTH_DATA=${printable(folder)}`),
+    ]);
+  }
+  const found = await serverIn(only);
+  return found && { ...found, note: `Server of ${printable(only)}, ${found.url}` };
+}
+
+/** The server writes this file on its first start, readable for its own user only. */
+async function serverIn(folder: string): Promise<Connection | undefined> {
   const path = join(folder, "cli.json");
   const local = await readJsonFile(path, LocalServer);
   return local && { url: serverUrl(local.url), token: local.token, origin: path, dataFolder: folder };
 }
 
-function dataFolder({ env, homeFolder, isRoot, cwd }: Place): string {
-  if (env.BERTH_DATA) return resolve(cwd, env.BERTH_DATA);
-  return isRoot ? "/var/lib/berth" : join(homeFolder, ".berth");
+const Announced = z.object({ data_folder: z.string() });
+
+/** Data folders of the servers that say at their start that they run. */
+async function runningServers({ env, homeFolder }: Place): Promise<readonly string[]> {
+  const folder = runningServersFolder(homeFolder, env);
+  const names = await readdir(folder).catch(() => []);
+  const found = await Promise.all(names.map((name) => readJsonFile(join(folder, name), Announced)));
+  const folders = found.flatMap((each) => each?.data_folder ?? []);
+  const states = await Promise.all(folders.map(isRunning));
+  return folders.filter((_, index) => states[index]).sort();
+}
+
+async function isRunning(dataFolder: string): Promise<boolean> {
+  try {
+    process.kill(Number(await readFile(join(dataFolder, "server.pid"), "utf8")), 0);
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 /**

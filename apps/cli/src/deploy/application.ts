@@ -8,7 +8,7 @@ import { printable } from "../printable.ts";
 import type { Session } from "../session.ts";
 import { linkedApplication, namedApplication } from "../target.ts";
 import { type DeployFolder, nameOf } from "./folder.ts";
-import { choosePlace, type Place, type PlaceOptions } from "./place.ts";
+import { chooseEnvironment, choosePlace, type Place, type PlaceOptions } from "./place.ts";
 import { type RecognisedFolder, recognised } from "./recognised.ts";
 
 export interface DeployOptions extends PlaceOptions {
@@ -35,8 +35,8 @@ export async function existingTarget(
     if (options.new) throw usage("--app and --new exclude each other.");
     return namedApplication(api, options.app);
   }
-  if (options.new || links.length === 0) return undefined;
-  const linked = await linkedApplication(api, links);
+  if (options.new) return undefined;
+  const linked = links.length === 0 ? undefined : await linkedApplication(api, links);
   const former = links.find(({ url }) => url === api.connection.url);
   if (!linked && former) {
     output.line(`${printable(former.name)} is no longer on ${api.connection.url}, so it is created again.`);
@@ -46,7 +46,30 @@ export async function existingTarget(
       "Deploy it as another application too with --new, or to another one that is there with --app.",
     ]);
   }
-  return linked;
+  return linked ?? (await sameTarget(api, output, options));
+}
+
+/**
+ * The application that the same command made before, where nothing remembers it: a CI job begins with an empty folder
+ * each time. A name that was typed means it, and so does its repository; a name that a folder happens to have does not.
+ */
+async function sameTarget(api: Api, output: Session["output"], options: DeployOptions): Promise<Target | undefined> {
+  const { git, branch = "main" } = options;
+  const name = options.name ?? (git === undefined ? undefined : repositoryName(git));
+  if (name === undefined) return undefined;
+  const { project, environment } = await chooseEnvironment(api, options);
+  const applications = await api.client.applications.list.query({});
+  const found = applications.find((each) => each.name === name && each.environment_uuid === environment.uuid);
+  if (found === undefined) return undefined;
+  const isSame =
+    git === undefined
+      ? found.source === "upload"
+      : found.source === "git" && found.git_repository === git && found.git_branch === branch;
+  if (!isSame) return undefined;
+  output.line(
+    `${printable(name)} is in ${printable(project.name)}/${printable(environment.name)}: deploying it again.`,
+  );
+  return found;
 }
 
 /** Changes what flags ask for. @throws Failure when the application's source is of another sort */

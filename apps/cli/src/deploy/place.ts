@@ -22,13 +22,17 @@ export interface Place {
 export type PlacedKind = "application" | "database" | "image" | "service";
 
 /** As named; else the only one there is, else the one with the usual name. */
-export async function choosePlace({ client }: Api, options: PlaceOptions, kind: PlacedKind): Promise<Place> {
-  const [servers, projects] = await Promise.all([client.servers.list.query({}), client.projects.list.query({})]);
-  const server = chooseServer(servers, options.server, kind);
+export async function choosePlace(api: Api, options: PlaceOptions, kind: PlacedKind): Promise<Place> {
+  const server = chooseServer(await api.client.servers.list.query({}), options.server, kind);
+  return { ...(await chooseEnvironment(api, options)), server };
+}
+
+export async function chooseEnvironment({ client }: Api, options: PlaceOptions): Promise<Omit<Place, "server">> {
+  const projects = await client.projects.list.query({});
   const project = chosen("project", projects, options.project, "default");
   const { environments } = await client.projects.get.query({ uuid: project.uuid });
   const environment = chosen("environment", environments, options.environment, "production");
-  return { project, environment, server };
+  return { project, environment };
 }
 
 /** Adds the flags that say where something new is made. */

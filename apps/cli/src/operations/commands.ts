@@ -3,7 +3,6 @@ import type { Bind } from "../command-module.ts";
 import { addFlags } from "../flags.ts";
 import { addWaitFlag } from "../follow/job.ts";
 import type { Operation } from "./description.ts";
-import { runOperation } from "./run.ts";
 
 /**
  * Adds a command for each operation below `group`. Commands that are made by hand are there already and stay.
@@ -48,7 +47,12 @@ function defineOperation(command: Command, operation: Operation, bind: Bind): vo
   if (method === "DELETE") command.option("--yes", "do not ask");
   command.showSuggestionAfterError();
   // Commander hands over the arguments, then the options, then the command.
-  command.action(bind((session, ...args: unknown[]) => runOperation(session, operation, args)));
+  command.action(
+    bind(async (session, ...args: unknown[]) => {
+      const { runOperation } = await import("./run.ts");
+      return await runOperation(session, operation, args);
+    }),
+  );
 }
 
 const childOf = (parent: Command, name: string) => parent.commands.find((command) => command.name() === name);
@@ -56,5 +60,3 @@ const childOf = (parent: Command, name: string) => parent.commands.find((command
 function subgroup(parent: Command, name: string): Command {
   return childOf(parent, name) ?? parent.command(name).showSuggestionAfterError();
 }
-
-export const firstLower = (text: string) => `${text.charAt(0).toLowerCase()}${text.slice(1)}`;

@@ -1,3 +1,4 @@
+import { takesEffectAtOnce } from "@berth/core/application";
 import { z } from "zod";
 import { problemError } from "../connection/problem.ts";
 import { type RestRequest, rest } from "../connection/rest.ts";
@@ -48,7 +49,11 @@ async function answered(
   answer: unknown,
   { options, request }: { readonly options: Readonly<Record<string, unknown>>; readonly request: RestRequest },
 ): Promise<ExitCode> {
-  if (operation.method === "PATCH" && typeof request.body === "string") sayChanged(session, request.body);
+  if (operation.method === "PATCH" && typeof request.body === "string") {
+    const changed = Object.keys(JSON.parse(request.body) as object);
+    session.output.line(`Changed ${wordsOf(changed)}`);
+    if (operation.words.join(" ") === "applications update") sayWhen(session, changed);
+  }
   const started = operation.startsJob && options.wait !== false ? Started.safeParse(answer).data : undefined;
   if (started === undefined) {
     showAnswer(session.output, answer);
@@ -59,10 +64,16 @@ async function answered(
   return waitForJob(session, job_uuid);
 }
 
-/** The answer to an update may be no more than what it is about. */
-function sayChanged({ output }: Session, body: string): void {
-  const fields = Object.keys(JSON.parse(body) as object).map((key) => printable(key.replaceAll("_", " ")));
-  output.line(`Changed ${fields.join(", ")}`);
+const wordsOf = (fields: readonly string[]): string =>
+  fields.map((key) => printable(key.replaceAll("_", " "))).join(", ");
+
+/** When a change of an application takes effect, unless a deployment of it was asked for too. */
+function sayWhen({ output }: Session, changed: readonly string[]): void {
+  if (changed.includes("instant_deploy")) return;
+  const settings = changed.filter((field) => field !== "force_domain_override");
+  const [atOnce, later] = [settings.filter(takesEffectAtOnce), settings.filter((field) => !takesEffectAtOnce(field))];
+  if (atOnce.length > 0) output.line(`Takes effect within a second: ${wordsOf(atOnce)}`);
+  if (later.length > 0) output.line(`Takes effect with the next deployment: ${wordsOf(later)}`);
 }
 
 async function confirm(

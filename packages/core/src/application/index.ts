@@ -14,3 +14,4 @@ export * from "./http-url.ts";
 export * from "./init-script.ts";
 export * from "./preview.ts";
 export * from "./run-options.ts";
+export * from "./setting-effect.ts";

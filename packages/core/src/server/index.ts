@@ -18,6 +18,7 @@ export * from "./place-input.ts";
 export * from "./proxy-status.ts";
 export * from "./reachability.ts";
 export * from "./registry.ts";
+export * from "./running-servers.ts";
 export * from "./server.ts";
 export * from "./server-input.ts";
 export * from "./server-proxy.ts";

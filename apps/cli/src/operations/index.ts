@@ -1,2 +1,0 @@
-export { addOperations, firstLower } from "./commands.ts";
-export { type Operation, operations } from "./description.ts";
