@@ -92,6 +92,24 @@ export const members = {
     .output(CreatedSignInLink)
     .mutation(({ ctx, input }) => ctx.control.sessions.createLink(input.id, input.user_id)),
 
+  resetSecondFactor: operation({
+    method: "DELETE",
+    path: "/teams/{id}/members/{user_id}/second-factor",
+    operationId: "reset-second-factor",
+    tag: "Sign-in",
+    summary: "Take a member's second factor away",
+    description:
+      "For a user who lost their authenticator app and recovery codes: they sign in with the password alone. For the " +
+      "team's owners; of a user who is in other teams, too, for those who run the instance.",
+    ability: "root",
+    rootTeamReaches: "root",
+    isOwnerOnly: true,
+    errors: ["auth.confirmation_required", "resource.state"],
+  })
+    .input(z.strictObject({ id, user_id }))
+    .output(Message)
+    .mutation(({ ctx, input }) => ctx.control.secondFactors.reset(input.id, input.user_id)),
+
   remove: operation({
     method: "DELETE",
     path: "/teams/{id}/members/{user_id}",

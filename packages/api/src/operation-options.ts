@@ -18,6 +18,8 @@ export interface OperationOptions {
   readonly ability: Ability | null;
   /** Tokens of other teams than the root team are refused, whatever their abilities. */
   readonly isRootTeamOnly?: true;
+  /** Administrators are refused, too; the root team acts in every team as its owner. */
+  readonly isOwnerOnly?: true;
   /** With this ability, tokens of the root team also reach objects of other teams. */
   readonly rootTeamReaches?: Ability;
   /** What some requests need beyond the ability. `instant_deploy` need not be listed. */

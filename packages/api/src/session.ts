@@ -15,10 +15,13 @@ import {
 import { z } from "zod";
 import { asTrpcError } from "./errors.ts";
 import { operation } from "./operation.ts";
+import { secondFactor } from "./second-factor.ts";
 import type { Context } from "./trpc.ts";
 
 const SESSION_ERRORS = ["auth.session_required"] as const;
 const PASSWORD_ERRORS = [...SESSION_ERRORS, "auth.sign_in_failed"] as const;
+
+const SECOND_FACTOR_ERRORS = ["auth.second_factor_required", "auth.second_factor_failed"] as const;
 
 const noInput = z.strictObject({});
 
@@ -31,10 +34,11 @@ export const auth = {
     summary: "Sign in with a password",
     description:
       "Sets the cookie of the session and answers its key. After five wrong passwords from an address each further " +
-      "one has to wait longer. The answer is the same whether the user is known or not.",
+      "one has to wait longer. The answer is the same whether the user is known or not. Who has a second factor sends " +
+      "its code, too; without it the right password is answered by `auth.second_factor_required`.",
     ability: null,
     status: 201,
-    errors: ["auth.sign_in_failed", "auth.foreign_page", "resource.state", "rate.limited"],
+    errors: [...SECOND_FACTOR_ERRORS, "auth.sign_in_failed", "auth.foreign_page", "resource.state", "rate.limited"],
   })
     .input(SignIn)
     .output(SignedIn)
@@ -63,7 +67,7 @@ export const auth = {
     description: "Once. A user without a password chooses one; a new password ends the user's other sessions.",
     ability: null,
     status: 201,
-    errors: ["auth.link_invalid", "auth.sign_in_failed", "auth.foreign_page", "rate.limited"],
+    errors: [...SECOND_FACTOR_ERRORS, "auth.link_invalid", "auth.sign_in_failed", "auth.foreign_page", "rate.limited"],
   })
     .input(LinkRedeem)
     .output(SignedIn)
@@ -157,6 +161,8 @@ export const auth = {
     .input(PasswordChange)
     .output(Message)
     .mutation(({ ctx, input }) => ctx.control.sessions.changePassword(input)),
+
+  secondFactor,
 
   sessions: {
     list: operation({

@@ -31,6 +31,7 @@ import { restores } from "./restore.ts";
 import { rollbacks } from "./rollback.ts";
 import { s3Storages } from "./s3-storage.ts";
 import { scheduledTasks } from "./scheduled-task.ts";
+import { secondFactors } from "./second-factor.ts";
 import { servers } from "./server.ts";
 import { serverProxies } from "./server-proxy.ts";
 import { services } from "./service.ts";
@@ -59,6 +60,7 @@ export function control(deps: ControlDeps) {
       members: members(context),
       tokens: tokens(context),
       sessions: sessions(context),
+      secondFactors: secondFactors(context),
       previews: previews(context),
       privateKeys: privateKeys(context),
       githubApps: githubApps(context),

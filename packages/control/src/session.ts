@@ -1,4 +1,4 @@
-import { DomainError, notFound, timestamp } from "@berth/core";
+import { notFound, timestamp } from "@berth/core";
 import {
   type CreatedSignInLink,
   type CurrentSession,
@@ -15,6 +15,7 @@ import {
 } from "@berth/core/team";
 import type { UseCaseContext } from "./context.ts";
 import { requireManaging } from "./member.ts";
+import { ownSession } from "./own-session.ts";
 import { currentSession } from "./session-answer.ts";
 import { signInFailed } from "./sign-in.ts";
 
@@ -30,13 +31,7 @@ export function sessions({
   hashToken,
   instanceUrl,
 }: UseCaseContext) {
-  /** @throws DomainError `auth.session_required` */
-  function own(): { readonly id: number; readonly userId: number } {
-    requireAbility(scope, "read");
-    const { actor } = scope;
-    if (actor.type === "token" && actor.session !== undefined) return { id: actor.id, userId: actor.userId };
-    throw new DomainError("auth.session_required", "Sign in with a browser for this: a token has no session.");
-  }
+  const own = () => ownSession(scope);
 
   const current = async () => {
     const { id, userId } = own();

@@ -30,6 +30,8 @@ export const ERRORS = {
   "auth.api_disabled": "forbidden",
   "auth.root_team_only": "forbidden",
   "auth.sign_in_failed": "bad_request",
+  "auth.second_factor_required": "forbidden",
+  "auth.second_factor_failed": "bad_request",
   "auth.link_invalid": "bad_request",
   "auth.session_required": "bad_request",
   "auth.confirmation_required": "forbidden",

@@ -1,6 +1,7 @@
 import { PasswordChange } from "@berth/core/team";
-import { Stack, Text } from "@mantine/core";
+import { Skeleton, Stack, Text } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
+import { lazy, Suspense } from "react";
 import { client, type Outputs, trpc } from "../api/client.ts";
 import { ActionButton, tell } from "../parts/action.tsx";
 import { SchemaForm } from "../parts/form.tsx";
@@ -8,6 +9,7 @@ import { Loaded, PageTitle, Section } from "../parts/page.tsx";
 import { type Column, DataTable } from "../parts/table.tsx";
 import { Age } from "../parts/time.tsx";
 
+const SecondFactorSection = lazy(() => import("./second-factor-section.tsx"));
 type Session = Outputs["auth"]["sessions"]["list"][number];
 const FIELDS = [{ fields: ["current_password", "password"] }];
 
@@ -68,6 +70,9 @@ export function AccountPage() {
             after={({ message }) => tell(message)}
           />
         </Section>
+        <Suspense fallback={<Skeleton h={100} />}>
+          <SecondFactorSection />
+        </Suspense>
       </Stack>
     </>
   );

@@ -5,6 +5,7 @@ export * from "./member.ts";
 export * from "./password.ts";
 export * from "./permission.ts";
 export * from "./project.ts";
+export * from "./second-factor.ts";
 export * from "./session.ts";
 export * from "./team.ts";
 export * from "./token.ts";

@@ -37,6 +37,22 @@ export interface SignInLinkTable {
   created_at: Generated<Date>;
 }
 
+export interface SecondFactorTable {
+  user_id: number;
+  uuid: string;
+  secret: Uint8Array;
+  confirmed_at: Generated<Date | null>;
+  /** The newest time step of which a code was accepted. */
+  last_step: Generated<number>;
+  created_at: Generated<Date>;
+}
+
+export interface RecoveryCodeTable {
+  user_id: number;
+  /** SHA-256 (hex). */
+  hash: string;
+}
+
 export interface TokenTable {
   id: Generated<number>;
   team_id: number;
