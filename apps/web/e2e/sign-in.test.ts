@@ -68,6 +68,36 @@ describe.skipIf(!hasChromium)("signing in", () => {
     expect(complaints.filter((text) => !/status of 40[03]/.test(text))).toEqual([]);
     await close();
   }, 120_000);
+
+  it("lets who lacks a required second factor set it up, and then in", async () => {
+    const { page, complaints, close } = await visit(browser, server.url);
+    await signIn(page, server);
+    await page.goto("/team/sign-in");
+    await settled(page);
+    expect(await accessibilityProblems(page)).toEqual([]);
+    await expectNothingSticksOut(page);
+    await picture(page, "team-sign-in");
+    await page.getByRole("region", { name: "This team" }).getByLabel("Second factor required").check();
+    await page.getByRole("button", { name: "Save team" }).click();
+    await page.getByRole("heading", { name: "One more step" }).waitFor();
+    await page.goto("/servers");
+    await page.getByRole("heading", { name: "One more step" }).waitFor();
+    await settled(page);
+    expect(await accessibilityProblems(page)).toEqual([]);
+    await picture(page, "second-factor-needed");
+    await page.getByRole("button", { name: "Set up an authenticator app" }).click();
+    const secret = (await page.getByText(/^[A-Z2-7]{32}$/).textContent()) ?? "";
+    await page.getByRole("textbox", { name: "Code" }).fill(codeOf(secret));
+    await page.getByRole("button", { name: "Turn it on" }).click();
+    await page.getByRole("button", { name: "I have kept them" }).click();
+    await page.getByRole("heading", { name: "Overview" }).waitFor();
+    await page.getByText("Live", { exact: true }).waitFor();
+    const { id } = await server.client.teams.current.query();
+    await server.client.teams.update.mutate({ id, second_factor_required: false });
+    // What the pages asked for before they knew was refused.
+    expect(complaints.filter((text) => !/status of 403|status of 207/.test(text))).toEqual([]);
+    await close();
+  }, 120_000);
 });
 
 const codeOf = (secret: string) => new TOTP({ secret: Secret.fromBase32(secret) }).generate();

@@ -49,7 +49,7 @@ export const members = {
     rootTeamReaches: "root",
     extras: [OWNER],
     status: 201,
-    errors: ["resource.already_exists"],
+    errors: ["auth.confirmation_required", "resource.already_exists"],
   })
     .input(MemberAdd.extend({ id }))
     .output(User)
@@ -65,7 +65,7 @@ export const members = {
     ability: "write",
     rootTeamReaches: "root",
     extras: MANAGING,
-    errors: ["resource.state"],
+    errors: ["auth.confirmation_required", "resource.state"],
   })
     .input(MemberUpdate.extend({ id, user_id }))
     .output(User)

@@ -53,6 +53,8 @@ export interface OperationOptions {
   readonly events?: ZodType;
   /** For a list that is not read from the database: it is made whole, however little of it is asked for. */
   readonly isMadeWhole?: true;
+  /** For a session whose team requires a second factor, and whose user has none yet. */
+  readonly withoutSecondFactor?: true;
   /** Answers also while the API is switched off. */
   readonly evenWhenDisabled?: true;
   /** Not counted against the rate limit of requests, for probes. */

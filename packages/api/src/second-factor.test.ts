@@ -235,3 +235,72 @@ test("a session's begin names who began it", async () => {
     actor: { type: "session", name: user.name, user_id: user.id },
   });
 });
+
+describe("a required second factor", () => {
+  const requireIn = (teamId: number, second_factor_required: boolean) =>
+    api.ask("PATCH", `/teams/${teamId}`, { token: api.rootToken, body: { second_factor_required } });
+
+  test("of a team lets sessions without one set it up, and nothing else", async () => {
+    const { email, teamId, browser } = await person(api);
+    expect((await browser.ask("GET", "/auth/session")).json.needs_second_factor).toBe(false);
+    expect((await requireIn(teamId, true)).json.second_factor_required).toBe(true);
+    try {
+      for (const [method, path] of [
+        ["GET", "/projects"],
+        ["POST", "/tokens"],
+        ["POST", "/auth/links"],
+        ["GET", "/auth/sessions"],
+        ["GET", "/events/follow"],
+      ] as const) {
+        expect(outcome(await browser.ask(method, path, method === "POST" ? {} : undefined))).toBe(
+          "auth.second_factor_missing",
+        );
+      }
+      const signedIn = await signIn(email);
+      expect(signedIn.json.session.needs_second_factor).toBe(true);
+      expect((await browser.ask("GET", "/auth/session")).json.needs_second_factor).toBe(true);
+      await enabled(browser);
+      expect((await browser.ask("GET", "/auth/session")).json.needs_second_factor).toBe(false);
+      expect((await browser.ask("GET", "/projects")).status).toBe(200);
+      // Programs have no app.
+      expect((await api.ask("GET", "/projects")).status).toBe(200);
+      await browser.ask("POST", "/auth/second-factor/disable", {});
+      expect(outcome(await browser.ask("GET", "/projects"))).toBe("auth.second_factor_missing");
+    } finally {
+      await requireIn(teamId, false);
+    }
+    expect((await browser.ask("GET", "/projects")).status).toBe(200);
+  });
+
+  test("of another team is none of this one's", async () => {
+    const other = api.otherTeam.place.server.team_id;
+    const { browser } = await person(api);
+    await requireIn(other, true);
+    expect((await browser.ask("GET", "/projects")).status).toBe(200);
+    expect(outcome(await browser.ask("PATCH", `/teams/${other}`, { second_factor_required: false }))).toBe(
+      "resource.not_found",
+    );
+    await requireIn(other, false);
+  });
+
+  test("of the instance counts in all teams, and only the root team sets it", async () => {
+    const { browser } = await person(api);
+    const set = (second_factor_required: boolean, token = api.rootToken) =>
+      api.ask("PATCH", "/instance/sign-in", { token, body: { second_factor_required } });
+    expect(outcome(await set(true, api.otherTeam.powerfulToken))).toBe("auth.root_team_only");
+    expect((await set(true)).json).toEqual({ second_factor_required: true });
+    expect(outcome(await browser.ask("GET", "/projects"))).toBe("auth.second_factor_missing");
+    expect((await set(false)).json).toEqual({ second_factor_required: false });
+    expect((await browser.ask("GET", "/projects")).status).toBe(200);
+  });
+
+  test("of a team is an owner's to decide, by their password given lately", async () => {
+    const { teamId, browser: admin } = await person(api, "admin");
+    const body = { second_factor_required: true };
+    expect(outcome(await admin.ask("PATCH", `/teams/${teamId}`, body))).toBe("auth.missing_role");
+    const { browser: owner } = await person(api, "owner");
+    expect(outcome(await owner.ask("PATCH", `/teams/${teamId}`, { name: "Own" }))).toBe(200);
+    const { events } = (await owner.ask("GET", "/events?type=team.updated")).json;
+    expect(events[0].payload).toEqual({ id: teamId, name: "Own", fields: ["name"] });
+  });
+});

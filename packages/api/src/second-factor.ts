@@ -14,6 +14,7 @@ export const secondFactor = {
     path: "/auth/second-factor",
     operationId: "get-second-factor",
     tag: "Sign-in",
+    withoutSecondFactor: true,
     summary: "Say whether one has a second factor",
     ability: "read",
     errors: ["auth.session_required"],
@@ -26,6 +27,7 @@ export const secondFactor = {
     path: "/auth/second-factor",
     operationId: "begin-second-factor",
     tag: "Sign-in",
+    withoutSecondFactor: true,
     summary: "Set up an authenticator app",
     description: "It counts once its first code was entered: `POST /auth/second-factor/enable`.",
     ability: "read",
@@ -41,6 +43,7 @@ export const secondFactor = {
     path: "/auth/second-factor/enable",
     operationId: "enable-second-factor",
     tag: "Sign-in",
+    withoutSecondFactor: true,
     summary: "Turn the second factor on",
     description:
       "From then on sign-in asks for a code after the password. The user's other sessions end. Answers the recovery " +

@@ -1,6 +1,7 @@
 import type { OpenedSession, Visitor } from "@berth/control";
 import { Message } from "@berth/core";
 import {
+  AccountUpdate,
   Confirm,
   CreatedSignInLink,
   CurrentSession,
@@ -16,6 +17,7 @@ import { z } from "zod";
 import { asTrpcError } from "./errors.ts";
 import { operation } from "./operation.ts";
 import { secondFactor } from "./second-factor.ts";
+import { signInSettings } from "./sign-in-setting.ts";
 import type { Context } from "./trpc.ts";
 
 const SESSION_ERRORS = ["auth.session_required"] as const;
@@ -94,6 +96,7 @@ export const auth = {
     path: "/auth/session",
     operationId: "get-current-session",
     tag: "Sign-in",
+    withoutSecondFactor: true,
     summary: "Get the session that asks",
     description: "Who is signed in, in which team, and the teams that they may switch to.",
     ability: "read",
@@ -107,6 +110,7 @@ export const auth = {
     path: "/auth/sign-out",
     operationId: "sign-out",
     tag: "Sign-in",
+    withoutSecondFactor: true,
     summary: "Sign out",
     description: "The session ends, and its streams within seconds.",
     ability: "read",
@@ -125,6 +129,7 @@ export const auth = {
     path: "/auth/confirm",
     operationId: "confirm-session",
     tag: "Sign-in",
+    withoutSecondFactor: true,
     summary: "Give the password again",
     description: "For the next 15 minutes the session sees secrets and may do what is dangerous.",
     ability: "read",
@@ -139,6 +144,7 @@ export const auth = {
     path: "/auth/team",
     operationId: "switch-team",
     tag: "Sign-in",
+    withoutSecondFactor: true,
     summary: "Switch to another team",
     description: "Of the user's own, once they redeemed a link to it. Streams of the team before end within seconds.",
     ability: "read",
@@ -147,6 +153,20 @@ export const auth = {
     .input(z.strictObject({ team_id: z.int().min(0).describe("The team's number.") }))
     .output(CurrentSession)
     .mutation(({ ctx, input }) => ctx.control.sessions.switchTeam(input.team_id)),
+
+  update: operation({
+    method: "PATCH",
+    path: "/auth/user",
+    operationId: "update-own-user",
+    tag: "Sign-in",
+    summary: "Change one's name or email address",
+    description: "Another address needs the password given lately. Nothing is mailed to it.",
+    ability: "read",
+    errors: [...SESSION_ERRORS, "auth.confirmation_required", "resource.already_exists"],
+  })
+    .input(AccountUpdate)
+    .output(CurrentSession)
+    .mutation(({ ctx, input }) => ctx.control.sessions.update(input)),
 
   changePassword: operation({
     method: "PUT",
@@ -163,6 +183,7 @@ export const auth = {
     .mutation(({ ctx, input }) => ctx.control.sessions.changePassword(input)),
 
   secondFactor,
+  settings: signInSettings,
 
   sessions: {
     list: operation({

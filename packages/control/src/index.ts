@@ -37,6 +37,7 @@ import { serverProxies } from "./server-proxy.ts";
 import { services } from "./service.ts";
 import { sessions } from "./session.ts";
 import { sharedVariables } from "./shared-variable.ts";
+import { signInSettings } from "./sign-in-setting.ts";
 import { storages } from "./storage.ts";
 import { tags } from "./tag.ts";
 import { teams } from "./team.ts";
@@ -60,6 +61,7 @@ export function control(deps: ControlDeps) {
       members: members(context),
       tokens: tokens(context),
       sessions: sessions(context),
+      signInSettings: signInSettings(context),
       secondFactors: secondFactors(context),
       previews: previews(context),
       privateKeys: privateKeys(context),

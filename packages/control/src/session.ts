@@ -1,8 +1,10 @@
 import { notFound, timestamp } from "@berth/core";
 import {
+  type AccountUpdate,
   type CreatedSignInLink,
   type CurrentSession,
   can,
+  eventActor,
   LINK_CODE_LENGTH,
   LINK_HOURS,
   type PasswordChange,
@@ -91,6 +93,20 @@ export function sessions({
     async confirm(password: string): Promise<CurrentSession> {
       await requirePassword(password);
       await system.accounts.confirmSession(own().id, clock.now());
+      return await current();
+    },
+
+    /** @throws DomainError `auth.confirmation_required` for another address, `resource.already_exists` */
+    async update(change: AccountUpdate): Promise<CurrentSession> {
+      const { userId } = own();
+      if (change.email !== undefined) requireConfirmation(scope);
+      await system.transaction(async (tx) => {
+        await tx.accounts.update(userId, change);
+        const payload = { user_id: userId, fields: Object.keys(change) };
+        await tx
+          .forTeam(scope.teamId, eventActor(scope.actor))
+          .events.append({ type: "user.updated", resource_uuid: null, payload });
+      });
       return await current();
     },
 

@@ -22,6 +22,8 @@ export const ERROR_HELP = {
     "The password is right, and the user has a second factor: send the code of their authenticator app as `code`, too.",
   "auth.second_factor_failed":
     "The code is wrong, expired or used. Wait for the app's next one, check the clock of its device, or use a recovery code.",
+  "auth.second_factor_missing":
+    "The team or the instance requires a second factor. The user sets one up under Account; until then the session may do nothing else.",
   "auth.link_invalid":
     "A sign-in link works once and for 24 hours. `berth login --web` or `berth user invite EMAIL` makes another one.",
   "auth.session_required": "It concerns a browser that somebody signed in with, and tokens are not that.",

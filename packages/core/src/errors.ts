@@ -32,6 +32,7 @@ export const ERRORS = {
   "auth.sign_in_failed": "bad_request",
   "auth.second_factor_required": "forbidden",
   "auth.second_factor_failed": "bad_request",
+  "auth.second_factor_missing": "forbidden",
   "auth.link_invalid": "bad_request",
   "auth.session_required": "bad_request",
   "auth.confirmation_required": "forbidden",

@@ -204,6 +204,7 @@ const ATTEMPTS: Attempts = {
     list: (stores, { team }) => stores.teams.list().then(({ items }) => items.filter(({ id }) => id === team.id)),
     find: (stores, { team }) => stores.teams.find(team.id),
     insert: (stores) => refused(stores.teams.insert({ name: "x", description: null })),
+    update: (stores, { team }) => stores.teams.update(team.id, { name: "stolen" }),
     alone: (stores) => stores.teams.alone(),
   },
   members: {
@@ -516,6 +517,8 @@ const ATTEMPTS: Attempts = {
   settings: {
     isApiEnabled: (stores) => stores.settings.isApiEnabled().then(() => undefined),
     setApiEnabled: (stores) => stores.settings.setApiEnabled(true),
+    signIn: (stores) => stores.settings.signIn().then(() => undefined),
+    setSignIn: (stores) => stores.settings.setSignIn({ second_factor_required: false }),
     instanceId: (stores) => stores.settings.instanceId("ours").then(() => undefined),
   },
   cloudTokens: {

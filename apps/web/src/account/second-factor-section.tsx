@@ -14,10 +14,15 @@ type Factor = Outputs["auth"]["secondFactor"]["get"];
 type Setup = Outputs["auth"]["secondFactor"]["begin"];
 const FIELDS = [{ fields: ["code"] }];
 
-export default function SecondFactorSection() {
+/** @param done After the recovery codes were shown. */
+export default function SecondFactorSection({ done }: { readonly done?: () => void }) {
   const query = useQuery(trpc.auth.secondFactor.get.queryOptions());
   const [setup, setSetup] = useState<Setup>();
   const [codes, setCodes] = useState<readonly string[]>();
+  const closeCodes = () => {
+    setCodes(undefined);
+    done?.();
+  };
   return (
     <Section title="Second factor" about="A code of an authenticator app, asked for after the password.">
       <Loaded query={query}>
@@ -34,8 +39,8 @@ export default function SecondFactorSection() {
           />
         )}
       </Modal>
-      <Modal opened={codes !== undefined} onClose={() => setCodes(undefined)} title="Your recovery codes">
-        {codes !== undefined && <Codes codes={codes} close={() => setCodes(undefined)} />}
+      <Modal opened={codes !== undefined} onClose={closeCodes} title="Your recovery codes">
+        {codes !== undefined && <Codes codes={codes} close={closeCodes} />}
       </Modal>
     </Section>
   );

@@ -40,6 +40,8 @@ export interface FoundToken extends TokenRecord {
   readonly confirmed_at: Date | null;
   readonly role: Role;
   readonly is_api_enabled: boolean;
+  /** A session whose team or instance requires a second factor, which its user lacks. */
+  readonly lacks_second_factor: boolean;
 }
 
 /** Token lookup of a request, before there is a scope. One query. */

@@ -1,6 +1,20 @@
 import { z } from "zod";
+import { DomainError } from "../errors.ts";
 import type { SecondFactorRecord } from "../ports/second-factor.ts";
 import { Timestamp, timestampOrNull } from "../timestamp.ts";
+import type { Scope } from "./permission.ts";
+
+/**
+ * Where the team or the instance requires a second factor.
+ * @throws DomainError `auth.second_factor_missing`
+ */
+export function requireSecondFactorIn({ actor }: Pick<Scope, "actor">): void {
+  if (actor.type !== "token" || actor.session?.lacksSecondFactor !== true) return;
+  throw new DomainError(
+    "auth.second_factor_missing",
+    "This team requires a second factor. Set up an authenticator app first: Account, or POST /auth/second-factor.",
+  );
+}
 
 /** How many of them a user gets at once. */
 export const RECOVERY_CODES = 10;

@@ -121,6 +121,9 @@ export const CurrentSession = z
     team: TeamOfUser,
     teams: z.array(TeamOfUser).describe("Those that the user may switch to."),
     abilities: z.array(z.enum(ABILITIES)),
+    needs_second_factor: z
+      .boolean()
+      .describe("Whether the team requires a second factor that the user lacks: until then all else is refused."),
     confirmed_until: Timestamp.nullable().describe("Until then secrets are shown; null when the password is due."),
   })
   .meta({ id: "CurrentSession", description: "Who is signed in, and where." });

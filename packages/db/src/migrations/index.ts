@@ -38,6 +38,7 @@ import { databaseReferences } from "./0080-database-references.ts";
 import { signIn } from "./0090-sign-in.ts";
 import { eventActors } from "./0091-event-actors.ts";
 import { secondFactor } from "./0140-second-factor.ts";
+import { requiredSecondFactor } from "./0141-required-second-factor.ts";
 
 /** In the order of their names, which never change once released. */
 export const MIGRATIONS: Readonly<Record<string, Migration>> = {
@@ -80,4 +81,5 @@ export const MIGRATIONS: Readonly<Record<string, Migration>> = {
   "0090-sign-in": signIn,
   "0091-event-actors": eventActors,
   "0140-second-factor": secondFactor,
+  "0141-required-second-factor": requiredSecondFactor,
 };

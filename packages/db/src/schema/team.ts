@@ -9,6 +9,7 @@ export interface TeamTable extends Timestamps {
   description: string | null;
   personal_team: Generated<boolean>;
   show_boarding: Generated<boolean>;
+  second_factor_required: Generated<boolean>;
 }
 
 export interface UserTable extends Timestamps {
