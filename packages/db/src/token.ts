@@ -75,8 +75,7 @@ function isNotExpired(eb: ExpressionBuilder<DB, "token">) {
 export const lacksSecondFactor = sql<boolean>`(token.kind = 'session'
   and ((select second_factor_required from team where team.id = token.team_id)
     or coalesce((select value::boolean from setting where key = ${sql.lit(SECOND_FACTOR_REQUIRED)}), false))
-  and not exists (select from second_factor where second_factor.user_id = token.user_id
-    and second_factor.confirmed_at is not null))`;
+  and (select second_factor.confirmed_at from second_factor where second_factor.user_id = token.user_id) is null)`;
 
 // Beside another table that has columns of the same names.
 const OF_TOKEN = [
