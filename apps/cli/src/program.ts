@@ -134,7 +134,12 @@ const COMMANDS: readonly Entry[] = [
     summary: "list, create and revoke tokens",
     load: () => import("./commands/tokens.ts"),
   },
-  { name: "user", group: CONNECT, summary: "invite a user", load: () => import("./commands/user.ts") },
+  {
+    name: "user",
+    group: CONNECT,
+    summary: "invite a user, or reset a lost second factor",
+    load: () => import("./commands/user.ts"),
+  },
   {
     name: "projects",
     group: CONNECT,

@@ -178,6 +178,7 @@ async function pathsOf({ client }: { readonly client: ReturnType<typeof createCl
     "server-settings": `${machine}/settings`,
     members: "/team",
     ...tabs("/team", ["tokens", "keys", "registries", "storages", "activity"]),
+    "team-sign-in": "/team/sign-in",
     account: "/account",
     "shared-variables": "/team/variables",
   };

@@ -45,7 +45,10 @@ export async function identify(
   if (token.expires_at && token.expires_at <= now) return undefined;
   authenticator.touchToken(token.id, now);
   const { team_id: teamId, user_id: userId, abilities, name, expires_at: expiresAt, role } = token;
-  const session = kind === "session" ? { isConfirmed: isConfirmed(token.confirmed_at, now) } : undefined;
+  const session =
+    kind === "session"
+      ? { isConfirmed: isConfirmed(token.confirmed_at, now), lacksSecondFactor: token.lacks_second_factor }
+      : undefined;
   return {
     scope: { teamId, abilities, actor: { type: "token", id: token.id, name, expiresAt, userId, role, session } },
     // The switch is for programs: who may turn it on again must not be locked out.

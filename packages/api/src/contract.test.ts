@@ -153,7 +153,13 @@ function openObjects(node: unknown, components: unknown, path = ""): string[] {
 const authenticator = {
   async findToken(hash: string) {
     const ability: Ability | undefined = ABILITIES.find((name) => hashOfSecret(name) === hash);
-    const owner = { user_id: 0, role: "owner" as const, kind: "api" as const, confirmed_at: null };
+    const owner = {
+      user_id: 0,
+      role: "owner" as const,
+      kind: "api" as const,
+      confirmed_at: null,
+      lacks_second_factor: false,
+    };
     const dates = { expires_at: null, last_used_at: null, created_at: new Date(0) };
     return (
       ability && { id: 1, team_id: 0, name: ability, abilities: [ability], is_api_enabled: true, ...owner, ...dates }

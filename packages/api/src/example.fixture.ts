@@ -274,7 +274,7 @@ async function* follow(
   }
 }
 
-const KIND = { kind: "api", confirmed_at: null } as const;
+const KIND = { kind: "api", confirmed_at: null, lacks_second_factor: false } as const;
 
 function tokens(look: { count: number }, isApiEnabled: boolean): Authenticator {
   const rows = [

@@ -49,7 +49,7 @@ export const members = {
     rootTeamReaches: "root",
     extras: [OWNER],
     status: 201,
-    errors: ["resource.already_exists"],
+    errors: ["auth.confirmation_required", "resource.already_exists"],
   })
     .input(MemberAdd.extend({ id }))
     .output(User)
@@ -65,7 +65,7 @@ export const members = {
     ability: "write",
     rootTeamReaches: "root",
     extras: MANAGING,
-    errors: ["resource.state"],
+    errors: ["auth.confirmation_required", "resource.state"],
   })
     .input(MemberUpdate.extend({ id, user_id }))
     .output(User)
@@ -91,6 +91,24 @@ export const members = {
     .input(z.strictObject({ id, user_id }))
     .output(CreatedSignInLink)
     .mutation(({ ctx, input }) => ctx.control.sessions.createLink(input.id, input.user_id)),
+
+  resetSecondFactor: operation({
+    method: "DELETE",
+    path: "/teams/{id}/members/{user_id}/second-factor",
+    operationId: "reset-second-factor",
+    tag: "Sign-in",
+    summary: "Take a member's second factor away",
+    description:
+      "For a user who lost their authenticator app and recovery codes: they sign in with the password alone. For the " +
+      "team's owners; of a user who is in other teams, too, for those who run the instance.",
+    ability: "root",
+    rootTeamReaches: "root",
+    isOwnerOnly: true,
+    errors: ["auth.confirmation_required", "resource.state"],
+  })
+    .input(z.strictObject({ id, user_id }))
+    .output(Message)
+    .mutation(({ ctx, input }) => ctx.control.secondFactors.reset(input.id, input.user_id)),
 
   remove: operation({
     method: "DELETE",

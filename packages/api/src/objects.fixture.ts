@@ -21,6 +21,8 @@ const ALL_KINDS = ["application", "service", "database"] as const;
 export const EXAMPLE_BODIES: Readonly<Record<string, object>> = {
   "update-project-by-uuid": { name: "Mine now" },
   "create-environment": { name: "mine" },
+  "update-team-by-id": { name: "mine" },
+  "update-sign-in-settings": { second_factor_required: true },
   "create-member-by-team-id": { email: "mine@example.com" },
   "update-member-by-team-id": { role: "owner" },
   "update-private-key-by-uuid": { private_key: testKey("mine") },

@@ -18,6 +18,8 @@ export interface OperationOptions {
   readonly ability: Ability | null;
   /** Tokens of other teams than the root team are refused, whatever their abilities. */
   readonly isRootTeamOnly?: true;
+  /** Administrators are refused, too; the root team acts in every team as its owner. */
+  readonly isOwnerOnly?: true;
   /** With this ability, tokens of the root team also reach objects of other teams. */
   readonly rootTeamReaches?: Ability;
   /** What some requests need beyond the ability. `instant_deploy` need not be listed. */
@@ -51,6 +53,8 @@ export interface OperationOptions {
   readonly events?: ZodType;
   /** For a list that is not read from the database: it is made whole, however little of it is asked for. */
   readonly isMadeWhole?: true;
+  /** For a session whose team requires a second factor, and whose user has none yet. */
+  readonly withoutSecondFactor?: true;
   /** Answers also while the API is switched off. */
   readonly evenWhenDisabled?: true;
   /** Not counted against the rate limit of requests, for probes. */

@@ -1,5 +1,5 @@
 import { DomainError } from "@berth/core";
-import { type Ability, requireAbility, type Scope } from "@berth/core/team";
+import { type Ability, requireAbility, requireSecondFactorIn, type Scope } from "@berth/core/team";
 import type { ZodType } from "zod";
 import { asTrpcError } from "./errors.ts";
 import type { OperationOptions } from "./operation-options.ts";
@@ -88,7 +88,7 @@ async function entered(
 
 /**
  * Whether a caller may ask for an operation at all, by its headers alone.
- * @throws DomainError `auth.unauthenticated`, `auth.api_disabled`, `auth.missing_ability`
+ * @throws DomainError `auth.unauthenticated`, `auth.api_disabled`, `auth.second_factor_missing`, `auth.missing_ability`
  */
 export function admitted(
   { scope, isApiEnabled }: Pick<Context, "scope" | "isApiEnabled">,
@@ -97,6 +97,7 @@ export function admitted(
   if (!scope) throw new DomainError("auth.unauthenticated", "Unauthenticated.");
   if (!isApiEnabled && !options?.evenWhenDisabled)
     throw new DomainError("auth.api_disabled", "API is disabled.", { details: { success: false } });
+  if (!options?.withoutSecondFactor) requireSecondFactorIn(scope);
   // A procedure without options is none of ours: nobody but root gets in.
   requireAbility(scope, options?.ability ?? "root");
   return scope;

@@ -28,11 +28,12 @@ export type Refusal = 401 | 403 | 404 | undefined;
 
 /** What the published matrix says of a call, whose objects are those of the team `own`. */
 export function refusalOf(permission: Permission, caller: Caller | undefined): Refusal {
-  const { ability, isRootTeamOnly, namesObjects, rootTeamReaches } = permission;
+  const { ability, isRootTeamOnly, namesObjects, roles, rootTeamReaches } = permission;
   if (ability === null) return undefined;
   if (caller === undefined) return 401;
   if (!may(caller, ability)) return 403;
   if (isRootTeamOnly) return caller.team === "root" ? undefined : 403;
+  if (caller.team === "own" && !roles.includes(caller.role)) return 403;
   if (caller.team === "own" || !namesObjects) return undefined;
   if (caller.team === "other" || rootTeamReaches === undefined) return 404;
   return may(caller, rootTeamReaches) ? undefined : 403;

@@ -20,12 +20,14 @@ export interface Permission {
 export const permissionsOf = (router: AnyRouter): readonly Permission[] => operationsOf(router).map(permissionOf);
 
 export function permissionOf(operation: Operation): Permission {
-  const { ability, path, isRootTeamOnly = false, rootTeamReaches } = operation.options;
+  const { ability, path, isRootTeamOnly = false, isOwnerOnly = false, rootTeamReaches } = operation.options;
   const keys = Object.keys(operation.input?.shape ?? {});
   return {
     operation,
     ability,
-    roles: ROLES.filter((role) => ability === null || roleAllows(role, ability)),
+    roles: ROLES.filter(
+      (role) => ability === null || (roleAllows(role, ability) && (!isOwnerOnly || role === "owner")),
+    ),
     isRootTeamOnly,
     rootTeamReaches,
     namesObjects: path.includes("{") || keys.some((key) => REFERENCE.test(key)),
@@ -35,9 +37,11 @@ export function permissionOf(operation: Operation): Permission {
 
 /** As a sentence, for the description. */
 export function needsText(operation: Operation): string {
-  const { ability, isRootTeamOnly, extras } = permissionOf(operation);
+  const { ability, isRootTeamOnly, roles, extras } = permissionOf(operation);
   if (ability === null) return "Needs no token.";
-  const needs = `Needs the ability \`${ability}\`${isRootTeamOnly ? " in the root team" : ""}`;
+  const place = isRootTeamOnly ? " in the root team" : "";
+  const role = roles.length === 1 ? " and the role `owner`" : "";
+  const needs = `Needs the ability \`${ability}\`${place}${role}`;
   return `${[needs, ...extras.map(extraText)].join("; ")}.`;
 }
 

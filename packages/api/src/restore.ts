@@ -20,7 +20,7 @@ export const restores = {
       "Into the database that was saved, or another of the same engine. Its checksum is checked before anything is restored; what the backup holds replaces what is there.",
     ability: "write",
     status: 202,
-    errors: ["engine.unsupported", "resource.state"],
+    errors: ["auth.confirmation_required", "engine.unsupported", "resource.state"],
     input: RestoreCreate.extend(backup),
   })
     .output(RestoreRequested)

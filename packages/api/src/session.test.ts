@@ -1,5 +1,5 @@
 import { signInTries } from "@berth/control";
-import { testPasswords } from "@berth/testing";
+import { testBackup, testPasswords } from "@berth/testing";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { createdApplication, type Served, served } from "./berth.fixture.ts";
 import { browserOf, cookieOf, OWN_PAGE, PASSWORD, person, request, signIn } from "./browser.fixture.ts";
@@ -195,6 +195,26 @@ describe("a session", () => {
     expect((await api.ask("DELETE", `/tokens/${id}`, { token: api.rootToken })).status).toBe(404);
   });
 
+  test("changes its user's name and address, which they sign in with from then on", async () => {
+    const { id, email, browser } = await person(api);
+    const other = await person(api);
+    const fresh = `new-${email}`;
+    const changed = await browser.ask("PATCH", "/auth/user", { name: "Ada L.", email: fresh.toUpperCase() });
+    expect(changed.json.user).toEqual({ id, name: "Ada L.", email: fresh });
+    expect([(await signIn(api, email)).status, (await signIn(api, fresh)).status]).toEqual([400, 201]);
+    const { json } = await browser.ask("GET", "/events?type=user.updated");
+    expect(json.events[0]).toMatchObject({
+      payload: { user_id: id, fields: ["name", "email"] },
+      actor: { type: "session", user_id: id },
+    });
+    await browser.ask("PATCH", "/auth/user", { name: "Ada" });
+    const { events } = (await browser.ask("GET", "/events?type=user.updated")).json;
+    expect(events[0].actor.name).toBe("Ada L.");
+    const taken = await browser.ask("PATCH", "/auth/user", { email: other.email });
+    expect([taken.status, taken.json.code]).toEqual([409, "resource.already_exists"]);
+    expect((await browser.ask("PATCH", "/auth/user", { email: "nobody" })).status).toBe(422);
+  });
+
   test("ends when the password changes, but for the one that changed it", async () => {
     const { email, browser } = await person(api);
     const other = browserOf(api, await signIn(api, email));
@@ -271,7 +291,9 @@ describe("the password again", () => {
       .execute();
 
   test("is due after 15 minutes for secrets and dangerous acts", async () => {
-    const { browser } = await person(api);
+    const { browser, id, teamId } = await person(api);
+    const { database, schedule, execution } = await testBackup(api.db, api.stores, api.place);
+    const restore = `/databases/${database.uuid}/backups/${schedule.uuid}/executions/${execution.uuid}/restore`;
     const uuid = await createdApplication(api);
     await api.ask("POST", `/applications/${uuid}/envs`, { body: { key: "SECRET", value: "hidden" } });
     const { session, confirmed_until } = (await browser.ask("GET", "/auth/session")).json;
@@ -286,6 +308,11 @@ describe("the password again", () => {
       await browser.ask("DELETE", `/applications/${uuid}`),
       await browser.ask("POST", "/tokens", token),
       await browser.ask("POST", "/auth/links", {}),
+      await browser.ask("POST", `/teams/${teamId}/members`, { email: "eve@example.com", role: "admin" }),
+      await browser.ask("PATCH", `/teams/${teamId}/members/${id}`, { role: "admin" }),
+      await browser.ask("POST", restore, {}),
+      await browser.ask("PATCH", "/auth/user", { email: "other@example.com" }),
+      await browser.ask("PATCH", `/teams/${teamId}`, { second_factor_required: false }),
     ]) {
       expect([refused.status, refused.json.code]).toEqual([403, "auth.confirmation_required"]);
     }

@@ -1,6 +1,7 @@
 import type { OpenedSession, Visitor } from "@berth/control";
 import { Message } from "@berth/core";
 import {
+  AccountUpdate,
   Confirm,
   CreatedSignInLink,
   CurrentSession,
@@ -15,10 +16,14 @@ import {
 import { z } from "zod";
 import { asTrpcError } from "./errors.ts";
 import { operation } from "./operation.ts";
+import { secondFactor } from "./second-factor.ts";
+import { signInSettings } from "./sign-in-setting.ts";
 import type { Context } from "./trpc.ts";
 
 const SESSION_ERRORS = ["auth.session_required"] as const;
 const PASSWORD_ERRORS = [...SESSION_ERRORS, "auth.sign_in_failed"] as const;
+
+const SECOND_FACTOR_ERRORS = ["auth.second_factor_required", "auth.second_factor_failed"] as const;
 
 const noInput = z.strictObject({});
 
@@ -31,10 +36,11 @@ export const auth = {
     summary: "Sign in with a password",
     description:
       "Sets the cookie of the session and answers its key. After five wrong passwords from an address each further " +
-      "one has to wait longer. The answer is the same whether the user is known or not.",
+      "one has to wait longer. The answer is the same whether the user is known or not. Who has a second factor sends " +
+      "its code, too; without it the right password is answered by `auth.second_factor_required`.",
     ability: null,
     status: 201,
-    errors: ["auth.sign_in_failed", "auth.foreign_page", "resource.state", "rate.limited"],
+    errors: [...SECOND_FACTOR_ERRORS, "auth.sign_in_failed", "auth.foreign_page", "resource.state", "rate.limited"],
   })
     .input(SignIn)
     .output(SignedIn)
@@ -63,7 +69,7 @@ export const auth = {
     description: "Once. A user without a password chooses one; a new password ends the user's other sessions.",
     ability: null,
     status: 201,
-    errors: ["auth.link_invalid", "auth.sign_in_failed", "auth.foreign_page", "rate.limited"],
+    errors: [...SECOND_FACTOR_ERRORS, "auth.link_invalid", "auth.sign_in_failed", "auth.foreign_page", "rate.limited"],
   })
     .input(LinkRedeem)
     .output(SignedIn)
@@ -90,6 +96,7 @@ export const auth = {
     path: "/auth/session",
     operationId: "get-current-session",
     tag: "Sign-in",
+    withoutSecondFactor: true,
     summary: "Get the session that asks",
     description: "Who is signed in, in which team, and the teams that they may switch to.",
     ability: "read",
@@ -103,6 +110,7 @@ export const auth = {
     path: "/auth/sign-out",
     operationId: "sign-out",
     tag: "Sign-in",
+    withoutSecondFactor: true,
     summary: "Sign out",
     description: "The session ends, and its streams within seconds.",
     ability: "read",
@@ -121,6 +129,7 @@ export const auth = {
     path: "/auth/confirm",
     operationId: "confirm-session",
     tag: "Sign-in",
+    withoutSecondFactor: true,
     summary: "Give the password again",
     description: "For the next 15 minutes the session sees secrets and may do what is dangerous.",
     ability: "read",
@@ -135,6 +144,7 @@ export const auth = {
     path: "/auth/team",
     operationId: "switch-team",
     tag: "Sign-in",
+    withoutSecondFactor: true,
     summary: "Switch to another team",
     description: "Of the user's own, once they redeemed a link to it. Streams of the team before end within seconds.",
     ability: "read",
@@ -143,6 +153,20 @@ export const auth = {
     .input(z.strictObject({ team_id: z.int().min(0).describe("The team's number.") }))
     .output(CurrentSession)
     .mutation(({ ctx, input }) => ctx.control.sessions.switchTeam(input.team_id)),
+
+  update: operation({
+    method: "PATCH",
+    path: "/auth/user",
+    operationId: "update-own-user",
+    tag: "Sign-in",
+    summary: "Change one's name or email address",
+    description: "Another address needs the password given lately. Nothing is mailed to it.",
+    ability: "read",
+    errors: [...SESSION_ERRORS, "auth.confirmation_required", "resource.already_exists"],
+  })
+    .input(AccountUpdate)
+    .output(CurrentSession)
+    .mutation(({ ctx, input }) => ctx.control.sessions.update(input)),
 
   changePassword: operation({
     method: "PUT",
@@ -157,6 +181,9 @@ export const auth = {
     .input(PasswordChange)
     .output(Message)
     .mutation(({ ctx, input }) => ctx.control.sessions.changePassword(input)),
+
+  secondFactor,
+  settings: signInSettings,
 
   sessions: {
     list: operation({

@@ -1,4 +1,4 @@
-import { Team, TeamCreate } from "@berth/core/team";
+import { Team, TeamCreate, TeamUpdate } from "@berth/core/team";
 import { z } from "zod";
 import { listed, paging } from "./list.ts";
 import { members } from "./member.ts";
@@ -45,6 +45,23 @@ export const teams = {
     .input(z.strictObject({ id: z.int().min(0).describe("The team's number.") }))
     .output(Team)
     .query(({ ctx, input }) => ctx.control.teams.get(input.id)),
+
+  update: operation({
+    method: "PATCH",
+    path: "/teams/{id}",
+    operationId: "update-team-by-id",
+    tag: "Teams",
+    summary: "Change a team",
+    description:
+      "For its owners. Where a second factor is required, sessions of users without one may only set one up.",
+    ability: "root",
+    isOwnerOnly: true,
+    rootTeamReaches: "root",
+    errors: ["auth.confirmation_required"],
+  })
+    .input(TeamUpdate.extend({ id: z.int().min(0).describe("The team's number.") }))
+    .output(Team)
+    .mutation(({ ctx, input: { id, ...change } }) => ctx.control.teams.update(id, change)),
 
   create: operation({
     method: "POST",

@@ -31,11 +31,13 @@ import { restores } from "./restore.ts";
 import { rollbacks } from "./rollback.ts";
 import { s3Storages } from "./s3-storage.ts";
 import { scheduledTasks } from "./scheduled-task.ts";
+import { secondFactors } from "./second-factor.ts";
 import { servers } from "./server.ts";
 import { serverProxies } from "./server-proxy.ts";
 import { services } from "./service.ts";
 import { sessions } from "./session.ts";
 import { sharedVariables } from "./shared-variable.ts";
+import { signInSettings } from "./sign-in-setting.ts";
 import { storages } from "./storage.ts";
 import { tags } from "./tag.ts";
 import { teams } from "./team.ts";
@@ -59,6 +61,8 @@ export function control(deps: ControlDeps) {
       members: members(context),
       tokens: tokens(context),
       sessions: sessions(context),
+      signInSettings: signInSettings(context),
+      secondFactors: secondFactors(context),
       previews: previews(context),
       privateKeys: privateKeys(context),
       githubApps: githubApps(context),

@@ -12,6 +12,7 @@ import {
   ROOT_TEAM_ID,
   type Role,
   requireAbility,
+  requireConfirmation,
   requireDispensable,
   roleOf,
   type Scope,
@@ -30,12 +31,16 @@ export function members({ scope, stores }: UseCaseContext) {
       return mapPage(await stores.members.list(id, paging), userView);
     },
 
-    /** @throws DomainError `auth.missing_role` for a role above the caller's, `resource.already_exists` */
+    /**
+     * @throws DomainError `auth.missing_role` for a role above the caller's, `auth.confirmation_required` for one above
+     * member, `resource.already_exists`
+     */
     async add(teamId: number, { email, name = nameFromEmail(email), role = "member" }: MemberAdd): Promise<User> {
       requireAbility(scope, "write");
       return stores.transaction(async (tx) => {
         await findTeam(tx, teamId);
         requireManaging(scope, teamId, role);
+        if (role !== "member") requireConfirmation(scope);
         const member = await tx.members.insert(teamId, { email, name, role });
         requireCovered(scope, await tx.members.tokens(teamId, member.id), [role]);
         await emit(tx, "added", teamId, member);
@@ -44,7 +49,7 @@ export function members({ scope, stores }: UseCaseContext) {
     },
 
     /**
-     * @throws DomainError `auth.missing_role`, `auth.missing_ability` where one of the user's tokens may do more, before
+     * @throws DomainError `auth.missing_role`, `auth.confirmation_required`, `auth.missing_ability` where one of the user's tokens may do more, before
      * or after, than the caller's, `resource.state` for the last owner
      */
     async update(teamId: number, userId: number, { role }: MemberUpdate): Promise<User> {
@@ -54,6 +59,7 @@ export function members({ scope, stores }: UseCaseContext) {
         const before = await findMember(tx, teamId, userId);
         requireManaging(scope, teamId, before.role);
         requireManaging(scope, teamId, role);
+        requireConfirmation(scope);
         if (role !== "owner") requireDispensable(teamId, userId, owners);
         requireCovered(scope, await tx.members.tokens(teamId, userId), [before.role, role]);
         if (isPromotion(before.role, role)) requireCovered(scope, sessionsOf(before), [role]);

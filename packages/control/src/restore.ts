@@ -9,7 +9,7 @@ import {
   restoreView,
 } from "@berth/core/backup";
 import type { BackupExecutionRecord, DatabaseRecord, Page, Paging, RestoreKind, Stores } from "@berth/core/ports";
-import { requireAbility } from "@berth/core/team";
+import { requireAbility, requireConfirmation } from "@berth/core/team";
 import { cancelBackupRun } from "./backup-cancel.ts";
 import type { UseCaseContext } from "./context.ts";
 import { findDatabase, findDatabaseAlone } from "./database-answer.ts";
@@ -60,9 +60,13 @@ export function restores(context: UseCaseContext) {
       return restoreView(restore);
     },
 
-    /** @throws DomainError `request.invalid`, `resource.state`, `engine.unsupported` */
+    /**
+     * What the backup holds replaces what the database holds.
+     * @throws DomainError `auth.confirmation_required`, `request.invalid`, `resource.state`, `engine.unsupported`
+     */
     async restore(ref: BackupRef, sent: RestoreCreate): Promise<{ uuid: string; message: string }> {
       requireAbility(scope, "write");
+      requireConfirmation(scope);
       const { uuid } = await stores.transaction(async (tx) => {
         const { source, execution } = await findBackup(tx, ref);
         const target = await targetOf(tx, source, sent);

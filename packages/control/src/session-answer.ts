@@ -24,6 +24,7 @@ export async function currentSession(
     team,
     teams: [...teams],
     abilities: [...effectiveAbilities(team.role, ["root"])],
+    needs_second_factor: session.lacks_second_factor,
     confirmed_until: until !== null && isConfirmed(confirmed_at, now) ? timestamp(until) : null,
   };
 }

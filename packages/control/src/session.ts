@@ -1,8 +1,10 @@
-import { DomainError, notFound, timestamp } from "@berth/core";
+import { notFound, timestamp } from "@berth/core";
 import {
+  type AccountUpdate,
   type CreatedSignInLink,
   type CurrentSession,
   can,
+  eventActor,
   LINK_CODE_LENGTH,
   LINK_HOURS,
   type PasswordChange,
@@ -15,6 +17,7 @@ import {
 } from "@berth/core/team";
 import type { UseCaseContext } from "./context.ts";
 import { requireManaging } from "./member.ts";
+import { ownSession } from "./own-session.ts";
 import { currentSession } from "./session-answer.ts";
 import { signInFailed } from "./sign-in.ts";
 
@@ -30,13 +33,7 @@ export function sessions({
   hashToken,
   instanceUrl,
 }: UseCaseContext) {
-  /** @throws DomainError `auth.session_required` */
-  function own(): { readonly id: number; readonly userId: number } {
-    requireAbility(scope, "read");
-    const { actor } = scope;
-    if (actor.type === "token" && actor.session !== undefined) return { id: actor.id, userId: actor.userId };
-    throw new DomainError("auth.session_required", "Sign in with a browser for this: a token has no session.");
-  }
+  const own = () => ownSession(scope);
 
   const current = async () => {
     const { id, userId } = own();
@@ -96,6 +93,20 @@ export function sessions({
     async confirm(password: string): Promise<CurrentSession> {
       await requirePassword(password);
       await system.accounts.confirmSession(own().id, clock.now());
+      return await current();
+    },
+
+    /** @throws DomainError `auth.confirmation_required` for another address, `resource.already_exists` */
+    async update(change: AccountUpdate): Promise<CurrentSession> {
+      const { userId } = own();
+      if (change.email !== undefined) requireConfirmation(scope);
+      await system.transaction(async (tx) => {
+        await tx.accounts.update(userId, change);
+        const payload = { user_id: userId, fields: Object.keys(change) };
+        await tx
+          .forTeam(scope.teamId, eventActor(scope.actor))
+          .events.append({ type: "user.updated", resource_uuid: null, payload });
+      });
       return await current();
     },
 

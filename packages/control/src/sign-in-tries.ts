@@ -6,6 +6,8 @@ const FREE_TRIES = 5;
 const WAIT_SECONDS_MAX = 900;
 /** From one address, of all accounts together, in as long as the longest wait. */
 const ADDRESS_TRIES_MAX = 50;
+/** Codes of one user that are tried in as long as the longest wait: three of a million are right at a time. */
+const CODE_TRIES_MAX = 20;
 /** Beyond it the oldest are forgotten, so that a flood of addresses cannot fill the memory. */
 const KEPT_MAX = 20_000;
 
@@ -23,6 +25,14 @@ export interface SignInTries {
   enter(account: string, address: string): void;
   /** The password was right: the account's tries from this address are forgotten. */
   succeed(account: string, address: string): void;
+  /** The try was none: the password was right, and a code has to be entered, too. */
+  retract(account: string, address: string): void;
+  /**
+   * Counts a try of a code, from wherever: only who knows the password can hold up others here.
+   * @throws DomainError `rate.limited`
+   */
+  enterCode(userId: number): void;
+  succeedCode(userId: number): void;
 }
 
 /**
@@ -58,11 +68,24 @@ export function signInTries(clock: Clock): SignInTries {
       const ofAddress = tries.get(addressKey(address));
       if (ofAddress !== undefined) ofAddress.count -= 1;
     },
+    retract(account, address) {
+      for (const found of [tries.get(accountKey(account, address)), tries.get(addressKey(address))]) {
+        if (found !== undefined) found.count -= 1;
+      }
+    },
+    enterCode(userId) {
+      const ofUser = known(codeKey(userId));
+      requireWaited(ofUser, (ofUser?.count ?? 0) >= CODE_TRIES_MAX ? WAIT_SECONDS_MAX : 0, clock);
+      count(codeKey(userId));
+    },
+    succeedCode: (userId) => void tries.delete(codeKey(userId)),
   };
 }
 
 const accountKey = (account: string, address: string) => JSON.stringify([account, address]);
 const addressKey = (address: string) => JSON.stringify([address]);
+
+const codeKey = (userId: number) => JSON.stringify({ userId });
 
 const waitSeconds = (count: number): number =>
   count < FREE_TRIES ? 0 : Math.min(WAIT_SECONDS_MAX, 2 ** (count - FREE_TRIES));
@@ -71,9 +94,7 @@ function requireWaited(tries: Tries | undefined, seconds: number, clock: Clock):
   if (tries === undefined || seconds === 0) return;
   const retryAfterSeconds = Math.ceil((tries.lastAt + seconds * 1000 - clock.now().getTime()) / 1000);
   if (retryAfterSeconds <= 0) return;
-  throw new DomainError(
-    "rate.limited",
-    `Too many wrong passwords from this address. Try again in ${retryAfterSeconds} s.`,
-    { retryAfterSeconds },
-  );
+  throw new DomainError("rate.limited", `Too many wrong passwords or codes. Try again in ${retryAfterSeconds} s.`, {
+    retryAfterSeconds,
+  });
 }

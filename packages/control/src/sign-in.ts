@@ -13,6 +13,7 @@ import {
   type SignIn,
   type SignInLink,
 } from "@berth/core/team";
+import { requireSecondFactor } from "./second-factor.ts";
 import { currentSession } from "./session-answer.ts";
 import type { SignInTries } from "./sign-in-tries.ts";
 
@@ -40,7 +41,7 @@ export interface OpenedSession {
 
 /** What is asked before there is a scope. */
 export interface SignIns {
-  /** @throws DomainError `auth.sign_in_failed`, `rate.limited`, `resource.state` for a user of no team */
+  /** @throws DomainError `auth.sign_in_failed`, `auth.second_factor_required`, `rate.limited`, `resource.state` for a user of no team */
   signIn(sent: SignIn, visitor: Visitor): Promise<OpenedSession>;
   /** @throws DomainError `auth.link_invalid` */
   inspectLink(sent: LinkInspect): Promise<SignInLink>;
@@ -59,12 +60,14 @@ export function signIns(deps: SignInDeps): SignIns {
   }
 
   return {
-    async signIn({ email, password }, visitor) {
+    async signIn({ email, password, code }, visitor) {
       tries.enter(email, visitor.address);
       const account = await system.accounts.findByEmail(email);
       // The same work and the same answer for an address that nobody has.
       const isRight = await passwords.verify(password, account?.password_hash ?? null);
       if (account === undefined || !isRight) throw signInFailed();
+      // A missing code is no guess; a wrong one stays counted.
+      await requireSecondFactor(deps, account.id, code, () => tries.retract(email, visitor.address));
       tries.succeed(email, visitor.address);
       return await system.transaction(async (tx) => {
         const [last] = await tx.accounts.sessions(account.id);
@@ -84,14 +87,18 @@ export function signIns(deps: SignInDeps): SignIns {
       return { name: account.name, email: account.email, team_name, password };
     },
 
-    async redeemLink({ code, password }, visitor) {
+    async redeemLink({ code, password, second_factor_code }, visitor) {
       const { account: before, password: asked } = await found(code);
       if (password === undefined && asked !== "optional") throw invalid({ password: ["Enter a password."] });
-      if (asked === "enter") {
+      const isCounted = asked === "enter";
+      if (isCounted) {
         tries.enter(before.email, visitor.address);
         if (!(await passwords.verify(password ?? "", before.password_hash))) throw signInFailed();
-        tries.succeed(before.email, visitor.address);
       }
+      await requireSecondFactor(deps, before.id, second_factor_code, () => {
+        if (isCounted) tries.retract(before.email, visitor.address);
+      });
+      if (isCounted) tries.succeed(before.email, visitor.address);
       const fresh = asked === "enter" || password === undefined ? undefined : await hashed(password);
       return await system.transaction(async (tx) => {
         const account = await tx.accounts.lock(before.id);
@@ -167,7 +174,8 @@ async function open(
     expires_at: new Date(now.getTime() + SESSION_IDLE_DAYS * 86_400_000),
   });
   const payload = { user_id: account.id, name: account.name };
-  await tx.forTeam(teamId).events.append({ type: "session.created", resource_uuid: null, payload });
+  const actor = { type: "session", name: account.name, user_id: account.id } as const;
+  await tx.forTeam(teamId, actor).events.append({ type: "session.created", resource_uuid: null, payload });
   return {
     cookie: `${session.id}.${cookieSecret}`,
     answer: { key, session: await currentSession(tx, session.id, account.id, now) },

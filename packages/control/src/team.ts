@@ -1,7 +1,18 @@
 import { DomainError, notFound } from "@berth/core";
 import type { Page, Paging } from "@berth/core/ports";
-import { can, ROOT_TEAM_ID, requireAbility, type Team, type TeamCreate, teamView, userIdOf } from "@berth/core/team";
+import {
+  can,
+  ROOT_TEAM_ID,
+  requireAbility,
+  requireConfirmation,
+  type Team,
+  type TeamCreate,
+  type TeamUpdate,
+  teamView,
+  userIdOf,
+} from "@berth/core/team";
 import type { UseCaseContext } from "./context.ts";
+import { requireManaging } from "./member.ts";
 import { mapPage } from "./page.ts";
 
 export function teams({ scope, stores }: UseCaseContext) {
@@ -37,6 +48,24 @@ export function teams({ scope, stores }: UseCaseContext) {
       return stores.transaction(async (tx) => {
         const team = await tx.teams.insert({ name, description, owner_id: userIdOf(scope) });
         await tx.events.append({ type: "team.created", resource_uuid: null, payload: { id: team.id, name } });
+        return teamView(team);
+      });
+    },
+
+    /**
+     * Owners alone: they decide for all members. Sessions of users without a second factor may then only set one up.
+     * @throws DomainError `auth.missing_role`, `auth.confirmation_required`
+     */
+    async update(id: number, change: TeamUpdate): Promise<Team> {
+      requireAbility(scope, "root");
+      if ((await stores.teams.find(id)) === undefined) throw notFound("Team");
+      requireManaging(scope, id, "owner");
+      if (change.second_factor_required !== undefined) requireConfirmation(scope);
+      return stores.transaction(async (tx) => {
+        const team = await tx.teams.update(id, change);
+        if (team === undefined) throw notFound("Team");
+        const payload = { id, name: team.name, fields: Object.keys(change) };
+        await tx.events.append({ type: "team.updated", resource_uuid: null, payload });
         return teamView(team);
       });
     },

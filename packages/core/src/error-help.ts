@@ -18,6 +18,12 @@ export const ERROR_HELP = {
   "auth.api_disabled": "Somebody switched the API off: `POST /enable` with a token of the root team.",
   "auth.root_team_only": "It concerns Berth's own machine: ask with a token of the root team.",
   "auth.sign_in_failed": "The email or the password is wrong. A new link replaces a lost password.",
+  "auth.second_factor_required":
+    "The password is right, and the user has a second factor: send the code of their authenticator app as `code`, too.",
+  "auth.second_factor_failed":
+    "The code is wrong, expired or used. Wait for the app's next one, check the clock of its device, or use a recovery code.",
+  "auth.second_factor_missing":
+    "The team or the instance requires a second factor. The user sets one up under Account; until then the session may do nothing else.",
   "auth.link_invalid":
     "A sign-in link works once and for 24 hours. `berth login --web` or `berth user invite EMAIL` makes another one.",
   "auth.session_required": "It concerns a browser that somebody signed in with, and tokens are not that.",

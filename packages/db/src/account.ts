@@ -1,7 +1,11 @@
+import { DomainError } from "@berth/core";
 import type { AccountStore, SessionRecord } from "@berth/core/ports";
 import { sql } from "kysely";
 import { type Context, isId } from "./context.ts";
+import { violates } from "./errors.ts";
+import { pick } from "./pick.ts";
 import type { DB } from "./schema.ts";
+import { lacksSecondFactor } from "./token.ts";
 
 const ACCOUNT = ["id", "name", "email", "password_hash"] as const;
 const SESSION = [
@@ -13,11 +17,33 @@ const SESSION = [
 export function accountStore({ db }: Context): AccountStore {
   const users = () => db.selectFrom("user").select(ACCOUNT);
   const ofUser = (userId: number) =>
-    db.selectFrom("token").select(SESSION).where("kind", "=", "session").where("user_id", "=", userId);
+    db
+      .selectFrom("token")
+      .select(SESSION)
+      .select(lacksSecondFactor.as("lacks_second_factor"))
+      .where("kind", "=", "session")
+      .where("user_id", "=", userId);
   return {
     findByEmail: (email) => users().where("email", "=", email).executeTakeFirst(),
     find: (id) => users().where("id", "=", id).executeTakeFirst(),
     lock: (id) => users().where("id", "=", id).forUpdate().executeTakeFirst(),
+    async update(id, change) {
+      try {
+        const fields = { ...pick(change, ["name", "email"]), updated_at: sql<Date>`now()` };
+        await db.updateTable("user").set(fields).where("id", "=", id).execute();
+      } catch (error) {
+        if (!violates(error, "user_email")) throw error;
+        throw new DomainError("resource.already_exists", "Another user has this email address.");
+      }
+      if (change.name === undefined) return;
+      // Events name who acts by their session.
+      await db
+        .updateTable("token")
+        .set({ name: change.name })
+        .where("user_id", "=", id)
+        .where("kind", "=", "session")
+        .execute();
+    },
     async setPassword(id, password_hash) {
       await db.updateTable("user").set({ password_hash, updated_at: sql`now()` }).where("id", "=", id).execute();
     },
@@ -43,7 +69,14 @@ export function accountStore({ db }: Context): AccountStore {
     async insertSession(session) {
       // Bounded by its user's role, as everything a person does.
       const row = { ...session, kind: "session" as const, abilities: JSON.stringify(["root"]) };
-      return sessionOf(await db.insertInto("token").values(row).returning(SESSION).executeTakeFirstOrThrow());
+      return sessionOf(
+        await db
+          .insertInto("token")
+          .values(row)
+          .returning(SESSION)
+          .returning(lacksSecondFactor.as("lacks_second_factor"))
+          .executeTakeFirstOrThrow(),
+      );
     },
     async sessions(userId) {
       const rows = await ofUser(userId).where("expires_at", ">", sql<Date>`now()`).orderBy("id", "desc").execute();

@@ -212,6 +212,7 @@ const SMALL_TABLES = new Set([
   "tag",
   "resource_count",
   "lease",
+  "second_factor",
 ]);
 
 let database: TestDatabase;

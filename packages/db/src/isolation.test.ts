@@ -204,6 +204,7 @@ const ATTEMPTS: Attempts = {
     list: (stores, { team }) => stores.teams.list().then(({ items }) => items.filter(({ id }) => id === team.id)),
     find: (stores, { team }) => stores.teams.find(team.id),
     insert: (stores) => refused(stores.teams.insert({ name: "x", description: null })),
+    update: (stores, { team }) => stores.teams.update(team.id, { name: "stolen" }),
     alone: (stores) => stores.teams.alone(),
   },
   members: {
@@ -518,6 +519,8 @@ const ATTEMPTS: Attempts = {
     setApiEnabled: (stores) => stores.settings.setApiEnabled(true),
     reportedVersion: (stores) => stores.settings.reportedVersion().then(() => undefined),
     setReportedVersion: (stores) => stores.settings.setReportedVersion(null),
+    signIn: (stores) => stores.settings.signIn().then(() => undefined),
+    setSignIn: (stores) => stores.settings.setSignIn({ second_factor_required: false }),
     instanceId: (stores) => stores.settings.instanceId("ours").then(() => undefined),
   },
   cloudTokens: {

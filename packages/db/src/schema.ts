@@ -46,7 +46,9 @@ import type {
   GithubAppTable,
   PrivateKeyTable,
   ProjectTable,
+  RecoveryCodeTable,
   ResourceTagTable,
+  SecondFactorTable,
   SignInLinkTable,
   TagTable,
   TeamMemberTable,
@@ -63,6 +65,8 @@ export interface DB {
   team_member: TeamMemberTable;
   token: TokenTable;
   sign_in_link: SignInLinkTable;
+  second_factor: SecondFactorTable;
+  recovery_code: RecoveryCodeTable;
   private_key: PrivateKeyTable;
   github_app: GithubAppTable;
   webhook_delivery: WebhookDeliveryTable;

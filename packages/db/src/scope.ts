@@ -33,6 +33,7 @@ import { s3StorageStore } from "./s3-storage.ts";
 import { systemScheduleStore } from "./schedule.ts";
 import { scheduledTaskStore } from "./scheduled-task.ts";
 import { systemScheduledTaskStore } from "./scheduled-task-queue.ts";
+import { secondFactorStore } from "./second-factor.ts";
 import { serverStore, systemServerStore } from "./server.ts";
 import { serviceStore, systemServiceStore } from "./service.ts";
 import { settingStore } from "./setting.ts";
@@ -106,8 +107,9 @@ function teamStores(context: TeamContext): Stores {
 function allStores(context: Context): SystemStores {
   return {
     transaction: (work) => inTransaction(context, (tx) => work(allStores(tx))),
-    forTeam: (teamId) => teamStores({ ...context, teamId }),
+    forTeam: (teamId, actor) => teamStores({ ...context, actor, teamId }),
     accounts: accountStore(context),
+    secondFactors: secondFactorStore(context),
     events: systemEventStore(context),
     deployments: systemDeploymentStore(context),
     releases: systemReleaseStore(context),

@@ -4,13 +4,16 @@ import type { Context } from "./context.ts";
 /** Key of the setting that turns the API off for everyone. On unless set (D12). */
 export const API_ENABLED = "is_api_enabled";
 
+/** Key of the setting that makes sessions of all teams need a second factor. */
+export const SECOND_FACTOR_REQUIRED = "second_factor_required";
+
 const INSTANCE_ID = "instance_id";
 const REPORTED_VERSION = "reported_version";
 
 export function settingStore({ db }: Context): InstanceSettingStore {
-  const read = async (key: string) =>
+  const read = async (key: string): Promise<unknown> =>
     (await db.selectFrom("setting").select("value").where("key", "=", key).executeTakeFirst())?.value;
-  const write = async (key: string, setting: boolean | string | null) => {
+  const write = async (key: string, setting: boolean | string | null): Promise<void> => {
     const value = JSON.stringify(setting);
     await db
       .insertInto("setting")
@@ -21,6 +24,12 @@ export function settingStore({ db }: Context): InstanceSettingStore {
   return {
     isApiEnabled: async () => (await read(API_ENABLED)) !== false,
     setApiEnabled: (isEnabled) => write(API_ENABLED, isEnabled),
+    async signIn() {
+      return { second_factor_required: (await read(SECOND_FACTOR_REQUIRED)) === true };
+    },
+    async setSignIn({ second_factor_required }) {
+      if (second_factor_required !== undefined) await write(SECOND_FACTOR_REQUIRED, second_factor_required);
+    },
     async reportedVersion() {
       const version = await read(REPORTED_VERSION);
       return typeof version === "string" ? version : null;

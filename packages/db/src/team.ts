@@ -1,8 +1,10 @@
 import { DomainError } from "@berth/core";
 import type { TeamStore } from "@berth/core/ports";
 import { ROOT_USER_ID } from "@berth/core/team";
+import { sql } from "kysely";
 import { inTransaction, isId, isRoot, type TeamContext } from "./context.ts";
 import { countRows, page, within } from "./page.ts";
+import { pick } from "./pick.ts";
 
 export const TEAM_COLUMNS = [
   "id",
@@ -10,9 +12,12 @@ export const TEAM_COLUMNS = [
   "description",
   "personal_team",
   "show_boarding",
+  "second_factor_required",
   "created_at",
   "updated_at",
 ] as const;
+
+const NO_TEAM = -1;
 
 /** The root team sees all teams, any other sees itself. */
 export function teamStore(context: TeamContext): TeamStore {
@@ -28,6 +33,13 @@ export function teamStore(context: TeamContext): TeamStore {
       ),
     find: async (id) =>
       isId(id) ? await visible().select(TEAM_COLUMNS).where("id", "=", id).executeTakeFirst() : undefined,
+    update: (id, change) =>
+      db
+        .updateTable("team")
+        .set({ ...pick(change, ["name", "description", "second_factor_required"]), updated_at: sql<Date>`now()` })
+        .where("id", "=", isId(id) && (id === teamId || isRoot(context)) ? id : NO_TEAM)
+        .returning(TEAM_COLUMNS)
+        .executeTakeFirst(),
     async alone() {
       // Weaker than what a deletion takes, so that who only refers to the team continues.
       await db.selectFrom("team").select("id").where("id", "=", teamId).forNoKeyUpdate().execute();

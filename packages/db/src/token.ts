@@ -8,7 +8,7 @@ import { isForeignKeyViolation } from "./errors.ts";
 import { countRows, page, within } from "./page.ts";
 import { prepared } from "./prepared.ts";
 import type { DB } from "./schema.ts";
-import { API_ENABLED } from "./setting.ts";
+import { API_ENABLED, SECOND_FACTOR_REQUIRED } from "./setting.ts";
 
 export const TOKEN_COLUMNS = [
   "id",
@@ -56,7 +56,13 @@ export function tokenStore(context: TeamContext): TokenStore {
     },
     async isValid(id) {
       if (!isId(id)) return false;
-      return (await any().select("id").where("id", "=", id).where(isNotExpired).executeTakeFirst()) !== undefined;
+      const found = await any()
+        .select("id")
+        .where("id", "=", id)
+        .where(isNotExpired)
+        .where(({ not }) => not(lacksSecondFactor))
+        .executeTakeFirst();
+      return found !== undefined;
     },
   };
 }
@@ -64,6 +70,12 @@ export function tokenStore(context: TeamContext): TokenStore {
 function isNotExpired(eb: ExpressionBuilder<DB, "token">) {
   return eb.or([eb("expires_at", "is", null), eb("expires_at", ">", sql<Date>`now()`)]);
 }
+
+/** A session without the second factor that its team or the instance requires. Tokens are programs' and have none. */
+export const lacksSecondFactor = sql<boolean>`(token.kind = 'session'
+  and ((select second_factor_required from team where team.id = token.team_id)
+    or coalesce((select value::boolean from setting where key = ${sql.lit(SECOND_FACTOR_REQUIRED)}), false))
+  and (select second_factor.confirmed_at from second_factor where second_factor.user_id = token.user_id) is null)`;
 
 // Beside another table that has columns of the same names.
 const OF_TOKEN = [
@@ -85,7 +97,7 @@ const findByHash = prepared((db, hash: string) =>
       join.onRef("team_member.team_id", "=", "token.team_id").onRef("team_member.user_id", "=", "token.user_id"),
     )
     .select(OF_TOKEN)
-    .select(["token.kind", "token.confirmed_at", "team_member.role"])
+    .select(["token.kind", "token.confirmed_at", "team_member.role", lacksSecondFactor.as("lacks_second_factor")])
     .select((eb) =>
       sql<boolean>`coalesce(${eb
         .selectFrom("setting")

@@ -1,6 +1,7 @@
-import { PasswordChange } from "@berth/core/team";
-import { Stack, Text } from "@mantine/core";
+import { AccountUpdate, PasswordChange } from "@berth/core/team";
+import { Skeleton, Stack, Text } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
+import { lazy, Suspense } from "react";
 import { client, type Outputs, trpc } from "../api/client.ts";
 import { ActionButton, tell } from "../parts/action.tsx";
 import { SchemaForm } from "../parts/form.tsx";
@@ -8,7 +9,9 @@ import { Loaded, PageTitle, Section } from "../parts/page.tsx";
 import { type Column, DataTable } from "../parts/table.tsx";
 import { Age } from "../parts/time.tsx";
 
+const SecondFactorSection = lazy(() => import("./second-factor-section.tsx"));
 type Session = Outputs["auth"]["sessions"]["list"][number];
+const USER_FIELDS = [{ fields: ["name", "email"] }];
 const FIELDS = [{ fields: ["current_password", "password"] }];
 
 const COLUMNS: readonly Column<Session>[] = [
@@ -57,6 +60,18 @@ export function AccountPage() {
             {(list) => <DataTable label="Sessions" rows={list} columns={COLUMNS} keyOf={({ id }) => id} empty={null} />}
           </Loaded>
         </Section>
+        {data !== undefined && (
+          <Section title="You" about="The address is what you sign in with.">
+            <SchemaForm
+              schema={AccountUpdate}
+              groups={USER_FIELDS}
+              values={{ name: data.user.name, email: data.user.email }}
+              operation={{ id: "update-own-user", client: "auth.update" }}
+              submitLabel="Save"
+              submit={(sent) => client.auth.update.mutate(AccountUpdate.parse(sent))}
+            />
+          </Section>
+        )}
         <Section title="Password" about="Changing it signs you out everywhere else.">
           <SchemaForm
             schema={PasswordChange}
@@ -68,6 +83,9 @@ export function AccountPage() {
             after={({ message }) => tell(message)}
           />
         </Section>
+        <Suspense fallback={<Skeleton h={100} />}>
+          <SecondFactorSection />
+        </Suspense>
       </Stack>
     </>
   );

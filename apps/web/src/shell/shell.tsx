@@ -16,6 +16,8 @@ import { ThemeChoice } from "./theme-choice.tsx";
 
 const Palette = lazy(() => import("./palette.tsx"));
 
+const SecondFactorNeeded = lazy(() => import("../account/second-factor-needed.tsx"));
+
 const PLACES = [
   { to: "/", label: "Overview", Icon: OverviewIcon },
   { to: "/new/{-$source}", label: "New", Icon: NewIcon },
@@ -28,7 +30,9 @@ export function Shell() {
   const [isOpen, { toggle, close }] = useDisclosure();
   const [wantsPalette, setWantsPalette] = useState(false);
   const path = useRouterState({ select: ({ location }) => location.pathname });
-  useLiveUpdates(useCurrentTeam());
+  const { team, needsSecondFactor } = useCurrent();
+  // Of a team that waits for a second factor nothing may be read.
+  useLiveUpdates(needsSecondFactor ? undefined : team);
   // Another page closes the navigation of narrow screens.
   useEffect(close, [path]);
   useEffect(() => {
@@ -84,7 +88,13 @@ export function Shell() {
         <NavLink href="/docs" label="API" leftSection={<BookIcon />} />
       </AppShell.Navbar>
       <AppShell.Main id="content">
-        <Outlet />
+        {needsSecondFactor ? (
+          <Suspense>
+            <SecondFactorNeeded />
+          </Suspense>
+        ) : (
+          <Outlet />
+        )}
       </AppShell.Main>
       <PasswordDialog />
       {wantsPalette && (
@@ -96,8 +106,8 @@ export function Shell() {
   );
 }
 
-/** The team of the session. One that has ended leads to the sign-in. */
-function useCurrentTeam(): number | undefined {
+/** The team of the session, and what it waits for. One that has ended leads to the sign-in. */
+function useCurrent(): { readonly team: number | undefined; readonly needsSecondFactor: boolean } {
   const { data, error } = useQuery(trpc.auth.current.queryOptions());
   const isRefused = error !== null && statusOf(error) === 401;
   useEffect(() => {
@@ -105,7 +115,13 @@ function useCurrentTeam(): number | undefined {
     forgetSession();
     openAnew(`/sign-in?to=${encodeURIComponent(location.pathname)}`);
   }, [isRefused]);
-  return data?.team.id;
+  // It stays until its last step, the recovery codes, when the team waits for nothing any more.
+  const [needsSecondFactor, setNeeded] = useState(false);
+  const isNeeded = data?.needs_second_factor === true;
+  useEffect(() => {
+    if (isNeeded) setNeeded(true);
+  }, [isNeeded]);
+  return { team: data?.team.id, needsSecondFactor };
 }
 
 function AccountMenu() {

@@ -1,8 +1,8 @@
 import { Button, Code, Paper, PasswordInput, Stack, Text, TextInput, Title } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { useRouterState } from "@tanstack/react-router";
-import { type FormEvent, useState } from "react";
-import { client, type Outputs } from "../api/client.ts";
+import { type FormEvent, useEffect, useRef, useState } from "react";
+import { client, type Outputs, problemOf } from "../api/client.ts";
 import { openAnew, saveSession } from "../api/session.ts";
 import { Loaded, Problem, useDocumentTitle } from "../parts/page.tsx";
 import { pathAfterSignIn } from "./path-after.ts";
@@ -24,30 +24,35 @@ export function SignInPage() {
   );
 }
 
-/** Runs a sign-in and then opens the page that was wanted. */
-function useSignIn(work: () => Promise<SignedIn>) {
+/** Runs a sign-in and then opens the page that was wanted. Who has a second factor is asked for its code, too. */
+function useSignIn(work: (secondFactor: string | undefined) => Promise<SignedIn>) {
   const [failure, setFailure] = useState<unknown>();
+  const [code, setCode] = useState<string>();
   const [isBusy, setBusy] = useState(false);
   const submit = async (event: FormEvent) => {
     event.preventDefault();
     setBusy(true);
     setFailure(undefined);
     try {
-      saveSession((await work()).key);
+      saveSession((await work(code)).key);
       openAnew(pathAfterSignIn(location.search));
     } catch (error) {
-      setFailure(error);
+      if (code === undefined && problemOf(error)?.code === "auth.second_factor_required") setCode("");
+      else setFailure(error);
     } finally {
       setBusy(false);
     }
   };
-  return { failure, isBusy, submit };
+  const codeField = code !== undefined && <CodeField code={code} change={setCode} />;
+  return { failure, isBusy, submit, codeField };
 }
 
 function ByPassword() {
   const [email, setEmail] = useState("");
   const [password, setPassword] = useState("");
-  const { failure, isBusy, submit } = useSignIn(() => client.auth.signIn.mutate({ email, password }));
+  const { failure, isBusy, submit, codeField } = useSignIn((code) =>
+    client.auth.signIn.mutate({ email, password, ...(code !== undefined && { code }) }),
+  );
   return (
     <form onSubmit={submit}>
       <Stack>
@@ -59,6 +64,7 @@ function ByPassword() {
           onChange={(event) => setEmail(event.currentTarget.value)}
         />
         <PasswordField label="Password" value={password} change={setPassword} autoComplete="current-password" />
+        {codeField}
         {failure !== undefined && <Problem error={failure} />}
         <Button type="submit" disabled={isBusy}>
           {isBusy ? "Signing in …" : "Sign in"}
@@ -85,8 +91,12 @@ function ByLink({ code }: { readonly code: string }) {
     retry: false,
   });
   const [password, setPassword] = useState("");
-  const { failure, isBusy, submit } = useSignIn(() =>
-    client.auth.redeemLink.mutate({ code, ...(password !== "" && { password }) }),
+  const { failure, isBusy, submit, codeField } = useSignIn((second_factor_code) =>
+    client.auth.redeemLink.mutate({
+      code,
+      ...(password !== "" && { password }),
+      ...(second_factor_code !== undefined && { second_factor_code }),
+    }),
   );
   return (
     <Loaded query={link}>
@@ -105,6 +115,7 @@ function ByLink({ code }: { readonly code: string }) {
               isRequired={asked !== "optional"}
               autoComplete={asked === "enter" ? "current-password" : "new-password"}
             />
+            {codeField}
             {failure !== undefined && <Problem error={failure} />}
             <Button type="submit" disabled={isBusy}>
               {isBusy ? "Signing in …" : "Sign in"}
@@ -113,6 +124,22 @@ function ByLink({ code }: { readonly code: string }) {
         </form>
       )}
     </Loaded>
+  );
+}
+
+function CodeField({ code, change }: { readonly code: string; readonly change: (code: string) => void }) {
+  const field = useRef<HTMLInputElement>(null);
+  useEffect(() => field.current?.focus(), []);
+  return (
+    <TextInput
+      ref={field}
+      label="Code"
+      description="The six digits that your authenticator app shows, or a recovery code."
+      required
+      value={code}
+      autoComplete="one-time-code"
+      onChange={(event) => change(event.currentTarget.value)}
+    />
   );
 }
 

@@ -5,6 +5,7 @@ import { useState } from "react";
 import { client, type Outputs, queryClient, trpc } from "../api/client.ts";
 import { ActionButton, tellProblem } from "../parts/action.tsx";
 import { Collection } from "../parts/collection.tsx";
+import { confirmed } from "../parts/confirmation.tsx";
 import { CopyText } from "../parts/copy.tsx";
 import type { Column } from "../parts/table.tsx";
 
@@ -36,7 +37,8 @@ export default function MembersTab() {
           allowDeselect={false}
           onChange={async (role) => {
             if (!isRole(role)) return;
-            await client.teams.members.update.mutate({ id, user_id: member.id, role }).catch(tellProblem);
+            const change = () => client.teams.members.update.mutate({ id, user_id: member.id, role });
+            await confirmed(change).catch(tellProblem);
             void queryClient.invalidateQueries();
           }}
         />

@@ -21,6 +21,8 @@ export interface SessionRecord {
   readonly expires_at: Date;
   readonly last_used_at: Date | null;
   readonly created_at: Date;
+  /** Its team or the instance requires a second factor, which its user lacks. */
+  readonly lacks_second_factor: boolean;
 }
 
 export interface TeamMembership {
@@ -42,6 +44,11 @@ export interface AccountStore {
   find(userId: number): Promise<AccountRecord | undefined>;
   /** In a transaction: until its end, others who ask so for the same user wait. */
   lock(userId: number): Promise<AccountRecord | undefined>;
+  /** @throws DomainError `resource.already_exists` where another user has the address */
+  update(
+    userId: number,
+    change: { readonly name?: string | undefined; readonly email?: string | undefined },
+  ): Promise<void>;
   setPassword(userId: number, hash: string): Promise<void>;
   /** Those that the user accepted, by name: a session enters no others. */
   teams(userId: number): Promise<readonly TeamMembership[]>;

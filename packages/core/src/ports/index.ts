@@ -29,6 +29,7 @@ export * from "./rollback.ts";
 export * from "./s3-storage.ts";
 export * from "./schedule.ts";
 export * from "./scheduled-task.ts";
+export type * from "./second-factor.ts";
 export * from "./server-machine.ts";
 export * from "./service.ts";
 export type * from "./shared-variable.ts";

@@ -39,6 +39,7 @@ export interface TeamRecord extends Timestamps {
   readonly description: string | null;
   readonly personal_team: boolean;
   readonly show_boarding: boolean;
+  readonly second_factor_required: boolean;
 }
 
 export interface TokenRecord {

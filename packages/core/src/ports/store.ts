@@ -4,6 +4,7 @@ import type { RemovalFlags } from "../deploy/lifecycle.ts";
 import type { DesiredState, ResourceKind, ResourceRef } from "../resource/resource.ts";
 import type { ServerSettings } from "../server/server-settings.ts";
 import type { Ability } from "../team/permission.ts";
+import type { SignInSettings, SignInSettingsUpdate } from "../team/sign-in-setting.ts";
 import type { BackupStore } from "./backup.ts";
 import type { CloudTokenStore } from "./cloud-token.ts";
 import type { DatabaseStore } from "./database.ts";
@@ -90,6 +91,15 @@ export interface TeamStore {
   /** The scope's team; for the root team, all teams of the instance. */
   list(paging?: Paging): Promise<Page<TeamRecord>>;
   find(id: number): Promise<TeamRecord | undefined>;
+  /** One that the scope sees. */
+  update(
+    id: number,
+    change: {
+      readonly name?: string | undefined;
+      readonly description?: string | null | undefined;
+      readonly second_factor_required?: boolean | undefined;
+    },
+  ): Promise<TeamRecord | undefined>;
   /** In a transaction: others that call it wait until this one has ended, so that what it counts stays as it is. */
   alone(): Promise<void>;
   /** @param team Its owner is its first member: the instance's own user when left out. */
@@ -113,7 +123,7 @@ export interface TokenStore {
     readonly expires_at: Date | null;
   }): Promise<TokenRecord>;
   delete(id: number): Promise<boolean>;
-  /** It exists and has not expired. */
+  /** It exists, has not expired, and does not lack a second factor that its team requires. */
   isValid(id: number): Promise<boolean>;
 }
 
@@ -353,6 +363,9 @@ export interface InstanceSettingStore {
   /** `null` while none was set. */
   reportedVersion(): Promise<string | null>;
   setReportedVersion(version: string | null): Promise<void>;
+  signIn(): Promise<SignInSettings>;
+  /** What is left out stays. */
+  setSignIn(change: SignInSettingsUpdate): Promise<void>;
   /** Names the instance for ever, in labels of what it makes elsewhere. @param fresh Kept when there is none yet. */
   instanceId(fresh: string): Promise<string>;
 }

@@ -7,6 +7,7 @@ import type { DiskUsage } from "../server/disk-usage.ts";
 import type { ProxyStatus } from "../server/proxy-status.ts";
 import type { Reachability } from "../server/reachability.ts";
 import type { ValidationResult } from "../server/server-validation.ts";
+import type { EventActor } from "../team/event.ts";
 import type { Role } from "../team/permission.ts";
 import type { AccountStore } from "./account.ts";
 import type { SystemBackupStore } from "./backup.ts";
@@ -28,6 +29,7 @@ import type {
 import type { SystemRestoreStore } from "./restore.ts";
 import type { SystemScheduleStore } from "./schedule.ts";
 import type { SystemScheduledTaskStore } from "./scheduled-task.ts";
+import type { SecondFactorStore } from "./second-factor.ts";
 import type { SystemServiceStore } from "./service.ts";
 import type { Stores, SystemEventStore } from "./store.ts";
 import type { SystemWebhookStore } from "./webhook.ts";
@@ -38,6 +40,8 @@ export interface FoundToken extends TokenRecord {
   readonly confirmed_at: Date | null;
   readonly role: Role;
   readonly is_api_enabled: boolean;
+  /** A session whose team or instance requires a second factor, which its user lacks. */
+  readonly lacks_second_factor: boolean;
 }
 
 /** Token lookup of a request, before there is a scope. One query. */
@@ -51,9 +55,10 @@ export interface Authenticator {
 /** The worker's stores, across teams. Every write to a running deployment is fenced by its lease. */
 export interface SystemStores {
   transaction<T>(work: (stores: SystemStores) => Promise<T>): Promise<T>;
-  /** Stores in the scope of a team, for use cases run by the system. */
-  forTeam(teamId: number): Stores;
+  /** Stores in the scope of a team, for use cases run by the system. @param actor Who acts, for the events. */
+  forTeam(teamId: number, actor?: EventActor): Stores;
   readonly accounts: AccountStore;
+  readonly secondFactors: SecondFactorStore;
   readonly events: SystemEventStore;
   readonly deployments: SystemDeploymentStore;
   readonly releases: SystemReleaseStore;

@@ -1,3 +1,4 @@
+export * from "./account.ts";
 export * from "./environment.ts";
 export * from "./event.ts";
 export * from "./event-view.ts";
@@ -6,6 +7,8 @@ export * from "./member.ts";
 export * from "./password.ts";
 export * from "./permission.ts";
 export * from "./project.ts";
+export * from "./second-factor.ts";
 export * from "./session.ts";
+export * from "./sign-in-setting.ts";
 export * from "./team.ts";
 export * from "./token.ts";

@@ -5,7 +5,7 @@ import type { MemberRecord } from "../ports/member.ts";
 import { Timestamp, timestamp } from "../timestamp.ts";
 import { type Ability, ROLES, ROOT_TEAM_ID, ROOT_USER_ID, type Role, roleAllows } from "./permission.ts";
 
-const Email = z.preprocess(
+export const Email = z.preprocess(
   (value) => (typeof value === "string" ? value.trim().toLowerCase() : value),
   z.email("Must be an email address.").max(255, "At most 255 characters."),
 );

@@ -34,6 +34,12 @@ export interface Scope {
   readonly actor: Actor;
 }
 
+export interface PersonSession {
+  readonly isConfirmed: boolean;
+  /** Its team or the instance requires a second factor, which its user lacks: they may only set one up. */
+  readonly lacksSecondFactor: boolean;
+}
+
 /** A token's `expiresAt` is when it stops working, `null` for never; its `role` is its user's in the team, now. */
 export type Actor =
   | {
@@ -44,7 +50,7 @@ export type Actor =
       readonly userId: number;
       readonly role: Role;
       /** Present when a person asks from a browser that they signed in with. */
-      readonly session?: { readonly isConfirmed: boolean } | undefined;
+      readonly session?: PersonSession | undefined;
     }
   | { readonly type: "system"; readonly name: string };
 

@@ -4,6 +4,7 @@ import type { SessionRecord } from "../ports/account.ts";
 import { Timestamp, timestamp, timestampOrNull } from "../timestamp.ts";
 import { NewPassword, Password } from "./password.ts";
 import { ABILITIES, ROLES, type Scope } from "./permission.ts";
+import { SecondFactorCode } from "./second-factor.ts";
 
 /** Without use it ends earlier than in use. */
 export const SESSION_IDLE_DAYS = 14;
@@ -50,6 +51,7 @@ const UserEmail = z
 export const SignIn = z.strictObject({
   email: UserEmail,
   password: Password,
+  code: SecondFactorCode.optional(),
 });
 export type SignIn = z.infer<typeof SignIn>;
 
@@ -61,6 +63,7 @@ export type LinkInspect = z.infer<typeof LinkInspect>;
 export const LinkRedeem = z.strictObject({
   code: LinkCode,
   password: Password.optional().describe("The user's own, or the one that they choose now."),
+  second_factor_code: SecondFactorCode.optional(),
 });
 export type LinkRedeem = z.infer<typeof LinkRedeem>;
 
@@ -118,6 +121,9 @@ export const CurrentSession = z
     team: TeamOfUser,
     teams: z.array(TeamOfUser).describe("Those that the user may switch to."),
     abilities: z.array(z.enum(ABILITIES)),
+    needs_second_factor: z
+      .boolean()
+      .describe("Whether the team requires a second factor that the user lacks: until then all else is refused."),
     confirmed_until: Timestamp.nullable().describe("Until then secrets are shown; null when the password is due."),
   })
   .meta({ id: "CurrentSession", description: "Who is signed in, and where." });

@@ -9,6 +9,13 @@ export const TeamCreate = z.strictObject({
 });
 export type TeamCreate = z.infer<typeof TeamCreate>;
 
+export const TeamUpdate = z.strictObject({
+  name: ResourceName.optional(),
+  description: ResourceDescription.optional(),
+  second_factor_required: z.boolean().optional().describe("Sessions need a second factor. Tokens do not."),
+});
+export type TeamUpdate = z.infer<typeof TeamUpdate>;
+
 export const Team = z
   .object({
     id: z.int().describe("0 is the team that runs the instance."),
@@ -16,6 +23,7 @@ export const Team = z
     description: z.string().nullable(),
     personal_team: z.boolean(),
     show_boarding: z.boolean(),
+    second_factor_required: z.boolean().describe("Whether sessions need a second factor."),
     created_at: Timestamp.nullable(),
     updated_at: Timestamp.nullable(),
   })
@@ -28,6 +36,7 @@ export const teamView = (team: TeamRecord): Team => ({
   description: team.description,
   personal_team: team.personal_team,
   show_boarding: team.show_boarding,
+  second_factor_required: team.second_factor_required,
   created_at: timestamp(team.created_at),
   updated_at: timestamp(team.updated_at),
 });

@@ -9,6 +9,7 @@ export interface TeamTable extends Timestamps {
   description: string | null;
   personal_team: Generated<boolean>;
   show_boarding: Generated<boolean>;
+  second_factor_required: Generated<boolean>;
 }
 
 export interface UserTable extends Timestamps {
@@ -35,6 +36,22 @@ export interface SignInLinkTable {
   replaces_password: boolean;
   expires_at: Date;
   created_at: Generated<Date>;
+}
+
+export interface SecondFactorTable {
+  user_id: number;
+  uuid: string;
+  secret: Uint8Array;
+  confirmed_at: Generated<Date | null>;
+  /** The newest time step of which a code was accepted. */
+  last_step: Generated<number>;
+  created_at: Generated<Date>;
+}
+
+export interface RecoveryCodeTable {
+  user_id: number;
+  /** SHA-256 (hex). */
+  hash: string;
 }
 
 export interface TokenTable {

@@ -1,0 +1,121 @@
+import { Secret, TOTP } from "otpauth";
+import type { Browser, Page } from "playwright-core";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { type TestServer, testServer } from "../../server/e2e/server.fixture.ts";
+import {
+  accessibilityProblems,
+  expectNothingSticksOut,
+  hasChromium,
+  NARROW,
+  openBrowser,
+  PASSWORD,
+  picture,
+  settled,
+  signIn,
+  visit,
+} from "./browser.fixture.ts";
+
+describe.skipIf(!hasChromium)("signing in", () => {
+  let server: TestServer;
+  let browser: Browser;
+  beforeAll(async () => {
+    server = await testServer();
+    browser = await openBrowser();
+  }, 240_000);
+  afterAll(async () => {
+    await browser?.close();
+    await server?.dispose();
+  });
+
+  it("asks for a code once an authenticator app was set up, and takes a recovery code instead", async () => {
+    const { page, complaints, close } = await visit(browser, server.url, { scheme: "dark", width: NARROW });
+    await signIn(page, server);
+    await page.goto("/account");
+    await settled(page);
+    await page.getByRole("button", { name: "Set up an authenticator app" }).click();
+    const secret = (await page.getByText(/^[A-Z2-7]{32}$/).textContent()) ?? "";
+    await page.getByRole("img", { name: "QR code for the authenticator app" }).waitFor();
+    expect(await accessibilityProblems(page)).toEqual([]);
+    await picture(page, "second-factor-setup");
+    await page.getByRole("textbox", { name: "Code" }).fill(codeOf(secret));
+    await page.getByRole("button", { name: "Turn it on" }).click();
+    const codes = page.getByLabel("Recovery codes").locator("li");
+    await codes.first().waitFor();
+    expect(await codes.count()).toBe(10);
+    expect(await accessibilityProblems(page)).toEqual([]);
+    const recovery = (await codes.first().textContent()) ?? "";
+    await page.getByRole("button", { name: "I have kept them" }).click();
+    await page.getByText(/Recovery codes left: 10/).waitFor();
+    await expectNothingSticksOut(page);
+
+    await signOut(page);
+    const { email } = await ownUser(server);
+    await enterPassword(page, email);
+    await page.getByRole("textbox", { name: "Code" }).fill("000000");
+    await page.getByRole("button", { name: "Sign in" }).click();
+    await page.getByText(/This code is wrong/).waitFor();
+    expect(await accessibilityProblems(page)).toEqual([]);
+    await picture(page, "second-factor-code");
+    await page.getByRole("textbox", { name: "Code" }).fill(recovery);
+    await page.getByRole("button", { name: "Sign in" }).click();
+    await page.getByRole("heading", { name: "Overview" }).waitFor();
+    await page.goto("/account");
+    await page.getByText(/Recovery codes left: 9/).waitFor();
+    await page.getByRole("button", { name: "Turn it off" }).click();
+    await page.getByRole("dialog").getByRole("button", { name: "Turn it off" }).click();
+    await page.getByText(/Whoever knows your password can sign in/).waitFor();
+    // Refused codes and passwords are errors to the browser.
+    expect(complaints.filter((text) => !/status of 40[03]/.test(text))).toEqual([]);
+    await close();
+  }, 120_000);
+
+  it("lets who lacks a required second factor set it up, and then in", async () => {
+    const { page, complaints, close } = await visit(browser, server.url);
+    await signIn(page, server);
+    await page.goto("/team/sign-in");
+    await settled(page);
+    expect(await accessibilityProblems(page)).toEqual([]);
+    await expectNothingSticksOut(page);
+    await picture(page, "team-sign-in");
+    await page.getByRole("region", { name: "This team" }).getByLabel("Second factor required").check();
+    await page.getByRole("button", { name: "Save team" }).click();
+    await page.getByRole("heading", { name: "One more step" }).waitFor();
+    await page.goto("/servers");
+    await page.getByRole("heading", { name: "One more step" }).waitFor();
+    await settled(page);
+    expect(await accessibilityProblems(page)).toEqual([]);
+    await picture(page, "second-factor-needed");
+    await page.getByRole("button", { name: "Set up an authenticator app" }).click();
+    const secret = (await page.getByText(/^[A-Z2-7]{32}$/).textContent()) ?? "";
+    await page.getByRole("textbox", { name: "Code" }).fill(codeOf(secret));
+    await page.getByRole("button", { name: "Turn it on" }).click();
+    await page.getByRole("button", { name: "I have kept them" }).click();
+    await page.getByRole("heading", { name: "Overview" }).waitFor();
+    await page.getByText("Live", { exact: true }).waitFor();
+    const { id } = await server.client.teams.current.query();
+    await server.client.teams.update.mutate({ id, second_factor_required: false });
+    // What the pages asked for before they knew was refused.
+    expect(complaints.filter((text) => !/status of 403|status of 207/.test(text))).toEqual([]);
+    await close();
+  }, 120_000);
+});
+
+const codeOf = (secret: string) => new TOTP({ secret: Secret.fromBase32(secret) }).generate();
+
+async function ownUser({ client }: TestServer) {
+  const [member] = await client.teams.members.listCurrent.query({});
+  if (member === undefined) throw new Error("The team has no members.");
+  return member;
+}
+
+async function signOut(page: Page): Promise<void> {
+  await page.evaluate("localStorage.clear()");
+  await page.context().clearCookies();
+  await page.goto("/sign-in");
+}
+
+async function enterPassword(page: Page, email: string): Promise<void> {
+  await page.getByLabel("Email").fill(email);
+  await page.getByRole("textbox", { name: "Password" }).fill(PASSWORD);
+  await page.getByRole("button", { name: "Sign in" }).click();
+}

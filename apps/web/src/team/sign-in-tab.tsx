@@ -1,0 +1,57 @@
+import { SignInSettingsUpdate, TeamUpdate } from "@berth/core/team";
+import { Stack } from "@mantine/core";
+import { useQuery } from "@tanstack/react-query";
+import { client, trpc } from "../api/client.ts";
+import { SchemaForm } from "../parts/form.tsx";
+import { Loaded, Section } from "../parts/page.tsx";
+
+const TEAM_FIELDS = [{ fields: ["name", "description", "second_factor_required"] }];
+const INSTANCE_FIELDS = [{ fields: ["second_factor_required"] }];
+/** Runs the instance. */
+const ROOT_TEAM_ID = 0;
+
+export default function SignInTab() {
+  const team = useQuery(trpc.teams.current.queryOptions());
+  return (
+    <Stack>
+      <Section
+        title="This team"
+        about="Its owners decide. Without a required second factor, members may only set one up."
+      >
+        <Loaded query={team}>
+          {({ id, name, description, second_factor_required }) => (
+            <SchemaForm
+              schema={TeamUpdate}
+              groups={TEAM_FIELDS}
+              values={{ name, description, second_factor_required }}
+              operation={{ id: "update-team-by-id", client: "teams.update" }}
+              submitLabel="Save team"
+              submit={(sent) => client.teams.update.mutate({ id, ...TeamUpdate.parse(sent) })}
+            />
+          )}
+        </Loaded>
+      </Section>
+      {team.data?.id === ROOT_TEAM_ID && <InstanceSection />}
+    </Stack>
+  );
+}
+
+function InstanceSection() {
+  const settings = useQuery(trpc.auth.settings.get.queryOptions());
+  return (
+    <Section title="The whole instance" about="For the sessions of all teams.">
+      <Loaded query={settings}>
+        {(values) => (
+          <SchemaForm
+            schema={SignInSettingsUpdate}
+            groups={INSTANCE_FIELDS}
+            values={values}
+            operation={{ id: "update-sign-in-settings", client: "auth.settings.update" }}
+            submitLabel="Save instance"
+            submit={(sent) => client.auth.settings.update.mutate(SignInSettingsUpdate.parse(sent))}
+          />
+        )}
+      </Loaded>
+    </Section>
+  );
+}
