@@ -13,8 +13,8 @@ import { argvStep, type BuildPlan, type BuildStep, type PlannedRun, type SourceF
 import { runScript } from "./run-script.ts";
 
 /**
- * Decides how a source is built and started without containers. Explicit commands win over what is recognised; an empty
- * install or build command skips that step.
+ * Decides how a source is built and started without containers. Explicit commands win over detection; an empty install
+ * or build command skips that step.
  * @throws DomainError `engine.unsupported` for build packs that make images; `deploy.build_failed` when nothing fits
  */
 export function detectPlan(facts: SourceFacts, config: BuildConfig): BuildPlan {
@@ -26,7 +26,7 @@ export function detectPlan(facts: SourceFacts, config: BuildConfig): BuildPlan {
     config,
     manager: facts.packageJson === undefined ? undefined : packageManagerOf(facts.workspace),
   };
-  // A site of the static build pack is served as it is, unless it says how it is built.
+  // Static sites are served without a build unless a build command is set.
   const isUnbuilt = config.build_pack === "static" && !config.build_command;
   const isPlain = start.source === "static files" || (isUnbuilt && start.run.type === "static");
   return {
@@ -86,7 +86,7 @@ function nodeProject(facts: SourceFacts, config: BuildConfig): Start | undefined
   return { name: start.name, source: "package.json", run: { type: "shell", script } };
 }
 
-/** The user says that it is static. What is built is looked for first where there is a build. */
+/** For applications marked as static. Where there is a build, its output folders are searched first. */
 function staticSite(facts: SourceFacts, config: BuildConfig): Start {
   const framework = facts.packageJson === undefined ? undefined : staticFramework(facts.packageJson, facts);
   const isBuilt = config.build_pack !== "static" || Boolean(config.build_command);
@@ -97,7 +97,7 @@ function staticSite(facts: SourceFacts, config: BuildConfig): Start {
   return { name, source, run: published(config, folders, (isBuilt && framework?.isSpa) ?? false) };
 }
 
-/** Nothing to run, but files to serve. */
+/** A folder with files to serve and nothing to run. */
 function plainSite(facts: SourceFacts, config: BuildConfig): Start | undefined {
   const hasIndex = facts.entries.includes("index.html");
   if (!hasIndex && config.publish_directory === null) return undefined;
@@ -155,7 +155,7 @@ function pythonSteps({ entries, hasPython }: SourceFacts): BuildStep[] {
 const hasPythonProject = ({ entries }: SourceFacts): boolean =>
   entries.includes("requirements.txt") || entries.includes("pyproject.toml");
 
-/** Program folders of the base directory, and of the workspace above it. */
+/** `node_modules/.bin` of the base directory, and of the workspace above it. */
 export const nodeBins = ({ workspace }: SourceFacts): string[] =>
   [...new Set([0, workspace.levelsUp])].map((levels) => `${"../".repeat(levels)}node_modules/.bin`);
 
@@ -174,7 +174,7 @@ function unrecognised({ entries, packageJson }: SourceFacts, { base_directory }:
   );
 }
 
-/** Suggests the folder's Dockerfile or compose file, which is not used without being chosen. */
+/** Suggests the folder's Dockerfile or compose file: Berth uses either only when the user selects it. */
 function ofDocker(entries: readonly string[]): string {
   if (entries.includes("Dockerfile")) {
     return " To build it from its Dockerfile, set build_pack to dockerfile, on a server with Docker.";

@@ -7,10 +7,10 @@ import { type PackageJson, parsePackageJson } from "./package-json.ts";
 import type { SourceFacts, WorkspaceFacts } from "./plan.ts";
 
 /**
- * A folder that a user names, which must lie within another.
- * @param path As the user wrote it, with or without a slash in front.
+ * Resolves a folder that a user names and that must lie inside `root`.
+ * @param path As the user wrote it, with or without a leading slash.
  * @returns Its real path.
- * @throws DomainError `deploy.build_failed` when it is none, or leaves `root` by `..` or by a link.
+ * @throws DomainError `deploy.build_failed` when it is not a folder, or leaves `root` by `..` or by a link.
  */
 export async function folderInside(root: string, path: string, field: string): Promise<string> {
   const outer = await realpath(root);
@@ -29,7 +29,7 @@ export async function folderInside(root: string, path: string, field: string): P
 }
 
 /**
- * Reads what a plan is made from. Call it before anything of the source has run.
+ * Reads the facts that a plan is made from. Call it before anything of the source has run.
  * @param root The whole source, real path.
  * @param folder The base directory inside it, real path.
  * @param path PATH of the build.
@@ -49,9 +49,9 @@ export async function readFacts(root: string, folder: string, path: string): Pro
 }
 
 const LOCKFILES = ["package-lock.json", "npm-shrinkwrap.json", "pnpm-lock.yaml", "yarn.lock", "bun.lock", "bun.lockb"];
-const TEXT_BYTES_MAX = 4 << 20; // Of a lockfile only the first lines are looked at.
+const TEXT_BYTES_MAX = 4 << 20; // Longer files are cut here: only the first lines of a lockfile are needed.
 
-/** The base directory when it has a lockfile, else the nearest workspace above that has one. */
+/** The base directory when it has a lockfile, else the nearest parent workspace with one. */
 async function readWorkspace(
   root: string,
   folder: string,
@@ -104,7 +104,7 @@ async function entriesOf(folder: string): Promise<string[]> {
   return entries.map((entry) => (entry.isDirectory() ? `${entry.name}/` : entry.name));
 }
 
-/** The beginning of a regular file. `undefined` when there is none: a link or a pipe is not followed or waited for. */
+/** The beginning of a regular file; `undefined` for anything else. Links are not followed, pipes not waited for. */
 async function readText(file: string): Promise<string | undefined> {
   const handle = await open(file, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK).catch(
     () => undefined,
@@ -132,7 +132,7 @@ const exists = (path: string): Promise<boolean> =>
     () => false,
   );
 
-/** Whether it may be run under this PATH. */
+/** Whether a program of this name is executable and found in this PATH. */
 export async function isProgram(name: string, path: string): Promise<boolean> {
   const found = path.split(delimiter).map((folder) =>
     access(join(folder, name), constants.X_OK).then(
@@ -143,7 +143,7 @@ export async function isProgram(name: string, path: string): Promise<boolean> {
   return (await Promise.all(found)).includes(true);
 }
 
-/** By name only; both are real paths or the caller does not care. */
+/** Compares paths only, without resolving links. */
 export function isWithin(outer: string, path: string): boolean {
   const way = relative(outer, path);
   return way !== ".." && !way.startsWith("../");

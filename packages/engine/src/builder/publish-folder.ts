@@ -6,10 +6,10 @@ import { listNames } from "./listing.ts";
 import type { PlannedRun } from "./plan.ts";
 
 /**
- * Finds the folder to serve once the build is done.
- * @param release Real path. What is served lies within it, wherever links lead.
+ * Finds the folder to serve after the build.
+ * @param release Real path. The result lies inside it, also after following links.
  * @param folder The base directory in it, real path.
- * @returns Relative to `folder`.
+ * @returns Path relative to `folder`.
  * @throws DomainError `deploy.build_failed`
  */
 export async function findPublishFolder(
@@ -45,14 +45,16 @@ async function insideRelease(release: string, path: string, asked: string, folde
   }
 }
 
-/** The build may have put a link in the folder's place: only names of what lies in the release are told. */
+/**
+ * Names for the message. The build may have replaced the folder by a link, so nothing outside the release is listed.
+ */
 async function namesIn(release: string, folder: string): Promise<string[]> {
   const real = await realpath(folder).catch(() => undefined);
   if (real === undefined || !isWithin(release, real)) return [];
   return readdir(real).catch(() => []);
 }
 
-/** Folders for a pattern with at most one `*`, sorted. */
+/** Folders that match a pattern with at most one `*`, sorted. */
 async function matching(release: string, folder: string, pattern: string): Promise<string[]> {
   const [before, after] = pattern.split("*");
   if (before === undefined || after === undefined) return [pattern];

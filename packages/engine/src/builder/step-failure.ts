@@ -4,11 +4,11 @@ import type { BuildStep } from "./plan.ts";
 export interface FailedStep {
   readonly step: Pick<BuildStep, "name" | "shown">;
   readonly exitCode: number;
-  /** The last lines of its output. */
+  /** The last lines of the step's output. */
   readonly lines: readonly string[];
 }
 
-/** The failure of a step, with a remedy where the output shows one. */
+/** The error of a failed step, with a remedy where the output suggests one. */
 export function stepFailure({ step, exitCode, lines }: FailedStep): DomainError {
   const text = lines.join("\n");
   const hint = HINTS.find(({ exitCodes, pattern }) => exitCodes?.includes(exitCode) || pattern?.test(text))?.hint;
@@ -22,7 +22,7 @@ interface Hint {
   readonly hint: string;
 }
 
-/** The first that fits. What the output says comes before what an exit code only suggests. */
+/** The first match wins. Patterns of the output come before exit codes, which say less. */
 const HINTS: readonly Hint[] = [
   {
     pattern:
@@ -68,7 +68,7 @@ const HINTS: readonly Hint[] = [
 
 const SHOWN_LENGTH_MAX = 120;
 
-/** One line, short enough for a sentence. */
+/** A command shortened to one line, for a message. */
 export function shown(command: string): string {
   const line = command.replace(/\s+/g, " ").trim();
   return line.length > SHOWN_LENGTH_MAX ? `${line.slice(0, SHOWN_LENGTH_MAX)}...` : line;

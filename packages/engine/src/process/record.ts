@@ -4,19 +4,19 @@ import type { ProcessIdentity } from "@berth/host";
 import { readJson, writeJson } from "@berth/host";
 import type { RunPaths } from "./paths.ts";
 
-/** State of a release that survives the control plane. */
+/** State of a release, stored so that it survives the control plane. */
 export interface ReleaseRecord {
   readonly desired: DesiredState;
   readonly port: number | null;
-  /** Leader of its process group, while it runs. */
+  /** Leader of its process group; `null` while it does not run. */
   readonly process: ProcessIdentity | null;
   readonly restartCount: number;
   readonly exitCode: number | null;
   /** Milliseconds since 1970. */
   readonly startedAt: number | null;
-  /** Folder of Node and npm that it was started with. */
+  /** Runtime folder (Node and npm) that it was started with. */
   readonly runtime: string | null;
-  /** Its removal has begun and has to be finished. */
+  /** Whether its removal has begun, and must be finished. */
   readonly isRemoving: boolean;
 }
 

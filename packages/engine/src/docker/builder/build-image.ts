@@ -10,18 +10,18 @@ import { buildFailure } from "./failure.ts";
 import { type BuildGuard, guardedTarget, sourceGuard } from "./guarded-build.ts";
 import { buildTrace, type KnownSteps } from "./progress.ts";
 
-/** Where and with what one build works. */
+/** Server, logins and guard of one build. */
 export interface BuildPlace extends EnginePlace {
   /** Logins for private base images. */
   readonly logins: RegistryLogins;
   readonly steps?: KnownSteps | undefined;
-  /** Where the engine's network is Berth's own. */
+  /** Set where the engine shares Berth's network, so that downloads must be checked. */
   readonly guard?: BuildGuard | undefined;
 }
 
 /**
- * Has an engine's BuildKit make an image, which then lies on that engine. What it asks for of the context is sent
- * through the connection that the server is reached by.
+ * Builds an image with an engine's BuildKit, which then stores it. Files of the context are sent through the
+ * connection to the server.
  * @throws DomainError `deploy.build_failed`, `deploy.cancelled`, `engine.unsupported` without BuildKit
  */
 export async function buildImage(wanted: BuildTarget, io: WorkIO, place: BuildPlace): Promise<void> {
@@ -49,7 +49,7 @@ async function secretsOf({ secrets, secretFiles }: BuildTarget): Promise<Readonl
   return found;
 }
 
-/** A lost connection is a trouble of the server's, not of what is built. */
+/** A lost connection is an error of the server, not of the build. */
 async function requireConnection({ host, socketPath }: EnginePlace, cause: unknown): Promise<void> {
   const socket = await host.connectSocket(socketPath, AbortSignal.timeout(CONNECT_SECONDS_MAX * 1000));
   socket.destroy();
@@ -58,7 +58,7 @@ async function requireConnection({ host, socketPath }: EnginePlace, cause: unkno
   throw new DomainError("engine.unreachable", message, { cause });
 }
 
-/** In BuildKit's words of its way back to us; what a registry or a build says of its connections reads otherwise. */
+/** BuildKit's messages about its connection to us; those about a registry's connections read differently. */
 const LOST_CONNECTION =
   /error reading from server: EOF|no active session for|closing transport|transport is closing|only one connection allowed/;
 const CONNECT_SECONDS_MAX = 10;

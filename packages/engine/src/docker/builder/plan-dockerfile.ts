@@ -11,30 +11,30 @@ export interface PlannedImage {
   readonly plan: BuildPlan;
   readonly facts: SourceFacts;
   readonly config: BuildConfig;
-  /** The base directory, relative to the source. */
+  /** The base directory, relative to the root of the source. */
   readonly way: string;
-  /** Stands for what the build secrets hold: a step whose variables changed is not taken from the cache. */
+  /** Hash of the build secrets, so that changed variables invalidate cached steps. */
   readonly secretsHash: string;
-  /** Names the package managers' cache, which no other application shares. */
+  /** Id of the package managers' cache, different for each application. */
   readonly cacheId: string;
 }
 
 export interface PlannedDockerfile {
   readonly text: string;
-  /** The commands behind its instructions, as a person would write them, by the marks that stand in these. */
+  /** For each mark in the Dockerfile, the command that the log shows in its place. */
   readonly steps: KnownSteps;
 }
 
 /**
- * A Dockerfile for a project that Berth recognises by itself. Variables come as the secret file `berth-env`, and every
- * text of a user is one element of a JSON array, which neither the Dockerfile nor a shell reads anything into.
+ * A Dockerfile for a project that Berth recognised. Variables come from the secret file `berth-env`. Every text of a
+ * user is one element of a JSON array, so that neither Docker nor a shell interprets it.
  * @throws DomainError `deploy.build_failed` for a base directory that no image can work in
  */
 export function planDockerfile(image: PlannedImage): PlannedDockerfile {
   const { plan, facts, config, way } = image;
   const base = baseImage(facts);
   const folder = folderOf(way);
-  // Changed secrets change the mark, and with it what BuildKit recognises a cached step by.
+  // The mark contains the hash of the secrets, so that changed secrets invalidate BuildKit's cache.
   const steps = plan.steps.map((step, index) => ({ step, mark: `berth-step-${index}-${image.secretsHash}` }));
   const build = [
     `FROM ${base} AS build`,
@@ -54,7 +54,7 @@ export function planDockerfile(image: PlannedImage): PlannedDockerfile {
   };
 }
 
-/** The official image that has what the project runs on. */
+/** The official image for the project's language and version. */
 export function baseImage({ packageJson, entries }: SourceFacts): string {
   if (packageJson !== undefined) return `node:${nodeMajor(packageJson.enginesNode)}-alpine`;
   if (entries.includes("requirements.txt") || entries.includes("pyproject.toml")) return "python:3.13-slim";
@@ -63,7 +63,7 @@ export function baseImage({ packageJson, entries }: SourceFacts): string {
 
 const NODE_MAJORS = [24, 22, 20, 18];
 
-/** The newest line with long-term support that package.json agrees with. */
+/** The newest LTS major version that satisfies package.json. */
 export function nodeMajor(range: string | undefined): number {
   const [newest = 24] = NODE_MAJORS;
   if (range === undefined || semver.validRange(range) === null) return newest;
@@ -78,7 +78,7 @@ function folderOf(way: string): string {
   return way === "" ? "/app" : `/app/${way}`;
 }
 
-/** Package managers that a base image may lack. */
+/** Installs package managers that a base image may lack. */
 function toolSteps({ steps }: BuildPlan, cacheId: string): string[] {
   const programs = new Set(steps.map(({ argv }) => argv[0]));
   return TOOLS.filter(({ program }) => programs.has(program)).map(({ program, release }) => {
@@ -98,7 +98,7 @@ function stepInstruction(step: BuildStep, mark: string, { facts, cacheId }: Plan
   const path = [...nodeBins(facts), ".venv/bin"].map((bin) => `$PWD/${bin}:`).join("");
   const script = [
     `. /run/secrets/${ENV_SECRET}`,
-    // A build needs the development dependencies, which package managers leave out for production.
+    // Builds need the development dependencies, which package managers skip with NODE_ENV=production.
     step.name === "build" ? FOR_PRODUCTION : WITH_DEVELOPMENT,
     ...(step.usesBins ? [`export PATH="${path}$PATH"`] : []),
     'exec "$@"',
@@ -112,7 +112,7 @@ function stepInstruction(step: BuildStep, mark: string, { facts, cacheId }: Plan
 const FOR_PRODUCTION = 'export NODE_ENV="${NODE_ENV:-production}"';
 const WITH_DEVELOPMENT = '{ [ "$NODE_ENV" != production ] || unset NODE_ENV; }';
 
-/** Moves the first folder that has an index.html to where the next stage takes it from. */
+/** Moves the first folder with an index.html to the path that the next stage copies from. */
 function publishInstruction(run: Extract<PlannedRun, { type: "static" }>, way: string): string {
   const script = run.isExplicit ? PUBLISH_NAMED : PUBLISH_FIRST;
   const folders = run.folders.map((folder) => folder.replace(/^\/+/, "") || ".");
@@ -131,8 +131,8 @@ const PUBLISH_FIRST =
 export const ENV_SECRET = "berth-env";
 
 /**
- * Variables as a shell reads them. What the image itself needs to find its programs stays as it is.
- * @param env Names that no shell takes are left out.
+ * Variables in shell syntax. PATH and the like of the image stay unchanged.
+ * @param env Names that are not valid in a shell are left out.
  */
 export function envFile(env: Readonly<Record<string, string>>): string {
   const lines = Object.entries(env)

@@ -16,21 +16,21 @@ import type { KnownSteps } from "./progress.ts";
 import { NGINX_SECRET, nginxConfiguration, siteDockerfile } from "./static-site.ts";
 import { type BuildTool, findTool, isForTool, runTool, toolOf } from "./tool.ts";
 
-/** Input of one build. */
+/** Source and settings of one build. */
 export interface PreparedSource
   extends Pick<BuildTarget, "context" | "dockerfile" | "target" | "args" | "secrets" | "secretFiles"> {
   readonly steps?: KnownSteps;
 }
 
 export interface PreparePlace {
-  /** Folder of this build alone. */
+  /** A folder for this build alone. */
   readonly jobFolder: string;
   readonly path: string;
-  /** Holds the key of the hashes by which changed secrets are noticed. */
+  /** Folder of the key for the hashes that detect changed secrets. */
   readonly keyFolder: string;
 }
 
-/** Decides how a source becomes an image and writes what is needed for it beside the source. */
+/** Decides how to build an image from a source, and writes the files for it beside the source. */
 export async function prepareSource(request: BuildRequest, io: WorkIO, place: PreparePlace): Promise<PreparedSource> {
   try {
     const root = await folderInside(request.sourceFolder, "/", "base_directory");
@@ -77,10 +77,10 @@ async function ownDockerfile({ request, place, root, folder }: Source): Promise<
   };
 }
 
-/** By the tool of its build pack where that is installed, else as Berth itself knows how. */
+/** Uses the tool of the build pack where it is installed, else Berth's own detection. */
 async function recognised(source: Source): Promise<PreparedSource> {
   const { request, io, place } = source;
-  // Static files are served by a stage of ours, whatever has built them.
+  // Static files are always served by our own stage, whatever built them.
   const tool = request.config.is_static ? undefined : await findTool(request.config, place.path);
   if (tool !== undefined) return await preparedByTool(source, tool);
   const wanted = toolOf(request.config);
@@ -110,7 +110,7 @@ async function planned(
   tool: BuildTool | undefined,
 ): Promise<PreparedSource> {
   const { config, env } = request;
-  // Programs that are installed on the control plane's machine do not exist in the image.
+  // The image decides whether python3 exists, not the control plane's machine.
   const facts = { ...(await readFacts(root, folder, place.path)), hasPython: true };
   const plan = planOf(facts, config, tool);
   io.onLine(`Detected ${plan.detected}`, "stdout");
@@ -136,7 +136,7 @@ async function planned(
   return { ...common, context: root, dockerfile: await writeJobFile(place, "Dockerfile", text), steps };
 }
 
-/** @throws DomainError `deploy.build_failed` that names what would know more kinds of projects. */
+/** @throws DomainError `deploy.build_failed` that names the tool which supports more kinds of projects. */
 function planOf(facts: SourceFacts, config: BuildConfig, tool: BuildTool | undefined): BuildPlan {
   try {
     return detectPlan(facts, config);
@@ -147,7 +147,7 @@ function planOf(facts: SourceFacts, config: BuildConfig, tool: BuildTool | undef
   }
 }
 
-/** The caches of package managers are an application's own; a forced build begins with empty ones. */
+/** Each application has its own package manager cache; a forced build gets an empty one. */
 const cacheIdOf = ({ resourceUuid, deploymentUuid, isForced }: BuildRequest): string =>
   `berth-${resourceUuid}${isForced ? `-${deploymentUuid}` : ""}`;
 
@@ -157,7 +157,7 @@ async function writeJobFile({ jobFolder }: PreparePlace, name: string, text: str
   return file;
 }
 
-/** Stands in an image's history, so that nobody who reads it can try out what it was made from. */
+/** Keyed, because the hash is part of the image's history: without a key a reader could guess the secrets. */
 async function keyedHash({ keyFolder }: PreparePlace, texts: readonly string[]): Promise<string> {
   const key = await hashKey(join(keyFolder, "hash-key"));
   return createHmac("sha256", key).update(JSON.stringify(texts)).digest("hex").slice(0, 32);

@@ -5,9 +5,9 @@ import type { SeenContainer } from "../watch.ts";
 import type { StackDocument } from "./document.ts";
 import type { StackSpec } from "./spec.ts";
 
-/** Which containers of the previous release are kept. */
+/** Which containers of the previous release continue, and which must stop first. */
 export interface Succession {
-  /** They continue, in the new release too. */
+  /** These continue unchanged in the new release. */
   readonly kept: readonly SeenContainer[];
   /** They stop before the new ones start. */
   readonly stopping: readonly SeenContainer[];
@@ -18,12 +18,12 @@ export interface Succession {
 interface Stack {
   readonly spec: Pick<StackSpec, "stack">;
   readonly compose: Compose;
-  /** Without references. */
+  /** The compose file with references filled in. */
   readonly source: ComposeDocument;
   readonly document: StackDocument;
 }
 
-/** Decides by what runs, not by what was said before: somebody may have changed it. */
+/** Compares with what runs now, not with the previous spec: somebody may have changed containers since. */
 export function succession(
   { spec, compose, source, document }: Stack,
   { keeps, isRestart }: Pick<StackPredecessor, "keeps" | "isRestart">,
@@ -75,6 +75,6 @@ const titles = (containers: readonly SeenContainer[]) => containers.map(({ conta
 const isWell = ({ container: { state, health } }: SeenContainer): boolean =>
   state === "running" && (health === undefined || health === "healthy");
 
-/** Anonymous volumes are its own alone, and files that only it reads. */
+/** Whether the container has anonymous volumes, or files that only it reads. */
 const hasOwnData = ({ info }: SeenContainer): boolean =>
   info.Mounts.some(({ Type, Name = "", RW }) => RW && (Type === "bind" || !/^[0-9a-f]{64}$/.test(Name)));
