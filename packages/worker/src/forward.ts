@@ -8,9 +8,9 @@ import type { ServerAdapters } from "./server-adapters.ts";
 import type { WorkerSettings } from "./settings.ts";
 import { within } from "./wait.ts";
 
-/** Keeps the ports of servers that lead to databases as they are recorded. */
+/** Opens and closes the public ports of databases, as they are recorded. */
 export interface Forwards {
-  /** Looks whether a server's are right, unless that was just seen or is being done. */
+  /** Checks the forwards of a server, unless that was just done or is in progress. */
   sync(adapters: ServerAdapters): void;
   forget(serverId: number): void;
   stop(): Promise<void>;
@@ -21,7 +21,7 @@ export interface ForwardDeps extends Pick<WorkerDeps, "stores" | "logger"> {
 }
 
 interface ServerState {
-  /** The state that was last applied. */
+  /** The recorded state that was last applied. */
   recorded: string;
   syncedMs: number;
   work: Promise<void> | undefined;
@@ -51,7 +51,7 @@ export function createForwards(deps: ForwardDeps): Forwards {
     serverState.syncedMs = performance.now();
   };
 
-  /** A port that somebody else has is tried again with the next look at everything, and reported once. */
+  /** A port that is in use is retried at the next full check, and reported once. */
   const open = async (
     forwards: Forwarder,
     forward: Forward,

@@ -7,11 +7,10 @@ import type { WorkerSettings } from "./settings.ts";
 import { stopGraceSeconds } from "./stop-grace.ts";
 
 /**
- * Removes a resource: its deployments end first, then it loses its route, its releases and what the engine and the
- * source keep of it, and its row goes last. Each part may be done again, so a worker that goes away in the middle is
- * followed by one that begins anew.
+ * Removes a resource: ends its deployments, then removes its route, its releases and everything that engine and source
+ * keep of it, and last its row. Every part may be repeated, so if this worker stops, another one begins anew.
  *
- * @returns `false` when a deployment has not ended yet: to be called again.
+ * @returns `false` while a deployment has not ended: call it again.
  */
 export async function removeResource(deps: WorkerDeps, adapters: ServerAdapters, resourceId: number): Promise<boolean> {
   const resource = await deps.stores.resources.find(resourceId);
@@ -25,8 +24,8 @@ export async function removeResource(deps: WorkerDeps, adapters: ServerAdapters,
 }
 
 /**
- * The same for what is on a server that nobody reaches. What an engine may hold something of waits until it answers,
- * unless the server itself is given up: then it need not be tidied.
+ * Removes a resource of an unreachable server. Objects on its engine wait until it answers, unless the server itself
+ * is being given up: then they are left there.
  */
 export async function removeOutOfReach(
   deps: WorkerDeps & { readonly settings: WorkerSettings },
@@ -38,7 +37,7 @@ export async function removeOutOfReach(
   for (const resource of resources) {
     if (signal.aborted) return;
     const hasRun = await stores.resources.hasRun(resource.id);
-    // It ran on the machine of another control plane, which removes it and emits an event.
+    // It ran on another control plane's machine, which removes it and emits the event.
     if (hasRun && ENGINES[server.engine].isOwnMachineOnly && !deps.ownsServer(server)) continue;
     try {
       await attempt(deps, removalOf(resource), async () => {
@@ -70,7 +69,7 @@ function isGivenUp(
 
 type Removal = Parameters<SystemStores["jobs"]["begin"]>[0];
 
-/** Tells of the attempt in the job of the removal, which ends with the row. */
+/** Logs the attempt in the removal's job, which ends with the row. */
 export async function attempt(
   { stores }: Pick<WorkerDeps, "stores">,
   job: Removal,
@@ -91,8 +90,8 @@ export async function attempt(
 const removalOf = ({ id }: ResourceRecord): Removal => ({ type: "resource.delete", subject_id: id });
 
 /**
- * Whether none is left. Those in progress are ended by their own worker.
- * @param pullRequestId Only those of this pull request.
+ * Whether no deployment is left. Running ones are ended by their own worker.
+ * @param pullRequestId Only deployments of this pull request.
  */
 export async function cancelDeployments(
   stores: SystemStores,

@@ -10,7 +10,7 @@ export const PROXY_JOBS = [
   "server.restart_proxy",
 ] as const satisfies readonly JobType[];
 
-/** Brings a server's proxy to what is recorded by now: of a start and a stop, the one that was asked for last holds. */
+/** Starts or stops a server's proxy as currently recorded, so that of several requests the last one counts. */
 export async function changeProxy(
   deps: ValidationDeps,
   lease: JobLease,
@@ -33,7 +33,7 @@ export async function changeProxy(
 }
 
 async function bringTo(deps: ValidationDeps, server: ServerRecord, isAnew: boolean): Promise<void> {
-  // Asked for with the record of now, which may have just changed.
+  // Uses the current record, which may have just changed.
   const { lifecycle } = deps.proxyFor(server);
   if (lifecycle === undefined) return;
   if (server.is_proxy_stopped || isAnew) await lifecycle.stop();
@@ -45,11 +45,11 @@ async function bringTo(deps: ValidationDeps, server: ServerRecord, isAnew: boole
 interface ProxyNote {
   /** A lasting problem of the proxy; `null` when there is none. */
   readonly problem?: string | null;
-  /** The record as of a moment ago: nothing is written when it equals the observation. */
+  /** The status recorded a moment ago: nothing is written when it is unchanged. */
   readonly recorded?: Pick<ServerRecord, "proxy_status" | "proxy_problem">;
 }
 
-/** Written, and reported, when it changed. */
+/** Records and reports the status when it changed. */
 export async function noteProxyStatus(
   { stores }: Pick<ValidationDeps, "stores">,
   { id }: Pick<ServerRecord, "id">,

@@ -18,7 +18,7 @@ export interface ValidationDeps extends WorkerDeps {
   readonly adaptersOf: (server: ServerRecord) => ServerAdapters;
 }
 
-/** Validates a server and writes down what was found. Of one that is gone the job ends too. */
+/** Validates a server and records the result. If the server was deleted, only the job is ended. */
 export async function validateServer(deps: ValidationDeps, lease: JobLease, serverId: number): Promise<void> {
   const { stores, logger } = deps;
   const server = await stores.servers.find(serverId);
@@ -55,7 +55,7 @@ async function look(deps: ValidationDeps, server: ServerRecord): Promise<ServerF
   const answerOf = (what: string, work: () => Promise<unknown>) => problemOf(deps.settings, what, work);
   const [engineProblem, proxyProblem, disk] = await Promise.all([
     answerOf("engine", () => engine.list()),
-    // The cheapest thing that only a proxy which works can answer.
+    // The cheapest request that only a working proxy answers.
     answerOf("proxy", () => proxy.inFlight({ host: "127.0.0.1", port: 1 })),
     deps.diskOf(server).catch(() => undefined),
   ]);

@@ -10,7 +10,7 @@ export interface KnownDatabase {
   readonly dumps: NonNullable<EngineRow["dumps"]>;
 }
 
-/** @throws DomainError `engine.unsupported` for one that cannot be saved while it runs */
+/** @throws DomainError `engine.unsupported` for a database that cannot be backed up while it runs */
 export async function readDatabase(
   stores: Pick<SystemStores, "forTeam">,
   { team_id, uuid }: { readonly team_id: number; readonly uuid: string },

@@ -24,12 +24,12 @@ import { type BackupDeps, notMoreThan, openStorage } from "./tools.ts";
 interface Run {
   readonly deps: BackupDeps;
   readonly claimed: ClaimedRestore;
-  /** Ends the run, also at its time limit. */
+  /** Ends the restore, also at its time limit. */
   readonly signal: AbortSignal;
   readonly report: (step: RestoreStep) => Promise<void>;
 }
 
-/** The outcome so far. */
+/** Results so far. */
 interface Outcome {
   hidden: readonly string[];
   notes: string[];
@@ -38,7 +38,7 @@ interface Outcome {
   reach: RestoreReach;
 }
 
-/** Restores what was claimed, or tries to. Never rejects. */
+/** Runs a claimed restore. Never rejects. */
 export async function runRestore(deps: BackupDeps, claimed: ClaimedRestore, keeper: LeaseKeeper): Promise<void> {
   const { stores, clock, logger, owner } = deps;
   const lease = { uuid: claimed.uuid, owner };
@@ -70,7 +70,7 @@ export async function runRestore(deps: BackupDeps, claimed: ClaimedRestore, keep
     await written(keeper, () => stores.restores.finish(lease, end));
     logger.info("Restore ended.", { restore: claimed.uuid, kind: claimed.kind, status: end.status });
   } catch (error) {
-    // Its lease runs out, and then it ends as failed.
+    // Another worker records it as failed once the lease has expired.
     logger.warn("The end of a restore could not be written down.", { restore: claimed.uuid, error });
   }
 }
@@ -107,8 +107,8 @@ async function restore(run: Run, outcome: Outcome): Promise<void> {
 }
 
 /**
- * Gives a file whose checksum is the one that was written down. A drill looks at all copies there are; a restore takes
- * the first good one. What is in a bucket is brought here first: it may be another the second time it is read.
+ * Calls `work` with a file whose checksum matches the recorded one. A drill checks all copies; a restore uses the
+ * first good one. An object of a bucket is downloaded first: read a second time, it might differ.
  */
 async function withContent(run: Run, outcome: Outcome, work: (path: string) => Promise<void>): Promise<void> {
   const { deps, claimed, signal, report } = run;
@@ -135,7 +135,7 @@ async function withContent(run: Run, outcome: Outcome, work: (path: string) => P
             check: async () => {
               const storage = await openStorage(deps, { team_id: claimed.team_id, uuid: object.s3_storage_uuid });
               const content = storage.get(object.s3_key, signal);
-              // Older backups have their checksum alone.
+              // Older backups have a checksum but no recorded size.
               const sent = claimed.size_bytes === null ? content : notMoreThan(claimed.size_bytes, content);
               return await files.write(staged, (take) => take(sent), { isCompressed: true });
             },
@@ -169,7 +169,7 @@ async function withContent(run: Run, outcome: Outcome, work: (path: string) => P
   }
 }
 
-/** Holds what is brought here to be restored. */
+/** Folder for downloads that are to be restored. */
 export const STAGE = "restoring";
 
 interface Feed {
@@ -193,7 +193,7 @@ async function feed(run: Run, { database, running, into, path }: Feed, outcome: 
   const isAtomic = saved !== null && dumps.isRestoreAtomic;
   outcome.reach = isAtomic ? "either" : "partial";
   const isProblem = saved === null ? dumps.isProblem : undefined;
-  // After an interrupted restore clients stay locked out until then.
+  // Some databases lock clients out during a restore, and stay locked after an interruption.
   const letIn = async () =>
     saved === null ? await keepLogin(database, running, graceAfter(signal, LET_IN_MS_MAX)) : undefined;
   const result = await running.command(running.ref, asked, { signal, input }).catch(async (error: unknown) => {
@@ -211,7 +211,7 @@ async function feed(run: Run, { database, running, into, path }: Feed, outcome: 
 
 const LET_IN_MS_MAX = 3000;
 
-/** @returns What throws when its statements failed: the restore's own failure says more. */
+/** @returns A function that throws when the statements failed; the caller reports the restore's own failure first. */
 async function keepLogin(
   { dumps, values }: KnownDatabase,
   running: LiveDatabase,
@@ -232,7 +232,7 @@ interface Place {
   readonly release: ReleaseRecord;
 }
 
-/** A database of the same image for this drill only: without a port, without a volume that outlives it. */
+/** A temporary database of the same image for a drill: it has no public port, and its volumes are removed with it. */
 async function withScratch(
   { deps, claimed, signal, report }: Run,
   { target, server, release }: Place,

@@ -4,10 +4,10 @@ import type { StepContext } from "./context.ts";
 import { assertLease } from "./progress.ts";
 
 export interface CheckedOut {
-  /** `null`: nothing is built, so nothing was fetched. */
+  /** `null`: nothing was fetched, because nothing is built. */
   readonly folder: string | null;
   readonly commit: string;
-  /** The earlier build that is started again. */
+  /** The earlier build that is reused. */
   readonly reused: Built | null;
 }
 
@@ -17,7 +17,7 @@ export interface Built {
   readonly builtBy: string;
 }
 
-/** Fetches the source of the commit, or finds what a restart runs again. */
+/** Fetches the source of the commit, or finds the build that a restart or rollback reuses. */
 export const checkout: Step<StepContext, object, CheckedOut> = {
   name: "checkout",
   resumable: true,
@@ -38,7 +38,7 @@ export const checkout: Step<StepContext, object, CheckedOut> = {
   },
 };
 
-/** Those reach the program as they stand, which hardly anybody means. */
+/** Unresolved references reach the program literally, which is hardly ever intended. */
 function warnOfUnresolvedReferences({ variables, deployment, say }: StepContext): void {
   const isPreview = deployment.pull_request_id !== 0;
   for (const { key, is_preview, references } of variables.unknown) {

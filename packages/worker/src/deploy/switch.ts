@@ -8,14 +8,14 @@ import { assertLease } from "./progress.ts";
 import type { Started } from "./start.ts";
 
 export interface Switched {
-  /** Uuid of the deployment that was live before. */
+  /** Deployment uuid of the previous live release. */
   readonly previous: string | null;
 }
 
 /**
- * Makes the candidate the live release and sends the traffic to it. The record comes first and the proxy follows it:
- * promoting is fenced, so a worker that lost its deployment cannot route, and whatever happens between the two, the
- * reconciler routes to what is recorded. The old release runs until the proxy no longer sends it anything.
+ * Makes the candidate the live release and routes the traffic to it. It is recorded first: promoting is fenced, so a
+ * worker that lost its lease cannot route, and if routing fails, the reconciler routes as recorded. The previous
+ * release runs until the proxy sends it no more requests.
  */
 export const switchTraffic: Step<StepContext, Started & Healthy, Switched> = {
   name: "switch",
@@ -25,7 +25,7 @@ export const switchTraffic: Step<StepContext, Started & Healthy, Switched> = {
     const { resource_id, pull_request_id } = ctx.deployment;
     if (!leaseKeeper.isCommitted) {
       if (!ranPreCommand) await runPreCommand(ctx, await stores.releases.live(resource_id, pull_request_id));
-      // A cancel that came while it was healthy still counts; after the promotion none does.
+      // Last chance for a cancel: after the promotion it has no effect.
       await leaseKeeper.refresh();
       leaseKeeper.signal.throwIfAborted();
     }
@@ -40,7 +40,7 @@ export const switchTraffic: Step<StepContext, Started & Healthy, Switched> = {
   },
 };
 
-/** Traffic flows whatever its container is called: what fails here is the reconciler's. */
+/** Traffic does not depend on the container's name: the reconciler retries a failure. */
 async function takeName({ adapters, ref, say }: StepContext): Promise<void> {
   try {
     await adapters.engine.takeName(ref);
@@ -50,7 +50,7 @@ async function takeName({ adapters, ref, say }: StepContext): Promise<void> {
   }
 }
 
-/** The step before has seen it: a client that waits for the deployment must not read an older status after it. */
+/** Recorded now, so that a client that waited for the deployment does not read an older status. */
 async function recordHealthy(
   { stores, deployment, onHealthy, subject, kind, adapters, ref }: StepContext,
   hasPassedOwnCheck: boolean,
@@ -75,7 +75,7 @@ async function recordHealthy(
   if (preview !== undefined) await stores.previews.setStatus(preview.id, "running:healthy");
 }
 
-/** Its routes are known to it, but nobody gets to them. */
+/** The proxy knows the routes but is stopped, so no request reaches them. */
 async function warnOfStoppedProxy({ stores, adapters, say }: StepContext): Promise<void> {
   const server = await stores.servers.find(adapters.server.id);
   if (server?.is_proxy_stopped) say("The proxy of the server is stopped: URLs do not answer until it is started.");
