@@ -1,8 +1,8 @@
 import { DomainError } from "@berth/core";
 
-/** Where a server is reached, in the words of its record. */
+/** Address and login of a server. */
 export interface SshTarget {
-  /** For people: the server's name. */
+  /** Name of the server, for messages. */
   readonly name: string;
   readonly ip: string;
   readonly port: number;
@@ -12,7 +12,7 @@ export interface SshTarget {
 
 const unreachable = (message: string, cause?: unknown) => new DomainError("server.unreachable", message, { cause });
 
-/** Why no connection came about, each with what to do about it. */
+/** The error for a failed connect, with a remedy. */
 export function connectFailure(target: SshTarget, cause: unknown): DomainError {
   const { name, ip, port } = target;
   const { code, level, message } = detailsOf(cause);
@@ -95,7 +95,7 @@ export const connectionClosed = (name: string) =>
     `The SSH connection to server ${name} was closed, since the server changed or is no longer looked after.`,
   );
 
-/** The machine is there, but no more sessions are. */
+/** The machine answers, but refuses another session. */
 export const sessionRefused = (name: string, cause: unknown) =>
   unreachable(
     `Server ${name} opened no session for a program. Check MaxSessions (10 or more) and ForceCommand in its sshd_config, and that its login has a shell.`,
@@ -108,14 +108,14 @@ export const filesRefused = (name: string, cause: unknown) =>
     cause,
   );
 
-/** Its shell wrote something before the program that answers about files did. */
+/** The login shell's startup files printed text before the SFTP protocol began. */
 export const filesGarbled = (name: string, cause: unknown) =>
   unreachable(
     `Server ${name} prints text at login, so no files can be sent there. Make its startup files (.bashrc, .profile) silent for non-interactive shells, or set "Subsystem sftp internal-sftp" in its sshd_config and restart sshd.`,
     cause,
   );
 
-/** Told by the number of RFC 4254, 5.1: OpenSSH says it of TCP only. */
+/** Recognised by the code in RFC 4254, 5.1, which OpenSSH uses for TCP only. */
 export function addressRefused(name: string, address: string, cause: unknown): DomainError {
   if (detailsOf(cause).reason === PROHIBITED) {
     const message = `Server ${name} forbids TCP connections over SSH. Set "AllowTcpForwarding yes" in its sshd_config and restart sshd.`;
@@ -124,7 +124,7 @@ export function addressRefused(name: string, address: string, cause: unknown): D
   return new DomainError("engine.unreachable", `Nothing answers on ${address} of server ${name}.`, { cause });
 }
 
-/** State of the socket's file, since OpenSSH reports all of them alike. */
+/** State of the socket file, since OpenSSH reports all failures alike. */
 export type SocketState = "missing" | "closed" | "open";
 
 export function socketRefused(

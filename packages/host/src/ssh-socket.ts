@@ -5,11 +5,11 @@ import { mayConnect, mayUse, type PrivateHosts } from "./http/private-hosts.ts";
 import { ownMachine, privateAddress, type SshTarget } from "./ssh-failure.ts";
 
 /**
- * Connects to a server's SSH port. Which address a name has, and whose it is, is checked here and nowhere before, so that
- * a name that changes changes nothing.
+ * Connects to a server's SSH port. The name is resolved and checked only here, so that a name that changes afterwards
+ * has no effect.
  *
- * @param privateHosts Private addresses that it may be; `undefined`: any, also this machine's own.
- * @throws DomainError `server.unreachable` for others, before anything was sent; the socket's own error
+ * @param privateHosts Private addresses that it may have; `undefined`: any, including this machine's own.
+ * @throws DomainError `server.unreachable` for others, before anything is sent; the socket's own error
  */
 export async function sshSocket(target: SshTarget, privateHosts: PrivateHosts | undefined): Promise<Socket> {
   const { ip, port, connectTimeoutSeconds } = target;
@@ -20,7 +20,7 @@ export async function sshSocket(target: SshTarget, privateHosts: PrivateHosts | 
   const socket = connect({ host, port, lookup: guardedLookup(allowed, refusal) });
   try {
     await connected(socket, connectTimeoutSeconds);
-    // Any address of this machine, whatever its interface and however it is spelled, public ones too.
+    // Any address of this machine, however it is spelled, public ones too.
     if (privateHosts !== undefined && !mayUse(socket, host, [])) throw ownMachine(target);
     return socket;
   } catch (cause) {
