@@ -1,8 +1,8 @@
 import { DomainError } from "@berth/core";
 
 /**
- * Reads an engine's report: one JSON value in each line.
- * @throws DomainError `engine.failed` when it is none
+ * Reads an engine's progress report: one JSON value per line.
+ * @throws DomainError `engine.failed` for other data
  */
 export async function* jsonLines(stream: AsyncIterable<unknown>): AsyncGenerator<unknown> {
   let open = "";
@@ -32,5 +32,5 @@ const unknownForm = (cause?: unknown): DomainError =>
     },
   );
 
-/** Far above any line of a report. */
+/** Far above any line of such a report. */
 const LINE_LENGTH_MAX = 1 << 20;
