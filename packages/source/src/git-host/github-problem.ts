@@ -4,11 +4,11 @@ import { HttpFault } from "@berth/host";
 
 interface Circumstances {
   readonly login: GitHostLogin;
-  /** The failed request: signing with the app's key, a token, a list, one repository; its answer; or its address. */
+  /** The part that failed: signing with the app's key, a token, a list, one repository, the answer, or the address. */
   readonly about: "origin" | "key" | "token" | "list" | "repository" | "answer";
 }
 
-/** The meaning of a failed call for the user. No text contains tokens or keys. */
+/** The error for a failed call, with a remedy. No message contains tokens or keys. */
 export function githubProblem(cause: unknown, { login, about }: Circumstances): DomainError {
   const host = new URL(login.apiUrl).host;
   if (about === "key")
@@ -44,7 +44,7 @@ const unreadable = (host: string, cause: unknown) =>
     cause,
   });
 
-/** The library's error for a status of 300 and more. */
+/** The library's error for statuses from 300 on. */
 interface Refusal extends Error {
   readonly status: number;
   readonly response?: { readonly headers: Readonly<Record<string, string | number | undefined>> };
@@ -53,16 +53,16 @@ interface Refusal extends Error {
 const isRefusal = (error: unknown): error is Refusal =>
   error instanceof Error && "status" in error && typeof error.status === "number" && "response" in error;
 
-/** The library wraps what its transport throws. */
+/** The library wraps errors of its transport. */
 function faultBehind(error: unknown): HttpFault | undefined {
   if (error instanceof HttpFault) return error;
   return error instanceof Error && error.cause instanceof HttpFault ? error.cause : undefined;
 }
 
 const WAIT_SECONDS_DEFAULT = 60;
-const WAIT_SECONDS_MAX = 3600; // GitHub's limits are by the hour.
+const WAIT_SECONDS_MAX = 3600; // GitHub's rate limits are per hour.
 
-/** How long to wait, when that is what the refusal is about. */
+/** Seconds to wait, if the call was refused because of a rate limit. */
 function rateLimitSeconds({ status, message, response }: Refusal): number | undefined {
   const headers = response?.headers ?? {};
   const hasNoneLeft = String(headers["x-ratelimit-remaining"] ?? "") === "0";
@@ -74,7 +74,7 @@ function rateLimitSeconds({ status, message, response }: Refusal): number | unde
   return Math.min(WAIT_SECONDS_MAX, Math.max(1, Math.ceil(seconds ?? WAIT_SECONDS_DEFAULT)));
 }
 
-/** A host's own words, short and on one line. */
+/** The host's own message, shortened to one line. */
 function sentenceOf(message: string): string {
   const text = message
     .replace(/ - https?:\/\/\S+$/, "")
