@@ -10,11 +10,11 @@ import {
 } from "../pages.ts";
 import { literal } from "./literal.ts";
 
-/** Variables of a request: who its site is, for people. */
+/** Variable with the site's name, for error pages. */
 export const SITE_NAME = "berth_site";
 export const SITE_NAME_HTML = "berth_site_html";
 
-/** Caddy's own error pages, equal to those of the embedded proxy. */
+/** Error pages of Caddy, the same as those of the embedded proxy. */
 export function errorRoutes() {
   return [
     { statuses: ["400"], page: ambiguousPath() },
@@ -47,5 +47,5 @@ function pageRoute(statuses: readonly string[], page: Page, { isHtml }: { readon
   };
 }
 
-/** Stands for the name while a page is put together: nothing of it is escaped. */
+/** Placeholder for the name while a page is generated; contains nothing that would be escaped. */
 const NAME = "SITE_NAME_HERE";

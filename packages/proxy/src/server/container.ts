@@ -6,13 +6,13 @@ import { engineError, LABELS, ownedLabels, readFrames, statusCodeOf, takeImage }
 import type { Argv } from "@berth/host";
 import type Docker from "dockerode";
 
-/** Where a server's proxy runs. */
+/** Server and engine of a proxy's container. */
 export interface ProxyPlace {
   readonly server: string;
   readonly docker: Docker;
-  /** The instance whose proxy it is: several may share an engine. */
+  /** Id of the Berth instance, since several may share an engine. */
   readonly instance: string;
-  /** Further labels of the container. */
+  /** Additional labels of the container. */
   readonly labels?: Readonly<Record<string, string>> | undefined;
 }
 
@@ -24,16 +24,19 @@ export interface ProxyContainerSpec {
   readonly mounts: readonly { readonly source: string; readonly target: string; readonly isReadOnly: boolean }[];
 }
 
-/** The one container that is an instance's proxy on a server. */
+/** The container of an instance's proxy on a server. */
 export interface ProxyContainer {
-  /** Replaces one of another type or with other settings. @returns Whether it was started now. */
+  /**
+   * Starts the container, and replaces one of another type or with other settings. @returns Whether it was started
+   * now.
+   */
   ensure(spec: ProxyContainerSpec): Promise<boolean>;
-  /** Idempotent. */
+  /** Removes the container. Idempotent. */
   remove(): Promise<void>;
   status(type: ProxyType): Promise<ManagedProxyStatus>;
-  /** The last lines that it wrote. */
+  /** The last lines of its log. */
   lastLines(): Promise<string>;
-  /** Output of a program in the container. */
+  /** Output of a program that is run in the container. */
   output(argv: Argv): Promise<string>;
 }
 
@@ -80,7 +83,7 @@ export function proxyContainer(place: ProxyPlace): ProxyContainer {
         const existing = await find();
         if (existing !== undefined) {
           const { State, Config } = own(existing);
-          // One that restarts waits longer each time; a new one begins at once.
+          // A restarting container waits longer each time; a new one starts at once.
           const isUsable = Config.Labels[LABELS.version] === version && !State.Restarting;
           if (isUsable && State.Running) return false;
           if (isUsable) {
@@ -113,7 +116,7 @@ export function proxyContainer(place: ProxyPlace): ProxyContainer {
 }
 
 const KIND = "proxy";
-/** Requests that last longer are cut when the proxy itself is stopped or replaced. */
+/** Longer requests are interrupted when the proxy itself is stopped or replaced. */
 const STOP_SECONDS = 5;
 
 async function wrapped<T>(server: string, work: () => Promise<T>): Promise<T> {
@@ -137,7 +140,7 @@ const digestOf = (spec: ProxyContainerSpec) =>
 
 type Named = ProxyPlace & { readonly name: string; readonly version: string };
 
-/** On the server's own network: it reaches every container by its address, and no network has to be joined or left. */
+/** In the host's network: it reaches all containers by address, without joining their networks. */
 export function createOptions(spec: ProxyContainerSpec, { name, version, instance, labels }: Named) {
   return {
     name,
@@ -156,7 +159,7 @@ export function createOptions(spec: ProxyContainerSpec, { name, version, instanc
       NetworkMode: "host",
       RestartPolicy: { Name: "unless-stopped" },
       ReadonlyRootfs: true,
-      // To listen below 1024, and to read folders of the server's login when that is not root.
+      // Needed for ports below 1024, and for folders of a server's login that is not root.
       CapDrop: ["ALL"],
       CapAdd: ["NET_BIND_SERVICE", "DAC_OVERRIDE"],
       SecurityOpt: ["no-new-privileges"],

@@ -9,23 +9,23 @@ import type {
 
 type ProxyRecord = Pick<ServerRecord, "proxy_type" | "is_proxy_stopped" | "user">;
 
-/** The proxy of one server as its record has it, started once there is something to route. */
+/** The proxy of one server as recorded, started once there is a site. */
 export interface RecordedProxy extends SiteProxy {
   readonly lifecycle: ProxyLifecycle;
-  /** The server's record is another one now, perhaps with another type of proxy, or a login that has its own folders. */
+  /** Switches to a changed record, which may have another type of proxy or another login with its own folders. */
   use(server: ProxyRecord): void;
 }
 
-/** @param make Makes the proxy of a type; two types of one server share their routes and their container's name. */
+/** @param make Makes a proxy of the given type; all types on a server share their routes and the container's name. */
 export function recordedProxy(first: ProxyRecord, make: (type: ProxyType) => ManagedProxy): RecordedProxy {
   let current = make(typeOf(first));
   let { is_proxy_stopped: isStopped, user } = first;
-  /** Ends with the type it was begun for. */
+  /** Ends when the type for which it was begun was started. */
   let starting: Promise<void> | undefined;
 
   const started = async (): Promise<ManagedProxy> => {
     const proxy = current;
-    // A stopped proxy reads changes at its next start.
+    // A stopped proxy reads the changes at its next start.
     if (isStopped) return proxy;
     starting ??= proxy.ensure();
     const mine = starting;
@@ -62,14 +62,14 @@ export function recordedProxy(first: ProxyRecord, make: (type: ProxyType) => Man
       user = server.user;
       current = make(typeOf(server));
       starting = undefined;
-      // Its routes are kept for it. What fails is tried again with whatever it is told next.
+      // The routes are stored already, and a failure is retried with the next call.
       if (wasStarted) void started().catch(() => undefined);
     },
     async sync(sites: readonly Site[]) {
-      // A server without a site needs no proxy yet; one that somebody stopped is started again.
+      // A server without sites needs no proxy yet; one that was stopped on purpose is started again.
       const { state } = await current.status();
       if (sites.length === 0 && state === "absent") return;
-      // Another control plane may have started it before it knew.
+      // Another control plane may have started it before it learned of the stop.
       if (isStopped && state !== "absent") await current.stop();
       if (state !== "running") starting = undefined;
       await (await started()).sync(sites);
@@ -84,6 +84,6 @@ export function recordedProxy(first: ProxyRecord, make: (type: ProxyType) => Man
   };
 }
 
-/** Unknown values of older records mean no proxy. */
+/** Unknown types in old records mean no proxy. */
 const typeOf = ({ proxy_type }: ProxyRecord): ProxyType =>
   proxy_type === "CADDY" || proxy_type === "TRAEFIK" ? proxy_type : "NONE";
