@@ -4,12 +4,12 @@ import { z } from "zod";
 import { Failure, hasCode } from "./failure.ts";
 
 const Link = z.object({ url: z.string(), uuid: z.string(), name: z.string() });
-/** The application that a folder is deployed as, on one server. */
+/** The application that a folder is deployed to, on one server. */
 export type Link = z.infer<typeof Link>;
 
 const LinkFile = z.object({ applications: z.array(Link) });
 
-/** Holds no secret: it may be committed, so that a team deploys to the same application. */
+/** Contains no secret: it may be committed, so that a team deploys to the same application. */
 export const linkPath = (folder: string): string => join(folder, ".berth", "app.json");
 
 export async function readLinks(folder: string): Promise<readonly Link[] | undefined> {
@@ -30,7 +30,7 @@ export async function readLinks(folder: string): Promise<readonly Link[] | undef
   }
 }
 
-/** The nearest folder from `start` upwards that was deployed, with what it was deployed as. */
+/** The nearest folder from `start` upwards that was deployed, with its links. */
 export async function findLinks(start: string): Promise<{ folder: string; links: readonly Link[] } | undefined> {
   let folder = await realpath(start);
   for (;;) {
@@ -48,7 +48,7 @@ export async function remember(folder: string, link: Link): Promise<void> {
   await write(folder, [link, ...others]);
 }
 
-/** @returns Whether it was remembered. */
+/** @returns Whether a link existed. */
 export async function forget(folder: string, uuid: string): Promise<boolean> {
   const links = (await readLinks(folder)) ?? [];
   const others = links.filter((link) => link.uuid !== uuid);

@@ -75,7 +75,7 @@ const restart = ({ resource_type, resource_name, resource_uuid }: Attachment): s
   return `berth ${group}restart ${/^[\w.-]+$/.test(resource_name) ? resource_name : resource_uuid}`;
 };
 
-/** Any resource of the database's environment, by its name or uuid. */
+/** Finds a resource of any kind in the database's environment, by name or uuid. */
 async function findUser(client: Api["client"], database: Database, wanted: string) {
   const all = await client.resources.list.query({});
   const near = all.filter(

@@ -41,7 +41,7 @@ async function runsOf({ api, uuid, schedules }: Saved): Promise<readonly Run[]> 
   ];
 }
 
-/** One that has ended is chosen by its uuid too: the API says how it ended. */
+/** An ended run can be chosen by its uuid too, so that the API reports how it ended. */
 function chosen(name: string, runs: readonly Run[], wanted: string | undefined): Run {
   const fitting = runs.filter(({ uuid, status }) => (wanted === undefined ? status === "running" : uuid === wanted));
   const [only, ...others] = fitting;

@@ -163,7 +163,7 @@ async function run(session: Session, wanted: string, options: RunOptions): Promi
     );
     for (const execution of made) showProgress(output, told, execution);
     const isAtEnd = made.length > 0 && made.every(({ status }) => status !== "running");
-    // With several databases the next backup may be about to begin.
+    // With several databases, the next backup may be about to begin.
     looksAtEnd = isAtEnd ? looksAtEnd + 1 : 0;
     return looksAtEnd > 1 ? made : undefined;
   });
@@ -178,7 +178,10 @@ async function run(session: Session, wanted: string, options: RunOptions): Promi
   return ended.every(({ status }) => status === "success") ? EXIT.ok : EXIT.failed;
 }
 
-/** A backup belongs to a schedule, which holds where it is kept. This one runs only when it is asked to. */
+/**
+ * A backup belongs to a schedule, which defines where it is stored. The new schedule is disabled: it runs on request
+ * only.
+ */
 async function withSchedule({ output }: Session, saved: Saved): Promise<Saved> {
   const { api, uuid, name } = saved;
   await api.client.databases.backups.create.mutate({ uuid, frequency: "daily", enabled: false });
@@ -191,7 +194,7 @@ function oneSchedule({ name, schedules }: Saved, wanted: string | undefined): Ba
   if (wanted !== undefined) {
     return choose(wanted, schedules.map(named), { thing: "backup schedule" });
   }
-  // What was saved once, without a schedule, is not meant where there is one.
+  // Disabled schedules come from single backups, and are ignored when there is an enabled one.
   const enabled = schedules.filter((schedule) => schedule.enabled);
   const [only, ...others] = enabled.length > 0 ? enabled : schedules;
   if (only === undefined) throw new Failure(notSaved(name));

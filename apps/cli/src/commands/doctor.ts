@@ -32,7 +32,7 @@ async function doctor(session: Session): Promise<ExitCode> {
   return findings.some(({ state }) => state === "problem") ? EXIT.failed : EXIT.ok;
 }
 
-/** Where the server runs on this machine. */
+/** Skipped unless the server runs on this machine. */
 async function checkOwnMachine({ system: { env } }: Session, { connection }: Api): Promise<readonly Finding[]> {
   const { dataFolder } = connection;
   return dataFolder === undefined ? [] : await checkMachine({ dataFolder, env });

@@ -8,7 +8,7 @@ import { type NamedKind, namedResource } from "../resource.ts";
 import type { Session } from "../session.ts";
 import { targetApplication } from "../target.ts";
 
-/** Options that say whose variables a command is about. */
+/** Options that select the owner of variables. */
 export interface Whose {
   readonly app?: string;
   readonly service?: string;
@@ -29,28 +29,28 @@ export const whose = (command: Command): Command =>
     .option("--environment <environment>", "with --project: of this environment of it: {{ environment.KEY }}")
     .option("--server <server>", "shared ones of this server: {{ server.KEY }}");
 
-/** Whether they name anything. */
+/** Whether any owner was selected. */
 export const isNamed = ({ app, service, database, team, project, environment, server }: Whose): boolean =>
   [app, service, database, team, project, environment, server].some((named) => named !== undefined);
 
-/** Shown fields of a variable, shared or of a resource. */
+/** Fields of a variable that are shown, for shared ones and those of a resource. */
 export type ShownVariable = Pick<EnvironmentVariable, "uuid" | "key" | "value" | "comment" | "is_shown_once"> &
   Partial<Pick<EnvironmentVariable, "is_preview" | "is_runtime" | "is_buildtime" | "real_value">> &
   Partial<Pick<SharedVariable, "reference">>;
 
-/** Whose variables a command is about, and how they are reached. */
+/** The owner of variables, and the calls that change them. */
 export interface VariableOwner {
   readonly name: string;
   readonly isShared: boolean;
   list(): Promise<readonly ShownVariable[]>;
-  /** All of them or none. */
+  /** Saves all of them or none. */
   save(data: EnvCreate[]): Promise<unknown>;
   remove(variableUuid: string): Promise<unknown>;
   /** Command that makes a change effective. */
   readonly next: string;
 }
 
-/** @param wanted An application, by the command's first argument. */
+/** @param wanted The application in the command's first argument. */
 export async function ownerOf(session: Session, wanted: string | undefined, options: Whose): Promise<VariableOwner> {
   const { app, service, database, team, project, environment, server } = options;
   if (environment !== undefined && project === undefined) {
@@ -78,7 +78,7 @@ const KINDS = {
   database: { routes: "databases", command: "db" },
 } as const satisfies Record<NamedKind, object>;
 
-// The operations of all kinds are one definition.
+// The operations of all kinds have the same types.
 type Envs = Api["client"]["applications"]["envs"];
 
 interface Named {
@@ -95,7 +95,7 @@ const resourceOwner = (envs: Envs, { uuid, name }: Named, restart: readonly (str
   next: `It holds from the next deployment on: ${printable(["berth", ...restart].filter(Boolean).join(" "))}`,
 });
 
-// The operations of all scopes are one definition: they differ in what names the owner.
+// The operations of all scopes have the same types, except for the parameters of their owner.
 type SharedVariables = Api["client"]["sharedVariables"]["environment"];
 
 async function sharedOwner(
@@ -122,7 +122,7 @@ async function sharedOwner(
 }
 
 function shared(variables: SharedVariables, ref: object, name: string): VariableOwner {
-  // Parameters that name the owner in this scope.
+  // Parameters of the owner in this scope.
   const owner = ref as { readonly uuid: string; readonly environment_name_or_uuid: string };
   return {
     name,

@@ -20,7 +20,7 @@ interface Target {
   readonly name: string;
 }
 
-/** Kind of object that a command's argument names, and how it is found. */
+/** Kind of object named by a command's argument, and how to find it. */
 interface Named {
   readonly argument: readonly [flags: string, description: string];
   find(api: Api, session: Session, wanted: string | undefined): Promise<Target>;
@@ -33,11 +33,11 @@ const APPLICATION: Named = {
 
 const named = (kind: NamedKind): Named => ({
   argument: [`<${kind}>`, "name or uuid"],
-  // Commander refuses a command without it.
+  // Never empty: commander requires the argument.
   find: (api, _session, wanted = "") => namedResource(api, kind, wanted),
 });
 
-/** A command that queues a deployment of an application, or of what `of` names, and follows it. */
+/** Defines a command that queues a deployment of an application, or of the object in `of`, and follows it. */
 export function defineQueueing<Options extends { readonly detach?: boolean }>(
   command: Command,
   bind: Bind,
@@ -67,7 +67,7 @@ export function defineQueueing<Options extends { readonly detach?: boolean }>(
     );
 }
 
-/** `start`, `restart` and `stop` of a kind. */
+/** Defines `start`, `restart` and `stop` of a kind. */
 export function defineLifecycle(group: Command, bind: Bind, kind: NamedKind): void {
   const of = named(kind);
   for (const verb of ["start", "restart"] as const) {
@@ -99,7 +99,7 @@ function defineStop(command: Command, bind: Bind, of: Named, kindOf: (client: Ap
   );
 }
 
-/** A server that does not answer stops nothing, and a script shall not wait for it for ever. */
+/** A server that does not answer stops nothing, and scripts must not wait for ever. */
 const STOP_PATIENCE_MS = 5 * 60_000;
 
 async function untilStopped(
@@ -118,11 +118,11 @@ async function untilStopped(
   return EXIT.ok;
 }
 
-// The operations of both kinds are one definition.
+// The operations of both kinds have the same types.
 const clientOf = (client: Api["client"], kind: NamedKind) =>
   kind === "database" ? client.databases : (client.services as unknown as Api["client"]["databases"]);
 
-/** Follows the deployment that was queued with a creation. @returns 0 also where none was queued */
+/** Follows the deployment that a creation queued. @returns 0 also if none was queued */
 export async function followNewest(api: Api, session: Session, kind: NamedKind, uuid: string): Promise<ExitCode> {
   const query = { uuid, take: 1 };
   const { deployments } =

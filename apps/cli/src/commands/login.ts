@@ -83,7 +83,7 @@ function warnOfPlainHttp(url: string, { output }: Session): void {
   }
 }
 
-/** The host; another server on it gets its port too. */
+/** The host, with the port if another context has that host. */
 function contextNameFor(url: string, contexts: Readonly<Record<string, Context>>): string {
   const { hostname, host } = new URL(url);
   const known = Object.entries(contexts).find(([, context]) => context.url === url)?.[0];

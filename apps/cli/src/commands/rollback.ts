@@ -36,7 +36,7 @@ async function rollback(session: Session, wanted: string | undefined, options: O
   }
   if (kept.images.length === 0) throw nothingKept(name);
   const { tag, commit_message, deployment_uuid } = chosenImage(kept.images, options.to, uuid);
-  // Several builds of one commit may be kept, and the running one may be among them.
+  // By deployment: several builds of one commit may be kept, including the running one.
   const queued = await api.client.rollbacks.rollback.mutate({ uuid, commit: deployment_uuid });
   output.json(queued);
   const title = commit_message === null ? "" : `: ${printable(commit_message)}`;
@@ -56,7 +56,7 @@ const nothingKept = (name: string): Failure =>
 type Tagged = RollbackImage & { readonly tag: string };
 
 /**
- * The one that is named, else the newest of those that are older than what runs.
+ * The named image, else the newest of those older than the running one.
  * @throws Failure that says where to look
  */
 export function chosenImage(images: readonly RollbackImage[], wanted: string | undefined, uuid: string): Tagged {
@@ -79,7 +79,7 @@ export function chosenImage(images: readonly RollbackImage[], wanted: string | u
   throw usage(`${found.length} of what is kept begin with ${printable(wanted)}. Name one by its deployment.`, details);
 }
 
-/** Without a time it is as new as can be: what runs, when nobody knows since when. */
+/** A missing time counts as the newest. */
 const timeOf = (time: string | null | undefined): number => (time ? new Date(time).getTime() : Number.MAX_VALUE);
 
 function showKept({ output }: Session, name: string, images: readonly RollbackImage[]): void {

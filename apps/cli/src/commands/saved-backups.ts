@@ -12,7 +12,7 @@ export async function schedulesOf(session: Session, wanted: string) {
 }
 export type Saved = Awaited<ReturnType<typeof schedulesOf>>;
 
-/** Newest first. */
+/** All executions, the newest first. */
 export const executionsOf = (schedules: readonly BackupScheduleDetails[]) =>
   schedules
     .flatMap(({ uuid: scheduled_backup_uuid, dump_all, executions }) =>
@@ -21,7 +21,7 @@ export const executionsOf = (schedules: readonly BackupScheduleDetails[]) =>
     .sort((one, other) => other.id - one.id);
 export type Listed = ReturnType<typeof executionsOf>[number];
 
-/** By which operations name it. */
+/** Parameters by which operations identify an execution. */
 export const placeOf = (uuid: string, { uuid: execution_uuid, scheduled_backup_uuid }: Listed) => ({
   uuid,
   scheduled_backup_uuid,

@@ -106,14 +106,14 @@ async function createOneClick(
   });
 }
 
-/** The type itself for the first one, so that people can name it as they asked for it. */
+/** The first service is named after its type, so that users can name it as they requested it. */
 async function freeName({ client }: Api, type: string): Promise<string> {
   const taken = new Set((await client.services.list.query({})).map(({ name }) => name));
   if (!taken.has(type)) return type;
   for (let number = 2; ; number++) if (!taken.has(`${type}-${number}`)) return `${type}-${number}`;
 }
 
-/** The API lists all types there are, which is more than a screen. */
+/** The API lists all types, which would fill more than a screen. */
 function withNearTypes(error: unknown, type: string): unknown {
   const similar = problemIn(error)?.similar_service_types;
   if (similar === undefined) return error;
@@ -129,7 +129,7 @@ type Place = Pick<ServiceCreate, "project_uuid" | "environment_uuid" | "server_u
 interface Making {
   readonly name: string | undefined;
   readonly make: (place: Place) => Promise<SavedService>;
-  /** For people. */
+  /** Description for messages. */
   readonly what: string;
 }
 
@@ -164,7 +164,7 @@ async function follow(
   const isFollowed = options.start && options.detach !== true;
   const exitCode = isFollowed ? await followNewest(api, session, "service", uuid) : EXIT.ok;
   if (exitCode !== EXIT.ok || output.isJson) return exitCode;
-  // Those of the answer name the ports of containers, which nobody reaches from outside.
+  // URLs in the answer contain container ports, which cannot be reached from outside.
   const urls = urlsOf(await api.client.services.get.query({ uuid }));
   for (const url of urls) output.line(output.colors.bold(printable(url)));
   return exitCode;
@@ -188,7 +188,7 @@ async function up(session: Session, file: string, wanted: string | undefined, op
   return follow(api, session, changed, options);
 }
 
-/** The one of this name or uuid, if there is one: several of one name are an error. */
+/** The service with this name or uuid, if any; several with one name are an error. */
 async function existing(api: Api, wanted: string): Promise<Service | undefined> {
   const all = await api.client.services.list.query({});
   const isMeant = ({ name, uuid }: Service) => uuid === wanted || name === wanted;
@@ -280,7 +280,7 @@ async function textOf({ system }: Session, file: string): Promise<string> {
   });
 }
 
-/** As compose names a project. */
+/** The default project name of compose. */
 function folderName({ system }: Session, file: string): string {
   if (file === "-") throw usage("Name the service: berth services up - NAME");
   return basename(dirname(resolve(system.cwd, file)));

@@ -30,9 +30,9 @@ async function list(session: Session, { search }: { readonly search?: string }):
   });
 }
 
-/** A line of more is hard to follow. */
+/** Longer lines are hard to read. */
 const WIDTH_MAX = 120;
-/** Between two columns. */
+/** Spaces between two columns. */
 const GAP = 2;
 
 const shortened = (text: string, length: number) => (text.length > length ? `${text.slice(0, length - 1)}…` : text);

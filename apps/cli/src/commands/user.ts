@@ -17,7 +17,7 @@ export function define(command: Command, bind: Bind): void {
 async function invite(session: Session, email: string, { role }: { readonly role: Role }): Promise<void> {
   const { client } = await session.connect();
   const team = await client.teams.current.query();
-  // Whoever is a member already keeps their role and gets another link.
+  // An existing member keeps their role and gets a new link.
   const members = await client.teams.members.list.query({ id: team.id });
   const wanted = email.trim().toLowerCase();
   const known = members.find((member) => member.email === wanted);

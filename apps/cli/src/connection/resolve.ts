@@ -6,16 +6,16 @@ import type { System } from "../system.ts";
 import { type Context, configPath, readConfig } from "./config-file.ts";
 
 export interface Connection extends Context {
-  /** Where it comes from, for people: `the context prod`. */
+  /** Source of the connection, for messages: `the context prod`. */
   readonly origin: string;
-  /** Of a server on this machine that was found by it. */
+  /** Data folder of a server on this machine, if the connection was found in it. */
   readonly dataFolder?: string;
 }
 
 type Place = Pick<System, "env" | "homeFolder" | "isRoot" | "cwd">;
 
 /**
- * Which server a command talks to: the context it names, else BERTH_URL and BERTH_TOKEN, else the chosen context, else
+ * Selects the server of a command: the named context, else BERTH_URL and BERTH_TOKEN, else the current context, else
  * the server on this machine.
  */
 export async function resolveConnection(place: Place, contextName: string | undefined): Promise<Connection> {
@@ -68,7 +68,7 @@ async function environmentConnection(
 
 const LocalServer = z.object({ url: z.string(), token: z.string() });
 
-/** The server writes this file on its first start, readable for its own user only. */
+/** The server writes this file at its first start, readable by its own user only. */
 async function localServer(place: Place): Promise<Connection | undefined> {
   const folder = dataFolder(place);
   const path = join(folder, "cli.json");
@@ -82,8 +82,8 @@ function dataFolder({ env, homeFolder, isRoot, cwd }: Place): string {
 }
 
 /**
- * The address of a server as it is kept: without a slash at its end and without `/api/v1`, which people copy from
- * the documentation. `berth.example.com` means https, `localhost:8000` http.
+ * Normalises a server's address: no trailing slash, and no `/api/v1`, which users copy from the documentation.
+ * `berth.example.com` means https, `localhost:8000` http.
  */
 export function serverUrl(text: string): string {
   const isLocal = /^(localhost|127\.|\[::1\])/.test(text);

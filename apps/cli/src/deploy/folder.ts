@@ -6,20 +6,17 @@ import type { System } from "../system.ts";
 
 export interface DeployFolder {
   readonly path: string;
-  /** Earlier applications of this folder. */
+  /** Links of earlier deployments. */
   readonly links: readonly Link[];
 }
 
-/**
- * The folder that is deployed: the one that was named, else the nearest one upwards that was deployed before, else the
- * current one.
- */
+/** The folder to deploy: the named one, else the nearest parent that was deployed before, else the current one. */
 export async function deployFolder(system: System, named: string | undefined): Promise<DeployFolder> {
   const start = await existingFolder(resolve(system.cwd, named ?? "."));
   const found = await findLinks(start);
   const isOwn = found !== undefined && (found.folder === start || named === undefined);
   const path = isOwn ? found.folder : start;
-  // Everything a person has is hardly an application; and the server keeps its own data in ~/.berth.
+  // A home folder is hardly an application, and it contains the server's own data in ~/.berth.
   if (path === dirname(path) || path === (await realpath(system.homeFolder).catch(() => undefined))) {
     throw usage(`${path} is not the folder of an application. Name the folder: berth deploy FOLDER`);
   }
@@ -33,8 +30,8 @@ async function existingFolder(path: string): Promise<string> {
 }
 
 /**
- * Whether the folder has a Dockerfile and nothing that says how to start it. A page beside it, `with_page`, may be what
- * the Dockerfile puts into its image, and can be served without Docker too.
+ * Whether the folder has a Dockerfile and no other hint how to start it. With a page beside it (`with_page`), which
+ * may only be copied into the image, it could also be served without Docker.
  */
 export async function dockerfileIn(folder: string): Promise<"alone" | "with_page" | "none"> {
   const names = new Set(await readdir(folder));
@@ -42,7 +39,7 @@ export async function dockerfileIn(folder: string): Promise<"alone" | "with_page
   return names.has("index.html") ? "with_page" : "alone";
 }
 
-/** Default name of an application: its package's, else the folder's. */
+/** Default name of an application: that of its package, else of the folder. */
 export async function nameOf(folder: string): Promise<string> {
   const text = await readFile(join(folder, "package.json"), "utf8").catch(() => "");
   return packageName(text) ?? basename(folder);
@@ -53,7 +50,7 @@ function packageName(text: string): string | undefined {
     const parsed: unknown = JSON.parse(text);
     if (typeof parsed !== "object" || parsed === null || !("name" in parsed)) return undefined;
     const { name } = parsed;
-    // `@acme/web` is called `web`.
+    // `@acme/web` → `web`.
     return typeof name === "string" ? name.replace(/^@[^/]*\//, "") || undefined : undefined;
   } catch {
     return undefined;

@@ -11,7 +11,7 @@ export interface PlaceOptions {
   readonly server?: string;
 }
 
-/** Where a new application is made. */
+/** Project, environment and server of a new resource. */
 export interface Place {
   readonly project: { readonly uuid: string; readonly name: string };
   readonly environment: { readonly uuid: string; readonly name: string };
@@ -21,7 +21,7 @@ export interface Place {
 /** Kind of object to place. */
 export type PlacedKind = "application" | "database" | "image" | "service";
 
-/** As named; else the only one there is, else the one with the usual name. */
+/** The named place; else the only one, else the one with the default name. */
 export async function choosePlace({ client }: Api, options: PlaceOptions, kind: PlacedKind): Promise<Place> {
   const [servers, projects] = await Promise.all([client.servers.list.query({}), client.projects.list.query({})]);
   const server = chooseServer(servers, options.server, kind);
@@ -31,7 +31,7 @@ export async function choosePlace({ client }: Api, options: PlaceOptions, kind: 
   return { project, environment, server };
 }
 
-/** Adds the flags that say where something new is made. */
+/** Adds the flags for the place of a new resource. */
 export function addPlaceFlags(command: Command): Command {
   return command
     .option("--project <name>", "project it is made in (name or uuid)")
@@ -43,7 +43,7 @@ type ServerFacts = Pick<Server, "uuid" | "name" | "engine" | "is_coolify_host"> 
   readonly settings: Pick<Server["settings"], "is_build_server">;
 };
 
-/** Without a word: the only one that runs such things, or Berth's own machine while no other was added. */
+/** Without a name: the only suitable server, or Berth's own machine while no other was added. */
 export function chooseServer<T extends ServerFacts>(
   servers: readonly T[],
   wanted: string | undefined,

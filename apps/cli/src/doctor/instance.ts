@@ -9,11 +9,11 @@ const Ready = z.object({ checks: z.record(z.string(), z.string()) });
 
 export interface InstanceFindings {
   readonly findings: readonly Finding[];
-  /** Whether anything else can be asked of it. */
+  /** Whether other checks can be made. */
   readonly isAnswering: boolean;
 }
 
-/** Whether the control plane answers, its clock and version are right, and its parts work. */
+/** Checks that the control plane answers, its clock and version are right, and its parts work. */
 export async function checkInstance({ url, token }: Connection): Promise<InstanceFindings> {
   const sentAt = Date.now();
   const answer = await fetch(`${url}/health/ready`, { signal: AbortSignal.timeout(TIMEOUT_MS) }).catch(() => undefined);
@@ -54,7 +54,7 @@ function clockOf({ headers }: Response, sentAt: number): Finding {
 
 const LastFailure = z.object({ ended_at: z.iso.datetime(), reason: z.string() });
 
-/** The last unexpected end of a server on this machine, where its report can be read. */
+/** The last crash of a server on this machine, if its report can be read. */
 export async function checkLastFailure({ dataFolder }: Connection): Promise<readonly Finding[]> {
   if (dataFolder === undefined) return [];
   const file = join(dataFolder, "last-failure.json");

@@ -9,7 +9,7 @@ import { untilOver } from "./poll.ts";
 export const addWaitFlag = (command: Command): Command =>
   command.option("--no-wait", "do not wait until it is done, only ask for it");
 
-/** Prints what a job prints, until it has ended. @returns `undefined` after Ctrl-C */
+/** Prints a job's output until it has ended. @returns `undefined` after Ctrl-C */
 export async function followJob(session: Session, uuid: string): Promise<Job | undefined> {
   const { output } = session;
   const { client } = await session.connect();
@@ -23,7 +23,7 @@ export async function followJob(session: Session, uuid: string): Promise<Job | u
   });
 }
 
-/** The same, and says how it ended. */
+/** Prints a job's output, and reports how it ended. */
 export async function waitForJob(session: Session, uuid: string): Promise<ExitCode> {
   const { output } = session;
   const job = await followJob(session, uuid);

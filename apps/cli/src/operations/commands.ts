@@ -6,7 +6,7 @@ import type { Operation } from "./description.ts";
 import { runOperation } from "./run.ts";
 
 /**
- * Adds a command for each operation below `group`. Commands that are made by hand are there already and stay.
+ * Adds a command for each operation below `group`. Existing handwritten commands stay.
  *
  * @param group A command of the program, e.g. `databases`.
  */
@@ -26,7 +26,7 @@ export function addOperations(group: Command, operations: readonly Operation[], 
   summarise(group);
 }
 
-/** A group within the group is told by its verbs, unless it is a command of its own too. */
+/** A subgroup is described by its verbs, unless it is also a command itself. */
 function summarise(group: Command): void {
   for (const command of group.commands) {
     if (command.commands.length === 0) continue;
@@ -47,7 +47,7 @@ function defineOperation(command: Command, operation: Operation, bind: Bind): vo
   if (operation.startsJob) addWaitFlag(command);
   if (method === "DELETE") command.option("--yes", "do not ask");
   command.showSuggestionAfterError();
-  // Commander hands over the arguments, then the options, then the command.
+  // Commander passes the arguments, then the options, then the command.
   command.action(bind((session, ...args: unknown[]) => runOperation(session, operation, args)));
 }
 

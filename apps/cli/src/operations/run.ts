@@ -12,7 +12,7 @@ import { showAnswer } from "./answer.ts";
 import type { Operation } from "./description.ts";
 import { type Ask, fieldValues, filled, pathValues } from "./names.ts";
 
-/** @param args As commander hands them over: the path's parameters, the options, the command. */
+/** @param args Commander's arguments: the path's parameters, the options, the command. */
 export async function runOperation(
   session: Session,
   operation: Operation,
@@ -59,7 +59,7 @@ async function answered(
   return waitForJob(session, job_uuid);
 }
 
-/** The answer to an update may be no more than what it is about. */
+/** The answer to an update may contain only the object's uuid. */
 function sayChanged({ output }: Session, body: string): void {
   const fields = Object.keys(JSON.parse(body) as object).map((key) => printable(key.replaceAll("_", " ")));
   output.line(`Changed ${fields.join(", ")}`);
@@ -109,7 +109,7 @@ async function requestOf(
   return { ...base, body: JSON.stringify(body), contentType: "application/json" };
 }
 
-/** When a list is refused, the operation itself reports the problem. */
+/** A refused list gives `undefined`: the operation itself will then report the problem. */
 function asker(session: Session): Ask {
   return async (request) => {
     const response = await rest(await session.resolve(), request);
@@ -118,20 +118,20 @@ function asker(session: Session): Ask {
   };
 }
 
-/** The server only says that there is nothing; which fields there must be is known here. */
+/** The server would only say that no field was given; the flags show which ones exist. */
 function requireFields(flags: Operation["bodyFlags"]): void {
   const names = flags.filter(({ isRequired }) => isRequired).map(({ name }) => `--${name}`);
   if (names.length > 0) throw usage(`Required: ${names.join(", ")}; or all fields as JSON by --input.`);
 }
 
-/** Flags beside it win, field by field. */
+/** Fields given as flags override those in the file. */
 async function jsonInput(system: Session["system"], file: string): Promise<object> {
   const text = await readInput({ stdin: await inputStream(system, file) });
   try {
     const parsed: unknown = JSON.parse(text);
     if (typeof parsed === "object" && parsed !== null && !Array.isArray(parsed)) return parsed;
   } catch {
-    // Told below.
+    // Reported below.
   }
   throw usage(`${file === "-" ? "Standard input" : file} holds no JSON object.`);
 }
@@ -140,7 +140,7 @@ function answerOf(response: Response, text: string): unknown {
   return /json/.test(response.headers.get("content-type") ?? "") && text !== "" ? JSON.parse(text) : text || undefined;
 }
 
-/** The data of each event as a line of JSON, for people and programs alike. */
+/** Prints the data of each event as a line of JSON, with or without --json. */
 async function showStream({ system: { stdout } }: Session, response: Response): Promise<void> {
   let rest = "";
   for await (const chunk of response.body?.pipeThrough(new TextDecoderStream()) ?? []) {
