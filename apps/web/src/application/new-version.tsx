@@ -7,7 +7,7 @@ import { FolderChoice, uploadFolder } from "../new/folder-choice.tsx";
 import { ActionButton } from "../parts/action.tsx";
 import { Section } from "../parts/page.tsx";
 
-/** Of an application whose source was uploaded: another folder, deployed at once. */
+/** Uploads a new version of an application's folder and deploys it. */
 export function NewVersion({ uuid }: { readonly uuid: string }) {
   const navigate = useNavigate();
   const [folder, setFolder] = useState<Folder>();

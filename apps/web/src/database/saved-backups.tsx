@@ -10,7 +10,7 @@ import { bytes } from "../parts/units.ts";
 
 type Saved = Outputs["databases"]["backups"]["executions"]["executions"][number];
 
-/** The backups that a schedule made. */
+/** Backups made by a schedule. */
 export function SavedBackups({ uuid, schedule }: { readonly uuid: string; readonly schedule: string }) {
   const query = useQuery(trpc.databases.backups.executions.queryOptions({ uuid, scheduled_backup_uuid: schedule }));
   const of = (backup: Saved) => ({ uuid, scheduled_backup_uuid: schedule, execution_uuid: backup.uuid });

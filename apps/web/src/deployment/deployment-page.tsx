@@ -17,7 +17,7 @@ import { causeOf } from "./deployment-table.tsx";
 import { useKindOf } from "./kind-of.ts";
 import { type Step, Steps } from "./steps.tsx";
 
-/** Its log is followed by itself. */
+/** The log is streamed separately. */
 type Deployment = Omit<Outputs["deployments"]["get"], "logs">;
 
 export function DeploymentPage() {
@@ -149,7 +149,7 @@ function Header({ deployment }: { readonly deployment: Deployment }) {
   );
 }
 
-/** What a person does about it depends on the step that failed. */
+/** Remedies by the step that failed. */
 const REMEDIES: Readonly<Record<Step["name"], { readonly text: string; readonly tab: string }>> = {
   checkout: { text: "Check the repository, the branch and the key it is read with.", tab: "settings" },
   build: {

@@ -24,7 +24,7 @@ export default function DatabaseForm({ place, resolvePlace }: SourceProps) {
     ];
   }, [schema]);
   const create = async (sent: Record<string, unknown>) => {
-    // The engine's own schema has read the input; the operation is the one of the same name.
+    // The engine's own schema has parsed the input, and the operation belongs to the same engine.
     const input = schema.parse({ ...sent, ...(await resolvePlace()) }) as never;
     return client.databases.create[engine].mutate(input);
   };

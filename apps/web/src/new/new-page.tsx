@@ -51,7 +51,7 @@ const SOURCES: readonly Source[] = [
   },
 ];
 
-/** From what it is to its running: source, place, settings, and the live deployment. */
+/** Creates a resource: source, place, settings, and the live deployment. */
 export function NewPage() {
   const { source } = useParams({ from: "/shell/new/{-$source}" });
   const search = useSearch({ from: "/shell/new/{-$source}" });

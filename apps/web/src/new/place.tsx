@@ -9,25 +9,25 @@ export interface Place {
   readonly server_uuid: string;
 }
 export interface SourceProps {
-  /** For the example in code. */
+  /** The place for the code example. */
   readonly place: Place;
-  /** Makes the project when it is a new one. */
+  /** Returns the place, and creates the project if it is new. */
   readonly resolvePlace: () => Promise<Place>;
 }
 
 type Server = Outputs["servers"]["list"][number];
 
 const NEW_PROJECT = "";
-const FIRST_ENVIRONMENT = "production"; // Made together with every project.
+const FIRST_ENVIRONMENT = "production"; // Created with every project.
 
-/** What it means to run there. */
+/** Explanations of the engines. */
 const MEANING: Readonly<Record<Server["engine"], string>> = {
   process: "as a process of Berth's own machine, without a container; databases and services need Docker",
   docker: "in containers, each limited and apart from the others",
   swarm: "in containers on several machines",
 };
 
-/** Where a new thing goes: chosen once, for every source alike. */
+/** Choice of project, environment and server for a new resource of any source. */
 export function usePlace(project: string | undefined) {
   const projects = useQuery(trpc.projects.list.queryOptions({})).data;
   const servers = useQuery(trpc.servers.list.queryOptions({})).data?.filter(

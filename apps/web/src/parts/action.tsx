@@ -19,7 +19,7 @@ export function tellProblem(error: unknown): void {
   });
 }
 
-/** Runs work once at a time, refreshes what the page shows, and tells how it ended. */
+/** Runs work, never twice at once, then refreshes the page and shows the result. */
 export function useAction<Result>(work: () => Promise<Result>, after?: (result: Result) => unknown) {
   const [isBusy, setBusy] = useState(false);
   const run = async () => {
@@ -41,7 +41,7 @@ interface ActionProps<Result> extends Omit<ButtonProps, "loading"> {
   readonly work: () => Promise<Result>;
   readonly after?: (result: Result) => unknown;
   readonly children: ReactNode;
-  /** Asks before it works. */
+  /** Question to confirm before the work begins. */
   readonly question?: string;
   readonly "aria-label"?: string;
 }
@@ -81,7 +81,7 @@ export function ActionButton<Result>({ work, after, children, question, ...butto
   );
 }
 
-/** For what cannot be undone: the name has to be typed. */
+/** For irreversible actions: the name must be typed. */
 export function DangerButton<Result>({
   name,
   children,

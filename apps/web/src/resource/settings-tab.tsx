@@ -21,7 +21,7 @@ export default function SettingsTab({ resource }: PanelProps) {
       database: client.databases.update,
       service: client.services.update,
     };
-    // The schema of the kind has checked what is sent; each operation takes what its schema lets through.
+    // The schema of the kind has validated the input, and the operation accepts the same fields.
     return (update.mutate as (input: object) => Promise<unknown>)({ uuid, ...sent });
   };
   return (

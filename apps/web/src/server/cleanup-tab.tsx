@@ -14,7 +14,7 @@ const COLUMNS: readonly Column<Operation>[] = [
   { header: "Why", cell: ({ reason }) => reason },
 ];
 
-/** What would be removed is shown before anything is. */
+/** Shows what would be removed before anything is. */
 export default function CleanupTab({ uuid }: { readonly uuid: string }) {
   const [plan, setPlan] = useState<readonly Operation[]>();
   const look = useAction(

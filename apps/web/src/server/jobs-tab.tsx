@@ -27,7 +27,7 @@ const COLUMNS: readonly Column<Job>[] = [
   { header: "Took", isExtra: true, cell: ({ started_at, finished_at }) => <Took from={started_at} to={finished_at} /> },
 ];
 
-/** @param uuid Of a server. */
+/** @param uuid Uuid of the server. */
 export default function JobsTab({ uuid }: { readonly uuid: string }) {
   const query = useQuery(trpc.jobs.list.queryOptions({ subject: uuid, take: 100 }));
   return (

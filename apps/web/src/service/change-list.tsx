@@ -5,7 +5,7 @@ type Changes = NonNullable<Outputs["services"]["update"]["changes"]>;
 type Change = "added" | "changed" | "removed";
 const SIGNS: Readonly<Record<Change, string>> = { added: "+", changed: "~", removed: "−" };
 
-/** What saving a compose file would change: containers, variables, storages, URLs, and what is replaced how. */
+/** Changes that saving a compose file would make: containers, variables, storages, URLs and replacements. */
 export function ChangeList({ changes }: { readonly changes: Changes }) {
   const parts = [
     {

@@ -23,13 +23,13 @@ const PLACES = [
   { to: "/team/{-$tab}", label: "Team", Icon: TeamIcon },
 ] as const;
 
-/** What stands around every page: where one is, what one can do anywhere, whether the page is up to date. */
+/** Frame of every page: navigation, search, and the state of the live updates. */
 export function Shell() {
   const [isOpen, { toggle, close }] = useDisclosure();
   const [wantsPalette, setWantsPalette] = useState(false);
   const path = useRouterState({ select: ({ location }) => location.pathname });
   useLiveUpdates(useCurrentTeam());
-  // Another page closes the navigation of narrow screens.
+  // Opening another page closes the navigation on narrow screens.
   useEffect(close, [path]);
   useEffect(() => {
     const open = (event: KeyboardEvent) => {
@@ -96,7 +96,7 @@ export function Shell() {
   );
 }
 
-/** The team of the session. One that has ended leads to the sign-in. */
+/** The team of the session. An ended session redirects to the sign-in. */
 function useCurrentTeam(): number | undefined {
   const { data, error } = useQuery(trpc.auth.current.queryOptions());
   const isRefused = error !== null && statusOf(error) === 401;

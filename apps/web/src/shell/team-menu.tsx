@@ -4,7 +4,7 @@ import { client, trpc } from "../api/client.ts";
 import { openAnew } from "../api/session.ts";
 import { tellProblem } from "../parts/action.tsx";
 
-/** The team whose things the page shows, and the others that the person is a member of. */
+/** Menu with the current team and the user's other teams. */
 export function TeamMenu() {
   const { data } = useQuery(trpc.auth.current.queryOptions());
   if (data === undefined) return null;

@@ -12,7 +12,7 @@ import { Age } from "../parts/time.tsx";
 
 type Token = Outputs["tokens"]["list"][number];
 
-/** What a token with an ability may do. */
+/** Explanations of the abilities. */
 const MEANING: Readonly<Record<Ability, string>> = {
   root: "everything that its owner may do",
   read: "see everything but secrets",
