@@ -7,8 +7,7 @@
  * @property {Record<string, string>} [entries] Name of the built file to its source. They share chunks. A program
  *   without entries is a page: Vite builds it from its `index.html`.
  * @property {Record<string, string>} [standalone] Like `entries`, but without shared chunks: programs that run as
- * separate
- *   processes, versioned by their single file.
+ *   separate processes, versioned by their single file.
  * @property {Record<string, string>} [assets] Files and folders that the program reads, by their place in the build.
  * @property {readonly string[]} [external] Packages that are not bundled: native ones, and those whose files are
  *   read or executed.

@@ -9,8 +9,8 @@ beforeAll(() => {
   startedAt = cpuSeconds();
 });
 
-// The first registered hook runs last, so the suites' own hooks are included. biome-ignore
-// lint/correctness/noEmptyPattern: vitest refuses a first argument that is not a pattern.
+// The first registered hook runs last, so the suites' own hooks are included.
+// biome-ignore lint/correctness/noEmptyPattern: vitest refuses a first argument that is not a pattern.
 afterAll(({}, file) => {
   file.meta.cpuSeconds = cpuSeconds() - startedAt;
 });
