@@ -20,7 +20,7 @@ afterAll(async () => {
   await server.dispose();
 });
 
-/** No address and no token: the server's own file says both. */
+/** Without address and token, which are read from the server's own file. */
 const env = () => ({ PATH: process.env.PATH ?? "", HOME: home.path, BERTH_DATA: server.dataFolder });
 const run = (cwd: string, ...argv: readonly string[]): Promise<Ran> => berth(argv, { cwd, env: env() });
 
@@ -115,7 +115,7 @@ describe("berth deploy", () => {
 
     const followed = await run(folder.path, "logs", "--deployment", uuid, "-f");
     expect(followed.code).toBe(0);
-    // From its beginning to its end, each line once.
+    // All lines from beginning to end, each once.
     const built = followed.stdout.split("\n").filter((line) => line.startsWith("built "));
     expect(built).toEqual(Array.from({ length: 60 }, (_, i) => `built ${i + 1}`));
   });
@@ -165,7 +165,7 @@ describe("berth deploy", () => {
     expect([stderr, code]).toEqual(["", 0]);
     expect(stdout).not.toContain("Uploaded");
     expect(await page("from-git.localhost")).toBe("from git");
-    // It has nothing to do with the repository.
+    // The folder is unrelated to the repository.
     expect(existsSync(join(elsewhere.path, ".berth"))).toBe(false);
     const wrong = await run(elsewhere.path, "deploy", "--app", "web", "--branch", "main");
     expect([wrong.code, wrong.stderr]).toEqual([
@@ -199,6 +199,6 @@ describe("berth deploy", () => {
     using folder = temporaryFolder(webServer("links"));
     symlinkSync("/etc/passwd", join(folder.path, "passwd"));
     const { code, stderr } = await run(folder.path, "deploy", "--name", "links");
-    expect([code, stderr]).toEqual([0, "Warning: left out passwd: a link to what is outside of the folder\n"]);
+    expect([code, stderr]).toEqual([0, "Warning: left out passwd: a link to a target outside of the folder\n"]);
   });
 });

@@ -24,7 +24,7 @@ export async function readLinks(folder: string): Promise<readonly Link[] | undef
   try {
     return LinkFile.parse(JSON.parse(text)).applications;
   } catch (cause) {
-    throw new Failure(`${path} is not what it should be. Mend it, or remove it and name the application instead.`, {
+    throw new Failure(`${path} is not valid. Correct it, or remove it and name the application instead.`, {
       cause,
     });
   }
@@ -43,13 +43,13 @@ export async function findLinks(start: string): Promise<{ folder: string; links:
 }
 
 /** Each server has its own link. */
-export async function remember(folder: string, link: Link): Promise<void> {
+export async function saveLink(folder: string, link: Link): Promise<void> {
   const others = ((await readLinks(folder)) ?? []).filter(({ url, uuid }) => url !== link.url && uuid !== link.uuid);
   await write(folder, [link, ...others]);
 }
 
 /** @returns Whether a link existed. */
-export async function forget(folder: string, uuid: string): Promise<boolean> {
+export async function removeLink(folder: string, uuid: string): Promise<boolean> {
   const links = (await readLinks(folder)) ?? [];
   const others = links.filter((link) => link.uuid !== uuid);
   if (others.length === links.length) return false;

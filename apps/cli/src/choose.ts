@@ -23,7 +23,7 @@ const CANDIDATES_SHOWN = 10;
  * @throws Failure that lists similar candidates
  */
 export function choose<T extends Candidate>(wanted: string, candidates: readonly T[], options: ChooseOptions<T>): T {
-  const found = meant(wanted, candidates);
+  const found = matchingCandidates(wanted, candidates);
   const [only, ...others] = found;
   if (only && others.length === 0) return only;
   if (only) throw ambiguous(wanted, found, options);
@@ -31,7 +31,7 @@ export function choose<T extends Candidate>(wanted: string, candidates: readonly
 }
 
 /** Candidates that match a uuid or a name. */
-export function meant<T extends Candidate>(wanted: string, candidates: readonly T[]): readonly T[] {
+export function matchingCandidates<T extends Candidate>(wanted: string, candidates: readonly T[]): readonly T[] {
   const byUuid = candidates.find(({ uuid }) => uuid === wanted);
   if (byUuid) return [byUuid];
   const exact = candidates.filter(({ name }) => name === wanted);

@@ -34,6 +34,6 @@ export async function readJsonFile<S extends z.ZodType>(path: string, schema: S)
   try {
     return schema.parse(JSON.parse(text));
   } catch (cause) {
-    throw new Failure(`${path} is not what it should be. Mend it, or remove it and start again.`, { cause });
+    throw new Failure(`${path} is not valid. Correct it, or remove it and start again.`, { cause });
   }
 }

@@ -80,7 +80,7 @@ const COMMANDS: readonly Entry[] = [
   {
     name: "rollback",
     group: RUN,
-    summary: "take an application back to what it was before",
+    summary: "roll an application back to an earlier build",
     load: () => import("./commands/rollback.ts"),
   },
   {
@@ -153,7 +153,7 @@ const COMMANDS: readonly Entry[] = [
   {
     name: "doctor",
     group: CONNECT,
-    summary: "check Berth, its servers and domains, and say what to do",
+    summary: "check Berth, its servers and domains, and suggest remedies",
     load: () => import("./commands/doctor.ts"),
   },
   {

@@ -1,6 +1,6 @@
 import type { Database } from "@berth/core/database";
 import type { Service } from "@berth/core/service";
-import { choose, meant } from "./choose.ts";
+import { choose, matchingCandidates } from "./choose.ts";
 import type { Api } from "./connection/api.ts";
 import { usage } from "./failure.ts";
 import { printable } from "./printable.ts";
@@ -36,7 +36,7 @@ const COMMANDS: Readonly<Record<NamedKind, string>> = { database: "berth db", se
  */
 export async function requireNoOtherKind(api: Api, wanted: string): Promise<void> {
   for (const kind of ["database", "service"] as const) {
-    const [other] = meant(wanted, await listOf(api, kind));
+    const [other] = matchingCandidates(wanted, await listOf(api, kind));
     if (other === undefined) continue;
     throw usage(`${printable(other.name)} is a ${kind}, not an application.`, [
       `Use ${COMMANDS[kind]}, or --${kind} where a command has that option.`,

@@ -1,6 +1,6 @@
 import type { Application } from "@berth/core/application";
 import { findLinks, type Link } from "./application-link.ts";
-import { choose, meant } from "./choose.ts";
+import { choose, matchingCandidates } from "./choose.ts";
 import type { Api } from "./connection/api.ts";
 import { problemIn } from "./connection/problem.ts";
 import { usage } from "./failure.ts";
@@ -32,7 +32,7 @@ export async function namedApplication(api: Api, wanted: string): Promise<Applic
   const byUuid = UUID.test(wanted) ? await applicationIfThere(api, wanted) : undefined;
   if (byUuid) return byUuid;
   const applications = await api.client.applications.list.query({});
-  if (meant(wanted, applications).length === 0) await requireNoOtherKind(api, wanted);
+  if (matchingCandidates(wanted, applications).length === 0) await requireNoOtherKind(api, wanted);
   return choose(wanted, applications, {
     thing: "application",
     describe: ({ environment_name, urls }) => [environment_name, ...urls.slice(0, 1)].join("  "),

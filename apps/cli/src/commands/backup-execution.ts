@@ -5,7 +5,7 @@ import { printable } from "../printable.ts";
 type Kept = Pick<BackupExecution, "filename" | "size" | "local_storage_deleted" | "s3_uploaded" | "s3_storage_deleted">;
 
 /** Where a copy of the backup is stored. */
-export function keptAt(execution: Kept): readonly ("server" | "S3")[] {
+export function copyLocations(execution: Kept): readonly ("server" | "S3")[] {
   const { filename, local_storage_deleted, s3_uploaded, s3_storage_deleted, size } = execution;
   return [
     ...(filename !== null && size !== null && !local_storage_deleted ? (["server"] as const) : []),
@@ -15,7 +15,7 @@ export function keptAt(execution: Kept): readonly ("server" | "S3")[] {
 
 /** Copies of a successful backup may have been removed. */
 export const isRestorable = (execution: Kept & Pick<BackupExecution, "status">): boolean =>
-  execution.status === "success" && keptAt(execution).length > 0;
+  execution.status === "success" && copyLocations(execution).length > 0;
 
 export const savedName = (name: string | null): string => printable(name ?? "all databases");
 

@@ -27,7 +27,7 @@ const DATABASE = ["<database>", "name or uuid"] as const;
 
 export function define(command: Command, bind: Bind): void {
   command.command("list", { isDefault: true }).description("List databases.").action(bind(list));
-  const create = command.command("create").description("Create a database, start it and say how it is reached.");
+  const create = command.command("create").description("Create a database, start it and show its URLs.");
   for (const engine of DATABASE_ENGINE_NAMES) defineCreate(create, bind, engine);
   command
     .command("url")

@@ -11,7 +11,7 @@ import { printableLine } from "../printable.ts";
 import type { Session } from "../session.ts";
 
 export function define(command: Command, bind: Bind): void {
-  command.description("Look for what is wrong, and say what to do about it. Exits with 1 when there is a problem.");
+  command.description("Find problems, and show how to solve them. Exits with 1 when there is a problem.");
   command.action(bind(doctor));
 }
 

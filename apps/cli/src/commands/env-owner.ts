@@ -9,7 +9,7 @@ import type { Session } from "../session.ts";
 import { targetApplication } from "../target.ts";
 
 /** Options that select the owner of variables. */
-export interface Whose {
+export interface OwnerOptions {
   readonly app?: string;
   readonly service?: string;
   readonly database?: string;
@@ -19,7 +19,7 @@ export interface Whose {
   readonly server?: string;
 }
 
-export const whose = (command: Command): Command =>
+export const addOwnerFlags = (command: Command): Command =>
   command
     .option("--app <app>", "name or uuid; default: the application of this folder")
     .option("--service <service>", "of this service instead (name or uuid)")
@@ -30,7 +30,7 @@ export const whose = (command: Command): Command =>
     .option("--server <server>", "shared ones of this server: {{ server.KEY }}");
 
 /** Whether any owner was selected. */
-export const isNamed = ({ app, service, database, team, project, environment, server }: Whose): boolean =>
+export const isNamed = ({ app, service, database, team, project, environment, server }: OwnerOptions): boolean =>
   [app, service, database, team, project, environment, server].some((named) => named !== undefined);
 
 /** Fields of a variable that are shown, for shared ones and those of a resource. */
@@ -51,7 +51,11 @@ export interface VariableOwner {
 }
 
 /** @param wanted The application in the command's first argument. */
-export async function ownerOf(session: Session, wanted: string | undefined, options: Whose): Promise<VariableOwner> {
+export async function ownerOf(
+  session: Session,
+  wanted: string | undefined,
+  options: OwnerOptions,
+): Promise<VariableOwner> {
   const { app, service, database, team, project, environment, server } = options;
   if (environment !== undefined && project === undefined) {
     throw usage("Name the project of the environment: --project NAME --environment NAME.");
@@ -92,7 +96,7 @@ const resourceOwner = (envs: Envs, { uuid, name }: Named, restart: readonly (str
   list: () => envs.list.query({ uuid }),
   save: (data) => envs.updateBulk.mutate({ uuid, data }),
   remove: (env_uuid) => envs.delete.mutate({ uuid, env_uuid }),
-  next: `It holds from the next deployment on: ${printable(["berth", ...restart].filter(Boolean).join(" "))}`,
+  next: `It takes effect with the next deployment: ${printable(["berth", ...restart].filter(Boolean).join(" "))}`,
 });
 
 // The operations of all scopes have the same types, except for the parameters of their owner.
@@ -100,7 +104,7 @@ type SharedVariables = Api["client"]["sharedVariables"]["environment"];
 
 async function sharedOwner(
   { client }: Api,
-  { project: wantedProject, environment: wantedEnvironment, server: wantedServer }: Whose,
+  { project: wantedProject, environment: wantedEnvironment, server: wantedServer }: OwnerOptions,
 ): Promise<VariableOwner> {
   const { sharedVariables } = client;
   if (wantedServer !== undefined) {
@@ -131,6 +135,6 @@ function shared(variables: SharedVariables, ref: object, name: string): Variable
     // The server refuses fields that shared variables do not have.
     save: (data) => variables.updateBulk.mutate({ ...owner, data: data as SharedVariableCreate[] }),
     remove: (variable_uuid) => variables.delete.mutate({ ...owner, variable_uuid }),
-    next: "It reaches what refers to it with the next deployment of each.",
+    next: "It takes effect in each resource that refers to it with that resource's next deployment.",
   };
 }

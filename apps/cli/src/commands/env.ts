@@ -10,9 +10,9 @@ import { cell, type Output } from "../output.ts";
 import { printable } from "../printable.ts";
 import { ask, readInput } from "../prompt.ts";
 import type { Session } from "../session.ts";
-import { isNamed, ownerOf, type ShownVariable, type Whose, whose } from "./env-owner.ts";
+import { addOwnerFlags, isNamed, type OwnerOptions, ownerOf, type ShownVariable } from "./env-owner.ts";
 
-interface Options extends Whose {
+interface Options extends OwnerOptions {
   readonly preview?: boolean;
 }
 
@@ -21,18 +21,18 @@ const PREVIEW = ["--preview", "those of preview deployments"] as const;
 const FLAGS = flagsFor(EnvCreate.omit({ key: true, value: true, is_preview: true }));
 
 export function define(command: Command, bind: Bind): void {
-  whose(command.command("list", { isDefault: true }))
+  addOwnerFlags(command.command("list", { isDefault: true }))
     .description("List environment variables, or shared ones, without their values.")
     .argument("[app]", "name or uuid; default: the application of this folder")
     .option(...PREVIEW)
     .option("--show", "with their values")
     .action(bind(list));
-  whose(command.command("get"))
+  addOwnerFlags(command.command("get"))
     .description("Print the value of an environment variable, and nothing else.")
     .argument("<key>", "its name")
     .option(...PREVIEW)
     .action(bind(get));
-  const set = whose(command.command("set"))
+  const set = addOwnerFlags(command.command("set"))
     .description("Create or change environment variables, or shared ones: all of them or none.")
     .argument("[app]", "name or uuid; default: the application of this folder")
     .argument("[variables...]", "KEY=VALUE, or one KEY whose value is asked for or read from standard input")
@@ -40,7 +40,7 @@ export function define(command: Command, bind: Bind): void {
     .option("--file <file>", "read a file in env format, with its comments; - for standard input");
   addFlags(set, FLAGS, "For all of them:");
   set.action(bind(setVariables));
-  whose(command.command("rm").aliases(["unset", "remove", "delete"]))
+  addOwnerFlags(command.command("rm").aliases(["unset", "remove", "delete"]))
     .description("Remove environment variables.")
     .argument("<keys...>", "their names")
     .option(...PREVIEW)

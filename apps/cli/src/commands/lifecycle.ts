@@ -4,7 +4,7 @@ import type { Api } from "../connection/api.ts";
 import { EXIT, type ExitCode, Failure } from "../failure.ts";
 import { followDeployment } from "../follow/deployment.ts";
 import { addWaitFlag } from "../follow/job.ts";
-import { untilOver } from "../follow/poll.ts";
+import { pollUntilEnded } from "../follow/poll.ts";
 import { printable } from "../printable.ts";
 import { type NamedKind, namedResource } from "../resource.ts";
 import type { Session } from "../session.ts";
@@ -108,12 +108,12 @@ async function untilStopped(
   read: () => Promise<{ readonly status: string }>,
 ): Promise<ExitCode> {
   const deadline = Date.now() + STOP_PATIENCE_MS;
-  const isStopped = await untilOver(session, async () => {
+  const isStopped = await pollUntilEnded(session, async () => {
     if ((await read()).status.startsWith("exited")) return true;
     return Date.now() > deadline ? false : undefined;
   });
   if (isStopped === undefined) return EXIT.interrupted;
-  if (!isStopped) throw new Failure(`${printable(name)} has not stopped within 5 minutes. It is tried further.`);
+  if (!isStopped) throw new Failure(`${printable(name)} has not stopped within 5 minutes. Berth continues to try.`);
   session.output.line(`${printable(name)} is stopped.`);
   return EXIT.ok;
 }

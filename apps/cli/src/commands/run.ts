@@ -31,7 +31,7 @@ async function run(session: Session, words: readonly string[], options: Options)
   const { output } = session;
   const { owner, argv } = await targetOf(session, words, options);
   const { uuid, tasks } = owner;
-  if (argv.length === 0) throw usage("Which command? Write it behind the name: berth run APP -- COMMAND");
+  if (argv.length === 0) throw usage("Which command? Write it after the name: berth run APP -- COMMAND");
   const command = scriptOf(argv);
   const asked = { timeout: TIMEOUT_SECONDS, ...valuesOf(FLAGS, options), ...NEVER_DUE, name: nameOf(command), command };
   const task = await tasks.create.mutate({ uuid, ...asked });

@@ -19,10 +19,13 @@ export const executionsOf = (schedules: readonly BackupScheduleDetails[]) =>
       executions.map((execution) => ({ ...execution, scheduled_backup_uuid, dump_all })),
     )
     .sort((one, other) => other.id - one.id);
-export type Listed = ReturnType<typeof executionsOf>[number];
+export type ListedExecution = ReturnType<typeof executionsOf>[number];
 
 /** Parameters by which operations identify an execution. */
-export const placeOf = (uuid: string, { uuid: execution_uuid, scheduled_backup_uuid }: Listed) => ({
+export const executionParameters = (
+  uuid: string,
+  { uuid: execution_uuid, scheduled_backup_uuid }: ListedExecution,
+) => ({
   uuid,
   scheduled_backup_uuid,
   execution_uuid,

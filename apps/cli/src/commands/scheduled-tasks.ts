@@ -5,7 +5,7 @@ import type { Bind } from "../command-module.ts";
 import type { Api } from "../connection/api.ts";
 import { EXIT, type ExitCode } from "../failure.ts";
 import { addFlags, flagsFor, valuesOf } from "../flags.ts";
-import { untilOver } from "../follow/poll.ts";
+import { pollUntilEnded } from "../follow/poll.ts";
 import { ago, duration } from "../format.ts";
 import { cell, type Output } from "../output.ts";
 import { printable, printableLine } from "../printable.ts";
@@ -167,7 +167,7 @@ export function followExecution(
   const { output } = session;
   const query = { uuid, task_uuid: task.uuid, task_execution_uuid: execution };
   let shown = 0;
-  return untilOver(session, async () => {
+  return pollUntilEnded(session, async () => {
     const found = await tasks.execution.query(query);
     if (!output.isJson) shown = showNewLines(output, found.message, shown);
     return found.status === "running" ? undefined : found;

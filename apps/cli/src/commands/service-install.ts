@@ -15,7 +15,7 @@ import type { System } from "../system.ts";
 export function defineInstall(command: Command, bind: Bind): void {
   command
     .command("install")
-    .description("Let systemd run Berth itself on this machine: it starts with the machine, and again after its end.")
+    .description("Run Berth itself as a service of systemd: it starts at boot, and again after it ended.")
     .option("--print", "show the unit, install nothing")
     .action(bind(install));
 }
@@ -39,7 +39,9 @@ async function install({ system, output }: Session, { print }: { readonly print?
   await write(unit);
   output.show({ file: UNIT_FILE, unit }, () => {
     output.line(`Written: ${UNIT_FILE}`);
-    output.line("End the npm start that runs, then start it: systemctl daemon-reload && systemctl enable --now berth");
+    output.line(
+      "Stop the running npm start, then start the service: systemctl daemon-reload && systemctl enable --now berth",
+    );
     output.line("Its log: journalctl -u berth -f");
   });
 }

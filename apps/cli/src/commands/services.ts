@@ -45,7 +45,7 @@ export function define(command: Command, bind: Bind): void {
   making(command.command("up"))
     .description("Run a compose file: create its service on first use, change and deploy it from then on.")
     .argument("<file>", "the compose file; - for standard input")
-    .argument("[service]", "name, or uuid of one that is there; default: named as the file's folder")
+    .argument("[service]", "name, or uuid of an existing one; default: named as the file's folder")
     .action(bind(up));
   command
     .command("diff")
@@ -220,7 +220,7 @@ export function showChanges(
 }
 
 function howReplaced({ needs_deployment, replacement: { reason, containers } }: ServiceChanges): readonly string[] {
-  if (!needs_deployment) return ["It holds at once: nothing is started anew."];
+  if (!needs_deployment) return ["It takes effect at once: nothing is restarted."];
   const replaced = containers.filter(({ action }) => action !== "added" && action !== "removed");
   if (replaced.length === 0) return [`With the next deployment: ${reason}`];
   const width = (texts: readonly string[]) => Math.max(...texts.map(({ length }) => length));

@@ -11,7 +11,7 @@ export function define(command: Command, bind: Bind): void {
 export const defineTemplates = (command: Command, bind: Bind): void =>
   void command
     .description("List the one-click services.")
-    .option("--search <words>", "only those whose type, slogan, category or tags hold all of these words")
+    .option("--search <words>", "only those whose type, slogan, category or tags contain all of these words")
     .action(bind(list));
 
 async function list(session: Session, { search }: { readonly search?: string }): Promise<void> {

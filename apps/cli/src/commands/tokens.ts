@@ -18,7 +18,7 @@ export function define(command: Command, bind: Bind): void {
   command
     .command("revoke")
     .description("Revoke a token. It stops working at once.")
-    .argument("<id>", "its number: what stands before | in its text")
+    .argument("<id>", "its number: the part of its text before the |")
     .action(bind(revoke));
 }
 

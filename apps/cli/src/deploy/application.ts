@@ -1,6 +1,6 @@
 import type { Application, CreatedApplication } from "@berth/core/application";
 import { ENGINES } from "@berth/core/server";
-import { linkPath, remember } from "../application-link.ts";
+import { linkPath, saveLink } from "../application-link.ts";
 import type { Api } from "../connection/api.ts";
 import { Failure, usage } from "../failure.ts";
 import { printable } from "../printable.ts";
@@ -121,8 +121,7 @@ export async function createTarget(
   const name = options.name ?? (options.git === undefined ? await nameOf(folder.path) : repositoryName(options.git));
   await requireFreeName(api, name, place, options);
   const { output } = session;
-  if (isImage)
-    output.line("It has a Dockerfile and nothing else that says how to start it, so the Dockerfile builds it.");
+  if (isImage) output.line("Its Dockerfile is used, since nothing else defines how to start it.");
   const created = await create(
     api,
     name,
@@ -208,6 +207,6 @@ export async function rememberTarget(
 ): Promise<void> {
   const known = links.find((link) => link.uuid === uuid);
   if (known && known.url === connection.url && known.name === name) return;
-  await remember(path, { url: connection.url, uuid, name });
+  await saveLink(path, { url: connection.url, uuid, name });
   if (!known) output.line(`Remembered it in ${linkPath(path)}`);
 }

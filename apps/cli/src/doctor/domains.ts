@@ -21,7 +21,7 @@ export async function checkDomains(
   const checked = [...sites.values()].slice(0, SITES_MAX);
   const findings = await pLimit(AT_ONCE).map(checked, (site) => checkSite(site, probe));
   const left = sites.size - checked.length;
-  return [...findings.flat(), ...(left > 0 ? [ok("domains", `${left} more were not looked at`)] : [])];
+  return [...findings.flat(), ...(left > 0 ? [ok("domains", `${left} more were not checked`)] : [])];
 }
 
 interface Site {

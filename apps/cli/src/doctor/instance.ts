@@ -49,7 +49,7 @@ function clockOf({ headers }: Response, sentAt: number): Finding {
   const seconds = Math.round((Date.parse(headers.get("date") ?? "") - sentAt) / 1000);
   if (Number.isNaN(seconds) || Math.abs(seconds) <= CLOCK_SECONDS_MAX) return ok("clock", "agrees with this machine");
   const message = `The server's clock is ${Math.abs(seconds)} s ${seconds > 0 ? "ahead of" : "behind"} this machine's.`;
-  return warning("clock", message, "Let both be set by NTP: schedules and certificates go by it.");
+  return warning("clock", message, "Synchronise both by NTP: schedules and certificates depend on it.");
 }
 
 const LastFailure = z.object({ ended_at: z.iso.datetime(), reason: z.string() });
@@ -68,7 +68,7 @@ const REMEDIES: Readonly<Record<string, string>> = {
   database: "Check that PostgreSQL runs and that BERTH's connection to it is right.",
   disk: "Free space on the disk of the data folder, such as by deleting old backups.",
   proxy: "Wait a moment: it is started again by itself. Else read the server's log.",
-  applications: "Read the server's log: it says why processes cannot be looked after.",
+  applications: "Read the server's log: it says why processes cannot be supervised.",
   worker: "Wait until the start has ended.",
 };
 const TIMEOUT_MS = 10_000;

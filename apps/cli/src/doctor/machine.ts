@@ -29,10 +29,10 @@ async function checkProxyPort(env: MachineOptions["env"]): Promise<Finding> {
   const { BERTH_PROXY_HOST: host = "0.0.0.0" } = env;
   const subject = `port ${port}`;
   if (await answers(port, host === "0.0.0.0" || host === "::" ? "127.0.0.1" : host))
-    return ok(subject, "takes connections for applications");
+    return ok(subject, "accepts connections for applications");
   return problem(
     subject,
-    "Nothing takes connections for applications there.",
+    "Nothing accepts connections for applications there.",
     `See who has it with ss -ltnp 'sport = :${port}', or set BERTH_PROXY_PORT to another.`,
   );
 }
@@ -102,7 +102,7 @@ function checkMemory(meminfo: string, memoryMaxBytes: number | undefined): Findi
   const maxMb = memoryMaxBytes === undefined ? undefined : memoryMaxBytes / 1024 ** 2;
   if (maxMb !== undefined && maxMb < SERVER_MB) {
     const remedy = `Give it ${SERVER_MB} MB: with MemoryMax= in the unit, or the memory of its container.`;
-    return warning("memory", `The server may take ${maxMb.toFixed(0)} MB.`, remedy);
+    return warning("memory", `The server's memory limit is ${maxMb.toFixed(0)} MB.`, remedy);
   }
   if (!(availableMb < FREE_MB_MIN)) return ok("memory", `${availableMb.toFixed(0)} MB are available`);
   const remedy = "Stop an application, limit its memory, or add memory: builds need some too.";

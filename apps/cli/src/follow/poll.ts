@@ -9,7 +9,7 @@ const LOOK_MS = 500;
  * @param look Returns the final result, or `undefined` to continue.
  * @returns `undefined` after Ctrl-C
  */
-export async function untilOver<T>(
+export async function pollUntilEnded<T>(
   { system }: Pick<Session, "system">,
   look: () => Promise<T | undefined>,
 ): Promise<T | undefined> {

@@ -15,7 +15,7 @@ export interface FollowState {
   readonly lines: Readonly<Partial<Record<StepName | "none", readonly string[]>>>;
 }
 
-export const NOTHING_KNOWN: FollowState = {
+export const INITIAL_STATE: FollowState = {
   status: undefined,
   error: null,
   tookMilliseconds: undefined,

@@ -4,7 +4,7 @@ import type { Output } from "../output.ts";
 import { printableLine } from "../printable.ts";
 import type { Screen } from "../system.ts";
 import { frame } from "./frame.ts";
-import { apply, type FollowState, NOTHING_KNOWN } from "./state.ts";
+import { apply, type FollowState, INITIAL_STATE } from "./state.ts";
 
 /** Display of a followed deployment. */
 export interface FollowView {
@@ -29,7 +29,7 @@ export function followView(options: FollowViewOptions): FollowView {
 }
 
 function jsonView({ output }: FollowViewOptions): FollowView {
-  let state = NOTHING_KNOWN;
+  let state = INITIAL_STATE;
   return {
     event: (event) => {
       state = apply(state, event);
@@ -45,7 +45,7 @@ const FRAME_MILLISECONDS = 100;
 
 function liveView({ output, stdout, now }: FollowViewOptions): FollowView {
   const update = createLogUpdate(stdout);
-  let state = NOTHING_KNOWN;
+  let state = INITIAL_STATE;
   let trouble: string | undefined;
   let tick = 0;
   const draw = () => {
@@ -75,7 +75,7 @@ function liveView({ output, stdout, now }: FollowViewOptions): FollowView {
 /** The raw log, which reports the steps itself. */
 function plainView({ output }: FollowViewOptions): FollowView {
   const { isColorSupported } = output.colors;
-  let state = NOTHING_KNOWN;
+  let state = INITIAL_STATE;
   return {
     event: (event) => {
       const wasQueued = state.status === "queued";

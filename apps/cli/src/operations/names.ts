@@ -15,7 +15,7 @@ export async function pathValues(ask: Ask, operation: Operation, typed: readonly
   const values: string[] = [];
   for (const [n, { name }] of operation.pathParameters.entries()) {
     const value = typed[n] ?? "";
-    const above = filled(operation, values).split(`/{${name}}`)[0] ?? "";
+    const above = filledPath(operation, values).split(`/{${name}}`)[0] ?? "";
     values.push(isNamed(name, value) ? await uuidOf(ask, listPath(above), value) : value);
   }
   return values;
@@ -35,7 +35,7 @@ export async function fieldValues(
 }
 
 /** The operation's path with the known values filled in. */
-export const filled = ({ path, pathParameters }: Operation, values: readonly string[]): string =>
+export const filledPath = ({ path, pathParameters }: Operation, values: readonly string[]): string =>
   values.reduce((text, value, n) => text.replace(`{${pathParameters[n]?.name}}`, encodeURIComponent(value)), path);
 
 const FIELD_LISTS: Readonly<Record<string, string>> = {

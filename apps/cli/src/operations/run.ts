@@ -10,7 +10,7 @@ import { ask, readInput } from "../prompt.ts";
 import type { Session } from "../session.ts";
 import { showAnswer } from "./answer.ts";
 import type { Operation } from "./description.ts";
-import { type Ask, fieldValues, filled, pathValues } from "./names.ts";
+import { type Ask, fieldValues, filledPath, pathValues } from "./names.ts";
 
 /** @param args Commander's arguments: the path's parameters, the options, the command. */
 export async function runOperation(
@@ -85,7 +85,7 @@ async function requestOf(
 ): Promise<RestRequest> {
   const { system } = session;
   const { method, queryFlags, bodyFlags, hasBody, fileType } = operation;
-  const path = filled(operation, parameters);
+  const path = filledPath(operation, parameters);
   const query = new URLSearchParams();
   for (const [key, value] of Object.entries(valuesOf(queryFlags, options))) {
     for (const each of Array.isArray(value) ? value : [value]) query.append(key, String(each ?? ""));
@@ -133,7 +133,7 @@ async function jsonInput(system: Session["system"], file: string): Promise<objec
   } catch {
     // Reported below.
   }
-  throw usage(`${file === "-" ? "Standard input" : file} holds no JSON object.`);
+  throw usage(`${file === "-" ? "Standard input" : file} does not contain a JSON object.`);
 }
 
 function answerOf(response: Response, text: string): unknown {

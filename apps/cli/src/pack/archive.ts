@@ -29,7 +29,7 @@ const BIGGEST_SHOWN = 5;
 export function assertUploadable(content: Content, limits: Limits = LIMITS): void {
   const { entries, sizeBytes } = content;
   if (entries.every(({ stats }) => stats.isDirectory())) {
-    throw usage("Nothing to deploy: the folder holds no files, or its ignore files leave all of them out.");
+    throw usage("Nothing to deploy: the folder contains no files, or its ignore files leave all of them out.");
   }
   if (sizeBytes > limits.sizeBytes) throw tooLarge(entries, "bytes", sizeBytes, limits.sizeBytes);
   if (entries.length > limits.entries) throw tooLarge(entries, "entries", entries.length, limits.entries);
@@ -39,7 +39,7 @@ type Measure = "bytes" | "entries";
 
 function tooLarge(entries: readonly Entry[], measure: Measure, found: number, limit: number): Failure {
   return new Failure(
-    `The folder holds ${amount(measure, found)}, and at most ${amount(measure, limit)} can be uploaded.`,
+    `The folder contains ${amount(measure, found)}, and at most ${amount(measure, limit)} can be uploaded.`,
     {
       details: [...biggest(entries, measure), ADVICE],
     },

@@ -63,7 +63,7 @@ export async function walk(folder: string): Promise<Content> {
 
   async function addLink(path: string, stats: Stats): Promise<void> {
     const target = await innerTarget(root, path);
-    if (target === undefined) leftOut.push(`${path}: a link to what is outside of the folder`);
+    if (target === undefined) leftOut.push(`${path}: a link to a target outside of the folder`);
     else entries.push({ path, stats, target });
   }
 
@@ -144,7 +144,7 @@ async function namesIn(folder: string, path: string, leftOut: string[]): Promise
   const texts = names.flatMap((name) => {
     const text = name.toString("utf8");
     if (Buffer.from(text, "utf8").equals(name)) return [text];
-    leftOut.push(`${path === "" ? "" : `${path}/`}${text}: its name is no UTF-8`);
+    leftOut.push(`${path === "" ? "" : `${path}/`}${text}: its name is not valid UTF-8`);
     return [];
   });
   return texts.sort((one, other) => (one < other ? -1 : 1));

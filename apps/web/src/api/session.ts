@@ -22,4 +22,4 @@ export function sessionParams(): Record<string, string> | null {
 }
 
 /** Reloads the page for another session, so that queries and socket of the old one are dropped. */
-export const openAnew = (path: string): void => window.location.assign(path);
+export const reloadAt = (path: string): void => window.location.assign(path);

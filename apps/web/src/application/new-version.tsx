@@ -17,7 +17,10 @@ export function NewVersion({ uuid }: { readonly uuid: string }) {
     return deployments[0]?.deployment_uuid;
   };
   return (
-    <Section title="New version" about="Its folder, as it is now. It replaces what runs once it answers.">
+    <Section
+      title="New version"
+      about="The folder as it is now. The new version replaces the running one once it is healthy."
+    >
       <Stack align="stretch">
         <FolderChoice folder={folder} choose={setFolder} />
         {folder !== undefined && (

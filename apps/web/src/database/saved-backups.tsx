@@ -1,7 +1,7 @@
 import { Group } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { client, type Outputs, trpc } from "../api/client.ts";
-import { ActionButton, tell } from "../parts/action.tsx";
+import { ActionButton, notify } from "../parts/action.tsx";
 import { Empty, Loaded } from "../parts/page.tsx";
 import { RunStatus } from "../parts/state.tsx";
 import { type Column, DataTable } from "../parts/table.tsx";
@@ -26,7 +26,7 @@ export function SavedBackups({ uuid, schedule }: { readonly uuid: string; readon
             <ActionButton
               size="compact-xs"
               work={() => client.databases.backups.cancelExecution.mutate(of(backup))}
-              after={({ message }) => tell(message)}
+              after={({ message }) => notify(message)}
             >
               Cancel
             </ActionButton>
@@ -36,15 +36,15 @@ export function SavedBackups({ uuid, schedule }: { readonly uuid: string; readon
               <ActionButton
                 size="compact-xs"
                 work={() => client.databases.restores.drill.mutate(of(backup))}
-                after={({ message }) => tell(message)}
+                after={({ message }) => notify(message)}
               >
                 Drill
               </ActionButton>
               <ActionButton
                 size="compact-xs"
-                question="Restore this backup? What is in the database now is replaced."
+                question="Restore this backup? It replaces the current content of the database."
                 work={() => client.databases.restores.restore.mutate(of(backup))}
-                after={({ message }) => tell(message)}
+                after={({ message }) => notify(message)}
               >
                 Restore
               </ActionButton>

@@ -31,7 +31,7 @@ export default function DatabaseForm({ place, resolvePlace }: SourceProps) {
   return (
     <Section
       title="Database"
-      about="Passwords that are left out are made by Berth. The first start pulls the image and may take a minute."
+      about="Berth generates the passwords that are left out. The first start pulls the image and may take a minute."
     >
       <Stack>
         <Select

@@ -46,7 +46,7 @@ const SOURCES: readonly Source[] = [
   {
     name: "compose",
     title: "A compose file",
-    about: "Several containers that belong together.",
+    about: "Several containers in one compose file.",
     Form: lazy(() => import("./compose-form.tsx")),
   },
 ];

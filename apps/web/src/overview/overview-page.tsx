@@ -4,7 +4,7 @@ import { trpc } from "../api/client.ts";
 import { ButtonLink, TextLink } from "../parts/link.tsx";
 import { Empty, PageTitle, Problem } from "../parts/page.tsx";
 import { RunStatus } from "../parts/state.tsx";
-import { Took } from "../parts/time.tsx";
+import { Elapsed } from "../parts/time.tsx";
 import { attentionOf, type Resource } from "../resource/attention.ts";
 import { kindOf } from "../resource/kinds.ts";
 import { deploymentsOf } from "../resource/operations.ts";
@@ -46,7 +46,7 @@ export function OverviewPage() {
                       Deployment of {deployment.application_name}
                     </TextLink>
                     <Text size="sm" c="dimmed">
-                      <Took from={deployment.started_at ?? deployment.created_at} to={null} />
+                      <Elapsed from={deployment.started_at ?? deployment.created_at} to={null} />
                     </Text>
                   </Group>
                 </Paper>

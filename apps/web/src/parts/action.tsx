@@ -4,9 +4,9 @@ import { type ReactNode, useState } from "react";
 import { messageOf, problemOf, queryClient } from "../api/client.ts";
 import { confirmed } from "./confirmation.tsx";
 
-export const tell = (message: string): void => void notifications.show({ message, color: "indigo" });
+export const notify = (message: string): void => void notifications.show({ message, color: "indigo" });
 
-export function tellProblem(error: unknown): void {
+export function notifyProblem(error: unknown): void {
   const problem = problemOf(error);
   const fields = Object.values(problem?.errors ?? {})
     .flat()
@@ -29,7 +29,7 @@ export function useAction<Result>(work: () => Promise<Result>, after?: (result: 
       await after?.(result);
       void queryClient.invalidateQueries();
     } catch (error) {
-      tellProblem(error);
+      notifyProblem(error);
     } finally {
       setBusy(false);
     }

@@ -2,7 +2,7 @@ import { Button, Group, SimpleGrid, Stack, Text, Title } from "@mantine/core";
 import { type FormEvent, type ReactNode, useEffect, useId, useMemo, useState } from "react";
 import type { z } from "zod";
 import { messageOf, problemOf, queryClient } from "../api/client.ts";
-import { tell } from "./action.tsx";
+import { notify } from "./action.tsx";
 import { AsCode, type Operation } from "./as-code.tsx";
 import { confirmed } from "./confirmation.tsx";
 import { type Choices, changedFields, fieldOf } from "./field.ts";
@@ -69,7 +69,7 @@ export function SchemaForm<Result>(props: FormProps<Result>) {
     try {
       const result = await confirmed(() => submit(sent));
       setEdits({});
-      if (!isNew) tell("Saved.");
+      if (!isNew) notify("Saved.");
       await after?.(result);
       void queryClient.invalidateQueries();
     } catch (error) {

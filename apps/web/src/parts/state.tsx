@@ -38,7 +38,7 @@ const STATES: Readonly<Record<string, ShownState>> = {
   pending: { tone: "off", word: "Pending" },
   finished: { tone: "good", word: "Finished" },
   done: { tone: "good", word: "Done" },
-  undone: { tone: "off", word: "Undone", reason: "It was done, and taken back when a later step failed." },
+  undone: { tone: "off", word: "Undone", reason: "Undone, because a later step failed." },
   success: { tone: "good", word: "Succeeded" },
   succeeded: { tone: "good", word: "Succeeded" },
   failed: { tone: "bad", word: "Failed" },

@@ -36,7 +36,7 @@ export function Age({ at }: { readonly at: string | null | undefined }) {
 }
 
 /** Duration between two times, or until now. */
-export function Took({ from, to }: { readonly from: string | null; readonly to: string | null }) {
+export function Elapsed({ from, to }: { readonly from: string | null; readonly to: string | null }) {
   const current = useNow();
   if (from === null) return <span>–</span>;
   const end = to === null ? Math.max(current, Date.parse(from)) : Date.parse(to);

@@ -39,7 +39,7 @@ export default function StorageTab({ resource }: PanelProps) {
       cell: (mount) => (
         <ActionButton
           size="compact-xs"
-          question={`Delete the storage at ${mount.path}? What is in it is lost.`}
+          question={`Delete the storage at ${mount.path}? Its content is lost.`}
           work={() => calls.delete.mutate({ uuid, storage_uuid: mount.uuid })}
         >
           Delete

@@ -33,7 +33,7 @@ export function ChangeList({ changes }: { readonly changes: Changes }) {
   ].filter(({ lines }) => lines.length > 0);
   return (
     <Stack gap="sm">
-      {parts.length === 0 && <Text size="sm">Nothing: the text differs, what it means does not.</Text>}
+      {parts.length === 0 && <Text size="sm">Nothing: only the formatting differs.</Text>}
       {parts.map(({ title, lines }) => (
         <div key={title}>
           <Title order={3}>{title}</Title>

@@ -5,8 +5,8 @@ import { Outlet, useRouter, useRouterState } from "@tanstack/react-router";
 import { lazy, Suspense, useEffect, useState } from "react";
 import { client, statusOf, trpc } from "../api/client.ts";
 import { useLiveUpdates } from "../api/live.ts";
-import { forgetSession, openAnew } from "../api/session.ts";
-import { tellProblem } from "../parts/action.tsx";
+import { forgetSession, reloadAt } from "../api/session.ts";
+import { notifyProblem } from "../parts/action.tsx";
 import { PasswordDialog } from "../parts/confirmation.tsx";
 import { NavigationLink } from "../parts/link.tsx";
 import { ConnectionState } from "./connection-state.tsx";
@@ -103,7 +103,7 @@ function useCurrentTeam(): number | undefined {
   useEffect(() => {
     if (!isRefused) return;
     forgetSession();
-    openAnew(`/sign-in?to=${encodeURIComponent(location.pathname)}`);
+    reloadAt(`/sign-in?to=${encodeURIComponent(location.pathname)}`);
   }, [isRefused]);
   return data?.team.id;
 }
@@ -112,9 +112,9 @@ function AccountMenu() {
   const router = useRouter();
   const { data } = useQuery(trpc.auth.current.queryOptions());
   const signOut = async () => {
-    await client.auth.signOut.mutate({}).catch(tellProblem);
+    await client.auth.signOut.mutate({}).catch(notifyProblem);
     forgetSession();
-    openAnew("/sign-in");
+    reloadAt("/sign-in");
   };
   return (
     <Menu position="bottom-end">

@@ -3,7 +3,7 @@ import { useQuery } from "@tanstack/react-query";
 import { useRouterState } from "@tanstack/react-router";
 import { type FormEvent, useState } from "react";
 import { client, type Outputs } from "../api/client.ts";
-import { openAnew, saveSession } from "../api/session.ts";
+import { reloadAt, saveSession } from "../api/session.ts";
 import { Loaded, Problem, useDocumentTitle } from "../parts/page.tsx";
 import { pathAfterSignIn } from "./path-after.ts";
 
@@ -34,7 +34,7 @@ function useSignIn(work: () => Promise<SignedIn>) {
     setFailure(undefined);
     try {
       saveSession((await work()).key);
-      openAnew(pathAfterSignIn(location.search));
+      reloadAt(pathAfterSignIn(location.search));
     } catch (error) {
       setFailure(error);
     } finally {

@@ -3,7 +3,7 @@ import { Group, Modal, Select, Text } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import { client, type Outputs, queryClient, trpc } from "../api/client.ts";
-import { ActionButton, tellProblem } from "../parts/action.tsx";
+import { ActionButton, notifyProblem } from "../parts/action.tsx";
 import { Collection } from "../parts/collection.tsx";
 import { CopyText } from "../parts/copy.tsx";
 import type { Column } from "../parts/table.tsx";
@@ -36,7 +36,7 @@ export default function MembersTab() {
           allowDeselect={false}
           onChange={async (role) => {
             if (!isRole(role)) return;
-            await client.teams.members.update.mutate({ id, user_id: member.id, role }).catch(tellProblem);
+            await client.teams.members.update.mutate({ id, user_id: member.id, role }).catch(notifyProblem);
             void queryClient.invalidateQueries();
           }}
         />
@@ -74,7 +74,7 @@ export default function MembersTab() {
       </Modal>
       <Collection
         title="Members"
-        about="Who may see and change what this team has, and how far."
+        about="The members of this team, with their roles."
         query={query}
         columns={columns}
         keyOf={(member) => member.id}

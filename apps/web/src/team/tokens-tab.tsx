@@ -40,7 +40,7 @@ const COLUMNS: readonly Column<Token>[] = [
     cell: ({ id, name }) => (
       <ActionButton
         size="compact-xs"
-        question={`Revoke ${name}? What uses it stops working at once.`}
+        question={`Revoke ${name}? Programs that use it stop working at once.`}
         work={() => client.tokens.revoke.mutate({ id })}
       >
         Revoke
