@@ -45,7 +45,7 @@ networks: { elsewhere: { external: true, name: "${network}" } }
     for (const name of [`\${NET:-${theirs}}`, `\${NET:-${id}}`]) {
       const { outcome } = await start(name);
       expect(outcome.status, outcome.log).toBe("failed");
-      expect(outcome.log).toContain("was not made for anything of this team");
+      expect(outcome.log).toContain("does not belong to this team");
     }
     expect((await network.inspect()).Containers).toEqual({});
   }, 180_000);

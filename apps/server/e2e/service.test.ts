@@ -174,7 +174,7 @@ describeDocker("services on Docker", ["node:24-alpine", "postgres:17-alpine", "c
     expect(await idsOf("db")).toEqual(before.db);
     expect((await environment()).VERSION).toBe("between");
     expect((await get(server, host, "/db")).body).toBe("open");
-    expect((await newest()).log).toContain("Keeps db, of which nothing has changed");
+    expect((await newest()).log).toContain("Keeps db, which is unchanged");
     await change({ docker_compose: compose("one") });
     await begun("/restart");
   }, 240_000);

@@ -12,7 +12,7 @@ export function foreignDatabaseUrl(folder: Pick<DataFolder, "root" | "database" 
   if (existsSync(folder.keyFile) && !hasEmbedded) {
     throw new DomainError(
       "setup.failed",
-      `The data of ${folder.root} is in the database of DATABASE_URL, which Berth reads no more. ` +
+      `The data of ${folder.root} is in the database of DATABASE_URL, which Berth no longer reads. ` +
         "Rename the variable to BERTH_DATABASE_URL.",
     );
   }

@@ -136,7 +136,7 @@ export async function listen(app: FastifyInstance, { host, port }: { host: strin
 
 const OBSTACLES: Readonly<Record<string, (host: string, port: number) => string>> = {
   EADDRINUSE: (_host, port) => `Port ${port} is in use. Stop what listens there or set BERTH_PORT to another.`,
-  EACCES: (_host, port) => `Port ${port} needs more rights than this user has. Set BERTH_PORT to one above 1023.`,
+  EACCES: (_host, port) => `Port ${port} needs privileges that this user lacks. Set BERTH_PORT to one above 1023.`,
   EADDRNOTAVAIL: (host) =>
     `${host} is not an address of this machine. Set BERTH_HOST to one of its addresses, or to 0.0.0.0.`,
   ENOTFOUND: (host) => `${host} is not an address. Set BERTH_HOST to an address of this machine, or to 0.0.0.0.`,

@@ -11,9 +11,9 @@ interface Program {
  * process exits, and its parent restarts it.
  */
 export function handleLeftOverErrors(program: Program, log: Pick<Logger, "error">): void {
-  program.on("unhandledRejection", (error) => log.error("Something failed that nobody waited for.", { error }));
+  program.on("unhandledRejection", (error) => log.error("A promise that nobody awaited was rejected.", { error }));
   program.on("uncaughtException", (error) => {
-    if (isConnectionError(error)) return log.error("A connection or file failed that nobody was using.", { error });
+    if (isConnectionError(error)) return log.error("An unused connection or file failed.", { error });
     log.error("Berth ends because of an internal error, and is started again.", { error });
     program.exit(INTERNAL_ERROR);
   });

@@ -58,7 +58,7 @@ const limitedAnswers = new AsyncLocalStorage<string | undefined>();
 const malformed = (server: string, what: string, cause?: unknown): DomainError =>
   new DomainError(
     "engine.failed",
-    `The engine of ${server} answered ${what}. Check that it is a Docker engine, and what stands between it and Berth.`,
+    `The engine of ${server} answered ${what}. Check that it is a Docker engine, and any proxy between it and Berth.`,
     { cause },
   );
 
@@ -107,7 +107,7 @@ export function engineError(server: string, cause: unknown): DomainError {
   if (isDomainError(cause)) return cause;
   if (!(cause instanceof Error)) return new DomainError("engine.failed", `The engine of ${server} failed.`, { cause });
   // Code that reads an answer missed a field that every engine sends.
-  if (cause instanceof TypeError) return malformed(server, "something that no Docker engine does", cause);
+  if (cause instanceof TypeError) return malformed(server, "in an unknown format", cause);
   if (statusCodeOf(cause) === undefined) {
     const message = `The engine of ${server} does not answer: ${cause.message}. Check that Docker runs there.`;
     return new DomainError("engine.unreachable", message, { cause });

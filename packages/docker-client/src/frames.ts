@@ -24,7 +24,8 @@ export async function* readFrames(chunks: AsyncIterable<Uint8Array | string>): A
     let at = 0;
     while (open.length - at >= HEADER_BYTES) {
       const size = open.readUInt32BE(at + 4);
-      if (size > FRAME_BYTES_MAX) throw new DomainError("engine.failed", "The engine sent output in no known form.");
+      if (size > FRAME_BYTES_MAX)
+        throw new DomainError("engine.failed", "The engine sent output in an unknown format.");
       const end = at + HEADER_BYTES + size;
       if (end > open.length) break;
       const stream = STREAMS[open[at] ?? 0];

@@ -24,13 +24,9 @@ function parsed(line: string): unknown {
 }
 
 const unknownForm = (cause?: unknown): DomainError =>
-  new DomainError(
-    "engine.failed",
-    "The engine reported something in no known form. Check that it is a Docker engine.",
-    {
-      cause,
-    },
-  );
+  new DomainError("engine.failed", "The engine sent a report in an unknown format. Check that it is a Docker engine.", {
+    cause,
+  });
 
 /** Far above any line of such a report. */
 const LINE_LENGTH_MAX = 1 << 20;

@@ -56,7 +56,7 @@ export async function pullImage(
     if (isDomainError(cause)) throw cause;
     const said = cause instanceof Error ? reasonOf(cause) : String(cause);
     if (there === undefined || !ELSEWHERE.test(said)) throw pullFailure(image, said, cause);
-    io.onLine(`Warning: ${pullFailure(image, said, cause).message} Takes the one that is on the server.`, "stderr");
+    io.onLine(`Warning: ${pullFailure(image, said, cause).message} Using the image on the server.`, "stderr");
     return there;
   }
   const pulled = await inspectImage(place.docker, place.server, image);
@@ -151,7 +151,7 @@ export function pullFailure(image: string, said: string, cause?: unknown): Domai
 const REASONS: readonly { readonly pattern: RegExp; readonly sentence: (image: string) => string }[] = [
   {
     pattern: /toomanyrequests|rate limit|429/i,
-    sentence: (image) => `The registry of ${image} limits how often it is asked. Log in to it, or try again later.`,
+    sentence: (image) => `Rate limit of the registry of ${image} reached. Log in to it, or try again later.`,
   },
   {
     pattern: /unauthorized|authentication required|no basic auth|denied|incorrect username/i,

@@ -13,7 +13,7 @@ export function movableHost(name: string, make: () => Promise<Host>): MovableHos
   let isClosed = false;
 
   const host = async (): Promise<Host> => {
-    if (isClosed) throw new DomainError("server.unreachable", `Server ${name} is no longer looked after here.`);
+    if (isClosed) throw new DomainError("server.unreachable", `Server ${name} is no longer managed here.`);
     const making = current ?? make();
     current = making;
     try {

@@ -134,5 +134,5 @@ const unreadable = (): DomainError =>
 const unsupported = (): DomainError => invalidKey("Keys of this sort are not supported. Use Ed25519, RSA or ECDSA.");
 const encrypted = (): DomainError =>
   invalidKey(
-    "It needs a passphrase, which nobody could type here. Take it off with `ssh-keygen -p -N ''`; Berth keeps the key encrypted.",
+    "It needs a passphrase, which nobody could type here. Remove it with `ssh-keygen -p -N ''`; Berth stores the key encrypted.",
   );

@@ -23,7 +23,7 @@ export function connectFailure(target: SshTarget, cause: unknown): DomainError {
   if (known !== undefined) return unreachable(known(target), cause);
   if (/before handshake/i.test(message)) {
     return unreachable(
-      `${where} closed the connection before it greeted. Check that sshd listens on that port, and that its limits (MaxStartups, PerSourcePenalties, fail2ban) let Berth in.`,
+      `${where} closed the connection before the SSH handshake. Check that sshd listens on that port, and that its limits (MaxStartups, PerSourcePenalties, fail2ban) let Berth in.`,
       cause,
     );
   }
@@ -41,11 +41,11 @@ const refused = ({ name, ip, port }: SshTarget) =>
 const unresolved = ({ name, ip }: SshTarget) =>
   `The host name ${ip} of server ${name} cannot be resolved. Check the address of the server and the name service of Berth's own machine.`;
 const noRoute = ({ name, ip }: SshTarget) =>
-  `No way leads to ${ip}, the address of server ${name}. Check the address, and the network between Berth and the server.`;
+  `No route to ${ip}, the address of server ${name}. Check the address, and the network between Berth and the server.`;
 const slow = ({ name, ip, port, connectTimeoutSeconds }: SshTarget) =>
   `Server ${name} (${ip}, port ${port}) did not answer within ${connectTimeoutSeconds} s. Check that it is switched on and that no firewall drops the port, or raise connection_timeout.`;
 const reset = ({ name, ip, port }: SshTarget) =>
-  `Server ${name} (${ip}, port ${port}) broke off the connection. Check that sshd listens on that port, and that no firewall or fail2ban keeps Berth out.`;
+  `Server ${name} (${ip}, port ${port}) closed the connection. Check that sshd listens on that port, and that no firewall or fail2ban keeps Berth out.`;
 
 const BY_CODE: Readonly<Record<string, (target: SshTarget) => string>> = {
   ECONNREFUSED: refused,
@@ -84,27 +84,25 @@ export const keyUnreadable = ({ name }: SshTarget) =>
 
 export const hostKeyChanged = ({ name }: SshTarget, pinned: string, offered: string) =>
   unreachable(
-    `Server ${name} shows the host key ${offered}, but ${pinned} was recorded, so nothing was sent. If the machine was reinstalled, compare the new key with \`ssh-keygen -lf\` there and set host_key to null; otherwise somebody may stand in between.`,
+    `Server ${name} shows the host key ${offered}, but ${pinned} was recorded, so nothing was sent. If the machine was reinstalled, compare the new key with \`ssh-keygen -lf\` there and set host_key to null; otherwise somebody may intercept the connection.`,
   );
 
 export const connectionLost = (name: string, cause?: unknown) =>
-  unreachable(`The SSH connection to server ${name} broke off. Try again.`, cause);
+  unreachable(`The SSH connection to server ${name} was lost. Try again.`, cause);
 
 export const connectionClosed = (name: string) =>
-  unreachable(
-    `The SSH connection to server ${name} was closed, since the server changed or is no longer looked after.`,
-  );
+  unreachable(`The SSH connection to server ${name} was closed, since the server changed or is no longer managed.`);
 
 /** The machine answers, but refuses another session. */
 export const sessionRefused = (name: string, cause: unknown) =>
   unreachable(
-    `Server ${name} opened no session for a program. Check MaxSessions (10 or more) and ForceCommand in its sshd_config, and that its login has a shell.`,
+    `Server ${name} refused a session for a program. Check MaxSessions (10 or more) and ForceCommand in its sshd_config, and that its login has a shell.`,
     cause,
   );
 
 export const filesRefused = (name: string, cause: unknown) =>
   unreachable(
-    `Server ${name} offers no files over SSH. Set "Subsystem sftp internal-sftp" in its sshd_config and restart sshd.`,
+    `Server ${name} does not offer SFTP. Set "Subsystem sftp internal-sftp" in its sshd_config and restart sshd.`,
     cause,
   );
 

@@ -23,7 +23,7 @@ export const siteDown = (name: string): Page => ({
 
 export const brokenAnswer = (name: string): Page => ({
   status: 502,
-  title: `The application ${name} broke off before it answered`,
+  title: `The application ${name} closed the connection before it answered`,
   hint: "Look at its logs.",
 });
 

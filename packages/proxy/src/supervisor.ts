@@ -127,7 +127,7 @@ export async function supervise(
         await delay(Math.min(RETRY_MS_MAX, POLL_MS * attempt)); // The process may be about to exit, so wait.
       }
     }
-    const message = "The proxy does not answer. It is started again when it ends: try again in a moment.";
+    const message = "The proxy does not answer. It is restarted when it ends: try again in a moment.";
     throw new DomainError("engine.unreachable", message, { cause });
   }
 
@@ -167,7 +167,7 @@ async function takeOverInTime(...given: Parameters<typeof takeOver>): Promise<Ta
       if (isDomainError(cause)) throw cause;
       if (!isLost(cause) || Date.now() > giveUpAt) {
         const message =
-          "The proxy broke off while it was started. Look at proxy.log in its folder and start Berth again.";
+          "The proxy ended while it was being started. Look at proxy.log in its folder and start Berth again.";
         throw new DomainError("setup.failed", message, { cause });
       }
       await delay(Math.min(RETRY_MS_MAX, POLL_MS * attempt));

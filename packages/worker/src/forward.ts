@@ -62,14 +62,14 @@ export function createForwards(deps: ForwardDeps): Forwards {
     if (database === undefined) return;
     try {
       await forwards.open(forward);
-      logger.info("A port of a server leads to a database.", { server, database: resourceUuid, port: publicPort });
+      logger.info("A public port of a database was opened.", { server, database: resourceUuid, port: publicPort });
       if (database.public_port_problem === null) return;
       await stores.databases.recordPortProblem(database.id, publicPort, null);
       await emit(database, "resource.port_opened");
     } catch (error) {
       if (!isDomainError(error, "port.taken", "setup.failed")) throw error;
       if (database.public_port_problem === error.message) return;
-      logger.warn("A port of a server cannot lead to a database.", { server, database: resourceUuid, error });
+      logger.warn("A public port of a database cannot be opened.", { server, database: resourceUuid, error });
       await stores.databases.recordPortProblem(database.id, publicPort, error.message);
       await emit(database, "resource.port_refused", error.message);
     }
@@ -92,11 +92,9 @@ export function createForwards(deps: ForwardDeps): Forwards {
       serverStates.set(server.id, serverState);
       const about = String(server.id);
       serverState.work ??= look(adapters, serverState)
-        .then(() =>
-          warnings.over(about, "The public ports of a server are looked after again.", { server: server.name }),
-        )
+        .then(() => warnings.over(about, "The public ports of a server are checked again.", { server: server.name }))
         .catch((error: unknown) => {
-          warnings.failed(about, "The public ports of a server cannot be looked after.", {
+          warnings.failed(about, "The public ports of a server cannot be checked.", {
             server: server.name,
             error,
           });

@@ -36,7 +36,7 @@ const removal = (application: ApplicationRecord): Promise<JobRecord> =>
     return requested(tx, "resource.delete", { ...application, type: "application" });
   });
 
-/** As a forced deletion asks for it. */
+/** Requests a forced deletion. */
 const deletion = (server: ServerRecord): Promise<JobRecord> =>
   world.stores.transaction(async (tx) => {
     await tx.servers.markRemoving(server.id);
@@ -65,7 +65,7 @@ const serverOf = async ({ uuid }: ServerRecord) => {
   return server;
 };
 
-/** A server that no worker can work on. */
+/** A server that no worker reaches. */
 async function docker(): Promise<{ server: ServerRecord; application: ApplicationRecord }> {
   const place = await testPlace(world.stores);
   const ip = `${testUuid()}.example`;
@@ -80,7 +80,7 @@ async function docker(): Promise<{ server: ServerRecord; application: Applicatio
   return { server, application: await testApplication(world.stores, { ...place, server, destination }) };
 }
 
-/** An engine may hold something of it since. */
+/** Records a deployment, after which its engine may have objects of it. */
 async function ranOnce(application: ApplicationRecord): Promise<void> {
   await world.deploy(application);
   const claimed = await world.system.deployments.claimNext({ owner: "dead", leaseSeconds: 60 }, [
@@ -201,7 +201,7 @@ describe("installing Docker", () => {
       install: async (_, signal) => {
         begun.resolve();
         await new Promise((resolve) => signal?.addEventListener("abort", resolve));
-        // It takes a moment until the machine has ended it.
+        // The machine ends it a moment later.
         await new Promise((resolve) => setImmediate(resolve));
         hasEnded = true;
         throw new DomainError("deploy.cancelled", "Cancelled.");
@@ -462,7 +462,7 @@ describe("[S49] deleting a server with what is on it", () => {
   test("ends its validation too", async () => {
     const { server } = await docker();
     const check = await validation(server);
-    // As if another worker held it.
+    // Another worker holds the lease.
     await world.system.jobs.claim(["server.validate"], [server.id], { owner: "other", leaseSeconds: 600 });
     world.worker();
     await ended(await deletion(server));

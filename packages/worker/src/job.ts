@@ -157,7 +157,7 @@ async function prune({ stores, clock, logger, settings }: ValidationDeps): Promi
   if (count > 0) logger.debug("Old jobs forgotten.", { count });
   await pruneEvents(stores, settings.eventKeptDays);
   const removed = await stores.resources.pruneRemoved(settings.removedResourceKeptDays);
-  if (removed > 0) logger.debug("Resources that were removed long ago forgotten.", { count: removed });
+  if (removed > 0) logger.debug("Records of resources that were removed long ago deleted.", { count: removed });
 }
 
 /** In batches, to avoid long transactions. */

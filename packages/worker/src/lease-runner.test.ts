@@ -29,13 +29,13 @@ interface Given extends Partial<Pick<LeasedRunKind<TestRun>, "unrenewed" | "serv
   readonly waiting?: readonly TestRun[];
 }
 
-/** A runner of runs that last until their signal fires. */
+/** A lease runner with runs that last until their signal fires. */
 function runnerOf({ renew = held, settings, waiting = [{ uuid: "one", serverId: 1 }], ...kind }: Given = {}) {
   const wake = wakeSignal();
   const silent = () => undefined;
   const queue = [...waiting];
   const keepers = new Map<string, LeaseKeeper>();
-  const servers = [1, 2].map((id) => ({ id }) as ServerRecord); // Nothing else of a server is read.
+  const servers = [1, 2].map((id) => ({ id }) as ServerRecord); // Only the id of a server is read.
   const deps = {
     stores: { queues: { busy: async () => new Set(["backup"]) }, servers: { list: async () => servers } },
     settings: { ...DEFAULT_SETTINGS, leaseSeconds: 0.4, renewSeconds: 0.05, pollSeconds: 0.05, ...settings },
@@ -43,7 +43,7 @@ function runnerOf({ renew = held, settings, waiting = [{ uuid: "one", serverId: 
     clock: { now: () => new Date() },
     owner: "worker",
     ownsServer: () => true,
-  } as unknown as ValidationDeps; // Nothing else is called.
+  } as unknown as ValidationDeps; // Only these members are called.
   const runner = createLeaseRunner<TestRun>(deps, wake, {
     title: "Tests",
     queues: ["backup"],
@@ -73,7 +73,7 @@ describe("a lease", () => {
   test("is kept as long as it is renewed", async () => {
     vi.useFakeTimers({ toFake: [...faked.toFake] });
     const { keepers } = runnerOf();
-    // Longer than the lease.
+    // Longer than a lease.
     await vi.advanceTimersByTimeAsync(1000);
     const keeper = keepers.get("one");
     expect(keeper?.ending).toBeUndefined();

@@ -91,7 +91,7 @@ export function createLeaseRunner<Run>(
     };
     const ended = work()
       .catch((error: unknown) =>
-        logger.warn(`${kind.title}: one broke off. It is taken up again when its lease has run out.`, { uuid, error }),
+        logger.warn(`${kind.title}: one was interrupted. It continues when its lease has expired.`, { uuid, error }),
       )
       .finally(() => {
         keeper.close();
@@ -119,7 +119,7 @@ export function createLeaseRunner<Run>(
     const busy = await stores.queues.busy();
     const isBusy = kind.queues === undefined || kind.queues.some((name) => busy.has(name));
     const count = isBusy ? ((await kind.endAbandoned?.(clock.now())) ?? 0) : 0;
-    if (count > 0) logger.warn(`${kind.title} were broken off.`, { count });
+    if (count > 0) logger.warn(`${kind.title} were interrupted.`, { count });
     await kind.tidy?.(stopping);
   };
 

@@ -77,7 +77,7 @@ export function createSampler({
       await stores.metrics.insert(rows);
     } catch (error) {
       const isAway = isDomainError(error, "engine.unreachable", "server.unreachable");
-      if (!isAway) logger.warn("What runs on a server could not be measured.", { server: server.name, error });
+      if (!isAway) logger.warn("The resource usage of a server could not be measured.", { server: server.name, error });
     } finally {
       busy.delete(server.id);
     }

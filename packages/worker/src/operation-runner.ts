@@ -47,7 +47,7 @@ export function createOperationRunner(deps: OperationDeps, options: OperationRun
       } catch (error) {
         if (stopping.aborted) return;
         const details = { server: adapters.server.name, operation, error };
-        deps.logger.warn("A server could not be brought to what is recorded.", details);
+        deps.logger.warn("A server could not be reconciled.", details);
       }
     }
   };

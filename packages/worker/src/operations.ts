@@ -128,7 +128,7 @@ async function startLive(
   const resumed = await engine.resume(release);
   if (resumed !== undefined) {
     await stores.releases.setUpstream(deploymentId, resumed.upstream);
-    return logger.info("Started a release again that should run.", { ...release });
+    return logger.info("Resumed a release that should run.", { ...release });
   }
   const isGone = (await engine.inspect(release)) === undefined;
   const [variables, storages] = await Promise.all([variablesOf(team, resourceId), team.storages.list(resourceId)]);

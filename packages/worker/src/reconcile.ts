@@ -119,9 +119,9 @@ export function createReconciler(deps: ReconcilerDeps, wakeSignal: WakeSignal): 
       if (await serverLeases.acquire(id)) await reconcile(adapters, serverState);
       // Without the lease another worker may change the proxy, so it must be synced again later.
       else serverState.syncedMs = NEVER;
-      warnings.over(ofSnapshot(id), "A server can be looked at again.", { server: name });
+      warnings.over(ofSnapshot(id), "A server can be inspected again.", { server: name });
     } catch (error) {
-      warnings.failed(ofSnapshot(id), "A server could not be looked at.", { server: name, error });
+      warnings.failed(ofSnapshot(id), "A server could not be inspected.", { server: name, error });
       if (isDomainError(error, "engine.unreachable", "server.unreachable")) await removeUnreached(adapters.server);
     }
   }
@@ -171,7 +171,7 @@ export function createReconciler(deps: ReconcilerDeps, wakeSignal: WakeSignal): 
     } catch (error) {
       // Releases are reconciled even while their proxy is unavailable.
       warnings.failed(ofProxy(server.id), "The proxy did not accept its sites.", { server: server.name, error });
-      const problem = isDomainError(error) ? error.message : "Something failed inside of Berth: its log says what.";
+      const problem = isDomainError(error) ? error.message : "Internal error: Berth's own log has the details.";
       await noteProxyStatus(deps, server, proxy, { problem }).catch(() => undefined);
     }
   }
@@ -182,7 +182,7 @@ export function createReconciler(deps: ReconcilerDeps, wakeSignal: WakeSignal): 
       await removeOutOfReach(deps, server, stopping.signal);
       warnings.forget(ofRemoval(id));
     } catch (error) {
-      warnings.failed(ofRemoval(id), "What is on a server could not be removed.", { server: name, error });
+      warnings.failed(ofRemoval(id), "Objects on a server could not be removed.", { server: name, error });
     }
   }
 

@@ -56,7 +56,7 @@ export async function removeOutOfReach(
 const outOfReach = ({ name }: ServerRecord) =>
   new DomainError(
     "engine.unreachable",
-    `Server ${name} is not within reach. What is on it is removed once it answers, or with the server.`,
+    `Server ${name} is not within reach. Its objects are removed once it answers, or with the server.`,
   );
 
 function isGivenUp(
@@ -81,7 +81,7 @@ export async function attempt(
     if (!isGone) await stores.jobs.note(job, null);
     return isGone;
   } catch (error) {
-    const sentence = isDomainError(error) ? error.message : "It failed for a reason that Berth's own log names.";
+    const sentence = isDomainError(error) ? error.message : "It failed. Berth's own log has the details.";
     await stores.jobs.note(job, sentence).catch(() => undefined);
     throw error;
   }

@@ -51,7 +51,7 @@ export async function runTask(deps: ValidationDeps, task: ClaimedTask, keeper: L
     logger.info("Scheduled task ended.", { ...details, status: end.status });
   } catch (error) {
     // Another worker records it as failed once the lease has expired.
-    logger.warn("The end of a scheduled task could not be written down.", { ...details, error });
+    logger.warn("The end of a scheduled task could not be recorded.", { ...details, error });
   }
 }
 
@@ -84,7 +84,7 @@ const ENDINGS: Readonly<Record<RunEnding, TaskEnd | undefined>> = {
   cancelled: failed(CANCELLED_BY_USER),
   // The engine ends a command that exceeds its time limit.
   timeout: failed("It took too long and was ended."),
-  gone: failed("What it belongs to is being deleted."),
+  gone: failed("Its resource is being deleted."),
   stopped: failed("The control plane was stopped while it ran."),
   lost: undefined,
 };

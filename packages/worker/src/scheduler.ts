@@ -80,7 +80,7 @@ export function createScheduler(deps: SchedulerDeps): Scheduler {
       await stores.transaction((tx) => advance(tx, work, schedule, now));
     } catch (error) {
       if (isDatabaseUnavailable(error)) throw error;
-      logger.error("What is due could not be begun; it is tried again.", { ...schedule, error });
+      logger.error("A due run could not be queued; Berth will retry.", { ...schedule, error });
     }
   };
 

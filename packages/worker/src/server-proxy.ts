@@ -25,7 +25,7 @@ export async function changeProxy(
   try {
     await bringTo(deps, server, type === "server.restart_proxy");
     await stores.jobs.finish(lease, "finished", null);
-    logger.info("Proxy brought to what was asked for.", { server: server.name, type });
+    logger.info("Proxy changed as requested.", { server: server.name, type });
   } catch (error) {
     if (!isDomainError(error) || isDatabaseUnavailable(error)) throw error;
     await stores.jobs.finish(lease, "failed", error.message);

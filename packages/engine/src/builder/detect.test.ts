@@ -156,11 +156,11 @@ describe("what cannot be built", () => {
     const entries = Array.from({ length: 12 }, (_, index) => `file-${String(index).padStart(2, "0")}`);
     expect(refusal({ entries, config: { base_directory: "/app" } })).toBe(
       "deploy.build_failed It is not clear how to start this: /app has no package.json, no Procfile and no index.html. " +
-        "It holds file-00, file-01, file-02, file-03, file-04, file-05, file-06, file-07, file-08, file-09 and 2 more. " +
+        "It contains file-00, file-01, file-02, file-03, file-04, file-05, file-06, file-07, file-08, file-09 and 2 more. " +
         "Set start_command (for example: node server.js), publish_directory for a static site, or base_directory when " +
-        "the application lies in another folder.",
+        "the application is in another folder.",
     );
-    expect(refusal({})).toContain("It holds nothing.");
+    expect(refusal({})).toContain("It contains nothing.");
     expect(refusal({ entries: ["Dockerfile"] })).toContain("set build_pack to dockerfile, on a server with Docker.");
     expect(refusal({ entries: ["compose.yml"] })).toContain("docker_compose_location to /compose.yml,");
     expect(refusal({ packageJson: {} })).toContain("has no start script or main file in its package.json");
@@ -169,8 +169,8 @@ describe("what cannot be built", () => {
 
   test.each([
     ["{", "is not valid JSON"],
-    ["[]", "does not hold an object"],
-    ["null", "does not hold an object"],
+    ["[]", "is not a JSON object"],
+    ["null", "is not a JSON object"],
   ])("with the package.json %s says so", (text, message) => {
     expect(() => parsePackageJson(text)).toThrow(message);
   });

@@ -169,8 +169,8 @@ function unrecognised({ entries, packageJson }: SourceFacts, { base_directory }:
   return new DomainError(
     "deploy.build_failed",
     `It is not clear how to start this: ${base_directory} has no ${looked}, no Procfile and no index.html. ` +
-      `It holds ${listNames(entries)}. Set start_command (for example: node server.js), publish_directory for a static ` +
-      `site, or base_directory when the application lies in another folder.${ofDocker(entries)}`,
+      `It contains ${listNames(entries)}. Set start_command (for example: node server.js), publish_directory for a static ` +
+      `site, or base_directory when the application is in another folder.${ofDocker(entries)}`,
   );
 }
 

@@ -22,7 +22,7 @@ export async function folderInside(root: string, path: string, field: string): P
     throw new DomainError("deploy.build_failed", message);
   }
   if (found === "outside" || !isWithin(outer, found)) {
-    const message = `The ${field} ${path.replace(/\p{C}/gu, "?")} leads out of the source. Name a folder inside it.`;
+    const message = `The ${field} ${path.replace(/\p{C}/gu, "?")} is outside of the source. Name a folder inside it.`;
     throw new DomainError("deploy.build_failed", message);
   }
   return found;

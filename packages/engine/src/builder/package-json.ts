@@ -48,7 +48,7 @@ function parseObject(text: string): Record<string, unknown> {
       },
     );
   }
-  throw new DomainError("deploy.build_failed", "package.json does not hold an object. Correct it.");
+  throw new DomainError("deploy.build_failed", "package.json is not a JSON object. Correct it.");
 }
 
 const isObject = (value: unknown): value is Record<string, unknown> =>

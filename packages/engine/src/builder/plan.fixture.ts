@@ -4,7 +4,7 @@ import { detectPlan } from "./detect.ts";
 import { parsePackageJson } from "./package-json.ts";
 import type { BuildPlan, SourceFacts, WorkspaceFacts } from "./plan.ts";
 
-/** An application that says nothing about its build. */
+/** Settings of an application without any build settings. */
 export const CONFIG: BuildConfig = {
   build_pack: "nixpacks",
   base_directory: "/",
@@ -67,7 +67,7 @@ export function planOf({
   return detectPlan(facts, { ...CONFIG, ...config });
 }
 
-/** Summary of a plan, short enough for a table. */
+/** A plan in one line, short enough for a table. */
 export function summary(given: Given): string {
   const { detected, steps, run } = planOf(given);
   const how =

@@ -125,7 +125,7 @@ async function runStep(step: BuildStep, place: StepPlace): Promise<void> {
     throw new DomainError("deploy.build_failed", message, { cause });
   });
   if (result.isTimedOut) {
-    const message = `The ${step.name} command did not end within ${stepSecondsMax} seconds. See in the log what it waits for.`;
+    const message = `The ${step.name} command did not end within ${stepSecondsMax} seconds. The log shows what it waits for.`;
     throw new DomainError("deploy.timeout", message);
   }
   if (result.exitCode !== 0) throw stepFailure({ step, exitCode: result.exitCode, lines });

@@ -31,7 +31,7 @@ export async function findPublishFolder(
   throw new DomainError(
     "deploy.build_failed",
     `No index.html to serve was found in ${run.folders.map((path) => (path === "." ? "/" : `/${path}`)).join(", ")}. ` +
-      `The folder holds ${listNames(await namesIn(release, folder))}. Set publish_directory to the folder with the built files.`,
+      `The folder contains ${listNames(await namesIn(release, folder))}. Set publish_directory to the folder with the built files.`,
   );
 }
 
@@ -39,7 +39,7 @@ async function insideRelease(release: string, path: string, asked: string, folde
   try {
     return await folderInside(release, path, "publish_directory");
   } catch (cause) {
-    if (!(cause instanceof DomainError) || cause.message.includes("leads out of")) throw cause;
+    if (!(cause instanceof DomainError) || cause.message.includes("is outside of the source")) throw cause;
     const message = `The publish_directory ${asked} is not a folder after the build. The release contains ${listNames(await namesIn(release, folder))}. Correct it.`;
     throw new DomainError("deploy.build_failed", message, { cause });
   }

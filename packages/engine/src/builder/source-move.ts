@@ -38,7 +38,7 @@ async function copySource(source: string, target: string, user: HostUser | undef
 }
 
 export const missingSource = (cause: unknown) =>
-  new DomainError("deploy.interrupted", "The source of this deployment is gone. Deploy again to fetch it anew.", {
+  new DomainError("deploy.interrupted", "The source of this deployment no longer exists. Deploy again to fetch it.", {
     cause,
   });
 

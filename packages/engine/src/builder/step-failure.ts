@@ -53,11 +53,11 @@ const HINTS: readonly Hint[] = [
   },
   {
     pattern: /ensurepip is not|No module named (venv|ensurepip)/,
-    hint: "The server's Python cannot make environments: install python3-venv there.",
+    hint: "The server's Python cannot create virtual environments: install python3-venv there.",
   },
   {
     exitCodes: [137],
-    hint: "It was killed, most often because it ran out of memory: of what a build may take (BERTH_BUILD_MEMORY_PERCENT), or of the server's.",
+    hint: "It was killed, usually because it ran out of memory: the build reached its limit (BERTH_BUILD_MEMORY_PERCENT), or the server has too little.",
   },
   {
     exitCodes: [127],

@@ -88,7 +88,7 @@ function ownRef({ server, instance }: Place, holder: ContainerInspectInfo, resou
   const name = nameOf(holder);
   const whose =
     ref === undefined
-      ? "a container that Berth did not make. Rename or remove it"
+      ? "a container that Berth did not create. Rename or remove it"
       : `the container of ${labelOf(holder.Config.Labels, LABELS.name) ?? ref.resourceUuid}, which was deployed with it. Deploy that one again under its new name`;
   const message = `The name ${name} is taken on server ${server} by ${whose}, or choose another custom_internal_name; then deploy again.`;
   throw new DomainError("deploy.start_failed", message);

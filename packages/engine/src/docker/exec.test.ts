@@ -6,7 +6,7 @@ import { type DockerWorld, dockerWorld, IMAGES, io, specOf } from "./docker.fixt
 import { endLaunched, executeIn, prepared } from "./exec.ts";
 import { portsOf } from "./ports.ts";
 
-/** Instead of the image's own: writes without end, and no line. */
+/** Replaces the image's shell: writes endlessly, without a line end. */
 const ENDLESS = `#!/usr/bin/env node
 const bytes = Buffer.alloc(65536, "x");
 for (const out of [process.stdout, process.stderr]) {
@@ -22,7 +22,7 @@ const PUT =
 const ENDLESS_SHELL = `RUN ${JSON.stringify(["node", "-e", PUT, ENDLESS])}`;
 
 const WAIT = { timeout: 10_000, interval: 50 };
-/** Long enough for a program to begin on a machine that does much else. */
+/** Long enough for a program to start on a busy machine. */
 const BRIEF_SECONDS = 3;
 
 test("ports are read from the kernel's tables, without Docker's own resolver", () => {

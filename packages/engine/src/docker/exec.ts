@@ -71,7 +71,7 @@ export const isOutOfReach = (cause: unknown): boolean =>
 
 /** Only the connection broke; the program itself may continue. */
 export const brokenOff = (cause?: unknown): DomainError =>
-  new DomainError("engine.unreachable", "The connection to the program broke off before its end.", { cause });
+  new DomainError("engine.unreachable", "The connection to the program was lost before it ended.", { cause });
 
 /** A program in a container. */
 export interface Launched {

@@ -149,7 +149,7 @@ async function push(
     const request = docker.getImage(reference).push({ authconfig });
     await followProgress(await unlessAborted(request, io.signal), io);
     const digest = (await inspectImage(docker, server, reference))?.digest ?? null;
-    if (digest === null) throw refused(to, "it did not say under which digest it took it");
+    if (digest === null) throw refused(to, "it did not report the image's digest");
     io.onLine(`Pushed ${digest}`, "stdout");
     return digest;
   } catch (cause) {
@@ -206,7 +206,7 @@ function refused({ name, tag }: RegistryImage, said: string, cause?: unknown): D
   const isLogin = /unauthorized|authentication required|no basic auth|denied|incorrect username/i.test(said);
   const what = `The image could not be pushed as ${name}:${tag} to the registry ${registryOf(name)}`;
   const why = isLogin
-    ? "it wants a login that may push. Add one to Berth's registries"
+    ? "it requires a login that may push. Add one to Berth's registries"
     : said.trim().replace(/\.$/, "");
   return new DomainError("deploy.build_failed", `${what}: ${why}.`, { cause });
 }

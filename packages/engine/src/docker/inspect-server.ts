@@ -36,7 +36,10 @@ export async function inspectServer(host: Host, options: Options): Promise<Serve
     const disk = (await diskOf(host, info.DockerRootDir, options.signal)) ?? null;
     return { ...nothing, osType: info.OSType, disk, facts: factsOf(version, info, disk) };
   } catch (error) {
-    return { ...nothing, engineProblem: sentenceOf(error, `The engine of server ${host.name} answers nothing known.`) };
+    return {
+      ...nothing,
+      engineProblem: sentenceOf(error, `The engine of server ${host.name} gave an unknown answer.`),
+    };
   }
 }
 
@@ -85,7 +88,7 @@ const sentenceOf = (error: unknown, otherwise: string) => (isDomainError(error) 
 const noPrograms = (name: string, output: string) => {
   const [said = ""] = output.trim().split("\n");
   const words = said === "" ? "" : ` It says: ${said.slice(0, 200)}`;
-  return `Server ${name} runs no programs for its login. Give the login a shell such as /bin/sh.${words}`;
+  return `Server ${name} cannot run programs as its login. Give the login a shell such as /bin/sh.${words}`;
 };
 
 const ENV = { PATH: "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", LC_ALL: "C" };

@@ -115,7 +115,7 @@ async function existing(
   const container = docker.getContainer(name);
   const { Config, Id } = await container.inspect();
   if (refOf(Config.Labels, instance)?.deploymentUuid === spec.deploymentUuid) return docker.getContainer(Id);
-  const message = `A container that Berth did not make has the name ${name}. Rename or remove it, then deploy again.`;
+  const message = `A container that Berth did not create has the name ${name}. Rename or remove it, then deploy again.`;
   throw new DomainError("deploy.start_failed", message, { cause });
 }
 

@@ -65,7 +65,7 @@ function requireUsable({ uuid, name, isRecorded }: VolumeMount, labels: Labels |
   const isOurs = labels[LABELS.storage] === uuid && labels[LABELS.resource] === owner.resourceUuid;
   if (isOurs && labels[LABELS.instance] === owner.instance) return;
   throw startFailed(
-    `The volume ${volume} of server ${owner.server} was not made for the storage ${name}. Rename or remove it, then deploy again.`,
+    `The volume ${volume} of server ${owner.server} does not belong to the storage ${name}. Rename or remove it, then deploy again.`,
   );
 }
 

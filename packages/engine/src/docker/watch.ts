@@ -66,7 +66,7 @@ export function watchReleases({ docker, instance, resyncSeconds, warn }: Release
   function enqueue(next: () => Promise<void>): Promise<void> {
     return inTurn(next).catch((cause: unknown) => {
       if (closing.signal.aborted) return;
-      if (!isWarned) warn("The releases of an engine could not be looked at.", cause);
+      if (!isWarned) warn("The releases of an engine could not be inspected.", cause);
       isConnected = false;
       isWarned = true;
     });
@@ -241,7 +241,7 @@ export function watchReleases({ docker, instance, resyncSeconds, warn }: Release
         onLost: (cause) => {
           isFollowed = false;
           isConnected = false;
-          if (cause !== undefined) warn("The events of an engine broke off; they are followed again.", cause);
+          if (cause !== undefined) warn("The event stream of an engine was lost; Berth reconnects.", cause);
         },
       });
     },

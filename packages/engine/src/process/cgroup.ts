@@ -129,7 +129,7 @@ function write(path: string, value: string): boolean {
 
 function setLimit(path: string, value: string): void {
   if (write(path, value)) return;
-  const message = "The limits of memory and processors cannot be set: the kernel refuses them. Try other ones.";
+  const message = "The limits of memory and processors cannot be set: the kernel refuses them. Set other limits.";
   throw new DomainError("deploy.start_failed", message, { cause: new Error(`${path} = ${value}`) });
 }
 

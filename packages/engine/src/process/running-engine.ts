@@ -95,7 +95,7 @@ function takeLock(path: string): FileLock {
 async function checkWay(folder: string): Promise<void> {
   for (let path = folder; path !== dirname(path); path = dirname(path)) {
     if (((await stat(path)).mode & 0o001) !== 0) continue;
-    const message = `Applications run as users of their own and cannot get through ${path} to ${folder}. Set BERTH_DATA to another folder, or allow it by "chmod o+x ${path}".`;
+    const message = `Applications run as other users and cannot enter ${path} to reach ${folder}. Set BERTH_DATA to another folder, or run "chmod o+x ${path}".`;
     throw new DomainError("setup.failed", message);
   }
 }

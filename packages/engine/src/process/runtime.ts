@@ -44,7 +44,7 @@ export async function prepareRuntime(root: string): Promise<Runtime> {
     if (!(await exists(runtime.folder))) await install(runtime.folder, parts);
     return runtime;
   } catch (cause) {
-    const message = `The folder ${root} for Node and npm cannot be prepared. See that it is writable and the disk not full.`;
+    const message = `The folder ${root} for Node and npm cannot be prepared. Check that it is writable and that the disk is not full.`;
     throw new DomainError("setup.failed", message, { cause });
   }
 }

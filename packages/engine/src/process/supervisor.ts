@@ -122,7 +122,7 @@ export function superviseRelease(
     try {
       await run();
     } catch (cause) {
-      host.warn(`Release ${deploymentUuid} cannot be restarted; it is tried again.`, cause);
+      host.warn(`Release ${deploymentUuid} cannot be restarted; Berth will retry.`, cause);
       await awaitRestart();
     }
   }
@@ -136,7 +136,7 @@ export function superviseRelease(
     try {
       lookAfter();
     } catch (cause) {
-      host.warn(`Release ${deploymentUuid} could not be looked after.`, cause);
+      host.warn(`Release ${deploymentUuid} could not be supervised.`, cause);
     }
   }
 

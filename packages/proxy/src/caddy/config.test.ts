@@ -117,7 +117,7 @@ describe("a slot", () => {
 });
 
 describe("a text", () => {
-  /** Caddy's result, by the rules of its replacer. */
+  /** The text after Caddy's placeholder replacement. */
   const replaced = (text: string) => {
     if (!text.includes("{")) return text;
     let result = "";

@@ -11,8 +11,7 @@ interface Circumstances {
 /** The error for a failed call, with a remedy. No message contains tokens or keys. */
 export function githubProblem(cause: unknown, { login, about }: Circumstances): DomainError {
   const host = new URL(login.apiUrl).host;
-  if (about === "key")
-    return refused("The private key is no RSA key in PEM form. Use the one that GitHub gave.", cause);
+  if (about === "key") return refused("The private key is not an RSA key in PEM form. Use the one from GitHub.", cause);
   if (about === "origin")
     return refused(`The private key is not for ${host}. Send it again in PATCH /security/keys/{uuid}.`, cause);
   const fault = faultBehind(cause);
@@ -20,7 +19,7 @@ export function githubProblem(cause: unknown, { login, about }: Circumstances): 
   if (about === "answer" || !isRefusal(cause)) return unreadable(host, cause);
   const waitSeconds = rateLimitSeconds(cause);
   if (waitSeconds !== undefined) {
-    const message = `${host} lets this app ask no more for now. Try again in ${waitSeconds} seconds.`;
+    const message = `Rate limit of ${host} reached. Try again in ${waitSeconds} seconds.`;
     return new DomainError("rate.limited", message, { retryAfterSeconds: waitSeconds, cause });
   }
   const said = `${host} answered ${cause.status}: ${sentenceOf(cause.message)}`;
@@ -40,7 +39,7 @@ const notAccessible = (cause: unknown) =>
   new DomainError("git_host.not_found", "Repository not found or not accessible by the GitHub App.", { cause });
 
 const unreadable = (host: string, cause: unknown) =>
-  new DomainError("git_host.failed", `${host} answered something else than GitHub's API does. Check api_url.`, {
+  new DomainError("git_host.failed", `${host} does not answer like GitHub's API. Check api_url.`, {
     cause,
   });
 

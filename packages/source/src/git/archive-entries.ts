@@ -123,7 +123,8 @@ export function entryChecker(limits: ArchiveLimits): EntryChecker {
   }
 
   function finish(): ArchiveContent {
-    if (entries === 0) throw new DomainError("source.invalid", "The archive holds no files. Pack the folder itself.");
+    if (entries === 0)
+      throw new DomainError("source.invalid", "The archive contains no files. Pack the folder itself.");
     for (const [name, node] of links) {
       if (node.isFolder) throw bad(name, "is a folder and a symbolic link at once");
       follow(node, name, 1);
@@ -190,7 +191,7 @@ function partsOf(path: string): string[] {
   // biome-ignore lint/suspicious/noControlCharactersInRegex: a NUL byte ends a name early for the kernel.
   if (/\u0000/.test(path)) throw bad(path, "has a NUL byte in its name");
   // The unpacking library treats these as Windows paths and rewrites them.
-  if (/^([A-Za-z]:|\\)/.test(path)) throw bad(path, "begins like a path of Windows");
+  if (/^([A-Za-z]:|\\)/.test(path)) throw bad(path, "begins like a Windows path");
   if (path.split(/[/\\]/).includes("..")) throw bad(path, "has .. in its path");
   const parts = path.split("/").filter((part) => part !== "" && part !== ".");
   if (parts.length > PATH_DEPTH_MAX) throw bad(path, `lies more than ${PATH_DEPTH_MAX} folders deep`);
@@ -216,4 +217,4 @@ const shown = (text: string) => {
 };
 
 const tooLarge = (what: string) =>
-  new DomainError("request.too_large", `The source holds ${what}. Leave out what is not needed, like node_modules.`);
+  new DomainError("request.too_large", `The source contains ${what}. Leave out what is not needed, like node_modules.`);

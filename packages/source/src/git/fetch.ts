@@ -170,10 +170,10 @@ function watchSize(mirror: string, { repositoryBytes, refs }: SourceLimits, say:
 }
 
 export const tooLarge = (bytesMax: number): string =>
-  `is larger than ${Math.floor(bytesMax / MEBIBYTE)} MiB, the most that is fetched. Remove large files from its history.`;
+  `is larger than ${Math.floor(bytesMax / MEBIBYTE)} MiB, the limit of a repository. Remove large files from its history.`;
 
 export const tooManyRefs = (refsMax: number): string =>
-  `has more than ${refsMax} branches and tags, the most that are fetched. Remove old ones.`;
+  `has more than ${refsMax} branches and tags, the limit of a repository. Remove old ones.`;
 
 /** Counts files (git creates one for each new branch and tag), up to slightly more than `max`. */
 export async function countFiles(folder: string, max: number): Promise<number> {

@@ -137,7 +137,7 @@ export function sourceFetcher(options: SourceFetcherOptions): SourceFetcher {
   ): Promise<SourceLimits> {
     let left = remaining(context.limits, filled.content);
     if (filled.submodules.length > 0 && depth > SUBMODULE_DEPTH_MAX) {
-      throw new DomainError("source.invalid", `Submodules lie more than ${SUBMODULE_DEPTH_MAX} deep in each other.`);
+      throw new DomainError("source.invalid", `Submodules are nested more than ${SUBMODULE_DEPTH_MAX} levels deep.`);
     }
     for (const submodule of filled.submodules) {
       const { path, url, commit } = submodule;

@@ -56,8 +56,7 @@ const RULES: readonly Rule[] = [
   {
     pattern: /Out of memory|out of memory|Cannot allocate memory|malloc failed/,
     code: "source.invalid",
-    say: ({ url }) =>
-      `${shown(url)} needs more memory to be fetched than it may take. Remove large files, old branches and tags.`,
+    say: ({ url }) => `${shown(url)} exceeds the memory limit of a fetch. Remove large files, old branches and tags.`,
   },
   {
     pattern: /cannot run ssh/,

@@ -215,7 +215,7 @@ function checkCredentials(url: GitUrl, credentials: SentCredentials | undefined)
   if (!/[\r\n\0]/.test(credentials.username + credentials.password)) return;
   throw new DomainError(
     "source.invalid",
-    `The login for ${url.host} holds a line break. Enter the user name and the password or token again.`,
+    `The login for ${url.host} contains a line break. Enter the user name and the password or token again.`,
   );
 }
 

@@ -122,13 +122,15 @@ async function keepObject(
     transform(chunk: Buffer, _encoding, done) {
       received += chunk.length;
       hash.update(chunk);
-      done(received > sizeBytes ? brokenOff(host, new Error("a Git LFS file is longer than it says")) : null, chunk);
+      done(
+        received > sizeBytes ? brokenOff(host, new Error("a Git LFS file is longer than its pointer says")) : null,
+        chunk,
+      );
     },
   });
   try {
     await pipeline(bytes, check, createWriteStream(temporary, { mode: 0o600 }));
-    if (hash.digest("hex") !== oid)
-      throw brokenOff(host, new Error("a Git LFS file is not the one that was asked for"));
+    if (hash.digest("hex") !== oid) throw brokenOff(host, new Error("a Git LFS file differs from its pointer"));
     await rename(temporary, file);
   } catch (cause) {
     await rm(temporary, { force: true });

@@ -140,10 +140,13 @@ async function feed(tar: ByteStream, parser: Parser, gate: EntryGate, limits: Ar
 const BEHIND_END_BYTES_MAX = 4 << 20;
 
 const tooMuchBehindEnd = () =>
-  new DomainError("request.too_large", "The archive holds more behind its end than padding. Pack the folder again.");
+  new DomainError("request.too_large", "The archive contains data after its end. Pack the folder again.");
 
 const tooManyHeaders = (max: number) =>
-  new DomainError("request.too_large", `The archive holds more than ${max} extended headers. Pack the folder again.`);
+  new DomainError(
+    "request.too_large",
+    `The archive contains more than ${max} extended headers. Pack the folder again.`,
+  );
 
 const HEADER_BYTES_MAX = 3 * 1024; // A header, an extended header and its block of 512 bytes each, and padding.
 
@@ -157,6 +160,6 @@ const unwritable = (cause: unknown) =>
   new DomainError("engine.failed", "The source cannot be written to the disk. Check its free space.", { cause });
 
 const damaged = (cause: unknown) =>
-  new DomainError("source.invalid", "The archive is damaged or no tar. Send a tar or a tar.gz of the folder.", {
+  new DomainError("source.invalid", "The archive is damaged or not a tar. Send a tar or a tar.gz of the folder.", {
     cause,
   });

@@ -76,7 +76,7 @@ export function uploadStore(folder: string, limits: SourceLimits) {
 /** Checks that a name can be a part of a path: uuids always can. */
 export function safeName(uuid: string): string {
   if (/^[A-Za-z0-9][A-Za-z0-9_-]{0,127}$/.test(uuid)) return uuid;
-  throw new DomainError("source.invalid", "This identifier names no folder. Use the uuid of the object.");
+  throw new DomainError("source.invalid", "This identifier is not a folder name. Use the uuid of the object.");
 }
 
 async function receive(archive: AsyncIterable<Uint8Array>, file: string, bytesMax: number) {

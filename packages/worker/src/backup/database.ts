@@ -28,7 +28,7 @@ export interface LiveDatabase {
 export function live(engine: Engine, ref: ReleaseRef, database: KnownDatabase, uuid: string): LiveDatabase {
   const { containers } = engine;
   if (containers === undefined) {
-    throw new DomainError("engine.unsupported", "The server of this database runs no programs beside it.");
+    throw new DomainError("engine.unsupported", "The engine of this server cannot run programs inside a database.");
   }
   return { ref, command: interruptible((...asked) => containers.command(...asked), database, uuid) };
 }

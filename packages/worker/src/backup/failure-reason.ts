@@ -13,5 +13,5 @@ const REASONS: Readonly<Record<Exclude<RunEnding, "timeout">, string>> = {
   cancelled: CANCELLED_BY_USER,
   gone: "It is being deleted.",
   stopped: "The control plane was stopped while it ran.",
-  lost: "The control plane lost it.",
+  lost: "The control plane lost its lease.",
 };

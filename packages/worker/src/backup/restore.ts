@@ -48,7 +48,7 @@ export async function runRestore(deps: BackupDeps, claimed: ClaimedRestore, keep
     const report = (step: RestoreStep) =>
       stores.restores
         .progress(lease, step)
-        .catch((error: unknown) => logger.debug("How far a restore is could not be written.", { error }));
+        .catch((error: unknown) => logger.debug("The progress of a restore could not be recorded.", { error }));
     let failure: string | undefined;
     try {
       await restore({ deps, claimed, signal: keeper.signal, report }, outcome);
@@ -71,7 +71,7 @@ export async function runRestore(deps: BackupDeps, claimed: ClaimedRestore, keep
     logger.info("Restore ended.", { restore: claimed.uuid, kind: claimed.kind, status: end.status });
   } catch (error) {
     // Another worker records it as failed once the lease has expired.
-    logger.warn("The end of a restore could not be written down.", { restore: claimed.uuid, error });
+    logger.warn("The end of a restore could not be recorded.", { restore: claimed.uuid, error });
   }
 }
 
@@ -150,7 +150,7 @@ async function withContent(run: Run, outcome: Outcome, work: (path: string) => P
       if (good !== undefined && claimed.kind === "restore") break;
       const problem = await check().then(
         ({ sha256 }) =>
-          sha256 === claimed.sha256 ? undefined : `${name} is damaged: its checksum is not the one of the backup.`,
+          sha256 === claimed.sha256 ? undefined : `${name} is damaged: its checksum differs from the backup's.`,
         (error: unknown) => {
           if (signal.aborted || !isDomainError(error)) throw error;
           return `${name} cannot be read: ${error.message}`;
@@ -160,7 +160,7 @@ async function withContent(run: Run, outcome: Outcome, work: (path: string) => P
       else bad.push(problem);
     }
     if (good === undefined || (claimed.kind === "drill" && bad.length > 0)) {
-      throw new DomainError("resource.state", bad.join("\n") || "No copy of this backup is left that can be reached.");
+      throw new DomainError("resource.state", bad.join("\n") || "No reachable copy of this backup is left.");
     }
     outcome.notes.push(...bad);
     await work(good);

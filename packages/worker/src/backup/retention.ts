@@ -35,7 +35,7 @@ export async function removeCopies(deps: BackupDeps, signal: AbortSignal): Promi
       }
       await stores.backups.removed(removal.id);
     } catch (error) {
-      logger.warn("A copy of a backup could not be removed; it is tried again.", { ...removal, error });
+      logger.warn("A copy of a backup could not be removed; Berth will retry.", { ...removal, error });
     }
   }
 }

@@ -62,7 +62,7 @@ export async function runBackup(deps: BackupDeps, claimed: ClaimedBackup, keeper
     await keepRules(deps, claimed);
   } catch (error) {
     // Another worker records it as failed once the lease has expired.
-    logger.warn("The end of a backup could not be written down.", { ...details, error });
+    logger.warn("The end of a backup could not be recorded.", { ...details, error });
   } finally {
     await progress.stop();
   }
@@ -106,7 +106,7 @@ async function save(run: Run, saved: Saved): Promise<void> {
   if (stored.sha256 !== sha256) {
     throw new DomainError(
       "cloud.failed",
-      "What the S3 storage gives back is not what was sent to it (other checksum).",
+      "The S3 storage returns other content than was sent to it (the checksum differs).",
     );
   }
   saved.isUploaded = true;
@@ -219,7 +219,7 @@ function endOf({ settings }: ClaimedBackup, saved: Saved, failure: unknown, keep
   }
   const keepsFile = content !== undefined && !settings.disable_local_backup;
   const reason = failureReason(keeper, failure, settings.timeout);
-  const message = keepsFile ? `${reason}\nThe file on the server is whole and stays.` : reason;
+  const message = keepsFile ? `${reason}\nThe file on the server is complete and stays.` : reason;
   return { ...found, status: "failed", message, keepsFile };
 }
 
@@ -234,7 +234,7 @@ function progressOf({ stores, logger, settings }: BackupDeps, lease: RunLease) {
     isNew = false;
     writing = stores.backups
       .progress(lease, { step, written_bytes: written })
-      .catch((error: unknown) => logger.debug("How far a backup is could not be written.", { error }));
+      .catch((error: unknown) => logger.debug("The progress of a backup could not be recorded.", { error }));
   };
   const timer = setInterval(write, settings.taskFlushMs);
   return {

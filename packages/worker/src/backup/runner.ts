@@ -61,7 +61,7 @@ export function createBackupRunner(deps: BackupDeps, wakeSignal: WakeSignal): Le
       // No restore runs yet, so all files here are from a killed process.
       await deps.backups.files.removeFolder(STAGE).catch((error: unknown) => {
         if (!isDomainError(error)) throw error;
-        logger.warn("What restores left behind could not be removed.", { error });
+        logger.warn("Temporary files of restores could not be removed.", { error });
       });
       backups.start();
       restorer.start();

@@ -32,10 +32,7 @@ export async function* notMoreThan(sizeBytes: number, chunks: AsyncIterable<Uint
   for await (const chunk of chunks) {
     read += chunk.length;
     if (read > sizeBytes) {
-      throw new DomainError(
-        "cloud.failed",
-        `The S3 storage gives back more than the ${sizeBytes} bytes of the backup.`,
-      );
+      throw new DomainError("cloud.failed", `The S3 storage returns more than the ${sizeBytes} bytes of the backup.`);
     }
     yield chunk;
   }

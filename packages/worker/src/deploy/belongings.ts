@@ -35,6 +35,6 @@ export async function assertOwnedByTeam(
   };
   const foreign = named.find((object, at) => isForeign(object, owners[at], own));
   if (foreign === undefined) return;
-  const sentence = `The ${foreign.type} ${foreign.name} of server ${server.name} was not made for anything of this team. Name another one, or leave it out.`;
+  const sentence = `The ${foreign.type} ${foreign.name} of server ${server.name} does not belong to this team. Name another one, or remove it.`;
   throw new DomainError("deploy.start_failed", sentence);
 }

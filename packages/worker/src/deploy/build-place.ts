@@ -50,7 +50,7 @@ async function chooseFree(ctx: StepContext, before: number | null) {
 async function choose({ adapters, deployment, stores, ownsServer }: StepContext, before: number | null) {
   const { server: target, engine } = adapters;
   if (engine.containers?.images === undefined) {
-    return { server: undefined, reason: `${target.name} runs no images, and nothing else is moved between servers` };
+    return { server: undefined, reason: `${target.name} cannot run images, and only images are moved between servers` };
   }
   const { items } = await stores.forTeam(deployment.team_id).servers.list();
   const servers = items.filter((server) => server.settings.is_build_server && ownsServer(server));

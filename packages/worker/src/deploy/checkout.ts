@@ -45,8 +45,8 @@ function warnOfUnresolvedReferences({ variables, deployment, say }: StepContext)
     if (is_preview !== isPreview) continue;
     const what =
       references.length === 1
-        ? "no shared variable or database, and stays as it stands"
-        : "no shared variables or databases, and stay as they stand";
+        ? "no such shared variable or database exists, so it is not replaced"
+        : "no such shared variables or databases exist, so they are not replaced";
     say(
       `The variable ${key} refers to ${references.join(", ")}: ${what}. Create what is missing, or correct ${key}, then deploy again.`,
       "stderr",

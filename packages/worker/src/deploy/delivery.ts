@@ -28,7 +28,7 @@ export async function deliver(
   const names = ctx.kind.pushedImages(ctx.subject, { ...ctx.deployment, commit });
   const images = place.engine.containers?.images;
   if (artifact.type === "folder" || images === undefined) {
-    if (names.length > 0) ctx.say(`${place.server.name} makes no images, so none is pushed.`, "stderr");
+    if (names.length > 0) ctx.say(`${place.server.name} does not build images, so none is pushed.`, "stderr");
     return artifact;
   }
   const built = artifact.type === "image" ? await pushed(ctx, images, artifact, names) : artifact;

@@ -59,10 +59,13 @@ export async function runDeployment(
     logger.info(`Deployment ${outcome}.`, details);
     return outcome;
   } catch (error) {
-    if (isExpected(leaseKeeper, error)) logger.info("Deployment left to its next worker.", details);
+    if (isExpected(leaseKeeper, error)) logger.info("Deployment handed over to the next worker.", details);
     else {
       const fault = errorSummary(error, log?.redact);
-      logger.error("A deployment's run broke off; it is taken up again.", { ...details, error: fault });
+      logger.error("The run of a deployment was interrupted; another worker continues it.", {
+        ...details,
+        error: fault,
+      });
     }
     return "left";
   } finally {
@@ -223,7 +226,7 @@ async function failUnprepared(
   };
   // The deployment ends, even if the cleanup fails.
   await tidyUp().catch((cause: unknown) =>
-    logger.warn("A deployment left traces behind.", { deployment: deployment.uuid, error: errorSummary(cause) }),
+    logger.warn("The cleanup after a deployment failed.", { deployment: deployment.uuid, error: errorSummary(cause) }),
   );
   return (await stores.deployments.finish(lease, outcome, error)) ? outcome : "left";
 }

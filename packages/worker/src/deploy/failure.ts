@@ -46,7 +46,7 @@ export async function failureOf(run: Run, step: StepName, cause: unknown): Promi
   if (isDomainError(cause)) return { outcome: "failed", step, message: cause.message };
   const details = { deployment: run.ctx.deployment.uuid, step, error: errorSummary(cause, run.log.redact) };
   run.logger.error("A step of a deployment failed unexpectedly.", details);
-  const message = `The step ${step} failed for a reason of Berth's own; its log has the details.`;
+  const message = `The step ${step} failed because of an internal error; Berth's own log has the details.`;
   return { outcome: "failed", step, message };
 }
 

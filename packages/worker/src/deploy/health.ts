@@ -58,7 +58,7 @@ export const health: Step<StepContext, Started, Healthy> = {
         check = OWN_CHECK;
       }
       const asked = await askOwnCheck(ctx, state);
-      if (asked !== undefined && askedBy === undefined) ctx.say(`Asks it about each second: ${asked.command}`);
+      if (asked !== undefined && askedBy === undefined) ctx.say(`Runs its check about every second: ${asked.command}`);
       askedBy ??= asked?.command;
       const problem = asked === undefined ? await problemNow(ctx, check, state, elapsedSeconds) : asked.problem;
       ctx.io.signal.throwIfAborted();

@@ -39,7 +39,7 @@ export async function moveImage({ from, to, image, retrySeconds }: ImageMove, io
         const message = `The image could not be moved from ${from.name} to ${to.name}: ${cause.message}`;
         throw new DomainError("deploy.build_failed", message, { cause });
       }
-      io.onLine(`The move broke off and begins again: ${cause.message}`, "stderr");
+      io.onLine(`The move was interrupted and begins again: ${cause.message}`, "stderr");
       await pause(retrySeconds, io.signal);
     }
   }

@@ -222,7 +222,7 @@ async function undo(run: Run, step: DeployStep): Promise<void> {
 
 /** The candidate's record stays, so the reconciler removes the release once the engine answers. */
 const follows = ({ log }: Run, { name }: DeployStep): void =>
-  log.say(name, `What ${name} made is not removed yet; that follows.`, "stderr");
+  log.say(name, `Cleanup of the step ${name} is pending; Berth will retry.`, "stderr");
 
 /** The worker with the server's lease removes the previous release. Without one, the step `retire` is skipped. */
 async function skipRetireStep(run: Run): Promise<void> {

@@ -50,7 +50,7 @@ function warnOfUnknownContainers({ domains, storages, say }: StepContext, artifa
   if (names === undefined) return;
   for (const { container, is_managed, mount_path } of storages) {
     if (is_managed || (container !== null && names.includes(container))) continue;
-    const sentence = `Warning: the storage at ${mount_path} is mounted nowhere, since it names no container of the compose file. Write it into the file.`;
+    const sentence = `Warning: the storage at ${mount_path} is not mounted, since it names no container of the compose file. Add it to the file.`;
     say(sentence, "stderr");
   }
   for (const { container, url } of domains) {

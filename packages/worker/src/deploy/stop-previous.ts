@@ -29,7 +29,7 @@ export async function stopPrevious(ctx: StepContext, spec: ReleaseSpec): Promise
     deployment.pull_request_id === 0 ? kind.exclusiveReason(subject, adapters.engine.capabilities) : undefined;
   if (because === undefined) return { spec, ranPreCommand: false };
   await runPreCommand(ctx, live);
-  say(`Stops the release before it, since ${because}.`);
+  say(`Stops the previous release, since ${because}.`);
   const graceSeconds = kind.stopGraceSeconds(subject) ?? STOP_GRACE_SECONDS;
   await adapters.engine.stop({ resourceUuid, deploymentUuid }, { graceSeconds });
   return { spec, ranPreCommand: true };

@@ -46,7 +46,7 @@ async function takeName({ adapters, ref, say }: StepContext): Promise<void> {
     await adapters.engine.takeName(ref);
   } catch (error) {
     if (!isDomainError(error)) throw error;
-    say(`The container does not have its name yet; that follows. ${error.message}`, "stderr");
+    say(`The container does not have its final name yet; Berth will retry. ${error.message}`, "stderr");
   }
 }
 

@@ -113,7 +113,7 @@ describe("what BuildKit is asked for", () => {
   test("asks for the host's address only where it is wanted, and refuses without it", () => {
     const more = { extra_hosts: ["host:host-gateway"] };
     expect([needsHostGateway(TARGET), needsHostGateway({ ...TARGET, more })]).toEqual([false, true]);
-    expect(() => demand({ more })).toThrow("does not say what host-gateway stands for");
-    expect(() => demand({ more: { shm_size: "much" } })).toThrow("much is no size");
+    expect(() => demand({ more })).toThrow("does not report the address of host-gateway");
+    expect(() => demand({ more: { shm_size: "much" } })).toThrow("much is not a size");
   });
 });

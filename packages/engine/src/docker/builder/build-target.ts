@@ -129,7 +129,10 @@ function limits(more: MoreOfBuild, hostGateway: string | undefined): Record<stri
   const hosts = hostsOf(more.extra_hosts).map(({ name, address }) => {
     if (address !== HOST_GATEWAY) return `${name}=${address}`;
     if (hostGateway !== undefined) return `${name}=${hostGateway}`;
-    throw refused("extra_hosts", "the engine does not say what host-gateway stands for: name an address, or update it");
+    throw refused(
+      "extra_hosts",
+      "the engine does not report the address of host-gateway: name an address, or update Docker",
+    );
   });
   const ulimits = ulimitsOf(more.ulimits);
   return {
@@ -176,7 +179,7 @@ const bare = (address: string): string => address.replace(/^\[(.*)\]$/, "$1");
 
 function sizeOf(value: unknown): number {
   const bytes = typeof value === "number" ? value : memoryBytes(String(value));
-  if (bytes === null) throw refused("shm_size", `${String(value)} is no size`);
+  if (bytes === null) throw refused("shm_size", `${String(value)} is not a size`);
   return bytes;
 }
 

@@ -47,7 +47,7 @@ async function fileInside(root: string, folder: string, location: string): Promi
   return real;
 }
 
-const LEADS_OUT = "leads out of the source. Name a file inside it";
+const LEADS_OUT = "is outside of the source. Name a file inside it";
 
 const refused = (location: string, problem: string): DomainError =>
   new DomainError("deploy.build_failed", `The Dockerfile ${location.replace(/\p{C}/gu, "?")} ${problem}.`);

@@ -33,7 +33,7 @@ const HINTS: readonly { readonly pattern: RegExp; readonly hint: string }[] = [
     pattern: /pull access denied|insufficient_scope|401 Unauthorized|no basic auth credentials/i,
     hint: "Check the name of the image; a private one needs a login for its registry among Berth's registries.",
   },
-  { pattern: /toomanyrequests|429 Too Many/i, hint: "The registry limits how often it is asked: try again later." },
+  { pattern: /toomanyrequests|429 Too Many/i, hint: "Rate limit of the registry reached: try again later." },
   {
     pattern: /no such host|i\/o timeout|connection refused|TLS handshake/i,
     hint: "The registry could not be reached.",

@@ -31,7 +31,7 @@ export async function guardedTarget(target: BuildTarget): Promise<BuildTarget> {
   const [frontend = ""] = syntax?.split(" ") ?? [];
   if (syntax === undefined) return { ...target, usesOwnFrontend: true };
   if (TRUSTED_FRONTEND.test(frontend)) return { ...target, args: { ...target.args, BUILDKIT_SYNTAX: syntax } };
-  const what = `The Dockerfile's syntax ${frontend.slice(0, 200)} is a program that the engine would run as a part of itself`;
+  const what = `The Dockerfile's syntax ${frontend.slice(0, 200)} is a program that would run inside of the engine`;
   throw refused(what, "Use docker/dockerfile, or leave the syntax out");
 }
 
@@ -100,8 +100,7 @@ async function fetchFile(
   );
   if (status < 200 || status > 299) throw failed(identifier, `its host answered ${status}`);
   const wanted = attrs["http.checksum"];
-  if (wanted !== undefined && wanted !== (await checksumOf(file)))
-    throw failed(identifier, "its checksum is another one");
+  if (wanted !== undefined && wanted !== (await checksumOf(file))) throw failed(identifier, "its checksum differs");
   const time = modified ?? new Date(0);
   await chmod(file, Number.parseInt(attrs["http.perm"] ?? "", 8) || 0o600);
   await utimes(file, time, time);

@@ -46,7 +46,7 @@ export async function prepareSource(request: BuildRequest, io: WorkIO, place: Pr
       default:
         throw new DomainError(
           "engine.unsupported",
-          `The build pack ${request.config.build_pack} makes no single image. Choose another one.`,
+          `The build pack ${request.config.build_pack} does not build a single image. Choose another one.`,
         );
     }
   } catch (cause) {
@@ -142,7 +142,7 @@ function planOf(facts: SourceFacts, config: BuildConfig, tool: BuildTool | undef
     return detectPlan(facts, config);
   } catch (cause) {
     if (tool === undefined || !isDomainError(cause, "deploy.build_failed")) throw cause;
-    const more = `Or install ${tool.name} on Berth's machine, which knows more kinds of projects: ${tool.install}`;
+    const more = `Or install ${tool.name} on Berth's machine, which supports more kinds of projects: ${tool.install}`;
     throw new DomainError("deploy.build_failed", `${cause.message} ${more}`, { cause });
   }
 }

@@ -35,7 +35,7 @@ export async function submitPlan(control: ClientHttp2Session, build: PlannedBuil
   const { result } = await ask(PLAN, { Frontend, FrontendOpt, CacheImports: [], ...results });
   const definition = result?.ref?.def;
   if (result == null || definition == null || definition.def.length === 0) {
-    throw new Error("The engine does not show what the build would do. Update Docker, or build on another server.");
+    throw new Error("The engine does not report the plan of a build. Update Docker, or build on another server.");
   }
   const sources = sourcesOf(definition);
   const fetched = await build.guard([...sources.values()], signal);

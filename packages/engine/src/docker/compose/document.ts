@@ -214,7 +214,7 @@ function processesOf({ pids_limit, deploy }: ComposeService): { readonly pids_li
 function replicasIn(service: ComposeService, name: string): number {
   const replicas = replicasOf(service);
   if (replicas !== undefined && replicas <= REPLICAS_MAX) return replicas;
-  const sentence = `The compose file's ${name} must say by scale or deploy.replicas one whole number from 0 to ${REPLICAS_MAX}. Correct the variable in it.`;
+  const sentence = `scale or deploy.replicas of ${name} must be an integer from 0 to ${REPLICAS_MAX}. Correct the variable in the compose file.`;
   throw new DomainError("deploy.start_failed", sentence);
 }
 

@@ -51,11 +51,11 @@ export function succession(
     kept,
     stopping: replaced.flatMap(({ one, because }) => (because === undefined ? [] : one)),
     lines: [
-      ...titles(kept).map((title) => `Keeps ${title}, of which nothing has changed`),
+      ...titles(kept).map((title) => `Keeps ${title}, which is unchanged`),
       ...replaced.map(({ one: { container }, because }) =>
         because === undefined
-          ? `Leaves ${containerTitle(container)} running until the new one has the traffic`
-          : `Stops ${containerTitle(container)} of the release before, since ${because}`,
+          ? `Leaves ${containerTitle(container)} running until the new one receives the traffic`
+          : `Stops ${containerTitle(container)} of the previous release, since ${because}`,
       ),
     ],
   };

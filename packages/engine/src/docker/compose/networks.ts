@@ -130,7 +130,7 @@ export async function renamedNetworks(
     // Containers in the renamed network stay there, even after the older network was removed.
     const isChanged = foundOther === undefined && foundMark !== undefined && foundMark !== mark;
     if (foundOther !== undefined || isChanged) names.set(network.name, other);
-    if (isChanged) lines.push(`Makes the network ${network.key} anew, since what the file says of it has changed`);
+    if (isChanged) lines.push(`Creates the network ${network.key} anew, since its definition has changed`);
   }
   return { names, lines };
 }

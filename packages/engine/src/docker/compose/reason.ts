@@ -6,7 +6,7 @@ export function composeReason(words: readonly string[]): string {
   const [, port] = /Bind for \S*:(\d+) failed: port is already allocated/.exec(reason) ?? [];
   if (port !== undefined) return `port ${port} of the server is taken. Choose another one in the compose file.`;
   const [, volume] = /external volume "([^"]*)" not found/.exec(reason) ?? [];
-  if (volume !== undefined) return `the server has no volume ${volume}. Make it, or leave out external in the file.`;
+  if (volume !== undefined) return `the server has no volume ${volume}. Create it, or remove external from the file.`;
   return /[.!?]$/.test(reason) ? reason : `${reason}.`;
 }
 

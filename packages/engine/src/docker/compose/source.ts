@@ -173,7 +173,7 @@ export async function insideSource({ root, folder }: StackSource, path: string):
   const isInside = !path.includes("\0") && !path.startsWith("/") && isWithin(root, wanted);
   const real = isInside ? await realpath(wanted).catch(() => undefined) : undefined;
   if (!isInside || (real !== undefined && !isWithin(root, real))) {
-    throw refused(`The path ${shown(path)} leads out of the source.`);
+    throw refused(`The path ${shown(path)} is outside of the source.`);
   }
   return real;
 }
