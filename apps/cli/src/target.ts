@@ -59,5 +59,5 @@ async function applicationIfThere({ client }: Api, uuid: string): Promise<Applic
   }
 }
 
-/** Has the form of a uuid; a name of that form is still found. */
+/** The form of a uuid; a name of this form is still found. */
 const UUID = /^[a-z0-9]{24}$/;

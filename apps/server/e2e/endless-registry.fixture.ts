@@ -8,7 +8,7 @@ import type { EndlessImage } from "./placed-resource.fixture.ts";
 export interface EndlessRegistry {
   /** An image for this machine's engine, which uses plain HTTP on loopback only; a new one each time. */
   here(): EndlessImage;
-  /** As machines in the suite's network reach it. */
+  /** An image for machines in the suite's network. */
   overSsh(): EndlessImage;
   /** Number of layer requests in progress. */
   waiting(): number;

@@ -5,7 +5,7 @@ import { type DockerServer, dockerServer } from "./docker.fixture.ts";
 
 describeDocker("what a compose text names of its server", ["busybox:stable", "caddy:2"], (docker) => {
   let server: DockerServer;
-  /** As a resource has it that no team of this test does. */
+  /** Uuid of a resource that belongs to no team of this test. */
   const theirs = "z9y8x7w6v5u4t3s2r1q0p9o8";
   beforeAll(async () => {
     server = await dockerServer(docker);

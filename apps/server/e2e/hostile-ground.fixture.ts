@@ -48,7 +48,7 @@ export function hostileGround<Server extends TestServer>(
   let place: Json;
 
   beforeAll(async () => {
-    // Whoever runs what must not run can write there.
+    // Anyone can write here, so a value that is executed leaves a file.
     chmodSync(folder, 0o755);
     mkdirSync(markers);
     chmodSync(markers, 0o777);

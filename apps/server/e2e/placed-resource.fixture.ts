@@ -115,7 +115,7 @@ export async function endDeployments(server: TestServer, resources: readonly Pla
   for (const { kind, uuid } of resources) {
     await until(async () => {
       const { body } = await server.rest("GET", `/deployments/${kind}/${uuid}?take=5`);
-      // One that was deleted has none.
+      // A deleted resource has no deployments.
       const { deployments = [] } = body as { deployments?: readonly { deployment_uuid: string; status: string }[] };
       const left = deployments.filter(({ status }) => status === "queued" || status === "in_progress");
       for (const { deployment_uuid } of left) await server.rest("POST", `/deployments/${deployment_uuid}/cancel`);

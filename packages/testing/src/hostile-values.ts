@@ -14,7 +14,7 @@ export interface HostileValue {
  */
 export function hostileValues(marker: string): readonly HostileValue[] {
   return Object.entries(VALUES).flatMap(([kind, values]) =>
-    // The keys of the table are the kinds.
+    // The table's keys have this type.
     values.map((value) => ({ kind: kind as HostileKind, value: value.replaceAll("MARKER", marker) })),
   );
 }

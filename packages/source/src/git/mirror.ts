@@ -98,7 +98,7 @@ export async function unpackCommit(
       graceSeconds: GIT_GRACE_SECONDS,
     }),
     unpackTar(archive, folder, context.limits).catch((error: unknown) => {
-      archive.destroy(error instanceof Error ? error : undefined); // Also ends git.
+      archive.destroy(error instanceof Error ? error : undefined); // Closing its output ends git as well.
       throw error;
     }),
   ]);
