@@ -8,7 +8,7 @@ import { reasonOf } from "./status.ts";
  * it.
  * @throws DomainError `setup.failed`, `engine.unreachable`
  */
-export async function takeImage(
+export async function pullOwnImage(
   { docker, server }: { readonly docker: Docker; readonly server: string },
   image: string,
 ): Promise<void> {

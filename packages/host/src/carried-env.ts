@@ -28,7 +28,7 @@ const OBEYED_BY_SHELLS = /^(BASH_FUNC_.*|BASHOPTS|SHELLOPTS)$/s;
  * Waits for a line on standard input, so that the program joins its group before it starts anything. Then executes it
  * with the variables of `carriedEnv` and an empty standard input.
  */
-export const gated = (argv: Argv): Argv => [
+export const gatedArgv = (argv: Argv): Argv => [
   "/bin/sh",
   "-c",
   `IFS= read -r BERTH_GATE || exit 125\nunset BERTH_GATE\n${EXPORT_CARRIED}\nexec "$@" </dev/null`,

@@ -3,7 +3,7 @@ import type { Readable, Writable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { DomainError, isDomainError } from "@berth/core";
 import type { Argv } from "./argv.ts";
-import { carriedEnv, gated } from "./carried-env.ts";
+import { carriedEnv, gatedArgv } from "./carried-env.ts";
 import { endGroup, type ProcessGroup } from "./group.ts";
 import { collectOutput } from "./output.ts";
 import { pidsWithEnv } from "./procfs.ts";
@@ -59,7 +59,7 @@ export interface RunResult {
 export async function run(argv: Argv, options: RunOptions): Promise<RunResult> {
   if (options.programEnv === undefined) return runWith(argv, options);
   const env = { ...options.env, ...carriedEnv(options.programEnv) };
-  return runWith(gated(argv), { ...options, env, stdin: "go\n" });
+  return runWith(gatedArgv(argv), { ...options, env, stdin: "go\n" });
 }
 
 async function runWith(argv: Argv, options: RunOptions): Promise<RunResult> {

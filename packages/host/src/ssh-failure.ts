@@ -61,12 +61,12 @@ const BY_CODE: Readonly<Record<string, (target: SshTarget) => string>> = {
   EPIPE: reset,
 };
 
-export const privateAddress = ({ name, ip }: SshTarget) =>
+export const privateAddressError = ({ name, ip }: SshTarget) =>
   unreachable(
     `The address ${ip} of server ${name} is private. This instance connects to private addresses for its root team alone: let its operator name the host in BERTH_ALLOWED_PRIVATE_HOSTS, or use an address that is public.`,
   );
 
-export const ownMachine = ({ name, ip }: SshTarget) =>
+export const ownMachineError = ({ name, ip }: SshTarget) =>
   unreachable(
     `The address ${ip} of server ${name} is Berth's own machine, which only the root team adds as a server. Give the server its own address.`,
   );

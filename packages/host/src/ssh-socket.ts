@@ -2,7 +2,7 @@ import { connect, isIP, type Socket } from "node:net";
 import type { DomainError } from "@berth/core";
 import { guardedLookup } from "./http/guarded-lookup.ts";
 import { mayConnect, mayUse, type PrivateHosts } from "./http/private-hosts.ts";
-import { ownMachine, privateAddress, type SshTarget } from "./ssh-failure.ts";
+import { ownMachineError, privateAddressError, type SshTarget } from "./ssh-failure.ts";
 
 /**
  * Connects to a server's SSH port. The name is resolved and checked only here, so that a name that changes afterwards
@@ -15,13 +15,13 @@ export async function sshSocket(target: SshTarget, privateHosts: PrivateHosts | 
   const { ip, port, connectTimeoutSeconds } = target;
   const allowed = privateHosts ?? ["*"];
   const host = ip.replace(/^\[|\]$/g, "");
-  const refusal = (): DomainError => privateAddress(target);
+  const refusal = (): DomainError => privateAddressError(target);
   if (isIP(host) !== 0 && !mayConnect(host, host, allowed)) throw refusal();
   const socket = connect({ host, port, lookup: guardedLookup(allowed, refusal) });
   try {
     await connected(socket, connectTimeoutSeconds);
     // Any address of this machine, however it is spelled, public ones too.
-    if (privateHosts !== undefined && !mayUse(socket, host, [])) throw ownMachine(target);
+    if (privateHosts !== undefined && !mayUse(socket, host, [])) throw ownMachineError(target);
     return socket;
   } catch (cause) {
     socket.destroy();

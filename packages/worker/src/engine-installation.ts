@@ -1,6 +1,6 @@
 import { isDomainError } from "@berth/core";
 import type { JobLease, ServerRecord } from "@berth/core/ports";
-import { inspected, type ValidationDeps } from "./server-validation.ts";
+import { inspectDockerServer, type ValidationDeps } from "./server-validation.ts";
 import { within } from "./wait.ts";
 
 /** Installs Docker on a server, logs its output to the job, and validates the server afterwards. */
@@ -37,7 +37,7 @@ async function install(
 ): Promise<string | null> {
   const machine = deps.machineOf(server);
   if (machine === undefined) return "No control plane that reaches this server can install Docker on it.";
-  const printed = keptTail();
+  const printed = outputTail();
   const overdue = AbortSignal.timeout(INSTALLATION_SECONDS_MAX * 1000);
   const flush = () => deps.stores.jobs.writeLog(lease, printed.text()).catch(() => false);
   const timer = setInterval(flush, FLUSH_SECONDS * 1000);
@@ -64,11 +64,11 @@ async function validated(deps: ValidationDeps, server: ServerRecord) {
     if (answer !== undefined) break;
     await new Promise((resolve) => setTimeout(resolve, 1000));
   }
-  return await inspected(deps, server);
+  return await inspectDockerServer(deps, server);
 }
 
 /** Keeps only the end of the output, which shows the failure: the output may be endless. */
-export function keptTail(lengthMax: number = LOG_LENGTH_MAX) {
+export function outputTail(lengthMax: number = LOG_LENGTH_MAX) {
   let lines: string[] = [];
   let length = 0;
   let isCut = false;

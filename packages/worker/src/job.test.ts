@@ -3,7 +3,7 @@ import type { ApplicationRecord, JobRecord, NewJob, ServerRecord, Stores } from 
 import type { JobType } from "@berth/core/server";
 import { type TestDatabase, testApplication, testDatabase, testPlace, testUuid, until } from "@berth/testing";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { keptTail } from "./engine-installation.ts";
+import { outputTail } from "./engine-installation.ts";
 import { fakeMachine } from "./fake-machine.fixture.ts";
 import { openWorld, type World } from "./world.fixture.ts";
 
@@ -278,13 +278,13 @@ describe("a server that does not answer", () => {
 });
 
 test("what an installation prints is kept by its end, and takes no more room than that", () => {
-  const tail = keptTail(1000);
+  const tail = outputTail(1000);
   const before = process.memoryUsage().heapUsed;
   for (let number = 0; number < 300_000; number++) tail.add(`${number} ${"x".repeat(300)}`.replace("x", "y"));
   expect(process.memoryUsage().heapUsed - before).toBeLessThan(50_000_000);
   const lines = tail.text().split("\n");
   expect([lines[0], lines.at(-1)?.slice(0, 8), tail.text().length]).toEqual(["…", "299999 y", 1002]);
-  const short = keptTail();
+  const short = outputTail();
   short.add("a");
   short.add("b");
   expect(short.text()).toBe("a\nb");

@@ -163,7 +163,7 @@ export function createLeaseRunner<Run>(
  * Records how a run ended. While the database is unavailable it retries as long as the lease is held, since hours of
  * work must not be lost. A cancelled run ends as cancelled in any case, so that is retried only for a limited time.
  */
-export async function written<T>(keeper: LeaseKeeper, write: () => Promise<T>): Promise<T> {
+export async function recordEnd<T>(keeper: LeaseKeeper, write: () => Promise<T>): Promise<T> {
   for (let triesLeft = TRIES_WHEN_CANCELLED; ; ) {
     try {
       return await write();

@@ -24,7 +24,7 @@ export async function lostImages(
  * Pulls missing images again from their registries.
  * @throws DomainError `deploy.start_failed` for images that only a new deployment can build
  */
-export async function regain(
+export async function pullMissingImages(
   { containers }: Pick<Engine, "containers">,
   lost: readonly StackImage[],
   io: WorkIO,

@@ -6,7 +6,7 @@ import { claimsOf, withPublicUrls } from "./claims.ts";
 import { assertOwnedByTeam } from "./deploy/belongings.ts";
 import { variablesOf } from "./deploy/variables.ts";
 import { recordVolumes } from "./deploy/volume-record.ts";
-import { lostImages, regain } from "./lost-image.ts";
+import { lostImages, pullMissingImages } from "./lost-image.ts";
 import type { WorkerDeps } from "./ports.ts";
 import { removePreview } from "./preview-removal.ts";
 import { removeResource } from "./removal.ts";
@@ -165,7 +165,7 @@ async function regainImages(
   { artifact, release, emitDrift, signal }: Regained,
 ): Promise<void> {
   try {
-    await regain(engine, await lostImages(engine, artifact), quietIo(signal));
+    await pullMissingImages(engine, await lostImages(engine, artifact), quietIo(signal));
     imageless.delete(release.deploymentUuid);
   } catch (error) {
     // Retried later, since the registry may come back, but reported only once.

@@ -2,7 +2,7 @@ import { isOwnOfPreview } from "@berth/core/application";
 import { mountsOf } from "@berth/core/deploy";
 import type { ResourceRecord } from "@berth/core/ports";
 import type { WorkerDeps } from "./ports.ts";
-import { attempt, cancelDeployments } from "./removal.ts";
+import { attemptRemoval, cancelDeployments } from "./removal.ts";
 import type { ServerAdapters } from "./server-adapters.ts";
 import { stopGraceSeconds } from "./stop-grace.ts";
 
@@ -32,7 +32,7 @@ export async function removePreview(
   ) {
     return true;
   }
-  return await attempt(deps, { type: "preview.delete", subject_id: preview.id }, async () => {
+  return await attemptRemoval(deps, { type: "preview.delete", subject_id: preview.id }, async () => {
     if (!(await cancelDeployments(stores, resource, pullRequestId))) return false;
     await takeFromEngine(deps, adapters, resource, pullRequestId);
     await stores.previews.delete(preview.id);

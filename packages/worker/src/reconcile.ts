@@ -11,7 +11,7 @@ import { createReleaseHistory } from "./release-history.ts";
 import { removeOutOfReach } from "./removal.ts";
 import type { ServerAdapters } from "./server-adapters.ts";
 import type { ServerLeases } from "./server-lease.ts";
-import { noteProxyStatus } from "./server-proxy.ts";
+import { recordProxyStatus } from "./server-proxy.ts";
 import type { WorkerSettings } from "./settings.ts";
 import { within } from "./wait.ts";
 import type { WakeSignal } from "./wake-signal.ts";
@@ -166,13 +166,13 @@ export function createReconciler(deps: ReconcilerDeps, wakeSignal: WakeSignal): 
         return sitesOf(wanted, releases);
       });
       serverState.syncedMs = performance.now();
-      await noteProxyStatus(deps, server, proxy, { problem: null, recorded: server });
+      await recordProxyStatus(deps, server, proxy, { problem: null, recorded: server });
       warnings.over(ofProxy(server.id), "The proxy knows its sites again.", { server: server.name });
     } catch (error) {
       // Releases are reconciled even while their proxy is unavailable.
       warnings.failed(ofProxy(server.id), "The proxy did not accept its sites.", { server: server.name, error });
       const problem = isDomainError(error) ? error.message : "Internal error: Berth's own log has the details.";
-      await noteProxyStatus(deps, server, proxy, { problem }).catch(() => undefined);
+      await recordProxyStatus(deps, server, proxy, { problem }).catch(() => undefined);
     }
   }
 

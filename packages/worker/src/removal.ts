@@ -15,7 +15,7 @@ import { stopGraceSeconds } from "./stop-grace.ts";
 export async function removeResource(deps: WorkerDeps, adapters: ServerAdapters, resourceId: number): Promise<boolean> {
   const resource = await deps.stores.resources.find(resourceId);
   if (resource === undefined || resource.removing_at === null) return true;
-  return await attempt(deps, removalOf(resource), async () => {
+  return await attemptRemoval(deps, removalOf(resource), async () => {
     if (!(await cancelDeployments(deps.stores, resource))) return false;
     await takeFromEngine(deps, adapters, resource);
     await removeRecord(deps, resource);
@@ -40,7 +40,7 @@ export async function removeOutOfReach(
     // It ran on another control plane's machine, which removes it and emits the event.
     if (hasRun && ENGINES[server.engine].isOwnMachineOnly && !deps.ownsServer(server)) continue;
     try {
-      await attempt(deps, removalOf(resource), async () => {
+      await attemptRemoval(deps, removalOf(resource), async () => {
         if (!(await cancelDeployments(stores, resource))) return false;
         if (hasRun && !isGivenUp(deps, server)) throw outOfReach(server);
         await removeRecord(deps, resource);
@@ -70,7 +70,7 @@ function isGivenUp(
 type Removal = Parameters<SystemStores["jobs"]["begin"]>[0];
 
 /** Logs the attempt in the removal's job, which ends with the row. */
-export async function attempt(
+export async function attemptRemoval(
   { stores }: Pick<WorkerDeps, "stores">,
   job: Removal,
   remove: () => Promise<boolean>,

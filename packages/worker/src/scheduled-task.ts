@@ -6,7 +6,7 @@ import type { ClaimedTask, ExecResult, TaskExecutionStatus } from "@berth/core/p
 import { secretsOf, valuesByKey } from "./deploy/secrets.ts";
 import { variablesOf } from "./deploy/variables.ts";
 import type { LeaseKeeper, RunEnding } from "./lease-keeper.ts";
-import { written } from "./lease-runner.ts";
+import { recordEnd } from "./lease-runner.ts";
 import type { WorkerDeps } from "./ports.ts";
 import type { ScheduledKind } from "./scheduler.ts";
 import type { ServerAdapters } from "./server-adapters.ts";
@@ -47,7 +47,7 @@ export async function runTask(deps: ValidationDeps, task: ClaimedTask, keeper: L
     if (end === undefined) return;
     const error_details = end.error_details && redact(end.error_details);
     const finished_at = clock.now();
-    await written(keeper, () => stores.scheduledTasks.finish(lease, { ...end, error_details, finished_at }));
+    await recordEnd(keeper, () => stores.scheduledTasks.finish(lease, { ...end, error_details, finished_at }));
     logger.info("Scheduled task ended.", { ...details, status: end.status });
   } catch (error) {
     // Another worker records it as failed once the lease has expired.

@@ -37,9 +37,9 @@ async function bringTo(deps: ValidationDeps, server: ServerRecord, isAnew: boole
   const { lifecycle } = deps.proxyFor(server);
   if (lifecycle === undefined) return;
   if (server.is_proxy_stopped || isAnew) await lifecycle.stop();
-  await noteProxyStatus(deps, server, { lifecycle });
+  await recordProxyStatus(deps, server, { lifecycle });
   if (!server.is_proxy_stopped) await lifecycle.start();
-  await noteProxyStatus(deps, server, { lifecycle });
+  await recordProxyStatus(deps, server, { lifecycle });
 }
 
 interface ProxyNote {
@@ -50,7 +50,7 @@ interface ProxyNote {
 }
 
 /** Records and reports the status when it changed. */
-export async function noteProxyStatus(
+export async function recordProxyStatus(
   { stores }: Pick<ValidationDeps, "stores">,
   { id }: Pick<ServerRecord, "id">,
   { lifecycle }: Pick<ServerAdapters["proxy"], "lifecycle">,

@@ -33,7 +33,7 @@ export async function validateServer(deps: ValidationDeps, lease: JobLease, serv
 
 async function resultOf(deps: ValidationDeps, lease: JobLease, server: ServerRecord): Promise<ValidationResult> {
   if (lease.attempt > deps.settings.attemptsMax) return INTERRUPTED;
-  if (ENGINES[server.engine].hasContainers) return await inspected(deps, server);
+  if (ENGINES[server.engine].hasContainers) return await inspectDockerServer(deps, server);
   if (!deps.ownsServer(server))
     return ENGINES[server.engine].isOwnMachineOnly ? ELSEWHERE : undrivenValidation(server.engine);
   const findings = await look(deps, server);
@@ -41,7 +41,7 @@ async function resultOf(deps: ValidationDeps, lease: JobLease, server: ServerRec
 }
 
 /** Inspects a Docker server: machine first, then engine. */
-export async function inspected(deps: ValidationDeps, server: ServerRecord): Promise<ValidationResult> {
+export async function inspectDockerServer(deps: ValidationDeps, server: ServerRecord): Promise<ValidationResult> {
   const machine = deps.machineOf(server);
   if (machine === undefined) return ELSEWHERE;
   const { validationSeconds } = deps.settings;

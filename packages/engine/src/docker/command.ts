@@ -11,13 +11,13 @@ import type Docker from "dockerode";
 import {
   brokenOff,
   cancelled,
+  createExec,
   endLaunched,
   endWhenBack,
   exitCodeOf,
   isOutOfReach,
   type Launched,
   PID_LENGTH_MAX,
-  prepared,
 } from "./exec.ts";
 
 /**
@@ -44,7 +44,7 @@ export async function commandIn(
   if (signal.aborted) throw cancelled();
   const end = `berth-end-${randomBytes(12).toString("hex")}`;
   const env = { ...variables, ...(file && { BERTH_FILE_PATH: file.path, BERTH_FILE_TEXT: file.text }) };
-  const launched = await prepared(docker.getContainer(containerId), {
+  const launched = await createExec(docker.getContainer(containerId), {
     Cmd: ["/bin/sh", "-c", LAUNCHER, "sh", end, ...argv],
     // Unlike arguments, variables show neither in process lists nor in the engine's description of the exec.
     Env: Object.entries(env).map(([name, value]) => `${name}=${value}`),

@@ -3,7 +3,7 @@ import { describeDocker } from "@berth/testing";
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import { breakableHost, slowHost } from "./broken-host.fixture.ts";
 import { type DockerWorld, dockerWorld, IMAGES, io, specOf } from "./docker.fixture.ts";
-import { endLaunched, executeIn, prepared } from "./exec.ts";
+import { createExec, endLaunched, executeIn } from "./exec.ts";
 import { portsOf } from "./ports.ts";
 
 /** Replaces the image's shell: writes endlessly, without a line end. */
@@ -140,7 +140,7 @@ describeDocker("a script in a container", [...IMAGES, "debian:trixie-slim"], (fi
     const [found] = await world.containersOf(spec);
     const container = world.docker.getContainer(found?.Id ?? "");
     const launch = async (...argv: string[]) => {
-      const launched = await prepared(container, { Cmd: argv });
+      const launched = await createExec(container, { Cmd: argv });
       (await launched.exec.start({})).resume();
       return launched;
     };

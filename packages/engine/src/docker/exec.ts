@@ -33,7 +33,7 @@ export async function executeIn(
   { timeoutSeconds, signal, maxOutputBytes = OUTPUT_BYTES_MAX, onLine }: ExecOptions,
 ): Promise<ExecResult> {
   if (signal?.aborted) throw cancelled();
-  const launched = await prepared(docker.getContainer(containerId), {
+  const launched = await createExec(docker.getContainer(containerId), {
     Cmd: ["/bin/sh", "-c", LAUNCHER, "sh", script],
   });
   const { exec } = launched;
@@ -82,7 +82,7 @@ export interface Launched {
 }
 
 /** @throws DomainError `resource.not_running` */
-export async function prepared(container: Docker.Container, options: Docker.ExecCreateOptions): Promise<Launched> {
+export async function createExec(container: Docker.Container, options: Docker.ExecCreateOptions): Promise<Launched> {
   const startedAt = startOf(container).catch(() => undefined);
   try {
     const exec = await container.exec({ ...options, AttachStdout: true, AttachStderr: true });

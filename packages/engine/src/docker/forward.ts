@@ -1,7 +1,15 @@
 import { DomainError, isDomainError } from "@berth/core";
 import type { FileMount } from "@berth/core/deploy";
 import type { Forward, Forwarder, PresentForward } from "@berth/core/ports";
-import { engineError, LABELS, labelFilter, ownedLabels, reasonOf, statusCodeOf, takeImage } from "@berth/docker-client";
+import {
+  engineError,
+  LABELS,
+  labelFilter,
+  ownedLabels,
+  pullOwnImage,
+  reasonOf,
+  statusCodeOf,
+} from "@berth/docker-client";
 import type Docker from "dockerode";
 import type { ContainerCreateOptions } from "dockerode";
 import { z } from "zod";
@@ -37,7 +45,7 @@ export function dockerForwarder(options: DockerForwarderOptions): Forwarder {
       return await docker.createContainer(wanted);
     } catch (cause) {
       if (statusCodeOf(cause) !== 404) throw cause;
-      await takeImage({ docker, server }, image);
+      await pullOwnImage({ docker, server }, image);
       return await docker.createContainer(wanted);
     }
   };

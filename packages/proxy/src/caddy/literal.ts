@@ -2,7 +2,7 @@
  * Escapes a text so that Caddy reads it literally: it replaces `{placeholders}` in nearly every text of its
  * configuration, including `{env.…}` and `{file.…}`.
  */
-export function literal(text: string): string {
+export function escapePlaceholders(text: string): string {
   // Without an opening brace Caddy interprets nothing, not even an escape.
   return text.includes("{") ? text.replace(/\{|(?<=\\)\}/g, "\\$&") : text;
 }

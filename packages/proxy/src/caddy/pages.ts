@@ -8,7 +8,7 @@ import {
   TAKES_HTML,
   unknownHost,
 } from "../pages.ts";
-import { literal } from "./literal.ts";
+import { escapePlaceholders } from "./literal.ts";
 
 /** Variable with the site's name, for error pages. */
 export const SITE_NAME = "berth_site";
@@ -40,7 +40,7 @@ function pageRoute(statuses: readonly string[], page: Page, { isHtml }: { readon
         handler: "static_response",
         status_code: page.status,
         headers: Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, [value]])),
-        body: literal(text).replaceAll(NAME, placeholder),
+        body: escapePlaceholders(text).replaceAll(NAME, placeholder),
       },
     ],
     terminal: true,

@@ -8,7 +8,7 @@ import {
   upstreamsOfRoute,
 } from "../server/routed-site.ts";
 import { SESSION_COOKIE_PATTERNS } from "../session-cookie.ts";
-import { literal } from "./literal.ts";
+import { escapePlaceholders } from "./literal.ts";
 import { SITE_NAME, SITE_NAME_HTML } from "./pages.ts";
 import { CADDY_PATHS } from "./paths.ts";
 
@@ -17,7 +17,10 @@ export function siteHandlers(one: HostRoute, { publicPort }: { readonly publicPo
   const { site, route } = one;
   const files = slotNames(one).map((name) => `{file.${CADDY_PATHS.slots}/${name}}`);
   const isStripped = site.isPrefixStripped === true && route.path !== "/";
-  const name = { [SITE_NAME]: literal(site.name), [SITE_NAME_HTML]: literal(escapeHtml(site.name)) };
+  const name = {
+    [SITE_NAME]: escapePlaceholders(site.name),
+    [SITE_NAME_HTML]: escapePlaceholders(escapeHtml(site.name)),
+  };
   const down = { handler: "error", status_code: 503 };
   if (site.basicAuth === null) return [{ handler: "vars", ...name }, down];
   // A site without upstreams has only empty slots, so testing the first is enough.
@@ -27,7 +30,7 @@ export function siteHandlers(one: HostRoute, { publicPort }: { readonly publicPo
     { handler: "vars", ...name },
     { handler: "subroute", routes: [isDown] },
     ...(site.isCompressed === true ? [COMPRESSION] : []),
-    ...(isStripped ? [{ handler: "rewrite", strip_path_prefix: literal(route.path) }] : []),
+    ...(isStripped ? [{ handler: "rewrite", strip_path_prefix: escapePlaceholders(route.path) }] : []),
     {
       handler: "reverse_proxy",
       upstreams: files.map((dial) => ({ dial })),
@@ -75,7 +78,7 @@ const authentication = ({ username, passwordHash }: { readonly username: string;
       realm: "Restricted",
       hash: { algorithm: "bcrypt" },
       hash_cache: {},
-      accounts: [{ username: literal(username), password: passwordHash }],
+      accounts: [{ username: escapePlaceholders(username), password: passwordHash }],
     },
   },
 });
@@ -106,7 +109,7 @@ function proxyHeaders(
       set: {
         "X-Forwarded-Port": [String(publicPort)],
         "X-Real-Ip": ["{http.vars.client_ip}"],
-        ...(prefix !== "" && { "X-Forwarded-Prefix": [literal(prefix)] }),
+        ...(prefix !== "" && { "X-Forwarded-Prefix": [escapePlaceholders(prefix)] }),
         ...literals(request.set),
       },
       replace: { Cookie: HIDDEN_SESSION },
@@ -118,4 +121,4 @@ function proxyHeaders(
 const HIDDEN_SESSION = SESSION_COOKIE_PATTERNS.map((search_regexp) => ({ search_regexp, replace: "" }));
 
 const literals = (headers: readonly (readonly [string, string])[]) =>
-  Object.fromEntries(headers.map(([name, value]) => [name, [literal(value)]]));
+  Object.fromEntries(headers.map(([name, value]) => [name, [escapePlaceholders(value)]]));

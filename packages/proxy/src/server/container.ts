@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { Readable } from "node:stream";
 import { DomainError } from "@berth/core";
 import type { ManagedProxyStatus, ProxyType } from "@berth/core/ports";
-import { engineError, LABELS, ownedLabels, readFrames, statusCodeOf, takeImage } from "@berth/docker-client";
+import { engineError, LABELS, ownedLabels, pullOwnImage, readFrames, statusCodeOf } from "@berth/docker-client";
 import type { Argv } from "@berth/host";
 import type Docker from "dockerode";
 
@@ -71,7 +71,7 @@ export function proxyContainer(place: ProxyPlace): ProxyContainer {
       return await docker.createContainer(wanted);
     } catch (error) {
       if (statusCodeOf(error) !== 404) throw error;
-      await takeImage(place, spec.image);
+      await pullOwnImage(place, spec.image);
       return await docker.createContainer(wanted);
     }
   }

@@ -66,15 +66,15 @@ async function* endedBy(chunks: AsyncIterable<Uint8Array>, signal: AbortSignal):
 }
 
 /** Throws on abort. */
-export async function* stoppedBy(chunks: AsyncIterable<Uint8Array>, signal: AbortSignal): AsyncGenerator<Uint8Array> {
+export async function* abortedBy(chunks: AsyncIterable<Uint8Array>, signal: AbortSignal): AsyncGenerator<Uint8Array> {
   for await (const chunk of chunks) {
-    requireGoingOn(signal);
+    assertNotAborted(signal);
     yield chunk;
   }
 }
 
 /** @throws DomainError `deploy.cancelled` */
-export function requireGoingOn(signal: AbortSignal): void {
+export function assertNotAborted(signal: AbortSignal): void {
   if (signal.aborted) throw new DomainError("deploy.cancelled", "The work was cancelled.");
 }
 

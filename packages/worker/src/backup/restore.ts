@@ -13,13 +13,13 @@ import type {
   TableRows,
 } from "@berth/core/ports";
 import type { LeaseKeeper } from "../lease-keeper.ts";
-import { written } from "../lease-runner.ts";
+import { recordEnd } from "../lease-runner.ts";
 import { pause } from "../wait.ts";
 import { countRows, type LiveDatabase, live, requireSuccess, shownMessage } from "./database.ts";
 import { failureReason } from "./failure-reason.ts";
 import { type KnownDatabase, readDatabase, textsToHide } from "./known-database.ts";
-import { graceAfter, requireGoingOn, stoppedBy } from "./program.ts";
-import { type BackupDeps, notMoreThan, openStorage } from "./tools.ts";
+import { abortedBy, assertNotAborted, graceAfter } from "./program.ts";
+import { type BackupDeps, limitBytes, openStorage } from "./tools.ts";
 
 interface Run {
   readonly deps: BackupDeps;
@@ -67,7 +67,7 @@ export async function runRestore(deps: BackupDeps, claimed: ClaimedRestore, keep
       tables: outcome.tables,
       finished_at: clock.now(),
     };
-    await written(keeper, () => stores.restores.finish(lease, end));
+    await recordEnd(keeper, () => stores.restores.finish(lease, end));
     logger.info("Restore ended.", { restore: claimed.uuid, kind: claimed.kind, status: end.status });
   } catch (error) {
     // Another worker records it as failed once the lease has expired.
@@ -113,7 +113,7 @@ async function restore(run: Run, outcome: Outcome): Promise<void> {
 async function withContent(run: Run, outcome: Outcome, work: (path: string) => Promise<void>): Promise<void> {
   const { deps, claimed, signal, report } = run;
   const { files, digest } = deps.backups;
-  const staged = files.pathOf(STAGE, claimed.uuid);
+  const staged = files.pathOf(RESTORE_FOLDER, claimed.uuid);
   const { file, object } = claimed;
   const isNear = file !== null && file.folder === (await files.folder());
   const copies = [
@@ -122,7 +122,7 @@ async function withContent(run: Run, outcome: Outcome, work: (path: string) => P
           {
             name: "The file on the server",
             path: file.filename,
-            check: () => digest(stoppedBy(files.read(file.filename), signal)),
+            check: () => digest(abortedBy(files.read(file.filename), signal)),
           },
         ]
       : []),
@@ -136,7 +136,7 @@ async function withContent(run: Run, outcome: Outcome, work: (path: string) => P
               const storage = await openStorage(deps, { team_id: claimed.team_id, uuid: object.s3_storage_uuid });
               const content = storage.get(object.s3_key, signal);
               // Older backups have a checksum but no recorded size.
-              const sent = claimed.size_bytes === null ? content : notMoreThan(claimed.size_bytes, content);
+              const sent = claimed.size_bytes === null ? content : limitBytes(claimed.size_bytes, content);
               return await files.write(staged, (take) => take(sent), { isCompressed: true });
             },
           },
@@ -170,7 +170,7 @@ async function withContent(run: Run, outcome: Outcome, work: (path: string) => P
 }
 
 /** Folder for downloads that are to be restored. */
-export const STAGE = "restoring";
+export const RESTORE_FOLDER = "restoring";
 
 interface Feed {
   readonly database: KnownDatabase;
@@ -264,7 +264,7 @@ async function withScratch(
         if ((await running.command(ref, asked, { signal })).exitCode === 0) break;
       }
       await pause(HEALTH_SECONDS, signal);
-      requireGoingOn(signal);
+      assertNotAborted(signal);
     }
     await work(database, running);
   } finally {

@@ -3,7 +3,7 @@ import type { ClaimedBackup } from "@berth/core/ports";
 import { type BackupDeps, openStorage } from "./tools.ts";
 
 /** Marks copies for removal by the schedule's current retention rules, which may have changed since the claim. */
-export async function keepRules(
+export async function applyRetention(
   { stores, clock }: Pick<BackupDeps, "stores" | "clock">,
   { schedule_id, schedule_uuid, resource_id, team_id }: ClaimedBackup,
 ): Promise<void> {

@@ -10,12 +10,12 @@ import type {
   TableRows,
 } from "@berth/core/ports";
 import type { LeaseKeeper } from "../lease-keeper.ts";
-import { written } from "../lease-runner.ts";
+import { recordEnd } from "../lease-runner.ts";
 import { countRows, type LiveDatabase, live, requireSuccess, shownMessage } from "./database.ts";
 import { failureReason } from "./failure-reason.ts";
 import { type KnownDatabase, readDatabase, textsToHide } from "./known-database.ts";
-import { keepRules, REMOVAL_MS_MAX, removeCopies } from "./retention.ts";
-import { type BackupDeps, notMoreThan, openStorage } from "./tools.ts";
+import { applyRetention, REMOVAL_MS_MAX, removeCopies } from "./retention.ts";
+import { type BackupDeps, limitBytes, openStorage } from "./tools.ts";
 
 interface Run {
   readonly deps: BackupDeps;
@@ -51,7 +51,7 @@ export async function runBackup(deps: BackupDeps, claimed: ClaimedBackup, keeper
     const finished_at = clock.now();
     const isWritten =
       end !== undefined &&
-      (await written(keeper, () => stores.backups.finish(lease, { ...end, message, finished_at })));
+      (await recordEnd(keeper, () => stores.backups.finish(lease, { ...end, message, finished_at })));
     // The execution was deleted, or another worker ends it: no record would reference the file or the object.
     if (!isWritten && saved.places) {
       await backups.files.remove(saved.places.filename);
@@ -59,7 +59,7 @@ export async function runBackup(deps: BackupDeps, claimed: ClaimedBackup, keeper
     }
     if (isWritten) logger.info("Backup ended.", { ...details, status: end.status });
     if (keeper.ending === "cancelled") await removeCopies(deps, AbortSignal.timeout(REMOVAL_MS_MAX));
-    await keepRules(deps, claimed);
+    await applyRetention(deps, claimed);
   } catch (error) {
     // Another worker records it as failed once the lease has expired.
     logger.warn("The end of a backup could not be recorded.", { ...details, error });
@@ -102,7 +102,7 @@ async function save(run: Run, saved: Saved): Promise<void> {
   run.report("uploading", sizeBytes);
   await storage.put(places.s3_key, backups.files.read(places.filename), { sizeBytes, signal });
   run.report("checking", sizeBytes);
-  const stored = await backups.digest(notMoreThan(sizeBytes, storage.get(places.s3_key, signal)));
+  const stored = await backups.digest(limitBytes(sizeBytes, storage.get(places.s3_key, signal)));
   if (stored.sha256 !== sha256) {
     throw new DomainError(
       "cloud.failed",

@@ -3,7 +3,7 @@ import type { ClaimedBackup, ClaimedRestore } from "@berth/core/ports";
 import { createLeaseRunner, type LeaseRunner, pruning } from "../lease-runner.ts";
 import type { ScheduledKind } from "../scheduler.ts";
 import type { WakeSignal } from "../wake-signal.ts";
-import { runRestore, STAGE } from "./restore.ts";
+import { RESTORE_FOLDER, runRestore } from "./restore.ts";
 import { removeCopies } from "./retention.ts";
 import { runBackup } from "./run.ts";
 import type { BackupDeps } from "./tools.ts";
@@ -59,7 +59,7 @@ export function createBackupRunner(deps: BackupDeps, wakeSignal: WakeSignal): Le
     },
     async start() {
       // No restore runs yet, so all files here are from a killed process.
-      await deps.backups.files.removeFolder(STAGE).catch((error: unknown) => {
+      await deps.backups.files.removeFolder(RESTORE_FOLDER).catch((error: unknown) => {
         if (!isDomainError(error)) throw error;
         logger.warn("Temporary files of restores could not be removed.", { error });
       });

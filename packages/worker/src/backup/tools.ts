@@ -27,7 +27,7 @@ export async function openStorage(
  * Content of an object, up to the size that was uploaded: a bucket of someone else might send without end.
  * @throws DomainError `cloud.failed`
  */
-export async function* notMoreThan(sizeBytes: number, chunks: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+export async function* limitBytes(sizeBytes: number, chunks: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
   let read = 0;
   for await (const chunk of chunks) {
     read += chunk.length;

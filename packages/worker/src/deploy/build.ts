@@ -5,7 +5,7 @@ import { isOwnMachine } from "@berth/core/server";
 import { chooseBuildPlace, otherBuildPlace } from "./build-place.ts";
 import type { Built, CheckedOut } from "./checkout.ts";
 import type { StepContext } from "./context.ts";
-import { bringBack, deliver, discardBuild } from "./delivery.ts";
+import { deliver, discardBuild, pullLostImages } from "./delivery.ts";
 
 /** Turns the source into an artifact that the engine can start. */
 export const build: Step<StepContext, CheckedOut, Built> = {
@@ -16,7 +16,7 @@ export const build: Step<StepContext, CheckedOut, Built> = {
     if (reused !== null) {
       // Fails early, before images are pulled, when required variables are missing.
       ctx.kind.releaseSpec({ ...ctx, deployment: { ...ctx.deployment, commit } }, reused.artifact);
-      await bringBack(ctx, reused.artifact);
+      await pullLostImages(ctx, reused.artifact);
       return reused;
     }
     if (folder === null) throw new DomainError("deploy.build_failed", "The source to build is missing. Deploy again.");

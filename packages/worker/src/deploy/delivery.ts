@@ -115,7 +115,7 @@ async function pulled(ctx: DeliveryContext, to: EngineImages, { image, digest }:
 }
 
 /** Pulls images that are missing on the server again, if a registry has them. */
-export async function bringBack(ctx: DeliveryContext, artifact: Artifact): Promise<void> {
+export async function pullLostImages(ctx: DeliveryContext, artifact: Artifact): Promise<void> {
   const { engine } = ctx.adapters;
   for (const { image, digest } of await lostImages(engine, artifact)) {
     if (!digest) continue;

@@ -16,7 +16,7 @@ import { deploy } from "./index.ts";
 import { type DeploymentLog, deploymentLog } from "./log.ts";
 import { type DeployStep, hasTraffic, type Run, type StepRow } from "./progress.ts";
 import { type DeploymentEnd, runToEnd } from "./run.ts";
-import { isUnmistakable, secretsOf, valuesByKey } from "./secrets.ts";
+import { isSafeToRedact, secretsOf, valuesByKey } from "./secrets.ts";
 import { variablesOf } from "./variables.ts";
 
 /** A deployment whose lease this worker holds. */
@@ -161,7 +161,7 @@ async function openLog(
   await otherWork();
   const hidden = secretsOf({ ...variables, own: kind.secretTexts(subject), inline, domains, subject });
   await otherWork();
-  const redactOwn = deps.redactor(hidden.filter(isUnmistakable));
+  const redactOwn = deps.redactor(hidden.filter(isSafeToRedact));
   await otherWork();
   return deploymentLog({
     deployments: deps.stores.deployments,

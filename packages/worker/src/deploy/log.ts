@@ -4,7 +4,7 @@ import pLimit from "p-limit";
 import type { Logger } from "../ports.ts";
 import type { WorkerSettings } from "../settings.ts";
 import { pause } from "../wait.ts";
-import { isUnmistakable } from "./secrets.ts";
+import { isSafeToRedact } from "./secrets.ts";
 
 type Stream = "stdout" | "stderr";
 
@@ -99,7 +99,7 @@ export function deploymentLog(options: DeploymentLogOptions): DeploymentLog {
       if (more.length === 0) return;
       for (const text of more) known.add(text);
       for (const stream of ["own", "stdout", "stderr"] as const) {
-        const [before, then] = [redact[stream], redactor(stream === "own" ? more.filter(isUnmistakable) : more)];
+        const [before, then] = [redact[stream], redactor(stream === "own" ? more.filter(isSafeToRedact) : more)];
         redact[stream] = (line) => then(before(line));
       }
     },

@@ -7,7 +7,7 @@ import type { Logger } from "../ports.ts";
 import type { WorkerSettings } from "../settings.ts";
 import type { DeployContext, StepContext } from "./context.ts";
 import type { DeploymentLog } from "./log.ts";
-import { tellingOf, valuesByKey } from "./secrets.ts";
+import { secretTexts, valuesByKey } from "./secrets.ts";
 
 export type DeployStep = AnyStep<StepContext> & { readonly name: StepName };
 export type StepRow = Pick<DeploymentStep, "status" | "output" | "error">;
@@ -41,7 +41,7 @@ export function mergeOutput(run: Run, gives: object): void {
   run.state = { ...run.state, ...gives };
   // Only the build step returns an artifact.
   const { artifact } = gives as { readonly artifact?: Artifact };
-  run.log.hide(tellingOf(inlineSecretsOf(artifact, valuesByKey(run.ctx.envs))));
+  run.log.hide(secretTexts(inlineSecretsOf(artifact, valuesByKey(run.ctx.envs))));
 }
 
 export function stepContext(run: Run, name: StepName, wasInterrupted = false): StepContext {

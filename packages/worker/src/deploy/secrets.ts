@@ -9,7 +9,7 @@ export const valuesByKey = (
 ): Readonly<Record<string, string | null>> => Object.fromEntries(envs.map(({ key, value }) => [key, value]));
 
 /** Texts found under secret names that are long enough to be hidden. */
-export const tellingOf = (texts: readonly string[], ownWords: ReadonlySet<string> = new Set()): readonly string[] =>
+export const secretTexts = (texts: readonly string[], ownWords: ReadonlySet<string> = new Set()): readonly string[] =>
   texts.filter((value) => isSecretValue({ key: "secret", value }, ownWords));
 
 interface SecretTexts extends Pick<ResolvedEnvs, "shared"> {
@@ -32,7 +32,7 @@ export function secretsOf({ envs, shared, own, inline, domains, subject }: Secre
     .flatMap(({ value }) => value ?? [])
     // An unresolved reference contains a name, not a value.
     .filter((value) => !addresses.has(addressOf(value)) && !isShared(value));
-  const named = tellingOf(inline, words);
+  const named = secretTexts(inline, words);
   const others = own.filter((value) => value !== null && value.length >= LENGTH_MIN);
   return [...new Set([...values, ...others, ...named])].filter((value) => value !== null);
 }
@@ -62,6 +62,6 @@ const addressOf = (url: string): string =>
  * Whether a secret can be hidden in our own sentences. A plain word such as `release` occurs there by chance, and
  * hiding it would reveal that it is the secret.
  */
-export const isUnmistakable = (secret: string): boolean => !/^[A-Za-z]{1,11}$/.test(secret);
+export const isSafeToRedact = (secret: string): boolean => !/^[A-Za-z]{1,11}$/.test(secret);
 
 const LENGTH_MIN = 4;

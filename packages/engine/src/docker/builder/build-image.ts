@@ -5,7 +5,7 @@ import type { RegistryLogins } from "@berth/docker-client";
 import { BrokenOff, GrpcError } from "../buildkit/grpc.ts";
 import { hostGateway, solve } from "../buildkit/solve.ts";
 import type { EnginePlace } from "../buildkit/upgrade.ts";
-import { type BuildTarget, buildDemand, needsHostGateway } from "./build-target.ts";
+import { type BuildTarget, frontendOptions, needsHostGateway } from "./build-target.ts";
 import { buildFailure } from "./failure.ts";
 import { type BuildGuard, guardedTarget, sourceGuard } from "./guarded-build.ts";
 import { buildTrace, type KnownSteps } from "./progress.ts";
@@ -30,7 +30,7 @@ export async function buildImage(wanted: BuildTarget, io: WorkIO, place: BuildPl
     const target = place.guard === undefined ? wanted : await guardedTarget(wanted);
     const guard = place.guard && sourceGuard(place.guard, io);
     const gateway = needsHostGateway(target) ? await hostGateway(place, io.signal) : undefined;
-    const { folders, ...demand } = buildDemand(target, gateway);
+    const { folders, ...demand } = frontendOptions(target, gateway);
     const offer = { folders, secrets: await secretsOf(target), logins: place.logins };
     await solve(place, { ...demand, image: target.image, offer, guard }, (status) => trace.write(status), io.signal);
   } catch (cause) {

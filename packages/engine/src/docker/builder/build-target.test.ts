@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { type BuildTarget, buildDemand, needsHostGateway } from "./build-target.ts";
+import { type BuildTarget, frontendOptions, needsHostGateway } from "./build-target.ts";
 
 const TARGET: BuildTarget = {
   context: "/src",
@@ -12,7 +12,7 @@ const TARGET: BuildTarget = {
   secretFiles: {},
   isForced: false,
 };
-const demand = (more: Partial<BuildTarget>, gateway?: string) => buildDemand({ ...TARGET, ...more }, gateway);
+const demand = (more: Partial<BuildTarget>, gateway?: string) => frontendOptions({ ...TARGET, ...more }, gateway);
 
 describe("what BuildKit is asked for", () => {
   test("is the Dockerfile with its arguments, labels and stage", () => {

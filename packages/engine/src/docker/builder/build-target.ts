@@ -22,13 +22,13 @@ export interface BuildTarget {
   readonly isForced: boolean;
   /** Whether base images are pulled even when they exist locally. */
   readonly isPulled?: boolean | undefined;
-  readonly more?: MoreOfBuild | undefined;
+  readonly more?: ExtraBuildOptions | undefined;
   /** Uses the engine's own frontend, whatever the Dockerfile's `syntax` line says. */
   readonly usesOwnFrontend?: boolean | undefined;
 }
 
 /** Further build options of a compose file, named as in the compose specification. */
-export interface MoreOfBuild {
+export interface ExtraBuildOptions {
   /** Additional contexts by name: folders or URLs. */
   readonly contexts?: Readonly<Record<string, string>> | undefined;
   readonly cache_from?: unknown;
@@ -40,7 +40,7 @@ export interface MoreOfBuild {
 }
 
 /** Options for BuildKit's Dockerfile frontend, and the folders that it may read from this machine. */
-export interface BuildDemand {
+export interface FrontendOptions {
   readonly frontend: "dockerfile.v0" | "gateway.v0";
   readonly attributes: Readonly<Record<string, string>>;
   readonly folders: Readonly<Record<string, SharedFolder>>;
@@ -51,7 +51,7 @@ export interface BuildDemand {
 }
 
 /** @param hostGateway Address that `host-gateway` stands for. @throws DomainError `deploy.build_failed` */
-export function buildDemand(target: BuildTarget, hostGateway: string | undefined): BuildDemand {
+export function frontendOptions(target: BuildTarget, hostGateway: string | undefined): FrontendOptions {
   const { syntax, attributes } = frontendOf(target.args);
   const contexts = Object.entries(target.more?.contexts ?? {}).map(([name, place]) => contextOf(name, place));
   return {
@@ -76,7 +76,7 @@ export function buildDemand(target: BuildTarget, hostGateway: string | undefined
     },
     folders: {
       ...Object.fromEntries(contexts.flatMap(({ folder }) => (folder === undefined ? [] : [folder]))),
-      ...(isElsewhere(target.context) ? {} : { context: { path: target.context } }),
+      ...(isRemoteContext(target.context) ? {} : { context: { path: target.context } }),
       ...(isAbsolute(target.dockerfile) ? { dockerfile: dockerfileFolder(target.dockerfile) } : {}),
     },
     entitlements: target.more?.network === "host" ? ["network.host"] : [],
@@ -86,7 +86,7 @@ export function buildDemand(target: BuildTarget, hostGateway: string | undefined
 }
 
 /** Whether the context is a URL, which the engine itself would fetch. */
-export const isElsewhere = (context: string): boolean => /^((https?|git|ssh|docker-image):\/\/|git@)/.test(context);
+export const isRemoteContext = (context: string): boolean => /^((https?|git|ssh|docker-image):\/\/|git@)/.test(context);
 
 export const isImageContext = (context: string): boolean => context.startsWith("docker-image://");
 
@@ -107,7 +107,7 @@ const prefixed = (prefix: string, record: Readonly<Record<string, string>>) =>
   Object.fromEntries(Object.entries(record).map(([name, value]) => [`${prefix}:${name}`, value]));
 
 function placeAttributes({ context, dockerfile }: BuildTarget): Record<string, string> {
-  if (!isElsewhere(context)) return {};
+  if (!isRemoteContext(context)) return {};
   return isAbsolute(dockerfile) ? { context, dockerfilekey: "dockerfile" } : { context, filename: dockerfile };
 }
 
@@ -120,12 +120,12 @@ const dockerfileFolder = (file: string): SharedFolder => ({
 const literalPattern = (name: string): string => name.replace(/[\\*?[!]/g, "\\$&");
 
 function contextOf(name: string, place: string) {
-  if (isElsewhere(place)) return { attribute: [`context:${name}`, place] as const, folder: undefined };
+  if (isRemoteContext(place)) return { attribute: [`context:${name}`, place] as const, folder: undefined };
   const local = name === "context" || name === "dockerfile" ? `_${name}` : name;
   return { attribute: [`context:${name}`, `local:${local}`] as const, folder: [local, { path: place }] as const };
 }
 
-function limits(more: MoreOfBuild, hostGateway: string | undefined): Record<string, string> {
+function limits(more: ExtraBuildOptions, hostGateway: string | undefined): Record<string, string> {
   const hosts = hostsOf(more.extra_hosts).map(({ name, address }) => {
     if (address !== HOST_GATEWAY) return `${name}=${address}`;
     if (hostGateway !== undefined) return `${name}=${hostGateway}`;

@@ -8,7 +8,7 @@ import type { WorkIO } from "@berth/core/ports";
 import { type GuardedDownload, guardedDownload, HttpFault, type PrivateHosts } from "@berth/host";
 import type { SourceOp } from "../buildkit/messages.ts";
 import type { FetchedSource, SourceGuard } from "../buildkit/plan.ts";
-import { type BuildTarget, isElsewhere, isImageContext } from "./build-target.ts";
+import { type BuildTarget, isImageContext, isRemoteContext } from "./build-target.ts";
 
 /** For builds on an engine that shares Berth's network: downloads by URL go through Berth's dialer. */
 export interface BuildGuard {
@@ -23,7 +23,7 @@ export interface BuildGuard {
  */
 export async function guardedTarget(target: BuildTarget): Promise<BuildTarget> {
   for (const context of [target.context, ...Object.values(target.more?.contexts ?? {})]) {
-    if (isElsewhere(context) && !isImageContext(context)) {
+    if (isRemoteContext(context) && !isImageContext(context)) {
       throw refused(`The build context ${shownUrl(context)} is a URL`, "Put its files into the repository");
     }
   }

@@ -12,7 +12,7 @@ import {
   HealthCheckResponse,
   Packets,
 } from "./messages.ts";
-import { type EnginePlace, upgraded } from "./upgrade.ts";
+import { type EnginePlace, upgradeToHttp2 } from "./upgrade.ts";
 
 /** Files and secrets that an engine may request during a build. It gets only what it requests. */
 export interface SessionOffer {
@@ -41,7 +41,7 @@ export async function openSession(
   signal: AbortSignal,
 ): Promise<Session> {
   const handlers = new Map(handlersOf(offer).map((one) => [one.path, one]));
-  const socket = await upgraded(
+  const socket = await upgradeToHttp2(
     place,
     "/session",
     {

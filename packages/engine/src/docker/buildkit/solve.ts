@@ -14,7 +14,7 @@ import {
 } from "./messages.ts";
 import { type SourceGuard, submitPlan } from "./plan.ts";
 import { openSession, type SessionOffer } from "./session.ts";
-import { type EnginePlace, upgraded } from "./upgrade.ts";
+import { type EnginePlace, upgradeToHttp2 } from "./upgrade.ts";
 
 /** Input of a BuildKit solve. */
 export interface Solve {
@@ -32,7 +32,7 @@ export interface Solve {
 /**
  * Builds an image like the engine's own clients. Aborting ends the build and waits until the engine has ended it. A
  * build never outlives its connection.
- * @throws GrpcError with BuildKit's message, `BrokenOff`, or as `upgraded`
+ * @throws GrpcError with BuildKit's message, `BrokenOff`, or as `upgradeToHttp2`
  */
 export async function solve(
   place: EnginePlace,
@@ -108,7 +108,7 @@ async function drained(answers: AsyncIterable<unknown>): Promise<void> {
 }
 
 async function openControl(place: EnginePlace, signal: AbortSignal): Promise<ClientHttp2Session> {
-  const socket = await upgraded(place, "/grpc", {}, signal);
+  const socket = await upgradeToHttp2(place, "/grpc", {}, signal);
   const session = connect("http://engine", { createConnection: () => socket });
   // Ignored here: each call reports the error itself.
   session.on("error", () => undefined);

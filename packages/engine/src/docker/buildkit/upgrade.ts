@@ -13,7 +13,7 @@ export interface EnginePlace {
  * Upgrades a connection to HTTP/2, which the engine's BuildKit speaks.
  * @throws DomainError `engine.unsupported` when the engine has no BuildKit, else as `Host.connectSocket`
  */
-export async function upgraded(
+export async function upgradeToHttp2(
   { host, socketPath }: EnginePlace,
   path: "/grpc" | "/session",
   headers: Readonly<Record<string, string | readonly string[]>>,

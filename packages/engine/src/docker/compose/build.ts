@@ -23,7 +23,7 @@ import {
   pullImage,
 } from "@berth/docker-client";
 import { buildImage } from "../builder/build-image.ts";
-import { type BuildTarget, isElsewhere } from "../builder/build-target.ts";
+import { type BuildTarget, isRemoteContext } from "../builder/build-target.ts";
 import { dockerfileOf } from "../builder/dockerfile-source.ts";
 import type { StackBuildPlace } from "./build-place.ts";
 import { insideSource, prepareStack, type StackSource } from "./source.ts";
@@ -183,7 +183,7 @@ async function contextOf(
   const context = String(build.context ?? ".");
   const inline = typeof build.dockerfile_inline === "string" ? build.dockerfile_inline : null;
   const location = typeof build.dockerfile === "string" ? build.dockerfile : "Dockerfile";
-  const isFetched = isElsewhere(context);
+  const isFetched = isRemoteContext(context);
   if (isFetched && inline === null) return { context, dockerfile: location };
   const folder = isFetched ? context : await contextFolder(source, name, context);
   const { text, ignore } =
@@ -213,7 +213,7 @@ async function contextsOf({ source, request }: One, build: Readonly<Record<strin
     // The image of another service, which is built before.
     const [, other] = SERVICE_CONTEXT.exec(path) ?? [];
     const image = other === undefined ? undefined : `docker-image://${containerImageName(request, other)}`;
-    entries.push([name, image ?? (isElsewhere(path) ? path : await contextFolder(source, name, path))]);
+    entries.push([name, image ?? (isRemoteContext(path) ? path : await contextFolder(source, name, path))]);
   }
   return Object.fromEntries(entries);
 }

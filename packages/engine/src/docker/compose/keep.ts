@@ -6,7 +6,7 @@ import type { StackDocument } from "./document.ts";
 import type { StackSpec } from "./spec.ts";
 
 /** Which containers of the previous release continue, and which must stop first. */
-export interface Succession {
+export interface KeepPlan {
   /** These continue unchanged in the new release. */
   readonly kept: readonly SeenContainer[];
   /** They stop before the new ones start. */
@@ -24,12 +24,12 @@ interface Stack {
 }
 
 /** Compares with what runs now, not with the previous spec: somebody may have changed containers since. */
-export function succession(
+export function planKeeping(
   { spec, compose, source, document }: Stack,
   { keeps, isRestart }: Pick<StackPredecessor, "keeps" | "isRestart">,
   old: readonly SeenContainer[],
   fingerprintLabel: (typeof LABELS)["spec"],
-): Succession {
+): KeepPlan {
   const names = Object.keys(document.services);
   const labelOf = (name: string) => recordOf(recordOf(document.services[name]).labels)[fingerprintLabel];
   const ofName = (name: string) => old.filter(({ container }) => container.name === name);

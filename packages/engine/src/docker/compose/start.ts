@@ -10,7 +10,7 @@ import { explain } from "../start.ts";
 import { ensureVolumes } from "../volumes.ts";
 import type { Seen, SeenContainer } from "../watch.ts";
 import { planStack, type StackDocument, type StackPlan, withNetworks } from "./document.ts";
-import { succession } from "./keep.ts";
+import { planKeeping } from "./keep.ts";
 import { rename } from "./member.ts";
 import { networkMark, renamedNetworks, type WantedNetwork } from "./networks.ts";
 import { dependenciesOf, stopOrder } from "./order.ts";
@@ -83,7 +83,7 @@ async function succeed(
   // Containers that belong to this release already were taken over by an earlier attempt.
   const others = old.containers.filter(({ owners }) => !owners.includes(spec.deploymentUuid));
   const { source, document } = plan;
-  const { kept, stopping, lines } = succession({ spec, compose, source, document }, replaces, others, LABELS.spec);
+  const { kept, stopping, lines } = planKeeping({ spec, compose, source, document }, replaces, others, LABELS.spec);
   for (const line of lines) io.onLine(line, "stdout");
   for (const { id, info, owners } of kept) {
     const container = place.docker.getContainer(id);
