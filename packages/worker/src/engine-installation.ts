@@ -36,7 +36,7 @@ async function install(
   signal: AbortSignal,
 ): Promise<string | null> {
   const machine = deps.machineOf(server);
-  if (machine === undefined) return "No control plane that reaches this server can install Docker on it.";
+  if (machine === undefined) return "No control plane reaches this server, so Docker cannot be installed on it.";
   const printed = outputTail();
   const overdue = AbortSignal.timeout(INSTALLATION_SECONDS_MAX * 1000);
   const flush = () => deps.stores.jobs.writeLog(lease, printed.text()).catch(() => false);

@@ -83,7 +83,7 @@ const failed = (sentence: string): TaskEnd => ({ status: "failed", exit_code: nu
 const ENDINGS: Readonly<Record<RunEnding, TaskEnd | undefined>> = {
   cancelled: failed(CANCELLED_BY_USER),
   // The engine ends a command that exceeds its time limit.
-  timeout: failed("It took too long and was ended."),
+  timeout: failed("It exceeded its time limit and was ended."),
   gone: failed("Its resource is being deleted."),
   stopped: failed("The control plane was stopped while it ran."),
   lost: undefined,

@@ -65,7 +65,7 @@ export async function checkLastFailure({ dataFolder }: Connection): Promise<read
 }
 
 const REMEDIES: Readonly<Record<string, string>> = {
-  database: "Check that PostgreSQL runs and that BERTH's connection to it is right.",
+  database: "Check that PostgreSQL runs and that Berth can connect to it.",
   disk: "Free space on the disk of the data folder, such as by deleting old backups.",
   proxy: "Wait a moment: it is started again by itself. Else read the server's log.",
   applications: "Read the server's log: it says why processes cannot be supervised.",

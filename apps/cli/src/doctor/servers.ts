@@ -13,7 +13,7 @@ export const checkServers = (servers: readonly Server[], routed: ReadonlySet<str
 function checkServer(server: Server, isRouted: boolean): readonly Finding[] {
   const { name, uuid, engine, proxy, settings, validation_logs } = server;
   const subject = `server ${name}`;
-  const validate = `Look again with berth servers validate ${name}.`;
+  const validate = `Check again with berth servers validate ${name}.`;
   if (!settings.is_usable) return [problem(subject, validation_logs ?? "It cannot be used.", validate)];
   if (!settings.is_reachable) return [problem(subject, "It does not answer.", validate)];
   const findings = [ok(subject, `answers (${engine})`)];

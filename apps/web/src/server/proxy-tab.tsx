@@ -25,7 +25,7 @@ export default function ProxyTab({ uuid }: { readonly uuid: string }) {
                   Restart
                 </ActionButton>
                 <ActionButton
-                  question="Stop the proxy? No URL of this server answers then."
+                  question="Stop the proxy? The URLs of this server then stop answering."
                   work={() => client.serverProxies.stop.mutate({ uuid })}
                   after={told}
                 >

@@ -28,7 +28,7 @@ export async function takeUserRange(options: UserRangeOptions): Promise<number> 
   try {
     mkdirSync(options.registry, { recursive: true, mode: 0o755 });
   } catch (cause) {
-    options.warn(`The folder ${options.registry} cannot be made: ${SHARED_USERS}`, cause);
+    options.warn(`The folder ${options.registry} cannot be created: ${SHARED_USERS}`, cause);
     return PROCESS_SETTINGS.uidBase;
   }
   const deadline = Date.now() + LOCK_SECONDS_MAX * 1000;

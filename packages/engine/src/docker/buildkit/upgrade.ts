@@ -58,5 +58,5 @@ const headersOf = (headers: Readonly<Record<string, string | readonly string[]>>
 const refusal = (server: string, { statusCode }: IncomingMessage): DomainError =>
   new DomainError(
     "engine.unsupported",
-    `The engine of ${server} builds no images with BuildKit (it answered ${statusCode}). Update Docker there to 20.10 or newer and deploy again.`,
+    `The engine of ${server} does not support BuildKit (it answered ${statusCode}). Update Docker there to 20.10 or newer and deploy again.`,
   );

@@ -188,7 +188,7 @@ async function makeNetwork({ docker, instance }: StackPlace, spec: StackSpec, wa
     const advice = /pool overlaps/i.test(cause.message)
       ? " If the previous network has its subnet, choose another subnet in the compose file."
       : "";
-    const which = `The network ${wanted.key ?? wanted.name} could not be made`;
+    const which = `The network ${wanted.key ?? wanted.name} could not be created`;
     throw new DomainError("deploy.start_failed", `${which}: ${explain(cause).replace(/\.?$/, ".")}${advice}`, {
       cause,
     });

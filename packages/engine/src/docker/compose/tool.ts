@@ -111,7 +111,7 @@ async function call(options: ComposeToolOptions, one: Call, io: WorkIO): Promise
   if (MISSING.test(words.join("\n"))) throw missingCompose();
   const reason = composeReason(words);
   if (isLostConnection(reason)) {
-    throw new DomainError("engine.unreachable", `The connection to the engine of ${host.name} broke off: ${reason}`);
+    throw new DomainError("engine.unreachable", `The connection to the engine of ${host.name} was lost: ${reason}`);
   }
   throw new DomainError("deploy.start_failed", `The containers could not be started: ${reason}`);
 }
