@@ -65,14 +65,14 @@ export const redirect = (location: string): Page => ({
 
 /** Sends HTML if the client's `Accept` names it, as browsers do, else plain text. */
 export function sendPage(page: Page, request: IncomingMessage, response: ServerResponse): void {
-  const { headers, text } = pageContent(page, new RegExp(TAKES_HTML, "i").test(request.headers.accept ?? ""));
+  const { headers, text } = pageContent(page, new RegExp(ACCEPTS_HTML, "i").test(request.headers.accept ?? ""));
   const body = Buffer.from(text);
   response.writeHead(page.status, { ...headers, "Content-Length": body.length });
   response.end(body);
 }
 
 /** Matches an `Accept` header, ignoring case. */
-export const TAKES_HTML = "text/html|application/xhtml";
+export const ACCEPTS_HTML = "text/html|application/xhtml";
 
 export function pageContent(
   page: Page,

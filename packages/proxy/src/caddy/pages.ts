@@ -1,11 +1,11 @@
 import {
+  ACCEPTS_HTML,
   ambiguousPath,
   noAnswer,
   type Page,
   pageContent,
   signIn,
   siteDown,
-  TAKES_HTML,
   unknownHost,
 } from "../pages.ts";
 import { escapePlaceholders } from "./literal.ts";
@@ -32,7 +32,7 @@ function pageRoute(statuses: readonly string[], page: Page, { isHtml }: { readon
   const { headers, text } = pageContent(page, isHtml);
   const placeholder = `{http.vars.${isHtml ? SITE_NAME_HTML : SITE_NAME}}`;
   const isStatus = { vars: { "{http.error.status_code}": statuses } };
-  const takesHtml = { header_regexp: { Accept: { pattern: `(?i)${TAKES_HTML}` } } };
+  const takesHtml = { header_regexp: { Accept: { pattern: `(?i)${ACCEPTS_HTML}` } } };
   return {
     match: [{ ...isStatus, ...(isHtml && takesHtml) }],
     handle: [

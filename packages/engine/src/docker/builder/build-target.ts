@@ -58,7 +58,7 @@ export function frontendOptions(target: BuildTarget, hostGateway: string | undef
     frontend: syntax === undefined ? "dockerfile.v0" : "gateway.v0",
     attributes: {
       ...attributes,
-      // An empty command line makes the frontend ignore the Dockerfile's `syntax` line.
+      // Its presence alone makes the frontend ignore the Dockerfile's `syntax` line.
       ...(target.usesOwnFrontend === true ? { cmdline: "-" } : {}),
       filename: basename(target.dockerfile),
       // `local` also accepts images that exist only on the server.
