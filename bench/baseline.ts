@@ -1,4 +1,4 @@
-// The bare handler that the API is measured against: node:http and pg, the same two queries, nothing else.
+// The minimal handler that the API is compared with: node:http and pg, the same two queries, nothing else.
 import { createHash } from "node:crypto";
 import { createServer } from "node:http";
 import pg from "pg";

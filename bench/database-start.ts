@@ -1,5 +1,5 @@
-// The first start of a PostgreSQL until it is healthy, against the same container by hand: created, started, and asked by
-// its own client until it answers. Both begin with an empty volume, and wait as long for its initialisation.
+// Time until the first start of a PostgreSQL is healthy, compared with the same container by hand: created, started,
+// and polled by its own client. Both begin with an empty volume and wait for the same initialisation.
 import { randomBytes } from "node:crypto";
 import { setTimeout as delay } from "node:timers/promises";
 import { databaseCalls } from "../apps/server/e2e/database.fixture.ts";
@@ -28,7 +28,7 @@ export async function benchDatabaseStart(): Promise<readonly Figure[]> {
     const times = { hand: [] as number[], berth: [] as number[] };
     for (let round = 0; round <= ROUNDS; round += 1) {
       const hand = await byHand();
-      // As anybody creates one: with the interval that it has by default.
+      // The default interval, as users have it.
       const fields = { instant_deploy: false, health_check_interval: 15, health_check_retries: 5 };
       const uuid = await calls.create("postgresql", IMAGE, { postgres_password: PASSWORD, ...fields });
       const startedAt = performance.now();

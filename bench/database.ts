@@ -1,9 +1,9 @@
 import { loopbackUrl, startTestPostgres, withClient } from "../packages/testing/src/postgres-server.ts";
 
-/** A PostgreSQL on loopback with an empty database, for a server and what it is compared with. */
+/** A PostgreSQL on loopback with an empty database, for a server and for its baseline. */
 export async function benchDatabase(): Promise<{
   readonly url: string;
-  /** Runs statements as the owner. */
+  /** Runs statements as the database's owner. */
   query(sql: string): Promise<readonly Record<string, unknown>[]>;
   stop(): Promise<void>;
 }> {

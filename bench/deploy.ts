@@ -1,4 +1,4 @@
-// A deployment against the same commands by hand: fetch the commit, install, start, ask until it answers.
+// A deployment compared with the same commands by hand: fetch the commit, install, start, poll until it answers.
 import { execFileSync, spawn } from "node:child_process";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -22,7 +22,7 @@ const MANIFEST = {
   scripts: { build: "node build.js", start: "node index.js" },
   dependencies: { express: "4.21.2" },
 };
-/** A build with some work in it: without any, the ratio would be that of two small numbers. */
+/** A build with some work: otherwise the ratio would be that of two small numbers. */
 const BUILD =
   "const { createHash } = require('node:crypto'); let h = 'x'; for (let i = 0; i < 600000; i++) h = createHash('sha256').update(h).digest('hex'); console.log(h);";
 const server = (version: number) =>

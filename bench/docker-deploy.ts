@@ -1,6 +1,6 @@
-// A deployment to a Docker engine against the same by hand: build from the cache, start, ask until it answers, switch.
-// By hand is what a person types: `docker build`, `docker run`, `docker inspect`. Beside it stands the same through
-// dockerode in a process that runs already and does nothing else.
+// A deployment to a Docker engine compared with the same by hand: build from the cache, start, poll until it answers,
+// switch. By hand means `docker build`, `docker run` and `docker inspect`; in addition, the same calls through
+// dockerode in an otherwise idle process are measured.
 import { execFile } from "node:child_process";
 import { randomBytes } from "node:crypto";
 import { mkdtempSync, renameSync, rmSync, writeFileSync } from "node:fs";
@@ -113,7 +113,7 @@ async function steps(berth: TestServer, deployment: string): Promise<string> {
   return times.join(", ");
 }
 
-/** Draining and removing what was replaced would take time from what is measured next. */
+/** Waits: draining and removing the previous release would slow down the next measurement. */
 async function retired(berth: TestServer, deployment: string): Promise<void> {
   while (!(await stepsOf(berth, deployment)).every(({ status }) => status === "done" || status === "skipped")) {
     await new Promise((resolve) => setTimeout(resolve, 50));

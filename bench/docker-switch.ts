@@ -1,5 +1,4 @@
-// Requests that fail while whole deployments to Docker take each other's place behind Caddy, with some among them that
-// never get healthy: none may.
+// Failed requests during repeated Docker deployments behind Caddy, of which some never become healthy: none may fail.
 import { randomBytes } from "node:crypto";
 import { deploy, placeOf } from "../apps/server/e2e/applications.fixture.ts";
 import { dockerServer } from "../apps/server/e2e/docker.fixture.ts";
@@ -12,7 +11,7 @@ import { atMost, type Figure } from "./report.ts";
 const DEPLOYMENTS = 50;
 const REQUESTS = 10_000;
 const REQUESTS_PER_SECOND = 200;
-/** After each of so many deployments comes one whose candidate answers with errors. */
+/** After this many deployments, one follows whose candidate answers with errors. */
 const SICK_EVERY = 10;
 
 const program = (source: string) =>

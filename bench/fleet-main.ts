@@ -1,4 +1,4 @@
-// The server, with machines that are reached by a socket each: `BERTH_ENGINES` is the folder of `NAME.sock`.
+// A server whose machines are sockets: `BERTH_ENGINES` is the folder of `NAME.sock`.
 import { join } from "node:path";
 import { readConfig } from "../apps/server/src/config.ts";
 import { logger } from "../apps/server/src/logger.ts";

@@ -1,4 +1,4 @@
-// Cost of many idle servers: simulated engines that speak the real API over sockets.
+// Cost of many idle servers: simulated engines that answer the real API over sockets.
 import { spawn } from "node:child_process";
 import { mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -40,7 +40,7 @@ export async function benchFleet(): Promise<readonly Figure[]> {
   }
 }
 
-/** Each is validated, as a person's servers are: only then are they probed. */
+/** Servers are validated like those of users, since only validated ones are probed. */
 async function register(server: TestServer): Promise<void> {
   const key = await server.rest("POST", "/security/keys", { name: "fleet", private_key: sshKeyPair().privateKey });
   const private_key_uuid = (key.body as { uuid: string }).uuid;

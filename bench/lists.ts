@@ -14,7 +14,7 @@ interface Instance {
 }
 
 export async function benchLists(): Promise<readonly Figure[]> {
-  // Both at the same time, asked in turns: what else the machine does meets them alike.
+  // Measured alternately, so that other load on the machine affects both alike.
   const short = await instance(99, 1_000);
   const long = await instance(9_999, 1_000_000);
   try {
@@ -70,7 +70,7 @@ async function pageMs({ server, pages }: Instance, name: string): Promise<number
   return performance.now() - startedAt;
 }
 
-/** Copies of the one application that was made through the API. */
+/** Copies of the application that was created through the API. */
 const applicationsSql = (count: number): string => `
   with source as (
     select * from resource where name = 'measured' order by id limit 1

@@ -1,4 +1,5 @@
-// `npm run bench [read|lists|start|deploy|wide ...]`: what docs/performance.md publishes. Ratios are taken in one run.
+// `npm run bench [read|lists|start|deploy|wide ...]`: measures the figures in docs/performance.md. Both sides of a
+// ratio are measured in one run.
 import { readFileSync } from "node:fs";
 import { cpus } from "node:os";
 import { benchDatabaseStart } from "./database-start.ts";

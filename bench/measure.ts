@@ -3,7 +3,7 @@ import autocannon from "autocannon";
 
 const CLOCK_TICK_MS = 10; // sysconf(_SC_CLK_TCK) is 100 on every Linux that Node runs on.
 
-/** User and system time a process has used so far, in milliseconds. */
+/** User and system time that a process has used, in milliseconds. */
 export function cpuMs(pid: number): number {
   const stat = readFileSync(`/proc/${pid}/stat`, "latin1");
   const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
@@ -17,7 +17,10 @@ export const rssMb = (pid: number): number => kbOf(`/proc/${pid}/status`, /^VmRS
 export const pssMb = (pids: readonly number[]): number =>
   pids.reduce((sum, pid) => sum + kbOf(`/proc/${pid}/smaps_rollup`, /^Pss:\s+(\d+)/m), 0) / 1024;
 
-/** Every process whose environment or open command names the folder: the server's own, wherever init has put them. */
+/**
+ * Processes whose environment or command line contains the data folder: all of the server's, even those adopted by
+ * init.
+ */
 export function processesOf(dataFolder: string, mainPid: number): readonly number[] {
   const all = readdirSync("/proc")
     .filter((name) => /^\d+$/.test(name))
@@ -47,7 +50,7 @@ export interface Load {
   readonly failed: number;
 }
 
-/** Requests from one generator for some seconds, with the CPU time of the answering process. */
+/** Sends requests for some seconds, and measures the CPU time of the answering process. */
 export async function load(options: {
   readonly url: string;
   readonly pid: number;
@@ -84,7 +87,7 @@ function kbOf(file: string, pattern: RegExp): number {
   return Number(pattern.exec(textOf(file))?.[1] ?? 0);
 }
 
-/** A process may end between listing and reading: it then counts as nothing. */
+/** A process may exit between listing and reading, and is then not counted. */
 function textOf(file: string): string {
   try {
     return readFileSync(file, "latin1");

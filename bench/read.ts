@@ -1,4 +1,4 @@
-// A read of one application through REST against the bare handler with the same two queries, in turns.
+// Reads one application through REST, compared alternately with a minimal handler that makes the same two queries.
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { fileURLToPath } from "node:url";
@@ -16,7 +16,7 @@ export async function benchRead(): Promise<readonly Figure[]> {
   const server = await testServer({ env: { BERTH_DATABASE_URL: database.url } });
   const repository = temporaryRepository(plainServer("1"));
   const { uuid } = await createApplication(server, repository, { name: "measured" });
-  // A usual token: one with `read:sensitive` would need a third query.
+  // A common token: one with `read:sensitive` would need a third query.
   const { body } = await server.rest("POST", "/tokens", { name: "Bench", abilities: ["read"] });
   const { token } = body as { token: string };
   const bare = spawn(process.execPath, [fileURLToPath(new URL("./baseline.ts", import.meta.url))], {

@@ -1,9 +1,9 @@
-/** One measured figure beside the one to reach. */
+/** A measured value with its target. */
 export interface Figure {
   readonly name: string;
   readonly measured: string;
   readonly wanted: string;
-  /** `undefined`: told for information, with nothing to reach. */
+  /** `undefined`: informative, without a target. */
   readonly isReached: boolean | undefined;
 }
 

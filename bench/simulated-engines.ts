@@ -1,4 +1,5 @@
-// Engines that hold nothing: `node simulated-engines.ts FOLDER COUNT` listens on FOLDER/server-N.sock, one for each.
+// Engines without containers: `node simulated-engines.ts FOLDER COUNT` listens on FOLDER/server-N.sock, one per
+// engine.
 import { createServer, type ServerResponse } from "node:http";
 import { join } from "node:path";
 
@@ -19,7 +20,7 @@ const ANSWERS: Readonly<Record<string, unknown>> = {
 function answer(path: string, response: ServerResponse): void {
   response.setHeader("Api-Version", "1.51");
   if (path === "/_ping") return void response.end("OK");
-  // Nothing ever happens there, and the stream says so by its silence.
+  // The event stream stays open and silent, since nothing ever happens.
   if (path === "/events") return void response.writeHead(200, { "content-type": "application/json" }).flushHeaders();
   const body = ANSWERS[path];
   response.setHeader("content-type", "application/json");

@@ -1,10 +1,10 @@
-// What hundreds of clients that send slowly cost a read: the same read in turns without and beside them.
+// Effect of hundreds of slow clients on a read: the same read is measured alternately without and with them.
 import { connect, type Socket } from "node:net";
 import { testServer } from "../apps/server/e2e/server.fixture.ts";
 import { load, median } from "./measure.ts";
 import { atMost, type Figure } from "./report.ts";
 
-const CLIENTS = 200; // Of each kind.
+const CLIENTS = 200; // Number of clients of each kind.
 const ROUNDS = 3;
 const SECONDS = 3;
 
@@ -32,7 +32,9 @@ export async function benchSlowClients(): Promise<readonly Figure[]> {
   }
 }
 
-/** Slow headers, and slow bodies with a token and without: each sends a byte in 100 ms, and begins again when cut. */
+/**
+ * Slow headers, and slow bodies with and without a token: each sends a byte every 100 ms, and reconnects when cut off.
+ */
 function slowClients(port: number, token: string) {
   const sockets = new Set<Socket>();
   let isStopped = false;

@@ -53,7 +53,7 @@ async function memory(): Promise<readonly Figure[]> {
   }
 }
 
-/** From the command a user types to the first answer, in milliseconds. */
+/** Milliseconds from the command that a user types to the first answer. */
 async function startMs(dataFolder: string): Promise<number> {
   const [api, proxy] = await freePorts(2);
   const startedAt = performance.now();

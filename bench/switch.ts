@@ -1,4 +1,4 @@
-// Requests that fail while releases in containers take each other's place behind Caddy: none may.
+// Failed requests while releases in containers replace each other behind Caddy: none may fail.
 import { randomBytes } from "node:crypto";
 import { mkdtempSync, rmSync } from "node:fs";
 import { createServer } from "node:net";
@@ -17,7 +17,7 @@ export async function benchSwitch(): Promise<readonly Figure[]> {
   const host = localHost("here");
   const docker = dockerClient(host);
   const instance = `bench-${randomBytes(5).toString("hex")}`;
-  // Short: the path of a socket has 107 bytes.
+  // Short, since a socket's path is limited to 107 bytes.
   const folder = mkdtempSync("/tmp/berth-bench-");
   const [httpPort = 0, httpsPort = 0] = await freePorts();
   const proxy = caddyProxy({ host, docker, instance, folder, httpPort, httpsPort, tls: { issuer: "internal" } });

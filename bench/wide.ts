@@ -1,4 +1,4 @@
-// What an installation with many applications costs: at rest, for a creation, for clients that list all of them.
+// Cost of an installation with many applications: idle, for a creation, and for clients that list all of them.
 import { type IncomingMessage, request } from "node:http";
 import {
   createApplication,
@@ -23,7 +23,7 @@ const REMOVED = 1_000;
 export async function benchWide(): Promise<readonly Figure[]> {
   const figures: Figure[] = [];
   const firsts = new Map<string, number>();
-  /** Told for the smallest; the others cost at most twice as much. */
+  /** Values of the smallest size are informative; the other sizes may cost at most twice as much. */
   const compared = (name: string, size: number, value: number, unit: string) => {
     const first = firsts.get(name);
     if (first === undefined) firsts.set(name, value);
@@ -55,7 +55,7 @@ interface Wide {
   readonly server: TestServer;
   readonly database: Awaited<ReturnType<typeof benchDatabase>>;
   readonly startMs: number;
-  /** Rows that PostgreSQL reads while something is done. */
+  /** Number of rows that PostgreSQL reads during the work. */
   rowsRead(work: () => Promise<unknown>): Promise<number>;
   stop(): Promise<void>;
 }
@@ -72,7 +72,7 @@ async function wideServer(size: number): Promise<Wide> {
   await server.start();
   const startMs = performance.now() - startedAt;
   const rows = async () => {
-    // Sessions report what they did within ten seconds.
+    // PostgreSQL sessions report their statistics within ten seconds.
     await pause(11);
     const [row] = await database.query(
       "select sum(seq_tup_read + coalesce(idx_tup_fetch, 0))::float8 as rows from pg_stat_user_tables",
@@ -98,7 +98,7 @@ async function wideServer(size: number): Promise<Wide> {
   };
 }
 
-/** Beside what the server reads at rest. */
+/** In addition to the rows that an idle server reads. */
 async function rowsOfCreation(wide: Wide): Promise<number> {
   const place = await placeOf(wide.server);
   const fields = { ...place, git_repository: "https://git.example/a/b", git_branch: "main", build_pack: "nixpacks" };
@@ -120,7 +120,7 @@ async function restCpuMs(pid: number): Promise<number> {
   return ((cpuMs(pid) - before) / REST_SECONDS) * 60;
 }
 
-/** All clients list everything at once; some never read. */
+/** All clients list everything at the same time; some never read the answer. */
 async function listedByMany({ server }: Wide): Promise<readonly Figure[]> {
   const idle = await healthMs(server, 200);
   const other = await otherTeam(server);
@@ -206,7 +206,7 @@ async function removalSeconds({ server, database }: Wide): Promise<number> {
 
 const pause = (seconds: number) => new Promise((resolve) => setTimeout(resolve, seconds * 1000));
 
-/** Copies of the one application that was made through the API, as if they had been created and never deployed. */
+/** Copies of the application that was created through the API, as if never deployed. */
 const copiesSql = (count: number): string => `
   with source as (
     select * from resource where name = 'measured' order by id limit 1

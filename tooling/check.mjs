@@ -1,4 +1,4 @@
-// The checks of `npm test` and CI, the fastest first. Each prints its own closing line.
+// The checks of `npm test` and CI, the fastest first. Each prints its own result.
 import { spawnSync } from "node:child_process";
 import { existsSync, mkdirSync, readFileSync, rmSync } from "node:fs";
 import { dirname, join } from "node:path";

@@ -1,5 +1,5 @@
-// Behind `npm start` and `npm test`: runs on any Node 18 or newer with only npm, brings the workspace up,
-// then hands over to the Node that the lockfile pins.
+// Runs `npm start` and `npm test`: works on Node 18 or newer with only npm, installs the workspace, and then continues
+// with the Node version in the lockfile.
 import { spawn, spawnSync } from "node:child_process";
 import { existsSync, readFileSync } from "node:fs";
 import { delimiter, dirname, join } from "node:path";
@@ -21,7 +21,7 @@ const env = {
 
 const TASKS = {
   start: () => {
-    freshBuild("web"); // The server finds it by itself.
+    freshBuild("web"); // The server finds the build by itself.
     const argv = [...SERVER_FLAGS, join(freshBuild("server"), "main.js"), ...args];
     supervise("node", argv, { cwd: root, env });
   },
@@ -41,7 +41,7 @@ const TASKS = {
   unused: () => hand("knip", []),
 };
 
-/** The static checks belong to it: without arguments, and with `--changed` that runs the tests a change can reach. */
+/** Whether to run the static checks too: without arguments, and with `--changed`. */
 const isWhole = ([first]) => first === undefined || first.startsWith("--changed");
 
 const [task, ...args] = process.argv.slice(2);
@@ -52,7 +52,7 @@ if (!(task in TASKS)) {
 install();
 TASKS[task]();
 
-/** pnpm copies the lockfile into node_modules at the end of an install: equal text means up to date. */
+/** pnpm copies the lockfile into node_modules at the end of an install, so equal content means up to date. */
 function install() {
   const isFresh =
     read(join(root, "pnpm-lock.yaml")) === read(join(root, "node_modules/.pnpm/lock.yaml")) &&
@@ -62,7 +62,7 @@ function install() {
   const { pnpm } = JSON.parse(read(join(root, "package.json"))).devDependencies;
   const { status, stdout, stderr } = spawnSync("npx", ["--yes", `pnpm@${pnpm}`, "install", "--frozen-lockfile"], {
     cwd: root,
-    // Not the shared folder in /tmp that npm takes by itself: another user who makes that first decides what is executed.
+    // Not npm's default folder in /tmp: another user who creates it first could put code there.
     env: { ...env, CI: "true", NODE_COMPILE_CACHE: join(root, "node_modules/.cache/node") },
     encoding: "utf8",
   });
@@ -73,10 +73,10 @@ function install() {
   }
 }
 
-/** Runs a program in this one's place: same terminal, its exit code, its signals. */
+/** Runs a program with the same terminal, and returns its exit code and signals. */
 function hand(program, argv, cwd = root) {
   const child = spawn(program, argv, { cwd, env, stdio: "inherit" });
-  // A Ctrl-C in a terminal reaches the child by itself: relayed it would count twice. The child decides when to stop.
+  // A terminal's Ctrl-C reaches the child directly, so relaying would send it twice. The child decides when to stop.
   process.on("SIGINT", () => {});
   for (const signal of ["SIGTERM", "SIGHUP"]) process.on(signal, () => child.kill(signal));
   child.on("error", ({ message }) => {

@@ -1,7 +1,8 @@
-// V8 sizes its heap by the machine: on a large one it collects so late that an idle server grows to several hundred MB.
+// V8 derives the heap size from the machine's memory: on a large machine, an idle server would grow to several hundred
+// MB.
 const HEAP = ["--max-semi-space-size=8", "--max-old-space-size=192"];
 
-// The client of the Docker engine uses `url.parse`. Node warns of it in a bundle, where code has no package any more.
+// The Docker client uses `url.parse`. Node warns about it in a bundle, where it cannot tell packages from our code.
 const QUIET = ["--disable-warning=DEP0169"];
 
 export const SERVER_FLAGS = [...HEAP, ...QUIET];

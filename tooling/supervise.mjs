@@ -1,10 +1,10 @@
-// Keeps a server running: the small parent of `npm start`. What a service manager does elsewhere.
+// Keeps a server running: the small parent process of `npm start`, in place of a service manager.
 import { spawn } from "node:child_process";
 import { renameSync, writeFileSync } from "node:fs";
 
 /**
- * Runs a program in this one's place and starts it again after an unexpected end, later each time. The program says by
- * `process.send({ type: "ready", version, reportFile })` that it works; one that never came so far is not repeated.
+ * Runs a program and restarts it with backoff after a crash. The program reports by `process.send({ type: "ready",
+ * version, reportFile })` that it has started; without that it is not restarted.
  *
  * @param {string} program
  * @param {readonly string[]} argv
@@ -13,7 +13,7 @@ import { renameSync, writeFileSync } from "node:fs";
 export function supervise(program, argv, options) {
   let isStopping = false;
   let pauseSeconds = PAUSE_SECONDS_MIN;
-  /** @type {{ version: string, reportFile: string } | undefined} Of the newest run that worked. */
+  /** @type {{ version: string, reportFile: string } | undefined} Of the newest run that started. */
   let known;
   /** @type {import("node:child_process").ChildProcess | undefined} */
   let child;
@@ -37,7 +37,7 @@ export function supervise(program, argv, options) {
       console.error(message);
       process.exit(1);
     });
-    // `close` comes behind the last of its output.
+    // `close` follows the last output.
     current.on("close", (code, signal) => {
       if (isStopping || code === 0 || known === undefined) process.exit(code ?? (signal ? 128 : 1));
       const ranSeconds = Math.round((Date.now() - startedMs) / 1000);
@@ -55,7 +55,7 @@ export function supervise(program, argv, options) {
   const stop = (signal) => {
     isStopping = true;
     if (waiting !== undefined) process.exit(0);
-    // A Ctrl-C in a terminal reaches the child by itself: relayed it would count twice. The child decides when to stop.
+    // A terminal's Ctrl-C reaches the child directly, so relaying would send it twice. The child decides when to stop.
     if (signal !== "SIGINT") child?.kill(signal);
   };
   for (const signal of /** @type {const} */ (["SIGINT", "SIGTERM", "SIGHUP"])) process.on(signal, () => stop(signal));
@@ -80,12 +80,12 @@ function write({ version, reportFile }, { reason, ranSeconds, log }) {
     renameSync(`${reportFile}.new`, reportFile);
     return true;
   } catch {
-    // On a full disk the sentence above has to do.
+    // The report cannot be written; the message above was printed anyway.
     return false;
   }
 }
 
-/** The end of what it logged, which contains no secrets: those stand on standard output only. */
+/** The end of the log. It contains no secrets, which are printed on standard output only. */
 function lastLines() {
   let text = "";
   return {
@@ -99,7 +99,7 @@ function lastLines() {
 
 const PAUSE_SECONDS_MIN = 1;
 const PAUSE_SECONDS_MAX = 60;
-/** After this time an end has another cause than the one before it. */
+/** A crash after this time is unrelated to the one before. */
 const STEADY_SECONDS = 600;
 const LOG_LINES_MAX = 200;
 const LOG_LENGTH_MAX = 200_000;

@@ -3,11 +3,11 @@ import { defineConfig } from "vite";
 
 export default defineConfig({
   plugins: [react()],
-  // The server puts its own in this word's place, another one with each page.
+  // Placeholder that the server replaces by a new nonce for each page.
   html: { cspNonce: "__CSP_NONCE__" },
   build: { target: "es2023", assetsInlineLimit: 0, reportCompressedSize: false, chunkSizeWarningLimit: 900 },
   server: {
-    // `vite` for development, beside a server that runs. A changed Host would look like a foreign page to it.
+    // For development with `vite` beside a running server, which would refuse a changed Host as a foreign page.
     proxy: Object.fromEntries(
       ["/trpc", "/api", "/auth"].map((path) => [
         path,

@@ -1,5 +1,5 @@
-// Who may import whom, checked over every source file. Fails also when nothing was read: a cruise over no module
-// (a parser that does not understand the sources) would otherwise be green.
+// Checks the imports of every source file against the allowed ones. Also fails when no file was read: a run over no
+// module (a parser that does not understand the sources) would otherwise pass.
 import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";

@@ -1,4 +1,4 @@
-// Makes one build of a program: what is imported becomes a few files of plain JavaScript beside the program's assets.
+// Builds a program: its imports are bundled into a few JavaScript files beside the program's assets.
 import { createHash, randomUUID } from "node:crypto";
 import {
   cpSync,
@@ -17,10 +17,10 @@ import { distOf, MANIFEST, ROOT, settingsOf, stampOf } from "./fresh.mjs";
 import { licensesOf } from "./licenses.mjs";
 import { startLoad } from "./start-load.mjs";
 
-/** A server that still runs loads chunks of the build that it was started from. */
+/** A running server loads chunks of the build that it was started from. */
 const BUILDS_KEPT = 4;
 
-/** CommonJS packages expect these names, which modules lack. Modules may declare names like theirs themselves. */
+/** CommonJS packages expect these names, which modules lack. Modules may declare the same names themselves. */
 const COMMON_JS = {
   banner: [
     'import{createRequire as berthRequire}from"node:module";',
@@ -38,14 +38,14 @@ export async function buildProgram(program) {
   for (;;) {
     const startedMs = Date.now();
     const { folder, inputs } = await buildOnce(program);
-    // A source that was saved meanwhile may have been read before or after.
+    // A source that changed during the build may have been read before or after the change.
     if (!inputs.some((path) => changedMs(path) >= startedMs)) return folder;
   }
 }
 
 const changedMs = (path) => statSync(join(ROOT, path), { throwIfNoEntry: false })?.mtimeMs ?? Number.POSITIVE_INFINITY;
 
-/** Files that decide how imports are resolved, and this tool itself. */
+/** Files that determine how imports are resolved, and this tool itself. */
 function surroundings() {
   const manifests = ["packages", "apps"].flatMap((folder) =>
     readdirSync(join(ROOT, folder)).map((name) => `${folder}/${name}/package.json`),
@@ -68,7 +68,7 @@ async function buildOnce(program) {
     writeFileSync(join(temporary, "LICENSES.txt"), licensesOf(inputs));
     const key = contentKey(temporary);
     const folder = join(dist, key);
-    // The same content may have been built before, or by another process just now.
+    // The same content may have been built before, or by another process meanwhile.
     if (existsSync(folder)) rmSync(temporary, { recursive: true });
     else renameSync(temporary, folder);
     const read = [...new Set([...own, ...surroundings()])].sort();
@@ -81,7 +81,7 @@ async function buildOnce(program) {
   }
 }
 
-/** Vite is loaded for the dashboard alone. */
+/** Vite is loaded only for the dashboard. */
 const bundleForBrowsers = async (program, outdir) => (await import("./web.mjs")).bundleWeb(program, outdir);
 
 /** @returns Paths of the bundled files, relative to the repository. */
@@ -98,7 +98,7 @@ async function bundle({ entries, standalone = {}, external = [], target = "node2
     banner: { js: COMMON_JS.banner },
     define: COMMON_JS.define,
     inject: [join(ROOT, "tooling/build/stack-trace.mjs")],
-    // Names stay, so that stack traces and names of classes read as in the sources.
+    // Names stay, so that stack traces are readable.
     minifyWhitespace: true,
     minifySyntax: true,
     legalComments: "none",
@@ -119,7 +119,7 @@ async function bundle({ entries, standalone = {}, external = [], target = "node2
   return [...new Set(results.flatMap(({ metafile }) => Object.keys(metafile.inputs)))];
 }
 
-/** A CommonJS package that is imported lazily has nothing but a default export in a bundle, unlike in Node. */
+/** Fails for a CommonJS package that is imported lazily: in a bundle it only has a default export, unlike in Node. */
 function refuseNamelessImports({ outputs }) {
   for (const { entryPoint, exports } of Object.values(outputs)) {
     if (!entryPoint?.includes("node_modules/") || exports.join() !== "default") continue;
@@ -158,7 +158,7 @@ const ownMapsOnly = {
   },
 };
 
-/** A folder is listed too, so that a file that is added or removed is a change. */
+/** Folders are listed too, so that added and removed files count as changes. */
 function filesBelow(path) {
   if (!statSync(join(ROOT, path)).isDirectory()) return [path];
   return [path, ...readdirSync(join(ROOT, path)).flatMap((name) => filesBelow(join(path, name)))];
@@ -173,7 +173,7 @@ function contentKey(folder) {
   return hash.digest("hex").slice(0, 16);
 }
 
-/** Read by other processes at any moment, so it appears whole. */
+/** Written atomically, since other processes may read it at any time. */
 function writeManifest(dist, manifest) {
   const temporary = join(dist, `.${randomUUID()}.json`);
   writeFileSync(temporary, JSON.stringify(manifest));

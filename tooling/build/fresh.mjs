@@ -1,5 +1,5 @@
-// Finds the build of a program and makes it anew when a source has changed. Runs on any Node 18 or newer, before the
-// packages are installed: it imports nothing but Node's own modules.
+// Finds a program's build, and rebuilds it when a source has changed. Runs on Node 18 or newer, before the packages
+// are installed, so it imports only Node's own modules.
 import { spawnSync } from "node:child_process";
 import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
@@ -9,22 +9,22 @@ import { PROGRAMS } from "./programs.mjs";
 export const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 const MAIN = fileURLToPath(new URL("./main.mjs", import.meta.url));
 
-/** Written into the folder of the builds at the end of each: which build is the newest, and what it was made of. */
+/** File in the folder of builds, written at the end of each: names the newest build and its inputs. */
 export const MANIFEST = "current.json";
 
 export const distOf = (program) => join(ROOT, program.folder, program.dist ?? "dist");
 
 /**
- * The folder of an up-to-date build.
+ * Folder of the up-to-date build.
  *
- * @param {string} name Of `PROGRAMS`.
- * @returns {string} Absolute. Ends the process with a message when the build fails.
+ * @param {string} name Name in `PROGRAMS`.
+ * @returns {string} Absolute path. When the build fails, the process ends with a message.
  */
 export function freshBuild(name) {
   const folder = builtFolder(name);
   if (folder !== undefined) return folder;
   const pinned = join(ROOT, "node_modules/.bin/node");
-  // Where the registry has no Node for the platform, the system's serves.
+  // On platforms without a pinned Node, the system's is used.
   const node = existsSync(pinned) ? pinned : process.execPath;
   const { status, error } = spawnSync(node, [MAIN, name], { stdio: ["ignore", 2, 2] });
   const built = status === 0 ? builtFolder(name) : undefined;
@@ -34,7 +34,7 @@ export function freshBuild(name) {
   process.exit(status ?? 1);
 }
 
-/** `undefined` when there is no build, or a file that it was made of has changed since. */
+/** `undefined` when there is no build, or an input has changed since. */
 export function builtFolder(name) {
   const program = PROGRAMS[name];
   const dist = distOf(program);
@@ -47,7 +47,7 @@ export function builtFolder(name) {
 /** The build also depends on its row in the table. */
 export const settingsOf = (program) => JSON.stringify(program);
 
-/** A file's by its time and size; a folder's by the names in it. */
+/** Stamp of an input: a file's time and size, or the names in a folder. */
 export function stampOf(path) {
   const stats = statSync(join(ROOT, path), { throwIfNoEntry: false });
   if (stats === undefined) return undefined;
@@ -59,6 +59,6 @@ function readManifest(dist) {
   try {
     return JSON.parse(readFileSync(join(dist, MANIFEST), "utf8"));
   } catch {
-    return undefined; // Not built yet, or by an earlier version of this file.
+    return undefined; // No build yet, or the manifest is of an earlier version of this file.
   }
 }

@@ -1,13 +1,13 @@
-// The programs that are built, each into `dist/` of its own folder. Paths are relative to the repository.
+// The programs to build, each into `dist/` of its own folder. Paths are relative to the repository.
 
 /**
  * @typedef {object} Program
- * @property {string} folder Its package.
+ * @property {string} folder Folder of its package.
  * @property {string} [dist] Folder of the builds, below `folder`. Default: `dist`.
  * @property {Record<string, string>} [entries] Name of the built file to its source. They share chunks. A program
  *   without entries is a page: Vite builds it from its `index.html`.
- * @property {Record<string, string>} [standalone] The same, each without chunks: programs that run as processes of
- *   their own, whose version is the content of one file.
+ * @property {Record<string, string>} [standalone] Like `entries`, but without shared chunks: programs that run as
+ *   separate processes, versioned by their single file.
  * @property {Record<string, string>} [assets] Files and folders that the program reads, by their place in the build.
  * @property {string} [target] The oldest Node that it runs on. Default: the one that Berth brings.
  * @property {readonly string[]} [external] Packages that are found at run time: native ones, and those whose files are
@@ -33,7 +33,7 @@ const SERVER = {
 /** @type {Record<string, Program>} */
 export const PROGRAMS = {
   server: { ...SERVER, entries: { main: "apps/server/src/main.ts" } },
-  /** Started by tests: a server that can be stopped at a named moment. */
+  /** A server for tests that stops at a given moment. */
   "test-server": { ...SERVER, dist: "dist/test", entries: { "crash-main": "apps/server/e2e/crash-main.ts" } },
   cli: {
     folder: "apps/cli",

@@ -1,5 +1,5 @@
-// Runs first in every built program: stack traces name the files and lines of the sources. Maps are read when the
-// first trace is asked for. Node's own --enable-source-maps reads them at the start, for 10 MB of memory.
+// Imported first in every built program: stack traces then refer to source files. Maps are read at the first trace;
+// Node's own --enable-source-maps reads them at the start and needs 10 MB of memory.
 import { readFileSync } from "node:fs";
 import { SourceMap } from "node:module";
 import { dirname, join, relative } from "node:path";
@@ -15,11 +15,11 @@ function headOf(error) {
   try {
     return String(error);
   } catch {
-    return "Error"; // Its message or name is a getter that throws.
+    return "Error"; // Reading its message or name throws.
   }
 }
 
-/** As V8 writes it, with the source's position where there is one. */
+/** A stack frame in V8's format, with the position in the source if known. */
 function placeOf(site) {
   const url = site.getFileName();
   if (!url?.startsWith("file:")) return String(site);
@@ -42,6 +42,6 @@ function readMap(path) {
   try {
     return new SourceMap(JSON.parse(readFileSync(path, "utf8")));
   } catch {
-    return undefined; // A build without its maps still shows where it failed.
+    return undefined; // Without maps, a trace still shows positions in the build.
   }
 }

@@ -1,5 +1,5 @@
-// Writes the tables of docs/configuration.md, docs/errors.md and docs/permissions.md from the settings, errors and
-// operations themselves; with --check only says whether they are as generated.
+// Generates the tables in docs/configuration.md, docs/errors.md and docs/permissions.md from settings, errors and
+// operations; with --check only reports whether they are up to date.
 import { readFile, writeFile } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
 import { ENVIRONMENT } from "../../apps/server/src/config.ts";
@@ -39,7 +39,7 @@ function permissionRow(permission: Permission): readonly string[] {
   ];
 }
 
-/** A cell has room for some; the description names all. */
+/** A table cell lists only some; the API description names all. */
 function hiddenFields(names: readonly string[]): string {
   const shown = names.slice(0, 4).map((name) => `\`${name}\``);
   return [...shown, ...(names.length > 4 ? [`${names.length - 4} more`] : [])].join(", ");
@@ -55,13 +55,13 @@ function settings(): readonly (readonly string[])[] {
   const defaults: Readonly<Record<string, unknown>> = ENVIRONMENT.parse({});
   return Object.entries(ENVIRONMENT.shape).map(([name, schema]) => {
     const value = String(defaults[name] ?? "");
-    // The version of this very release would be another one in each.
+    // Omits the current version, which would change with each release.
     const shown = value === "" || value === VERSION ? "" : `\`${value}\``;
     return [`\`${name}\``, shown, descriptionOf(schema)];
   });
 }
 
-/** A default or a transformation wraps what is described. */
+/** Unwraps defaults and transformations to find the description. */
 function descriptionOf(schema: Described): string {
   const inner = schema.def.innerType ?? schema.def.in;
   return schema.description ?? (inner === undefined ? "" : descriptionOf(inner));

@@ -1,5 +1,5 @@
-// Writes openapi.json and openapi.yaml at the repository's root; with --check only says whether they are as generated.
-// A folder as last argument is used instead of the root.
+// Generates openapi.json and openapi.yaml in the repository's root; with --check only reports whether they are up to
+// date. A folder as last argument replaces the root.
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";

@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { afterAll, beforeAll } from "vitest";
 
-const TICKS_PER_SECOND = 100; // Linux has had no other value of USER_HZ on any platform that Node supports.
+const TICKS_PER_SECOND = 100; // Linux has no other value of USER_HZ on any platform that Node supports.
 
 let startedAt = 0;
 
@@ -9,16 +9,16 @@ beforeAll(() => {
   startedAt = cpuSeconds();
 });
 
-// The first hook that is registered ends last, so this counts what the suites' own hooks did.
+// The first registered hook runs last, so the suites' own hooks are included.
 // biome-ignore lint/correctness/noEmptyPattern: vitest refuses a first argument that is not a pattern.
 afterAll(({}, file) => {
   file.meta.cpuSeconds = cpuSeconds() - startedAt;
 });
 
-/** CPU time of this worker and of its ended programs. Containers count for their engine. */
+/** CPU time of this worker and its exited child processes. Containers are not included. */
 function cpuSeconds(): number {
   const stat = readFileSync("/proc/self/stat", "latin1");
-  // The name in parentheses may hold anything; `utime` is the 14th field, and the times of children follow.
+  // The name in parentheses may contain anything; `utime` is the 14th field, followed by the times of children.
   const [utime, stime, cutime, cstime] = stat
     .slice(stat.lastIndexOf(")") + 2)
     .split(" ")
@@ -29,7 +29,7 @@ function cpuSeconds(): number {
 
 declare module "vitest" {
   interface TaskMeta {
-    /** Set on a file at its end. */
+    /** Set on a test file at its end. */
     cpuSeconds?: number;
   }
 }

@@ -1,9 +1,6 @@
 import type { Reporter, TestCase } from "vitest/node";
 
-/**
- * Names the tests that passed only on a second try, so that a retry hides nothing: each of them is a defect, of the
- * test or of the product.
- */
+/** Lists tests that passed only at their second attempt: each of them is a defect, of the test or of the product. */
 export default class FlakyReporter implements Reporter {
   readonly #names: string[] = [];
 

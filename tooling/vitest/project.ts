@@ -6,7 +6,7 @@ const CPU_SETUP = fileURLToPath(new URL("./cpu-setup.ts", import.meta.url));
 const PROGRAMS_SETUP = fileURLToPath(new URL("./programs-setup.ts", import.meta.url));
 const DATABASE_SETUP = fileURLToPath(new URL("../../packages/testing/src/database-setup.ts", import.meta.url));
 
-/** Suites wait more than they compute. How many of them have containers at once: `testing/src/docker-slot.ts`. */
+/** Suites wait more than they compute. `testing/src/docker-slot.ts` limits those with containers. */
 const WORKERS = Math.max(4, 2 * availableParallelism());
 
 interface ProjectOptions {
@@ -16,12 +16,11 @@ interface ProjectOptions {
 }
 
 /**
- * The configuration of every package's tests. `isolate` and `maxWorkers` must stand in each project's own config: the
- * root's values are not inherited. Tests then keep no state in module scope.
+ * Configuration for the tests of every package. `isolate` and `maxWorkers` must be set in each project: vitest does
+ * not inherit the root's values. Without isolation, tests must not keep state in module scope.
  *
- * With `usesDatabase`, `testDatabase()` of `@berth/testing` works: one PostgreSQL for the whole run is started before
- * the first such project and stopped after the last. With `usesPrograms`, the built server and command line are up to
- * date.
+ * `usesDatabase` makes `testDatabase()` of `@berth/testing` available: one PostgreSQL runs from the first such project
+ * to the last. `usesPrograms` builds server and command line before the tests.
  */
 export function project(name: string, options: ProjectOptions = {}) {
   return defineConfig({

@@ -1,15 +1,15 @@
-// All tests, as `npm test` runs them. What a busy machine disturbed gets a second try, and is named for it at the end: each
-// of these is a defect, of the test or of the product. A test has its try at once; vitest has none for what stands around
-// the tests of a file, so such a file is run once more.
+// Runs all tests, as `npm test` does. Failures get a second attempt, in case the machine was busy, and are listed at
+// the end: each is a defect, of the test or of the product. vitest repeats single tests; a file that failed outside of
+// its tests is run again here.
 import { spawnSync } from "node:child_process";
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { relative } from "node:path";
 
-/** Their output is printed at the end, in this order. */
+/** They print at the end, in this order. */
 const OURS = ["times", "flaky", "skipped"].map((name) => `./tooling/vitest/${name}-reporter.ts`);
 const REPORT = "reports/vitest.json";
 const SECOND_REPORT = "reports/vitest-second.json";
-/** More failed files than this are not a disturbance of the machine. */
+/** More failed files than this are not caused by a busy machine. */
 const FILES_MAX = 3;
 
 const given = process.argv.slice(2);
@@ -39,14 +39,14 @@ function read(path) {
   return existsSync(path) ? JSON.parse(readFileSync(path, "utf8")) : undefined;
 }
 
-/** Files that failed outside their tests; none when a test failed, which has had its second try. */
+/** Files that failed outside of their tests; empty when a test failed, which vitest has already repeated. */
 function disturbedFiles({ testResults }) {
   const failed = testResults.filter(({ status }) => status === "failed");
   const isTests = failed.some(({ assertionResults }) => assertionResults.some(({ status }) => status === "failed"));
   return isTests ? [] : failed.map(({ name }) => name);
 }
 
-/** The second try of a file counts. */
+/** Replaces a file's first result by its second. */
 function merged(first, second) {
   const again = new Set(second.testResults.map(({ name }) => name));
   const testResults = [...first.testResults.filter(({ name }) => !again.has(name)), ...second.testResults];

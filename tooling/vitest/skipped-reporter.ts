@@ -1,11 +1,11 @@
 import type { Reporter, TestCase, TestModule, TestSuite, Vitest } from "vitest/node";
 
-/** Names at the end what was skipped and why, one line each: a suite as a whole where all of it was. */
+/** Lists skipped tests with reasons at the end, one line each: a suite as a whole where all of it was skipped. */
 export default class SkippedReporter implements Reporter {
   #isWhole = true;
 
   onInit(vitest: Vitest): void {
-    // A run of some tests by name skips all others.
+    // A run selected by test names skips all others on purpose.
     this.#isWhole = vitest.config.testNamePattern === undefined;
   }
 
@@ -38,7 +38,7 @@ function reasonOf(test: TestCase): string | undefined {
 
 declare module "vitest" {
   interface TaskMeta {
-    /** Set by a suite that knows why it does not run here. */
+    /** Set by suites that know why they are skipped. */
     skipReason?: string;
   }
 }

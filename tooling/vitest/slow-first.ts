@@ -1,12 +1,12 @@
 import { readFileSync } from "node:fs";
 import { BaseSequencer, type TestSpecification } from "vitest/node";
 
-/** Suites on containers begin within this part of all files, so that the last does not run alone at the end. */
+/** Container suites start within this share of all files, so that the last one does not run alone at the end. */
 const SPREAD = 0.8;
 
 /**
- * Suites on containers wait for one of few places (`testing/src/docker-slot.ts`). One after the other they would fill all
- * workers with waiting; so they are spread among the others, of which those that start whole servers come first.
+ * Container suites wait for one of few slots (`testing/src/docker-slot.ts`). Started together they would block all
+ * workers, so they are spread among the others, of which those that start whole servers come first.
  */
 export class SlowFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {

@@ -7,7 +7,7 @@ interface Times {
   readonly cpuSeconds: number;
 }
 
-/** Says at the end where the time of a run went: by project, and in the slowest files. */
+/** Reports at the end how the run's time was spent: by project, and in the slowest files. */
 export default class TimesReporter implements Reporter {
   readonly #startedAt = Date.now();
 

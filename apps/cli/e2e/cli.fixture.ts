@@ -13,7 +13,7 @@ export interface Ran {
 export interface RunOptions {
   readonly cwd: string;
   readonly env: Readonly<Record<string, string>>;
-  /** Sent to its standard input, which then ends. */
+  /** Text for its standard input, which then ends. */
   readonly input?: string;
 }
 
@@ -24,21 +24,21 @@ export interface Running {
   interrupt(): void;
 }
 
-/** The command line as a process of its own, on pipes. */
+/** Runs the command line in a process with pipes. */
 export function start(argv: readonly string[], options: RunOptions): Running {
   return watch(spawn(process.execPath, [MAIN, ...argv], spawnOptions(options)), options.input);
 }
 
 export const berth = (argv: readonly string[], options: RunOptions): Promise<Ran> => start(argv, options).ended;
 
-/** The command line on a terminal of its own, 100 columns wide: `script` gives one. */
+/** Runs the command line on a terminal with 100 columns, created by `script`. */
 export function startOnTerminal(argv: readonly string[], options: RunOptions): Running {
   const command = [process.execPath, MAIN, ...argv].map(quoted).join(" ");
   const env = { ...options.env, TERM: "xterm-256color" };
   const script = ["--quiet", "--return", "--command", `stty cols 100 rows 30; exec ${command}`, "/dev/null"];
   const child = spawn("script", script, spawnOptions({ ...options, env }));
   const running = watch(child, undefined);
-  // A key press, not a signal: the terminal makes the signal of it.
+  // A key press instead of a signal, which the terminal turns into one.
   return { ...running, interrupt: () => running.send("\u0003") };
 }
 

@@ -12,7 +12,7 @@ const TICKS = 'let n = 0; setInterval(() => console.log("tick " + ++n), 20);';
 
 let server: TestServer;
 let home: TemporaryFolder;
-/** Holds an application that is deployed as `web`. */
+/** Folder of an application that is deployed as `web`. */
 let web: TemporaryFolder;
 beforeAll(async () => {
   server = await testServer();
@@ -237,7 +237,7 @@ describe("environment variables", () => {
     expect([made.code, made.stdout]).toEqual([0, expect.stringMatching(/^Created service stack /)]);
     const env = (...argv: readonly string[]) => run("/", "env", ...argv, "--service", "stack");
     expect((await env("set", "API_KEY=open-sesame", "MORE=1")).stdout).toBe(
-      "stack: set API_KEY, MORE.\nIt holds from the next deployment on: berth service restart stack\n",
+      "stack: set API_KEY, MORE.\nIt takes effect with the next deployment: berth service restart stack\n",
     );
     expect((await env("list", "--show")).stdout).toMatch(/^API_KEY +open-sesame /m);
     expect((await env("rm", "MORE")).stdout).toBe("stack: removed MORE.\n");
@@ -263,7 +263,7 @@ describe("environment variables", () => {
     for (const [reference, ...owner] of owners) {
       const set = await run("/", "env", "set", "KEY=open-sesame", "MORE=1", ...owner);
       expect(set.stdout).toMatch(
-        /: set KEY, MORE\.\nIt reaches what refers to it with the next deployment of each\.\n$/,
+        /: set KEY, MORE\.\nIt takes effect in each resource that refers to it with that resource's next deployment\.\n$/,
       );
       const hidden = (await run("/", "env", "list", ...owner)).stdout;
       expect(hidden).toContain(reference);
@@ -401,7 +401,7 @@ describe("a terminal", () => {
     expect(stdout).toMatch(/✓.* Build +.*\d s/);
     expect(shown).toContain("Deployed in");
     expect(shown).toContain(`http://slow.localhost:${server.proxyPort}`);
-    // The cursor is there again.
+    // The cursor is visible again.
     expect(stdout.lastIndexOf("\u001b[?25h")).toBeGreaterThan(stdout.lastIndexOf("\u001b[?25l"));
 
     folder.write(slowBuild(3, 1));

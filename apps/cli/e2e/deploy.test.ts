@@ -20,7 +20,7 @@ afterAll(async () => {
   await server.dispose();
 });
 
-/** No address and no token: the server's own file says both. */
+/** Without address and token, which are read from the server's own file. */
 const env = () => ({ PATH: process.env.PATH ?? "", HOME: home.path, BERTH_DATA: server.dataFolder });
 const run = (cwd: string, ...argv: readonly string[]): Promise<Ran> => berth(argv, { cwd, env: env() });
 
@@ -140,7 +140,7 @@ describe("berth deploy", () => {
 
     const followed = await run(folder.path, "logs", "--deployment", uuid, "-f");
     expect(followed.code).toBe(0);
-    // From its beginning to its end, each line once.
+    // All lines from beginning to end, each once.
     const built = followed.stdout.split("\n").filter((line) => line.startsWith("built "));
     expect(built).toEqual(Array.from({ length: 60 }, (_, i) => `built ${i + 1}`));
   });
@@ -254,6 +254,6 @@ describe("berth deploy", () => {
     using folder = temporaryFolder(webServer("links"));
     symlinkSync("/etc/passwd", join(folder.path, "passwd"));
     const { code, stderr } = await run(folder.path, "deploy", "--name", "links");
-    expect([code, stderr]).toEqual([0, "Warning: left out passwd: a link to what is outside of the folder\n"]);
+    expect([code, stderr]).toEqual([0, "Warning: left out passwd: a link to a target outside of the folder\n"]);
   });
 });

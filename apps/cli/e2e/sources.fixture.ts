@@ -1,4 +1,4 @@
-/** A server that says `text` at `/`, and its variable GREETING at `/greeting`. */
+/** A server that answers `text` at `/`, and its variable GREETING at `/greeting`. */
 export const webServer = (text: string, script = ""): Readonly<Record<string, string>> => ({
   "package.json": JSON.stringify({ name: "@acme/web", scripts: { start: "node server.js" } }),
   "server.js": `${script}

@@ -1,7 +1,7 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { findLinks, forget, linkPath, remember } from "./application-link.ts";
+import { findLinks, linkPath, removeLink, saveLink } from "./application-link.ts";
 import { deployFolder, nameOf } from "./deploy/folder.ts";
 import type { System } from "./system.ts";
 import { temporaryFolder } from "./temporary-folder.fixture.ts";
@@ -11,22 +11,22 @@ const link = (url: string, uuid: string) => ({ url, uuid, name: `app-${uuid}` })
 describe("what a folder is deployed as", () => {
   test("is remembered for each server, and found from the folders in it", async () => {
     using folder = temporaryFolder({ "src/deep/a.js": "" });
-    await remember(folder.path, link("https://one", "u1"));
-    await remember(folder.path, link("https://two", "u2"));
-    await remember(folder.path, link("https://one", "u3"));
+    await saveLink(folder.path, link("https://one", "u1"));
+    await saveLink(folder.path, link("https://two", "u2"));
+    await saveLink(folder.path, link("https://one", "u3"));
     const found = await findLinks(join(folder.path, "src/deep"));
     expect(found?.links.map(({ url, uuid }) => [url, uuid])).toEqual([
       ["https://one", "u3"],
       ["https://two", "u2"],
     ]);
-    expect(await forget(folder.path, "u3")).toBe(true);
-    expect(await forget(folder.path, "u3")).toBe(false);
+    expect(await removeLink(folder.path, "u3")).toBe(true);
+    expect(await removeLink(folder.path, "u3")).toBe(false);
     expect((await findLinks(folder.path))?.links.map(({ uuid }) => uuid)).toEqual(["u2"]);
   });
 
   test("holds no secret and touches no ignore file", async () => {
     using folder = temporaryFolder({ ".gitignore": "node_modules\n" });
-    await remember(folder.path, link("https://one", "u1"));
+    await saveLink(folder.path, link("https://one", "u1"));
     expect(JSON.parse(readFileSync(linkPath(folder.path), "utf8"))).toEqual({
       applications: [link("https://one", "u1")],
     });
@@ -45,7 +45,7 @@ describe("the folder that is deployed", () => {
 
   test("is the one above that was deployed before, unless one is named", async () => {
     using folder = temporaryFolder({ "src/a.js": "" });
-    await remember(folder.path, link("https://one", "u1"));
+    await saveLink(folder.path, link("https://one", "u1"));
     const src = join(folder.path, "src");
     expect((await deployFolder(system(src), undefined)).path).toBe(folder.path);
     expect(await deployFolder(system(folder.path), "src")).toEqual({ path: src, links: [] });

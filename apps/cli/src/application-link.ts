@@ -4,12 +4,12 @@ import { z } from "zod";
 import { Failure, hasCode } from "./failure.ts";
 
 const Link = z.object({ url: z.string(), uuid: z.string(), name: z.string() });
-/** The application that a folder is deployed as, on one server. */
+/** The application that a folder is deployed to, on one server. */
 export type Link = z.infer<typeof Link>;
 
 const LinkFile = z.object({ applications: z.array(Link) });
 
-/** Holds no secret: it may be committed, so that a team deploys to the same application. */
+/** Contains no secret: it may be committed, so that a team deploys to the same application. */
 export const linkPath = (folder: string): string => join(folder, ".berth", "app.json");
 
 export async function readLinks(folder: string): Promise<readonly Link[] | undefined> {
@@ -24,13 +24,13 @@ export async function readLinks(folder: string): Promise<readonly Link[] | undef
   try {
     return LinkFile.parse(JSON.parse(text)).applications;
   } catch (cause) {
-    throw new Failure(`${path} is not what it should be. Mend it, or remove it and name the application instead.`, {
+    throw new Failure(`${path} is not valid. Correct it, or remove it and name the application instead.`, {
       cause,
     });
   }
 }
 
-/** The nearest folder from `start` upwards that was deployed, with what it was deployed as. */
+/** The nearest folder from `start` upwards that was deployed, with its links. */
 export async function findLinks(start: string): Promise<{ folder: string; links: readonly Link[] } | undefined> {
   let folder = await realpath(start);
   for (;;) {
@@ -43,13 +43,13 @@ export async function findLinks(start: string): Promise<{ folder: string; links:
 }
 
 /** Each server has its own link. */
-export async function remember(folder: string, link: Link): Promise<void> {
+export async function saveLink(folder: string, link: Link): Promise<void> {
   const others = ((await readLinks(folder)) ?? []).filter(({ url, uuid }) => url !== link.url && uuid !== link.uuid);
   await write(folder, [link, ...others]);
 }
 
-/** @returns Whether it was remembered. */
-export async function forget(folder: string, uuid: string): Promise<boolean> {
+/** @returns Whether a link existed. */
+export async function removeLink(folder: string, uuid: string): Promise<boolean> {
   const links = (await readLinks(folder)) ?? [];
   const others = links.filter((link) => link.uuid !== uuid);
   if (others.length === links.length) return false;

@@ -2,7 +2,7 @@ import leven from "leven";
 import { EXIT, Failure } from "./failure.ts";
 import { printable } from "./printable.ts";
 
-/** Something that people call by its name and programs by its uuid. */
+/** An object with a name for users and a uuid. */
 export interface Candidate {
   readonly uuid: string;
   readonly name: string;
@@ -11,27 +11,27 @@ export interface Candidate {
 export interface ChooseOptions<T> {
   /** Kind of object, such as `application`. */
   readonly thing: string;
-  /** Tells candidates of one name apart: `Shop/production`. */
+  /** Distinguishes candidates with the same name: `Shop/production`. */
   readonly describe?: (candidate: T) => string;
 }
 
 const CANDIDATES_SHOWN = 10;
 
 /**
- * The one that a uuid or a name means. A name counts whatever its case, unless that makes it ambiguous.
+ * The candidate with this uuid or name. Case is ignored in names, unless that makes them ambiguous.
  *
- * @throws Failure that lists what could have been meant
+ * @throws Failure that lists similar candidates
  */
 export function choose<T extends Candidate>(wanted: string, candidates: readonly T[], options: ChooseOptions<T>): T {
-  const found = meant(wanted, candidates);
+  const found = matchingCandidates(wanted, candidates);
   const [only, ...others] = found;
   if (only && others.length === 0) return only;
   if (only) throw ambiguous(wanted, found, options);
   throw unknown(wanted, candidates, options);
 }
 
-/** Candidates that a uuid or a name may mean. */
-export function meant<T extends Candidate>(wanted: string, candidates: readonly T[]): readonly T[] {
+/** Candidates that match a uuid or a name. */
+export function matchingCandidates<T extends Candidate>(wanted: string, candidates: readonly T[]): readonly T[] {
   const byUuid = candidates.find(({ uuid }) => uuid === wanted);
   if (byUuid) return [byUuid];
   const exact = candidates.filter(({ name }) => name === wanted);
@@ -65,10 +65,10 @@ function unknown<T extends Candidate>(wanted: string, candidates: readonly T[], 
   );
 }
 
-/** Two letters swapped are two. */
+/** Swapping two letters counts as two typos. */
 const typosMax = (name: string) => Math.max(name.length > 2 ? 2 : 1, name.length / 3);
 
-/** One begins as the other does. */
+/** One is a prefix of the other. */
 const resembles = (name: string, wanted: string) =>
   wanted.length > 1 && name.toLowerCase().startsWith(wanted.toLowerCase());
 

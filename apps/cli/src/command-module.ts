@@ -3,8 +3,8 @@ import type { ExitCode } from "./failure.ts";
 import type { Session } from "./session.ts";
 
 /**
- * Gives commander the function it calls: the command's action, in a session of its own. The action answers its exit
- * code, or nothing for 0.
+ * Wraps a command's action, which gets a new session, into the function that commander calls. The action returns its
+ * exit code, or nothing for 0.
  */
 export type Bind = <Arguments extends readonly unknown[]>(
   action: (session: Session, ...args: Arguments) => Promise<ExitCode> | Promise<void>,

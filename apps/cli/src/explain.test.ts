@@ -9,7 +9,7 @@ function told(error: unknown, { isVerbose = false, flags = [] as string[] } = {}
   return failureLines(explain(error, { connection, isVerbose, flagNames: new Set(flags) }));
 }
 
-/** As tRPC's client throws it. */
+/** An error of tRPC's client. */
 function trpcError(httpStatus: number, problem: object): Error {
   return Object.assign(new Error("x"), { name: "TRPCClientError", data: { code: "X", httpStatus, problem } });
 }

@@ -4,14 +4,14 @@ import { Failure } from "./failure.ts";
 import { printable } from "./printable.ts";
 
 export interface ExplainOptions {
-  /** Connection of the command, if it got that far. */
+  /** Connection of the command, if it was resolved. */
   readonly connection: Connection | undefined;
   readonly isVerbose: boolean;
-  /** Names of the command's flags, by which people know the API's fields. */
+  /** Names of the command's flags, which replace the API's field names. */
   readonly flagNames: ReadonlySet<string>;
 }
 
-/** Anything thrown by a command, in the words of the person who typed it. */
+/** Turns any error of a command into a message for its user. */
 export function explain(error: unknown, options: ExplainOptions): Failure {
   if (error instanceof Failure) return error;
   const problem = problemIn(error);
@@ -66,7 +66,7 @@ function fieldLines({ errors = {} }: Problem, flagNames: ReadonlySet<string>): r
   });
 }
 
-/** Remedies of an error, by its code. */
+/** Remedies by error code. */
 function nextSteps({ code, status, message, errors }: Problem): readonly string[] {
   if (status === 401) return ["Log in again with: berth login URL"];
   switch (code) {
@@ -87,13 +87,13 @@ function nextSteps({ code, status, message, errors }: Problem): readonly string[
 const FREQUENCIES =
   "A frequency is a word (hourly, daily, weekly, …) or five fields: '30 2 * * *' is each day at 02:30.";
 
-/** No ability implies another, so those that most commands need go with the one that is missing. */
+/** No ability implies another, so the ones that most commands need are suggested together with the missing one. */
 function abilitiesWith(message: string): string {
   const missing = /permissions: (\S+)$/.exec(message)?.[1];
   const abilities = missing === "root" ? ["root"] : new Set(["read", "write", "deploy", ...(missing ? [missing] : [])]);
   return `--abilities ${[...abilities].join(",")}`;
 }
 
-/** A failure as it is printed on standard error. */
+/** Lines that a failure prints on standard error. */
 export const failureLines = ({ message, details }: Failure): string =>
   [message, ...details.map((line) => `  ${line}`)].map((line) => `${line}\n`).join("");

@@ -1,27 +1,27 @@
 import { type Command, InvalidArgumentError, Option } from "commander";
 import type { z } from "zod";
 
-/** One command-line flag, made from one field of a schema. */
+/** A command-line flag, made from a field of a schema. */
 export interface Flag {
   /** Name of the schema's field, such as `build_command`. */
   readonly key: string;
-  /** Without its dashes, e.g. `build-command`. */
+  /** Name without dashes, e.g. `build-command`. */
   readonly name: string;
   readonly type: "text" | "number" | "integer" | "switch" | "list" | "json";
   readonly isRequired: boolean;
-  /** An empty text stands for null, which asks for the default. */
+  /** Whether an empty text means null, which restores the default. */
   readonly isNullable: boolean;
   readonly help: string;
   readonly choices?: readonly string[];
-  /** A list of words, none of which has a comma in it: several may be given at once. */
+  /** A list of words without commas, which may be given separated by commas. */
   readonly isListOfWords?: true;
 }
 
-/** `build_command` and `buildCommand` become `build-command`. */
+/** `build_command` and `buildCommand` → `build-command`. */
 export const flagName = (key: string): string =>
   key.replaceAll("_", "-").replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
 
-/** Command-line flags for the fields of a schema, in their order. */
+/** Command-line flags for the fields of a schema, in order. */
 export function flagsFor(schema: z.ZodObject): readonly Flag[] {
   const { properties = {}, required = [] } = schema.toJSONSchema({ io: "input", unrepresentable: "any" });
   return Object.entries(properties).map(([key, property]) => flagOf(key, property, required.includes(key)));
@@ -52,9 +52,9 @@ interface Field {
   readonly anyOf?: readonly Field[] | undefined;
 }
 
-/** A nullable field is a choice between itself and null: it is described by the first, with what both say. */
+/** A nullable field is a union with null: its description combines the field's own and the union's. */
 function described(property: unknown): Field {
-  // Boolean schemas do not come from zod; every other one is an object with these keys or without them.
+  // Schemas made by zod are never booleans, and all other schemas have these optional keys.
   const field = property as Field;
   const inner = field.anyOf?.find(({ type }) => type !== "null");
   if (!inner) return field;
@@ -62,7 +62,7 @@ function described(property: unknown): Field {
 }
 
 function isNullable(property: unknown): boolean {
-  const { type, anyOf = [] } = property as Field; // As in `described`.
+  const { type, anyOf = [] } = property as Field; // The same as in `described`.
   return [type].flat().includes("null") || anyOf.some((each) => each.type === "null");
 }
 
@@ -98,7 +98,7 @@ function optionsOf(flag: Flag): readonly Option[] {
   const { name, type, help, choices, isNullable } = flag;
   if (type === "switch") {
     const positive = new Option(`--${name}`, help);
-    // Shown in the help only; both are read by what they were made with.
+    // Only shown in the help: parsing already uses the two flags.
     positive.flags = `--[no-]${name}`;
     return [positive, new Option(`--no-${name}`).hideHelp()];
   }
@@ -109,7 +109,7 @@ function optionsOf(flag: Flag): readonly Option[] {
   return [option.argParser((text, previous) => (text === "" && isNullable ? NULL : parseArg?.(text, previous)))];
 }
 
-/** Stands for null while commander has the value: it takes a null for a missing one. */
+/** Represents null inside commander, which treats null as a missing value. */
 const NULL = Symbol("null");
 
 const VALUE_NAMES: Readonly<Record<Exclude<Flag["type"], "switch">, string>> = {
@@ -142,7 +142,7 @@ function parse({ type, isNullable, isListOfWords }: Flag, text: string, previous
   }
 }
 
-/** The fields that were given, by their names in the schema. */
+/** The given fields, by their names in the schema. */
 export function valuesOf(flags: readonly Flag[], options: Readonly<Record<string, unknown>>): Record<string, unknown> {
   const given = flags.flatMap(({ key, name }): [string, unknown][] => {
     const value = options[new Option(`--${name}`).attributeName()];

@@ -10,7 +10,7 @@ export function duration(milliseconds: number): string {
   return `${Math.floor(minutes / 60)} h ${minutes % 60} min`;
 }
 
-/** `512 B`, `1.5 kB`, `20.0 MB`: in steps of 1000, as disks and downloads are measured. */
+/** `512 B`, `1.5 kB`, `20.0 MB`: in steps of 1000, as usual for disks and downloads. */
 export function bytes(count: number): string {
   const units = ["B", "kB", "MB", "GB", "TB"];
   let value = count;
@@ -22,7 +22,7 @@ export function bytes(count: number): string {
   return unit === 0 ? `${count} B` : `${value.toFixed(1)} ${units[unit]}`;
 }
 
-/** `3 min ago`; `never` for nothing. */
+/** `3 min ago`; `never` without a time. */
 export function ago(time: string | null | undefined, now: Date): string {
   if (!time) return "never";
   const seconds = Math.round((now.getTime() - new Date(time).getTime()) / 1000);

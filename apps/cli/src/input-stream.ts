@@ -4,7 +4,7 @@ import { resolve } from "node:path";
 import { Failure } from "./failure.ts";
 import type { System } from "./system.ts";
 
-/** A file to be read; `-` is standard input. @throws Failure when it cannot be read */
+/** Opens a file for reading; `-` is standard input. @throws Failure when it cannot be read */
 export async function inputStream({ cwd, stdin }: Pick<System, "cwd" | "stdin">, file: string) {
   if (file === "-") return stdin;
   const path = resolve(cwd, file);

@@ -6,7 +6,7 @@ import type { System } from "./system.ts";
 
 const { XDG_CACHE_HOME } = process.env;
 const cacheFolder = XDG_CACHE_HOME?.startsWith("/") ? XDG_CACHE_HOME : join(homedir(), ".cache");
-// Halves the start from the second time on. In the user's own folder: what lies in /tmp may be another's code.
+// Halves the start time from the second run on. In the user's own folder, since files in /tmp may belong to others.
 enableCompileCache(join(cacheFolder, "berth"));
 const { run } = await import("./program.ts");
 
@@ -26,18 +26,18 @@ const system: System = {
     };
     process.on("SIGINT", onSignal);
     return () => {
-      // One Ctrl-C may come twice: from the terminal and from npm. The second shall not cut off the last words.
+      // One Ctrl-C may arrive twice: from the terminal and from npm. The second must not cut the final output.
       if (isInterrupted) process.on("SIGINT", () => {});
       process.off("SIGINT", onSignal);
     };
   },
 };
 
-// A reader may stop reading, as in `berth logs | head`. That is not a failure.
+// A reader may stop early, as in `berth logs | head`. That is not a failure.
 for (const stream of [process.stdout, process.stderr]) {
   stream.on("error", (error: NodeJS.ErrnoException) => process.exit(error.code === "EPIPE" ? 0 : 1));
 }
 
 const exitCode = await run(process.argv.slice(2), system);
-// Ends at once, whatever is still open, but not before what was written to a pipe has gone its way.
+// Exits at once even with open connections, but only after pipes have received all output.
 process.stdout.write("", () => process.stderr.write("", () => process.exit(exitCode)));

@@ -13,27 +13,27 @@ export interface OutputOptions {
 }
 
 /**
- * Where a command says what it has to say. For people: tables and lines on standard output. With `--json`: the API's
- * answers on standard output and nothing else, whatever is for people on standard error.
+ * Output of a command. By default tables and lines on standard output. With `--json`: only the API's answers on
+ * standard output, and all other text on standard error.
  */
 export interface Output {
   readonly isJson: boolean;
   readonly isVerbose: boolean;
-  /** Standard output is a terminal and for people: the cursor may move. */
+  /** Whether standard output is a terminal without `--json`, so that the cursor may move. */
   readonly isLive: boolean;
   /** Colors of standard output. */
   readonly colors: Colors;
   readonly columns: number;
-  /** An answer of the API; `forPeople` is what people see of it. */
+  /** Shows an answer of the API; `forPeople` prints it when `--json` is not given. */
   show(answer: unknown, forPeople: () => void): void;
-  /** One answer of several, as a line of JSON. Nothing for people. */
+  /** Prints one of several answers as a line of JSON. Does nothing without `--json`. */
   json(answer: unknown): void;
-  /** For people: standard output, or standard error with `--json`. */
+  /** Prints a line on standard output, or on standard error with `--json`. */
   line(text: string): void;
   table(head: readonly string[], rows: readonly (readonly string[])[]): void;
-  /** Pairs of a name and a text, below each other. */
+  /** Prints pairs of a name and a text, one per line. */
   details(pairs: readonly (readonly [name: string, text: string])[]): void;
-  /** Always on standard error. */
+  /** Prints on standard error. */
   warn(text: string): void;
 }
 
@@ -70,10 +70,10 @@ export function output(system: Pick<System, "stdout" | "stderr" | "env">, option
   };
 }
 
-/** NO_COLOR counts when it is there and not empty (no-color.org). */
+/** NO_COLOR applies when it is set and not empty (no-color.org). */
 const mayColor = (env: System["env"]) => !env.NO_COLOR && env.TERM !== "dumb";
 
-/** Columns without borders, two spaces apart: the same text for eyes and for `awk`. */
+/** Columns without borders, two spaces apart, also readable by `awk`. */
 function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
   const none = { top: "", "top-mid": "", "top-left": "", "top-right": "", mid: "", "left-mid": "", "mid-mid": "" };
   const lines = { "right-mid": "", bottom: "", "bottom-mid": "", "bottom-left": "", "bottom-right": "" };
@@ -90,5 +90,5 @@ function table(head: readonly string[], rows: readonly (readonly string[])[]): s
     .join("\n");
 }
 
-/** A cell with text from elsewhere; `-` where there is none, so that columns can be counted. */
+/** A cell with foreign text; `-` for an empty one, so that columns can be counted. */
 export const cell = (text: string | null | undefined): string => printable(text ?? "") || "-";

@@ -8,8 +8,8 @@ const COLOR = /(\u001b\[[0-9;:]*m)/;
 const OPEN_COLOR = /\u001b\[(?!0?m)[0-9;:]*m/;
 
 /**
- * Text from elsewhere (names, log lines), made fit for one line: nothing in it can move the cursor, set the title or
- * break out of its line. Colours go too.
+ * Makes foreign text (names, log lines) safe for one line: it cannot move the cursor, set the title or break the line.
+ * Colours are removed.
  */
 export function printable(text: string): string {
   return stripVTControlCharacters(text)
@@ -17,13 +17,13 @@ export function printable(text: string): string {
     .replace(CONTROL, "");
 }
 
-/** A log line, as `printable`, but its own colours stay; what it overwrote with carriage returns goes. */
+/** Like `printable`, but keeps a log line's colours, and removes text overwritten by carriage returns. */
 export function printableLine(line: string, hasColors: boolean): string {
   const shown = line.replace(/\r+$/, "").split("\r").at(-1) ?? "";
   if (!hasColors) return clean(shown);
   const text = shown
     .split(COLOR)
-    // Every second part is a colour that the split kept.
+    // Odd parts are colours that the split captured.
     .map((part, index) => (index % 2 === 1 ? part : clean(part)))
     .join("");
   return OPEN_COLOR.test(text) ? `${text}\u001b[0m` : text;

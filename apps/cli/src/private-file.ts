@@ -4,9 +4,7 @@ import { dirname } from "node:path";
 import type { z } from "zod";
 import { Failure, hasCode } from "./failure.ts";
 
-/**
- * Replaces a file that only its owner may read. Whoever reads it meanwhile sees the old or the new text, never a part.
- */
+/** Replaces a file that only its owner may read. The replacement is atomic: readers see the old or the new text. */
 export async function writePrivateFile(path: string, text: string): Promise<void> {
   await mkdir(dirname(path), { recursive: true, mode: 0o700 });
   const draft = `${path}.${randomUUID()}`;
@@ -14,7 +12,7 @@ export async function writePrivateFile(path: string, text: string): Promise<void
     const file = await open(draft, "wx", 0o600);
     try {
       await file.writeFile(text);
-      // A mode given to `open` is cut by the umask, so it is never more than 0600, but may be less.
+      // The umask may have removed permissions from the mode given to `open`.
       await file.chmod(0o600);
     } finally {
       await file.close();
@@ -26,7 +24,7 @@ export async function writePrivateFile(path: string, text: string): Promise<void
   }
 }
 
-/** @returns `undefined` when there is no such file, or it is another user's. */
+/** @returns `undefined` when the file does not exist, or belongs to another user. */
 export async function readJsonFile<S extends z.ZodType>(path: string, schema: S): Promise<z.infer<S> | undefined> {
   const text = await readFile(path, "utf8").catch((cause: unknown) => {
     if (hasCode(cause, "ENOENT", "ENOTDIR", "EACCES", "EPERM")) return undefined;
@@ -36,6 +34,6 @@ export async function readJsonFile<S extends z.ZodType>(path: string, schema: S)
   try {
     return schema.parse(JSON.parse(text));
   } catch (cause) {
-    throw new Failure(`${path} is not what it should be. Mend it, or remove it and start again.`, { cause });
+    throw new Failure(`${path} is not valid. Correct it, or remove it and start again.`, { cause });
   }
 }

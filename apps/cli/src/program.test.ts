@@ -39,7 +39,7 @@ describe("a group of commands", () => {
   test("has the fields of its schema as flags", async () => {
     const { text } = await told("db", "create", "postgresql", "--help");
     for (const flag of ["--postgres-db", "--public-port", "--image", "--project"]) expect(text).toContain(flag);
-    // Given by other flags and the argument.
+    // These are given by other flags or by the argument.
     for (const flag of ["--project-uuid", "--name ", "--instant-deploy"]) expect(text).not.toContain(flag);
   });
 

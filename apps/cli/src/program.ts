@@ -10,7 +10,7 @@ import type { System } from "./system.ts";
 
 interface Entry {
   readonly name: string;
-  /** Other words for it that people type. */
+  /** Alternative names. */
   readonly aliases?: readonly string[];
   readonly summary: string;
   readonly group: string;
@@ -78,7 +78,7 @@ const COMMANDS: readonly Entry[] = [
   {
     name: "rollback",
     group: RUN,
-    summary: "take an application back to what it was before",
+    summary: "roll an application back to an earlier build",
     load: () => import("./commands/rollback.ts"),
   },
   {
@@ -156,7 +156,7 @@ const COMMANDS: readonly Entry[] = [
   {
     name: "doctor",
     group: CONNECT,
-    summary: "check Berth, its servers and domains, and say what to do",
+    summary: "check Berth, its servers and domains, and suggest remedies",
     load: () => import("./commands/doctor.ts"),
   },
   {
@@ -168,7 +168,7 @@ const COMMANDS: readonly Entry[] = [
   { name: "api", group: CONNECT, summary: "send any request to the REST API", load: () => import("./commands/api.ts") },
 ];
 
-/** @param argv What follows the program's name. */
+/** @param argv Arguments after the program's name. */
 export async function run(argv: readonly string[], system: System): Promise<ExitCode> {
   let exitCode: ExitCode = EXIT.ok;
   let current: Session | undefined;
@@ -189,7 +189,7 @@ export async function run(argv: readonly string[], system: System): Promise<Exit
         .helpGroup(entry.group)
         .aliases(entry.aliases ?? [])
         .showSuggestionAfterError();
-      // Only the one that runs is loaded: the others are lines of the help.
+      // Only the command that runs is loaded; the others only appear in the help.
       if (entry.name === wanted) (await entry.load()).define(command, bind);
     }
     const isByHand = COMMANDS.some(({ name }) => name === wanted) && !SHARED.has(wanted ?? "");
@@ -221,12 +221,12 @@ async function answerIn(error: unknown): Promise<object | undefined> {
   return answer;
 }
 
-/** Commands made by hand whose group has others that are made from the API's operations. */
+/** Handwritten commands in groups that also have commands generated from the API's operations. */
 const SHARED: ReadonlySet<string> = new Set(["databases", "deployments", "projects", "servers", "services", "tokens"]);
 
 const EVERYTHING = "Everything the API offers:";
 
-/** Reading the description takes some 20 ms, so only where its commands are asked for or shown. */
+/** Reading the description takes some 20 ms, so it is done only when its commands are run or shown. */
 async function addEveryOperation(program: Command, wanted: string | undefined, bind: Bind): Promise<void> {
   const { operations } = await import("./operations/description.ts");
   const all = operations();
@@ -251,10 +251,7 @@ function groupSummary(group: string, all: readonly Operation[]): string {
 }
 const SHOWN_VERBS_MAX = 6;
 
-/**
- * A word that a group does not know reaches the command that it runs by default, which commander then finds too many
- * words for.
- */
+/** An unknown word in a group reaches the group's default command, for which commander reports too many arguments. */
 function commandError(text: string, argv: readonly string[]): string {
   const [group, word] = wordsOf(argv);
   const isUnknown = text.startsWith("error: too many arguments for 'list'.") && word !== undefined && word !== "list";
@@ -292,14 +289,14 @@ function outputOf(program: Command, system: System) {
   return output(system, { json, verbose, color });
 }
 
-/** Arguments that are neither options nor the value of the global option that takes one. */
+/** Arguments without options, and without the value of the global option that has one. */
 const wordsOf = (argv: readonly string[]) =>
   argv.filter((text, index) => !text.startsWith("-") && argv[index - 1] !== "--context");
 
-/** The command's name: the first word. */
+/** Name of the command: the first word. */
 function commandIn(argv: readonly string[]): string | undefined {
   const words = wordsOf(argv);
-  // `berth help deploy` needs its flags too.
+  // For `berth help deploy` the flags of `deploy` are needed too.
   const word = words[0] === "help" ? words[1] : words[0];
   return COMMANDS.find(({ aliases = [] }) => aliases.includes(word ?? ""))?.name ?? word;
 }

@@ -9,16 +9,16 @@ export interface AskOptions {
 }
 
 /**
- * Asks a person at a terminal. The question goes to standard error: standard output is for answers.
+ * Prompts on a terminal. The question is printed on standard error, since standard output is for results.
  *
  * @throws Failure 130 on Ctrl-C and Ctrl-D
  */
 export async function ask(system: System, question: string, { isSecret = false }: AskOptions = {}): Promise<string> {
-  // In the terminal mode readline itself echoes what is typed: for a secret, into nothing.
+  // readline echoes the input itself; for a secret, the echo is dropped.
   const output = isSecret ? new Writable({ write: (_chunk, _encoding, done) => done() }) : system.stderr;
   const lines = createInterface({ input: system.stdin, output, terminal: true });
   try {
-    // Not before the terminal is readline's: until then it would echo by itself what is typed.
+    // Printed only once readline controls the terminal, which would otherwise echo the input.
     system.stderr.write(question);
     return await new Promise<string>((resolve, reject) => {
       lines.once("line", resolve);
@@ -33,7 +33,7 @@ export async function ask(system: System, question: string, { isSecret = false }
 
 const interrupted = () => new Failure("\nNothing was done.", { exitCode: EXIT.interrupted });
 
-/** All of standard input, without the line end that a shell adds. */
+/** Reads all of standard input, without the final line end that shells add. */
 export async function readInput({ stdin }: Pick<System, "stdin">): Promise<string> {
   const chunks: Buffer[] = [];
   for await (const chunk of stdin) chunks.push(Buffer.from(chunk));

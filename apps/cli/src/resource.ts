@@ -1,24 +1,24 @@
 import type { Database } from "@berth/core/database";
 import type { Service } from "@berth/core/service";
-import { choose, meant } from "./choose.ts";
+import { choose, matchingCandidates } from "./choose.ts";
 import type { Api } from "./connection/api.ts";
 import { usage } from "./failure.ts";
 import { printable } from "./printable.ts";
 
-/** Kinds with their own commands, besides applications. */
+/** Kinds with commands of their own, besides applications. */
 export interface NamedKinds {
   readonly database: Database;
   readonly service: Service;
 }
 export type NamedKind = keyof NamedKinds;
 
-/** The one that a name or uuid means. */
+/** The object with this name or uuid. */
 export async function namedResource<Kind extends NamedKind>(
   api: Api,
   kind: Kind,
   wanted: string,
 ): Promise<NamedKinds[Kind]> {
-  // Each list has its own kind only.
+  // Each list contains only its own kind.
   return choose(wanted, await listOf(api, kind), {
     thing: kind,
     describe: ({ status }) => status,
@@ -31,12 +31,12 @@ const listOf = ({ client }: Api, kind: NamedKind): Promise<readonly (Database | 
 const COMMANDS: Readonly<Record<NamedKind, string>> = { database: "berth db", service: "berth service" };
 
 /**
- * Of what is no application.
- * @throws Failure that says which commands are for it, when it is of another kind
+ * Refuses names of services and databases in commands for applications.
+ * @throws Failure that names the commands for the object's kind
  */
 export async function requireNoOtherKind(api: Api, wanted: string): Promise<void> {
   for (const kind of ["database", "service"] as const) {
-    const [other] = meant(wanted, await listOf(api, kind));
+    const [other] = matchingCandidates(wanted, await listOf(api, kind));
     if (other === undefined) continue;
     throw usage(`${printable(other.name)} is a ${kind}, not an application.`, [
       `Use ${COMMANDS[kind]}, or --${kind} where a command has that option.`,

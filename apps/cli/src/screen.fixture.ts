@@ -1,7 +1,7 @@
 import { Writable } from "node:stream";
 import type { Screen } from "./system.ts";
 
-/** A stream that keeps what is written to it. */
+/** A stream that stores what is written to it. */
 export function screen({ isTTY = false } = {}): { readonly stream: Screen; text(): string } {
   const chunks: string[] = [];
   const stream = new Writable({

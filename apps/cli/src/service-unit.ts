@@ -1,18 +1,18 @@
 import { join } from "node:path";
 
 export interface UnitOptions {
-  /** Where Berth's own files are. */
+  /** Folder of Berth's program files. */
   readonly folder: string;
   /** Absolute path of Node.js, 18 or newer. */
   readonly node: string;
-  /** Where the programs are that it calls. */
+  /** PATH of the programs that it calls. */
   readonly path: string;
   readonly user: string;
   /** Settings that differ from the defaults, such as `BERTH_DATA`. */
   readonly settings: Readonly<Record<string, string>>;
 }
 
-/** The unit with which systemd runs Berth. @throws TypeError for a text that a unit cannot contain. */
+/** The systemd unit that runs Berth. @throws TypeError for a text that a unit cannot contain. */
 export function serviceUnit({ folder, node, path, user, settings }: UnitOptions): string {
   const environment = Object.entries({ PATH: path, ...settings }).map(
     ([key, value]) => `Environment=${quoted(`${key}=${value}`)}`,
@@ -41,7 +41,7 @@ export function serviceUnit({ folder, node, path, user, settings }: UnitOptions)
   ].join("\n")}\n`;
 }
 
-/** As systemd reads it: `%` and `$` would be replaced, and a line would end. */
+/** Quoted for systemd: it would replace `%` and `$`, and end a value at a line end. */
 function quoted(text: string): string {
   if (/[\0\n\r]/.test(text)) throw new TypeError(`A unit cannot contain a line end: ${JSON.stringify(text)}`);
   const escaped = text.replaceAll("%", "%%").replaceAll("$", "$$$$").replaceAll("\\", "\\\\").replaceAll('"', '\\"');

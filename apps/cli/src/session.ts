@@ -7,13 +7,13 @@ import type { System } from "./system.ts";
 export interface Session {
   readonly system: System;
   readonly output: Output;
-  /** Finds out which server to talk to, and opens a client. Not before it is needed: some commands need none. */
+  /** Selects the server and opens a client. Called only when needed, since some commands need no server. */
   connect(): Promise<Api>;
-  /** The same without a client. */
+  /** Selects the server without opening a client. */
   resolve(): Promise<Connection>;
-  /** The connection that was found, for error messages. */
+  /** The selected connection, for error messages. */
   connection(): Connection | undefined;
-  /** For a command that finds its server by itself. */
+  /** Sets the connection of a command that selects its server by itself. */
   use(connection: Connection): void;
 }
 

@@ -2,7 +2,7 @@ import type { CreatedSignInLink } from "@berth/core/team";
 import { printable } from "./printable.ts";
 import type { Session } from "./session.ts";
 
-/** Shows the address of a sign-in link, at the server that the connection is to where it does not know its own. */
+/** Shows the URL of a sign-in link, on the connected server if the server does not know its own URL. */
 export async function showLink(
   session: Session,
   link: CreatedSignInLink,

@@ -2,10 +2,10 @@ import type { DeploymentStatus } from "@berth/core/deploy";
 import type { Colors } from "./output.ts";
 import { printable } from "./printable.ts";
 
-/** `running:healthy` as people read it, in its colour. */
+/** A status such as `running:healthy` as coloured text. */
 export function statusText(status: string, colors: Colors): string {
   const [state = "", health = ""] = status.split(":");
-  // Only what runs has a health.
+  // Only running resources have a health.
   const text = printable(state === "running" && health !== "" ? `${state} (${health})` : state) || "-";
   if (state === "running") return health === "unhealthy" ? colors.yellow(text) : colors.green(text);
   if (state === "degraded" || state === "dead") return colors.red(text);

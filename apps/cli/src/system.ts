@@ -1,6 +1,6 @@
 import type { Readable, Writable } from "node:stream";
 
-/** Environment of a run of the command line, which tests replace. */
+/** Environment of a command line run, replaced in tests. */
 export interface System {
   readonly stdin: Readable & { readonly isTTY?: boolean };
   readonly stdout: Screen;
@@ -9,7 +9,7 @@ export interface System {
   readonly cwd: string;
   readonly homeFolder: string;
   readonly isRoot: boolean;
-  /** Calls back on every Ctrl-C, instead of ending the process, until the returned function is called. */
+  /** Calls back on every Ctrl-C instead of ending the process, until the returned function is called. */
   onInterrupt(callback: () => void): () => void;
 }
 

@@ -1,13 +1,13 @@
 import type { Application } from "@berth/core/application";
 import { findLinks, type Link } from "./application-link.ts";
-import { choose, meant } from "./choose.ts";
+import { choose, matchingCandidates } from "./choose.ts";
 import type { Api } from "./connection/api.ts";
 import { problemIn } from "./connection/problem.ts";
 import { usage } from "./failure.ts";
 import { requireNoOtherKind } from "./resource.ts";
 import type { System } from "./system.ts";
 
-/** The application that a command is about: the one it names, else the one of the folder it is run in. */
+/** The application of a command: the named one, else that of the current folder. */
 export async function targetApplication(
   api: Api,
   { cwd }: Pick<System, "cwd">,
@@ -32,14 +32,14 @@ export async function namedApplication(api: Api, wanted: string): Promise<Applic
   const byUuid = UUID.test(wanted) ? await applicationIfThere(api, wanted) : undefined;
   if (byUuid) return byUuid;
   const applications = await api.client.applications.list.query({});
-  if (meant(wanted, applications).length === 0) await requireNoOtherKind(api, wanted);
+  if (matchingCandidates(wanted, applications).length === 0) await requireNoOtherKind(api, wanted);
   return choose(wanted, applications, {
     thing: "application",
     describe: ({ environment_name, urls }) => [environment_name, ...urls.slice(0, 1)].join("  "),
   });
 }
 
-/** The first of the links that leads to an application on this server; the ones made on it come first. */
+/** The first link to an application on this server; links made on this server come first. */
 export async function linkedApplication(api: Api, links: readonly Link[]): Promise<Application | undefined> {
   const { url } = api.connection;
   const ordered = [...links.filter((link) => link.url === url), ...links.filter((link) => link.url !== url)];
@@ -59,5 +59,5 @@ async function applicationIfThere({ client }: Api, uuid: string): Promise<Applic
   }
 }
 
-/** Looks like a uuid; a name of that form is found by its name. */
+/** The form of a uuid; a name of this form is still found. */
 const UUID = /^[a-z0-9]{24}$/;

@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { createRepository, type RepositoryFiles, type TestRepository, until } from "@berth/testing";
 import type { TestServer } from "./server.fixture.ts";
 
-/** A small server without dependencies that says which version it is. */
+/** A small server without dependencies that answers its version. */
 export const plainServer = (version: string): RepositoryFiles => ({
   "package.json": JSON.stringify({ name: "plain", version: "1.0.0", scripts: { start: "node server.js" } }),
   "server.js": `
@@ -55,7 +55,7 @@ interface Place {
   readonly environment_name: string;
 }
 
-/** The project and the local server that a first start makes. */
+/** The project and local server that the first start creates. */
 export async function placeOf(server: TestServer): Promise<Place> {
   const projects = (await server.rest("GET", "/projects")).body as { uuid: string }[];
   const servers = (await server.rest("GET", "/servers")).body as { uuid: string; name: string }[];
@@ -66,7 +66,7 @@ export async function placeOf(server: TestServer): Promise<Place> {
 
 export interface Deployed {
   readonly uuid: string;
-  /** Host name of its first URL. */
+  /** Host name of the application's first URL. */
   readonly host: string;
 }
 
@@ -135,24 +135,24 @@ export interface Answer {
   readonly body: string;
 }
 
-/** Makes it. @returns Its uuid. */
+/** Creates an object. @returns Its uuid. */
 export async function made(server: TestServer, path: string, fields: object): Promise<string> {
   const { status, body } = await server.rest("POST", path, fields);
   if (status !== 201) throw new Error(`Not made: ${path} ${status} ${JSON.stringify(body)}`);
   return (body as { uuid: string }).uuid;
 }
 
-/** @throws Error when it is not finished. */
+/** Deploys for the first time. @throws Error when the deployment does not finish. */
 export async function deployFirst(server: TestServer, uuid: string): Promise<void> {
   const outcome = await deploy(server, uuid);
   if (outcome.status !== "finished") throw new Error(`The first deployment ${outcome.status}: ${outcome.log}`);
 }
 
-/** One request through the proxy. */
+/** Sends a request through the server's proxy. */
 export const get = (server: TestServer, host: string, path = "/"): Promise<Answer> =>
   visit({ host: "127.0.0.1", port: server.proxyPort, path }, host);
 
-/** One request through a proxy anywhere. */
+/** Sends a request through any proxy. */
 export function visit(proxy: { host: string; port: number; path?: string }, host: string): Promise<Answer> {
   return new Promise((resolve, reject) => {
     const sent = request({ ...proxy, headers: { host }, agent: false }, (response) => {
@@ -166,7 +166,7 @@ export function visit(proxy: { host: string; port: number; path?: string }, host
   });
 }
 
-/** The body of an answer with 200 on a kept connection, with no second try: what a strict client sees. */
+/** Body of an answer with status 200 over a persistent connection, never repeated, as strict clients do. */
 export function getKept(server: TestServer, host: string, agent: Agent, path = "/"): Promise<string> {
   return new Promise((resolve, reject) => {
     const sent = request({ host: "127.0.0.1", port: server.proxyPort, path, agent, headers: { host } }, (response) => {

@@ -17,7 +17,7 @@ interface Run {
 }
 
 const ROWS = 1000;
-/** So much that an upload has not got through before it is cancelled. */
+/** Enough data that an upload is still running when it is cancelled. */
 const BALLAST_ROWS = 200_000;
 const CANCEL_MS_MAX = 5000;
 /** Duration of `nothingRuns` on an idle machine. */
@@ -42,7 +42,7 @@ describeDocker("a backup, restore or drill that is cancelled", ["postgres:17-alp
   let database: string;
   let storage: string;
   let good: Saved;
-  /** Of all databases. */
+  /** The backup of all databases. */
   let whole: Saved;
 
   const ask = async <T = { uuid: string }>(method: string, path: string, body?: unknown): Promise<T> => {
@@ -58,7 +58,7 @@ describeDocker("a backup, restore or drill that is cancelled", ["postgres:17-alp
   const backups = () => `/databases/${database}/backups`;
   const scheduled = async (settings: object = {}) =>
     (await ask("POST", backups(), { frequency: "yearly", backup_now: true, ...settings })).uuid;
-  /** With all that is known of each. */
+  /** All fields of each execution. */
   const executions = async (schedule: string) => {
     const all = await ask<{ uuid: string; executions: Run[] }[]>("GET", backups());
     return all.find(({ uuid }) => uuid === schedule)?.executions ?? [];
@@ -75,14 +75,14 @@ describeDocker("a backup, restore or drill that is cancelled", ["postgres:17-alp
   const files = () => (existsSync(folder()) ? readdirSync(folder(), { recursive: true, encoding: "utf8" }) : []);
   const filesBut = (kept: readonly string[]) => files().filter((name) => !kept.includes(name));
 
-  /** Statements, processes and programs of a run: in the database, its container and its server. */
+  /** Remains of a run: statements, processes and programs in the database, its container and its server. */
   const ofRuns = async () => {
     const programs = await execIn(docker, database, ["sh", "-c", "cat /proc/[0-9]*/comm 2>/dev/null; true"]);
     const sessions = await sql("select count(*) from pg_stat_activity where application_name like 'berth-%'");
     return programs.split("\n").filter((name) => /^pg_(dump|restore)/.test(name)).length + Number(sessions);
   };
   const nothingRuns = async () => (await ofRuns()) === 0;
-  /** In the middle of a statement that would go on for an hour. */
+  /** Whether the run executes a statement that would take an hour. */
   const stands = (uuid: string, what: string) =>
     until(
       async () => {
@@ -92,7 +92,7 @@ describeDocker("a backup, restore or drill that is cancelled", ["postgres:17-alp
       { seconds: 60 },
     );
 
-  /** Also that all of it has gone soon. Answers what people are told. */
+  /** Cancels a run, and checks that all of it ends soon. Returns the shown messages. */
   async function cancelled(path: string, find: () => Promise<Run | undefined>, isGone: () => Promise<boolean>) {
     const ms = await took(async () => {
       await ask("POST", `${path}/cancel`);
@@ -128,7 +128,7 @@ describeDocker("a backup, restore or drill that is cancelled", ["postgres:17-alp
       `create table orders as select i as id, 'order ' || i as what from generate_series(1, ${ROWS}) i`,
       `create table ballast as select i as id, md5(random()::text) || md5(random()::text) as what
         from generate_series(1, ${BALLAST_ROWS}) i`,
-      // Once it is saved, a row that is restored takes an hour.
+      // After the backup, restoring a single row takes an hour.
       body("null"),
       "create table slow (id int check (endless(id)))",
       "insert into slow values (1)",
@@ -227,7 +227,7 @@ describeDocker("a backup, restore or drill that is cancelled", ["postgres:17-alp
       seconds: 90,
     });
     expect(s3.objects()).toContainEqual(expect.stringContaining(next.uuid));
-    // Requests in transit did not arrive after the endpoint was resumed.
+    // Interrupted requests did not arrive after the endpoint was resumed.
     expect(objects()).toEqual([]);
   }, 240_000);
 
@@ -240,7 +240,7 @@ describeDocker("a backup, restore or drill that is cancelled", ["postgres:17-alp
     const closed = "select count(*) from pg_database where not datallowconn and datname <> 'template0'";
     expect(await sql(closed)).toBe("0");
     expect(await sql("select count(*) from slow")).toBe("0");
-    // Everything is restored, including the passwords of its users.
+    // Everything is restored, including passwords of users.
     const { internal_db_url } = await ask<{ internal_db_url: string }>("GET", `/databases/${database}`);
     expect(await execIn(docker, database, ["psql", internal_db_url, "-Atc", "select 1"])).toBe("1");
   }, 180_000);

@@ -31,7 +31,7 @@ describeDocker("backups of a database", ["postgres:17-alpine"], (docker) => {
     expect(answer.status, `${method} ${at}: ${JSON.stringify(answer.body)}`).toBeLessThan(300);
     return answer.body as T;
   };
-  /** In the container that runs now. */
+  /** Runs a statement in the current container. */
   const sql = async (statement: string): Promise<string> => {
     const filters = { label: [`berth.resource=${uuid}`], status: ["running"] };
     const [container] = await docker.client.listContainers({ filters });
@@ -99,7 +99,7 @@ describeDocker("backups of a database", ["postgres:17-alpine"], (docker) => {
     await sql("delete from orders");
     expect(await restored("restore", made, backup.uuid)).toMatchObject({ status: "success", message: null });
     expect(await sql("select count(*) from orders")).toBe("1000");
-    // The drill left nothing on the engine: what there is belongs to the database.
+    // The drill left nothing on the engine: all objects belong to the database.
     const filters = { label: [`berth.instance=${docker.instance}`, "berth.resource"] };
     const left = await docker.client.listContainers({ all: true, filters });
     expect(left.map(({ Labels }) => Labels["berth.resource"])).toEqual([uuid]);

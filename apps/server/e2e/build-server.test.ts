@@ -71,7 +71,7 @@ describeDocker("an application with a build server", ["server:debian13", "regist
     await trustRegistry(registry, [builder, target]);
     mkdirSync(join(home, ".docker"));
     writeFileSync(join(home, ".docker", "config.json"), registryLogins(registry));
-    // The base image of a build is not needed where the application runs.
+    // The target server does not need the base image.
     await builder.loadImages("busybox:stable");
     server = await testServer({ env: { HOME: home, BERTH_ALLOWED_PRIVATE_HOSTS: "127.0.0.1" } });
     serverUuid = await addServer("web-1", target, {});
@@ -104,7 +104,7 @@ describeDocker("an application with a build server", ["server:debian13", "regist
   const patch = async (change: object) => {
     expect(await server.rest("PATCH", `/applications/${app}`, change)).toMatchObject({ status: 200 });
   };
-  /** Page of the running container, which each build without a cache changes. */
+  /** Page of the running container, different for each build without a cache. */
   const served = async () => {
     const { output } = await target.exec(["docker", "ps", "-q", "--filter", `label=berth.resource=${app}`]);
     // The replaced container may still be stopping and is listed after it.
@@ -152,7 +152,7 @@ describeDocker("an application with a build server", ["server:debian13", "regist
     await target.startSshd();
     const outcome = await outcomeOf(server, deployment);
     expect(outcome, outcome.log).toMatchObject({ status: "finished" });
-    expect(outcome.log).toContain("The move broke off and begins again");
+    expect(outcome.log).toContain("The move was interrupted and begins again");
     expect((await target.exec(["ls", "-A", "/var/lib/docker/tmp"])).output).toBe("");
     await patch({ dockerfile: dockerfile() });
   }, 120_000);

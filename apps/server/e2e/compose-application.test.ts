@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { deploy, get, outcomeOf, placeOf, temporaryRepository } from "./applications.fixture.ts";
 import { type DockerServer, dockerServer } from "./docker.fixture.ts";
 
-/** Two containers, of which one is built; the other keeps what it is told. */
+/** Two containers: one is built, the other stores data. */
 const files = (version: string, more = ""): RepositoryFiles => ({
   "docker-compose.yaml": `
 services:
@@ -75,7 +75,7 @@ describeDocker("an application of a compose file", ["busybox:stable", "caddy:2"]
     expect((await get(server, webHost)).body).toBe("1\n");
     expect((await get(server, webHost, "/site/page.txt")).body).toBe("page 1");
     expect((await get(server, storeHost, "/starts")).body).toBe("1\n");
-    // One of them has no check.
+    // One container has no health check.
     await until(
       async () => {
         const { body } = await server.rest("GET", `/applications/${uuid}`);
@@ -96,7 +96,7 @@ describeDocker("an application of a compose file", ["busybox:stable", "caddy:2"]
     const { log } = await succeed();
     expect((await get(server, storeHost, "/commands")).body).toBe("before 1\n");
     expect(log).toContain("say in post_deployment_command_container in which of web, store");
-    // Each of its URLs leads to another container.
+    // Each URL belongs to another container.
     expect(log).not.toContain("nothing listens");
     expect((await get(server, webHost, "/site/page.txt")).body).toBe("page 2");
     expect((await get(server, storeHost, "/starts")).body).toBe("1\n2\n");

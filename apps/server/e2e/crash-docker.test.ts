@@ -9,7 +9,7 @@ describeDocker(
     crashSuite({
       open: () => enginePlace(docker, { here: ["application", "compose", "database", "stack", "service"] }),
       moments: ["middle", "after"],
-      // A checkout does not reach the engine: `crash` on processes tries it.
+      // The checkout does not involve the engine; `crash.test.ts` covers it.
       steps: ["build", "start", "health", "switch"],
     });
   },

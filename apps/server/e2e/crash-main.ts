@@ -1,8 +1,8 @@
-// The server, killed by itself at a named moment of a named step: `BERTH_CRASH=build:middle:2`, once two deployments are
-// at it. Or held at the beginning of a step for as long as a file of its name stands in a folder, `BERTH_PAUSE=/folder`, or
-// at its end with the file `build-end`.
-// It is impatient, so that a test need not be patient; with `BERTH_PATIENCE=product` it is not.
-// `BERTH_OUTAGE=2` is for how many seconds a deployment waits for a server that is away.
+// A server that kills itself at a given moment of a given step: `BERTH_CRASH=build:middle:2`, once two deployments
+// have reached it. Or it pauses at the beginning of a step while a file with its name is in a folder,
+// `BERTH_PAUSE=/folder`; at the end of a step with the file `build-end`. Its time limits are shortened for tests,
+// except with `BERTH_PATIENCE=product`. `BERTH_OUTAGE=2` sets for how many seconds a deployment waits for an
+// unreachable server.
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { type DeployStep, deploy } from "@berth/worker";
@@ -13,10 +13,10 @@ import { startServer } from "../src/server.ts";
 
 const [crashStep, moment, count = "1"] = (process.env.BERTH_CRASH ?? "").split(":");
 const MIDDLE_MS = 15;
-/** A deployment that ended early does not arrive; the others are killed without it. */
+/** A deployment that ended early never arrives; after this time the others are killed without it. */
 const GATHER_MS_MAX = 20_000;
 
-/** No handler runs, nothing is flushed: as when the machine's memory runs out. */
+/** No handler runs and nothing is flushed, as when the kernel kills a process for lack of memory. */
 function die(): Promise<never> {
   process.kill(process.pid, "SIGKILL");
   return new Promise(() => {});
@@ -25,14 +25,14 @@ function die(): Promise<never> {
 const gathered = Promise.withResolvers<void>();
 let here = 0;
 
-/** Until as many deployments as are to be killed have come this far. */
+/** Waits until the given number of deployments have reached this moment. */
 async function gather(): Promise<void> {
   here += 1;
   if (here === Number(count)) gathered.resolve();
   await Promise.race([gathered.promise, new Promise((resolve) => setTimeout(resolve, GATHER_MS_MAX))]);
 }
 
-/** Until it is let go, or told to end. */
+/** Waits until the file is removed, or the step is aborted. */
 async function pauseAt(name: string, signal: AbortSignal): Promise<void> {
   const file = join(process.env.BERTH_PAUSE ?? "/nowhere", name);
   if (!existsSync(file)) return;
@@ -40,7 +40,7 @@ async function pauseAt(name: string, signal: AbortSignal): Promise<void> {
   while (existsSync(file) && !signal.aborted) await new Promise((resolve) => setTimeout(resolve, MIDDLE_MS));
 }
 
-// The names are those of core's table: the pipeline has no other steps.
+// Core's table has all step names, and the pipeline has no other steps.
 const steps = (deploy.steps as readonly DeployStep[]).map((step): DeployStep => {
   if (step.name !== crashStep) {
     return {

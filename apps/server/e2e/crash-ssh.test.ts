@@ -14,7 +14,7 @@ describeDocker(
             ["application", "compose"],
           ],
         }),
-      // Only the connection differs from a local engine: it breaks while something is in transit.
+      // Compared with a local engine only the connection differs, which breaks while data is in transit.
       moments: ["middle"],
       steps: ["build", "start", "health", "switch"],
     });

@@ -8,20 +8,20 @@ import type { TestServer } from "./server.fixture.ts";
 const STEPS = ["checkout", "build", "start", "health", "switch"] as const;
 type Step = (typeof STEPS)[number];
 
-/** Before a step does anything, while it works, and once it is done but not yet recorded as done. */
+/** Before a step begins, while it runs, and after it is done but not yet recorded. */
 type Moment = "before" | "middle" | "after";
 
 export interface CrashSuite {
   /** Deploys the resources of the suite. */
   readonly open: () => Promise<Place>;
   readonly moments: readonly Moment[];
-  /** Default: all. */
+  /** Steps to test. Default: all. */
   readonly steps?: readonly Step[];
-  /** Whether it is also tried with the product's own leases and periods. */
+  /** Whether the product's own leases and intervals are tested as well. */
   readonly hasProductTimes?: boolean;
 }
 
-/** Kills the server in each step of a deployment, at each of the moments. */
+/** Kills the server in each step of a deployment, at each of these moments. */
 export function crashSuite({ open, moments, steps = STEPS, hasProductTimes = false }: CrashSuite): void {
   let place: Place;
   let version = 0;
@@ -32,7 +32,7 @@ export function crashSuite({ open, moments, steps = STEPS, hasProductTimes = fal
   }, 300_000);
   afterAll(() => place?.dispose());
 
-  /** Asks for a deployment of each, of which the server dies. */
+  /** Requests a deployment of each resource, during which the server dies. */
   async function killed(crash: string, env: Readonly<Record<string, string>> = {}): Promise<readonly Asked[]> {
     const { server, resources } = place;
     const before = await Promise.all(
@@ -49,13 +49,13 @@ export function crashSuite({ open, moments, steps = STEPS, hasProductTimes = fal
     await Promise.all(resources.map((one) => one.kept?.add(String(version))));
     const asked = before.map((one) => ({ ...one, watch: watching(one.resource), wanted: String(version) }));
     await Promise.all(resources.map((one) => one.change(String(version))));
-    // The server may be dead before it has answered.
+    // The server may die before it answers.
     await Promise.all(resources.map(({ uuid }) => requestDeployment(server, uuid).catch(() => undefined)));
     await server.exited();
     return asked;
   }
 
-  /** @returns Whether a deployment of it was recorded at all. */
+  /** @returns Whether a deployment was recorded. */
   async function settled({ resource, body, newest, watch, wanted }: Asked): Promise<boolean> {
     const { server } = place;
     const deployment = await newestDeployment(server, resource);
@@ -110,10 +110,10 @@ const TAKEN_UP_MS_MAX = 15_000;
 
 interface Asked {
   readonly resource: PlacedResource;
-  /** Answers before and after the deployment. */
+  /** Answers of the resource before the deployment and after it. */
   readonly body: string;
   readonly wanted: string;
-  /** Its newest earlier deployment. */
+  /** Uuid of the newest earlier deployment. */
   readonly newest: string;
   readonly watch: ReturnType<typeof watching>;
 }

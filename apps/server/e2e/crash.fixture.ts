@@ -19,16 +19,16 @@ import { type TestServer, testServer } from "./server.fixture.ts";
 /** A server that kills itself when `BERTH_CRASH` names a moment of a step. */
 const CRASHING = join(freshBuild("test-server"), "crash-main.js");
 
-/** Where resources run that were deployed once: their version is `0`. */
+/** Server with resources that were deployed once, as version `0`. */
 export interface Place {
   readonly server: TestServer;
   readonly resources: readonly PlacedResource[];
-  /** The machines behind it; none for what runs on Berth's own. */
+  /** Machines of the servers; empty for resources on Berth's own machine. */
   readonly machines: readonly ServerContainer[];
   dispose(): Promise<void>;
 }
 
-/** Processes of this machine. */
+/** Resources that run as processes of this machine. */
 export async function processPlace(): Promise<Place> {
   const server = await testServer({ main: CRASHING });
   const source = temporaryRepository(plainServer("0"));
@@ -66,14 +66,14 @@ const MAKERS = {
   compose: placedComposeApplication,
 } as const;
 
-/** One of each of the kinds on this machine's engine, and on each of the machines over SSH. */
+/** Resources on this machine's engine, and on each machine over SSH, one of each kind. */
 export interface Placement {
   readonly here?: readonly PlacedKind[];
   readonly machines?: readonly (readonly PlacedKind[])[];
   readonly env?: Readonly<Record<string, string>>;
 }
 
-/** Where Docker engines run what is placed; in the order of the placement. */
+/** Docker servers with the placed resources, in the order of the placement. */
 export async function enginePlace(docker: DockerFixture, placement: Placement): Promise<Place> {
   const { here, machines: remote = [], env = {} } = placement;
   const own = { BERTH_INSTANCE_ID: docker.instance, BERTH_ALLOWED_PRIVATE_HOSTS: "127.0.0.1" };
@@ -112,12 +112,12 @@ async function placedOn(seen: SeenServer, kinds: readonly PlacedKind[]): Promise
   return await Promise.all(kinds.map((kind) => MAKERS[kind](seen)));
 }
 
-/** Asks again and again; every answer that is not the resource's is a failure. */
+/** Requests the resource continuously, and counts every other answer as a failure. */
 export function watching(resource: PlacedResource) {
   const failures: string[] = [];
-  // A release that stops before its successor starts does not answer meanwhile.
+  // A resource that stops before its successor starts does not answer in between.
   let isOn = resource.isSeamless;
-  // A test that fails on the way does not end it.
+  // Ends it even if the test fails.
   onTestFinished(() => {
     isOn = false;
   });
@@ -139,10 +139,10 @@ export function watching(resource: PlacedResource) {
   };
 }
 
-/** A gap while a release replaces another lasts longer; ten resources that are asked all the time keep a processor busy. */
+/** Longer gaps would be noticed anyway, and ten constantly requested resources keep a processor busy. */
 const WATCH_PAUSE_MS = 25;
 
-/** The ports of all processes that belong to the resource: one for each release that runs. */
+/** Ports of all processes of the resource, one per running release. */
 function releasesOf(resourceUuid: string): ReadonlySet<string> {
   const ports = new Set<string>();
   for (const pid of readdirSync("/proc").filter((name) => /^\d+$/.test(name))) {
@@ -154,7 +154,7 @@ function releasesOf(resourceUuid: string): ReadonlySet<string> {
   return ports;
 }
 
-/** Empty for a process that has ended or that we may not look into. */
+/** Empty for a process that has exited or cannot be read. */
 function environmentOf(pid: string): readonly string[] {
   try {
     return readFileSync(`/proc/${pid}/environ`, "latin1").split("\0");

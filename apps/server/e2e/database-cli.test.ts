@@ -22,7 +22,7 @@ describeDocker("a database, from the command line", [image], (docker) => {
       env: { PATH: process.env.PATH ?? "", HOME: server.dataFolder, BERTH_DATA: server.dataFolder },
     });
   const ask = (argv: Argv) => askClient(docker, { image, networkMode: network }, argv);
-  /** A try that failed leaves its database. */
+  /** A failed attempt leaves its database behind. */
   let tries = 0;
 
   test("is created, saved, proven, and restored after its rows were deleted", async () => {
@@ -70,7 +70,7 @@ describeDocker("a database, from the command line", [image], (docker) => {
     expect(await ask(read(url))).toEqual([0, "kept"]);
 
     expect(await run("backup", "cancel", name)).toMatchObject({
-      ...{ code: 1, stderr: expect.stringContaining(`Neither a backup nor a restore or drill of ${name} runs.`) },
+      ...{ code: 1, stderr: expect.stringContaining(`No backup, restore or drill of ${name} is running.`) },
     });
     const held = ask(["psql", url, "--command=BEGIN; LOCK TABLE t; SELECT pg_sleep(3600)"]).catch(() => undefined);
     const isHeld = ["psql", url, "-Atc", "SELECT 1 FROM pg_locks WHERE mode = 'AccessExclusiveLock'"] as const;

@@ -8,7 +8,7 @@ const ENGINES = ["postgresql", "mariadb", "mysql"] as const;
 const IMAGES = ENGINES.map((engine) => TEST_CLIENTS[engine].image);
 const SCHEMA = { filename: "z-schema.sql", content: "CREATE TABLE t (v text);\n" };
 const DATA = { filename: "a-data.sql", content: "INSERT INTO t VALUES ('made');\n" };
-/** Changes what `DATA` wrote. The stand-in of MySQL takes no scripts of a shell. */
+/** Changes the data of `DATA`. The stand-in for MySQL does not run shell scripts. */
 const SHELL_CLIENTS: Partial<Record<(typeof ENGINES)[number], string>> = {
   postgresql: 'psql --username "$POSTGRES_USER" --dbname "$POSTGRES_DB"',
   mariadb: 'mariadb --user=root --password="$MARIADB_ROOT_PASSWORD" "$MARIADB_DATABASE"',

@@ -17,7 +17,7 @@ describeDocker("a database on a server over SSH", ["server:debian13", image, "ng
   let server: TestServer;
   let machine: ServerContainer;
   let dockerUuid: string;
-  /** Another one for each try: it is the database's as long as that is there. */
+  /** A new port for each attempt, since an existing database occupies its port. */
   let port = 15_432;
   beforeAll(async () => {
     [server, machine] = await Promise.all([testServer(), startServerContainer(docker)]);
@@ -81,9 +81,9 @@ describeDocker("a database on a server over SSH", ["server:debian13", image, "ng
     expect(ended).toMatchObject({ status: "success", message: null });
     expect(await ask(read(url))).toEqual([0, "kept"]);
 
-    // Another one stands before the table, and is cancelled.
+    // Another session locks the table, so the run waits until it is cancelled.
     const holding = ["psql", url, "-qc", "BEGIN", "-c", "LOCK TABLE t", "-c", "SELECT pg_sleep(3600)"];
-    // It continues until the containers go.
+    // Continues until the containers are removed.
     void client.exec(holding).catch(() => undefined);
     const count = (what: string) => ask(["psql", url, "-Atqc", `SELECT count(*) FROM ${what}`]);
     await until(async () => (await count("pg_locks WHERE mode = 'AccessExclusiveLock'"))[1] === "1" || undefined);

@@ -12,7 +12,7 @@ const IMAGES = ["postgres:17-alpine", "mariadb:11", "mysql:8", "redis:8-alpine",
 
 interface TlsClient {
   readonly image: string;
-  /** Checks what the database shows against an authority. */
+  /** Verifies the database's certificate against an authority. */
   verified(url: string, authority: string): Argv;
   plain(url: string): Argv;
   /** The client's message about a database that requires TLS. */
@@ -52,7 +52,7 @@ const CLIENTS: Readonly<Record<"postgresql" | "mariadb" | "mysql" | "redis", Tls
     image: TEST_CLIENTS.redis.image,
     verified: (url, authority) => ["redis-cli", "--no-auth-warning", "--cacert", authority, "-u", url, "ECHO", "in"],
     plain: (url) => ["redis-cli", "--no-auth-warning", "-u", url.replace("rediss:", "redis:"), "ECHO", "in"],
-    // It does not know what such a client says.
+    // The stand-in does not know the client's message.
     refusal: "Error: ",
   },
 };
@@ -75,7 +75,7 @@ describeDocker("a database that offers TLS", IMAGES, (docker) => {
     return client;
   };
 
-  /** Clients inside of the network and outside, that have the authorities of this database and of another one. */
+  /** Clients inside and outside of the network, with the authorities of this database and of another one. */
   const clientsOf = async (image: string, { ca_certificate }: ShownDatabase, foreign: string) => {
     const both = await Promise.all([network, "host"].map((mode) => clientIn(image, mode)));
     const texts = [[AUTHORITY, ca_certificate ?? ""] as const, [FOREIGN, foreign] as const];

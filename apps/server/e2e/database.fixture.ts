@@ -28,7 +28,7 @@ export function databaseCalls(server: () => DatabaseServer & Parameters<typeof p
   return {
     done,
     show,
-    /** Started at once, unless `fields` say otherwise. */
+    /** Creates a database and starts it, unless `fields` prevent that. */
     async create(engine: string, image: string, fields: object = {}): Promise<string> {
       const where = { ...(await placeOf(server())), server_uuid: server().dockerUuid };
       const about = { image, health_check_interval: 1, health_check_retries: 60, instant_deploy: true };
@@ -42,7 +42,7 @@ export function databaseCalls(server: () => DatabaseServer & Parameters<typeof p
         },
         { seconds: DATABASE_DEADLINE_MS / 1000 },
       ),
-    /** Asks for a start or restart, and waits until it has ended. */
+    /** Requests a start or restart, and waits for its end. */
     async run(uuid: string, action: "start" | "restart") {
       const { deployment_uuid } = await done("POST", `/databases/${uuid}/${action}`);
       return await outcomeOf(server(), String(deployment_uuid));
@@ -50,7 +50,7 @@ export function databaseCalls(server: () => DatabaseServer & Parameters<typeof p
   };
 }
 
-/** A container to run clients in. @param networkMode A network of databases; `host`: outside of every other. */
+/** A container for database clients. @param networkMode A network of databases, or `host`. */
 export const clientContainer = (
   docker: Pick<DockerFixture, "container">,
   image: string,

@@ -10,7 +10,7 @@ import {
 } from "./applications.fixture.ts";
 import { type TestServer, testServer } from "./server.fixture.ts";
 
-/** How the server is told which database to use. */
+/** Environment that selects the database. */
 const environments = {
   embedded: async () => ({ env: {}, close: async () => {} }),
   tcp: async () => {
@@ -63,7 +63,7 @@ describe.each(BACKENDS)("on the database %s", (backend) => {
   }, 60_000);
 });
 
-/** The application says it at `/pid`. */
+/** Process id of the application, which it answers at `/pid`. */
 async function pidOf(server: TestServer, { host }: Deployed): Promise<number> {
   const { body } = await get(server, host, "/pid");
   expect(body).toMatch(/^\d+$/);

@@ -6,7 +6,7 @@ import { type EngineObject, engineObjectsOf, isOf, sorted } from "./engine-objec
 
 const FLAGS = ["delete_volumes", "delete_connected_networks", "delete_configurations", "docker_cleanup"] as const;
 type Flags = Readonly<Record<(typeof FLAGS)[number], boolean>>;
-/** Each combination of those that decide on something, half of them with the one that does not. */
+/** All combinations of the flags that matter, half of them with the flag that does not. */
 const COMBINATIONS = Array.from({ length: 2 ** (FLAGS.length - 1) }, (_, bits): Flags => {
   const isSet = (at: number) => ((bits >> at) & 1) === 1;
   return {
@@ -36,7 +36,7 @@ describeDocker("the deletion of an application", ["busybox:stable", "caddy:2"], 
   const { client } = docker;
   const things = () => engineObjectsOf(docker);
   let server: DockerServer;
-  /** One for each combination, and one that nobody deletes. */
+  /** An application for each combination, and one that stays. */
   const uuids: string[] = [];
 
   beforeAll(async () => {
@@ -48,7 +48,7 @@ describeDocker("the deletion of an application", ["busybox:stable", "caddy:2"], 
         expect(outcome, outcome.log).toMatchObject({ status: "finished" });
       }),
     );
-    // The first has more than one of what a deployment makes: what it replaced is kept for a rollback.
+    // The first one has several objects, since its replaced release is kept for a rollback.
     const again = await deploy(server, uuids[0] ?? "");
     await until(
       async () => {
@@ -79,7 +79,7 @@ describeDocker("the deletion of an application", ["busybox:stable", "caddy:2"], 
     return uuid;
   }
 
-  /** Objects that look like an application's, but are not. */
+  /** Creates objects that only look like an application's. */
   async function makeForeign(uuid: string): Promise<void> {
     const labels = { "berth.managed": "true", "berth.instance": "another", "berth.resource": uuid };
     await docker.container({
@@ -108,7 +108,7 @@ describeDocker("the deletion of an application", ["busybox:stable", "caddy:2"], 
       const own = before.filter(isOf(uuid));
       expect(new Set(own.map(({ what }) => what))).toEqual(new Set(["container", "volume", "image"]));
 
-      // Clients send the flags in either way.
+      // Clients send flags in the query or in the body.
       const isInBody = at % 2 === 1;
       const query = FLAGS.map((flag) => `${flag}=${flags[flag]}`).join("&");
       const path = `/applications/${uuid}`;
@@ -158,7 +158,7 @@ describeDocker("the deletion of", ["busybox:stable", "redis:8-alpine", "caddy:2"
   }, 120_000);
   afterAll(async () => {
     await server?.dispose();
-    // Pulled images have no label of their own.
+    // Pulled images have no labels.
     const names = (await things()).flatMap(({ what, id }) => (what === "image" && id.startsWith("berth/") ? id : []));
     await Promise.all(names.map((name) => docker.client.getImage(name).remove()));
   }, 60_000);

@@ -15,7 +15,7 @@ interface Run {
   readonly filename: string | null;
 }
 
-/** Writes down that it ran, and takes longer than anybody waits. */
+/** Records that it ran, and takes longer than any test. */
 const COMMAND = "echo ran >>/data/runs; sleep 27182";
 const COMPOSE = `
 services:
@@ -27,10 +27,10 @@ services:
 volumes: { data: }
 `;
 const ROWS = 1000;
-/** So much that neither an upload nor what a restore is fed has got through before it is noticed. */
+/** Enough data that uploads and restores are still running when they are disturbed. */
 const BALLAST_ROWS = 200_000;
 const BREAK_OFF_MS_MAX = 5000;
-/** Shorter than what runs would go on for. */
+/** Shorter than the runs would take. */
 const DELETE_MS_MAX = 30_000;
 
 describeDocker("backups, restores and tasks that run", ["postgres:17-alpine", "busybox:stable"], (docker) => {
@@ -73,7 +73,7 @@ describeDocker("backups, restores and tasks that run", ["postgres:17-alpine", "b
   const containersOf = (uuid: string) =>
     docker.client.listContainers({ all: true, filters: { label: [`berth.resource=${uuid}`] } });
 
-  /** Until a restore stands before the table. */
+  /** Waits until a restore waits for the locked table. */
   async function locked(): Promise<void> {
     void sql("begin", "lock table orders", "select pg_sleep(3600)").catch(() => undefined);
     await until(async () => (await sessions("pg_sleep")) === 1);
@@ -91,13 +91,13 @@ describeDocker("backups, restores and tasks that run", ["postgres:17-alpine", "b
   const waiting = () =>
     until(async () => (await sql("select count(*) from pg_locks where not granted")) !== "0", { seconds: 60 });
 
-  /** Once it is whole: then it is sent away. */
+  /** The backup's file, once it is complete and being uploaded. */
   const fileOf = async (schedule: string) => {
     const [run] = await executions(schedule);
     return run?.filename != null && existsSync(run.filename) ? run.filename : undefined;
   };
 
-  /** Each in its middle: a backup that is sent away, a restore, a task. */
+  /** A backup that is being uploaded, a restore and a task, each in the middle. */
   async function disturbable() {
     gate.close();
     const schedule = await scheduled({ save_s3: true, s3_storage_uuid: storage });
@@ -190,7 +190,7 @@ describeDocker("backups, restores and tasks that run", ["postgres:17-alpine", "b
     });
     expect(task).toMatchObject({ status: "failed", error_details: `${left} Whether it took effect is not known.` });
 
-    // Half a restore is none, half a backup is nowhere, and what may have taken effect is not done again.
+    // An incomplete restore is undone, an incomplete backup deleted, and work with possible effects is not repeated.
     await until(async () => (await sessions("COPY")) === 0);
     expect(await rows()).toBe(10);
     await until(() => s3.objects().length === objects.length);
@@ -218,7 +218,7 @@ describeDocker("backups, restores and tasks that run", ["postgres:17-alpine", "b
     const running = await disturbable();
     const { uuid: drill } = await ask("POST", `${backups()}/${good.schedule}/executions/${good.execution}/drill`);
     await until(async () => (await containersOf(drill)).length > 0);
-    // Those of killed control planes live on, as the documentation tells.
+    // As documented, commands of killed control planes continue.
     const sleeping = async () =>
       Number(await execIn(docker, service, ["sh", "-c", "ps | grep -c '[s]leep 27182' || true"]));
     const lives = await sleeping();
@@ -251,7 +251,7 @@ describeDocker("backups, restores and tasks that run", ["postgres:17-alpine", "b
     );
     await until(async () => (await containersOf(drill)).length === 0);
     await until(() => !existsSync(folder()) || readdirSync(folder()).length === 0);
-    // The waiting requests have no owner left.
+    // No one waits for the paused requests any more.
     gate.open();
     await until(() => s3.objects().length === objects.length);
     const left = (await engineObjectsOf(docker)).filter(

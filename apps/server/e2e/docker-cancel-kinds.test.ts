@@ -22,7 +22,7 @@ type StepName = (typeof STEPS)[number];
 const IMAGES = [SERVER_IMAGE, "busybox:stable", DATABASE_IMAGE, "caddy:2"];
 const KINDS = ["database", "stack", "service", "compose"] as const;
 const CANCEL_MS_MAX = 5000;
-/** Shorter than what is held would go on for. */
+/** Shorter than the paused steps would take. */
 const DELETE_MS_MAX = 30_000;
 
 describeDocker("a deployment of each other kind, here and over SSH,", IMAGES, (docker) => {
@@ -32,7 +32,7 @@ describeDocker("a deployment of each other kind, here and over SSH,", IMAGES, (d
   const deleted = new Set<PlacedResource>();
   beforeAll(async () => {
     registry = await endlessRegistry(docker);
-    // All kinds wait in the same step at once, and are one team's.
+    // Resources of all kinds wait in the same step, and all belong to one team.
     const env = { BERTH_PAUSE: folder, BERTH_PATIENCE: "product", BERTH_TEAM_SHARE: "100" };
     place = await enginePlace(docker, { here: KINDS, machines: [KINDS], env });
     await Promise.all(place.resources.map((one) => one.kept?.add("first")));
@@ -51,7 +51,7 @@ describeDocker("a deployment of each other kind, here and over SSH,", IMAGES, (d
     rmSync(folder, { recursive: true, force: true });
   });
 
-  /** How each step is made to hang: in the middle of its own work where possible. */
+  /** How each step is made to hang, in the middle of its own work where possible. */
   const HELD: Readonly<Record<StepName, HungStep | undefined>> = {
     checkout: undefined,
     build: "build",
@@ -59,11 +59,11 @@ describeDocker("a deployment of each other kind, here and over SSH,", IMAGES, (d
     health: "health",
     switch: undefined,
   };
-  /** They are in the order of the placement. */
+  /** Resources are in the order of the placement. */
   const nowhereOf = (one: PlacedResource) =>
     place.resources.indexOf(one) < KINDS.length ? registry.here() : registry.overSsh();
 
-  /** Sets what is new of each, and asks for it: all of them are in the middle of the step then. */
+  /** Changes and deploys each resource, until all are in the middle of the step. */
   async function deployedTo(step: StepName, resources = place.resources): Promise<readonly string[]> {
     const { server } = place;
     const hung = HELD[step];
@@ -71,7 +71,7 @@ describeDocker("a deployment of each other kind, here and over SSH,", IMAGES, (d
     const held = () => server.output().split(`Paused at ${isHeld ? step : "start-end"}\n`).length - 1;
     const heldBefore = held();
     if (isHeld) hold(step);
-    // Where the start itself does not hang, it has done what is to be undone.
+    // A start that does not hang has created what must be undone.
     if (step === "start") hold("start-end");
     await Promise.all(
       resources.map((one) => (hung === undefined ? one.change(`not-${step}`) : one.hang?.(hung, nowhereOf(one)))),
@@ -94,7 +94,7 @@ describeDocker("a deployment of each other kind, here and over SSH,", IMAGES, (d
     return (body as { name: string; status: string }[]).find((step) => step.name === name)?.status;
   };
 
-  /** Waits until a resource that stopped for its successor answers again. */
+  /** Waits until a resource that was stopped for its successor answers again. */
   const answered = (one: PlacedResource) =>
     until(
       async () => {
@@ -103,13 +103,13 @@ describeDocker("a deployment of each other kind, here and over SSH,", IMAGES, (d
       },
       { seconds: 60 },
     );
-  /** One container may answer before the one with data is back. */
+  /** One container may answer before the one with the data is back. */
   const keptOf = (one: PlacedResource) => until(() => one.kept?.all().catch(() => undefined), { seconds: 60 });
 
   async function cancelled(deployments: readonly string[]): Promise<void> {
     const { server } = place;
     const ends: { status: string; ms: number; log: string }[] = [];
-    // One after the other: so many at once on one machine would measure that.
+    // Cancelled one after the other: all at once would only measure the machine.
     for (const uuid of deployments) {
       const askedMs = Date.now();
       expect((await server.rest("POST", `/deployments/${uuid}/cancel`)).status).toBe(200);
@@ -125,7 +125,7 @@ describeDocker("a deployment of each other kind, here and over SSH,", IMAGES, (d
 
   const files = async () => (await Promise.all(place.machines.map(filesOn))).flat();
 
-  /** Images that are fetched have no labels. */
+  /** Pulled images have no labels. */
   const things = async (): Promise<readonly EngineObject[]> => {
     const [here, ...there] = await Promise.all([
       engineObjectsOf(docker),
@@ -135,7 +135,7 @@ describeDocker("a deployment of each other kind, here and over SSH,", IMAGES, (d
     return sorted([...here.filter(({ what }) => what !== "image"), ...there.flat()]);
   };
 
-  /** All there is once everything is back that had made way. */
+  /** All objects, once every stopped release is running again. */
   const settled = () =>
     until(
       async () => {
@@ -156,7 +156,7 @@ describeDocker("a deployment of each other kind, here and over SSH,", IMAGES, (d
       const watches = resources.map(watching);
       const deployments = await deployedTo(step);
       await cancelled(deployments);
-      // Only when all of it is gone does the status say so.
+      // The status changes only after everything was removed.
       const traces = await Promise.all(resources.map((one, at) => one.traces(deployments[at] ?? "")));
       expect(traces).toEqual(resources.map(() => 0));
       // Neither a pull nor a build continues.
@@ -174,7 +174,7 @@ describeDocker("a deployment of each other kind, here and over SSH,", IMAGES, (d
     180_000,
   );
 
-  // Each takes away what it tries, so these come last.
+  // These consume what they test, so they come last.
   test.each([
     ["start", ["stack", "service"], true],
     ["health", ["database", "compose"], false],

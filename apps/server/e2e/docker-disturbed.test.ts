@@ -10,7 +10,7 @@ import { dockerfile, endDeployments, type PlacedResource, setDockerfile } from "
 const STEPS = ["checkout", "build", "start", "health", "switch"] as const;
 type StepName = (typeof STEPS)[number];
 const CANCEL_MS_MAX = 5000;
-const OUTAGE_MS = 2000; // Longer than every step needs to notice.
+const OUTAGE_MS = 2000; // Longer than any step needs to notice.
 /** Nothing else on this machine sleeps for so long. */
 const ENDLESS = "31415";
 const SLOW_SECONDS = "4.25";
@@ -42,7 +42,7 @@ describeDocker("a deployment to Docker, here and over SSH,", [SERVER_IMAGE, "bus
   const release = () => {
     for (const name of readdirSync(folder)) rmSync(join(folder, name));
   };
-  /** How often a step was held since the server started. */
+  /** How often the server paused at a step since its start. */
   const heldAt = (step: StepName) => place.server.output().split(`Paused at ${step}\n`).length - 1;
 
   const stepOf = async (deployment: string, name: string) => {
@@ -52,7 +52,7 @@ describeDocker("a deployment to Docker, here and over SSH,", [SERVER_IMAGE, "bus
   const runs = (deployment: string, step: StepName) =>
     until(async () => (await stepOf(deployment, step)) === "running", { seconds: 60 });
 
-  /** Long work of each step. A step that would end at once is paused, and then does its work. */
+  /** How to make each step long. A step that would end at once is paused instead. */
   const LONG: Readonly<Record<StepName, (application: PlacedResource) => Promise<unknown>>> = {
     checkout: async () => hold("checkout"),
     build: ({ uuid }) => setDockerfile(place.server, uuid, dockerfile("x", `RUN sleep ${ENDLESS}`)),
@@ -102,7 +102,7 @@ describeDocker("a deployment to Docker, here and over SSH,", [SERVER_IMAGE, "bus
         expect(await application.visit()).toEqual(before[at]);
         await setPreCommand(application.uuid, null);
       }
-      // Neither the build nor the candidate nor the command continues where it ran.
+      // Build, candidate and command do not continue on the server.
       await until(() => endless().length === 0);
     },
     120_000,
@@ -148,7 +148,7 @@ describeDocker("a deployment to Docker, here and over SSH,", [SERVER_IMAGE, "bus
       const outcome = await outcomeOf(server, deployment, 160_000);
       await settled(application, outcome, wanted);
       const failures = await watch.end();
-      // Where nobody can visit, nobody is answered.
+      // While no requests arrive, none can fail.
       if (lose === LOSSES[0][1]) expect(failures).toEqual([]);
     },
     180_000,
@@ -195,7 +195,7 @@ describeDocker("a deployment to Docker, here and over SSH,", [SERVER_IMAGE, "bus
 
 const endless = () => sleepers(ENDLESS);
 
-/** Processes that sleep for so long, in whatever container of this machine. */
+/** Processes that sleep for this time, in any container of this machine. */
 function sleepers(seconds: string): readonly string[] {
   return readdirSync("/proc").filter((pid) => {
     try {

@@ -12,7 +12,7 @@ import { DATABASE_IMAGE, endDeployments, type PlacedResource } from "./placed-re
 const KINDS = ["database", "stack", "service", "compose"] as const;
 const OUTAGE_MS = 2000; // Longer than every step needs to notice.
 
-const LOST = /^Server web-0 |^The connection to the program broke off/;
+const LOST = /^Server web-0 |^The connection to the program was lost/;
 
 interface Run {
   readonly status: string;

@@ -44,7 +44,7 @@ describeDocker("a server over SSH", ["server:debian13", "node:24-alpine", "caddy
       host_key: string | null;
       proxy_type: string;
     };
-  /** As a visitor would, at the server's own address. */
+  /** Sends a request to the server's own address, like a visitor. */
   const visit = async (path = "/", host = app.host) => {
     const { exitCode, output } = await machine.exec([
       ...["curl", "-s", "-m", "10", "-o", "/dev/stdout", "-w", " %{http_code}"],

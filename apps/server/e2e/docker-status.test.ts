@@ -3,7 +3,7 @@ import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
 import { deploy, placeOf } from "./applications.fixture.ts";
 import { type DockerServer, dockerServer } from "./docker.fixture.ts";
 
-/** Between what somebody does to a container and the record of it. */
+/** Limit between a change of a container and its record. */
 const LAG_MS_MAX = 5000;
 /** Serves until it is told to crash for ever. */
 const DOCKERFILE = [
@@ -55,7 +55,7 @@ describeDocker("what somebody else does to a container", ["busybox:stable", "cad
       type === "resource.status_changed" ? [{ id, status: String(payload.status), at: created_at.getTime() }] : [],
     );
 
-  /** Waits for the record, and judges by the time that stands in it: others keep this machine busy. */
+  /** Waits for the record, and compares the recorded times, since this machine is shared with other tests. */
   async function toldWithin(since: number, isWanted: (status: string) => boolean): Promise<string> {
     const told = await until(async () => (await statuses()).find(({ status }) => isWanted(status)));
     await assertTook(told.at - since, LAG_MS_MAX, told.status);
@@ -65,7 +65,7 @@ describeDocker("what somebody else does to a container", ["busybox:stable", "cad
   const isDown = (status: string) => !status.startsWith("running");
   const isHealthy = (status: string) => status === "running:healthy";
 
-  /** The one that runs it. Those of replaced releases are kept stopped. */
+  /** The container of the live release. Replaced ones are kept stopped. */
   async function container() {
     const filters = { label: [`berth.resource=${uuid}`, "berth.role=release"] };
     const all = await docker.client.listContainers({ all: true, filters });

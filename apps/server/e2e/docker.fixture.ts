@@ -1,14 +1,14 @@
 import { type DockerFixture, testContainer } from "@berth/testing";
 import { freePorts, type ServerOptions, type TestServer, testServer } from "./server.fixture.ts";
 
-/** A real server that has this machine's Docker engine registered, with a proxy on ports of its own. */
+/** A real server with this machine's Docker engine, and a proxy on free ports. */
 export interface DockerServer extends TestServer {
   /** uuid of the server for the engine. */
   readonly dockerUuid: string;
   readonly httpsPort: number;
 }
 
-/** Its objects carry the suite's instance label and are removed with the suite. `proxyPort` is the engine's. */
+/** Its objects have the suite's label and are removed with the suite. `proxyPort` is that of the engine's proxy. */
 export async function dockerServer(
   docker: Pick<DockerFixture, "instance" | "name">,
   options: ServerOptions = {},

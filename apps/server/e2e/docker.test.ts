@@ -159,7 +159,7 @@ describeDocker("this machine's Docker engine", ["node:24-alpine", "caddy:2"], (d
   }, 120_000);
 
   test("is left as it was when its application is deleted", async () => {
-    // Those of the first application come and go with its releases.
+    // Containers of the first application are replaced with its releases.
     const isOther = (labels: Readonly<Record<string, string>>) => labels["berth.resource"] !== app.uuid;
     const all = async () => {
       const [containers, volumes, images] = await Promise.all([

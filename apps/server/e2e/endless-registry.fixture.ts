@@ -4,13 +4,13 @@ import type { AddressInfo } from "node:net";
 import type { DockerFixture } from "@berth/testing";
 import type { EndlessImage } from "./placed-resource.fixture.ts";
 
-/** A registry whose images come to no end: it says what they are made of, and then gives nothing of it. */
+/** A registry whose pulls never end: it serves manifests, but layers only very slowly. */
 export interface EndlessRegistry {
-  /** As this machine's engine reaches it, which asks in plain HTTP on loopback alone. An image of its own each time. */
+  /** An image for this machine's engine, which uses plain HTTP on loopback only; a new one each time. */
   here(): EndlessImage;
-  /** As machines in the suite's network reach it. */
+  /** An image for machines in the suite's network. */
   overSsh(): EndlessImage;
-  /** How many wait for what does not come. */
+  /** Number of layer requests in progress. */
   waiting(): number;
   close(): void;
 }

@@ -10,8 +10,8 @@ export interface EngineObject {
 }
 
 /**
- * All of the instance's, and what this test made itself; others work with this engine at the same time.
- * @param uuids Of resources whose images were pulled: those have no labels.
+ * All objects of the instance and of this test; other tests use the engine too.
+ * @param uuids Resources whose images were pulled, and therefore have no labels.
  */
 export async function engineObjectsOf(
   docker: DockerFixture,
@@ -33,7 +33,7 @@ export async function engineObjectsOf(
   ];
 }
 
-/** All on the engine of a machine of the suite's own. */
+/** All objects on the engine of a suite's own machine. */
 export async function engineObjectsOn(
   docker: DockerFixture,
   { client }: ServerContainer,
@@ -45,7 +45,7 @@ export async function engineObjectsOn(
   return [...found.filter(({ what }) => what !== "image"), ...tagged];
 }
 
-/** All files and folders of a machine of the suite's own, without those that its own programs come and go with. */
+/** All files of a suite's own machine, except those of its system programs. */
 export async function filesOn({ exec }: ServerContainer): Promise<readonly string[]> {
   const theirs = String.raw`/\(usr\|run\|proc\|sys\|dev\|tmp/runc-process[0-9]+\)`;
   const { output } = await exec(["find", "/", "-xdev", "-regex", theirs, "-prune", "-o", "-print"]);

@@ -192,7 +192,7 @@ ${names.map((name) => `      ${name}: "\${${name}}"`).join("\n")}
   }
 });
 
-/** Of an environment as the kernel shows it. */
+/** Variables in the kernel's format of an environment. */
 function valuesIn(environ: string): Readonly<Record<string, string>> {
   const entries = environ.split("\0").flatMap((entry) => {
     const [, key, value] = /^(VALUE_\d+)=(.*)$/s.exec(entry) ?? [];

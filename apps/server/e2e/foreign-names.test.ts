@@ -5,7 +5,7 @@ import { type DockerServer, dockerServer } from "./docker.fixture.ts";
 
 describeDocker("what a compose text names of its server", ["busybox:stable", "caddy:2"], (docker) => {
   let server: DockerServer;
-  /** As a resource has it that no team of this test does. */
+  /** Uuid of a resource that belongs to no team of this test. */
   const theirs = "z9y8x7w6v5u4t3s2r1q0p9o8";
   beforeAll(async () => {
     server = await dockerServer(docker);
@@ -45,7 +45,7 @@ networks: { elsewhere: { external: true, name: "${network}" } }
     for (const name of [`\${NET:-${theirs}}`, `\${NET:-${id}}`]) {
       const { outcome } = await start(name);
       expect(outcome.status, outcome.log).toBe("failed");
-      expect(outcome.log).toContain("was not made for anything of this team");
+      expect(outcome.log).toContain("does not belong to this team");
     }
     expect((await network.inspect()).Containers).toEqual({});
   }, 180_000);

@@ -44,7 +44,7 @@ describe.runIf(disk !== undefined)("a server whose disk is full", () => {
     try {
       writeFileSync(ballast, Buffer.alloc(FULL_MB << 20));
     } catch {
-      // It is as large as the disk allows.
+      // The file fills the disk.
     }
     const kept: string[] = [];
     const write = async () => {

@@ -1,11 +1,11 @@
 type Part = Readonly<Record<string, unknown>>;
 
-/** JSON is YAML: the value stays the value, whatever is in it. */
+/** JSON is YAML, so the value stays the same whatever it contains. */
 export const composeText = (place: string, value: string): string => JSON.stringify(COMPOSE_PLACES[place]?.(value));
 
 /**
- * All values at once at each place that is for free text, and references to variables `NOTE_0` and so on of the service.
- * @param markers Made in the container.
+ * A compose file with all values in every field for free text, and references to the variables `NOTE_0` and so on.
+ * @param markers Folder that is created in the container.
  */
 export function composeOfTexts(values: readonly string[], markers: string): string {
   const texts = values.map((value) => value.replaceAll("$", "$$$$"));
@@ -15,7 +15,7 @@ export function composeOfTexts(values: readonly string[], markers: string): stri
     ...WORKER,
     command: ["sh", "-c", `mkdir -p ${markers} && sleep 600`, ...texts],
     environment: { ...numbered("TEXT_", (text) => text), ...numbered("NOTE_", (_, at) => `\${NOTE_${at}}`) },
-    // Whose `$` are text by themselves.
+    // Labels are not interpolated, so `$` needs no escaping.
     labels: Object.fromEntries(values.map((value, at) => [`note.${at}`, value])),
     healthcheck: { test: ["CMD", "true", ...texts], interval: "1s", retries: 2 },
     configs: texts.map((_, at) => ({ source: `text-${at}`, target: `/texts/${at}` })),
@@ -24,7 +24,7 @@ export function composeOfTexts(values: readonly string[], markers: string): stri
   return JSON.stringify({ services: { worker }, configs: numbered("text-", (text) => ({ content: text })) });
 }
 
-/** A compose text with a value at each of the places that a user may write into, as data of the text. */
+/** Compose files with a value in each of the fields that a user may write. */
 export const COMPOSE_PLACES: Readonly<Record<string, (value: string) => Part>> = {
   "a service's name": (value) => ({ services: { [value]: WORKER } }),
   image: worker((image) => ({ image })),
@@ -94,7 +94,7 @@ export const COMPOSE_PLACES: Readonly<Record<string, (value: string) => Part>> =
   "the text's name": (name) => ({ name, services: { worker: WORKER } }),
 };
 
-// Its check says soon that it runs; without one it is watched for a while.
+// With a quick health check; without one it would be watched for a while.
 const WORKER: Part = {
   image: "busybox:stable",
   init: true,

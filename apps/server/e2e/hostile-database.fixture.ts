@@ -31,7 +31,7 @@ export const notesArgv = (url: string): readonly string[] => [
   ...["psql", url, "--no-psqlrc", "--no-align", "--tuples-only", `--command=${NOTES}`],
 ];
 
-/** What `notesArgv` prints while everything of the script is there. */
+/** Output of `notesArgv` if the script ran completely. */
 export const keptNotes = (values: readonly string[]): Json => ({ notes: values, tables: values.length + 1 });
 
 export interface BackupRun {
@@ -77,13 +77,13 @@ export function backupCalls(tenant: () => Tenant, path: string) {
   };
 }
 
-/** What a database has to be sent so that it is known soon whether it runs. */
+/** Settings that make a start succeed or fail quickly. */
 export const QUICK_START = { health_check_interval: 1, health_check_retries: 60, health_check_start_period: 0 };
 
 interface HostileEngine {
   readonly client: TestClient;
   readonly passwords: readonly string[];
-  /** With values of which a start fails, mostly. */
+  /** Fields whose values mostly make a start fail. */
   readonly others: readonly string[];
 }
 

@@ -9,21 +9,21 @@ import type { TestServer } from "./server.fixture.ts";
 
 const START_DEADLINE_MS = 300_000;
 
-/** A control plane, one of its servers, and what is seen there of values that were more than text. */
+/** A control plane with a server, and checks for values that were interpreted instead of stored. */
 interface Ground<Server extends TestServer> {
   readonly server: Server;
   readonly serverUuid: string;
-  /** @param known Uuids of what the tenant has made. */
+  /** @param known Uuids of the tenant's resources. */
   breaches(known: ReadonlySet<string>): Promise<readonly string[]>;
 }
 
-/** A tenant that sends hostile values to a control plane of the suite's own. Its hooks are the suite's. */
+/** A tenant that sends hostile values to the suite's own control plane. Call it inside a suite. */
 export interface HostileGround<Server extends TestServer> {
-  /** The whole corpus. */
+  /** All hostile values. */
   readonly values: readonly string[];
-  /** Those of it that arguments and variables of a process can hold. */
+  /** Values that arguments and variables of a process can contain. */
   readonly texts: readonly string[];
-  /** In which no file may appear, on any machine; in containers only where a test makes it. */
+  /** Folder in which no file may appear on any machine, nor in containers unless a test creates it. */
   readonly markers: string;
   server(): Server;
   tenant(): Tenant;
@@ -31,11 +31,11 @@ export interface HostileGround<Server extends TestServer> {
   create(path: string, fields: Json): Promise<string | undefined>;
   /** @throws Error when it was refused */
   created(path: string, fields: Json): Promise<string>;
-  /** Deploys, whatever comes of it: Berth itself has no part in why. */
+  /** Deploys with any outcome, except an internal error of Berth. */
   deployed(uuid: string): Promise<Outcome>;
 }
 
-/** @param start Told where no file may appear. */
+/** @param start Receives the folder in which no file may appear. */
 export function hostileGround<Server extends TestServer>(
   start: (markers: string) => Promise<Ground<Server>>,
 ): HostileGround<Server> {
@@ -48,7 +48,7 @@ export function hostileGround<Server extends TestServer>(
   let place: Json;
 
   beforeAll(async () => {
-    // Whoever runs what must not run can write there.
+    // Anyone can write here, so a value that is executed leaves a file.
     chmodSync(folder, 0o755);
     mkdirSync(markers);
     chmodSync(markers, 0o777);
@@ -90,7 +90,7 @@ export function hostileGround<Server extends TestServer>(
     },
     async deployed(uuid) {
       const outcome = await deploy(ground.server, uuid);
-      expect(outcome.log).not.toContain("for a reason of Berth's own");
+      expect(outcome.log).not.toContain("because of an internal error");
       expect(outcome.error ?? "").not.toContain("Berth's own");
       await requireNone(outcome.log);
       return outcome;
@@ -107,9 +107,9 @@ export async function someAtOnce<T>(items: readonly T[], work: (item: T) => Prom
   await Promise.all(Array.from({ length: count }, next));
 }
 
-/** All of them, beginning at another kind for each number. */
+/** All values, beginning at a different kind for each number. */
 export const shuffled = (values: readonly string[], number: number): readonly string[] =>
-  // Steps of a number that shares no factor with how many there are reach each once.
+  // A step without a common factor with the length reaches each value once.
   values.map((_, n) => values[(number * 17 + n * stepOf(values.length)) % values.length] ?? "");
 
 const stepOf = (count: number): number => [13, 11, 7].find((step) => count % step !== 0) ?? 1;

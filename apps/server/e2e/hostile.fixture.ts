@@ -8,30 +8,30 @@ interface Refusal {
   readonly message?: string;
 }
 
-/** They shape where from and how it is built; a build that fails would hide what comes after it. */
+/** Fields that define where and how the source is built; a failing build would hide what follows. */
 export const BUILD_FIELDS = [
   ...["git_repository", "git_branch", "git_commit_sha", "install_command", "build_command", "base_directory"],
   ...["publish_directory", "dockerfile_location", "dockerfile_target_build", "docker_registry_image_name"],
   ...["docker_registry_image_tag", "docker_compose_location", "build_pack", "static_image"],
 ];
-/** With these a deployment ends as failed, and what they stand for is tried with some of the values only. */
+/** Values of these fields mostly make deployments fail, so only some are tried. */
 export const FAILING_FIELDS = [
   ...["dockerfile", "pre_deployment_command", "start_command", "custom_docker_run_options"],
   ...["limits_cpuset", "custom_network_aliases"],
   ...["health_check_command", "health_check_path", "health_check_response_text"],
 ];
 
-/** What a tenant may ask of the API. */
+/** A tenant's access to the API. */
 export interface Tenant {
-  /** Whatever is sent, it is refused or taken: it breaks nothing. */
+  /** Sends any request, which must be accepted or refused without an internal error. */
   ask(method: string, path: string, body?: Json): Promise<{ status: number; body: Json & Refusal }>;
-  /** Sends all fields at once, then again without the refused ones. @returns Which were taken. */
+  /** Sends all fields, and then again without the refused ones. @returns The accepted fields. */
   patchWhatIsTaken(path: string, wanted: Json): Promise<readonly string[]>;
-  /** Fields of a change whose values are, or hold, a text. */
+  /** Fields of an update whose values are or contain texts. */
   textFields(path: string): Promise<readonly string[]>;
 }
 
-/** May do everything but reach into the server itself. */
+/** All abilities except those that affect the server itself. */
 const TENANT = ["read", "read:sensitive", "write", "write:sensitive", "deploy"];
 
 export async function tenantOf(server: TestServer, abilities: readonly string[] = TENANT): Promise<Tenant> {
@@ -58,7 +58,7 @@ export async function tenantOf(server: TestServer, abilities: readonly string[] 
       if (status === 200) return Object.keys(rest);
       const named = Object.keys(body.errors ?? {}).map((field) => field.split(".")[0] ?? field);
       const refused = named.filter((name) => name in rest);
-      // A refusal that names no field, as one for missing rights, is of one of them: each is tried alone.
+      // A refusal that names no field, such as for missing rights, is caused by one of them, so each is tried alone.
       if (refused.length === 0) return await patchEach(path, rest);
       rest = Object.fromEntries(Object.entries(rest).filter(([name]) => !refused.includes(name)));
     }
@@ -91,7 +91,7 @@ interface Volume {
   readonly Labels: Readonly<Record<string, string>> | null;
 }
 
-/** What an engine has of Berth's. */
+/** Berth's objects on an engine. */
 interface Holdings {
   readonly releases: readonly Inspected[];
   readonly isOwnNetwork: (name: string) => boolean;
@@ -99,8 +99,8 @@ interface Holdings {
 }
 
 /**
- * Everything that this instance runs and that is not its proxy, against what a tenant may have.
- * @param known Uuids of what the tenant has made.
+ * Compares everything that this instance runs, except its proxy, with a tenant's limits.
+ * @param known Uuids of the tenant's resources.
  */
 export async function beyondLimits(docker: DockerFixture, known: ReadonlySet<string>): Promise<readonly string[]> {
   const filters = { label: [`berth.instance=${docker.instance}`, "berth.role=release"] };
@@ -127,9 +127,9 @@ export async function beyondLimits(docker: DockerFixture, known: ReadonlySet<str
 }
 
 /**
- * The same of a server on which nobody else's containers run.
- * @param withRights Uuids of what was given folders or rights of the server: it is the team's own machine, which its
- *   members may give.
+ * The same check for a server without foreign containers.
+ * @param withRights Uuids of resources with folders or privileges of the server, which members may grant on the team's
+ *   own machine.
  */
 export async function beyondLimitsOn(
   machine: ServerContainer,
@@ -142,7 +142,7 @@ export async function beyondLimitsOn(
     const answers = await Promise.all(
       names.map((name) => machine.exec(["docker", "inspect", "--type", type, "--format", "{{json .}}", name])),
     );
-    // What was removed in between is told as an error.
+    // Containers that were removed in between give an error.
     return answers.filter(({ exitCode }) => exitCode === 0).map(({ output }) => JSON.parse(output));
   };
   const ownNetworks = () => lines("network", "ls", "--filter", "label=berth.instance", "--format", "{{.Name}}");

@@ -6,7 +6,7 @@ import { type TestServer, testServer } from "./server.fixture.ts";
 const VARIABLES = 400;
 const VALUE = "0123456789\n".repeat(5500);
 
-/** With the heap that `npm start` gives the server. */
+/** The heap is limited as by `npm start`. */
 describe("a server whose answers are large", () => {
   let server: TestServer;
   let uuid: string;

@@ -126,12 +126,12 @@ it("ends a cancelled build within seconds, and what ran before continues", async
 
 interface Relay {
   readonly port: number;
-  /** Cuts every connection that is open now. */
+  /** Cuts all open connections. */
   cut(): void;
   close(): void;
 }
 
-/** A stretch of network between client and server that can be cut. */
+/** A TCP proxy between client and server that can be cut. */
 async function relayTo(port: number): Promise<Relay> {
   const sockets = new Set<Socket>();
   const relay: Server = createServer((near) => {

@@ -2,14 +2,14 @@ import { once } from "node:events";
 import { createServer, type RequestListener, type ServerResponse } from "node:http";
 import { join } from "node:path";
 
-/** How an engine answers. */
+/** Kinds of answers of an engine. */
 export type Oddity = "well" | "endless" | "malformed" | "other types" | "silent" | "cut off";
 
-/** Something on a socket that answers as an engine as it is told. */
+/** A fake engine on a socket, whose answers tests can change. */
 export interface OddEngine {
   readonly socketPath: string;
   become(oddity: Oddity): void;
-  /** Questions since it became so. */
+  /** Number of requests since the last change. */
   asked(): number;
   dispose(): Promise<void>;
 }

@@ -1,12 +1,12 @@
 import { once } from "node:events";
 import { connect, createServer, type Socket } from "node:net";
 
-/** Stands before a server on loopback. While it is closed questions come through and uploads stand still, untold. */
+/** A proxy in front of a server on loopback. While it is closed, uploads silently stall and other requests pass. */
 export interface PausableEndpoint {
   readonly endpoint: string;
   close(): void;
   open(): void;
-  /** Whether an upload stands before it, closed as it is. */
+  /** Whether an upload is stalled now. */
   isAwaited(): boolean;
   dispose(): Promise<void>;
 }

@@ -13,10 +13,10 @@ import {
 } from "./placed-resource.fixture.ts";
 import type { SeenServer } from "./seen-server.fixture.ts";
 
-/** Several containers, of which one keeps something. */
+/** Several containers, one of them with data. */
 export const placedStack = (seen: SeenServer): Promise<PlacedResource> => placedText(seen, { store: STORE });
 
-/** One container, of which two may run. */
+/** A single container, of which two may run at once. */
 export const placedService = (seen: SeenServer): Promise<PlacedResource> => placedText(seen, {});
 
 async function placedText(seen: SeenServer, others: Others): Promise<PlacedResource> {
@@ -102,7 +102,7 @@ const HUNG_WEB = {
   health: (): WebChange => ({ healthcheck: SLOW.healthcheck }),
 };
 
-/** What it serves is a file that is put into its container. */
+/** It serves a file that is copied into its container. */
 function composeText(change: WebChange, others: Others): string {
   const web = {
     ...(change.build === undefined ? { image: "busybox:stable" } : {}),
@@ -129,7 +129,7 @@ interface Composed extends Pick<PlacedResource, "kind" | "uuid"> {
   readonly others: Others;
 }
 
-/** What they keep makes way for its successor. */
+/** Containers with data are stopped before their successors start. */
 function composed(seen: SeenServer, { kind, uuid, host, others }: Composed) {
   const shell = (script: string) => execIn(seen, uuid, ["sh", "-c", script], "berth.container=store");
   const hasStore = others.store !== undefined;

@@ -6,32 +6,32 @@ import type { TestServer } from "./server.fixture.ts";
 
 export type HungStep = "build" | "start" | "health";
 
-/** Where nothing is ever answered, as a server reaches it. */
+/** An image whose pull never ends, with its address for one server. */
 export interface EndlessImage {
-  /** One that its registry seems to have, so that its pull ends never. */
+  /** The registry has its manifest, but its layers never arrive. */
   readonly image: string;
   readonly url: string;
 }
 
-/** What is deployed again and again while Berth dies. */
+/** A resource that is deployed repeatedly while Berth is killed. */
 export interface PlacedResource {
-  /** As paths of the API have it. */
+  /** Its kind as in paths of the API. */
   readonly kind: "applications" | "databases" | "services";
   readonly uuid: string;
-  /** Two of its releases may run at once, so that something answers throughout. */
+  /** Whether two of its releases may run at once, so that it never stops answering. */
   readonly isSeamless: boolean;
-  /** Sets what the next deployment shall serve. */
+  /** Prepares another version for the next deployment. */
   change(version: string): Promise<void>;
-  /** Sets that the next deployment comes to no end of this step. */
+  /** Makes the next deployment hang in this step. */
   hang?(step: HungStep, endlessImage: EndlessImage): Promise<void>;
   visit(): Promise<Answer>;
-  /** How many of its releases run. What a rollback may need is kept beside, stopped, for applications only. */
+  /** Number of running releases. Kept builds of applications are stopped and not counted. */
   releases(): Promise<number>;
-  /** What it keeps in a volume. */
+  /** Access to its data in a volume. */
   readonly kept?: { add(text: string): Promise<unknown>; all(): Promise<readonly string[]> };
-  /** How many containers and images of a deployment there are, running or not. Processes leave none of either. */
+  /** Number of a deployment's containers and images, running or not; always 0 for processes. */
   traces(deploymentUuid: string): Promise<number>;
-  /** Of what it has on this machine. */
+  /** Removes its files on this machine. */
   dispose?(): Promise<void>;
 }
 
@@ -52,7 +52,7 @@ export async function placedApplication(seen: SeenServer): Promise<PlacedResourc
 export const setDockerfile = (server: TestServer, uuid: string, text: string): Promise<void> =>
   changed(server, `/applications/${uuid}`, { dockerfile: text });
 
-/** @param lines Between the base and the program, as something that takes its time. */
+/** @param lines Lines between the base image and the program, such as slow ones. */
 export const dockerfile = (version: string, ...lines: string[]): string =>
   [
     "FROM busybox:stable",
@@ -62,7 +62,7 @@ export const dockerfile = (version: string, ...lines: string[]): string =>
     "",
   ].join("\n");
 
-/** Says which version it is by a setting of its configuration. */
+/** A database that shows its version by a setting. */
 export async function placedDatabase(seen: SeenServer): Promise<PlacedResource> {
   const { server } = seen;
   const image = DATABASE_IMAGE;
@@ -92,13 +92,13 @@ export const DATABASE_IMAGE = "postgres:17-alpine";
 
 const HUNG_DATABASE: Readonly<Record<HungStep, (endlessImage: EndlessImage) => object>> = {
   build: ({ image }) => ({ image }),
-  // Its container starts at once.
+  // The container starts at once.
   start: () => ({ postgres_conf: "work_mem = '8MB'" }),
-  // It listens where nobody asks.
+  // The database listens on a port that nobody checks.
   health: () => ({ postgres_conf: "port = 5433" }),
 };
 
-/** Makes it and deploys it once. */
+/** Creates a resource and deploys it once. */
 export async function deployedOnce({ server, serverUuid }: SeenServer, path: string, fields: object): Promise<string> {
   const uuid = await made(server, path, { ...(await placeOf(server)), server_uuid: serverUuid, ...fields });
   await deployFirst(server, uuid);
@@ -110,12 +110,12 @@ export async function changed(server: TestServer, path: string, fields: object):
   if (status >= 300) throw new Error(`Not changed: ${path} ${status} ${JSON.stringify(body)}`);
 }
 
-/** Of what a try that failed left: the next deployments of these would wait for it. */
+/** Ends the deployments of a failed attempt, for which the next ones would wait. */
 export async function endDeployments(server: TestServer, resources: readonly PlacedResource[]): Promise<void> {
   for (const { kind, uuid } of resources) {
     await until(async () => {
       const { body } = await server.rest("GET", `/deployments/${kind}/${uuid}?take=5`);
-      // One that was deleted has none.
+      // A deleted resource has no deployments.
       const { deployments = [] } = body as { deployments?: readonly { deployment_uuid: string; status: string }[] };
       const left = deployments.filter(({ status }) => status === "queued" || status === "in_progress");
       for (const { deployment_uuid } of left) await server.rest("POST", `/deployments/${deployment_uuid}/cancel`);
@@ -124,7 +124,7 @@ export async function endDeployments(server: TestServer, resources: readonly Pla
   }
 }
 
-/** @param size Of a release, in containers. */
+/** @param size Number of containers in a release. */
 export function placed(
   { client }: SeenServer,
   { kind, uuid, size }: Pick<PlacedResource, "kind" | "uuid"> & { readonly size: number },

@@ -13,7 +13,7 @@ import {
 } from "./applications.fixture.ts";
 import { type TestServer, testServer } from "./server.fixture.ts";
 
-/** What its build and its start print, its secret among it. */
+/** Its build and its start print their environments, including the secret. */
 const repository = temporaryRepository({
   "package.json": JSON.stringify({
     name: "telling",
@@ -40,7 +40,7 @@ describe("a secret given to a running server", () => {
     const place = await placeOf(server);
     const made = async (path: string, body: object) => {
       const answer = await server.rest("POST", path, body);
-      // Nobody answers for a cloud here; what it refuses must not be told of either.
+      // No cloud provider answers here, and a refusal must not reveal the token either.
       if (answer.status !== 201) refused.push(`${path} ${JSON.stringify(answer.body)}`);
       return (answer.body as { uuid?: string }).uuid ?? "";
     };
@@ -69,7 +69,7 @@ describe("a secret given to a running server", () => {
       { seconds: 120 },
     );
     await outcomeOf(server, first);
-    // With what ran before: only then there is something to run commands in.
+    // With a previous release, in which commands can be run.
     outcome = await outcomeOf(server, await requestDeployment(server, planted.made.application));
     isOver = true;
     await watching;
@@ -128,7 +128,7 @@ describe("a secret given to a running server", () => {
   });
 });
 
-/** Of every process on this machine. */
+/** Command lines of all processes on this machine. */
 function commandLines(): readonly string[] {
   return readdirSync("/proc")
     .filter((name) => /^\d+$/.test(name))

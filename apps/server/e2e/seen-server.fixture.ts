@@ -4,16 +4,16 @@ import { type Answer, get, made, visit } from "./applications.fixture.ts";
 import type { DockerServer } from "./docker.fixture.ts";
 import type { TestServer } from "./server.fixture.ts";
 
-/** A server with an engine, and how a test looks at it without the control plane. */
+/** A server with an engine, and direct access to it without the control plane. */
 export interface SeenServer {
   readonly server: TestServer;
   readonly serverUuid: string;
   readonly client: DockerFixture["client"];
-  /** One request through its proxy. */
+  /** Sends a request through its proxy. */
   visit(host: string): Promise<Answer>;
 }
 
-/** This machine's engine. */
+/** The server of this machine's engine. */
 export const seenHere = ({ client }: DockerFixture, server: DockerServer): SeenServer => ({
   server,
   serverUuid: server.dockerUuid,

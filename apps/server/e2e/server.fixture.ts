@@ -9,15 +9,15 @@ import { type AnswerCheck, answerCheckOf, until } from "@berth/testing";
 import { freshBuild } from "../../../tooling/build/fresh.mjs";
 import { SERVER_FLAGS } from "../../../tooling/server-flags.mjs";
 
-/** The program that ships. */
+/** The built program. */
 export const MAIN = join(freshBuild("server"), "main.js");
-/** Hundreds of servers start in a run: what the first has compiled serves the others. */
+/** A run starts hundreds of servers, which share one compile cache. */
 const COMPILE_CACHE = fileURLToPath(new URL("../../../node_modules/.cache/berth-compile", import.meta.url));
 const START_DEADLINE_MS = 60_000;
 
 export interface ServerOptions {
   readonly env?: Readonly<Record<string, string>>;
-  /** Program to run instead of `MAIN`, for a server that is broken on purpose. */
+  /** Another program instead of `MAIN`, such as one with faults. */
   readonly main?: string;
   readonly dataFolder?: string;
 }
@@ -30,18 +30,18 @@ export interface TestServer {
   readonly client: ReturnType<typeof createClient>;
   /** Everything it has printed so far. */
   output(): string;
-  /** Fails when the answer is not as the description has it. */
+  /** Calls the REST API. Throws when an answer does not match the API description. */
   rest(method: string, path: string, body?: unknown): Promise<{ status: number; body: unknown; headers: Headers }>;
   pid(): number;
-  /** Ends as a user's Ctrl-C does, and resolves with the exit code. */
+  /** Stops it like a user's Ctrl-C, and resolves with the exit code. */
   stop(): Promise<number | null>;
-  /** kill -9, then waits until the process is gone. */
+  /** Kills it with SIGKILL, and waits for its exit. */
   kill(): Promise<void>;
   /** Starts it again on the same data and ports. */
   start(env?: Readonly<Record<string, string>>): Promise<void>;
-  /** Resolves when the process has ended by itself. */
+  /** Resolves when the process has exited by itself. */
   exited(): Promise<number | null>;
-  /** Stops everything it left and removes its data. */
+  /** Stops all of its processes and removes its data. */
   dispose(): Promise<void>;
 }
 
@@ -61,7 +61,7 @@ export async function testServer(options: ServerOptions = {}): Promise<TestServe
     BERTH_PORT: String(apiPort),
     BERTH_PROXY_HOST: "127.0.0.1",
     BERTH_PROXY_PORT: String(proxyPort),
-    // Many servers run at once, and one machine has one Docker engine: what needs it turns it on.
+    // Many servers share this machine's engine, so only tests that need it enable it.
     BERTH_DOCKER: "off",
     BERTH_EXAMPLE: "off",
     BERTH_RATE_LIMIT: "0",
@@ -69,7 +69,7 @@ export async function testServer(options: ServerOptions = {}): Promise<TestServe
   };
   let running = run(options.main ?? MAIN, base);
   await running.ready(url);
-  /** Made of what this server itself says of its answers. */
+  /** Made from the server's own API description. */
   let checks = async (): Promise<AnswerCheck> => {
     const description = await fetch(`${url}/api/v1/openapi.json`).then((response) => response.json());
     const made = answerCheckOf(description as object);
@@ -110,7 +110,7 @@ export async function testServer(options: ServerOptions = {}): Promise<TestServe
       await running.ready(url);
     },
     dispose: async () => {
-      // A server that was killed left applications, proxy and database behind: a clean start and stop ends them.
+      // A killed server leaves applications, proxy and database running: a start and a stop end them.
       if (!running.isRunning()) {
         running = run(MAIN, base);
         await running.ready(url).catch(() => {});
@@ -121,7 +121,7 @@ export async function testServer(options: ServerOptions = {}): Promise<TestServe
   };
 }
 
-/** Runs the server and waits until it has ended: for starts that must fail. */
+/** Runs a server whose start must fail, and waits for its exit. */
 export async function failedStart(
   env: Readonly<Record<string, string>>,
 ): Promise<{ code: number | null; output: string }> {
@@ -154,7 +154,7 @@ function run(main: string, env: Readonly<Record<string, string>>) {
           (response) => response.ok,
           () => false,
         );
-      // The API answers first; the rest of the start is told line by line.
+      // The API answers before the start is complete, which the output shows.
       await until(
         async () => {
           if (!isRunning()) throw new Error(`The server ended instead of starting:\n${output}`);

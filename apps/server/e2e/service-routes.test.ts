@@ -17,7 +17,7 @@ const container = (lines: string) => `
     environment:
 ${lines.replace(/^/gm, "      - ")}`;
 
-/** As users of the API family write it: without volumes, and with names that are none of its containers. */
+/** Typical for existing compose files: without volumes, and with variables that name no container. */
 const COMPOSE = `
 services:
   hub:${container("NAME=hub")}

@@ -6,14 +6,14 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { get, outcomeOf, placeOf } from "./applications.fixture.ts";
 import { type DockerServer, dockerServer } from "./docker.fixture.ts";
 
-/** A one-click service, with what stands in for the image of its application where no registry is. */
+/** A service template, with stand-ins for images that cannot be pulled here. */
 interface StandIn {
   readonly type: string;
   readonly image: string;
   readonly port: number;
-  /** What it must reach to answer, as its template calls it. */
+  /** Hosts that it must reach, by their names in the template. */
   readonly near: readonly string[];
-  /** A variable of the application that is made for it. */
+  /** A generated variable of the application. */
   readonly made: string | undefined;
 }
 
@@ -72,11 +72,11 @@ http.createServer(async (request, response) => {
   response.end(JSON.stringify(process.env));
 }).listen(Number(process.env.STAND_IN_PORT));
 `;
-/** What the templates' health checks call, in the place of curl and wget. */
+/** Replaces curl and wget in the templates' health checks. */
 const FETCH = `#!/usr/bin/env node
 fetch(process.argv.at(-1)).then(({ ok }) => process.exit(ok ? 0 : 22), () => process.exit(7));
 `;
-/** Of the templates, beside their applications'. */
+/** Image of the templates' Redis, and its stand-in. */
 const REDIS = { wanted: "redis:7-alpine", standIn: "redis:8-alpine" };
 const IMAGES = ["node:24-alpine", "postgres:17-alpine", "mariadb:11", REDIS.standIn, "caddy:2"];
 

@@ -58,7 +58,7 @@ describeDocker("services on Docker", ["node:24-alpine", "postgres:17-alpine", "c
       seconds: 60,
     });
 
-  /** Of its newest deployment. */
+  /** Outcome of the newest deployment. */
   async function newest(): Promise<Outcome> {
     const { body } = await server.rest("GET", `/deployments/services/${uuid}?take=1`);
     const [deployment] = (body as { deployments: { deployment_uuid: string }[] }).deployments;
@@ -68,7 +68,7 @@ describeDocker("services on Docker", ["node:24-alpine", "postgres:17-alpine", "c
     const outcome = await newest();
     expect(outcome, outcome.log).toMatchObject({ status: "finished" });
   }
-  /** A start or restart, to its end. */
+  /** Begins a start or restart, and waits for its end. */
   async function begun(path: string): Promise<void> {
     const { status, body } = await server.rest("POST", `/services/${uuid}${path}`, {});
     expect(status, JSON.stringify(body)).toBe(200);
@@ -174,7 +174,7 @@ describeDocker("services on Docker", ["node:24-alpine", "postgres:17-alpine", "c
     expect(await idsOf("db")).toEqual(before.db);
     expect((await environment()).VERSION).toBe("between");
     expect((await get(server, host, "/db")).body).toBe("open");
-    expect((await newest()).log).toContain("Keeps db, of which nothing has changed");
+    expect((await newest()).log).toContain("Keeps db, which is unchanged");
     await change({ docker_compose: compose("one") });
     await begun("/restart");
   }, 240_000);
@@ -217,7 +217,7 @@ describeDocker("services on Docker", ["node:24-alpine", "postgres:17-alpine", "c
 
   test("[S46] is not made at all when its URLs conflict", async () => {
     const own = { label: [`berth.instance=${docker.instance}`] };
-    // What earlier deployments left may still go.
+    // Remains of earlier deployments may be removed meanwhile.
     const things = async () => {
       const containers = await docker.client.listContainers({ all: true, filters: own });
       const { Volumes } = await docker.client.listVolumes({ filters: own });

@@ -61,7 +61,7 @@ describeDocker("two control planes on one database", IMAGES, (docker) => {
     await database?.close();
   }, 60_000);
 
-  /** What has run, as it is told and as it was. */
+  /** Runs of a task and a schedule as reported, and as they happened. */
   async function runsOf(server: TestServer, task: string, schedule: string) {
     const { body: ran } = await server.rest("GET", `/services/${service}/scheduled-tasks/${task}/executions`);
     const { body: saved } = await server.rest("GET", `/databases/${postgres}/backups/${schedule}/executions`);
@@ -97,7 +97,7 @@ describeDocker("two control planes on one database", IMAGES, (docker) => {
       frequency: "* * * * *",
     });
     const schedule = await made(second, `/databases/${postgres}/backups`, { frequency: "* * * * *" });
-    /** Until so many of both are over; none was made twice. */
+    /** Waits until enough runs of both have ended, and checks that none ran twice. */
     const over = async (server: TestServer, count: number) => {
       const seen = await until(
         async () => {
@@ -112,7 +112,7 @@ describeDocker("two control planes on one database", IMAGES, (docker) => {
       const { tasks, backups, lines, files } = seen;
       expect([...tasks, ...backups].map(({ status }) => status)).toEqual([...tasks, ...backups].map(() => "success"));
       expect(lines).toHaveLength(tasks.length);
-      // Of each minute one.
+      // One for each minute.
       expect(new Set(lines).size).toBe(lines.length);
       expect(files).toHaveLength(backups.length);
       return Math.max(tasks.length, backups.length);

@@ -80,7 +80,7 @@ it("stops everything at one Ctrl-C in the terminal of npm start", async () => {
   });
   const exited = new Promise((resolve) => child.once("exit", resolve));
   await until(() => output.includes("Ready"), { seconds: 60 });
-  // As a terminal does: to every process of the foreground group.
+  // Signals every process of the foreground group, like a terminal.
   process.kill(-(child.pid ?? 0), "SIGINT");
   expect(await exited).toBe(0);
   await expect(fetch(`http://127.0.0.1:${proxy}/`)).rejects.toThrow();
@@ -158,7 +158,7 @@ describe("a start that cannot work ends with one sentence and exit code 1", () =
   it("names the data folder that cannot be written", async () => {
     const parent = folder();
     chmodSync(parent, 0o500);
-    // Root may write anywhere, so for root the folder's place is a file.
+    // Root can write anywhere, so for root the folder's parent is a file.
     const data = process.getuid?.() === 0 ? "/proc/version/berth" : join(parent, "data");
     const { code, output } = await failedStart({ BERTH_DATA: data });
     expect(code).toBe(1);

@@ -16,7 +16,7 @@ const SECRET = "correct horse battery staple";
 const repository = temporaryRepository(plainServer("one"));
 let server: TestServer;
 let shop: Deployed;
-/** What GitHub would call the repository. */
+/** Full name of the repository on GitHub. */
 let name: string;
 beforeAll(async () => {
   server = await testServer();

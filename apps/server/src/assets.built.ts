@@ -1,8 +1,8 @@
 /** Copied into the build by `tooling/build`. */
 export const ASSETS = new URL("./", import.meta.url);
 
-/** Of the repository that holds the build, four folders up: `apps/server/dist/<key>/`. */
+/** The repository is four folders above the build: `apps/server/dist/<key>/`. */
 export const PROGRAM = new URL("../../../../bin/berth", import.meta.url);
 
-/** The builds of the dashboard. */
+/** Folder of the dashboard's builds. */
 export const WEB = new URL("../../../web/dist/", import.meta.url);

@@ -1,8 +1,8 @@
-/** The folder of the files that the server reads beside its code: the repository, while it runs from its sources. */
+/** Folder of the files that the server reads beside its code. Run from sources, it is the repository. */
 export const ASSETS = new URL("../../../", import.meta.url);
 
-/** The command line of this installation. */
+/** Program file of this installation's command line. */
 export const PROGRAM = new URL("../../../bin/berth", import.meta.url);
 
-/** The builds of the dashboard. */
+/** Folder of the dashboard's builds. */
 export const WEB = new URL("../../web/dist/", import.meta.url);

@@ -11,11 +11,11 @@ import { writePrivateFile } from "./private-file.ts";
 
 const LOCAL_SERVER = "localhost";
 const DOCKER_SERVER = "docker";
-/** How containers name the machine that they run on: no other address may be given to a server of its own. */
+/** The name by which containers reach their host. Registered servers cannot have it. */
 const DOCKER_ADDRESS = "host.docker.internal";
 const EXAMPLE_FOLDER = fileURLToPath(new URL("examples/hello", ASSETS));
 
-/** The scope of what the instance does for itself. */
+/** Scope for actions of the instance itself. */
 export const ROOT_SCOPE: Scope = {
   teamId: ROOT_TEAM_ID,
   abilities: ["root"],
@@ -30,8 +30,8 @@ interface LocalServerOptions {
 }
 
 /**
- * The server that stands for this machine: the one that the data folder names, else a new one, with a first project
- * when the instance has none. Several machines may share one database, each with a record of its own.
+ * The record of this machine: the one named in the data folder, else a new one, with a first project if the instance
+ * has none. Several machines may share one database, each with its own record.
  */
 export async function ensureLocalServer({ file, stores, control, ids }: LocalServerOptions): Promise<ServerRecord> {
   const { uuid } = readKept(file) ?? {};
@@ -66,14 +66,14 @@ export async function ensureLocalServer({ file, stores, control, ids }: LocalSer
 }
 
 interface LocalDockerOptions extends Pick<LocalServerOptions, "file" | "stores" | "ids"> {
-  /** The engine's version when it answers; `undefined` when it does not. */
+  /** Version of the engine; `undefined` when it does not answer. */
   readonly version: string | undefined;
   readonly network: string;
 }
 
 /**
- * The server that stands for this machine's Docker engine, beside the one without containers: registered once it has
- * answered, and kept from then on, since resources may live on it. `undefined` while it never answered.
+ * The server record of this machine's Docker engine, beside the one without containers. Created when the engine first
+ * answers and kept from then on, since resources may use it. `undefined` if it never answered.
  */
 export async function ensureDockerServer({
   file,
@@ -111,8 +111,8 @@ export async function ensureDockerServer({
 }
 
 /**
- * The token in the file that the command line on this machine reads: the one that is there while it is valid, else a
- * new one. A new one's text is answered, to be shown once.
+ * The token in the file for the command line on this machine: the existing one if it is valid, else a new one. A new
+ * token is returned, to be shown once.
  */
 export async function ensureCliFile(options: {
   readonly file: string;
@@ -132,14 +132,16 @@ export async function ensureCliFile(options: {
   return token;
 }
 
-/** For the instance's own user while they have no password; later links are asked for with `berth login --web`. */
+/**
+ * Sign-in link for the instance's first user while they have no password; later links come from `berth login --web`.
+ */
 export async function firstSignInUrl(control: Control, url: string): Promise<string | undefined> {
   if (await control.sessions.hasPassword()) return undefined;
   const link = await control.sessions.createLink();
   return link.url ?? `${url}/sign-in#code=${link.code}`;
 }
 
-/** Creates the example from its folder and asks for its deployment; answers the two uuids. */
+/** Creates the example from its folder and deploys it. Returns both uuids. */
 export async function deployExample(control: Control, stores: Stores, server: ServerRecord) {
   const [project] = (await stores.projects.list({ take: 1 })).items;
   if (project === undefined || !existsSync(EXAMPLE_FOLDER)) return undefined;
@@ -161,7 +163,7 @@ function readKept(file: string): Readonly<Partial<Record<"url" | "token" | "uuid
     const kept: unknown = JSON.parse(readFileSync(file, "utf8"));
     return typeof kept === "object" && kept !== null ? kept : undefined;
   } catch {
-    // No file yet, or half a file from a full disk: a new one is written either way.
+    // The file is missing, or incomplete because the disk was full: a new one is written.
     return undefined;
   }
 }

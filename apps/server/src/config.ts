@@ -20,7 +20,7 @@ const whole = (about: string) =>
 
 const percent = (about: string) => whole(about).refine((value) => value >= 1 && value <= 100, "is from 1 to 100");
 
-/** Every setting of the server, with its meaning. `docs/configuration.md` is made from this table. */
+/** All settings of the server with their descriptions. `docs/configuration.md` is generated from this table. */
 export const ENVIRONMENT = z.object({
   BERTH_DATA: z
     .string()
@@ -137,9 +137,9 @@ export const ENVIRONMENT = z.object({
     .describe("`debug`, `info`, `warn`, `error` or `silent`."),
 });
 
-/** This machine's Docker engine and the proxy beside it. */
+/** This machine's Docker engine, and the ports of its proxy. */
 export interface LocalDocker {
-  /** Whether it becomes a server of its own when it answers. */
+  /** Whether the engine becomes a server when it answers. */
   readonly isWanted: boolean;
   readonly socketPath: string;
   readonly httpPort: number;
@@ -154,40 +154,40 @@ export interface Config {
   readonly proxyHost: string;
   readonly proxyPort: number;
   readonly databaseUrl: string | undefined;
-  /** A `DATABASE_URL` is set, which earlier versions took for their own. */
+  /** Whether `DATABASE_URL` is set, which earlier versions used as their own setting. */
   readonly hasForeignDatabaseUrl: boolean;
   readonly embedded: "postgres" | "pglite" | undefined;
   readonly requestsPerMinute: number;
   readonly connectionsPerAddress: number;
-  /** `null` for any number. */
+  /** Servers that a team may have; `null`: unlimited. */
   readonly teamServersMax: number | null;
-  /** Of what runs at once, of each kind. */
+  /** Share of concurrent runs, of each kind, that a team may have. */
   readonly teamSharePercent: number;
-  /** Of this machine; 100 for no limit. */
+  /** Shares of this machine that a build may use; 100: unlimited. */
   readonly buildPercent: { readonly memory: number; readonly cpu: number };
   readonly reportedVersion: string;
   readonly allowedPrivateHosts: readonly string[];
   readonly publicUrl: string | undefined;
-  /** Addresses and ranges of proxies before the API and before the servers' proxies. */
+  /** Addresses and ranges of proxies in front of the API and of the servers' proxies. */
   readonly trustedProxies: readonly string[];
   readonly docker: LocalDocker;
   /** Whether nixpacks and railpack are downloaded where they are not installed. */
   readonly fetchesBuildTools: boolean;
   /** TLS settings of the proxies of all Docker servers. */
   readonly tls: TlsSettings;
-  /** For the first start; `undefined`: a new one. */
+  /** Instance id for the first start; `undefined`: a random one. */
   readonly instanceId: string | undefined;
   readonly deploysExample: boolean;
   readonly parallelDeployments: number;
   readonly taskExecutionsKept: number;
-  /** 0: for ever. */
+  /** Days for which events are stored; 0: for ever. */
   readonly eventKeptDays: number;
   readonly logLevel: "debug" | "info" | "warn" | "error" | "silent";
 }
 
 /** @throws DomainError `setup.failed` that names the variable. */
 export function readConfig(environment: Readonly<Record<string, string | undefined>>): Config {
-  // An empty variable is how a shell or a unit file says "not set".
+  // Shells and unit files express "not set" by an empty variable.
   const given = Object.fromEntries(Object.entries(environment).filter(([, value]) => value !== ""));
   const parsed = ENVIRONMENT.safeParse(given);
   if (!parsed.success) {
@@ -239,5 +239,5 @@ function isRange(text: string): boolean {
   return family !== 0 && !address.includes("%") && isPlain && others.length === 0;
 }
 
-/** Zod begins its own messages with a capital; ours continue the variable's name. */
+/** Zod's messages begin with a capital letter; ours continue after the variable's name. */
 const sentence = (message: string) => message.charAt(0).toLowerCase() + message.slice(1);

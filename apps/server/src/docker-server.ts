@@ -25,13 +25,13 @@ import type { Logger } from "./logger.ts";
 export interface DockerServerDeps {
   readonly stores: SystemStores;
   readonly folder: DataFolder;
-  /** In the labels of all that is made on engines. */
+  /** Instance id for the labels of all objects on engines. */
   readonly instanceId: string;
-  /** This machine's engine. */
+  /** Settings of this machine's engine. */
   readonly local: LocalDocker;
   readonly tls: TlsSettings;
   readonly trustedProxies: readonly string[];
-  /** Which other teams may have servers at. */
+  /** Private hosts that servers of other teams may have. */
   readonly allowedPrivateHosts: readonly string[];
   /** Whether nixpacks and railpack are downloaded where they are not installed. */
   readonly fetchesBuildTools: boolean;
@@ -40,7 +40,7 @@ export interface DockerServerDeps {
   readonly log: Logger;
 }
 
-/** A server with a Docker engine: this machine's own, or another machine over SSH. Nothing is connected before it is needed. */
+/** A server with a Docker engine: this machine's own, or one over SSH. Connections are opened when needed. */
 export function dockerServer(first: ServerRecord, deps: DockerServerDeps): Member {
   const { folder, instanceId, local, tls, trustedProxies, log } = deps;
   const isOwn = isOwnMachine(first);
@@ -60,7 +60,7 @@ export function dockerServer(first: ServerRecord, deps: DockerServerDeps): Membe
   const warn = (message: string, cause: unknown) => log.warn(message, { server: record.name, error: cause });
   const logins = {
     recordedLogins: () => deps.stores.forTeam(first.team_id).registries.logins(),
-    // The logins of Berth's own machine belong to its operator, so only the root team uses them.
+    // The Docker logins on Berth's machine belong to its operator, so only the root team uses them.
     dockerConfigFile: first.team_id === ROOT_TEAM_ID ? join(homedir(), ".docker", "config.json") : undefined,
   };
   const builder = imageBuilder({
@@ -128,7 +128,7 @@ export function dockerServer(first: ServerRecord, deps: DockerServerDeps): Membe
   };
 }
 
-/** A host key that is recorded for the first time is the one of the connection that there is. */
+/** When a host key is recorded for the first time, it is that of the open connection. */
 const isReachedOtherwise = (before: ServerRecord, now: ServerRecord): boolean =>
   (["ip", "port", "user", "private_key_id"] as const).some((field) => before[field] !== now[field]) ||
   (before.host_key !== null && before.host_key !== now.host_key);
@@ -142,7 +142,7 @@ function sshOptions(record: ServerRecord, { stores, allowedPrivateHosts }: Docke
     user,
     connectTimeoutSeconds: settings.connection_timeout,
     hostKey: host_key,
-    // The root team is this machine's operator.
+    // The root team is the operator of this machine.
     privateHosts: team_id === ROOT_TEAM_ID ? undefined : allowedPrivateHosts,
     bridgeFolder,
     async privateKey() {
@@ -151,15 +151,15 @@ function sshOptions(record: ServerRecord, { stores, allowedPrivateHosts }: Docke
     },
     async onHostKey(fingerprint: string) {
       if ((await stores.servers.recordHostKey({ id, ip, port }, fingerprint)) === fingerprint) return;
-      // Another control plane saw another key, or the server is at another address by now: the record says which.
+      // Another control plane recorded another key or address meanwhile, which takes precedence.
       throw new DomainError("server.unreachable", `Server ${name} was just recorded with another host key or address.`);
     },
   };
 }
 
-/** Network of each new server's first destination. */
+/** Network of the first destination of each new server. */
 const NETWORK = "berth";
 
-/** Only root may write where system services keep what is theirs. */
+/** Only root can write to the system's folder for service data. */
 const remoteFolder = ({ user }: ServerRecord, instanceId: string): string =>
   user === "root" ? `/var/lib/berth/${instanceId}/proxy` : `/home/${user}/.berth/${instanceId}/proxy`;

@@ -7,8 +7,8 @@ interface Request {
 }
 
 /**
- * Writes answers that are Berth's own fault. The first of its kind is written whole, the others once a minute with their
- * number: thousands of requests may fail for one reason, and a full disk must not be filled further.
+ * Logs internal errors of the API. The first of a kind is logged in full, later ones as a count once a minute:
+ * thousands of requests may fail for the same reason, and a full disk must not be filled further.
  */
 export function faultLog(log: Pick<Logger, "error">, now: () => number = Date.now) {
   const known = new Map<string, { writtenMs: number; others: number }>();
@@ -33,7 +33,7 @@ export function faultLog(log: Pick<Logger, "error">, now: () => number = Date.no
 const QUIET_MS = 60_000;
 const KINDS_MAX = 100;
 
-/** A failure that has a code of its own is explained by its sentence and its cause; any other needs its stack. */
+/** A DomainError is explained by its message and cause; any other error needs its stack. */
 function reasonOf(error: unknown) {
   for (let at: unknown = error; at instanceof Error; at = at.cause) {
     if (!isDomainError(at) || at.code === "internal.error") continue;

@@ -17,7 +17,7 @@ function fleetOf(
   const make = (record: ServerRecord): Member | undefined => {
     if (!reach(record)) return undefined;
     const member: Made = {
-      engine: {} as Engine, // Nobody calls it.
+      engine: {} as Engine, // Never called.
       proxy: {} as SiteProxy,
       names: [record.name],
       isClosed: false,

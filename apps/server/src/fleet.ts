@@ -3,38 +3,38 @@ import type { Engine, ServerMachine, ServerRecord, Proxy as SiteProxy } from "@b
 import type { ServerCleaner } from "@berth/core/server";
 import type { Connect } from "@berth/worker";
 
-/** Adapters of one server. */
+/** Engine, proxy and connection of one server. */
 export interface Member {
   readonly engine: Engine;
   readonly proxy: SiteProxy;
-  /** Machine of its engine; `undefined` for this machine's processes. */
+  /** Machine of the server's Docker engine; `undefined` for this machine's process engine. */
   readonly machine?: ServerMachine | undefined;
-  /** `undefined`: its engine keeps nothing that is cleaned up. */
+  /** `undefined` for engines without images and caches. */
   readonly cleaner?: ServerCleaner | undefined;
-  /** How its releases are reached; `undefined`: from this machine, by their addresses. */
+  /** Connects to its releases; `undefined`: from this machine, by their addresses. */
   readonly connect?: Connect | undefined;
-  /** The server's record is another one now. What is reached by it is reached anew when that has changed. */
+  /** Applies a changed record: reconnects if the address or login changed. */
   update(server: ServerRecord): void;
-  /** Looks at once instead of waiting after a failure: somebody has just mended the server. */
+  /** Clears the delay after a failed connect, because somebody has repaired the server. */
   retryNow(): void;
   close(): Promise<void>;
 }
 
-/** The servers that this control plane works on, each with one engine and one proxy for all who ask. */
+/** The servers of this control plane, each with one engine and one proxy that all callers share. */
 export interface Fleet {
-  /** @throws DomainError `engine.unreachable` for what only another control plane reaches. */
+  /** @throws DomainError `engine.unreachable` for servers that only another control plane reaches. */
   member(server: ServerRecord): Member;
   isWithinReach(server: ServerRecord): boolean;
-  /** The member of a server that was asked for before. */
+  /** The member of a server, if it was requested before. */
   known(serverId: number): Member | undefined;
-  /** Lets go of servers that are not among these, and not recorded either: one may be newer than the list. */
+  /** Closes servers that are neither in this list nor recorded: a recorded one may be newer than the list. */
   keepOnly(servers: readonly ServerRecord[]): Promise<void>;
   close(): Promise<void>;
 }
 
 /**
- * @param make Begins nothing by itself; `undefined` for a server that cannot be reached from here.
- * @param isRecorded Asked of servers that a list lacks.
+ * @param make Must not start any work; returns `undefined` for a server that cannot be reached from here.
+ * @param isRecorded Called for servers that are missing in a list.
  */
 export function fleet(
   make: (server: ServerRecord) => Member | undefined,
@@ -49,7 +49,7 @@ export function fleet(
     if (isClosed) return undefined;
     const known = members.get(server.id);
     const record = records.get(server.id);
-    // Loops ask with the same record again and again, and with one that was read before the last change.
+    // Loops pass the same record repeatedly, and sometimes an older one.
     if (known !== undefined && record !== undefined && server.revision <= record.revision) return known;
     if (known !== undefined) {
       records.set(server.id, server);

@@ -1,7 +1,7 @@
 import type { Control } from "@berth/control";
 import type { Progress } from "./progress.ts";
 
-/** Prints a deployment's log while it runs, and at its end where the application answers. */
+/** Prints a deployment's log while it runs, and finally the application's URL. */
 export function followDeployment(
   control: Control,
   { uuid, deployment }: { readonly uuid: string; readonly deployment: string },

@@ -4,15 +4,15 @@ import { DomainError } from "@berth/core";
 import type { DataFolder } from "./data-folder.ts";
 
 /**
- * What to say of a `DATABASE_URL`, which earlier versions took for their own and which mostly is a developer's.
- * @throws DomainError `setup.failed` where Berth has kept its data in it: an empty database would look like a loss.
+ * The warning about `DATABASE_URL`, which earlier versions read, and which often belongs to another project.
+ * @throws DomainError `setup.failed` if Berth stored its data there: a new empty database would look like data loss.
  */
 export function foreignDatabaseUrl(folder: Pick<DataFolder, "root" | "database" | "keyFile">): string {
   const hasEmbedded = [folder.database, join(folder.root, "pglite")].some((path) => existsSync(path));
   if (existsSync(folder.keyFile) && !hasEmbedded) {
     throw new DomainError(
       "setup.failed",
-      `The data of ${folder.root} is in the database of DATABASE_URL, which Berth reads no more. ` +
+      `The data of ${folder.root} is in the database of DATABASE_URL, which Berth no longer reads. ` +
         "Rename the variable to BERTH_DATABASE_URL.",
     );
   }

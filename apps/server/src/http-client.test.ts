@@ -136,7 +136,7 @@ async function* follow(
   }
 }
 
-/** A way to the server that can be cut, or answer as a gateway does while its server is away. */
+/** A proxy in front of the server that can be cut, or answer like a gateway whose server is down. */
 async function gate(port: number) {
   const sockets = new Set<Socket>();
   let isRefusing = false;

@@ -31,22 +31,23 @@ export interface HttpOptions extends ClientBounds {
   readonly controlFor: (scope: Scope) => Control;
   readonly signIns: SignIns;
   readonly authenticator: Authenticator;
-  /** The dashboard's own URL, where a proxy stands before it. */
+  /** URL of the dashboard, if a proxy is in front of it. */
   readonly publicUrl?: string | null;
   readonly webhooks: WebhookOptions["webhooks"];
-  /** Requests per minute of a token, or of an address without one. 0 is unlimited. */
+  /** Requests per minute for each token, or for each address without a token. 0: unlimited. */
   readonly requestsPerMinute: number;
   readonly log: Pick<Logger, "error">;
   readonly readiness: Pick<Readiness, "report">;
   readonly now?: () => Date;
-  /** How long `close()` waits for answers that are under way, in seconds. */
+  /** Seconds that `close()` waits for pending answers. */
   readonly closeGraceSeconds?: number;
 }
 
 /**
- * Everything that is served over HTTP: REST at `/api/v1`, tRPC at `/trpc`, git hosts' deliveries at `/webhooks`, health
- * at `/api/health`, readiness at `/health/ready`, the description, its interactive documentation at `/docs`, the dashboard at every other
- * path. `close()` stops accepting, cuts event streams (their readers resume elsewhere) and waits for the other answers.
+ * Serves REST at `/api/v1`, tRPC at `/trpc`, webhooks of git hosts at `/webhooks`, health at `/api/health`, readiness
+ * at `/health/ready`, the OpenAPI description, its interactive documentation at `/docs`, and the dashboard at all
+ * other paths. `close()` accepts no more requests, ends event streams (clients resume them elsewhere) and waits for
+ * answers.
  */
 export function httpServer(options: HttpOptions): FastifyInstance {
   const { authenticator, requestsPerMinute, controlFor, log, now = () => new Date() } = options;
@@ -54,16 +55,16 @@ export function httpServer(options: HttpOptions): FastifyInstance {
     ...serverOptions,
     bodyLimit: BODY_LIMIT_BYTES,
     trustProxy: options.trustedProxies?.length ? [...options.trustedProxies] : false,
-    // Longer than the 60 seconds after which common load balancers close, so that they close first.
+    // Longer than the usual 60 seconds of load balancers, so that they close idle connections first.
     keepAliveTimeout: 72_000,
     http: {
       headersTimeout: HEADERS_MS_MAX,
       connectionsCheckingInterval: HEADERS_MS_MAX / 4,
       shouldUpgradeCallback: isSocketRequest,
     },
-    // For an upload over a slow line; other bodies have less time (`boundClients`).
+    // Long enough for uploads over slow connections; other bodies have less time (`boundClients`).
     requestTimeout: 3_600_000,
-    // Requests that come on open connections while the server closes are still answered.
+    // While the server closes, requests on open connections are still answered.
     return503OnClosing: false,
     forceCloseConnections: "idle",
   });
@@ -81,7 +82,7 @@ export function httpServer(options: HttpOptions): FastifyInstance {
   });
   boundClients(app, options);
   app.register(fastifyWebsocket, SOCKET_OPTIONS);
-  // What is served nowhere has no parser, and nothing is read for it.
+  // Bodies of unknown routes are not read, since no parser is registered.
   app.removeAllContentTypeParsers();
   app.addContentTypeParser("*", (_request, _body, parsed) => parsed(null));
   withholdBodies(app, ({ is404 }) => is404);
@@ -119,14 +120,14 @@ export function httpServer(options: HttpOptions): FastifyInstance {
 }
 
 /**
- * @returns Where it listens, e.g. `http://127.0.0.1:8000`; with `port` 0 on a free one.
- * @throws DomainError `setup.failed` that says what stands in the way
+ * @returns The address, e.g. `http://127.0.0.1:8000`; port 0 selects a free port.
+ * @throws DomainError `setup.failed` with the reason
  */
 export async function listen(app: FastifyInstance, { host, port }: { host: string; port: number }): Promise<string> {
   try {
     return await app.listen({ host, port });
   } catch (cause) {
-    // Node's errors of sockets carry one.
+    // Node's socket errors have a code.
     const obstacle = OBSTACLES[(cause as { code?: string }).code ?? ""];
     if (!obstacle) throw cause;
     throw new DomainError("setup.failed", obstacle(host, port), { cause });
@@ -135,13 +136,13 @@ export async function listen(app: FastifyInstance, { host, port }: { host: strin
 
 const OBSTACLES: Readonly<Record<string, (host: string, port: number) => string>> = {
   EADDRINUSE: (_host, port) => `Port ${port} is in use. Stop what listens there or set BERTH_PORT to another.`,
-  EACCES: (_host, port) => `Port ${port} needs more rights than this user has. Set BERTH_PORT to one above 1023.`,
+  EACCES: (_host, port) => `Port ${port} needs privileges that this user lacks. Set BERTH_PORT to one above 1023.`,
   EADDRNOTAVAIL: (host) =>
     `${host} is not an address of this machine. Set BERTH_HOST to one of its addresses, or to 0.0.0.0.`,
   ENOTFOUND: (host) => `${host} is not an address. Set BERTH_HOST to an address of this machine, or to 0.0.0.0.`,
 };
 
-/** Event streams never end by themselves: they are cut, as by a lost connection, and their readers resume. */
+/** Event streams never end by themselves, so they are closed like a lost connection, and clients resume them. */
 function closeGracefully(app: FastifyInstance, graceSeconds: number): void {
   const underWay = new Set<FastifyReply>();
   app.addHook("onRequest", async (_request, reply) => void underWay.add(reply));
@@ -149,7 +150,7 @@ function closeGracefully(app: FastifyInstance, graceSeconds: number): void {
   app.addHook("preClose", async () => {
     for (const reply of underWay) {
       if (String(reply.getHeader("content-type")).startsWith("text/event-stream")) reply.raw.destroy();
-      // Else the connection would be kept alive behind the answer, and the close wait for it.
+      // Otherwise the connection would stay open after the answer, and delay the close.
       else if (!reply.raw.headersSent) reply.header("connection", "close");
     }
     const timer = setTimeout(() => app.server.closeAllConnections(), graceSeconds * 1000);
@@ -159,10 +160,10 @@ function closeGracefully(app: FastifyInstance, graceSeconds: number): void {
 
 const HEADERS_MS_MAX = 20_000;
 const BODY_LIMIT_BYTES = 1_048_576;
-const PING_SECONDS = 15; // Half of the shortest idle timeout that proxies commonly have.
+const PING_SECONDS = 15; // Half of the shortest usual idle timeout of proxies.
 const DOCS_URL = "/docs";
 
-/** Answers may do nothing in a browser unless their route allows it. */
+/** By default answers must not run anything in a browser; routes can allow more. */
 const SECURITY_HEADERS = {
   "x-content-type-options": "nosniff",
   "referrer-policy": "no-referrer",
@@ -170,7 +171,7 @@ const SECURITY_HEADERS = {
   "cache-control": "no-store",
 };
 
-/** Open: who may ask is told by the token, which no browser sends by itself. */
+/** Any origin is allowed: access depends on the token, which browsers do not send by themselves. */
 const CORS = {
   origin: "*",
   methods: ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"],

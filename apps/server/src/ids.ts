@@ -6,7 +6,7 @@ const DIGITS = "0123456789";
 const UUID_LENGTH = 24;
 
 export const ids: Ids = {
-  // The first a letter: the name may become a host name or an identifier.
+  // Begins with a letter, so that it is a valid host name and identifier.
   uuid: () => pick(LETTERS, 1) + pick(LETTERS + DIGITS, UUID_LENGTH - 1),
   secret: (length) => pick(LETTERS + LETTERS.toUpperCase() + DIGITS, length),
 };

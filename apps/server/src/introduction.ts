@@ -6,15 +6,15 @@ const BERTH_PROGRAM = fileURLToPath(PROGRAM);
 
 export interface Introduction {
   readonly url: string;
-  /** `undefined` when it was made at an earlier start. */
+  /** `undefined` if it was created at an earlier start. */
   readonly token: string | undefined;
-  /** Holds the token for the command line on this machine. */
+  /** File with the token for the command line on this machine. */
   readonly cliFile: string;
-  /** Signs the first user in, once, and lets them choose a password; `undefined` where they have one. */
+  /** One-time link for the first user to sign in and set a password; `undefined` if they have one. */
   readonly signInUrl: string | undefined;
 }
 
-/** Says where the server is reached. The token and the link appear on a terminal only: output that is kept is read by others. */
+/** Prints the server's URL. Token and link are only printed on a terminal, since others may read stored output. */
 export function introduce(progress: Progress, { url, token, cliFile, signInUrl }: Introduction): void {
   progress.line(`\n  API        ${url}/api/v1`);
   progress.line(`  tRPC       ${url}/trpc`);

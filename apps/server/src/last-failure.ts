@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { z } from "zod";
 import { writePrivateFile } from "./private-file.ts";
 
-/** Written by the parent process when the server ended unexpectedly. */
+/** Report that the parent process writes after a crash of the server. */
 const LastFailure = z.object({
   ended_at: z.iso.datetime(),
   version: z.string(),
@@ -13,7 +13,7 @@ const LastFailure = z.object({
   is_shown: z.boolean().default(false),
 });
 
-/** A sentence about the unexpected end of the run before, once; `undefined` when there was none. */
+/** A sentence about the crash of the previous run, returned once; `undefined` when there was none. */
 export function takeLastFailure(file: string): string | undefined {
   const failure = read(file);
   if (failure === undefined || failure.is_shown) return undefined;
@@ -26,7 +26,7 @@ function read(file: string): z.infer<typeof LastFailure> | undefined {
   try {
     return LastFailure.safeParse(JSON.parse(readFileSync(file, "utf8"))).data;
   } catch {
-    // There is none, or it was cut off on a full disk.
+    // There is no report, or it is incomplete because the disk was full.
     return undefined;
   }
 }

@@ -11,8 +11,8 @@ export interface Logger {
 const LEVELS = ["debug", "info", "warn", "error", "silent"] as const;
 
 /**
- * Lines for people and for `journalctl`, on standard error: time, level, message, details as JSON. Bounded in rate and
- * in the length of a line: what fails thousands of times must not fill a disk. Only `debug` writes everything.
+ * Writes lines to standard error, also for `journalctl`: time, level, message, details as JSON. Rate and length of
+ * lines are limited, so that repeated failures cannot fill a disk. `debug` writes everything.
  */
 export function logger(
   level: Config["logLevel"],
@@ -32,7 +32,7 @@ export function logger(
   return { debug: at("debug"), info: at("info"), warn: at("warn"), error: at("error") };
 }
 
-/** A burst of lines, and after that some each second. @param onResume Told how many were left out before. */
+/** Allows a burst of lines, then a fixed rate. @param onResume Receives the number of lines left out. */
 function rateLimit(now: () => number, onResume: (count: number) => void): () => boolean {
   let [allowed, atMs, leftOut] = [LINES_BURST, now(), 0];
   return () => {
@@ -55,8 +55,8 @@ const LINES_BURST = 500;
 const LINES_PER_SECOND = 5;
 
 /**
- * An error's message, code and cause would be lost in JSON. The stack is left out of errors with a code: these explain
- * them, and the same error may be logged often, for example while a database is away.
+ * JSON would omit an error's message, code and cause. Errors with a code get no stack: the code explains them, and
+ * they may occur often, for example while a database is unavailable.
  */
 function printable(_key: string, value: unknown): unknown {
   if (!(value instanceof Error)) return value;

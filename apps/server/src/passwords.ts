@@ -9,16 +9,16 @@ const derive = promisify(argon2);
 /** OWASP's recommendation for argon2id: 37 ms on a slow core. */
 const PARAMETERS = { memory: 19_456, passes: 2, parallelism: 1, tagLength: 32 } as const;
 const SALT_BYTES = 16;
-/** Each takes 19 MiB. */
+/** Each hash needs 19 MiB. */
 const AT_ONCE_MAX = 2;
 const WAITING_MAX = 40;
 
 const STORED = /^argon2id\$(?<memory>\d+)\$(?<passes>\d+)\$(?<salt>[\w-]+)\$(?<hash>[\w-]+)$/;
 
-/** Hashes by argon2id, in Node's thread pool. */
+/** Hashes with argon2id in Node's thread pool. */
 export function passwordHasher(): PasswordHasher {
   const limit = pLimit(AT_ONCE_MAX);
-  // Compared with where a user has no password, so that it takes as long.
+  // Used for users without a password, so that the check takes as long.
   const nobody = { ...PARAMETERS, nonce: randomBytes(SALT_BYTES) };
 
   function run(

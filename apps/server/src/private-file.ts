@@ -1,6 +1,6 @@
 import { renameSync, writeFileSync } from "node:fs";
 
-/** Writes a file that only we may read, whole or not at all. */
+/** Atomically writes a file that only we may read. */
 export function writePrivateFile(file: string, text: string): void {
   const temporary = `${file}.${process.pid}`;
   writeFileSync(temporary, text, { mode: 0o600 });

@@ -1,9 +1,9 @@
-/** Progress of the start: one line a step, with its duration. */
+/** Output of the start: one line per step, with its duration. */
 export interface Progress {
-  /** Says what is being done, then that it is done. Passes the work's result and error on. */
+  /** Prints the step while it runs and when it is done. Returns or throws like `work`. */
   step<T>(title: string, work: () => Promise<T>, describe?: (result: T) => string): Promise<T>;
   line(text: string): void;
-  /** Whether a person reads it, and not a file or another program that keeps it. */
+  /** Whether output goes to a terminal, and is not stored by a file or another program. */
   readonly isTerminal: boolean;
 }
 

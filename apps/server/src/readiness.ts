@@ -1,24 +1,24 @@
 import { DomainError, isDomainError } from "@berth/core";
 import type { FastifyInstance } from "fastify";
 
-/** What this server needs to do its work, in the order in which a start provides it. */
+/** Parts that this server needs, in the order in which they start. */
 const PARTS = ["database", "disk", "proxy", "applications", "worker"] as const;
 type Part = (typeof PARTS)[number];
 
 export interface ReadinessReport {
   readonly isReady: boolean;
-  /** `ok`, or a sentence that says what is wrong. Without paths, addresses and names: anybody may read it. */
+  /** `ok`, or a sentence about the problem, without paths, addresses and names, because access is public. */
   readonly checks: Readonly<Record<Part, string>>;
 }
 
-/** Whether this server can do its work now. */
+/** Readiness of this server. */
 export interface Readiness {
-  /** From here on the part is checked so. Before that it counts as starting. */
+  /** Sets a part's check. Without one the part counts as starting. */
   provide(part: Part, check: () => Promise<unknown>): void;
   report(): Promise<ReadinessReport>;
 }
 
-/** Anybody may ask: callers of one second share an answer. */
+/** Access is public, so calls within a second share one result. */
 export function readiness(): Readiness {
   const checks = new Map<Part, () => Promise<unknown>>();
   let last: { readonly report: Promise<ReadinessReport>; readonly atMs: number } | undefined;
@@ -42,7 +42,7 @@ export function readiness(): Readiness {
     const found = await Promise.all(PARTS.map(async (part) => [part, await problemOf(part)] as const));
     return {
       isReady: found.every(([, problem]) => problem === OK),
-      // Each part is in the list.
+      // Contains all parts.
       checks: Object.fromEntries(found) as Record<Part, string>,
     };
   };
@@ -57,7 +57,7 @@ export function readiness(): Readiness {
   };
 }
 
-/** `GET /health/ready`: 200, or 503 with what is missing. */
+/** `GET /health/ready`: 200, or 503 with the failing parts. */
 export function readinessRoute(app: FastifyInstance, url: string, { report }: Pick<Readiness, "report">): void {
   app.get(url, async (_request, reply) => {
     const { isReady, checks } = await report();

@@ -4,8 +4,8 @@ import { dataFolder } from "./data-folder.ts";
 import type { Progress } from "./progress.ts";
 
 /**
- * Adds a key to the key file and seals every secret anew with it. No server may run meanwhile: it would not know the
- * key. Interrupted, it is simply run again. Older keys stay in the file, since older backups of the database need them.
+ * Adds a key to the key file and encrypts every secret with it. No server may run meanwhile, since it would not know
+ * the new key. After an interruption, run it again. Old keys stay in the file, since older database backups need them.
  *
  * @throws DomainError `setup.failed`
  */

@@ -7,7 +7,7 @@ import { progress } from "./progress.ts";
 import { rotateKey } from "./rotate-key.ts";
 import { type RunningServer, startServer } from "./server.ts";
 
-const STOP_GRACE_SECONDS = 30; // More than any application's own grace period by default.
+const STOP_GRACE_SECONDS = 30; // Longer than the default grace period of applications.
 
 async function main([command, ...others]: readonly string[]): Promise<void> {
   if (command === "rotate-key" && others.length === 0) {
@@ -24,11 +24,11 @@ async function serve(): Promise<void> {
   const config = readConfig(process.env);
   const log = logger(config.logLevel);
   handleLeftOverErrors(process, log);
-  // Its parent or terminal may be gone: then nobody reads its output, and it keeps running.
+  // Parent or terminal may be closed: output is then lost, but the server continues.
   for (const stream of [process.stdout, process.stderr]) stream.on("error", () => undefined);
   const server = await startServer(config, { log, progress: progress(process.stdout) });
   stopOnSignal(server);
-  // To a parent that starts it again after an unexpected end.
+  // Tells the parent process, which restarts the server after a crash.
   process.send?.({ type: "ready", version: VERSION, reportFile: dataFolder(config.dataFolder).lastFailureFile });
 }
 
@@ -36,7 +36,7 @@ function stopOnSignal(server: RunningServer): void {
   let isStopping = false;
   const stop = async (signal: string) => {
     if (isStopping) {
-      // A second Ctrl-C: the person does not want to wait. Applications continue and are adopted at the next start.
+      // A second Ctrl-C skips the waiting. Applications continue and are taken over at the next start.
       if (signal === "SIGINT") process.exit(130);
       return;
     }
@@ -51,7 +51,7 @@ function stopOnSignal(server: RunningServer): void {
   }
 }
 
-/** Prints one sentence for a problem that a person can solve, and the stack for an internal error. */
+/** Prints one sentence for a problem that the operator can solve, and the stack for an internal error. */
 function fail(error: unknown): never {
   if (isDomainError(error)) process.stderr.write(`${error.message}\n`);
   else console.error("Berth stopped because of an internal error:", error);

@@ -30,26 +30,26 @@ import { readiness } from "./readiness.ts";
 import { announceServer } from "./running-server.ts";
 import { hashToken, wire } from "./wiring.ts";
 
-const DEPLOYMENT_GRACE_SECONDS = 5; // A running deployment continues at the next start, so little is lost.
+const DEPLOYMENT_GRACE_SECONDS = 5; // Short, because a running deployment continues at the next start.
 
 export interface ServerOptions {
   readonly log: Logger;
   readonly progress: Progress;
-  /** For tests that break a step on purpose. */
+  /** Replaced by tests that break a step. */
   readonly worker?: Pick<WorkerOptions, "steps" | "settings">;
-  /** For servers that are not reached by SSH. */
+  /** Connections to servers other than by SSH. */
   readonly hostOf?: DockerServerDeps["hostOf"];
 }
 
 export interface RunningServer {
   readonly url: string;
-  /** Stops taking requests, then deployments, applications, proxy and database, in this order. Idempotent. */
+  /** Stops requests, then deployments, applications, proxy and database, in this order. Idempotent. */
   stop(): Promise<void>;
 }
 
 /**
- * Starts everything on this machine. What was started is stopped again when a later part fails.
- * @throws DomainError `setup.failed` with one sentence for what a person can mend.
+ * Starts all parts on this machine. If one fails, the started ones are stopped again.
+ * @throws DomainError `setup.failed` with one sentence for the operator
  */
 export async function startServer(config: Config, options: ServerOptions): Promise<RunningServer> {
   const undo = undoStack();
@@ -143,7 +143,7 @@ async function start(
   const signInUrl = progress.isTerminal ? await firstSignInUrl(control, url) : undefined;
   undo.add(announceServer(runningServersFolder(homedir(), process.env), folder.root));
   introduce(progress, { url, token, cliFile: folder.cliFile, signInUrl });
-  // A new token means that no start has come this far: one that failed on the way makes up for it now.
+  // A new token means that no earlier start got this far, so the example is deployed now.
   const { items: applications, total } = await control.applications.list({ take: SHOWN_APPLICATIONS_MAX });
   if (total === 0 && token !== undefined && config.deploysExample) {
     progress.line("\nDeploying examples/hello");
@@ -167,7 +167,7 @@ async function start(
   };
 }
 
-/** The server that stands for this machine's Docker engine, registered when it answers for the first time. */
+/** The server record of this machine's Docker engine, created when the engine first answers. */
 async function dockerOf(
   { docker }: Config,
   file: string,
@@ -187,7 +187,7 @@ async function dockerOf(
   return server;
 }
 
-/** Below this nothing can be relied on to be written. @throws DomainError `storage.full` */
+/** With less free space, writes would fail. @throws DomainError `storage.full` */
 async function requireFreeSpace(folder: string): Promise<void> {
   const space = await diskSpace(folder);
   if (space === undefined || space.freeBytes >= FREE_BYTES_MIN) return;
@@ -208,12 +208,12 @@ const DATABASE_NAMES = {
   pglite: "PGlite",
 } as const;
 
-/** As it is reached from this machine: a wildcard address is no address to go to. */
+/** A URL for this machine: a wildcard address cannot be opened in a browser. */
 const localUrl = (url: string) => url.replace(/\/\/(0\.0\.0\.0|\[::\])/, "//127.0.0.1");
 
 interface UndoStack {
   add(work: () => unknown): void;
-  /** Last in, first out; one that fails does not keep the others from running. */
+  /** Runs in reverse order; a failing one does not prevent the others. */
   run(): Promise<void>;
 }
 

@@ -29,13 +29,13 @@ const Needs = z.record(z.string(), z.looseObject({ condition: z.string() })).def
 
 const byType = templates.map((template) => [template.type, template] as const);
 
-/** Words by which a catalogue is leafed through: few, each of several services. */
+/** Categories of the catalogue: few, each with several services. */
 const CATEGORIES = [
   ...["ai", "analytics", "automation", "backend", "business", "cms", "communication", "databases", "development"],
   ...["documents", "files", "finance", "identity", "media", "monitoring", "projects", "reading", "search", "tools"],
 ];
 
-/** Ports of the server itself, for what a proxy of HTTP cannot lead on: git over SSH, and MQTT. */
+/** Ports on the server itself, for protocols that an HTTP proxy cannot forward: git over SSH, and MQTT. */
 const PUBLISHED = new Map([
   ["forgejo", "2223:22"],
   ["gitea", "2222:22"],
@@ -76,7 +76,7 @@ describe.each(byType)("%s", (type, template) => {
   const { insert } = planVariables({
     ...{ variables: compose.variables, existing: [], urls: urls.urls, source, now: new Date(), isNewCompose: true },
   });
-  // Required ones are their owner's to give: nobody else can know them.
+  // Only the owner can provide required values.
   const values = new Map(
     insert.map(({ key, value, is_required }) => [key, value || (is_required ? "given" : (value ?? undefined))]),
   );
@@ -135,7 +135,7 @@ describe.each(byType)("%s", (type, template) => {
   test("gives no container privileges on the server, nor a port of it that a URL can stand for", () => {
     expect(hostPowers(compose.document, compose.containers)).toEqual([]);
     expect(compose.text).not.toMatch(/docker\.sock|privileged|network_mode/);
-    // Their numbers are defaults, so that a second service can be given others.
+    // Port numbers are defaults, so that a second service can have others.
     expect(compose.text).not.toMatch(/^ +- "?\d+:\d+/m);
     const ports = compose.containers.flatMap(({ ports: text }) => (text === null ? [] : [withDefaults(text)]));
     expect(ports).toEqual(PUBLISHED.has(type) ? [PUBLISHED.get(type)] : []);
@@ -148,7 +148,7 @@ describe.each(byType)("%s", (type, template) => {
       expect(rest.length, name).toBeGreaterThan(0);
       const command = rest.join(" ");
       expect(command, `${name} asks itself`).not.toMatch(/https?:\/\/(?!127\.0\.0\.1[:/]|localhost[:/]|127\.0\.0\.1$)/);
-      // A single one would be read on the control plane, and be seen in the container's description.
+      // A single `$` would be expanded on the control plane, and be visible in the container's description.
       expect(command.replaceAll("$$", ""), `${name} doubles each $`).not.toContain("$");
     }
     for (const [name, { depends_on }] of Object.entries(compose.document.services)) {

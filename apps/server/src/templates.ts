@@ -8,10 +8,10 @@ export const TEMPLATES_FOLDER = fileURLToPath(new URL("templates/", ASSETS));
 
 const ENDING = ".yaml";
 
-/** The one-click services of a folder: each file is one, named by its type. Read once, at the start. */
+/** Service templates of a folder, each in a file named after its type. Read once, at the start. */
 export async function readTemplates(folder: string): Promise<readonly TemplateRecord[]> {
   const files = (await readdir(folder)).filter((name) => name.endsWith(ENDING));
-  // By type: an ending would put `n8n-with-worker` before `n8n`.
+  // Sorted without the extension, which would put `n8n-with-worker` before `n8n`.
   const types = files.map((file) => file.slice(0, -ENDING.length)).toSorted();
   return Promise.all(
     types.map(async (type) => parseTemplate(type, await readFile(join(folder, `${type}${ENDING}`), "utf8"))),

@@ -25,7 +25,7 @@ import { magic } from "./magic.ts";
 import { passwordHasher } from "./passwords.ts";
 import { readTemplates, TEMPLATES_FOLDER } from "./templates.ts";
 
-/** User of the embedded proxy when started by root. Below the applications' ids, so that none has it. */
+/** User of the embedded proxy when started by root. Below the range of applications, so that none has this id. */
 const PROXY_USER_ID = 699_990;
 
 const wait = (seconds: number) => setTimeout(seconds * 1000);
@@ -33,23 +33,23 @@ const clock: Clock = { now: () => new Date() };
 
 export const hashToken = (secret: string): string => createHash("sha256").update(secret).digest("hex");
 
-/** The inside of the server: what the API calls, and what works in the background. */
+/** The parts of the server behind its API. */
 export interface Inside {
   readonly controlFor: (scope: Scope) => Control;
   readonly storesFor: (scope: Scope) => Stores;
   readonly webhooks: Webhooks;
   readonly signIns: SignIns;
   readonly authenticator: ReturnType<typeof authenticator>;
-  /** This machine, and its Docker engine where there is one. Set once known; nothing is deployed before. */
+  /** Sets the records of this machine and its Docker engine. Nothing is deployed before. */
   useServers(local: ServerRecord, docker: ServerRecord | undefined, instanceId: string): void;
-  /** Releases all servers; what runs there continues. */
+  /** Closes the connections to all servers; releases there continue. */
   closeServers(): Promise<void>;
   openEngine(): Promise<ProcessEngine>;
   openProxy(): Promise<EmbeddedProxy>;
   makeWorker(options?: Pick<WorkerOptions, "steps" | "settings">): Worker;
 }
 
-// One for all instances of a machine, wherever their data folders are.
+// Shared by all instances of a machine, wherever their data folders are.
 const USER_RANGES = "/var/lib/berth-users";
 
 function buildLimits({ buildPercent: { memory, cpu } }: Config): ReleaseLimits {
@@ -59,7 +59,7 @@ function buildLimits({ buildPercent: { memory, cpu } }: Config): ReleaseLimits {
   };
 }
 
-/** The only place where ports meet their adapters: plain calls, in the order in which one needs the other. */
+/** The only place that connects ports with their adapters: plain calls in dependency order. */
 export async function wire(
   config: Config,
   folder: DataFolder,
@@ -82,7 +82,7 @@ export async function wire(
     instanceFolder: folder.root,
     userRanges: USER_RANGES,
     builder: processBuilder(),
-    // Applications listen on HOST, so they are reached only through the proxy.
+    // Applications listen on HOST, so that only the proxy reaches them.
     settings: { hostAddress: "127.0.0.1", buildLimits: buildLimits(config) },
     warn: (message, cause) => log.warn(message, { cause }),
   });

@@ -8,7 +8,7 @@ import type { TestServer } from "../../server/e2e/server.fixture.ts";
 export const CHROMIUM = "/usr/bin/chromium";
 export const hasChromium = existsSync(CHROMIUM);
 
-/** Pictures of the pages, made anew by each run: to be looked at. */
+/** Folder for screenshots of the pages, renewed by each run. */
 const PICTURES = fileURLToPath(new URL("../../../reports/dashboard/", import.meta.url));
 const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 
@@ -24,7 +24,7 @@ export const openBrowser = (): Promise<Browser> =>
 
 export interface Visit {
   readonly page: Page;
-  /** Errors on the console, of scripts and of the policy, and requests to anybody but the server. */
+  /** Errors of console, scripts and content security policy, and requests to other servers. */
   readonly complaints: readonly string[];
   close(): Promise<void>;
 }
@@ -38,7 +38,7 @@ export async function visit(
   const page = await context.newPage();
   page.setDefaultTimeout(20_000);
   const complaints: string[] = [];
-  // A part that was lost so is loaded anew with its page.
+  // The part is reloaded together with its page.
   const complain = (text: string) => {
     if (!isNetworkChange(text) && !/dynamically imported module/.test(text)) complaints.push(text);
   };
@@ -58,11 +58,11 @@ export async function visit(
   return { page, complaints, close: () => context.close() };
 }
 
-/** Pages that lost something on its way, and those that lost a part of themselves. */
+/** Pages with failed requests, and pages of which a part failed to load. */
 const disturbed = new WeakSet<Page>();
 const incomplete = new WeakSet<Page>();
 
-/** Chromium drops what it is loading when an interface of the machine comes or goes, as those of containers do. */
+/** Chromium aborts requests when a network interface appears or disappears, such as those of containers. */
 const isNetworkChange = (text: string): boolean => text.includes("net::ERR_NETWORK_CHANGED");
 
 const persistent =
@@ -80,7 +80,7 @@ const persistent =
   };
 const GOTO_ATTEMPTS = 10;
 
-/** Signs in by a link, as a person does who was sent one; the first time with a password that they choose. */
+/** Signs in by a link; the first time the user also sets a password. */
 export async function signIn(page: Page, { client }: TestServer): Promise<void> {
   const { code } = await client.auth.createLink.mutate({});
   await page.goto(`/sign-in#code=${code}`);
@@ -93,7 +93,7 @@ export async function signIn(page: Page, { client }: TestServer): Promise<void> 
 
 export const PASSWORD = "a good long passphrase";
 
-/** Waits until the page has what it asked for. */
+/** Waits until the page has received all of its data. */
 export async function settled(page: Page): Promise<void> {
   for (let attempt = 1; ; attempt++) {
     await page.locator("h1").first().waitFor();
@@ -103,7 +103,7 @@ export async function settled(page: Page): Promise<void> {
   }
 }
 
-/** What `look` finds wrong with a page; it looks again where the page had lost something on its way by then. */
+/** Problems that `look` finds on a page; repeated when the page had failed requests. */
 export async function problemsOf(page: Page, look: () => Promise<readonly string[]>): Promise<readonly string[]> {
   for (let attempt = 1; ; attempt++) {
     disturbed.delete(page);
@@ -116,10 +116,10 @@ export async function problemsOf(page: Page, look: () => Promise<readonly string
   }
 }
 
-/** What axe finds, in a form that says where. */
+/** Violations reported by axe, with their places. */
 export async function accessibilityProblems(page: Page): Promise<readonly string[]> {
   await page.evaluate(AXE);
-  // As texts: what runs in the page has other globals than this file.
+  // Passed as text, because code in the page has other globals than this file.
   const answer = await page.evaluate(`axe.run(${JSON.stringify({ runOnly: STANDARDS })})`);
   const { violations } = answer as { readonly violations: readonly Violation[] };
   return violations.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html.slice(0, 200)).join(" | ")}`);

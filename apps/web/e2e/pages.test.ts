@@ -25,7 +25,7 @@ const LOOKS: readonly (readonly [Scheme, number])[] = [
   ["dark", NARROW],
 ];
 
-/** What must come out as text, wherever a name or a value is shown. */
+/** Texts that must be shown as text, wherever a name or a value is shown. */
 const HOSTILE = [
   `"><img src=x onerror="window.hacked=1">`,
   "<script>window.hacked=1</script>",
@@ -79,7 +79,7 @@ describe.skipIf(!hasChromium)("the pages", () => {
     const [application] = await server.client.applications.list.query({});
     const uuid = application?.uuid ?? "";
     for (const text of HOSTILE) {
-      // Tags are taken from names by the server; descriptions, comments and values are kept as they are or likewise.
+      // The server removes tags from names, but stores descriptions, comments and values unchanged.
       await server.client.applications.update.mutate({ uuid, name: text.replaceAll(/[<>]/g, "‹"), description: text });
       await server.client.applications.envs.updateBulk.mutate({
         uuid,

@@ -103,7 +103,7 @@ async function deployNow(page: Page): Promise<void> {
   await page.getByText("Deployment finished", { exact: false }).waitFor();
 }
 
-/** Through the proxy, under the name that the application has there; `undefined` while it does not answer. */
+/** Body of the page through the proxy, by the application's host name; `undefined` while it does not answer. */
 const bodyOf = ({ proxyPort }: TestServer, { hostname }: URL): Promise<string | undefined> =>
   new Promise((resolve) => {
     const asked = request({ host: "127.0.0.1", port: proxyPort, headers: { host: hostname } }, (response) => {

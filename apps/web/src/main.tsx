@@ -11,7 +11,7 @@ import { queryClient } from "./api/client.ts";
 import { router } from "./router.tsx";
 import { cssVariables, theme } from "./styles/theme.ts";
 
-// A tab that is older than the newest build asks for files that are gone: the page of the new build knows others.
+// After an update, an old tab requests files that no longer exist: reload to get the new build.
 window.addEventListener("vite:preloadError", () => window.location.reload());
 
 const root = document.getElementById("root");

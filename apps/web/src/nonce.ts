@@ -1,6 +1,6 @@
 /**
- * Style elements that our own scripts make carry the page's nonce, so that the strict policy lets them through. Every
- * library that makes some (Mantine, CodeMirror) is served by this one place, which has to be imported first.
+ * Gives the page's nonce to style elements created by scripts, which the content security policy requires. It covers
+ * all libraries that create some (Mantine, CodeMirror), so it must be imported first.
  */
 const nonce = document.querySelector<HTMLElement>("meta[property=csp-nonce]")?.nonce ?? "";
 const create = Document.prototype.createElement;
@@ -11,5 +11,5 @@ function createWithNonce(this: Document, name: string, options?: ElementCreation
   return element;
 }
 
-// The overloads of createElement only tell which class is made of which name; that stays as it is.
+// The overloads of `createElement` only map names to classes, which does not change.
 Document.prototype.createElement = createWithNonce as typeof create;

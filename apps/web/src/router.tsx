@@ -11,7 +11,7 @@ const signIn = createRoute({
   component: lazyRouteComponent(() => import("./sign-in/sign-in-page.tsx"), "SignInPage"),
 });
 
-/** Everything else is for who is signed in. */
+/** All other pages require a session. */
 const shell = createRoute({
   getParentRoute: () => root,
   id: "shell",

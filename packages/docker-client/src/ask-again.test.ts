@@ -23,7 +23,7 @@ describe("a call whose answer is lost or damaged", () => {
   });
   afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-  /** An engine that does as it is told with the first request, and gives these answers to the next ones. */
+  /** An engine that handles the first request with a listener, and gives these answers to the next ones. */
   async function engineThat(first: RequestListener, ...answers: readonly Answer[]): Promise<Docker> {
     asked = [];
     const path = join(folder, `${Math.random()}.sock`);

@@ -8,9 +8,9 @@ type Request = Parameters<Dial>[0];
 type Callback = NonNullable<Parameters<Dial>[1]>;
 
 /**
- * Repeats calls whose connection broke under them where a second one does no harm: the first may have had its effect
- * without an answer. Everything else fails, and its caller looks at what there is.
- * @param damaged Error for an answer that stays damaged, however often it is asked for.
+ * Repeats calls whose connection broke, if repeating does no harm: the first call may have taken effect without an
+ * answer. Other calls fail, and the caller checks the state.
+ * @param damaged Makes the error for an answer that is damaged at each attempt.
  */
 export function withRepeats(docker: Docker, damaged: () => Error): Docker {
   const { modem } = docker;
@@ -20,7 +20,7 @@ export function withRepeats(docker: Docker, damaged: () => Error): Docker {
   modem.dial = (request, callback) => {
     const kind = kindOf(request);
     if (kind === undefined) return dial(request, callback);
-    // Outside the promise, so that what the callback throws is not taken for its rejection.
+    // Outside the promise, so that an exception in the callback is not taken for a rejection.
     void repeated(ask, request, kind).then(({ error, value }) =>
       queueMicrotask(() => answerTo(callback, { value, error: error === DAMAGED ? damaged() : error })),
     );
@@ -56,25 +56,25 @@ const DAMAGED = new Error("The answer of the engine is not JSON");
 const ATTEMPTS_MAX = 5;
 const PAUSE_MS = 50;
 
-/** Its connection died, or what it answered was damaged on the way. */
+/** Whether the connection broke, or the answer was damaged. */
 function isBroken(request: Request, { error, value }: Answer): boolean {
   if (error === null) return isDamaged(request, value);
   if (isDomainError(error) || statusCodeOf(error) !== undefined) return false;
   return error.name !== "AbortError" && error.name !== "TimeoutError";
 }
 
-/** The library answers with the bytes when they are not JSON. */
+/** The library returns the bytes when they are not JSON. */
 const isDamaged = ({ path, isStream }: Request, value: unknown): boolean =>
   isStream !== true && Buffer.isBuffer(value) && value.length > 0 && !OF_TEXT.test(path);
 
 const OF_TEXT = /^\/_ping|\/(?:logs|archive|export)(?:\?|$)/;
 
 interface Kind {
-  /** What a repetition is answered with that the first one, whose answer was lost, may have made obsolete. */
+  /** Corrects the answer of a repetition, which may only say that the first attempt had taken effect. */
   outcomeOf(answer: Answer, request: Request, ask: (request: Request) => Promise<Answer>): Answer | Promise<Answer>;
 }
 
-/** `undefined`: it may not be repeated. */
+/** `undefined`: the call must not be repeated. */
 function kindOf({ method, path, file, isStream, hijack }: Request): Kind | undefined {
   if (method === "GET" || method === "HEAD") return AS_ANSWERED;
   if (isStream === true || hijack === true) return undefined;
@@ -92,7 +92,7 @@ const doneWhen = (status: number, reason = /(?:)/): Kind => ({
   },
 });
 
-/** A container has the name: ours, when it was made from the same labels and nobody has used it. */
+/** A container has the name: ours, if it has the same labels and was never used. */
 const LOOKED_UP_BY_NAME: Kind = {
   async outcomeOf(answer, { options = {} }, ask) {
     const { name, Labels: labels } = options;
@@ -105,7 +105,7 @@ const LOOKED_UP_BY_NAME: Kind = {
 
 function isMadeBy(labels: unknown, found: unknown): found is Docker.ContainerInspectInfo {
   if (typeof labels !== "object" || labels === null || typeof found !== "object" || found === null) return false;
-  const { Config, State } = found as Docker.ContainerInspectInfo; // as the engine describes a container
+  const { Config, State } = found as Docker.ContainerInspectInfo; // the engine's description of a container
   return State.Status === "created" && Object.entries(labels).every(([key, value]) => Config.Labels[key] === value);
 }
 

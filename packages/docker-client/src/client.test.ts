@@ -44,7 +44,7 @@ describe.runIf(hasSshd)("a connection that dies under a question to the engine",
     rmSync(folder, { recursive: true, force: true });
   });
 
-  /** An engine that does as it is told with the first request, and answers the others. */
+  /** An engine that handles the first request with a listener, and answers the others normally. */
   const engineThat = async (first: RequestListener): Promise<Docker> => {
     asked = [];
     const path = join(folder, `${Math.random()}.sock`);

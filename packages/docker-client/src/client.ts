@@ -10,22 +10,22 @@ import { withQueryAndBody } from "./query-and-body.ts";
 import { reasonOf, statusCodeOf } from "./status.ts";
 import { TIME_LIMITS, type TimeLimits, withTimeLimits } from "./time-limit.ts";
 
-/** Version of the engine on a socket of this machine, for people; `undefined` when none answers. */
+/** Version of the engine on a local socket, for messages; `undefined` when none answers. */
 export async function dockerVersion(socketPath: string): Promise<string | undefined> {
   const docker = new Docker({ socketPath, timeout: 5000 });
   try {
     const { Version } = await docker.version();
     return Version;
   } catch {
-    // Whatever the reason is, nothing can be done with it.
+    // The reason does not matter: there is no version to show.
     return undefined;
   }
 }
 
-/** Where an engine listens unless its server says otherwise. */
+/** Default path of an engine's socket. */
 export const DOCKER_SOCKET = "/var/run/docker.sock";
 
-/** The engine's HTTP API, over a socket of the machine: the same for this one and for one over SSH. */
+/** Client of an engine's HTTP API over a socket of the machine, local or over SSH. */
 export function dockerClient(host: Host, socketPath: string = DOCKER_SOCKET, limits: TimeLimits = TIME_LIMITS): Docker {
   // Unversioned paths: the engine answers in its own version, from 1.41 on.
   const options: Docker.DockerOptions & { readonly agent: Agent } = {
@@ -41,7 +41,7 @@ export function dockerClient(host: Host, socketPath: string = DOCKER_SOCKET, lim
   );
 }
 
-/** An engine is another machine's program and may answer anything. The library keeps all of an answer that is not a stream. */
+/** Limits answers: an engine may send anything, and the library buffers every answer that is not a stream. */
 function withAnswerLimit(docker: Docker, server: string): Docker {
   const { modem } = docker;
   const dial: typeof modem.dial = modem.dial.bind(modem);
@@ -52,25 +52,25 @@ function withAnswerLimit(docker: Docker, server: string): Docker {
   return docker;
 }
 
-/** The server whose answers to the requests made here are limited. A request is handed to its agent synchronously. */
+/** The server whose answers are to be limited. Requests reach their agent synchronously, so the storage is set then. */
 const limitedAnswers = new AsyncLocalStorage<string | undefined>();
 
 const malformed = (server: string, what: string, cause?: unknown): DomainError =>
   new DomainError(
     "engine.failed",
-    `The engine of ${server} answered ${what}. Check that it is a Docker engine, and what stands between it and Berth.`,
+    `The engine of ${server} answered ${what}. Check that it is a Docker engine, and any proxy between it and Berth.`,
     { cause },
   );
 
-/** An `http.Agent` whose connections are streams to a socket of the machine; ended by its `destroy()`. */
+/** An `http.Agent` that connects to a socket of the machine; `destroy()` closes its connections. */
 export function socketAgent(host: Host, socketPath: string): Agent {
   const options: AgentOptions = { keepAlive: true, maxSockets: SOCKETS_MAX, maxFreeSockets: 8 };
   const agent = new Agent(options);
-  // docker-modem runs `util.inspect` with `depth: null` over the options of every request: it would walk all sockets.
+  // docker-modem calls `util.inspect` with `depth: null` on every request's options, which would visit all sockets.
   Object.assign(agent, { [inspect.custom]: () => "[SocketAgent]" });
   Object.assign(agent, { addRequest: telling(agent) });
   type Callback = (error: Error | null, stream?: Duplex) => void;
-  // The types know it as synchronous; Node takes an answer by callback too.
+  // Typed as synchronous, but Node also accepts a callback.
   Object.assign(agent, {
     createConnection: (_options: unknown, callback: Callback) => {
       host.connectSocket(socketPath).then(
@@ -82,10 +82,7 @@ export function socketAgent(host: Host, socketPath: string): Agent {
   return agent;
 }
 
-/**
- * docker-modem hears nothing of an answer that breaks off in the middle, and would wait for the rest of it for ever:
- * the request is told.
- */
+/** docker-modem ignores an answer that breaks off in the middle and would wait for ever: here the request is failed. */
 function telling(agent: Agent): AddRequest {
   const { addRequest } = Agent.prototype as unknown as { addRequest: AddRequest }; // Missing in the types.
   return (request, ...rest) => {
@@ -105,12 +102,12 @@ function telling(agent: Agent): AddRequest {
 
 type AddRequest = (request: ClientRequest, ...rest: readonly unknown[]) => void;
 
-/** Maps an engine's refusal to a domain error. Callers check 404 and other meaningful statuses before. */
+/** Maps an engine's error to a DomainError. Callers check meaningful statuses such as 404 before. */
 export function engineError(server: string, cause: unknown): DomainError {
   if (isDomainError(cause)) return cause;
   if (!(cause instanceof Error)) return new DomainError("engine.failed", `The engine of ${server} failed.`, { cause });
-  // Code that reads an answer found nothing where something always is.
-  if (cause instanceof TypeError) return malformed(server, "something that no Docker engine does", cause);
+  // Code that reads an answer missed a field that every engine sends.
+  if (cause instanceof TypeError) return malformed(server, "in an unknown format", cause);
   if (statusCodeOf(cause) === undefined) {
     const message = `The engine of ${server} does not answer: ${cause.message}. Check that Docker runs there.`;
     return new DomainError("engine.unreachable", message, { cause });
@@ -118,6 +115,6 @@ export function engineError(server: string, cause: unknown): DomainError {
   return new DomainError("engine.failed", `The engine of ${server} refused: ${reasonOf(cause)}`, { cause });
 }
 
-/** Far above what an engine says of thousands of containers. */
+/** Far above an engine's description of thousands of containers. */
 export const ANSWER_BYTES_MAX = 16 << 20;
-const SOCKETS_MAX = 256; // Each followed log and each event stream keeps one.
+const SOCKETS_MAX = 256; // Each followed log and each event stream uses one.

@@ -1,6 +1,6 @@
 import { DomainError } from "@berth/core";
 
-/** One write of a container: a line, or a piece of a long one. */
+/** One write of a container: a line, or a part of a long one. */
 export interface Frame {
   readonly stream: "stdout" | "stderr";
   readonly bytes: Buffer;
@@ -9,12 +9,12 @@ export interface Frame {
 const HEADER_BYTES = 8;
 const STREAMS: readonly (Frame["stream"] | undefined)[] = [undefined, "stdout", "stderr"];
 
-/** Far above what an engine puts into one: it cuts lines at 16 KB. */
+/** Far above an engine's frames: it splits lines at 16 KB. */
 const FRAME_BYTES_MAX = 4 << 20;
 
 /**
- * Takes an engine's multiplexed output apart, however its bytes are cut.
- * @throws DomainError `engine.failed` when it is none
+ * Splits an engine's multiplexed output into frames, however its bytes are chunked.
+ * @throws DomainError `engine.failed` for other data
  */
 export async function* readFrames(chunks: AsyncIterable<Uint8Array | string>): AsyncGenerator<Frame> {
   let open = Buffer.alloc(0);
@@ -24,7 +24,8 @@ export async function* readFrames(chunks: AsyncIterable<Uint8Array | string>): A
     let at = 0;
     while (open.length - at >= HEADER_BYTES) {
       const size = open.readUInt32BE(at + 4);
-      if (size > FRAME_BYTES_MAX) throw new DomainError("engine.failed", "The engine sent output in no known form.");
+      if (size > FRAME_BYTES_MAX)
+        throw new DomainError("engine.failed", "The engine sent output in an unknown format.");
       const end = at + HEADER_BYTES + size;
       if (end > open.length) break;
       const stream = STREAMS[open[at] ?? 0];

@@ -21,7 +21,7 @@ describe.each(WAYS)("an engine that answers what no engine does, %s", { timeout:
   let host: Host & Partial<Pick<SshHost, "close">>;
   let sshd: Sshd | undefined;
   let engine: Server | undefined;
-  /** Bytes that were taken of the answers. */
+  /** Bytes read of the answers. */
   let takenBytes = 0;
   beforeAll(async () => {
     folder = mkdtempSync(join(tmpdir(), "berth-odd-engine-"));
@@ -54,7 +54,7 @@ describe.each(WAYS)("an engine that answers what no engine does, %s", { timeout:
     await once(engine, "listening");
     return dockerClient(host, path);
   };
-  /** Writes for as long as somebody reads. */
+  /** Writes as long as the client reads. */
   const endless = (response: ServerResponse, begin: string, piece: string) => {
     response.write(begin);
     const more = () => {
@@ -101,14 +101,14 @@ describe.each(WAYS)("an engine that answers what no engine does, %s", { timeout:
     });
     const io = { signal: new AbortController().signal, onLine: () => undefined };
     const said = await refusal(pullImage({ docker, server: "odd", logins: new Map() }, "nginx:1", io));
-    expect(said).toContain("engine.failed: The engine reported something in no known form");
+    expect(said).toContain("engine.failed: The engine sent a report in an unknown format");
     expect(takenBytes).toBeLessThan(ANSWER_BYTES_MAX);
   });
 
   test("is not waited for when it announces output larger than any", async () => {
     const header = Buffer.from([1, 0, 0, 0, 0xff, 0xff, 0xff, 0xff]);
     const frames = readFrames(Readable.from([header, Buffer.alloc(1000)]));
-    expect(await refusal(frames.next())).toContain("engine.failed: The engine sent output in no known form");
+    expect(await refusal(frames.next())).toContain("engine.failed: The engine sent output in an unknown format");
   });
 
   test("reports in lines that may be cut anywhere", async () => {

@@ -25,4 +25,4 @@ export {
 export { followProgress, inspectImage, pullFailure, pullImage, wantedImage } from "./pull.ts";
 export { dockerConfig, type LoginSources, pluginFolders, type RegistryLogins, readLogins } from "./registry-auth.ts";
 export { reasonOf, statusCodeOf } from "./status.ts";
-export { takeImage } from "./take-image.ts";
+export { pullOwnImage } from "./take-image.ts";

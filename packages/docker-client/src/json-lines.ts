@@ -1,8 +1,8 @@
 import { DomainError } from "@berth/core";
 
 /**
- * Reads an engine's report: one JSON value in each line.
- * @throws DomainError `engine.failed` when it is none
+ * Reads an engine's progress report: one JSON value per line.
+ * @throws DomainError `engine.failed` for other data
  */
 export async function* jsonLines(stream: AsyncIterable<unknown>): AsyncGenerator<unknown> {
   let open = "";
@@ -24,13 +24,9 @@ function parsed(line: string): unknown {
 }
 
 const unknownForm = (cause?: unknown): DomainError =>
-  new DomainError(
-    "engine.failed",
-    "The engine reported something in no known form. Check that it is a Docker engine.",
-    {
-      cause,
-    },
-  );
+  new DomainError("engine.failed", "The engine sent a report in an unknown format. Check that it is a Docker engine.", {
+    cause,
+  });
 
-/** Far above any line of a report. */
+/** Far above any line of such a report. */
 const LINE_LENGTH_MAX = 1 << 20;

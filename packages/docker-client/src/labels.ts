@@ -1,6 +1,6 @@
 import type { ReleaseRef, ReleaseSpec } from "@berth/core/deploy";
 
-/** Labels of every object that Berth creates on a server. It changes and removes nothing without them. */
+/** Labels of every object that Berth creates on a server. Berth changes and removes nothing without them. */
 export const LABELS = {
   managed: "berth.managed",
   instance: "berth.instance",
@@ -8,26 +8,26 @@ export const LABELS = {
   deployment: "berth.deployment",
   kind: "berth.kind",
   name: "berth.name",
-  /** Name of the container once it is the live release. Default: named by its deployment. */
+  /** Permanent name of the container once it is the live release. Default: named after its deployment. */
   lastingName: "berth.lasting-name",
-  /** Purpose of a container: builds and proxies have containers too. */
+  /** Purpose of a container, since builds and proxies use containers too. */
   role: "berth.role",
   storage: "berth.storage",
-  /** The port that takes requests; missing where nothing does. */
+  /** The port that receives requests, if any. */
   port: "berth.port",
-  /** Fingerprint of what a proxy's container was made from. */
+  /** Fingerprint of the definition of a proxy's container. */
   version: "berth.version",
-  /** Fingerprint of what a container was made from. */
+  /** Fingerprint of the definition of a container. */
   spec: "berth.spec",
-  /** Name in the compose file, for one of several containers of a release. */
+  /** Name in the compose file, for a release of several containers. */
   container: "berth.container",
-  /** How many there are of it, where they are several. */
+  /** Number of replicas, if more than one. */
   replicas: "berth.replicas",
-  /** Its place in the text. */
+  /** Its position in the compose file. */
   order: "berth.order",
-  /** `true`: it runs once, or is left out of the status. */
+  /** `true`: it runs only once, or is excluded from the status. */
   excluded: "berth.excluded",
-  /** The part of network names that identifies a release of several containers. */
+  /** The part of network names that identifies a stack. */
   scope: "berth.scope",
 } as const;
 
@@ -37,15 +37,15 @@ export type Labels = Readonly<Record<string, string>>;
 
 type LabelName = (typeof LABELS)[keyof typeof LABELS];
 
-/** Empty as it is where a container does not have it: no image lends it one. */
+/** An empty label counts as missing, see `uninherited`. */
 export const labelOf = (labels: Labels | null | undefined, name: LabelName): string | undefined =>
   labels?.[name] || undefined;
 
 const NONE: Labels = Object.fromEntries(Object.values(LABELS).map((name) => [name, ""]));
 
 /**
- * These labels, and every other one of Berth's empty. What an image or a container does not say itself it has from the
- * image that it is made of, which anybody may have made.
+ * These labels, and all others of Berth's set to empty: a container inherits missing labels from its image, which
+ * anyone may have made.
  */
 export const uninherited = (labels: Labels): Labels => ({ ...NONE, ...labels });
 
@@ -69,7 +69,7 @@ export function releaseLabels(spec: ReleaseSpec, instance: string): Labels {
   };
 }
 
-/** As the engine filters lists and events. */
+/** Labels in the form of the engine's filters. */
 export const labelFilter = (labels: Labels): { readonly label: string[] } => ({
   label: Object.entries(labels).map(([name, value]) => `${name}=${value}`),
 });
@@ -82,7 +82,7 @@ export const releaseFilter = (instance: string, ref: Partial<ReleaseRef> = {}): 
     ...(ref.deploymentUuid === undefined ? {} : { [LABELS.deployment]: ref.deploymentUuid }),
   });
 
-/** `undefined`: not a release of this instance. */
+/** `undefined`: the labels are not of a release of this instance. */
 export function refOf(labels: Labels | undefined, instance: string): ReleaseRef | undefined {
   if (labels?.[LABELS.instance] !== instance || labels[LABELS.role] !== RELEASE_ROLE) return undefined;
   const resourceUuid = labelOf(labels, LABELS.resource);

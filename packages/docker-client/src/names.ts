@@ -7,29 +7,29 @@ export interface ImageRef {
   readonly deploymentUuid: string;
 }
 
-/** The repository that holds every image of a resource, on the server's own engine only. */
+/** The repository of all images of a resource, which exists on the server's own engine only. */
 export const imageRepository = (resourceUuid: string): string => `${NAMESPACE}${plain(resourceUuid)}`;
 
-/** The name under which a deployment's image lies on the server: nobody else gives it. */
+/** Name of a deployment's image on the server, which only Berth uses. */
 export const imageName = ({ resourceUuid, deploymentUuid }: ImageRef): string =>
   `${imageRepository(resourceUuid)}:${plain(deploymentUuid)}`;
 
 /** Image name of one of several containers of a deployment. Names in compose files are valid parts of tags. */
 export const containerImageName = (ref: ImageRef, container: string): string => `${imageName(ref)}.${container}`;
 
-/** Whether a name on the server is one of this deployment. */
+/** Whether an image name belongs to this deployment. */
 export const isImageOf = (ref: ImageRef, name: string): boolean =>
   name === imageName(ref) || name.startsWith(`${imageName(ref)}.`);
 
-/** Whose a name on the server is; `undefined`: not one that Berth gives. */
+/** Owner of an image name; `undefined`: the name is not one of Berth's. */
 export function refIn(name: string): ImageRef | undefined {
   const [, resourceUuid, deploymentUuid] = /^berth\/([a-z0-9-]+):([a-z0-9-]+)(?:\.[\w.-]+)?$/.exec(name) ?? [];
   return resourceUuid && deploymentUuid ? { resourceUuid, deploymentUuid } : undefined;
 }
 
 /**
- * The control plane that built an image under this name; `undefined`: it was pulled. What is pulled has whatever labels
- * its maker wrote, who knew of no deployment to come.
+ * The control plane that built the image of this name; `undefined`: it was pulled. A pulled image may have any labels,
+ * but its maker could not know the uuid of a later deployment.
  */
 export function builtBy(name: string, labels: Labels | null | undefined): string | undefined {
   const ref = refIn(name);
@@ -39,7 +39,7 @@ export function builtBy(name: string, labels: Labels | null | undefined): string
   return ref !== undefined && isBuilt ? labelOf(labels, LABELS.instance) : undefined;
 }
 
-/** Whether a name is one of those that Berth gives, which no user may ask for: it may be another team's. */
+/** Whether a name is reserved for Berth. Users may not request those: they may belong to another team. */
 export const isOwnName = (name: string): boolean => /^(docker\.io\/)?berth\//.test(name);
 
 const NAMESPACE = "berth/";

@@ -10,17 +10,17 @@ import { isOwnName } from "./names.ts";
 import type { RegistryLogins } from "./registry-auth.ts";
 import { reasonOf, statusCodeOf } from "./status.ts";
 
-/** An image that lies on the engine now. */
+/** An image on the engine. */
 export interface PulledImage {
   /** `sha256:...` of the image itself. */
   readonly id: string;
-  /** `name@sha256:...`, by which any engine pulls the same again; `null` for one that no registry knows. */
+  /** `name@sha256:...`, by which any engine can pull it again; `null` if it is in no registry. */
   readonly digest: string | null;
-  /** TCP ports that it says it listens on, lowest first. */
+  /** TCP ports that it exposes, ascending. */
   readonly ports: readonly number[];
 }
 
-/** Image of the record, such as `nginx:1.27` or `ghcr.io/owner/name@sha256:...`. */
+/** The image of an application's settings, such as `nginx:1.27` or `ghcr.io/owner/name@sha256:...`. */
 export function wantedImage(config: BuildConfig): string {
   const { docker_registry_image_name: name, docker_registry_image_tag: tag } = config;
   const read = name === null ? undefined : readDockerImage(name, tag);
@@ -34,8 +34,8 @@ export function wantedImage(config: BuildConfig): string {
 }
 
 /**
- * Brings an image to an engine. One that is named by its digest and is there already is not asked for again; where the
- * registry cannot be reached or does not know the name, an image of the server under that name is taken instead.
+ * Pulls an image to an engine. An existing image that is named by its digest is not pulled again. When the registry
+ * cannot be reached or does not know the name, an existing image of that name is used.
  * @throws DomainError `deploy.build_failed`, `deploy.cancelled`, `engine.unreachable`
  */
 export async function pullImage(
@@ -56,7 +56,7 @@ export async function pullImage(
     if (isDomainError(cause)) throw cause;
     const said = cause instanceof Error ? reasonOf(cause) : String(cause);
     if (there === undefined || !ELSEWHERE.test(said)) throw pullFailure(image, said, cause);
-    io.onLine(`Warning: ${pullFailure(image, said, cause).message} Takes the one that is on the server.`, "stderr");
+    io.onLine(`Warning: ${pullFailure(image, said, cause).message} Using the image on the server.`, "stderr");
     return there;
   }
   const pulled = await inspectImage(place.docker, place.server, image);
@@ -66,7 +66,7 @@ export async function pullImage(
   return pulled;
 }
 
-/** `undefined`: the engine has no such image. */
+/** `undefined`: the engine does not have the image. */
 export async function inspectImage(docker: Docker, server: string, image: string): Promise<PulledImage | undefined> {
   try {
     const { Id, RepoDigests, Config } = await docker.getImage(image).inspect();
@@ -80,31 +80,31 @@ export async function inspectImage(docker: Docker, server: string, image: string
   }
 }
 
-/** @param exposed Such as `80/tcp`, `443/udp`. */
+/** @param exposed Ports such as `80/tcp`, `443/udp`. */
 const tcpPorts = (exposed: readonly string[]): readonly number[] =>
   exposed
     .flatMap((each) => /^(\d+)(?:\/tcp)?$/.exec(each)?.[1] ?? [])
     .map(Number)
     .sort((a, b) => a - b);
 
-/** Rejects with what the engine says of the registry: `pullFailure` makes a sentence of it. */
+/** Rejects with the engine's message about the registry, which `pullFailure` turns into a sentence. */
 export async function pull(
   { docker, server, logins }: { readonly docker: Docker; readonly server: string; readonly logins: RegistryLogins },
   image: string,
   io: WorkIO,
 ): Promise<void> {
   const login = logins.get(registryOf(image));
-  // It answers nothing before the registry does, so the question itself has to be broken off.
+  // The engine answers only after the registry does, so the request itself must be abortable.
   const asked = docker.createImage(login ?? {}, { fromImage: image, abortSignal: io.signal });
   const stream = await asked.catch((cause: unknown) => {
-    // It answers a refusal of the registry with a status of its own.
+    // When the registry refuses, the engine answers with a status.
     if (statusCodeOf(cause) === undefined) throw engineError(server, cause);
     throw cause;
   });
   await followProgress(stream, io);
 }
 
-/** Reads an engine's report of a pull or push to its end. @throws Error with what it says went wrong. */
+/** Reads an engine's report of a pull or push to its end. @throws Error with the message of a failure. */
 export async function followProgress(stream: NodeJS.ReadableStream, io: WorkIO): Promise<void> {
   const onAbort = () =>
     (stream as NodeJS.ReadableStream & { destroy(error: Error): void }).destroy(new Error("aborted"));
@@ -122,7 +122,7 @@ function tell(line: unknown, io: WorkIO): void {
   if (!read.success) return;
   const { error, status, id, progress } = read.data;
   if (error !== undefined) throw new Error(error);
-  // Bars that move are not for a log.
+  // Progress bars are not logged.
   if (status === undefined || progress || QUIET.test(status)) return;
   io.onLine(id === undefined ? status : `${id}: ${status}`, "stdout");
 }
@@ -136,11 +136,11 @@ const Progress = z.object({
 const QUIET =
   /^(Downloading|Extracting|Waiting|Verifying Checksum|Preparing|Pushing|Pulling fs layer|Download complete)/;
 
-/** Where an image of that name on the server may be what is meant. */
+/** Failures after which an existing image of that name may be used. */
 const ELSEWHERE =
   /no such host|i\/o timeout|connection refused|network is unreachable|does not exist|manifest unknown|not found/i;
 
-/** One sentence that says what the registry did, and what to do. */
+/** A sentence with the registry's reason and a remedy. */
 export function pullFailure(image: string, said: string, cause?: unknown): DomainError {
   const { sentence } = REASONS.find(({ pattern }) => pattern.test(said)) ?? {
     sentence: (name: string) => `The image ${name} could not be pulled: ${said.replace(/\.$/, "")}.`,
@@ -151,7 +151,7 @@ export function pullFailure(image: string, said: string, cause?: unknown): Domai
 const REASONS: readonly { readonly pattern: RegExp; readonly sentence: (image: string) => string }[] = [
   {
     pattern: /toomanyrequests|rate limit|429/i,
-    sentence: (image) => `The registry of ${image} limits how often it is asked. Log in to it, or try again later.`,
+    sentence: (image) => `Rate limit of the registry of ${image} reached. Log in to it, or try again later.`,
   },
   {
     pattern: /unauthorized|authentication required|no basic auth|denied|incorrect username/i,

@@ -27,7 +27,7 @@ describe("a call to the engine", () => {
     folder = mkdtempSync(join(tmpdir(), "berth-calls-"));
     engine = createServer(async (request, response) => {
       const { url = "", rawHeaders } = request;
-      // What base64 hides is looked for too.
+      // Also searches the decoded base64.
       const decoded = rawHeaders.map((value) => Buffer.from(value, "base64").toString());
       sent.push({ url, headers: [...rawHeaders, ...decoded].join("\n"), body: await text(request) });
       response.statusCode = /create/.test(url) ? 201 : 200;

@@ -1,9 +1,9 @@
 import type Docker from "dockerode";
 
 /**
- * Sends each option of a call by the way that the engine reads it from. The library repeats the body of a call in its
- * URL, environment included, where an engine in debug mode and every proxy in between logs it, and which an engine
- * refuses from about 1 MB on. It also puts what was meant as a specification into a header.
+ * Sends each option either in the query or in the body, as the engine expects. The library repeats the body in the
+ * URL, including variables: an engine in debug mode and proxies would log it, and engines refuse URLs from about 1 MB
+ * on. It also puts the platform specification into a header.
  */
 export function withQueryAndBody(docker: Docker): Docker {
   const { modem } = docker;
@@ -21,7 +21,7 @@ function apart({ authconfig, ...request }: Request): Request {
   return { ...request, ...credentials, ...(hasBoth ? { options: partsOf(options) } : {}) };
 }
 
-/** The engine's API begins names of query parameters with a small letter and those of a body with a capital one. */
+/** In the engine's API, query parameters begin with a small letter and fields of a body with a capital one. */
 function partsOf(options: Record<string, unknown>) {
   const entries = Object.entries(options).filter(([name]) => !NO_PARAMETERS.has(name));
   const isOfBody = ([name]: readonly [string, unknown]) => /^[A-Z]/.test(name);
@@ -31,7 +31,7 @@ function partsOf(options: Record<string, unknown>) {
   };
 }
 
-// For the library itself.
+// Options that the library itself uses.
 const NO_PARAMETERS: ReadonlySet<string> = new Set(["abortSignal", "authconfig", "registryconfig"]);
 
 const CREDENTIALS = ["username", "password", "auth", "identitytoken", "registrytoken", "key", "base64"];

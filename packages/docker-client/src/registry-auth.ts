@@ -12,19 +12,19 @@ export interface EngineLogin {
   readonly serveraddress: string;
 }
 
-/** Logins by the registry's address, as images name it. */
+/** Logins by the registry's address, as it appears in image names. */
 export type RegistryLogins = ReadonlyMap<string, EngineLogin>;
 
 export interface LoginSources {
   /**
-   * Docker configuration with logins, e.g. `~/.docker/config.json`. Those that a helper program keeps are not in it.
+   * Docker configuration with logins, e.g. `~/.docker/config.json`. Logins stored by a credential helper are not used.
    */
   readonly dockerConfigFile?: string | undefined;
-  /** Logins that Berth stores. They win. */
+  /** Logins stored by Berth, which take precedence. */
   readonly recordedLogins?: (() => Promise<readonly RegistryLogin[]>) | undefined;
 }
 
-/** Read anew for each use: a login made meanwhile counts. A file that is not there or is no configuration has none. */
+/** Read for each use, so that new logins take effect. A missing or invalid file has none. */
 export async function readLogins({ dockerConfigFile, recordedLogins }: LoginSources): Promise<RegistryLogins> {
   const text = dockerConfigFile === undefined ? "" : await readFile(dockerConfigFile, "utf8").catch(() => "");
   const recorded = (await recordedLogins?.()) ?? [];
@@ -37,7 +37,7 @@ const engineLogin = ({ address, username, password }: RegistryLogin): EngineLogi
   serveraddress: address === DOCKER_HUB ? HUB_SERVER : address,
 });
 
-/** As every Docker configuration names it. */
+/** Key of Docker Hub in every Docker configuration. */
 const HUB_SERVER = "https://index.docker.io/v1/";
 
 function loginsOf(text: string): RegistryLogins {
@@ -52,7 +52,7 @@ function loginsOf(text: string): RegistryLogins {
   );
 }
 
-/** A configuration with these logins only: no helper, no context, nothing else of the user who runs Berth. */
+/** A configuration with these logins only: without credential helpers, contexts or other settings of Berth's user. */
 export function dockerConfig(logins: RegistryLogins, pluginFolders: readonly string[]): string {
   const auths = [...logins.values()].map(({ username, password, serveraddress }) => [
     serveraddress,
@@ -61,7 +61,7 @@ export function dockerConfig(logins: RegistryLogins, pluginFolders: readonly str
   return JSON.stringify({ auths: Object.fromEntries(auths), cliPluginsExtraDirs: pluginFolders });
 }
 
-/** Where a person's own installation of docker's plugins lies; the system's folders are looked in anyway. */
+/** Docker plugins that a user installed; the system's folders are searched anyway. */
 export const pluginFolders = (): string[] => [join(homedir(), ".docker", "cli-plugins")];
 
 const Login = z.object({

@@ -4,10 +4,11 @@ import { pull, pullFailure } from "./pull.ts";
 import { reasonOf } from "./status.ts";
 
 /**
- * Brings an image that Berth itself runs on a server. Nobody follows it: it ends with the first start of what needs it.
+ * Pulls an image that Berth itself runs on a server. Not logged and not abortable: it ends with the start that needs
+ * it.
  * @throws DomainError `setup.failed`, `engine.unreachable`
  */
-export async function takeImage(
+export async function pullOwnImage(
   { docker, server }: { readonly docker: Docker; readonly server: string },
   image: string,
 ): Promise<void> {

@@ -32,7 +32,7 @@ describe("an engine that takes a question and never answers", () => {
     await once(engine, "listening");
     return dockerClient(localHost("far"), path, limits);
   };
-  /** Longer than a machine that does much else takes for an answer. */
+  /** Longer than a busy machine takes for an answer. */
   const WELL_WITHIN = { readSeconds: 2, changeSeconds: 2 };
   const never: RequestListener = () => undefined;
   const halfAnAnswer: RequestListener = (_request, response) => {

@@ -1,18 +1,18 @@
 import { DomainError } from "@berth/core";
 import type Docker from "dockerode";
 
-/** How long an engine may take to answer. */
+/** Time limits for answers of an engine. */
 export interface TimeLimits {
   /** Limit of calls that only read. */
   readonly readSeconds: number;
-  /** Limit of calls that change something: they may move much data, or wait for other work of the engine. */
+  /** Limit of calls that change something: they may transfer much data, or wait for other work of the engine. */
   readonly changeSeconds: number;
 }
 
-/** Far above what a busy engine takes: only one that hangs is given up. */
+/** Far above the answer times of a busy engine, so that only one that hangs is given up. */
 export const TIME_LIMITS: TimeLimits = { readSeconds: 60, changeSeconds: 300 };
 
-/** An engine that takes a question and never answers would otherwise hang the caller. */
+/** Prevents callers from hanging on an engine that accepts a request and never answers. */
 export function withTimeLimits(docker: Docker, server: string, limits: TimeLimits = TIME_LIMITS): Docker {
   const { modem } = docker;
   const dial: typeof modem.dial = modem.dial.bind(modem);
@@ -30,19 +30,19 @@ export function withTimeLimits(docker: Docker, server: string, limits: TimeLimit
   return docker;
 }
 
-/** `undefined`: it takes as long as it takes. */
+/** `undefined`: no limit. */
 export function secondsOf(request: Request, { readSeconds, changeSeconds }: TimeLimits): number | undefined {
-  // Streams end with their connection, and their reader or writer ends them.
+  // Streams end with their connection, or by their reader or writer.
   if (request.isStream || request.hijack || request.openStdin || request.file !== undefined) return undefined;
   const [path = ""] = request.path.split("?");
   if (/\/(?:wait|prune)$/.test(path) || path === "/commit") return undefined;
   if (/^\/containers\/[^/]+\/(?:stop|restart)$/.test(path)) {
-    // The container's own time, which nobody here knows, or none at all.
+    // The grace time of a stop is the container's own, which is unknown here, or unlimited.
     const graceSeconds: unknown = request.options?.t;
     return typeof graceSeconds === "number" && graceSeconds >= 0 ? graceSeconds + changeSeconds : undefined;
   }
   const isReading = request.method === "GET" || request.method === "HEAD";
-  // Sizes are added up file by file, and a log may be a large one.
+  // Slow: sizes are summed up file by file, and logs may be large.
   const isLong = /\/(?:df|logs|changes)$/.test(path) || request.options?.size === true;
   return isReading && !isLong ? readSeconds : changeSeconds;
 }

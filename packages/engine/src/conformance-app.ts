@@ -1,6 +1,6 @@
 /**
- * The application of the conformance suite, as the text of a Node program without dependencies. It does what it is asked
- * over HTTP, so that one program serves every test on every engine.
+ * Source of the conformance suite's application: a Node program without dependencies that acts on HTTP requests, so
+ * that one program serves every test on every engine.
  */
 export const CONFORMANCE_APP = `
 import { createServer } from "node:http";

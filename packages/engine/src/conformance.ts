@@ -2,16 +2,16 @@ import type { Artifact, ReleaseRef, ReleaseSpec, ReleaseState, StorageMount } fr
 import type { Engine, LogLine, LogQuery } from "@berth/core/ports";
 import { afterAll, beforeAll, describe, expect, type TestContext, test, vi } from "vitest";
 
-/** One engine on one machine, as the conformance suite needs it. */
+/** An engine on a machine, with the access that the conformance suite needs. */
 export interface EngineWorld {
   readonly engine: Engine;
-  /** Artifact of `CONFORMANCE_APP`, in the form of the engine's builds. */
+  /** Artifact of `CONFORMANCE_APP`, in the form that the engine's builds have. */
   artifact(ref: ReleaseRef): Promise<Artifact>;
-  /** The engine's object vanishes as by a crash, stopping nothing; answers another one on the same machine. */
+  /** Drops the engine object as in a crash, without stopping anything; returns another one on the same machine. */
   reincarnate(): Promise<Engine>;
-  /** Remains of a release on the machine: folders, containers, processes. Text for people. */
+  /** Descriptions of a release's remains on the machine: folders, containers, processes. */
   leftovers(ref: ReleaseRef): Promise<readonly string[]>;
-  /** Whether a command hidden in a value has run anywhere: it would have made this file. */
+  /** File that a command hidden in a value would have created. */
   readonly marker: string;
   hasMarker(): Promise<boolean>;
   close(): Promise<void>;
@@ -64,7 +64,7 @@ export function engineConformance(name: string, makeWorld: () => Promise<EngineW
       return spec;
     }
 
-    /** Asks the release's application, waiting until it answers. */
+    /** Sends a request to the release's application, and waits until it answers. */
     async function ask(ref: ReleaseRef, action: string, parameters: Record<string, string> = {}): Promise<string> {
       return vi.waitFor(async () => {
         const { upstream } = await state(ref);
@@ -128,7 +128,7 @@ export function engineConformance(name: string, makeWorld: () => Promise<EngineW
           UNICODE: "é 🐳 \u0001\u007f",
           HASH: "# no comment = x",
           LONG: "x".repeat(65_536),
-          // Names that something on the way to the application might use for itself.
+          // Names that software between Berth and the application might use itself.
           env: "production",
           cat: "1",
           files: "2",
@@ -229,7 +229,7 @@ export function engineConformance(name: string, makeWorld: () => Promise<EngineW
           await expect(asked).rejects.toMatchObject({ code: "engine.unsupported" });
           return;
         }
-        // A line of the same millisecond may be among them.
+        // Lines of the same millisecond may be included.
         expect(textsOf(await linesOf(spec, { since }))).toEqual(expect.arrayContaining(["two", "three"]));
         expect(textsOf(await linesOf(spec, { since, lines: 1 }))).toEqual(["three"]);
         expect(await linesOf(spec, { since: "2999-01-02T03:04:05Z" })).toEqual([]);

@@ -3,8 +3,8 @@ import type { Argv } from "@berth/core";
 export type { Argv };
 
 /**
- * POSIX quoting, for the one place that must hand a string to a shell: the far end of an ssh connection.
- * @throws RangeError when a word holds a NUL byte, which no argument can.
+ * POSIX quoting, for the only place that must pass a string to a shell: the remote end of an SSH connection.
+ * @throws RangeError when a word contains a NUL byte, which no argument can.
  */
 export function toShell(argv: Argv): string {
   return argv.map(quote).join(" ");

@@ -1,15 +1,15 @@
 import type { Argv } from "./argv.ts";
 
 /**
- * Shell text that gives a program the variables of `carriedEnv`, right before it is executed: a variable such as
- * LD_PRELOAD or NODE_OPTIONS means nothing to the programs that start it.
+ * Shell text that sets the variables of `carriedEnv` right before a program is executed, so that variables such as
+ * LD_PRELOAD or NODE_OPTIONS do not affect the programs that start it.
  */
 export const EXPORT_CARRIED = `for BERTH_NAME in $BERTH_NAMES; do
   eval "export $BERTH_NAME=\\"\\$BERTH_VALUE_$BERTH_NAME\\"; unset BERTH_VALUE_$BERTH_NAME"
 done
 unset BERTH_NAMES BERTH_NAME`;
 
-/** Each value under a name that means nothing to anybody, until `EXPORT_CARRIED` gives it its own. */
+/** Passes each value under a neutral name, until `EXPORT_CARRIED` sets the real one. */
 export function carriedEnv(env: Readonly<Record<string, string>>): Record<string, string> {
   const isCarried = (name: string) => SHELL_NAME.test(name) && !OF_THE_SHELL.has(name);
   const entries = Object.entries(env).filter(([name]) => !OBEYED_BY_SHELLS.test(name));
@@ -19,16 +19,16 @@ export function carriedEnv(env: Readonly<Record<string, string>>): Record<string
 }
 
 const SHELL_NAME = /^[A-Za-z_][A-Za-z0-9_]*$/;
-// An assignment to one of these may end the shell. None means anything to a program that starts another.
+// Assigning one of these may end the shell. No program that starts another one reads them.
 const OF_THE_SHELL: ReadonlySet<string> = new Set(["OPTIND", "UID", "EUID", "PPID"]);
-// Bash takes functions and options from these, and neither can be assigned. Dash passes none of them on.
+// Bash reads functions and options from these, and they cannot be assigned. Dash does not pass them on.
 const OBEYED_BY_SHELLS = /^(BASH_FUNC_.*|BASHOPTS|SHELLOPTS)$/s;
 
 /**
- * Waits for a line on its standard input, so that the program is in its group before it starts anything, and then
- * executes it with the variables that `carriedEnv` carries and an empty standard input.
+ * Waits for a line on standard input, so that the program joins its group before it starts anything. Then executes it
+ * with the variables of `carriedEnv` and an empty standard input.
  */
-export const gated = (argv: Argv): Argv => [
+export const gatedArgv = (argv: Argv): Argv => [
   "/bin/sh",
   "-c",
   `IFS= read -r BERTH_GATE || exit 125\nunset BERTH_GATE\n${EXPORT_CARRIED}\nexec "$@" </dev/null`,

@@ -2,8 +2,8 @@ import { Duplex } from "node:stream";
 import type { Client, ClientChannel } from "ssh2";
 
 /**
- * A channel as the stream that a socket is. ssh2's own says neither that it was destroyed nor, when its connection dies
- * while it is idle, that it ended: a pool that keeps it for later would wait for ever.
+ * Wraps a channel as a stream that behaves like a socket. ssh2's channel does not report its destruction, nor its end
+ * when the connection dies while it is idle: an HTTP pool would wait for it for ever.
  */
 export function channelSocket(client: Client, channel: ClientChannel): Duplex {
   let hasEnded = false;
@@ -26,12 +26,12 @@ export function channelSocket(client: Client, channel: ClientChannel): Duplex {
     destroy(error, done) {
       client.removeListener("close", onGone);
       channel.destroy();
-      // Nobody reads it any more, and only what is read comes to its end.
+      // Without a reader, the stream would never reach its end.
       channel.resume();
       done(error);
     },
   });
-  // One that is kept for later has nobody who listens.
+  // Idle sockets in a pool have no other error listener.
   socket.on("error", () => {});
   client.once("close", onGone);
   channel.on("error", (error: Error) => socket.destroy(error));
@@ -46,7 +46,7 @@ export function channelSocket(client: Client, channel: ClientChannel): Duplex {
   return withSocketCalls(socket);
 }
 
-/** HTTP clients call these on every connection. Callers set time limits by signals. */
+/** HTTP clients call these methods on every connection. Callers set time limits by signals. */
 function withSocketCalls(socket: Duplex): Duplex {
   const itself = () => socket;
   const calls = { setKeepAlive: itself, setNoDelay: itself, setTimeout: itself, ref: itself, unref: itself };

@@ -6,28 +6,29 @@ import { checkFolder, exitCodeOf, pidOf, spawnAs } from "./spawn.ts";
 import type { Identity } from "./user.ts";
 
 export interface DetachedOptions extends Identity {
-  /** The child's whole environment: nothing of ours is inherited. With a sandbox by `carriedEnv`. */
+  /** The child's whole environment: nothing of ours is inherited. With a sandbox, use `carriedEnv`. */
   readonly env: Readonly<Record<string, string>>;
-  /** Standard output and error are appended to this file, made with mode 0600. Without it they are thrown away. */
+  /** Standard output and error are appended to this file, created with mode 0600. Default: they are discarded. */
   readonly logFile?: string | undefined;
-  /** Receives what the program writes to file descriptor 3. Truncated first, created with mode 0600. */
+  /** File for what the program writes to file descriptor 3. Truncated first, created with mode 0600. */
   readonly resultFile?: string | undefined;
-  /** Standard input stays open and empty until `open` is called; it ends without a line when we end before that. */
+  /** Standard input stays open and empty until `open` is called; if we exit before that, it ends without a line. */
   readonly isGated?: boolean | undefined;
 }
 
 export interface DetachedProcess {
-  /** Leader of a session and process group of its own: `endGroup({ groupId: pid })` ends them all. */
+  /** Leader of its own session and process group: `endGroup({ groupId: pid })` ends all of them. */
   readonly pid: number;
-  /** 128 + signal when a signal ended it. Seen only by the process that spawned it. */
+  /** 128 + signal when a signal ended it. Only the process that spawned it learns the exit code. */
   readonly exitCode: Promise<number>;
   /** Writes one line to the standard input of a gated program and ends it. */
   open(): void;
 }
 
 /**
- * Starts a program that outlives us: it holds no pipe of ours and does not keep us running.
- * @throws DomainError `engine.failed` when the program or the folder to run in does not exist, or `user` may not enter it.
+ * Starts a program that outlives us: it has no pipe to us and does not keep our process running.
+ * @throws DomainError `engine.failed` when the program or working directory does not exist, or `user` may not enter
+ * it.
  */
 export async function spawnDetached(argv: Argv, options: DetachedOptions): Promise<DetachedProcess> {
   await checkFolder(argv, options);
@@ -39,12 +40,12 @@ export async function spawnDetached(argv: Argv, options: DetachedOptions): Promi
     return file;
   };
   try {
-    // Appending, so that a log which is cut or rotated while it is written stays whole.
+    // Append mode keeps a log valid that is truncated or rotated while it is written.
     const log = openFile(options.logFile, "a");
     const result = openFile(options.resultFile, "w");
     const child = spawnAs(argv, options, [options.isGated === true ? "pipe" : "ignore", log, log, result]);
     child.unref();
-    child.stdin?.on("error", () => {}); // A program that is gone by now is seen by its exit.
+    child.stdin?.on("error", () => {}); // Writing may fail because the program has exited; `exitCode` reports that.
     const pid = await pidOf(child, argv, options.cwd);
     await inSandbox(pid, options);
     return { pid, exitCode: exitCodeOf(child), open: () => child.stdin?.end("go\n") };
@@ -53,10 +54,12 @@ export async function spawnDetached(argv: Argv, options: DetachedOptions): Promi
   }
 }
 
-/** It changes its user once its sandbox is ready: others that join the sandbox earlier would be outside of it. */
+/**
+ * Waits for the change of user, which shows that the sandbox is ready: processes that join earlier would be outside.
+ */
 async function inSandbox(pid: number, { user, sandbox }: Identity): Promise<void> {
   if (user === undefined || sandbox === undefined) return;
   while (processStat(pid) !== undefined && !isOfUser(pid, user.uid)) await delay(POLL_MS);
 }
 
-const POLL_MS = 2; // The sandbox is ready within some 20 ms.
+const POLL_MS = 2; // A sandbox is ready within some 20 ms.

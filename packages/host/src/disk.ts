@@ -1,13 +1,13 @@
 import { statfs } from "node:fs/promises";
 import type { DiskSpace } from "@berth/core/ports";
 
-/** Usage of the disk that holds the folder, for unprivileged users; `undefined` when it cannot be read. */
+/** Usage of a folder's disk, for unprivileged users; `undefined` when it cannot be read. */
 export async function diskSpace(folder: string): Promise<DiskSpace | undefined> {
   try {
     const { bsize, blocks, bavail } = await statfs(folder);
     return { folder, totalBytes: blocks * bsize, freeBytes: bavail * bsize };
   } catch {
-    // No such folder yet, or a file system that does not tell.
+    // The folder does not exist yet, or its file system does not report usage.
     return undefined;
   }
 }

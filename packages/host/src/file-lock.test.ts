@@ -14,7 +14,7 @@ const { lock, pid } = lockFile(process.argv[1]);
 process.stdout.write(lock === undefined ? "refused by " + pid : "locked");
 setInterval(() => {}, 1000);`;
 
-/** A process that tries to lock the file, and lives until it is killed. */
+/** A process that tries to lock the file, and runs until it is killed. */
 async function contender(path: string) {
   const child = spawn(process.execPath, ["--input-type=module", "--eval", SCRIPT, path], {
     stdio: ["ignore", "pipe", "inherit"],

@@ -12,24 +12,24 @@ export type LockAttempt =
   | { readonly lock: undefined; readonly pid: string | undefined };
 
 /**
- * Locks a file for this process until it is released or the process dies.
+ * Locks a file until the lock is released or this process dies.
  *
- * Node offers no lock on files, SQLite does: an open exclusive transaction is a POSIX record lock, which the kernel drops
- * in the moment the process dies, however it dies, and which holds between containers that share the folder. A file with
- * a process id would have to be judged after a crash, and two processes that judge it at once could both win.
+ * Node has no file locks, but SQLite has: an open exclusive transaction is a POSIX record lock. The kernel releases it
+ * at once when the process dies, and it also works between containers that share the folder. A file with a process id
+ * would have to be checked after a crash, and two processes that check it at once could both win.
  *
- * @param given In a folder that exists. The holder's process id is written beside it, with the ending `.pid`.
- * @throws What the file system says, when the files cannot be written.
+ * @param given In an existing folder. The holder's process id is written beside it, with the extension `.pid`.
+ * @throws The file system's error when the files cannot be written.
  */
 export function lockFile(given: string): LockAttempt {
-  // The same file by another path is the same lock.
+  // Resolved, so that another path to the same file is the same lock.
   const path = join(realpathSync(dirname(given)), basename(given));
   if (held.has(path)) return { lock: undefined, pid: String(process.pid) };
   let database: DatabaseSync | undefined;
   try {
-    closeSync(openSync(path, "a", 0o600)); // Nobody else may lock it.
+    closeSync(openSync(path, "a", 0o600)); // Mode 0600, so that other users cannot lock it.
     database = new DatabaseSync(path, { timeout: 0 });
-    // Nothing is ever written, so no journal is needed beside the file.
+    // Nothing is written, so no journal file is needed.
     database.exec("pragma journal_mode = memory; begin exclusive");
     writeFileSync(`${path}.pid`, `${process.pid}\n`);
   } catch (cause) {
@@ -46,7 +46,9 @@ export function lockFile(given: string): LockAttempt {
   return { lock: { release } };
 }
 
-/** By this process: a record lock does not keep it from itself, and closing the file once more would drop the lock. */
+/**
+ * Locks of this process: a record lock does not exclude its own process, and closing the file again would release it.
+ */
 const held = new Set<string>();
 
 const SQLITE_BUSY = 5;
@@ -58,6 +60,6 @@ function holder(file: string): string | undefined {
   try {
     return readFileSync(file, "utf8").trim() || undefined;
   } catch {
-    return undefined; // The message is only shorter without it.
+    return undefined; // The id is only used in a message.
   }
 }

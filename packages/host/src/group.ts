@@ -2,24 +2,24 @@ import { setTimeout as delay } from "node:timers/promises";
 import { DomainError } from "@berth/core";
 import { groupMembers } from "./procfs.ts";
 
-/** Processes that end together. */
+/** Processes that are ended together. */
 export interface ProcessGroup {
-  /** Left out when its leader is gone: the number may be another's by now. */
+  /** Omit it when the leader has exited: the number may belong to another process by now. */
   readonly groupId?: number | undefined;
-  /** Finds what left the process group, e.g. by a mark in its environment. Asked again and again. */
+  /** Finds processes that left the group, e.g. by a variable in their environment. Called repeatedly. */
   readonly others?: (() => readonly number[]) | undefined;
-  /** Asks it to end, in place of a SIGTERM to every process. Called again and again until it has ended. */
+  /** Asks the group to exit, instead of a SIGTERM to every process. Called repeatedly until all have exited. */
   readonly ask?: (() => void) | undefined;
 }
 
 const POLL_MS_MIN = 5;
 const POLL_MS_MAX = 50; // A scan of /proc takes about 3 ms.
-const KILL_SECONDS_MAX = 30; // A killed process dies at once, unless the kernel itself hangs, as on a lost disk.
+const KILL_SECONDS_MAX = 30; // A killed process exits at once unless the kernel hangs, e.g. on a lost disk.
 
 /**
- * Asks every process of the group to end, kills what is left after `graceSeconds`, and resolves when none lives.
- * Idempotent: at once when the group is gone already.
- * @throws DomainError `engine.failed` when a killed process still lives after 30 seconds.
+ * Asks all processes of the group to exit, kills the remaining ones after `graceSeconds`, and resolves when none is
+ * alive. Idempotent: resolves at once for a group without processes.
+ * @throws DomainError `engine.failed` when a killed process is still alive after 30 seconds.
  */
 export async function endGroup(group: ProcessGroup, graceSeconds: number): Promise<void> {
   const killAt = Date.now() + graceSeconds * 1000;
@@ -31,14 +31,14 @@ export async function endGroup(group: ProcessGroup, graceSeconds: number): Promi
       const pid = group.groupId ?? others(group)[0];
       throw new DomainError("engine.failed", `Process ${pid} does not end. Look at it on the server.`);
     }
-    // Again and again: a process may have forked between the scan and the signal.
+    // Repeated: a process may have forked between the scan and the signal.
     if (now >= killAt) signalGroup(group, "SIGKILL");
     else group.ask?.();
     await delay(pollMs);
   }
 }
 
-/** Whether any process of the group lives. */
+/** Whether any process of the group is alive. */
 export function isAlive(group: ProcessGroup): boolean {
   return hasGroup(group.groupId) || others(group).length > 0;
 }
@@ -56,7 +56,7 @@ function hasGroup(groupId: number | undefined): boolean {
     if (hasCode(cause, "ESRCH")) return false;
     if (!hasCode(cause, "EPERM")) throw cause;
   }
-  // The kernel still counts zombies, and process 1 of a container may never reap them.
+  // The signal also reaches zombies, which process 1 of a container may never reap.
   return groupMembers(groupId).length > 0;
 }
 
@@ -68,7 +68,7 @@ function kill(pid: number, signal: NodeJS.Signals): void {
   try {
     process.kill(pid, signal);
   } catch (cause) {
-    // EPERM: of a program that took another user's identity. Nothing more can be done than to see that it stays.
+    // EPERM: the program changed to another user, so it can only be reported as still running.
     if (!hasCode(cause, "ESRCH") && !hasCode(cause, "EPERM")) throw cause;
   }
 }

@@ -1,6 +1,6 @@
 import { setImmediate as otherWork } from "node:timers/promises";
 
-/** The result of work that is done in steps. Others are served between two of them. */
+/** Runs steps to their result, and yields to the event loop between them. */
 export async function inTurns<T>(steps: Generator<unknown, T>): Promise<T> {
   for (;;) {
     const { done, value } = steps.next();

@@ -1,10 +1,10 @@
 import { randomUUID } from "node:crypto";
 import { readFile, rename, writeFile } from "node:fs/promises";
 
-/** `undefined` when there is no such file, or the machine went down while it was written. */
+/** `undefined` when the file does not exist, or was cut by a crash of the machine. */
 export async function readJson<T>(path: string): Promise<T | undefined> {
   try {
-    // Only `writeJson` writes these files, in a folder that only we enter.
+    // Only `writeJson` writes these files, in a folder that only we can enter.
     return JSON.parse(await readFile(path, "utf8")) as T;
   } catch (cause) {
     if (cause instanceof SyntaxError || (cause instanceof Error && "code" in cause && cause.code === "ENOENT")) {
@@ -14,7 +14,7 @@ export async function readJson<T>(path: string): Promise<T | undefined> {
   }
 }
 
-/** Whole or not at all, readable by us alone. */
+/** Writes the file atomically, readable by us alone. */
 export async function writeJson(path: string, value: unknown): Promise<void> {
   const temporary = `${path}.${randomUUID()}`;
   await writeFile(temporary, JSON.stringify(value), { mode: 0o600 });

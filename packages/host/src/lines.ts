@@ -1,17 +1,17 @@
 import { StringDecoder } from "node:string_decoder";
 
-/** A longer line is handed on in pieces of this many characters, so that memory stays bounded. */
+/** Longer lines are split into pieces of this many characters, so that memory stays bounded. */
 export const LINE_LENGTH_MAX = 65_536;
 
 export interface LineSplitter {
   write(chunk: Uint8Array): void;
-  /** Hands on what stands after the last line end. */
+  /** Emits the rest after the last line end. */
   end(): void;
 }
 
 /**
- * Cuts a stream of bytes into lines. Invalid UTF-8 becomes U+FFFD. A carriage return takes the line back to its start
- * as on a terminal, so a progress bar leaves its last state only.
+ * Splits a stream of bytes into lines. Invalid UTF-8 becomes U+FFFD. Text after a carriage return replaces the line,
+ * as on a terminal, so only the last state of a progress bar remains.
  */
 export function splitLines(onLine: (line: string) => void): LineSplitter {
   const decoder = new StringDecoder("utf8");
@@ -55,7 +55,7 @@ export function splitLines(onLine: (line: string) => void): LineSplitter {
   };
 }
 
-/** A cut inside a surrogate pair would make two broken characters of one whole. */
+/** Avoids a split inside a surrogate pair, which would break the character. */
 function lengthWithoutHalfPair(text: string, length: number): number {
   const last = text.charCodeAt(length - 1);
   return last >= 0xd800 && last <= 0xdbff ? length - 1 : length;

@@ -56,7 +56,7 @@ const localFiles: HostFiles = {
       const file = await open(draft, "wx", mode);
       try {
         await file.writeFile(content);
-        // The mode of `open` is cut by the process's own mask.
+        // `open` applies our umask to the mode.
         await file.chmod(mode);
       } finally {
         await file.close();

@@ -163,7 +163,7 @@ describe("run", () => {
       await expect(run(["ls"], options)).rejects.toMatchObject(refusal);
       await expect(spawnDetached(["ls"], options)).rejects.toMatchObject(refusal);
     }
-    // A link that is changed after the folder was looked at leads nowhere either.
+    // A link that changes after the folder was checked gives no access either.
     const child = spawnAs(["cat", "file"], { env, cwd: join(folder, "link"), user }, ["ignore", "pipe", "ignore"]);
     expect(await text(child.stdout ?? Readable.from([]))).toBe("");
     const place = await run(["pwd"], { env, cwd: folder, user });
@@ -171,7 +171,7 @@ describe("run", () => {
   });
 
   test.skipIf(!isRoot())("lets no variable of a user's take effect while the process is still root", async () => {
-    // The loader of each executed program writes a file, which belongs to whom the program ran as.
+    // The loader writes a file for each executed program, owned by the user that it ran as.
     chmodSync(folder, 0o777);
     const { output } = await run(["sh", "-c", "true"], {
       env: { ...env, LD_DEBUG: "statistics", LD_DEBUG_OUTPUT: join(folder, "loader") },

@@ -3,7 +3,7 @@ import type { Readable, Writable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { DomainError, isDomainError } from "@berth/core";
 import type { Argv } from "./argv.ts";
-import { carriedEnv, gated } from "./carried-env.ts";
+import { carriedEnv, gatedArgv } from "./carried-env.ts";
 import { endGroup, type ProcessGroup } from "./group.ts";
 import { collectOutput } from "./output.ts";
 import { pidsWithEnv } from "./procfs.ts";
@@ -11,55 +11,59 @@ import { checkFolder, exitCodeOf, pidOf, spawnAs } from "./spawn.ts";
 import type { Identity } from "./user.ts";
 
 export interface RunOptions extends Identity {
-  /** The child's whole environment: nothing of ours is inherited. Has PATH unless the program is a full path. */
+  /** The child's whole environment: nothing of ours is inherited. Needs PATH unless the program is a full path. */
   readonly env: Readonly<Record<string, string>>;
   /**
-   * Variables of a user, for the program alone: whatever they are, those that start it obey none of them. It starts once
-   * `onStart` has returned, with an empty standard input. Needed with a sandbox.
+   * Variables of a user, set for the program only and not for the programs that start it. The program starts after
+   * `onStart` has returned, with an empty standard input. Required with a sandbox.
    */
   readonly programEnv?: Readonly<Record<string, string>> | undefined;
   readonly stdin?: string | Uint8Array | Readable | undefined;
-  /** Takes standard output as bytes, with back-pressure, instead of `onLine` and `output`; ended when it is whole. */
+  /**
+   * Receives standard output as bytes, with back-pressure, instead of `onLine` and `output`; ended after the last
+   * byte.
+   */
   readonly stdout?: Writable | undefined;
   readonly signal?: AbortSignal | undefined;
   readonly timeoutSeconds?: number | undefined;
-  /** Between asking the group to end and killing it. Default 3: a cancelled build has to be gone within 5. */
+  /** Time between asking the group to exit and killing it. Default 3: a cancelled build must end within 5 seconds. */
   readonly graceSeconds?: number | undefined;
   readonly onLine?: ((line: string, stream: "stdout" | "stderr") => void) | undefined;
-  /** How much of the beginning of the output is kept for `output`. Default 1 MiB. */
+  /** Size of the beginning of the output that is returned as `output`. Default 1 MiB. */
   readonly maxOutputBytes?: number | undefined;
-  /** `NAME=value` of `env` that marks this run alone: what left the process group is found by it and ended too. */
+  /** A `NAME=value` of `env` unique to this run, by which processes that left the group are found and ended. */
   readonly marker?: string | undefined;
-  /** Finds what belongs to this run alone by something else, e.g. a cgroup: it is ended too. */
+  /** Finds further processes of this run, e.g. those in a cgroup, which are ended as well. */
   readonly others?: (() => readonly number[]) | undefined;
-  /** Told once the program runs and before it gets any of `stdin`, e.g. to put it in a cgroup. */
+  /** Called once the program runs and before it receives `stdin`, e.g. to put it in a cgroup. */
   readonly onStart?: ((pid: number) => void) | undefined;
 }
 
 export interface RunResult {
   /** 128 + signal when a signal ended it, 124 after a timeout, 126 or 127 when it could not be executed. */
   readonly exitCode: number;
-  /** Standard output and error in the order they came, cut to `maxOutputBytes`. */
+  /** Standard output and error in order of arrival, cut to `maxOutputBytes`. */
   readonly output: string;
   readonly isTruncated: boolean;
   readonly isTimedOut: boolean;
 }
 
 /**
- * Runs a program to its end; resolves when every process of its group is gone too. A non-zero exit is a result, not an
- * error, and so is a timeout.
+ * Runs a program and resolves when all processes of its group have exited. A non-zero exit code or a timeout is a
+ * result, not an error.
  *
- * @throws DomainError `deploy.cancelled` after an abort, once everything has ended; `engine.failed` when the program or
- *   the folder to run in does not exist or is closed to `user`, or `stdin` or `stdout` breaks.
+ * @throws DomainError `deploy.cancelled` after an abort, once everything has ended; `engine.failed` when the program
+ * or
+ *   the working directory does not exist or is closed to `user`, or when `stdin` or `stdout` fails.
  */
 export async function run(argv: Argv, options: RunOptions): Promise<RunResult> {
   if (options.programEnv === undefined) return runWith(argv, options);
   const env = { ...options.env, ...carriedEnv(options.programEnv) };
-  return runWith(gated(argv), { ...options, env, stdin: "go\n" });
+  return runWith(gatedArgv(argv), { ...options, env, stdin: "go\n" });
 }
 
 async function runWith(argv: Argv, options: RunOptions): Promise<RunResult> {
-  // Without a user nothing is waited for: `stdin` may break at any time.
+  // Without a user nothing is awaited here, because `stdin` may fail at any time.
   if (options.user !== undefined) await checkFolder(argv, options);
   if (isAborted(options.signal)) throw cancelled();
   const child = spawnAs(argv, options, [options.stdin === undefined ? "ignore" : "pipe", "pipe", "pipe"]);
@@ -104,7 +108,7 @@ function firstEnd(
   });
 }
 
-/** A stream of the caller's that breaks: the program must not take half an input for a whole one. */
+/** Watches a stream of the caller: if it fails, the program must not take a part of the input for all of it. */
 interface BrokenStream {
   readonly signal: AbortSignal;
   readonly settled: Promise<unknown>;
@@ -115,7 +119,7 @@ function brokenStream(child: ChildProcess, options: RunOptions): BrokenStream {
   const { stdin, stdout } = options;
   const work: Promise<void>[] = [];
   if (child.stdin !== null) {
-    // A program need not read its input to the end.
+    // Programs may exit without reading all of their input.
     child.stdin.on("error", () => {});
     if (typeof stdin === "object" && !(stdin instanceof Uint8Array)) {
       stdin.once("error", (cause) => broken.abort(cause));

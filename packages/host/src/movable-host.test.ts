@@ -3,7 +3,7 @@ import type { Host } from "./host.ts";
 import { localHost } from "./local-host.ts";
 import { movableHost } from "./movable-host.ts";
 
-/** A host that tells when it is closed, and reads which one it is. */
+/** A host that returns its number when it reads a file, and records when it is closed. */
 function numbered(at: number, closed: number[]): Host {
   const local = localHost(`host-${at}`);
   return {

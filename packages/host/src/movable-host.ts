@@ -1,19 +1,19 @@
 import { DomainError } from "@berth/core";
 import type { Host } from "./host.ts";
 
-/** A host that is connected at its first use, and anew when its server's address or login has changed. */
+/** A host that connects at its first use, and again after its server's address or login has changed. */
 export interface MovableHost extends Host {
-  /** Ends the connection; the next call makes another one. What runs over the old one fails. */
+  /** Closes the connection; the next call opens another one. Running calls fail. */
   move(): Promise<void>;
 }
 
-/** @param make Reads the record and connects. When it rejects, so does the call, and the next one tries again. */
+/** @param make Reads the record and connects. When it rejects, the call rejects too, and the next one tries again. */
 export function movableHost(name: string, make: () => Promise<Host>): MovableHost {
   let current: Promise<Host> | undefined;
   let isClosed = false;
 
   const host = async (): Promise<Host> => {
-    if (isClosed) throw new DomainError("server.unreachable", `Server ${name} is no longer looked after here.`);
+    if (isClosed) throw new DomainError("server.unreachable", `Server ${name} is no longer managed here.`);
     const making = current ?? make();
     current = making;
     try {

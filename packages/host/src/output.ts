@@ -3,7 +3,7 @@ import { finished } from "node:stream/promises";
 import { setTimeout as delay } from "node:timers/promises";
 import { splitLines } from "./lines.ts";
 
-/** A program's two ends that are read from. */
+/** A program's output streams. */
 export interface OutputStreams {
   readonly stdout: Readable | null;
   readonly stderr: Readable | null;
@@ -13,22 +13,22 @@ export interface OutputOptions {
   readonly stdout?: unknown;
   readonly onLine?: ((line: string, stream: "stdout" | "stderr") => void) | undefined;
   readonly maxOutputBytes?: number | undefined;
-  /** How long nothing has to come from a program that ended before its output counts as whole. Default 250. */
+  /** The output is complete after this time without data once the program has exited. Default 250. */
   readonly idleMs?: number | undefined;
-  /** How long at most it is read on after the program's end. Default: as long as something comes. */
+  /** Longest time to read after the program's exit. Default: as long as data arrives. */
   readonly lateMsMax?: number | undefined;
 }
 
 export interface CollectedOutput {
-  /** Resolves when all that was written has been read. Call it when the processes are gone. */
+  /** Resolves when all output was read. Call it after the processes have exited. */
   drained(): Promise<void>;
   kept(): { readonly output: string; readonly isTruncated: boolean };
 }
 
 const MAX_OUTPUT_BYTES = 1 << 20;
-const IDLE_MS = 250; // What dead processes wrote stands in the pipe already and is read within a turn of the loop.
+const IDLE_MS = 250; // Output of exited processes is in the pipe already, and read within a turn of the event loop.
 
-/** Reads a child's standard output (unless `stdout` takes it) and error as lines, and keeps their beginning. */
+/** Reads a child's standard error and output (unless `stdout` receives it) as lines, and stores their beginning. */
 export function collectOutput(child: OutputStreams, options: OutputOptions): CollectedOutput {
   const idleMs = options.idleMs ?? IDLE_MS;
   const maxBytes = options.maxOutputBytes ?? MAX_OUTPUT_BYTES;
@@ -52,7 +52,7 @@ export function collectOutput(child: OutputStreams, options: OutputOptions): Col
       lines.write(chunk);
     });
     return finished(stream, { writable: false })
-      .catch(() => {}) // Broken off by `drained`.
+      .catch(() => {}) // Aborted by `drained`.
       .then(() => lines.end());
   }
 
@@ -67,7 +67,7 @@ export function collectOutput(child: OutputStreams, options: OutputOptions): Col
       const endMs = Date.now() + (options.lateMsMax ?? Number.POSITIVE_INFINITY);
       const all = Promise.all(reads).then(() => true);
       while (!(await Promise.race([all, delay(idleMs, false)]))) {
-        // A process that left the group may hold the pipe open for ever.
+        // A process that left the group may keep the pipe open for ever.
         const isOver = Date.now() - readAt >= idleMs || Date.now() > endMs;
         if (isOver) for (const stream of Object.values(streams)) stream.destroy();
       }

@@ -7,29 +7,29 @@ import type { AddressBook } from "@berth/core/ports";
 interface Machine {
   readonly hostName: () => string;
   readonly addresses: () => readonly string[];
-  /** Resolves a name to the addresses that a connection would use. */
+  /** Resolves a name to the same addresses as a connection would. */
   readonly resolve: (name: string) => Promise<readonly string[]>;
 }
 
-/** Addresses of this machine. A name that cannot be resolved is not one of them. */
+/** This machine's own addresses. Names that cannot be resolved do not belong to it. */
 export function addressBook(machine: Machine = thisMachine): AddressBook {
   return {
     async isOwn(host) {
       const name = host.toLowerCase().replace(/\.$/, "");
       if (OWN_NAMES.test(name) || name === machine.hostName().toLowerCase()) return true;
       const own = listOf(machine.addresses());
-      // Also what is an address in some spelling: the resolver of connections knows them all.
+      // The system's resolver also accepts unusual spellings of addresses.
       const addresses = isIP(name) === 0 ? await machine.resolve(name).catch(() => []) : [name];
       return addresses.some((address) => isIn(LOOPBACK, address) || isIn(own, address));
     },
   };
 }
 
-/** Looked up anew: interfaces come and go. */
+/** Looked up each time, since interfaces may change. */
 export const isOwnAddress = (address: string): boolean =>
   isIP(address) !== 0 && isIn(listOf(thisMachine.addresses()), address);
 
-/** Names of the own machine: from hosts files, from RFC 6761, and as containers call it. */
+/** Names of this machine: from hosts files, from RFC 6761, and as containers name it. */
 const OWN_NAMES =
   /^((.+\.)?localhost|localhost\.localdomain|ip6-(localhost|loopback)|(.+\.)?(host|gateway)\.docker\.internal)$/;
 
@@ -37,7 +37,7 @@ const thisMachine: Machine = {
   hostName: hostname,
   addresses: () => [
     ...Object.values(networkInterfaces()).flatMap((all = []) => all.map(({ address }) => address)),
-    // Those of interfaces without a carrier too, such as a bridge that nothing is attached to.
+    // Includes interfaces without a carrier, such as an unused bridge.
     ...localAddresses({ ipv4: readProc("/proc/net/fib_trie"), ipv6: readProc("/proc/net/if_inet6") }),
   ],
   resolve: async (name) => {
@@ -50,11 +50,11 @@ function readProc(file: string): string {
   try {
     return readFileSync(file, "latin1");
   } catch {
-    return ""; // Not on every system.
+    return ""; // The file does not exist on every system.
   }
 }
 
-/** The addresses that the kernel answers for, as its own tables show them. */
+/** Addresses that the kernel answers for, parsed from its tables. */
 export function localAddresses({ ipv4, ipv6 }: { readonly ipv4: string; readonly ipv6: string }): readonly string[] {
   const four = [...ipv4.matchAll(/\|-- ([\d.]+)\n\s+\/32 host LOCAL/g)].map(([, address = ""]) => address);
   const six = [...ipv6.matchAll(/^([0-9a-f]{32}) /gm)].map(([, hex = ""]) => hex.replace(/.{4}(?!$)/g, "$&:"));
@@ -66,7 +66,7 @@ const tooLate = (): Promise<never> =>
 
 const RESOLVE_MS_MAX = 3000;
 
-/** Prefixes of IPv6 addresses that end with an IPv4 address. IPv4-mapped ones are recognised anyway. */
+/** Prefixes for IPv6 addresses that embed an IPv4 address. IPv4-mapped ones are recognised anyway. */
 const PREFIXES = ["::", "64:ff9b::", "::ffff:0:"];
 
 function listOf(addresses: readonly string[], bits = 32): BlockList {

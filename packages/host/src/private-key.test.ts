@@ -15,7 +15,7 @@ beforeAll(() => {
 });
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-/** As OpenSSH makes it. */
+/** A key made by OpenSSH. */
 function made(name: string, ...args: string[]): { readonly text: string; readonly publicKey: string } {
   const file = join(folder, name);
   execFileSync("ssh-keygen", ["-q", "-C", "someone", "-N", "", ...args, "-f", file]);
@@ -23,7 +23,7 @@ function made(name: string, ...args: string[]): { readonly text: string; readonl
   return { text: readFileSync(file, "utf8"), publicKey };
 }
 
-/** Public key and fingerprints according to OpenSSH. */
+/** Public key and fingerprints as OpenSSH computes them. */
 function toldByOpenSsh(text: string) {
   const file = join(folder, `asked-${Math.random()}`);
   writeFileSync(file, text);

@@ -4,7 +4,7 @@ import type { KeyReader, ReadKey } from "@berth/core/ports";
 import { invalidKey } from "@berth/core/source";
 import type { ParsedKey } from "ssh2";
 
-/** Reads keys of SSH, in this process. */
+/** Reads SSH private keys inside this process. */
 export const keyReader: KeyReader = { read };
 
 async function read(text: string): Promise<ReadKey> {
@@ -40,7 +40,7 @@ function refuseByLabel(text: string): void {
   if (/-----BEGIN (\w+ )*PUBLIC KEY-----/.test(text)) throw invalidKey("This is a public key. Send the private one.");
 }
 
-/** OpenSSH's own form as it is; anything else in the form that OpenSSH and ssh2 both read. */
+/** OpenSSH's own format is left as it is; others are converted to one that OpenSSH and ssh2 both read. */
 function sshForm(text: string): string {
   if (text.includes("-----BEGIN OPENSSH PRIVATE KEY-----")) return text;
   const key = keyObject(text);
@@ -51,7 +51,7 @@ function sshForm(text: string): string {
 }
 
 function keyObject(text: string): KeyObject {
-  // OpenSSL writes a curve's parameters in front of the key, which names the curve by itself.
+  // OpenSSL writes redundant curve parameters in front of the key.
   const key = text.match(/-----BEGIN ((?:RSA |EC |DSA )?PRIVATE KEY)-----[\s\S]*?-----END \1-----/)?.[0];
   if (key === undefined) throw unreadable();
   try {
@@ -75,13 +75,13 @@ async function parsed(sshKey: string): Promise<ParsedKey> {
   return key;
 }
 
-/** Before it signs anything: that takes eight times as long for twice the bits, a minute for the longest text. */
+/** Checked before signing: each doubling of the bits takes eight times as long, up to a minute for the longest text. */
 function refuseHuge(key: ParsedKey): void {
   const { modulusLength = 0 } = createPublicKey(key.getPublicPEM()).asymmetricKeyDetails ?? {};
   if (modulusLength > RSA_BITS_MAX) throw invalidKey(`Limit: RSA keys of at most ${RSA_BITS_MAX} bits.`);
 }
 
-/** Its private half belongs to its public one. */
+/** Whether the private key belongs to the public key. */
 function isWhole(key: ParsedKey): boolean {
   const probe = Buffer.from("berth");
   try {
@@ -92,7 +92,7 @@ function isWhole(key: ParsedKey): boolean {
   }
 }
 
-/** PEM form, since other signers, such as GitHub apps, cannot read OpenSSH's form. */
+/** PEM, since other signers, such as GitHub apps, cannot read OpenSSH's format. */
 function rsaForm(key: KeyObject): string {
   const { modulusLength = 0 } = key.asymmetricKeyDetails ?? {};
   if (modulusLength < RSA_BITS_MIN) throw invalidKey(`An RSA key needs ${RSA_BITS_MIN} bits or more.`);
@@ -100,15 +100,15 @@ function rsaForm(key: KeyObject): string {
 }
 
 const RSA_BITS_MIN = 1024; // OpenSSH's `RequiredRSASize`
-const RSA_BITS_MAX = 8192; // Twice what is made today, and signed with in a fraction of a second.
+const RSA_BITS_MAX = 8192; // Twice the usual size, and signs within a fraction of a second.
 
-/** `openssh-key-v1` of an Ed25519 key: its PKCS #8 form is read by few versions of OpenSSH, and not by ssh2. */
+/** `openssh-key-v1` for Ed25519: few versions of OpenSSH read its PKCS #8 form, and ssh2 does not. */
 function openSshForm(key: KeyObject): string {
   const { x = "", d = "" } = key.export({ format: "jwk" });
   const [publicPart, seed] = [Buffer.from(x, "base64url"), Buffer.from(d, "base64url")];
   const name = Buffer.from("ssh-ed25519");
   const blob = Buffer.concat([field(name), field(publicPart)]);
-  // Two equal numbers tell whether a passphrase was right; there is none.
+  // Two equal numbers, by which readers check the passphrase; here there is none.
   const check = Buffer.alloc(8);
   const inner = [check, field(name), field(publicPart), field(Buffer.concat([seed, publicPart])), field(NOTHING)];
   const length = inner.reduce((sum, { byteLength }) => sum + byteLength, 0);
@@ -135,5 +135,5 @@ const unreadable = (): DomainError =>
 const unsupported = (): DomainError => invalidKey("Keys of this sort are not supported. Use Ed25519, RSA or ECDSA.");
 const encrypted = (): DomainError =>
   invalidKey(
-    "It needs a passphrase, which nobody could type here. Take it off with `ssh-keygen -p -N ''`; Berth keeps the key encrypted.",
+    "It needs a passphrase, which nobody could type here. Remove it with `ssh-keygen -p -N ''`; Berth stores the key encrypted.",
   );

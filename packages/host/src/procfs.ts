@@ -3,38 +3,38 @@ import { readdirSync, readFileSync } from "node:fs";
 /** The fields of `/proc/PID/stat` that supervision needs. */
 export interface ProcessStat {
   readonly pid: number;
-  /** Name of the executed file, cut to 15 characters; a process may change it. */
+  /** Name of the executed file, at most 15 characters; a process may change it. */
   readonly name: string;
-  /** One letter; `Z` and `X` are dead, only not reaped yet. */
+  /** One letter; `Z` and `X` are dead processes that were not reaped yet. */
   readonly state: string;
   readonly parentPid: number;
   readonly groupId: number;
   /** User and system time, in clock ticks. */
   readonly cpuTicks: number;
-  /** Clock ticks from boot to its start: with the boot's id it names a process for ever. */
+  /** Clock ticks from boot to its start; together with the boot id it identifies a process for ever. */
   readonly startTime: string;
   readonly residentPages: number;
 }
 
-/** `undefined` when there is no such process, or it has ended and only waits to be reaped. */
+/** `undefined` when the process does not exist, or is dead and only waits to be reaped. */
 export function processStat(pid: number): ProcessStat | undefined {
   const stat = readStat(pid);
   return stat === undefined || stat.state === "Z" || stat.state === "X" ? undefined : stat;
 }
 
-/** Every living process, unsorted. */
+/** All living processes, unsorted. */
 export function processes(): ProcessStat[] {
   return pids().flatMap((pid) => processStat(pid) ?? []);
 }
 
-/** Living members of a process group. A zombie that its parent is slow to reap does not count. */
+/** Living members of a process group, without zombies. */
 export function groupMembers(groupId: number): ProcessStat[] {
   return processes().filter((stat) => stat.groupId === groupId);
 }
 
 /**
- * Living processes whose environment at start held exactly this `NAME=value`: finds the ones that left their group to
- * become daemons. Those of other users are seen only by root.
+ * Living processes that were started with exactly this `NAME=value`: finds daemons that left their group. Only root
+ * sees the processes of other users.
  */
 export function pidsWithEnv(entry: string): number[] {
   const wanted = Buffer.from(entry);
@@ -50,18 +50,18 @@ export function pidsOfUser(uid: number): number[] {
     .filter((pid) => isOfUser(pid, uid));
 }
 
-/** By the process's status: who owns its folder in /proc is its own choice. */
+/** Reads the status file: a process can influence who owns its folder in /proc. */
 export function isOfUser(pid: number, uid: number): boolean {
   const [, ids = ""] = /^Uid:\s+(.+)$/m.exec(readBytes(`/proc/${pid}/status`)?.toString("latin1") ?? "") ?? [];
   return ids.split("\t").includes(String(uid));
 }
 
-/** The process's arguments, unless it has replaced them by a title; empty when it is gone. */
+/** Arguments of the process, unless it replaced them by a title; empty when it has exited. */
 export function commandLine(pid: number): string[] {
   return readBytes(`/proc/${pid}/cmdline`)?.toString().split("\0").filter(Boolean) ?? [];
 }
 
-/** Changes with every boot of the machine, so never while we run. */
+/** Changes with every boot of the machine, so never during our lifetime. */
 export function bootId(): string {
   knownBootId ??= readFileSync("/proc/sys/kernel/random/boot_id", "utf8").trim();
   return knownBootId;
@@ -81,7 +81,7 @@ function hasEntry(environ: Buffer | undefined, entry: Buffer): boolean {
 function readStat(pid: number): ProcessStat | undefined {
   const text = readBytes(`/proc/${pid}/stat`)?.toString("latin1");
   if (text === undefined) return undefined;
-  // The name stands in parentheses and may itself hold spaces and parentheses, so fields count from the last one.
+  // The name is in parentheses and may contain spaces and parentheses, so fields are counted after the last one.
   const [state = "X", ...fields] = text.slice(text.lastIndexOf(")") + 2).split(" ");
   const field = (number: number) => fields[number - 4] ?? "0";
   return {
@@ -100,7 +100,7 @@ function pids(): number[] {
   return readdirSync("/proc").flatMap((name) => (/^\d+$/.test(name) ? [Number(name)] : []));
 }
 
-/** A process may end between being listed and being read; another user's may not be read at all. */
+/** The process may exit before it is read, or belong to another user. */
 function readBytes(path: string): Buffer | undefined {
   try {
     return readFileSync(path);

@@ -3,18 +3,17 @@ import { PREFIX_LENGTH, type TextSet, textSet } from "./text-set.ts";
 
 export const REDACTED = "[REDACTED]";
 
-const LENGTH_MIN = PREFIX_LENGTH; // Shorter values stand in every other word.
-const EMBEDDED_LENGTH_MIN = 8; // Within a longer base64 text, e.g. `user:password`, only what is long enough is telling.
-const PIECE_LENGTH = 64; // A line of a key file.
+const LENGTH_MIN = PREFIX_LENGTH; // Shorter values occur in ordinary words.
+const EMBEDDED_LENGTH_MIN = 8; // Shorter parts of a base64 text, e.g. of `user:password`, are not specific enough.
+const PIECE_LENGTH = 64; // Length of a line in a key file.
 
 /**
- * Makes a function that takes one line after the other and answers it with every secret replaced by `[REDACTED]`: the
- * value itself, each line of it, and its url-encoded, JSON-escaped and base64 forms. Also finds a secret that was torn
- * because the line was too long to be handed on whole.
+ * Makes a function that replaces every secret in consecutive lines by `[REDACTED]`: the value, each of its lines, and
+ * its url-encoded, JSON-escaped and base64 forms. Also finds a secret that was cut because its line was split.
  *
- * Short secrets come first: what `PIECES_MAX` leaves no place for is hidden as it is alone, then its beginning alone.
+ * Short secrets come first. For those beyond `PIECES_MAX` only the plain value is hidden, or only its beginning.
  *
- * @param secrets Values shorter than 4 characters are left alone.
+ * @param secrets Values shorter than 4 characters are not hidden.
  */
 export function redactor(secrets: Iterable<string>): (line: string) => string {
   const { pieces, known, backwards } = knownOf(secrets);
@@ -22,7 +21,7 @@ export function redactor(secrets: Iterable<string>): (line: string) => string {
   let isContinued = false;
   return (line) => {
     const wasContinued = isContinued;
-    // The splitter cuts one character less when a surrogate pair stands at the cut.
+    // The splitter cuts one character earlier inside a surrogate pair.
     isContinued = line.length >= LINE_LENGTH_MAX - 1;
     const start = wasContinued ? tornLength(backwards(), reversed(line.slice(0, PIECE_LENGTH))) : 0;
     const end = isContinued ? tornLength(known, line.slice(-PIECE_LENGTH)) : 0;
@@ -33,15 +32,15 @@ export function redactor(secrets: Iterable<string>): (line: string) => string {
 interface Known {
   readonly pieces: ReadonlySet<string>;
   readonly known: TextSet;
-  /** Only a line that was torn needs them. */
+  /** Needed only for lines that were split. */
   readonly backwards: () => TextSet;
 }
 
-/** The streams of a log have the same secrets, and putting them in order is what costs. */
+/** Cached, since all streams of a log share the secrets and sorting them is expensive. */
 const knownOfList = new WeakMap<object, Known>();
 
 function knownOf(secrets: Iterable<string>): Known {
-  const earlier = knownOfList.get(secrets as object); // A text of its own would be a list of characters.
+  const earlier = knownOfList.get(secrets as object); // Never a string: its characters would be the list.
   if (earlier !== undefined) return earlier;
   const pieces = new Set(piecesOfAll(secrets));
   const made = { pieces, known: textSet(pieces), backwards: once(() => textSet([...pieces].map(reversed))) };
@@ -49,10 +48,10 @@ function knownOf(secrets: Iterable<string>): Known {
   return made;
 }
 
-/** @param from Of the line, what stands before it and what stands from `to` on is hidden in any case. */
+/** @param from The characters before `from`, and from `to` on, are hidden in any case. */
 function hidden(line: string, known: TextSet, from: number, to: number): string {
   let text = from > 0 ? REDACTED : "";
-  // Up to here the line is in the text; up to there what follows is hidden.
+  // `text` represents the line up to `shownTo`; the characters up to `hiddenTo` are hidden.
   let shownTo = from;
   let hiddenTo = from > 0 ? from : -1;
   for (let at = 0; at < line.length; at++) {
@@ -66,7 +65,7 @@ function hidden(line: string, known: TextSet, from: number, to: number): string 
   return text + line.slice(shownTo);
 }
 
-/** How much of a secret stands at the end of a text that was cut off there. */
+/** Length of the secret's beginning at the end of a text that was cut. */
 function tornLength(known: TextSet, text: string): number {
   for (let at = 0; at < text.length; at++) if (known.isCutAt(text, at)) return text.length - at;
   return 0;
@@ -82,7 +81,7 @@ function once<T>(make: () => T): () => T {
   };
 }
 
-/** Pieces that together cover a form: of a long secret the tenth part would be as telling as the whole. */
+/** Overlapping pieces of a form: a tenth of a long secret would reveal as much as all of it. */
 function piecesOf(form: string): string[] {
   if (form.length <= PIECE_LENGTH) return [form];
   const pieces: string[] = [];
@@ -90,17 +89,17 @@ function piecesOf(form: string): string[] {
   return [...pieces, form.slice(-PIECE_LENGTH)];
 }
 
-/** All forms of many values would take gigabytes, and hold up everybody while they are made: a piece is a microsecond. */
+/** Limits memory and time: all forms of many values would take gigabytes, and each piece a microsecond. */
 const PIECES_MAX = 36_000; // 900 secrets of 100 characters, or one of 110 KB.
 const BEGINNING_LENGTH = 1024;
-const FORMS = 15; // That `encodings` makes of a line.
+const FORMS = 15; // Number of forms that `encodings` makes of a line.
 const BASE64_GROWTH = 4 / 3;
 
 function* piecesOfAll(secrets: Iterable<string>): Iterable<string> {
   const all = new Set<string>();
   for (const secret of secrets) if (all.add(secret).size === PIECES_MAX) break;
   const sorted = [...all].sort((a, b) => a.length - b.length);
-  // The beginning of each has its place before any has all its forms.
+  // Reserves room for the beginning of each secret before any gets all its forms.
   const piecesLeft = PIECES_MAX - sorted.reduce((sum, secret) => sum + countOf(beginningOf(secret), 1), 0);
   let count = 0;
   for (const secret of sorted) {
@@ -124,7 +123,7 @@ const beginningOf = (secret: string): string[] => linesOf(secret.slice(0, BEGINN
 const countOf = (lines: readonly string[], growth: number): number =>
   lines.reduce((sum, line) => sum + Math.ceil((line.length * growth) / PIECE_LENGTH), 0);
 
-/** A value, and each of its lines that can be told from other words. */
+/** A value, and those of its lines that are unlike ordinary words. */
 const linesOf = (secret: string): string[] =>
   [...new Set([secret, ...secret.split(/\r\n|\r|\n/).map((line) => line.trim())])].filter(
     (value) => value.length >= LENGTH_MIN,
@@ -144,7 +143,7 @@ function encodings(value: string): string[] {
   ];
 }
 
-/** The constant part of a value's base64 when 0, 1 or 2 bytes (modulo 3) precede it and others follow. */
+/** The constant part of a value's base64 for 0, 1 or 2 bytes (modulo 3) in front of it and more after it. */
 function embeddedBase64(bytes: Buffer): string[] {
   return [0, 1, 2].flatMap((offset) => {
     const padded = Buffer.concat([Buffer.alloc(offset), bytes]);

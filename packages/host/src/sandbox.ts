@@ -2,26 +2,25 @@ import { existsSync } from "node:fs";
 import { DomainError } from "@berth/core";
 import type { Argv } from "./argv.ts";
 
-/** Parts of the machine that a process sees, besides the system's own folders. All paths are real paths. */
+/** Folders that a sandboxed process sees, besides the system's own. All paths are real paths. */
 export interface NewSandbox {
-  /** Empty folder, ours, in which the new root is put together. Below `hidden`. */
+  /** An empty folder of ours in which the new root is built. Below `hidden`. */
   readonly stage: string;
-  /** Shown empty, but for what is in `visible`. */
+  /** Appears empty except for `visible`. */
   readonly hidden: string;
-  /** Existing folders that are shown as they are. */
+  /** Existing folders that appear unchanged. */
   readonly visible: readonly string[];
 }
 
 /**
- * Namespaces of a process: a file system with a /tmp, /var/tmp, /dev/shm and /run/lock of its own and without `hidden`, IPC of its
- * own, and a /proc that shows the user's own processes only. A new one, or the one in which a process already runs.
+ * Namespaces of a process: its own /tmp, /var/tmp, /dev/shm, /run/lock and IPC, a file system without `hidden`, and a
+ * /proc with the user's own processes only. Either new ones, or those of a running process.
  */
 export type Sandbox = { readonly create: NewSandbox } | { readonly join: number };
 
 /**
- * The root of the new namespace is a copy of the machine's mounts, changed before anything can look at it, and then put
- * in the place of the old one: what is hidden cannot be reached through it. Mounts that the machine removes later
- * disappear here too, or a disk could never be unmounted.
+ * The new root is a copy of the machine's mounts, changed before any process can use it, and then replaces the old
+ * root, so that hidden folders cannot be reached. Unmounts of the machine propagate, or a disk could never be removed.
  */
 const SET_UP = `set -e
 PATH=/usr/sbin:/usr/bin:/sbin:/bin
@@ -55,7 +54,7 @@ umount -l .
 cd /
 exec "$@"`;
 
-/** Arguments that run what follows them in the sandbox, as we are: whoever changes the user comes after them. */
+/** Arguments that run the following ones in the sandbox with our own user; a change of user comes after them. */
 export function sandboxArgv(sandbox: Sandbox): Argv {
   if ("join" in sandbox) return [systemProgram("nsenter"), "-t", String(sandbox.join), "--mount", "--ipc", "--"];
   const { stage, hidden, visible } = sandbox.create;
@@ -64,7 +63,7 @@ export function sandboxArgv(sandbox: Sandbox): Argv {
 }
 
 /**
- * By full path: the PATH of an application must not choose what runs for it.
+ * Resolves a full path: the PATH of an application must not decide which program runs for it.
  * @throws DomainError `setup.failed`
  */
 export function systemProgram(name: string): string {

@@ -10,7 +10,10 @@ export interface SpawnOptions extends Identity {
   readonly env: Readonly<Record<string, string>>;
 }
 
-/** Never through a shell, as leader of a session and process group of its own, with exactly the given environment. */
+/**
+ * Starts a program without a shell, as leader of its own session and process group, with exactly the given
+ * environment.
+ */
 export function spawnAs(argv: Argv, options: SpawnOptions, stdio: readonly Stdio[]): ChildProcess {
   const { argv: command, ids, cwd } = asUser(argv, options);
   const [program, ...args] = command;
@@ -19,9 +22,9 @@ export function spawnAs(argv: Argv, options: SpawnOptions, stdio: readonly Stdio
 }
 
 /**
- * To be called before `spawnAs` with a user: the program that is started enters the folder itself, and its exit code
- * when it cannot could be any program's.
- * @throws DomainError `engine.failed` when the user may not enter the folder to run in, or it does not exist.
+ * Call it before `spawnAs` with a user: the started program enters the folder itself, and its exit code for a failure
+ * would be ambiguous.
+ * @throws DomainError `engine.failed` when the folder does not exist, or the user may not enter it.
  */
 export async function checkFolder(argv: Argv, { cwd, user }: SpawnOptions): Promise<void> {
   if (cwd === undefined || user === undefined) return;
@@ -35,7 +38,7 @@ export async function checkFolder(argv: Argv, { cwd, user }: SpawnOptions): Prom
   );
 }
 
-/** @throws DomainError `engine.failed` when the program or the folder to run in does not exist. */
+/** @throws DomainError `engine.failed` when the program or the working directory does not exist. */
 export function pidOf(child: ChildProcess, argv: Argv, cwd: string | undefined): Promise<number> {
   if (child.pid !== undefined) return Promise.resolve(child.pid);
   return new Promise((_resolve, reject) => {

@@ -5,13 +5,13 @@ import { join } from "node:path";
 import type { Duplex } from "node:stream";
 import { DomainError } from "@berth/core";
 
-/** Sockets of this machine that lead to sockets of another. */
+/** Local sockets that forward to sockets of another machine. */
 export interface SocketBridges {
   to(path: string): Promise<string>;
   close(): Promise<void>;
 }
 
-/** @param folder Nobody but our own user can enter it. */
+/** @param folder Only our own user can enter it. */
 export function socketBridges(folder: string, connect: (path: string) => Promise<Duplex>): SocketBridges {
   const bridges = new Map<string, Promise<Bridge>>();
   return {
@@ -43,7 +43,7 @@ interface Bridge {
 async function openBridge(folder: string, connect: () => Promise<Duplex>): Promise<Bridge> {
   await mkdir(folder, { recursive: true, mode: 0o700 });
   await chmod(folder, 0o700);
-  // A name of its own: the bridge of an earlier connection to the same machine may be on its way out.
+  // A random name: the bridge of an earlier connection to the same machine may not be removed yet.
   const path = join(folder, `${randomBytes(6).toString("hex")}.sock`);
   const sockets = new Set<Socket>();
   const server = createServer({ allowHalfOpen: true }, (socket) => {
@@ -66,7 +66,7 @@ async function openBridge(folder: string, connect: () => Promise<Duplex>): Promi
   };
 }
 
-/** Each side's end is the other's, and so is each side's failure. */
+/** Connects both streams: the end or failure of one ends the other. */
 function joinBoth(socket: Socket, channel: Duplex): void {
   if (socket.destroyed) {
     channel.destroy();

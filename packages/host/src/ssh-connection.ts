@@ -14,35 +14,38 @@ import {
 import { sshSocket } from "./ssh-socket.ts";
 
 export interface SshOptions extends SshTarget {
-  /** Read for each connect and not kept: the text never leaves this process's memory. */
+  /** Read for each connect and not stored: the key never leaves this process's memory. */
   readonly privateKey: () => Promise<string>;
-  /** `SHA256:…` as `ssh-keygen -l` shows it. `null`: whatever the machine shows first is recorded and holds from then. */
+  /**
+   * `SHA256:…` as `ssh-keygen -l` prints it. `null`: the key of the first connection is recorded and required from
+   * then on.
+   */
   readonly hostKey: string | null;
-  /** Records the first host key, before anything is sent. When it rejects there is no connection. */
+  /** Records the first host key before anything is sent. If it rejects, the connection is closed. */
   readonly onHostKey: (fingerprint: string) => Promise<void>;
-  /** Private addresses that the server may have; left out: any, also this machine's own. */
+  /** Private addresses that the server may have. Default: any, including this machine's own. */
   readonly privateHosts?: PrivateHosts | undefined;
-  /** Wait after a failed connect: doubles from the first to the last. Default 1 and 60. */
+  /** Delay after a failed connect: doubles from the first value to the last. Default 1 and 60. */
   readonly retrySeconds?: number | undefined;
   readonly retrySecondsMax?: number | undefined;
 }
 
-/** One connection for all who speak to a machine, opened when the first of them does. */
+/** A connection to a machine, shared by all callers and opened at the first call. */
 export interface SshConnection {
   readonly target: SshTarget;
-  /** The connection as it is now. Callers within the wait after a failure get that failure at once. */
+  /** The open connection. During the delay after a failure, it rejects at once with that failure. */
   client(): Promise<Client>;
   /**
-   * Opens a channel. Tried again once when the connection turns out to be gone, since nothing was sent yet.
+   * Opens a channel. Retries once when the connection has broken, since nothing was sent yet.
    *
-   * @param refused What it means that the machine would not.
+   * @param refused Makes the error when the machine refuses the channel.
    */
   open<T extends { destroy(): void } | { end(): void }>(
     start: (client: Client, done: (error: Error | undefined, channel: T) => void) => void,
     refused: (cause: Error) => DomainError | Promise<DomainError>,
     signal?: AbortSignal,
   ): Promise<T>;
-  /** Forgets the last failure, so that the next call tries at once. */
+  /** Clears the delay after a failure, so that the next call tries at once. */
   retryNow(): void;
   close(): Promise<void>;
 }
@@ -118,7 +121,7 @@ export function sshConnection(options: SshOptions): SshConnection {
       isClosed = true;
       const last = await current?.catch(() => undefined);
       last?.end();
-      // The other side's end is not awaited.
+      // Destroyed, since waiting for the other side's end could take for ever.
       last?.destroy();
     },
   };
@@ -133,11 +136,11 @@ async function connected(
   // Before the socket, whose errors nobody would hear meanwhile.
   const { default: ssh2 } = await import("./ssh2.ts");
   const sock = await sshSocket(options, options.privateHosts);
-  // Each channel that is being opened listens to its end.
+  // Every channel that is being opened adds a listener.
   const client = new ssh2.Client().setMaxListeners(0);
   return await new Promise<Client>((resolve, reject) => {
     client.once("ready", () => {
-      // Otherwise a call waits 45 ms for what Nagle's algorithm holds back.
+      // Without it, Nagle's algorithm delays each call by 45 ms.
       client.setNoDelay(true);
       resolve(client);
     });
@@ -170,7 +173,7 @@ async function connected(
       client.connect(config);
     } catch {
       sock.destroy();
-      // It reads the key here. The cause may quote it.
+      // ssh2 parses the key here. The cause may quote it.
       reject(keyUnreadable(options));
     }
   });
@@ -183,7 +186,7 @@ function opened<T extends { destroy(): void } | { end(): void }>(
 ): Promise<T> {
   return new Promise((resolve, reject) => {
     const onAbort = () => reject(cancelled());
-    // A machine that goes away now answers nothing any more.
+    // A machine that is gone would never answer.
     const onGone = () => reject(new Error("The connection is gone."));
     signal?.addEventListener("abort", onAbort, { once: true });
     client.once("close", onGone);
@@ -207,7 +210,7 @@ async function unlessAborted<T>(work: Promise<T>, signal: AbortSignal | undefine
   });
 }
 
-/** As `ssh-keygen -l` shows it. */
+/** The fingerprint as `ssh-keygen -l` prints it. */
 export const fingerprintOf = (key: Buffer): string =>
   `SHA256:${createHash("sha256").update(key).digest("base64").replace(/=+$/, "")}`;
 

@@ -1,8 +1,8 @@
 import { DomainError } from "@berth/core";
 
-/** Where a server is reached, in the words of its record. */
+/** Address and login of a server. */
 export interface SshTarget {
-  /** For people: the server's name. */
+  /** Name of the server, for messages. */
   readonly name: string;
   readonly ip: string;
   readonly port: number;
@@ -12,7 +12,7 @@ export interface SshTarget {
 
 const unreachable = (message: string, cause?: unknown) => new DomainError("server.unreachable", message, { cause });
 
-/** Why no connection came about, each with what to do about it. */
+/** The error for a failed connect, with a remedy. */
 export function connectFailure(target: SshTarget, cause: unknown): DomainError {
   const { name, ip, port } = target;
   const { code, level, message } = detailsOf(cause);
@@ -23,7 +23,7 @@ export function connectFailure(target: SshTarget, cause: unknown): DomainError {
   if (known !== undefined) return unreachable(known(target), cause);
   if (/before handshake/i.test(message)) {
     return unreachable(
-      `${where} closed the connection before it greeted. Check that sshd listens on that port, and that its limits (MaxStartups, PerSourcePenalties, fail2ban) let Berth in.`,
+      `${where} closed the connection before the SSH handshake. Check that sshd listens on that port, and that its limits (MaxStartups, PerSourcePenalties, fail2ban) let Berth in.`,
       cause,
     );
   }
@@ -41,11 +41,11 @@ const refused = ({ name, ip, port }: SshTarget) =>
 const unresolved = ({ name, ip }: SshTarget) =>
   `The host name ${ip} of server ${name} cannot be resolved. Check the address of the server and the name service of Berth's own machine.`;
 const noRoute = ({ name, ip }: SshTarget) =>
-  `No way leads to ${ip}, the address of server ${name}. Check the address, and the network between Berth and the server.`;
+  `No route to ${ip}, the address of server ${name}. Check the address, and the network between Berth and the server.`;
 const slow = ({ name, ip, port, connectTimeoutSeconds }: SshTarget) =>
   `Server ${name} (${ip}, port ${port}) did not answer within ${connectTimeoutSeconds} s. Check that it is switched on and that no firewall drops the port, or raise connection_timeout.`;
 const reset = ({ name, ip, port }: SshTarget) =>
-  `Server ${name} (${ip}, port ${port}) broke off the connection. Check that sshd listens on that port, and that no firewall or fail2ban keeps Berth out.`;
+  `Server ${name} (${ip}, port ${port}) closed the connection. Check that sshd listens on that port, and that no firewall or fail2ban keeps Berth out.`;
 
 const BY_CODE: Readonly<Record<string, (target: SshTarget) => string>> = {
   ECONNREFUSED: refused,
@@ -61,12 +61,12 @@ const BY_CODE: Readonly<Record<string, (target: SshTarget) => string>> = {
   EPIPE: reset,
 };
 
-export const privateAddress = ({ name, ip }: SshTarget) =>
+export const privateAddressError = ({ name, ip }: SshTarget) =>
   unreachable(
     `The address ${ip} of server ${name} is private. This instance connects to private addresses for its root team alone: let its operator name the host in BERTH_ALLOWED_PRIVATE_HOSTS, or use an address that is public.`,
   );
 
-export const ownMachine = ({ name, ip }: SshTarget) =>
+export const ownMachineError = ({ name, ip }: SshTarget) =>
   unreachable(
     `The address ${ip} of server ${name} is Berth's own machine, which only the root team adds as a server. Give the server its own address.`,
   );
@@ -84,38 +84,36 @@ export const keyUnreadable = ({ name }: SshTarget) =>
 
 export const hostKeyChanged = ({ name }: SshTarget, pinned: string, offered: string) =>
   unreachable(
-    `Server ${name} shows the host key ${offered}, but ${pinned} was recorded, so nothing was sent. If the machine was reinstalled, compare the new key with \`ssh-keygen -lf\` there and set host_key to null; otherwise somebody may stand in between.`,
+    `Server ${name} shows the host key ${offered}, but ${pinned} was recorded, so nothing was sent. If the machine was reinstalled, compare the new key with \`ssh-keygen -lf\` there and set host_key to null; otherwise somebody may intercept the connection.`,
   );
 
 export const connectionLost = (name: string, cause?: unknown) =>
-  unreachable(`The SSH connection to server ${name} broke off. Try again.`, cause);
+  unreachable(`The SSH connection to server ${name} was lost. Try again.`, cause);
 
 export const connectionClosed = (name: string) =>
-  unreachable(
-    `The SSH connection to server ${name} was closed, since the server changed or is no longer looked after.`,
-  );
+  unreachable(`The SSH connection to server ${name} was closed, since the server changed or is no longer managed.`);
 
-/** The machine is there, but no more sessions are. */
+/** The machine answers, but refuses another session. */
 export const sessionRefused = (name: string, cause: unknown) =>
   unreachable(
-    `Server ${name} opened no session for a program. Check MaxSessions (10 or more) and ForceCommand in its sshd_config, and that its login has a shell.`,
+    `Server ${name} refused a session for a program. Check MaxSessions (10 or more) and ForceCommand in its sshd_config, and that its login has a shell.`,
     cause,
   );
 
 export const filesRefused = (name: string, cause: unknown) =>
   unreachable(
-    `Server ${name} offers no files over SSH. Set "Subsystem sftp internal-sftp" in its sshd_config and restart sshd.`,
+    `Server ${name} does not offer SFTP. Set "Subsystem sftp internal-sftp" in its sshd_config and restart sshd.`,
     cause,
   );
 
-/** Its shell wrote something before the program that answers about files did. */
+/** The login shell's startup files printed text before the SFTP protocol began. */
 export const filesGarbled = (name: string, cause: unknown) =>
   unreachable(
     `Server ${name} prints text at login, so no files can be sent there. Make its startup files (.bashrc, .profile) silent for non-interactive shells, or set "Subsystem sftp internal-sftp" in its sshd_config and restart sshd.`,
     cause,
   );
 
-/** Told by the number of RFC 4254, 5.1: OpenSSH says it of TCP only. */
+/** Recognised by the code in RFC 4254, 5.1, which OpenSSH uses for TCP only. */
 export function addressRefused(name: string, address: string, cause: unknown): DomainError {
   if (detailsOf(cause).reason === PROHIBITED) {
     const message = `Server ${name} forbids TCP connections over SSH. Set "AllowTcpForwarding yes" in its sshd_config and restart sshd.`;
@@ -124,7 +122,7 @@ export function addressRefused(name: string, address: string, cause: unknown): D
   return new DomainError("engine.unreachable", `Nothing answers on ${address} of server ${name}.`, { cause });
 }
 
-/** State of the socket's file, since OpenSSH reports all of them alike. */
+/** State of the socket file, since OpenSSH reports all failures alike. */
 export type SocketState = "missing" | "closed" | "open";
 
 export function socketRefused(

@@ -10,7 +10,7 @@ import { connectionLost, detailsOf, filesGarbled, filesRefused } from "./ssh-fai
 
 type Answer<T> = (error: Error | null | undefined, value: T) => void;
 
-/** Files of a machine over SFTP: one session, kept as long as its connection. */
+/** Files of a machine over SFTP, in one session that lasts as long as its connection. */
 export function sshFiles(connection: SshConnection, run: (argv: Argv) => Promise<RunResult>): HostFiles {
   const { name } = connection.target;
   let session: Promise<SFTPWrapper> | undefined;
@@ -19,7 +19,7 @@ export function sshFiles(connection: SshConnection, run: (argv: Argv) => Promise
     const opening = connection.open<SFTPWrapper>(
       (client, done) =>
         client.sftp((error, sftp) => {
-          // The connection is as good as before.
+          // Only the SFTP session failed, not the connection.
           const isGarbled = detailsOf(error).level === "sftp-protocol";
           done(isGarbled ? filesGarbled(name, error) : (error ?? undefined), sftp);
         }),
@@ -31,7 +31,7 @@ export function sshFiles(connection: SshConnection, run: (argv: Argv) => Promise
     session = opening;
     try {
       const sftp = await opening;
-      // One for each answer that is waited for.
+      // Every pending answer adds a listener.
       sftp.setMaxListeners(0);
       sftp.on("error", forget).on("close", forget).on("end", forget);
       return sftp;
@@ -41,12 +41,12 @@ export function sshFiles(connection: SshConnection, run: (argv: Argv) => Promise
     }
   };
 
-  /** @throws what the machine said, with its number; DomainError when the machine is out of reach. */
+  /** @throws The machine's error with its code; DomainError when the machine is unreachable. */
   const ask = async <T>(start: (sftp: SFTPWrapper, done: Answer<T>) => void): Promise<T> => {
     const sftp = await (session ?? openSession());
     let onClose = () => {};
     const answered = new Promise<T>((resolve, reject) => {
-      // A request on a closing session is dropped without an answer.
+      // A closing session drops requests without an answer.
       onClose = () => reject(new Error("The session ended."));
       sftp.once("close", onClose);
       try {
@@ -79,7 +79,7 @@ export function sshFiles(connection: SshConnection, run: (argv: Argv) => Promise
         await makeFolder(posix.dirname(path), mode);
         return await makeFolder(path, mode);
       }
-      // The protocol has no number of its own for what is there already.
+      // The protocol has no code for "already exists".
       if (codeOf(cause) !== undefined && (await isFolder(path).catch(() => false))) return;
       throw cause;
     }
@@ -99,7 +99,7 @@ export function sshFiles(connection: SshConnection, run: (argv: Argv) => Promise
       try {
         const bytes = typeof content === "string" ? Buffer.from(content) : Buffer.from(content);
         await act((sftp, done) => sftp.writeFile(draft, bytes, { mode, flag: "wx" }, done as Answer<void>));
-        // The mode of a new file is cut by the login's own mask.
+        // The login's umask applies to the mode of a new file.
         await act((sftp, done) => sftp.chmod(draft, mode, done as Answer<void>));
         await act((sftp, done) => sftp.ext_openssh_rename(draft, path, done as Answer<void>));
       } catch (cause) {
@@ -122,7 +122,7 @@ export function sshFiles(connection: SshConnection, run: (argv: Argv) => Promise
       }
     },
     async remove(path) {
-      // Walks by open folders, so that a link put in its way meanwhile is not followed.
+      // `rm` works relative to open folders, so it does not follow links that are put in its way.
       const { exitCode, output } = await run(["rm", "-rf", "--", path]);
       if (exitCode === 0) return;
       throw new DomainError("engine.failed", `Berth cannot remove ${path} on server ${name}.`, { cause: output });
@@ -133,7 +133,7 @@ export function sshFiles(connection: SshConnection, run: (argv: Argv) => Promise
 const MISSING = 2;
 const PERMISSION_DENIED = 3;
 
-/** The number in the machine's answer; `undefined` when there was none. */
+/** The code in the machine's answer; `undefined` without an answer. */
 const codeOf = (cause: unknown): number | undefined =>
   cause instanceof Error && "code" in cause && typeof cause.code === "number" ? cause.code : undefined;
 

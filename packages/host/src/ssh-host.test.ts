@@ -528,7 +528,7 @@ describe.runIf(hasSshd)("a host over SSH", () => {
   });
 });
 
-/** The message of the refusal that says `what`, once there is one. */
+/** Repeats the work until it is refused with a message that contains `what`, and returns that message. */
 async function eventually(work: () => Promise<unknown>, what: string): Promise<string> {
   return await vi.waitFor(async () => {
     const message = await work().then(
@@ -548,7 +548,7 @@ async function echo(path: string) {
 
 function isAlive(pid: number): boolean {
   try {
-    // A zombie waits for whoever started it: it runs no more.
+    // A zombie does not run; it only waits for its parent.
     return !/^State:\s+Z/m.test(readFileSync(`/proc/${pid}/status`, "utf8"));
   } catch {
     return false;

@@ -13,18 +13,20 @@ import { runOver } from "./ssh-run.ts";
 import { turns } from "./turns.ts";
 
 export interface SshHostOptions extends SshOptions {
-  /** Local folder for sockets that lead to this server's. Short, since a socket's path is limited to 107 bytes. */
+  /** Local folder for the bridge sockets. Its path must be short, since a socket's path is limited to 107 bytes. */
   readonly bridgeFolder: string;
 }
 
 export interface SshHost extends Host {
-  /** Forgets the last failed connect, so that the next call tries at once: for a server that somebody just mended. */
+  /**
+   * Clears the delay after a failed connect, so that the next call tries at once: for a server that was just repaired.
+   */
   retryNow(): void;
 }
 
 /**
- * Another machine over one kept SSH connection, opened when it is first needed and again when it was lost. Sockets and
- * TCP go over channels of their own, which sshd does not count; programs share `SESSIONS_MAX` sessions.
+ * Another machine over one SSH connection, opened when first needed and again after it was lost. Sockets and TCP use
+ * channels, which sshd does not limit; programs share `SESSIONS_MAX` sessions.
  */
 export function sshHost(options: SshHostOptions): SshHost {
   const connection = sshConnection(options);
@@ -81,7 +83,7 @@ const asSocket =
   (error: Error | undefined, channel: ClientChannel) =>
     error === undefined ? done(undefined, channelSocket(client, channel)) : done(error, channel);
 
-/** Why a socket cannot be opened, seen from the machine itself. */
+/** The reason why a socket cannot be opened, found on the machine itself. */
 async function stateOf(path: string, run: Host["run"]): Promise<SocketState> {
   const test = async (flag: string) => {
     const { exitCode } = await run(["test", flag, path], { env: { PATH }, timeoutSeconds: 5 });
@@ -91,7 +93,7 @@ async function stateOf(path: string, run: Host["run"]): Promise<SocketState> {
   return (await test("-w")) ? "open" : "closed";
 }
 
-/** An abort reads the same wherever it hits. */
+/** An abort gives the same error, wherever it happens. */
 async function asDomainError<T>(signal: AbortSignal | undefined, work: () => Promise<T>): Promise<T> {
   try {
     return await work();
@@ -102,5 +104,5 @@ async function asDomainError<T>(signal: AbortSignal | undefined, work: () => Pro
 }
 
 const PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
-const SESSIONS_MAX = 8; // OpenSSH allows 10 on a connection; files have one, and what ends a program needs one.
+const SESSIONS_MAX = 8; // OpenSSH allows 10 on a connection: one is for files, and one for ending programs.
 const FILE_SECONDS_MAX = 120;

@@ -16,11 +16,11 @@ import type { Turns } from "./turns.ts";
 const BEGIN = "berth:begin";
 
 /**
- * What the login's shell is given: always the same, so whichever shell that is has nothing of ours to parse, and
- * neither secrets nor arguments of others show in the machine's list of processes before the program itself does. What
- * to run comes on standard input, a line at a time: `read` takes no byte more than its line, the rest is the program's.
- * What that shell's own startup files write stands before a line of its own, on standard error with the process id:
- * sshd passes no signal on to what root runs.
+ * Input of the login shell: always the same text, so that any shell can parse it, and neither secrets nor arguments
+ * appear in the machine's process list before the program itself runs. The command comes on standard input, line by
+ * line: `read` consumes no byte after its line, so the rest is the program's input. The process id is printed on
+ * standard error in a line of its own, after the output of startup files: sshd forwards no signals to processes of
+ * root.
  */
 const LAUNCHER = [
   `exec /usr/bin/env -i /bin/sh -c 'echo ${BEGIN}; echo "${BEGIN} $$" >&2; `,
@@ -29,7 +29,10 @@ const LAUNCHER = [
   `eval "$s"'`,
 ].join("");
 
-/** For the launcher: the number of lines, and the lines. `exec` makes the program the leader of its process group. */
+/**
+ * Text for the launcher: the number of lines, then the lines. `exec` makes the program the leader of its process
+ * group.
+ */
 export function launchText(argv: Argv, { env, cwd, stdin }: HostRunOptions): string {
   const names = Object.keys(env);
   const unusable = names.find((name) => !/^[A-Za-z_][A-Za-z0-9_]*$/.test(name));
@@ -38,7 +41,7 @@ export function launchText(argv: Argv, { env, cwd, stdin }: HostRunOptions): str
   }
   const script = [
     ...(cwd === undefined ? [] : [`cd ${toShell([cwd])} || exit 126`]),
-    // Set by some shells by themselves.
+    // Variables that some shells set by themselves.
     "unset PWD OLDPWD SHLVL",
     ...names.map((name) => `export ${name}=${toShell([env[name] ?? ""])}`),
     `exec ${toShell(argv)}${stdin === undefined ? " </dev/null" : ""}`,
@@ -46,14 +49,14 @@ export function launchText(argv: Argv, { env, cwd, stdin }: HostRunOptions): str
   return `${script.split("\n").length}\n${script}\n`;
 }
 
-/** As `run` of this machine. What a program starts in a session of its own outlives an abort. */
+/** Like `run` on this machine, but processes in a session of their own survive an abort. */
 export async function runOver(
   connection: SshConnection,
   sessions: Turns,
   argv: Argv,
   options: HostRunOptions,
 ): Promise<RunResult> {
-  // Listened to from the beginning: it may break while others have their turn.
+  // Watched from the start, since it may fail while this call waits for a session.
   const broken = brokenBy(options.stdin);
   const stop = AbortSignal.any([broken.signal, ...(options.signal === undefined ? [] : [options.signal])]);
   const endedBy = (error: unknown) => {
@@ -80,7 +83,7 @@ async function inTurn(
     (cause) => sessionRefused(name, cause),
     options.signal,
   );
-  channel.on("error", () => {}); // Told by its end.
+  channel.on("error", () => {}); // Ignored: the channel's end reports it.
   const ending = endOf(channel);
   const [out, errors] = [sinceBegin(channel), sinceBegin(channel.stderr)];
   const output = collectOutput(
@@ -113,8 +116,8 @@ function brokenBy(stdin: HostRunOptions["stdin"]): AbortController {
 }
 
 /**
- * Takes off what comes until the program begins, which is shown when it does not.
- * @returns `begun`: the process id, where it is told; not a number when nothing was told in time.
+ * Removes the output before the program begins; that output is shown if the program never begins.
+ * @returns `begun`: the process id; NaN if it was not printed in time.
  */
 function sinceBegin(stream: Readable): { readonly begun: Promise<number>; readonly rest: Readable } {
   const { promise: begun, resolve } = Promise.withResolvers<number>();
@@ -123,24 +126,24 @@ function sinceBegin(stream: Readable): { readonly begun: Promise<number>; readon
     transform(chunk: Buffer, _encoding, done) {
       if (head === undefined) return done(null, chunk);
       const known = Buffer.concat([head, chunk]);
-      // Each byte is one character.
+      // Latin-1: each byte is one character.
       const line = BEGIN_LINE.exec(known.toString("latin1"));
       if (line === null && known.length <= HEAD_LENGTH_MAX) {
         head = known;
         return done();
       }
       head = undefined;
-      // A machine that says something else is not asked to end it.
+      // Without a process id the program cannot be ended.
       resolve(Number(line?.[1] ?? Number.NaN));
       done(null, line === null ? known : known.subarray(line.index + line[0].length));
     },
-    // A shell that did not come so far said why.
+    // The shell failed before the program began, and printed the reason.
     flush: (done) => done(null, head),
   });
   return { begun, rest: stream.pipe(rest) };
 }
 
-/** Its exit code, or `lost` when the channel closed without one. */
+/** The exit code, or `lost` when the channel closed without one. */
 function endOf(channel: ClientChannel): Promise<number | "lost"> {
   return new Promise((resolve) => {
     channel.on("exit", (code: number | null, signalName?: string) => resolve(code ?? 128 + numberOf(signalName)));
@@ -154,7 +157,7 @@ function numberOf(signalName = ""): number {
   return known[name] ?? 0;
 }
 
-/** Sends what to run and its input, and hands on its output. Resolves when all of that is done. */
+/** Sends the command and its input, and passes on its output. Resolves when all is done. */
 async function feed(
   program: { readonly channel: ClientChannel; readonly stdout: Readable },
   text: string,
@@ -190,14 +193,14 @@ async function firstOf(
   }
 }
 
-/** Asks the program's group to end, kills it after a while, and lets go of it. */
+/** Asks the program's group to exit, kills it after the grace time, and closes the channel. */
 async function endGroup(connection: SshConnection, channel: ClientChannel, pid: number | undefined): Promise<void> {
   if (pid === undefined || !(pid > 1)) {
     channel.destroy();
     return;
   }
   const argv = ["sh", "-c", END_GROUP, "sh", String(pid)] as const;
-  // Not among the turns: those may all be held by what has to be ended. A machine out of reach is not waited for.
+  // Bypasses the limit of sessions, which programs to be ended may occupy. An unreachable machine is not waited for.
   const ended = new AbortController();
   const options = {
     env: { PATH },
@@ -209,7 +212,7 @@ async function endGroup(connection: SshConnection, channel: ClientChannel, pid: 
 const PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 const BEGIN_LINE = new RegExp(`${BEGIN}(?: (\\d+))?\n`);
 const HEAD_LENGTH_MAX = 1 << 16;
-const GRACE_SECONDS = 2; // A cancelled build has to be gone within 5.
+const GRACE_SECONDS = 2; // Less than the 5 seconds within which a cancelled build must end.
 const END_SECONDS_MAX = 4;
 const END_GROUP = [
   'kill -TERM "-$1" || exit 0',
@@ -222,6 +225,6 @@ function brokenError(argv: Argv, cause: unknown): DomainError {
   return new DomainError("engine.failed", `The input or output of ${argv[0]} broke off. Try again.`, { cause });
 }
 
-const IDLE_MS = 1000; // What an ended program wrote is on the way for a while; what it left running is not waited for.
-/** Background processes may write forever. */
+const IDLE_MS = 1000; // Time for remaining output to arrive; background processes are not waited for.
+/** Background processes may write for ever. */
 const LATE_MS_MAX = 5000;

@@ -2,26 +2,26 @@ import { connect, isIP, type Socket } from "node:net";
 import type { DomainError } from "@berth/core";
 import { guardedLookup } from "./http/guarded-lookup.ts";
 import { mayConnect, mayUse, type PrivateHosts } from "./http/private-hosts.ts";
-import { ownMachine, privateAddress, type SshTarget } from "./ssh-failure.ts";
+import { ownMachineError, privateAddressError, type SshTarget } from "./ssh-failure.ts";
 
 /**
- * Connects to a server's SSH port. Which address a name has, and whose it is, is checked here and nowhere before, so that
- * a name that changes changes nothing.
+ * Connects to a server's SSH port. The name is resolved and checked only here, so that a name that changes afterwards
+ * has no effect.
  *
- * @param privateHosts Private addresses that it may be; `undefined`: any, also this machine's own.
- * @throws DomainError `server.unreachable` for others, before anything was sent; the socket's own error
+ * @param privateHosts Private addresses that it may have; `undefined`: any, including this machine's own.
+ * @throws DomainError `server.unreachable` for others, before anything is sent; the socket's own error
  */
 export async function sshSocket(target: SshTarget, privateHosts: PrivateHosts | undefined): Promise<Socket> {
   const { ip, port, connectTimeoutSeconds } = target;
   const allowed = privateHosts ?? ["*"];
   const host = ip.replace(/^\[|\]$/g, "");
-  const refusal = (): DomainError => privateAddress(target);
+  const refusal = (): DomainError => privateAddressError(target);
   if (isIP(host) !== 0 && !mayConnect(host, host, allowed)) throw refusal();
   const socket = connect({ host, port, lookup: guardedLookup(allowed, refusal) });
   try {
     await connected(socket, connectTimeoutSeconds);
-    // Any address of this machine, whatever its interface and however it is spelled, public ones too.
-    if (privateHosts !== undefined && !mayUse(socket, host, [])) throw ownMachine(target);
+    // Any address of this machine, however it is spelled, public ones too.
+    if (privateHosts !== undefined && !mayUse(socket, host, [])) throw ownMachineError(target);
     return socket;
   } catch (cause) {
     socket.destroy();

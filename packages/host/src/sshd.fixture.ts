@@ -6,24 +6,24 @@ import { tmpdir, userInfo } from "node:os";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 
-// sshd refuses to run by a relative path; a copy elsewhere may be named.
+// sshd must be started by an absolute path; the variable can name another copy.
 const SSHD = process.env.BERTH_TEST_SSHD ?? "/usr/sbin/sshd";
 export const hasSshd = existsSync(SSHD) && existsSync("/usr/bin/ssh-keygen");
 
-/** A real sshd on the loopback, with keys and a configuration of its own, as the user of the tests. */
+/** A real sshd on loopback, with its own keys and configuration, run by the tests' user. */
 export interface Sshd {
   readonly port: number;
   readonly user: string;
-  /** Holds everything of it: `user`, `stranger` (private keys), `host`, `host2`. */
+  /** Folder with its files, among them the private keys `user` and `stranger`, and the host keys `host` and `host2`. */
   readonly folder: string;
   readonly privateKey: string;
   keyOf(name: string): string;
-  /** As `ssh-keygen -lf` shows it. */
+  /** Fingerprint as `ssh-keygen -lf` prints it. */
   fingerprintOf(name: string): string;
   start(options?: { readonly hostKey?: string; readonly lines?: readonly string[] }): Promise<void>;
-  /** Ends it with all of its connections. */
+  /** Ends sshd with all of its connections. */
   stop(): Promise<void>;
-  /** Ends the connections only, as a network that goes away does. */
+  /** Ends only the connections, like a network failure. */
   cut(): void;
   remove(): Promise<void>;
 }
@@ -68,7 +68,7 @@ export async function makeSshd(): Promise<Sshd> {
         "Subsystem sftp internal-sftp",
         `PidFile ${join(folder, "sshd.pid")}`,
       ];
-      // sshd takes the first value of each option.
+      // sshd uses the first value of each option.
       writeFileSync(config, [...lines, ...own, ""].join("\n"));
       if (process.getuid?.() === 0) mkdirSync("/run/sshd", { recursive: true });
       sshd = spawn(SSHD, ["-D", "-e", "-f", config], { stdio: "ignore" });
@@ -85,7 +85,7 @@ export async function makeSshd(): Promise<Sshd> {
   };
 }
 
-/** Processes of connections, with what runs over them. */
+/** Processes of connections, and the programs that run over them. */
 function descendants(pid: number): number[] {
   const list = execFileSync("ps", ["-e", "-o", "pid=,ppid="], { encoding: "utf8" });
   const rows = list.split("\n").map((line) => line.trim().split(/\s+/).map(Number));
@@ -105,7 +105,7 @@ function killIfThere(pid: number): void {
 export async function freePort(): Promise<number> {
   const server = createServer().listen(0, "127.0.0.1");
   await once(server, "listening");
-  const { port } = server.address() as AddressInfo; // It listens on a port, not on a pipe.
+  const { port } = server.address() as AddressInfo; // A TCP server's address is an object.
   server.close();
   return port;
 }

@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import { textSet } from "./text-set.ts";
 
 describe("textSet", () => {
-  // Few letters, so that texts begin alike and contain each other.
+  // Few letters, so that many texts share prefixes and contain each other.
   const letters = fc.string({ unit: fc.constantFrom("a", "b", "\uD83D", "\uFFFF"), maxLength: 12 });
   const texts = fc.array(
     letters.map((text) => `ab${text}`).filter(({ length }) => length >= 4),

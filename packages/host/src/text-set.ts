@@ -1,15 +1,14 @@
-/** Texts to be found in other texts. */
+/** A set of texts to be found in other texts. */
 export interface TextSet {
-  /** How long the longest of the texts is that stands in `text` at `at`; 0 when none does. */
+  /** Length of the longest text of the set that `text` contains at `at`; 0 without one. */
   matchLength(text: string, at: number): number;
-  /** Whether one of the texts continues where `text`, read from `at`, ends. */
+  /** Whether `text`, read from `at`, ends in the middle of one of the texts. */
   isCutAt(text: string, at: number): boolean;
 }
 
 /**
- * The texts in order, searched by halving: takes no more memory than they do, and for each place of a searched text
- * no more time than the length of one of them, however many there are. A regular expression of them all would not
- * compile from some thousands on.
+ * Binary search in the sorted texts: needs no memory besides them, and for each position no more time than the length
+ * of one text. A regular expression of all would not compile from some thousands on.
  *
  * @param texts Each of `PREFIX_LENGTH` characters or more.
  */
@@ -20,7 +19,9 @@ export function textSet(texts: Iterable<string>): TextSet {
   const slot = (text: string, at: number) => prefixHash(text, at) & (prefixes.length - 1);
   for (const text of sorted) prefixes[slot(text, 0)] = 1;
 
-  /** The last of the texts that does not come after `text`, the one after it, and what each shares with `text`. */
+  /**
+   * The last text that is not after `text`, the next one, and the lengths of the prefixes that they share with `text`.
+   */
   const locate = (text: string, at: number) => {
     let before = -1;
     let after = sorted.length;
@@ -29,9 +30,9 @@ export function textSet(texts: Iterable<string>): TextSet {
     while (after - before > 1) {
       const middle = (before + after) >> 1;
       const candidate = sorted[middle] ?? "";
-      // All that stand between two texts share what those two share.
+      // Texts between two others share at least their common prefix.
       const shared = sharedLength(candidate, text, at, Math.min(sharedBefore, sharedAfter));
-      // Beyond an end stands NaN, which is less than nothing.
+      // Beyond an end `charCodeAt` is NaN, so the comparison is false.
       const isBefore = shared === candidate.length || candidate.charCodeAt(shared) < text.charCodeAt(at + shared);
       if (isBefore) [before, sharedBefore] = [middle, shared];
       else [after, sharedAfter] = [middle, shared];
@@ -54,7 +55,7 @@ export function textSet(texts: Iterable<string>): TextSet {
 /** Length of the shortest text. */
 export const PREFIX_LENGTH = 4;
 
-/** For each text the longest other one that it begins with, as an index; -1 when there is none. */
+/** For each text the index of the longest other text that is a prefix of it; -1 without one. */
 function shorterOf(sorted: readonly string[]): Int32Array {
   const shorter = new Int32Array(sorted.length).fill(-1);
   for (let index = 1; index < sorted.length; index++) {
@@ -72,7 +73,7 @@ function sharedLength(candidate: string, text: string, at: number, from: number)
   return length;
 }
 
-/** Most places of a text are told by it to hold none of the texts. */
+/** A quick test that excludes most positions. */
 function prefixHash(text: string, at: number): number {
   let hash = 0;
   for (let index = at; index < at + PREFIX_LENGTH; index++) hash = Math.imul(hash ^ text.charCodeAt(index), 0x9e3779b1);

@@ -1,8 +1,8 @@
 import { DomainError } from "@berth/core";
 
-/** At most so many at once; who comes later waits for a turn, in order. */
+/** Limits concurrent work; callers beyond the limit wait in order. */
 export interface Turns {
-  /** @throws DomainError `deploy.cancelled` on an abort before its turn. */
+  /** @throws DomainError `deploy.cancelled` on an abort while it waits. */
   take<T>(work: () => Promise<T>, signal?: AbortSignal): Promise<T>;
 }
 

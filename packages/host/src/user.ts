@@ -8,23 +8,23 @@ export interface HostUser {
   readonly gid: number;
 }
 
-/** Arguments and ids that run `argv` as `user`. */
+/** Arguments and ids with which `argv` runs as `user`. */
 export interface SpawnAs {
   readonly argv: Argv;
   readonly ids: { readonly uid?: number; readonly gid?: number };
-  /** `undefined`: ours. */
+  /** `undefined`: our own working directory. */
   readonly cwd: string | undefined;
 }
 
 export const isRoot = (): boolean => process.getuid?.() === 0;
 
 /**
- * The process keeps no group, no capability and no way to gain one (setuid programs included).
+ * The process has no groups, no capabilities and no way to gain any, not even by setuid programs.
  *
- * In a sandbox we are root until its file system is ready, so the environment must hold nothing of a user's by a name
- * that a program obeys: see `carriedEnv`. Without one the ids are changed before anything is executed.
+ * In a sandbox we stay root until its file system is ready, so no program started until then may read variables of the
+ * user: see `carriedEnv`. Without a sandbox the ids are changed before anything is executed.
  *
- * The folder is entered after that: root would get through links that lead where the user may not go.
+ * The working directory is entered afterwards: root could follow links to folders that the user may not enter.
  *
  * @throws DomainError `engine.failed` when we are not root and `user` is someone else.
  */
@@ -46,7 +46,7 @@ export function asUser(argv: Argv, { user, cwd, sandbox }: Identity): SpawnAs {
   return { argv: harmless, ids: user, cwd: "/" };
 }
 
-/** Arguments that run what follows them as `user`, without groups, capabilities or a way to gain any. */
+/** Arguments that run the following ones as `user`, without groups, capabilities or a way to gain any. */
 const userArgv = ({ uid, gid }: HostUser): Argv => [
   systemProgram("setpriv"),
   ...["--reuid", String(uid), "--regid", String(gid), "--clear-groups"],
@@ -56,6 +56,6 @@ const userArgv = ({ uid, gid }: HostUser): Argv => [
 export interface Identity {
   readonly user?: HostUser | undefined;
   readonly cwd?: string | undefined;
-  /** Only with a user. */
+  /** Allowed only with a user. */
   readonly sandbox?: Sandbox | undefined;
 }

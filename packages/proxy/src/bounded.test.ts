@@ -12,9 +12,9 @@ const SHA256 = (() => {
   for (let count = 0; count < CHUNKS; count++) hash.update(CHUNK);
   return hash.digest("hex");
 })();
-/** Buffers of sockets in the kernel and of streams in three processes, while nobody reads at the end. */
+/** Buffers of sockets and streams in three processes, while nobody reads the data. */
 const IN_TRANSIT_BYTES_MAX = 20 * 1024 * 1024;
-/** Read buffers that wait for the next collection; ten times as much to send changes nothing. */
+/** Read buffers that await garbage collection; sending ten times as much does not change it. */
 const GROWTH_BYTES_MAX = 70 * 1024 * 1024;
 const WAITING_BYTES_MAX = 20 * 1024 * 1024;
 
@@ -31,7 +31,7 @@ async function residentBytes(): Promise<number> {
   return Number(kilobytes) * 1024;
 }
 
-/** Writes it all, no faster than it is taken. `written` counts what was handed over so far. */
+/** Writes with back-pressure. `written` counts the bytes passed on so far. */
 function writeAll(stream: NodeJS.WritableStream): { readonly written: () => number } {
   let chunks = 0;
   function go(): void {
@@ -51,7 +51,7 @@ async function hashOf(message: IncomingMessage): Promise<string> {
   return hash.digest("hex");
 }
 
-/** Until it stays the same for a while: everything between is full. */
+/** Waits until a value no longer changes: all buffers are then full. */
 async function settled(value: () => number): Promise<number> {
   let last = -1;
   let same = 0;

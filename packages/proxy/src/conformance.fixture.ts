@@ -5,11 +5,11 @@ import { afterAll, afterEach, beforeAll, describe, expect, type TestContext, tes
 import { WebSocket, WebSocketServer } from "ws";
 import { type Answer, ask, HOST, listen, site, startUpstream, type TestUpstream } from "./proxy.fixture.ts";
 
-/** One proxy on this machine, as the conformance suite needs it. */
+/** A proxy on this machine, with the access that the conformance suite needs. */
 export interface ProxyWorld {
   readonly proxy: SiteProxy;
   readonly httpPort: number;
-  /** The control plane goes away without a word; answers the next one's proxy. */
+  /** Drops the control plane without a shutdown; returns the next one's proxy. */
   reincarnate(): Promise<SiteProxy>;
   close(): Promise<void>;
 }
@@ -49,7 +49,7 @@ export function proxyConformance(name: string, makeWorld: () => Promise<ProxyWor
     const named = (text: string) => upstream((request, response) => response.end(`${text} ${request.url}`));
     const echoHead = () =>
       upstream((request, response) => response.end(JSON.stringify({ url: request.url, headers: request.headers })));
-    /** Begins its answer at once and ends it when told to. */
+    /** An upstream that begins its answer at once and ends it on request. */
     async function slowUpstream() {
       const [arrival, end] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
       const slow = await upstream((_request, response) => {

@@ -5,8 +5,8 @@ import { type ControlRequests, WATCH_PATH } from "./protocol.ts";
 import type { ProxyState } from "./state.ts";
 
 /**
- * The proxy's side of `ControlRequests`: JSON over HTTP on a unix socket, in a folder that no one but the control
- * plane's user can enter. There is no way to it from the public port.
+ * The proxy's side of `ControlRequests`: JSON over HTTP on a Unix socket, in a folder that only the control plane's
+ * user can enter. It cannot be reached from the public port.
  */
 export function createControlServer(state: ProxyState, listener: Listener): Server {
   return http.createServer((request, response) => {
@@ -27,7 +27,7 @@ async function answer(
     return;
   }
   const body = await readBody(request);
-  // Only the control plane reaches this socket, and it writes `ControlRequests`.
+  // Only the control plane reaches this socket, and it sends `ControlRequests`.
   const input = <Name extends keyof ControlRequests>() => JSON.parse(body) as ControlRequests[Name];
   switch (request.url) {
     case "/sync":

@@ -38,7 +38,7 @@ describe("a proxy that hangs", () => {
 });
 
 describe("a start", () => {
-  /** The real processes, of which a new one is killed the first `count` times that it is told to listen. */
+  /** Real processes, of which new ones are killed the first `count` times when asked to listen. */
   function killedWhileAsked(count: number) {
     const instances = openInstances(folder, proxyProgram(process.execPath));
     let left = count;

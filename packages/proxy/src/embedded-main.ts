@@ -12,8 +12,8 @@ process.getBuiltinModule("node:module").flushCompileCache();
 if (argument !== WARM_ARGUMENT) serve(JSON.parse(argument) as ProxyConfig); // Written by `embedded.ts`.
 
 /**
- * The embedded proxy's own process, started by `embedded.ts` in the proxy's folder. It opens its control socket there,
- * reads the table and listens. From then on it reads no file, and serves whether there is a control plane or not.
+ * The process of the embedded proxy, started by `embedded.ts` in the proxy's folder. It opens its control socket
+ * there, reads the route table and listens. From then on it needs no file and no control plane.
  */
 function serve(config: ProxyConfig): void {
   process.title = "berth-proxy";
@@ -24,18 +24,18 @@ function serve(config: ProxyConfig): void {
   const listener = createListener(config, state);
   process.on("SIGTERM", () => listener.stop());
   const socket = socketName(process.pid);
-  fs.rmSync(socket, { force: true }); // Of an earlier process that had the same number.
-  // Listening comes second, since it may take away the right to make the socket.
+  fs.rmSync(socket, { force: true }); // Left by an earlier process with the same process id.
+  // Opened first: listening may drop the privileges that creating the socket needs.
   createControlServer(state, listener).listen(socket, () => listener.listen());
-  // Opened while it still may: once it listens, the folder may be closed to its user.
+  // Opened now: after dropping privileges, the process may not be able to enter the folder.
   const folder = fs.openSync(".", "r");
-  // Out of everyone's reach, it would hold its port for ever.
+  // When its socket was removed nobody can stop it, and it would occupy its port for ever.
   setInterval(() => {
     if (fs.fstatSync(folder).nlink === 0) listener.retire();
   }, FOLDER_CHECK_MS);
 }
 
-/** Serves without routes when the table cannot be read: the control plane sends it at its start. */
+/** Starts without routes when the table cannot be read: a starting control plane sends it. */
 function readTable(): readonly Site[] {
   if (!fs.existsSync(TABLE_FILE)) return [];
   try {

@@ -25,7 +25,7 @@ afterEach(async () => {
   await rm(folder, { recursive: true, force: true });
 });
 
-/** A control plane's proxy, stopped after the test. */
+/** A control plane's proxy, which is stopped after the test. */
 async function open(options: Partial<EmbeddedProxyOptions> = {}): Promise<EmbeddedProxy> {
   const proxy = await embeddedProxy({ folder, host: HOST, port: 0, nodePath: process.execPath, ...options });
   proxies.push(proxy);
@@ -238,7 +238,7 @@ describe("a proxy of another version or configuration", () => {
     const young = await open({ port, trustedProxies: [HOST] });
     expect(await pidOf(young)).not.toBe(oldPid);
     expect(await young.inFlight(slow)).toBe(1);
-    // Still the old process's connection; it asks the client to use another one from now on.
+    // The connection of the old process, which asks the client to open a new one.
     const last = await kept();
     expect([(await readAll(last)).toString(), last.headers.connection]).toEqual([`app ${HOST}`, "close"]);
     expect((await readAll(await kept())).toString()).toBe(`app 1.2.3.4, ${HOST}`);

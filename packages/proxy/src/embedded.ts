@@ -17,47 +17,47 @@ import { publicUrl } from "./public-url.ts";
 import { type Liveness, supervise } from "./supervisor.ts";
 
 export interface EmbeddedProxyOptions {
-  /** Absolute; made when missing. Holds the routes, passwords of sites included, and the way to the process. */
+  /** Absolute path, created when missing. Contains the routes with their passwords, and the control sockets. */
   readonly folder: string;
   /** The address to listen on, such as `0.0.0.0`, `::` or `127.0.0.1`. */
   readonly host: string;
-  /** 0: any free one, kept while the process or this control plane lives. */
+  /** 0: any free port, which stays the same while the process or this control plane runs. */
   readonly port: number;
   /** Node 24 or newer. */
   readonly nodePath: string;
-  /** User that the process becomes once it listens, if started by root, so that it can use ports below 1024. */
+  /** User to switch to after listening, if started by root, so that ports below 1024 can be used. */
   readonly user?: HostUser | undefined;
-  /** Addresses and ranges of proxies before this one: what they say of the client (`X-Forwarded-*`) is believed. */
+  /** Addresses and ranges of proxies in front of this one, whose `X-Forwarded-*` headers are trusted. */
   readonly trustedProxies?: readonly string[] | undefined;
   readonly limits?: Partial<ProxyLimits> | undefined;
-  /** It is killed and started again when it misses 2 answers in a row. Default: asked every 10 s, 5 s to answer. */
+  /** The process is killed and restarted after 2 missed answers in a row. Default: asked every 10 s, 5 s to answer. */
   readonly liveness?: Partial<Liveness> | undefined;
-  /** Told in a sentence when the process was started, adopted, has ended or cannot be started. */
+  /** Receives a sentence when the process was started or adopted, has ended, or cannot be started. */
   readonly onLine?: ((line: string) => void) | undefined;
 }
 
 export interface EmbeddedProxy extends ProxyPort {
-  /** Port that it listens on. */
+  /** Port on which it listens. */
   readonly port: number;
   status(): Promise<ProxyStatus>;
-  /** Idempotent. Ends the supervision; the process continues serving its routes unless `stopProxy`. */
+  /** Ends the supervision; the process continues to serve unless `stopProxy`. Idempotent. */
   close(options: { readonly stopProxy: boolean }): Promise<void>;
 }
 
 export const PROXY_LIMITS: ProxyLimits = {
   headersSeconds: 30,
-  stallSeconds: 120, // Twice what nginx grants a client between two reads or writes.
-  connections: 8192, // All busy at once they take 300 MB; the heap that `instances.ts` allows holds them.
+  stallSeconds: 120, // Twice the time that nginx allows a client between two reads or writes.
+  connections: 8192, // All busy they use 300 MB, which fits the heap limit in `instances.ts`.
 };
 
 /**
- * The proxy of the process engine: a process of its own that serves HTTP on one port. It outlives the control plane, is
- * adopted by the next one, and is started again with its routes whenever it ends. A running one of another version or
- * configuration is replaced: it gives up the port to the new one within milliseconds and ends what it has in flight.
+ * Proxy of the process engine: a separate process that serves HTTP on one port. It outlives the control plane, is
+ * adopted by the next one, and is restarted with its routes whenever it ends. A process of another version or
+ * configuration is replaced: it hands over the port within milliseconds and finishes its requests in flight.
  *
- * It has no TLS: `publicUrl` gives `http:` for `https:`.
+ * It has no TLS: `publicUrl` turns `https:` into `http:`.
  *
- * @throws DomainError `setup.failed` when the port cannot be had, or the folder not be written.
+ * @throws DomainError `setup.failed` when the port cannot be opened, or the folder not be written.
  */
 export async function embeddedProxy(options: EmbeddedProxyOptions): Promise<EmbeddedProxy> {
   const { folder, onLine = () => {} } = options;
@@ -69,7 +69,7 @@ export async function embeddedProxy(options: EmbeddedProxyOptions): Promise<Embe
     liveness: options.liveness,
   });
 
-  /** Into the file first: a process that is started again meanwhile reads it there. */
+  /** The file is written first, so that a process that restarts meanwhile reads the change. */
   function change<Name extends keyof ControlRequests>(
     name: Name,
     input: ControlRequests[Name],
@@ -91,7 +91,7 @@ export async function embeddedProxy(options: EmbeddedProxyOptions): Promise<Embe
     });
   }
 
-  // An earlier control plane may have died between writing the table and telling the process.
+  // An earlier control plane may have died after writing the table but before sending it.
   await sync([...sites.values()]).catch(async (error: unknown) => {
     await supervisor.close({ stopProxy: false });
     throw error;
@@ -104,7 +104,7 @@ export async function embeddedProxy(options: EmbeddedProxyOptions): Promise<Embe
       https: false,
       compression: false,
       customHeaders: false,
-      // Every release of the process engine has one port of the machine.
+      // Each release of the process engine has exactly one port.
       upstreamPorts: false,
       requestCounts: true,
       hidesSession: true,
@@ -126,7 +126,7 @@ export async function embeddedProxy(options: EmbeddedProxyOptions): Promise<Embe
   };
 }
 
-/** Sites of an earlier control plane, so that a change before the first `sync` removes none. */
+/** Sites of an earlier control plane, so that a change before the first `sync` does not remove them. */
 async function readSites(folder: string, tablePath: string): Promise<ReadonlyMap<string, Site>> {
   try {
     await mkdir(folder, { recursive: true });
@@ -148,7 +148,7 @@ async function writeSites(tablePath: string, sites: ReadonlyMap<string, Site>): 
   }
 }
 
-/** The version covers the whole configuration, so that a change of any part replaces the process. */
+/** The version is a hash of the whole configuration, so that any change replaces the process. */
 function configOf(options: EmbeddedProxyOptions, programVersion: string): ProxyConfig {
   const { host, port, trustedProxies = [] } = options;
   const limits = { ...PROXY_LIMITS, ...options.limits };

@@ -7,7 +7,7 @@ import { useProxy } from "./use-proxy.fixture.ts";
 const front = useProxy();
 
 describe("an application that hangs up", () => {
-  /** Answers the first request of a connection and hangs up on the second. */
+  /** Answers the first request of a connection and closes it on the second. */
   async function serveOnce(): Promise<{ readonly methods: string[] }> {
     const methods: string[] = [];
     const server: TcpServer = createTcpServer((socket) => {
@@ -34,7 +34,7 @@ describe("an application that hangs up", () => {
       for (let count = 1; count <= 4; count++) {
         expect((await ask(front.port, { host: "a.test", method })).status).toBe(200);
       }
-      // Each connection takes one request and loses the next, which comes again on another connection.
+      // Each connection handles one request and drops the next, which is repeated on another connection.
       expect(methods.length).toBe(7);
     },
   );

@@ -298,7 +298,7 @@ describe("100-continue", () => {
       headers: head("/no"),
       agent: false,
     });
-    refused.on("error", () => {}); // It is broken off below.
+    refused.on("error", () => {}); // The connection is cut below.
     const final = await new Promise<IncomingMessage>((resolve) => refused.once("response", resolve).flushHeaders());
     expect(final.statusCode).toBe(417);
     refused.destroy();

@@ -9,7 +9,7 @@ import type { ProxyState } from "./state.ts";
 import type { SiteEntry } from "./table.ts";
 import { MAX_HEADER_BYTES, nextUpstream, type UpstreamPool, upstreamKey } from "./upstream.ts";
 
-/** One request of a client on its way, perhaps in a second attempt. */
+/** A client's request in progress, possibly in its second attempt. */
 interface Exchange {
   readonly state: ProxyState;
   readonly request: IncomingMessage;
@@ -17,14 +17,14 @@ interface Exchange {
   readonly requestId: string;
   asked: Asked;
   readonly hasBody: boolean;
-  /** Keys of the upstreams that did not accept a connection: asked no more. */
+  /** Keys of the upstreams that refused a connection, which are not tried again. */
   readonly refused: Set<string>;
-  /** A kept connection turned out to be closed: the second attempt opens one of its own. */
+  /** Whether this is the second attempt, after an idle connection turned out to be closed; it opens a new one. */
   isRepeated: boolean;
   upstreamRequest: ClientRequest | undefined;
 }
 
-/** Answers a client's request by a page of our own or by what the site's upstream says. */
+/** Answers a client's request with an own page or with the upstream's answer. */
 export function forward(state: ProxyState, request: IncomingMessage, response: ServerResponse): void {
   state.requests++;
   if (state.isRetired) response.shouldKeepAlive = false;
@@ -72,11 +72,11 @@ function attempt(exchange: Exchange, entry: SiteEntry): void {
 
   onConnection(sent, (socket) => {
     isConnected = true;
-    // Not earlier: a body of which nothing was read can still go to another upstream.
+    // Not earlier: as long as no body was read, the request can still go to another upstream.
     if (exchange.hasBody) relayBody(request, sent, socket);
   });
   relayInformation(sent, exchange, () => breakOff(exchange, entry));
-  // Nobody asked for one, and Node leaves the connection to us.
+  // No upgrade was requested, but Node leaves the connection to us.
   sent.once("upgrade", (_answer, socket) => {
     socket.destroy();
     breakOff(exchange, entry);
@@ -91,7 +91,7 @@ function attempt(exchange: Exchange, entry: SiteEntry): void {
     hasFailed = true;
     if (response.destroyed || response.writableEnded) return;
     if (answer !== undefined) {
-      // A whole answer counts, even if its upstream did not care for the rest of the request's body.
+      // A complete answer is accepted even if the upstream did not read the whole request body.
       if (!answer.complete) response.destroy();
       return;
     }
@@ -105,13 +105,13 @@ function attempt(exchange: Exchange, entry: SiteEntry): void {
   });
   sent.once("close", () => {
     state.upstreams.leave(pool);
-    // Whatever ended it without a word: the client must not wait for ever.
+    // Makes sure that the client never waits for ever, whatever ended the exchange.
     const isOpen = !response.destroyed && !response.writableEnded;
     if (answer === undefined && !hasFailed && isOpen) breakOff(exchange, entry);
   });
 }
 
-/** By the table as it is now: the site may have moved while the request was on its way. */
+/** Looks up the current table: the site may have moved since the request arrived. */
 function retry(exchange: Exchange, entry: SiteEntry): void {
   const { state, request, response } = exchange;
   const resolved = resolveRequest(state, request);
@@ -123,7 +123,9 @@ function retry(exchange: Exchange, entry: SiteEntry): void {
   sendPage(siteDown(entry.site.name), request, response);
 }
 
-/** The answer cannot be had, and the application may have acted on the request: the client has to decide. */
+/**
+ * The answer is lost, and the application may have processed the request, so only the client can decide to repeat it.
+ */
 function breakOff({ request, response, upstreamRequest }: Exchange, { site }: SiteEntry): void {
   upstreamRequest?.destroy();
   if (response.headersSent) response.destroy();
@@ -131,8 +133,8 @@ function breakOff({ request, response, upstreamRequest }: Exchange, { site }: Si
 }
 
 /**
- * Whether sending it twice does no harm. An application closes idle connections when it likes, and a request that was
- * just being written to one is lost: nobody can tell whether it was read.
+ * Whether the request may be sent twice. Applications close idle connections at any time, and for a request written at
+ * that moment it is unknown whether it was read.
  */
 function isRepeatable({ request, hasBody }: Exchange): boolean {
   return !hasBody && IDEMPOTENT.has(request.method ?? "");
@@ -140,7 +142,7 @@ function isRepeatable({ request, hasBody }: Exchange): boolean {
 
 const IDEMPOTENT: ReadonlySet<string> = new Set(["GET", "HEAD", "OPTIONS", "TRACE", "PUT", "DELETE"]);
 
-/** `undefined`: the head holds what Node does not write. */
+/** `undefined`: the head contains something that Node refuses to write. */
 function sendHead(exchange: Exchange, { upstream, agent }: UpstreamPool): ClientRequest | undefined {
   const { state, request, requestId } = exchange;
   if (exchange.isRepeated) agent.dropIdle();
@@ -166,7 +168,7 @@ function sendHead(exchange: Exchange, { upstream, agent }: UpstreamPool): Client
   }
 }
 
-/** The agent's timeout, which is for idle connections, also applies to one that is never established. */
+/** The agent's timeout is for idle connections, but would also apply while connecting. */
 function onConnection(sent: ClientRequest, onConnected: (socket: Socket) => void): void {
   sent.once("socket", (socket) => {
     if (!socket.connecting) {
@@ -182,11 +184,11 @@ function onConnection(sent: ClientRequest, onConnected: (socket: Socket) => void
   });
 }
 
-/** Nothing moved on the client's connection for long: ends it when it is the client that keeps us waiting. */
+/** After inactivity on the client's connection: closes it if it is the client that keeps us waiting. */
 function endStalled(this: ServerResponse, socket: Socket): void {
   const { req: request } = this;
   const isUploadStalled = !request.complete && request.readableFlowing === true;
   if (isUploadStalled || this.writableNeedDrain) socket.destroy();
-  // An application may think or stream events for as long as it likes.
+  // An application may think or stream events for any time.
   else socket.setTimeout(socket.timeout ?? 0);
 }

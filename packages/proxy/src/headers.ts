@@ -3,11 +3,11 @@ import { withoutSession } from "./session-cookie.ts";
 import { hostPort } from "./table.ts";
 import { plainAddress } from "./trusted.ts";
 
-/** Name, value, name, value: as Node reads and writes them without touching their order, case or repetition. */
+/** Name, value, name, value: Node's form that preserves order, case and repetition. */
 export type RawHeaders = string[];
 
 export interface ForwardedOptions {
-  /** The client is another proxy: what it says of its own client is believed and passed on. */
+  /** Whether the client is a trusted proxy, whose headers about its own client are passed on. */
   readonly trustsForwarded: boolean;
   readonly requestId: string;
   /** Prefix that was removed from the path. */
@@ -15,15 +15,15 @@ export interface ForwardedOptions {
 }
 
 /**
- * The headers of a request to an upstream: end-to-end ones as they came, `Host` among them, and what is known of the
- * client. Hop-by-hop ones are dropped, but for those of an upgrade when `upgrade` names its protocol.
+ * Headers of a request to an upstream: end-to-end headers unchanged, including `Host`, plus those about the client.
+ * Hop-by-hop headers are dropped, except for an upgrade to the protocol `upgrade`.
  */
 export function upstreamHeaders(request: IncomingMessage, options: ForwardedOptions, upgrade?: string): RawHeaders {
   const { headers } = request;
   const named = connectionNames(headers.connection);
   const kept = keepHeaders(request.rawHeaders, (name) => {
     if (HOP_BY_HOP.has(name) || name === "x-request-id" || named?.has(name)) return false;
-    if (name === "transfer-encoding") return true; // Says that there is a body; Node frames it anew.
+    if (name === "transfer-encoding") return true; // Indicates a body; Node chunks it again.
     return options.trustsForwarded ? !isReplaced(name) : !isForwarded(name);
   });
   if (headers.cookie?.includes("berth_session")) hideSession(kept);
@@ -35,7 +35,7 @@ export function upstreamHeaders(request: IncomingMessage, options: ForwardedOpti
   return kept;
 }
 
-/** The headers of an upstream's response to a client, without hop-by-hop ones and framing, which Node writes itself. */
+/** Headers of an upstream's response to a client, without hop-by-hop and framing headers, which Node writes itself. */
 export function clientHeaders(response: IncomingMessage, requestId: string, keepsTrailer: boolean): RawHeaders {
   const { headers } = response;
   const named = connectionNames(headers.connection);
@@ -49,10 +49,10 @@ export function clientHeaders(response: IncomingMessage, requestId: string, keep
   return kept;
 }
 
-/** Header of answers of routes that are unlisted. */
+/** Header for answers of unlisted routes. */
 export const UNLISTED_HEADER = ["X-Robots-Tag", "noindex, nofollow"] as const;
 
-/** What the other side said of it gives way. */
+/** Replaces all occurrences of a header. */
 export function replaceHeader(headers: RawHeaders, [name, value]: readonly [name: string, value: string]): void {
   for (let at = headers.length - 2; at >= 0; at -= 2) {
     if (headers[at]?.toLowerCase() === name.toLowerCase()) headers.splice(at, 2);
@@ -60,18 +60,18 @@ export function replaceHeader(headers: RawHeaders, [name, value]: readonly [name
   headers.push(name, value);
 }
 
-/** The headers of an upstream's 101: those of the upgrade belong to the connection that both ends now share. */
+/** Headers of an upstream's 101. Those of the upgrade stay, since both connections now speak the other protocol. */
 export function upgradeHeaders(response: IncomingMessage): RawHeaders {
   return keepHeaders(response.rawHeaders, (name) => !UNUSED_IN_UPGRADE.has(name));
 }
 
-/** Whether a message has a body, by its framing. */
+/** Whether a message has a body, by its framing headers. */
 export function hasBody(message: IncomingMessage): boolean {
   const length = message.headers["content-length"];
   return message.headers["transfer-encoding"] !== undefined || (length !== undefined && Number(length) > 0);
 }
 
-/** Only `chunked` is undone here; any other coding would reach the other side without its name. */
+/** Only `chunked` is decoded here; another coding would be passed on without being declared. */
 export function isFramedPlainly(message: IncomingMessage): boolean {
   const coding = message.headers["transfer-encoding"];
   return coding === undefined || coding.trim().toLowerCase() === "chunked";
@@ -85,7 +85,7 @@ export function countHeader(rawHeaders: readonly string[], wanted: string): numb
   return count;
 }
 
-/** The client's own id of the request when it is a plain word, else `undefined`. */
+/** The client's own request id if it is a plain word, else `undefined`. */
 export function givenRequestId(request: IncomingMessage): string | undefined {
   const id = request.headers["x-request-id"];
   return typeof id === "string" && /^[\w.:=+/-]{1,128}$/.test(id) ? id : undefined;
@@ -102,7 +102,7 @@ const HOP_BY_HOP: ReadonlySet<string> = new Set([
 
 const UNUSED_IN_UPGRADE: ReadonlySet<string> = new Set(["keep-alive", "proxy-connection", "transfer-encoding"]);
 
-/** Headers that this proxy sets about the client. Applications trust them, so clients must not be able to send them. */
+/** Headers about the client, set by this proxy. Applications trust them, so clients must not be able to send them. */
 const FORWARDED: ReadonlySet<string> = new Set([
   "forwarded",
   "x-forwarded-for",
@@ -119,12 +119,12 @@ const FORWARDED: ReadonlySet<string> = new Set([
   "x-url-scheme",
 ]);
 
-/** CGI-like applications (PHP, WSGI, Rack) read `X_Real_IP` and `X-Real-IP` as one header. */
+/** CGI-like applications (PHP, WSGI, Rack) treat `X_Real_IP` and `X-Real-IP` as one header. */
 function isForwarded(name: string): boolean {
   return FORWARDED.has(name.includes("_") ? name.replaceAll("_", "-") : name);
 }
 
-/** Dropped even where another proxy is believed: what is appended to, and spellings that proxies let through unread. */
+/** Dropped even from trusted proxies: headers that are appended to, and spellings that proxies pass on unchecked. */
 function isReplaced(name: string): boolean {
   return name === "x-forwarded-for" || name === "x-forwarded-prefix" || (name.includes("_") && isForwarded(name));
 }
@@ -167,7 +167,7 @@ function hideSession(kept: RawHeaders): void {
   }
 }
 
-/** Headers that `Connection` declares to be of this hop only. Those without which no message is read stay. */
+/** Headers that `Connection` declares as hop-by-hop, except those needed to read the message. */
 function connectionNames(connection: string | undefined): ReadonlySet<string> | undefined {
   if (connection === undefined || PLAIN_CONNECTION.test(connection)) return undefined;
   const names = new Set(connection.toLowerCase().split(/[\s,]+/));
@@ -181,7 +181,7 @@ function takesTrailers(te: string | string[] | undefined): boolean {
   return typeof te === "string" && /(^|[\s,])trailers($|[\s,;])/i.test(te);
 }
 
-/** Without it Node would announce a chunked body for a POST that has none. */
+/** Otherwise Node would announce a chunked body for a POST without one. */
 function lacksLength(request: IncomingMessage): boolean {
   if (request.method === "GET" || request.method === "HEAD") return false;
   return request.headers["content-length"] === undefined && request.headers["transfer-encoding"] === undefined;

@@ -39,7 +39,7 @@ afterAll(async () => {
   await Promise.all(upstreams.map(({ stop }) => stop()));
 });
 
-/** The status of each answer on one connection, and what the applications saw of it. */
+/** Statuses of the answers on one connection, and the requests that reached the applications. */
 async function send(bytes: string): Promise<{ readonly statuses: number[]; readonly reached: string[] }> {
   reached = [];
   const text = await exchange(front.port, bytes);

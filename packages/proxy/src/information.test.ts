@@ -11,7 +11,7 @@ const GET = "GET / HTTP/1.1\r\nHost: a.test\r\nConnection: close\r\n\r\n";
 const HINT = "HTTP/1.1 103 Early Hints\r\nLink: </a.css>; rel=preload\r\n\r\n";
 const OK = "HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\ndone";
 
-/** A site `a.test` whose application does this once it has a request, in bytes of its own. */
+/** A site `a.test` whose application answers requests with raw bytes. */
 async function serveRaw(answer: (socket: Socket) => void) {
   const sockets: Socket[] = [];
   const server = createTcpServer((socket) => {

@@ -26,35 +26,35 @@ import {
   WATCH_PATH,
 } from "./protocol.ts";
 
-/** A proxy process that runs, as it was when last asked. */
+/** A running proxy process, with the status of its last answer. */
 export type Instance = ProxyStatus;
 
-/** The proxy processes of one folder: one that serves, and for a while those it replaced. */
+/** Proxy processes of one folder: the one that serves and, for a while, those that it replaced. */
 export interface Instances {
-  /** Every one that lives and answers. One that lives and does not answer is killed: nothing can be done with it. */
+  /** All processes that answer. One that does not answer is killed, since it cannot be controlled. */
   find(): Promise<Instance[]>;
   /**
-   * Resolves when it answers; whether it listens is in its status.
+   * Resolves when the process answers; its status says whether it listens.
    * @throws DomainError `setup.failed`
    */
   start(config: ProxyConfig): Promise<Instance>;
-  /** Rejects with the error of the socket when it is gone, or does not answer within 5 seconds. */
+  /** Rejects with the socket's error when the process has exited, or does not answer within 5 seconds. */
   ask<Name extends keyof ControlRequests>(pid: number, name: Name, input: ControlRequests[Name]): Promise<Instance>;
-  /** Whether it answers within this time. Never rejects. */
+  /** Whether it answers in time. Never rejects. */
   answers(pid: number, withinSeconds: number): Promise<boolean>;
   isLiving(pid: number): Promise<boolean>;
-  /** Calls `onEnd` once, when the process ends. Returns the way to stop watching. */
+  /** Calls `onEnd` once, when the process exits. Returns a function that stops watching. */
   watch(pid: number, onEnd: () => void): () => void;
-  /** Idempotent. Resolves when the process is gone. */
+  /** Ends a process and resolves when it has exited. Idempotent. */
   end(pid: number, graceSeconds: number): Promise<void>;
-  /** Idempotent. The processes stay; nothing can be asked of them any more. */
+  /** Closes the connections; the processes continue. Idempotent. */
   close(): void;
 }
 
-/** How the proxy is started, but for its configuration. */
+/** How the proxy process is started, without its configuration. */
 export interface ProxyProgram {
   readonly command: Argv;
-  /** Differs when the code differs, or what runs it. */
+  /** Changes when the code or the Node version changes. */
   readonly version: string;
 }
 
@@ -67,7 +67,7 @@ export function proxyProgram(nodePath: string): ProxyProgram {
   return { command, version: hash.digest("hex").slice(0, 16) };
 }
 
-/** The program is every source of its folder; a build has it in one file. */
+/** In the repository all sources of the folder belong to it; a build is one file. */
 const sourcesBeside = (main: string): readonly string[] =>
   readdirSync(dirname(main))
     .filter((name) => /(?<!\.(?:test|fixture))\.ts$/.test(name))
@@ -75,38 +75,38 @@ const sourcesBeside = (main: string): readonly string[] =>
     .map((name) => join(dirname(main), name));
 
 /**
- * A young generation of 4 MiB costs no more memory at rest than one of 1 MiB and a fifth less CPU under load. The heap
- * takes the connections that `listener.ts` allows; it is a limit, not a size.
+ * A young generation of 4 MiB needs no more idle memory than one of 1 MiB, and a fifth less CPU under load. The heap
+ * limit covers the connections that `listener.ts` allows.
  */
 const NODE_FLAGS = ["--max-semi-space-size=4", "--max-old-space-size=512"];
 
 const ASK_MS_MAX = 5000;
-const START_MS_MAX = 20_000; // A hundred times what it takes on an idle machine.
+const START_MS_MAX = 20_000; // A hundred times the start time on an idle machine.
 const POLL_MS = 10;
 const LOG_FILE = "proxy.log";
 const LOG_BYTES_MAX = 1 << 20;
 const LOG_TAIL_LENGTH = 2000;
-const SOCKET_PATH_BYTES_MAX = 107; // The kernel's `sun_path`, less its final zero.
+const SOCKET_PATH_BYTES_MAX = 107; // Size of the kernel's `sun_path`, less its final zero.
 
-/** @param folder Absolute, made already, for no one else to enter. */
+/** @param folder Absolute, existing, and accessible only to us. */
 export function openInstances(folder: string, program: ProxyProgram): Instances {
   const descriptor = openSync(folder, "r");
   let isOpen = true;
   const env = { NODE_COMPILE_CACHE: join(folder, "cache"), MALLOC_ARENA_MAX: "1" };
 
-  /** A folder too deep for the kernel's limit is entered through its descriptor. */
+  /** If the path is too long for the kernel, the folder is addressed by its descriptor. */
   function socketPath(pid: number): string {
     const path = join(folder, socketName(pid));
     if (Buffer.byteLength(path) <= SOCKET_PATH_BYTES_MAX) return path;
     return `/proc/self/fd/${descriptor}/${socketName(pid)}`;
   }
 
-  /** Names the process beside its socket: a number alone is used again. */
+  /** Identifies the process of a socket, since process ids are reused. */
   const recordPath = (pid: number) => join(folder, `${pid}.json`);
 
   const ask: Instances["ask"] = (pid, name, input) => askSocket(socketPath(pid), name, input);
 
-  /** Its answer as soon as it gives one; `undefined` when it ends or time is up. */
+  /** Its first answer; `undefined` when it exits or the time is up. */
   async function firstStatus(process: ProcessIdentity, waitMs: number): Promise<Instance | undefined> {
     const deadline = Date.now() + waitMs;
     while (isLiving(process) && Date.now() < deadline) {
@@ -118,8 +118,8 @@ export function openInstances(folder: string, program: ProxyProgram): Instances 
   }
 
   /**
-   * The proxy of a socket, whatever process had its number before. Its record may be missing: it is written after its
-   * start.
+   * The proxy behind a socket, even if its process id was used before. Its record may be missing, because it is
+   * written after the start.
    */
   async function findOne(pid: number): Promise<Instance | undefined> {
     const record = await readJson<ProcessIdentity>(recordPath(pid));
@@ -179,7 +179,7 @@ export function openInstances(folder: string, program: ProxyProgram): Instances 
     watch(pid, onEnd) {
       const sent = request({ socketPath: socketPath(pid), path: WATCH_PATH, agent: false });
       sent.on("response", (answer) => answer.resume());
-      // Whatever ends it comes to the same, and `close` follows each.
+      // All errors are treated alike, and each is followed by `close`.
       sent.on("error", () => {});
       sent.once("close", onEnd);
       sent.end();
@@ -226,11 +226,11 @@ function namedPids(names: readonly string[]): Set<number> {
 }
 
 async function cutLog(path: string): Promise<void> {
-  const { size } = await stat(path).catch(() => ({ size: 0 })); // There is none before the first start.
+  const { size } = await stat(path).catch(() => ({ size: 0 })); // The file does not exist before the first start.
   if (size > LOG_BYTES_MAX) await truncate(path);
 }
 
-/** Done once for each version: see `WARM_ARGUMENT`. */
+/** Runs once for each version, see `WARM_ARGUMENT`. */
 async function warmUp(folder: string, program: ProxyProgram, env: Readonly<Record<string, string>>): Promise<void> {
   const marker = join(folder, "cache", "warm.json");
   if ((await readJson<string>(marker)) === program.version) return;

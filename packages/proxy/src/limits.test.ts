@@ -78,7 +78,7 @@ describe("a client that holds a connection without using it", () => {
       text += data;
     });
     await until(() => text.includes("200 OK"), { what: "the stream has begun" });
-    // Each takes longer than a stall may last.
+    // Each pause is longer than a stall may be.
     for (let count = 0; count < 3; count++) {
       await exchange(front.port, "POST /upload HTTP/1.1\r\nHost: a.test\r\nContent-Length: 100\r\n\r\nhalf");
     }

@@ -8,18 +8,18 @@ import { MAX_HEADER_BYTES } from "./upstream.ts";
 
 /** The public port of the proxy. */
 export interface Listener {
-  /** Does nothing when it listens already. Never rejects: whether it worked is in the status. */
+  /** Does nothing when it already listens. Never rejects: the status shows whether it worked. */
   listen(): Promise<void>;
-  /** Gives up the port at once and ends the process when the last connection has ended, or after 5 minutes. */
+  /** Gives up the port at once, and exits when the last connection has ended or after 5 minutes. */
   retire(): void;
-  /** As `retire`, without waiting for what is idle, and for 2 seconds at most. */
+  /** Like `retire`, but closes idle connections, and exits after 2 seconds at most. */
   stop(): void;
-  /** Once the first attempt to listen is over. */
+  /** Resolves once the first attempt to listen is over. */
   status(): Promise<ProxyStatus>;
 }
 
 const HEADERS_CHECK_MS_MAX = 5000;
-const KEEP_ALIVE_MS = 75_000; // nginx's default, longer than that of load balancers before us.
+const KEEP_ALIVE_MS = 75_000; // nginx's default, and longer than the idle timeout of usual load balancers.
 const BACKLOG = 1024;
 const RETIRE_MS_MAX = 300_000;
 const STOP_MS_MAX = 2000;
@@ -49,7 +49,7 @@ export function createListener(config: ProxyConfig, state: ProxyState): Listener
   function retire(): void {
     if (state.isRetired) return;
     state.isRetired = true;
-    // Not the HTTP server's own `close`: that cuts idle connections, on which a request may be under way.
+    // The HTTP server's own `close` would destroy idle connections, on which a request may be arriving.
     net.Server.prototype.close.call(server, () => process.exit());
     setTimeout(() => process.exit(), RETIRE_MS_MAX);
   }
@@ -89,31 +89,31 @@ function createServer(state: ProxyState, limits: ProxyLimits): Server {
     headersTimeout: headersMs,
     connectionsCheckingInterval: Math.min(HEADERS_CHECK_MS_MAX, headersMs),
     keepAliveTimeout: KEEP_ALIVE_MS,
-    // A large upload takes as long as it takes; one that stalls is ended by `timeout`.
+    // No limit for large uploads; `timeout` ends those that stall.
     requestTimeout: 0,
     shouldUpgradeCallback: isUpgrade,
   });
   server.timeout = limits.stallSeconds * 1000;
-  server.maxHeadersCount = 0; // Node would drop what is above its limit without a word; their size is limited.
+  server.maxHeadersCount = 0; // Unlimited, since Node drops excess headers silently; their size is limited.
   server.maxConnections = Math.min(limits.connections, Math.floor((openFilesMax() - FILES_OF_OUR_OWN) / 2));
   server.on("request", (request, response) => forward(state, request, response));
   server.on("checkContinue", (request, response) => forward(state, request, response));
   server.on("upgrade", (request, socket, head) => {
-    // Its type allows for servers that were handed another kind of stream.
+    // Typed as any stream, because a server can be given other streams.
     if (socket instanceof net.Socket) upgrade(state, request, socket, head);
   });
   return server;
 }
 
-const FILES_OF_OUR_OWN = 64; // Standard streams, the event loop's, the control plane's connections; rounded up.
+const FILES_OF_OUR_OWN = 64; // Standard streams, the event loop's and the control plane's connections, rounded up.
 
-/** Node has raised the limit as far as it may go. A connection takes two: the client's and the upstream's. */
+/** Node raises the limit as far as allowed. A connection needs two files: the client's and the upstream's. */
 function openFilesMax(): number {
   const [, limit] = /^Max open files +(\d+)/m.exec(fs.readFileSync("/proc/self/limits", "utf8")) ?? [];
   return limit === undefined ? 1024 : Number(limit);
 }
 
-/** For good: from here on the process can do nothing but serve what it has open. */
+/** Irreversible: afterwards the process can only serve what it has open. */
 function becomeUser({ uid, gid }: { readonly uid: number; readonly gid: number }): void {
   process.setgroups?.([gid]);
   process.setgid?.(gid);

@@ -23,7 +23,7 @@ export const siteDown = (name: string): Page => ({
 
 export const brokenAnswer = (name: string): Page => ({
   status: 502,
-  title: `The application ${name} broke off before it answered`,
+  title: `The application ${name} closed the connection before it answered`,
   hint: "Look at its logs.",
 });
 
@@ -33,7 +33,7 @@ export const ambiguousPath = (): Page => ({
   hint: "It leads to different applications depending on how its escapes and dots are read. Write it plainly.",
 });
 
-/** For proxies that cannot distinguish a refused connection from a broken one. */
+/** For proxies that cannot distinguish a refused connection from an interrupted one. */
 export const noAnswer = (name: string): Page => ({
   status: 502,
   title: `The application ${name} does not answer`,
@@ -63,16 +63,16 @@ export const redirect = (location: string): Page => ({
   headers: { Location: location },
 });
 
-/** As HTML where the client asks for it by name, as every browser does; else as plain text. */
+/** Sends HTML if the client's `Accept` names it, as browsers do, else plain text. */
 export function sendPage(page: Page, request: IncomingMessage, response: ServerResponse): void {
-  const { headers, text } = pageContent(page, new RegExp(TAKES_HTML, "i").test(request.headers.accept ?? ""));
+  const { headers, text } = pageContent(page, new RegExp(ACCEPTS_HTML, "i").test(request.headers.accept ?? ""));
   const body = Buffer.from(text);
   response.writeHead(page.status, { ...headers, "Content-Length": body.length });
   response.end(body);
 }
 
 /** Matches an `Accept` header, ignoring case. */
-export const TAKES_HTML = "text/html|application/xhtml";
+export const ACCEPTS_HTML = "text/html|application/xhtml";
 
 export function pageContent(
   page: Page,
@@ -105,4 +105,4 @@ export function escapeHtml(text: string): string {
   return text.replace(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`);
 }
 
-const HOST_LENGTH_MAX = 253; // A DNS name has no more.
+const HOST_LENGTH_MAX = 253; // Maximum length of a DNS name.

@@ -3,50 +3,50 @@ import type { InFlight } from "./upstream.ts";
 
 /** Protocol between control plane and proxy process: its argument, files and requests. */
 
-/** The process's one argument, as JSON. */
+/** The only argument of the process, as JSON. */
 export interface ProxyConfig {
-  /** Hash of its code and how it was started: a proxy of another version is replaced. */
+  /** Hash of its code and start options: a proxy of another version is replaced. */
   readonly version: string;
   readonly host: string;
-  /** 0: any free one. */
+  /** 0: any free port. */
   readonly port: number;
-  /** Addresses and ranges of other proxies, which are believed. */
+  /** Addresses and ranges of trusted proxies in front of this one. */
   readonly trustedProxies: readonly string[];
   readonly limits: ProxyLimits;
-  /** User that it becomes once it listens; `null` to keep the current one. */
+  /** User to switch to after listening; `null` keeps the current one. */
   readonly user: { readonly uid: number; readonly gid: number } | null;
 }
 
-/** Against clients that hold what they do not use. */
+/** Protection against clients that occupy resources without using them. */
 export interface ProxyLimits {
-  /** For the head of a request, from its first byte or the opening of the connection. */
+  /** Time for the head of a request, from its first byte or the opening of the connection. */
   readonly headersSeconds: number;
-  /** Without a byte, while the client owes us the rest of a body or does not take what we have for it. */
+  /** Time without a byte, while the client has to send or read a body. */
   readonly stallSeconds: number;
   /**
-   * At once; more are closed as they come. Each busy one takes about 32 KiB and, with that to its upstream, two open
-   * files.
+   * Concurrent connections; more are closed on arrival. A busy one uses about 32 KiB and, with the upstream's, two
+   * open files.
    */
   readonly connections: number;
 }
 
-/** Instead of the configuration: load everything to fill the compile cache, and end. */
+/** Given instead of the configuration: loads all code to fill the compile cache, and exits. */
 export const WARM_ARGUMENT = "warm";
 
-/** In the proxy's folder, written by the control plane before it tells the proxy, read by the proxy at its start. */
+/** File in the proxy's folder. The control plane writes it before it sends a change; a starting proxy reads it. */
 export const TABLE_FILE = "table.json";
 
 export interface TableFile {
   readonly sites: readonly Site[];
 }
 
-/** In the proxy's folder. Connecting to it is how a control plane finds the proxies that run. */
+/** Socket in the proxy's folder. A control plane connects to each to find running proxies. */
 export const socketName = (pid: number): string => `${pid}.sock`;
 
 /** Status of the proxy. */
 export interface ProxyStatus extends ProxyConfig {
   readonly pid: number;
-  /** Port of its socket while it listens. */
+  /** Port on which it listens, if it does. */
   readonly port: number;
   readonly state: "listening" | "waiting" | "retired";
   /** Why it does not listen: the code of Node's error, such as `EADDRINUSE`. */
@@ -57,19 +57,19 @@ export interface ProxyStatus extends ProxyConfig {
 }
 
 /**
- * Requests on the control socket: the path of a POST and the JSON of its body. Each is answered by the status after it,
- * once every request that clients send from then on follows it.
+ * Requests on the control socket: the path of a POST and the JSON of its body. The answer is the new status, sent when
+ * the change applies to every later request of clients.
  */
 export interface ControlRequests {
   readonly stats: undefined;
   readonly sync: readonly Site[];
   readonly put: Site;
   readonly delete: string;
-  /** Tries again to listen, after its previous owner gave up the port. */
+  /** Tries to listen again, after the previous owner gave up the port. */
   readonly listen: undefined;
-  /** Gives up its port, ends what is in flight and exits. */
+  /** Gives up its port, finishes the requests in flight and exits. */
   readonly retire: undefined;
 }
 
-/** A GET that is answered by nothing until the proxy ends. */
+/** A GET that stays unanswered until the proxy exits. */
 export const WATCH_PATH = "/watch";

@@ -79,7 +79,7 @@ export interface Asked {
   readonly body?: string | Buffer;
 }
 
-/** One request on a connection of its own. */
+/** Sends one request over a new connection. */
 export function ask(port: number, { host, path = "/", method = "GET", headers, body }: Asked): Promise<Answer> {
   return new Promise((resolve, reject) => {
     const sent = request({ host: HOST, port, path, method, agent: false, headers: { host, ...headers } }, (answer) => {
@@ -99,7 +99,7 @@ export async function readAll(message: IncomingMessage): Promise<Buffer> {
   return Buffer.concat(chunks);
 }
 
-/** Sends exactly these bytes and gives back all that comes until the connection ends. */
+/** Sends exactly these bytes, and returns all received bytes until the connection ends. */
 export function exchange(port: number, bytes: string): Promise<string> {
   return new Promise((resolve, reject) => {
     const socket = connect(port, HOST, () => socket.write(bytes, "latin1"));

@@ -1,7 +1,7 @@
 /**
- * Where a browser finds the site of a URL behind a proxy that speaks plain HTTP on `port`. It has no TLS, so `https:`
- * becomes `http:`; a port in the URL is the application's own and gives way to the proxy's. What is no URL of these
- * two schemes is given back as it came.
+ * The URL at which a browser finds a site behind a proxy that speaks plain HTTP on `port`. `https:` becomes `http:`,
+ * since it has no TLS; a port in the URL is the application's own and is replaced by the proxy's. Other texts are
+ * returned unchanged.
  */
 export function publicUrl(url: string, port: number): string {
   const [, authority, rest] = /^https?:\/\/([^/?#]+)(.*)$/is.exec(url) ?? [];

@@ -3,7 +3,7 @@ import type { Socket } from "node:net";
 import { clientHeaders, hasBody, isFramedPlainly, replaceHeader, UNLISTED_HEADER } from "./headers.ts";
 
 /**
- * Streams a client's body to the upstream, trailers included, no faster than it is taken.
+ * Streams a client's body, with trailers, to the upstream, as fast as the upstream reads.
  * @param socket The connection to the upstream.
  */
 export function relayBody(request: IncomingMessage, sent: ClientRequest, socket: Socket): void {
@@ -13,17 +13,17 @@ export function relayBody(request: IncomingMessage, sent: ClientRequest, socket:
     if (trailers.length > 0 && request.headers["transfer-encoding"] !== undefined) sent.addTrailers(trailers);
     sent.end();
   });
-  // Node stops telling of it once the answer has ended, which may be long before the body has.
+  // Node stops emitting `drain` once the answer has ended, which may be long before the body has.
   const onDrain = () => sent.emit("drain");
   socket.on("drain", onDrain);
   sent.once("close", () => {
     socket.off("drain", onDrain);
     if (request.readableEnded) return;
-    // The rest of the body must be read from the client's connection before its next request.
+    // The rest of the body must be read before the client's next request on this connection.
     request.unpipe(sent);
     request.resume();
   });
-  // The body may come late or never (100-continue), so its first byte must not be what carries the head.
+  // The body may come late or never (100-continue), so the head is sent without waiting for it.
   if (request.readableLength === 0) sent.flushHeaders();
 }
 
@@ -33,7 +33,7 @@ interface AnswerHeaders {
 }
 
 /**
- * Streams an upstream's answer to the client, as it comes and no faster than it is taken.
+ * Streams an upstream's answer to the client, as it arrives and as fast as the client reads.
  * @returns `false` when the answer cannot be passed on; nothing has been written then.
  */
 export function relayAnswer(
@@ -43,14 +43,15 @@ export function relayAnswer(
   { requestId, isUnlisted }: AnswerHeaders,
 ): boolean {
   const takesTrailers = hasTrailers(answer, request);
-  // A 101 without the headers of an upgrade gets here; a client would wait behind it for an answer.
+  // A 101 without upgrade headers arrives here; the client would wait for another answer after it.
   if (!isFramedPlainly(answer) || answer.statusCode === 101) return false;
   try {
     const headers = clientHeaders(answer, requestId, takesTrailers);
     if (isUnlisted) replaceHeader(headers, UNLISTED_HEADER);
     response.writeHead(answer.statusCode ?? 502, answer.statusMessage, headers);
   } catch {
-    // Node reads a little more than it writes, such as a status of 999 or more or a control character in a header.
+    // Node reads some values that it refuses to write, such as a status of 999 or more, or control characters in a
+    // header.
     return false;
   }
   let isBodyWritten = false;
@@ -65,7 +66,7 @@ export function relayAnswer(
     response.end();
   });
   answer.once("error", () => response.destroy());
-  // The head goes out with the first piece of the body, unless that lets the client wait, as with server-sent events.
+  // The head is sent with the first piece of the body, or at once if that comes late, as with server-sent events.
   setImmediate(() => {
     if (!isBodyWritten) response.flushHeaders();
   });
@@ -73,8 +74,8 @@ export function relayAnswer(
 }
 
 /**
- * Passes on what comes before the answer, to a client that knows of it and takes what it gets.
- * @param onFlood The upstream sends more of it than any application would: it is to be cut off.
+ * Passes on informational responses (1xx), if the client knows them and reads fast enough.
+ * @param onFlood Called when the upstream sends too many, to end the connection.
  */
 export function relayInformation(
   sent: ClientRequest,
@@ -92,11 +93,11 @@ export function relayInformation(
   sent.on("information", ({ statusCode, headers }) => {
     received++;
     if (received > INFORMATION_RECEIVED_MAX) {
-      // Data that was read together with it is still parsed, so this may be reached again.
+      // Data that was read together is still parsed, so this may be called again.
       if (received === INFORMATION_RECEIVED_MAX + 1) onFlood();
       return;
     }
-    // Node's parser does not wait, so what the client does not take would pile up here.
+    // Node's parser does not wait, so unread responses would fill the memory here.
     if (!isKnown || relayed >= INFORMATION_RELAYED_MAX || response.writableLength > 0) return;
     if (writeInformation(response, statusCode, headers.link)) relayed++;
   });
@@ -113,7 +114,7 @@ function writeInformation(response: ServerResponse, status: number, link: string
     else return false;
     return true;
   } catch {
-    // Node writes only links of a plain form, and the answer can do without these hints.
+    // Node writes only simple links, and the hints are optional.
     return false;
   }
 }

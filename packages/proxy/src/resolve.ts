@@ -9,19 +9,19 @@ export type Resolved =
   | { readonly entry: SiteEntry; readonly asked: Asked; readonly page?: undefined }
   | { readonly entry?: undefined; readonly page: Page };
 
-/** Request to the upstream. */
+/** A request for an upstream. */
 export interface Asked {
   readonly target: string;
-  /** Taken away from the front of the target; empty when it is passed on unchanged. */
+  /** Prefix to remove from the request's target; empty when it is passed on unchanged. */
   readonly prefix: string;
   readonly isUnlisted: boolean;
 }
 
-/** Target of a request: a site, or a page of the proxy. */
+/** The target of a request: a site, or one of the proxy's own pages. */
 export function resolveRequest(state: ProxyState, request: IncomingMessage): Resolved {
   const { headers, rawHeaders, url: target = "" } = request;
   const hostHeader = headers.host ?? "";
-  // We would route by the first and the application might go by the last.
+  // We would route by the first, while the application may use the last.
   if (countHeader(rawHeaders, "host") > 1) return { page: badRequest("There is more than one Host header.") };
   if (!target.startsWith("/")) return { page: badRequest("Send the request to the path alone: GET /path.") };
   if (!isFramedPlainly(request)) return { page: unknownCoding() };
@@ -47,7 +47,7 @@ function isAdmitted({ basicAuth }: Site, authorization: string | undefined): boo
   if (basicAuth === undefined) return true;
   const [, encoded] = /^Basic +([A-Za-z0-9+/=_-]*) *$/i.exec(authorization ?? "") ?? [];
   if (encoded === undefined) return false;
-  // Loaded for sites with a password alone: it takes 3 MB.
+  // Loaded only for sites with a password, since it needs 3 MB.
   const { createHash, timingSafeEqual } = process.getBuiltinModule("node:crypto");
   const digest = (value: Buffer | string) => createHash("sha256").update(value).digest();
   return timingSafeEqual(digest(Buffer.from(encoded, "base64")), digest(`${basicAuth.username}:${basicAuth.password}`));

@@ -1,10 +1,10 @@
 /**
- * Cookies know no ports and, on one host name, no application: a browser sends the dashboard's session
- * (`packages/api/src/browser.ts`) to each. It is of no use without its other half, and still no application's business.
+ * Cookies are shared by all ports of a host name, so a browser sends the dashboard's session
+ * (`packages/api/src/browser.ts`) to applications too. It is useless without its other half, but not their business.
  */
 const NAME = "(?:__Host-)?berth_session=[^;]*";
 
-/** In this order, each by nothing. RE2 and JavaScript read them alike. */
+/** To be removed in this order. RE2 and JavaScript treat the patterns alike. */
 export const SESSION_COOKIE_PATTERNS = [`^(?:${NAME}(?:;[ \\t]*|$))+`, `;[ \\t]*${NAME}`] as const;
 
 const PATTERNS = SESSION_COOKIE_PATTERNS.map((pattern) => new RegExp(pattern, "g"));

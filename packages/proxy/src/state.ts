@@ -10,10 +10,10 @@ export interface ProxyState {
   readonly table: RouteTable;
   readonly upstreams: Upstreams;
   readonly trusts: Trust;
-  /** Takes no new connection: clients are asked to come back on another one. */
+  /** Whether it accepts no new connections: clients are asked to close theirs. */
   isRetired: boolean;
   requests: number;
-  /** Every request from now on follows this change. */
+  /** Applies a change to all later requests. */
   changeSites(change: (sites: Map<string, Site>) => void): void;
   requestId(request: IncomingMessage): string;
 }
@@ -21,7 +21,7 @@ export interface ProxyState {
 export function createState(options: { readonly trustedProxies: readonly string[] }): ProxyState {
   const sites = new Map<string, Site>();
   const upstreams = createUpstreams();
-  // Unique, not secret: it ties lines of different logs together.
+  // Unique but not secret: it connects lines of different logs.
   const prefix = `${Date.now().toString(36)}-${process.pid.toString(36)}-`;
   let table = buildTable([]);
   let count = 0;

@@ -4,42 +4,42 @@ import pLimit, { type LimitFunction } from "p-limit";
 import type { Instance, Instances } from "./instances.ts";
 import type { ControlRequests, ProxyConfig } from "./protocol.ts";
 
-/** Keeps one proxy process serving: adopts or starts it, replaces it, starts it again when it ends. */
+/** Keeps one proxy process serving: adopts or starts it, replaces it, and restarts it when it ends. */
 export interface Supervisor {
   readonly port: number;
-  /** One piece of work at a time; a restart is one too. */
+  /** Serialises work, restarts included. */
   readonly exclusive: LimitFunction;
   /**
-   * Asks the serving process, once it serves; those it replaced are told as well, as far as they live. Within
-   * `exclusive` only.
-   * @returns The status of each, the serving one first.
+   * Sends a request to the serving process once it serves, and to replaced ones that still run. Call it only within
+   * `exclusive`.
+   * @returns All statuses, that of the serving process first.
    * @throws DomainError `engine.unreachable`
    */
   ask<Name extends keyof ControlRequests>(name: Name, input: ControlRequests[Name]): Promise<[Instance, ...Instance[]]>;
-  /** Idempotent. With `stopProxy` every process of the folder is gone when it resolves. */
+  /** With `stopProxy` all processes of the folder have exited when it resolves. Idempotent. */
   close(options: { readonly stopProxy: boolean }): Promise<void>;
 }
 
-/** How a process that lives but hangs is found out. */
+/** How a hanging process is detected. */
 export interface Liveness {
   readonly everySeconds: number;
   readonly answerSeconds: number;
 }
 
-const LIVENESS: Liveness = { everySeconds: 10, answerSeconds: 5 }; // About a millisecond of work each time.
-const MISSES_MAX = 2; // One alone may be this process's own pause, as after a suspend of the machine.
+const LIVENESS: Liveness = { everySeconds: 10, answerSeconds: 5 }; // A check costs about a millisecond.
+const MISSES_MAX = 2; // A single miss may be our own pause, e.g. a suspend of the machine.
 const STABLE_MS = 10_000;
 const RESTART_MS_MIN = 100;
 const RESTART_MS_MAX = 10_000;
 const ATTEMPTS = 3;
-const DYING_MS_MAX = 5000; // Of one whose connections fail: until it is gone and another one started, busy machine included.
+const DYING_MS_MAX = 5000; // Time for a failing process to exit and be replaced on a busy machine.
 const TAKE_OVER_MS_MAX = 15_000;
 const RETRY_MS_MAX = 250;
-const ENDING_MS_MAX = 1000; // Between a process losing its connections and being gone.
+const ENDING_MS_MAX = 1000; // Time between a process losing its connections and its exit.
 const POLL_MS = 10;
-const STOP_GRACE_SECONDS = 3; // The process itself needs 2 at most.
+const STOP_GRACE_SECONDS = 3; // The process itself needs at most 2.
 
-/** @throws DomainError `setup.failed` when the port cannot be had. */
+/** @throws DomainError `setup.failed` when the port cannot be opened. */
 export async function supervise(
   instances: Instances,
   config: ProxyConfig,
@@ -62,7 +62,7 @@ export async function supervise(
     return instances.watch(current.pid, () => void revive(current.pid));
   }
 
-  /** Until it serves again. */
+  /** Restarts the process until one serves. */
   async function revive(pid: number): Promise<void> {
     const giveUpAt = Date.now() + ENDING_MS_MAX;
     while ((await instances.isLiving(pid)) && Date.now() < giveUpAt) await delay(POLL_MS);
@@ -77,7 +77,7 @@ export async function supervise(
     }
   }
 
-  /** Kills it when it hangs: its end is what `watch` waits for. */
+  /** Kills the process when it hangs; `watch` then sees its end. */
   async function keepLive({ everySeconds, answerSeconds }: Liveness): Promise<void> {
     const { signal } = closing;
     let missed = { pid: current.pid, count: 0 };
@@ -124,10 +124,10 @@ export async function supervise(
       } catch (error) {
         cause = error;
         if (closing.signal.aborted) break;
-        await delay(Math.min(RETRY_MS_MAX, POLL_MS * attempt)); // It may be about to end.
+        await delay(Math.min(RETRY_MS_MAX, POLL_MS * attempt)); // The process may be about to exit, so wait.
       }
     }
-    const message = "The proxy does not answer. It is started again when it ends: try again in a moment.";
+    const message = "The proxy does not answer. It is restarted when it ends: try again in a moment.";
     throw new DomainError("engine.unreachable", message, { cause });
   }
 
@@ -157,7 +157,7 @@ interface TakenOver {
   readonly retired: readonly Instance[];
 }
 
-/** Whatever runs may end at any moment of it, killed or on its own: then it is begun anew. */
+/** Repeats when a process exits during the takeover, whether killed or by itself. */
 async function takeOverInTime(...given: Parameters<typeof takeOver>): Promise<TakenOver> {
   const giveUpAt = Date.now() + TAKE_OVER_MS_MAX;
   for (let attempt = 1; ; attempt++) {
@@ -167,7 +167,7 @@ async function takeOverInTime(...given: Parameters<typeof takeOver>): Promise<Ta
       if (isDomainError(cause)) throw cause;
       if (!isLost(cause) || Date.now() > giveUpAt) {
         const message =
-          "The proxy broke off while it was started. Look at proxy.log in its folder and start Berth again.";
+          "The proxy ended while it was being started. Look at proxy.log in its folder and start Berth again.";
         throw new DomainError("setup.failed", message, { cause });
       }
       await delay(Math.min(RETRY_MS_MAX, POLL_MS * attempt));
@@ -175,14 +175,14 @@ async function takeOverInTime(...given: Parameters<typeof takeOver>): Promise<Ta
   }
 }
 
-/** Whether this error of a control request is that of a process that is ending or not yet ready. */
+/** Whether an error of a control request means that the process is exiting or not ready yet. */
 function isLost(error: unknown): boolean {
   return error instanceof Error && "code" in error && LOST_CODES.has(error.code);
 }
 
 const LOST_CODES: ReadonlySet<unknown> = new Set(["ECONNRESET", "ECONNREFUSED", "ENOENT", "EPIPE"]);
 
-/** Adopts the process of this very version and configuration, or starts one and retires every other. */
+/** Adopts the process with exactly this version and configuration, or starts one and retires all others. */
 async function takeOver(instances: Instances, config: ProxyConfig, onLine: (line: string) => void): Promise<TakenOver> {
   const running = await instances.find();
   const adopted = running.find((instance) => instance.version === config.version && instance.state !== "retired");
@@ -200,7 +200,7 @@ async function takeOver(instances: Instances, config: ProxyConfig, onLine: (line
   }
 }
 
-/** From another proxy of the folder if need be, which is retired for it. */
+/** Listens, if necessary after retiring another proxy of the folder that has the port. */
 async function takePort(
   instances: Instances,
   config: ProxyConfig,
@@ -213,7 +213,7 @@ async function takePort(
   throw portError(config.host, config.port, serving.listenError);
 }
 
-/** @returns The status of those that still live: a retired process ends whenever it has nothing left to do. */
+/** @returns Statuses of the running processes: a retired one exits when it has no requests left. */
 async function askAll<Name extends keyof ControlRequests>(
   instances: Instances,
   list: readonly Instance[],

@@ -25,7 +25,7 @@ beforeAll(async () => {
 });
 afterAll(() => front.stop());
 
-/** Sends the body back after 0 to 15 ms, half of it late, and says who it is. */
+/** Returns the body after 0 to 15 ms, half of it delayed, with its own name. */
 function startRelease(name: string): Promise<TestUpstream> {
   return startUpstream(async (request, response) => {
     const body = await readAll(request);
@@ -44,7 +44,7 @@ interface Sent {
 
 type Send = (body: Buffer | undefined) => Promise<Sent>;
 
-/** Neither of these clients sends a request twice. */
+/** Both clients never repeat a request. */
 function nodeClient(): { readonly send: Send; close(): void } {
   const agent = new Agent({ keepAlive: true, maxSockets: 8 });
   return {
@@ -119,7 +119,7 @@ describe("switching to a new release", () => {
     expect(failures).toEqual([]);
     expect(results.filter(({ isWhole }) => !isWhole)).toEqual([]);
     expect(new Set(results.map((sent) => sent.release)).size).toBe(SWITCHES + 1);
-    // The clients kept their connections: a new one for each request would be thousands.
+    // The clients kept their connections: new ones for each request would be thousands.
     expect((await front.proxy.status()).connections).toBeLessThanOrEqual(16);
   });
 

@@ -1,6 +1,6 @@
 import type { Site } from "@berth/core/ports";
 
-/** A site of the table and whose turn it is among its upstreams. */
+/** A site of the table, and which of its upstreams is next. */
 export interface SiteEntry {
   readonly site: Site;
   turn: number;
@@ -9,13 +9,13 @@ export interface SiteEntry {
 export interface RouteEntry {
   readonly entry: SiteEntry;
   readonly path: string;
-  /** With its escapes resolved, to compare with paths that were read so. */
+  /** Path without escapes, to compare with decoded request paths. */
   readonly decodedPath: string;
   readonly redirectToHost: string | undefined;
   readonly isUnlisted: boolean;
 }
 
-/** Host to its routes, the longest path first. */
+/** Routes by host, the longest path first. */
 export type RouteTable = ReadonlyMap<string, readonly RouteEntry[]>;
 
 /** When two sites claim the same host and path, the later one wins. */
@@ -40,14 +40,14 @@ export function buildTable(sites: Iterable<Site>): RouteTable {
 }
 
 /**
- * The route of a request, decided by its raw path: what stands before the first `?` or `#`, with no escape resolved.
+ * The route of a request, by its raw path: everything before the first `?` or `#`, with escapes undecoded.
  *
- * Applications do resolve escapes, dot segments, double and backward slashes and `;parameters`, each in its own way. A
- * path like `/api/..%2finternal` goes by its raw form to the site of `/api` and may mean `/internal` there, which that
- * site never wanted to publish. Where any such reading leads to another site the request is refused; every other path
- * is passed on untouched, however odd.
+ * Applications decode escapes, dot segments, double and backward slashes and `;parameters`, each in its own way. By
+ * its raw form, `/api/..%2finternal` belongs to the site of `/api`, but an application may read it as `/internal`,
+ * which that site does not publish. If any such reading leads to another site the request is refused; all other paths
+ * are passed on unchanged.
  *
- * @param host As `hostName` gives it.
+ * @param host As returned by `hostName`.
  * @param target The request target; only the origin form (`/path?query`) has a route.
  */
 export function findRoute(table: RouteTable, host: string, target: string): RouteEntry | "unknown" | "ambiguous" {
@@ -96,7 +96,7 @@ interface Reading {
   readonly isDecoded: boolean;
 }
 
-/** Readings of a path: some application uses each combination. */
+/** Possible readings of a path: each combination is used by some application. */
 function* readings(path: string): Generator<Reading> {
   for (const escapes of path.includes("%") ? [undefined, ESCAPED_DOT, ESCAPE] : [undefined]) {
     const decoded = escapes === undefined ? path : decode(path, escapes);
@@ -124,7 +124,7 @@ function decode(path: string, escapes: RegExp): string {
   return path.replace(escapes, (escaped) => String.fromCharCode(Number.parseInt(escaped.slice(1), 16)));
 }
 
-/** No real path has more, and reading a head full of slashes in every way would take 30 ms. */
+/** Real paths have fewer, and testing all readings of a head full of slashes would take 30 ms. */
 const SEGMENTS_READ_MAX = 256;
 
 const ESCAPE = /%[0-9a-f]{2}/gi;

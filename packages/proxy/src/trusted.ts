@@ -1,10 +1,10 @@
 import type { IncomingMessage } from "node:http";
 import { BlockList } from "node:net";
 
-/** Whether what a client says of itself (`X-Forwarded-*`) is believed: it is another proxy. */
+/** Whether a client is a trusted proxy, whose `X-Forwarded-*` headers are used. */
 export type Trust = (request: Pick<IncomingMessage, "socket">) => boolean;
 
-/** @param ranges Addresses and ranges of other proxies: `10.0.0.1`, `10.0.0.0/8`, `fd00::/8`. */
+/** @param ranges Addresses and ranges of trusted proxies: `10.0.0.1`, `10.0.0.0/8`, `fd00::/8`. */
 export function trustIn(ranges: readonly string[]): Trust {
   if (ranges.length === 0) return () => false;
   const list = new BlockList();
@@ -19,7 +19,7 @@ export function trustIn(ranges: readonly string[]): Trust {
   };
 }
 
-/** A socket that listens on `::` writes an IPv4 client as `::ffff:10.0.0.1`. */
+/** A socket on `::` reports IPv4 clients as `::ffff:10.0.0.1`. */
 export const plainAddress = (address: string): string => (address.startsWith("::ffff:") ? address.slice(7) : address);
 
 const familyOf = (address: string) => (address.includes(":") ? "ipv6" : "ipv4");

@@ -8,7 +8,7 @@ import { useProxy } from "./use-proxy.fixture.ts";
 
 const front = useProxy();
 
-/** Sends every message back with its name before it. */
+/** Returns every message prefixed with its name. */
 async function startEcho(name: string) {
   const server = createServer((_request, response) => response.end(name));
   const sockets = new WebSocketServer({ server });

@@ -10,26 +10,26 @@ import type { ProxyState } from "./state.ts";
 import type { SiteEntry } from "./table.ts";
 import { MAX_HEADER_BYTES, nextUpstream, upstreamKey } from "./upstream.ts";
 
-/** A request to speak another protocol on a client's connection. */
+/** A request to change the protocol of a client's connection. */
 interface UpgradeRequest {
   readonly state: ProxyState;
   readonly request: IncomingMessage;
   readonly client: Socket;
-  /** Data that the client already sent after its request. */
+  /** Data that the client sent directly after its request. */
   readonly head: Buffer;
   readonly refused: Set<string>;
   asked: Asked;
 }
 
 /**
- * Whether a request that asks for an upgrade is treated as one. HTTP/2 without TLS is not spoken, and a body would be
- * read as the first bytes of the other protocol; a server may answer both as if no upgrade had been asked for.
+ * Whether an upgrade is attempted. HTTP/2 without TLS is not supported, and a body would be read as the other
+ * protocol's first bytes; a server may ignore such requests to upgrade.
  */
 export function isUpgrade(request: IncomingMessage): boolean {
   return !hasBody(request) && request.headers.upgrade?.trim().toLowerCase() !== "h2c";
 }
 
-/** Joins the client's connection with one to the site's upstream, once that has agreed. */
+/** Connects the client with the site's upstream, once the upstream has agreed. */
 export function upgrade(state: ProxyState, request: IncomingMessage, client: Socket, head: Buffer): void {
   state.requests++;
   client.setTimeout(0);
@@ -98,7 +98,7 @@ function retry(upgraded: UpgradeRequest, entry: SiteEntry): void {
   else answerPage(upgraded, siteDown(entry.site.name));
 }
 
-/** On a connection of its own: it never comes back to be used for another request. */
+/** Uses a new connection, which is never reused for another request. */
 function sendHead(
   { state, request, asked }: UpgradeRequest,
   { host, port }: Upstream,
@@ -124,7 +124,7 @@ function sendHead(
 
 interface UpstreamEnd {
   readonly socket: Socket;
-  /** Data that the upstream already sent after its answer. */
+  /** Data that the upstream sent directly after its answer. */
   readonly firstBytes: Buffer;
 }
 
@@ -142,7 +142,7 @@ function join({ client, head }: UpgradeRequest, answer: IncomingMessage, upstrea
   ] as const) {
     from.setTimeout(0);
     from.setNoDelay(true);
-    // Finds out about a peer that vanished without a word.
+    // Detects a peer that vanished without closing the connection.
     from.setKeepAlive(true, KEEP_ALIVE_MS);
     from.on("error", () => from.destroy());
     // Pending data is written first.
@@ -155,12 +155,12 @@ function answerPage(upgraded: Pick<UpgradeRequest, "request" | "client">, page: 
   sendPage(page, upgraded.request, plainResponse(upgraded));
 }
 
-/** Node leaves the connection of an upgrade to us, the response to one that does not come about included. */
+/** For an upgrade, Node leaves the connection to us, even the response when it is refused. */
 function plainResponse({ request, client }: Pick<UpgradeRequest, "request" | "client">): ServerResponse {
   const response = new http.ServerResponse(request);
   response.shouldKeepAlive = false;
   response.assignSocket(client);
-  // A server does this for the responses it makes itself.
+  // A server does this for the responses that it creates itself.
   client.on("drain", () => response.emit("drain"));
   response.once("finish", () => {
     response.detachSocket(client);

@@ -70,7 +70,7 @@ describe("connections to an upstream", () => {
     const again = upstreams.enter(server);
     expect(again.agent).toBe(pool.agent);
     upstreams.retain([]);
-    // Within 2 seconds: those with a route are closed after 4.
+    // Within 2 seconds, since idle connections with a route are closed after 4.
     await until(async () => (await connections()) === 0, { what: "the idle one is closed", seconds: 2 });
     expect(upstreams.inFlight()).toEqual([{ host: HOST, port: server.port, inFlight: 1 }]);
     await exchange(again.agent);

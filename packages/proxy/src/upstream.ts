@@ -4,7 +4,7 @@ import type { Upstream } from "@berth/core/deploy";
 import { http } from "./builtins.ts";
 import type { SiteEntry } from "./table.ts";
 
-/** One upstream's connections, and how many exchanges are on it now. */
+/** Connections to one upstream, and its number of exchanges in progress. */
 export interface UpstreamPool {
   readonly upstream: Upstream;
   readonly agent: UpstreamAgent;
@@ -16,19 +16,19 @@ export interface InFlight extends Upstream {
 }
 
 export interface Upstreams {
-  /** Counts an exchange (request, streaming response or upgraded connection) in. Every one ends with one `leave`. */
+  /** Counts an exchange (request, streaming response or upgraded connection). Call `leave` once at its end. */
   enter(upstream: Upstream): UpstreamPool;
   leave(pool: UpstreamPool): void;
-  /** Every other upstream loses its idle connections: now, or when the last exchange on it ends. */
+  /** Closes the idle connections of all other upstreams: now, or when their last exchange ends. */
   retain(routed: Iterable<Upstream>): void;
   inFlight(): InFlight[];
 }
 
-/** Shorter than the 5 s after which Node's and others' servers hang up, so that it is mostly us who do. */
+/** Shorter than the 5 s of Node's and other servers, so that usually we close idle connections first. */
 const IDLE_MS = 4000;
-/** The shortest keep-alive among usual servers is 2 s (gunicorn): a younger connection is not about to be closed. */
+/** Usual servers keep idle connections for at least 2 s (gunicorn), so younger ones are not about to be closed. */
 const FRESH_MS = 1000;
-const IDLE_CONNECTIONS_MAX = 256; // Node's default.
+const IDLE_CONNECTIONS_MAX = 256; // Default of Node.
 
 export function createUpstreams(): Upstreams {
   const pools = new Map<string, UpstreamPool>();
@@ -67,7 +67,7 @@ export function createUpstreams(): Upstreams {
   };
 }
 
-/** Keeps connections of one upstream alive between requests, the one used last first. */
+/** Keeps idle connections to one upstream; the last used one is reused first. */
 export class UpstreamAgent extends http.Agent {
   isRouted = true;
   private readonly idleSince = new WeakMap<Duplex, number>();
@@ -82,7 +82,7 @@ export class UpstreamAgent extends http.Agent {
 
   override createConnection(...args: Parameters<Agent["createConnection"]>): Duplex | null | undefined {
     const socket = super.createConnection(...args);
-    // Node would close our half in its own time, and hand the connection to a request meanwhile.
+    // Node would close our side later, and might use the connection for a request before.
     socket?.once("end", () => {
       if (this.freeSockets[CONNECTIONS]?.some((idle) => idle === socket)) socket.destroy();
     });
@@ -91,12 +91,12 @@ export class UpstreamAgent extends http.Agent {
 
   override keepSocketAlive(socket: Duplex): boolean {
     this.idleSince.set(socket, Date.now());
-    // Node's own answers whether the upstream's `Keep-Alive` header leaves time for a reuse; its type says nothing.
+    // Returns whether the upstream's `Keep-Alive` header leaves time for a reuse, although it is typed as void.
     const isKept: unknown = this.isRouted && super.keepSocketAlive(socket);
     return isKept === true;
   }
 
-  /** Leaves only idle connections that were in use a moment ago: for requests that must not be sent twice. */
+  /** Closes idle connections except recently used ones: for requests that must not be sent twice. */
   dropStale(): void {
     const youngest = this.freeSockets[CONNECTIONS]?.at(-1);
     if (youngest === undefined || Date.now() - (this.idleSince.get(youngest) ?? 0) < FRESH_MS) return;
@@ -112,7 +112,7 @@ const CONNECTIONS = "upstream";
 
 export const upstreamKey = ({ host, port }: Upstream) => `${host}:${port}`;
 
-/** The next upstream in turn that has not refused this request. */
+/** The next upstream in rotation that has not refused this request. */
 export function nextUpstream(entry: SiteEntry, refused: ReadonlySet<string>): Upstream | undefined {
   const { upstreams } = entry.site;
   for (let count = 0; count < upstreams.length; count++) {
@@ -122,5 +122,5 @@ export function nextUpstream(entry: SiteEntry, refused: ReadonlySet<string>): Up
   return undefined;
 }
 
-/** Both ways. Twice Node's default: cookies of single sign-on grow beyond 16 KiB. */
+/** In both directions. Twice Node's default, since cookies of single sign-on can exceed 16 KiB. */
 export const MAX_HEADER_BYTES = 32 * 1024;

@@ -3,13 +3,13 @@ import { afterAll, afterEach, beforeAll } from "vitest";
 import type { EmbeddedProxy } from "./embedded.ts";
 import { site, startProxy, startUpstream, type TestProxy, type TestUpstream } from "./proxy.fixture.ts";
 
-/** One proxy for all tests of a file, without a site at the start of each. */
+/** A proxy shared by all tests of a file; each test begins without sites. */
 export interface UsedProxy {
   readonly proxy: EmbeddedProxy;
   readonly port: number;
-  /** After the test that runs now. */
+  /** Runs after the current test. */
   cleanUp(work: () => unknown): void;
-  /** A site `a.test` answered by this handler, for the test that runs now. */
+  /** Serves a site `a.test` with this handler during the current test. */
   serve(handler: (request: IncomingMessage, response: ServerResponse) => void): Promise<TestUpstream>;
 }
 

@@ -13,11 +13,11 @@ interface Response {
 }
 
 /**
- * Holds every answer of a test against the description: its status must be documented for the operation, and its body
- * must be of the schema that is documented for the status.
+ * Checks every answer of a test against the API description: its status must be documented for the operation, and its
+ * body must match the schema for that status.
  *
- * @param path Below `/api/v1`, with or without a query.
- * @throws Error that names the operation and what is wrong.
+ * @param path Path below `/api/v1`, with or without a query.
+ * @throws Error that names the operation and the mismatch.
  */
 export type AnswerCheck = (
   method: string,
@@ -27,7 +27,7 @@ export type AnswerCheck = (
 
 /** @param document An OpenAPI description, as a server serves it. */
 export function answerCheckOf(document: object): AnswerCheck {
-  const description = document as Description; // Its own suite holds it against OpenAPI.
+  const description = document as Description; // Another suite checks that it is valid OpenAPI.
   const ajv = new Ajv2020({ strict: false, allErrors: true, validateFormats: true });
   formats.default(ajv);
   ajv.addSchema(description, "berth");
@@ -38,19 +38,19 @@ export function answerCheckOf(document: object): AnswerCheck {
   }));
   const compiled = new Map<string, ValidateFunction>();
 
-  /** A word in the path is nearer than a parameter. */
+  /** A literal path segment takes precedence over a parameter. */
   const templateOf = (path: string) =>
     templates.filter(({ pattern }) => pattern.test(path)).sort((a, b) => b.words - a.words)[0]?.template;
 
   return (method, path, { status, json }) => {
     const template = templateOf(path.split("?")[0] ?? "");
     const operation = template === undefined ? undefined : description.paths[template]?.[method.toLowerCase()];
-    if (template === undefined || operation === undefined) return; // 404 of what is not there
+    if (template === undefined || operation === undefined) return; // 404 of an unknown path
     const documented = operation.responses?.[String(status)];
     if (documented === undefined) throw new Error(`${method} ${template} answered ${status}, which is not documented.`);
     if (json === undefined) return;
     const pointer = pointerTo(description, template, method.toLowerCase(), String(status));
-    if (pointer === undefined) return; // a text, a stream
+    if (pointer === undefined) return; // plain text or a stream
     const validate = compiled.get(pointer) ?? ajv.compile({ $ref: pointer });
     compiled.set(pointer, validate);
     if (validate(json)) return;
@@ -59,7 +59,7 @@ export function answerCheckOf(document: object): AnswerCheck {
   };
 }
 
-/** Reference to the schema of a JSON answer in the description. */
+/** JSON pointer to the schema of an answer in the description. */
 function pointerTo(description: Description, template: string, method: string, status: string): string | undefined {
   const part = (key: string) => encodeURIComponent(key.replaceAll("~", "~0").replaceAll("/", "~1"));
   const response = description.paths[template]?.[method]?.responses?.[status];

@@ -1,22 +1,22 @@
 import { randomBytes } from "node:crypto";
 
-/** How a test reaches the API that it puts secrets into. */
+/** A test's access to the API in which it stores secrets. */
 export interface SecretTaker {
-  /** Creates by POST. Answers the uuid. */
+  /** Creates an object by POST. Returns its uuid. */
   made(path: string, body: object): Promise<string>;
   changed(path: string, body: object): Promise<unknown>;
-  /** Makes the application that bears an application's secrets; `fields` among what it is made with. */
+  /** Creates the application that stores an application's secrets; `fields` is a part of its creation. */
   application(fields: object, canary: (field: string) => string): Promise<string>;
   readonly where: { readonly project_uuid: string; readonly environment_name: string; readonly server_uuid: string };
-  /** One that the API takes. Its second line is what is looked for. */
+  /** A valid private key. Its second line is searched for. */
   readonly privateKey: string;
 }
 
-/** Texts of which each stands in one field that only those see who may see secrets, to be looked for everywhere. */
+/** Unique texts, one for each field that requires permission to see secrets. They must not occur anywhere else. */
 export interface Canaries {
-  /** By `Schema.field`. */
+  /** Texts by `Schema.field`. */
   readonly texts: ReadonlyMap<string, string>;
-  /** Fields that show a value of another field. */
+  /** Fields that repeat the value of another field. */
   readonly sameAs: ReadonlySet<string>;
   readonly made: {
     readonly application: string;
@@ -24,11 +24,11 @@ export interface Canaries {
     readonly database: string;
     readonly cloudToken: string;
   };
-  /** The text of a field; a new one for a name that is not known yet. */
+  /** The text for a field; unknown fields get a new one. */
   of(field: string): string;
 }
 
-/** Puts a text of its own into every field that is secret. */
+/** Stores a unique text in every secret field. */
 export async function plantCanaries({ made, changed, application, where, privateKey }: SecretTaker): Promise<Canaries> {
   const texts = new Map<string, string>();
   const sameAs = new Set<string>();
@@ -124,7 +124,7 @@ const PASSWORDS: Readonly<Record<string, readonly string[]>> = {
   clickhouse: ["clickhouse_admin_password"],
 };
 
-/** Names that engines take which run scripts when they start first. */
+/** Variable names of startup scripts that database images run at their first start. */
 const SCRIPTS: Readonly<Record<string, string>> = {
   postgresql: "a.sql",
   mysql: "a.sql",

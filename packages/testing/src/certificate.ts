@@ -1,6 +1,6 @@
 import type { CertificateIssuer } from "@berth/core/ports";
 
-/** Texts that say what they would be, and no certificates. The real one is the engine's. */
+/** Returns labelled texts instead of certificates. `certificateIssuer` of @berth/host is the real implementation. */
 export const testCertificates: CertificateIssuer = {
   async issue({ names, authority, notAfter }) {
     const signing = "key" in authority ? authority : { certificate: `authority ${authority.name}\n`, key: "hush\n" };

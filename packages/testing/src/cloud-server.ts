@@ -1,19 +1,19 @@
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 
-/** A cloud provider's API on the loopback. */
+/** A cloud provider's API on loopback. */
 export interface CloudServer {
-  /** Without a slash at its end. */
+  /** Base URL without a trailing slash. */
   readonly url: string;
-  /** All that came, in order. */
+  /** All received requests, in order. */
   readonly requests: readonly CloudRequest[];
-  /** Faults for the next requests of this kind, such as `POST /servers`, one after the other. */
+  /** Faults for the next requests of this kind, such as `POST /servers`, one per request. */
   fail(request: string, ...faults: readonly CloudFault[]): void;
   close(): Promise<void>;
 }
 
 export interface CloudRequest {
-  /** `GET /locations`. */
+  /** Method and path, such as `GET /locations`. */
   readonly name: string;
   readonly query: Readonly<Record<string, string>>;
   readonly body: unknown;
@@ -27,22 +27,22 @@ export interface CloudAnswer {
 }
 
 export type CloudFault =
-  /** Answers this instead of doing what it is asked. */
+  /** Returns this answer instead of acting. */
   | (CloudAnswer & { readonly kind: "answer" })
-  /** Answers this text with status 200 instead of doing what it is asked. */
+  /** Returns this text with status 200 instead of acting. */
   | { readonly kind: "garbage"; readonly text: string }
-  /** Does it, and answers half of it. */
+  /** Acts, and sends half of the answer. */
   | { readonly kind: "garbled" }
-  /** Does nothing and never answers. */
+  /** Neither acts nor answers. */
   | { readonly kind: "silent" }
-  /** Does nothing and breaks off. */
+  /** Does not act, and closes the connection. */
   | { readonly kind: "cut" }
-  /** Does it, and breaks off before it answers. */
+  /** Acts, and closes the connection before the answer. */
   | { readonly kind: "lost" }
-  /** Answers without end. */
+  /** Sends an endless answer. */
   | { readonly kind: "flood" };
 
-/** @param answerTo What the provider does and says. */
+/** @param answerTo Implements the provider's operations. */
 export async function startCloudServer(answerTo: (request: CloudRequest) => CloudAnswer): Promise<CloudServer> {
   const requests: CloudRequest[] = [];
   const faults = new Map<string, CloudFault[]>();
@@ -54,7 +54,7 @@ export async function startCloudServer(answerTo: (request: CloudRequest) => Clou
     else misbehave(fault, response, () => answerTo(request));
   });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  const { port } = server.address() as AddressInfo; // It listens on a port, not on a pipe.
+  const { port } = server.address() as AddressInfo; // A TCP server's address is an object.
   return {
     url: `http://127.0.0.1:${port}`,
     requests,

@@ -1,9 +1,9 @@
 import pg from "pg";
 
 /**
- * What a database holds, as one text for each table, so that a test can tell that nothing at all was changed.
+ * Content of a database, as one text for each table, by which a test proves that nothing was changed.
  *
- * @param countedOnly Tables of which only the number of rows counts.
+ * @param countedOnly Tables of which only the number of rows is compared.
  */
 export async function contents(url: string, countedOnly: readonly string[] = []): Promise<Record<string, string>> {
   const client = new pg.Client({ connectionString: url });
@@ -28,7 +28,7 @@ export async function contents(url: string, countedOnly: readonly string[] = [])
   }
 }
 
-/** Empties tables, with all that refers to their rows, so that tests can share a database one after the other. */
+/** Empties tables and all rows that refer to them, so that consecutive tests can share a database. */
 export async function emptyTables(url: string, tables: readonly string[]): Promise<void> {
   const client = new pg.Client({ connectionString: url });
   await client.connect();

@@ -1,9 +1,9 @@
 import type { Argv } from "@berth/core";
 import type { DatabaseEngine } from "@berth/core/database";
 
-/** How a client of the engine writes and reads one value, knowing its URL only. */
+/** Commands by which a client writes and reads a value, given only the URL. */
 export interface TestClient {
-  /** Stand-in that has the server and the client. */
+  /** Image with both the server and the client. */
   readonly image: string;
   write(url: string, value: string): Argv;
   read(url: string): Argv;
@@ -13,7 +13,10 @@ function mysqlArgv(program: string, url: string, sql: string): Argv {
   return [...mysqlLogin(program, url), new URL(url).pathname.slice(1), `--execute=${sql}`];
 }
 
-/** Prints values only: MySQL's program warns of a password among its arguments, and MariaDB's of one that is not. */
+/**
+ * Login arguments for a program that prints values only: MySQL's warns of a password among its arguments, and
+ * MariaDB's of its absence.
+ */
 export function mysqlLogin(program: string, url: string): Argv {
   const { hostname, port, username, password } = new URL(url);
   const secret = decodeURIComponent(password);

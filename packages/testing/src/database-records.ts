@@ -14,7 +14,7 @@ import type {
 import type { TestDatabase } from "./database.ts";
 import { type TestPlace, testUuid } from "./records.ts";
 
-/** A private PostgreSQL database. */
+/** A PostgreSQL resource without a public port. */
 export async function testDatabaseResource(
   stores: Stores,
   { environment, server, destination }: Pick<TestPlace, "environment" | "server" | "destination">,
@@ -63,7 +63,7 @@ interface TestBackup {
   readonly execution: BackupExecutionRecord;
 }
 
-/** A database that is saved every day, and is being saved. */
+/** A database with a daily backup schedule, and a running execution. */
 export async function testBackup(
   { system }: Pick<TestDatabase, "system">,
   stores: Stores,
@@ -83,7 +83,7 @@ export async function testBackup(
   return { database, storage, schedule, execution };
 }
 
-/** Ends an execution as a worker does: a success with a file, unless something else is given. */
+/** Ends an execution as a worker does. Default: success with a file. */
 export async function endTestBackup(
   { backups }: SystemStores,
   serverId: number,
@@ -92,7 +92,7 @@ export async function endTestBackup(
 ): Promise<void> {
   const claim = () => backups.claim([serverId], { owner: "worker", leaseSeconds: 60, at: new Date() });
   let claimed = await claim();
-  // Those of others that wait are left running.
+  // Waiting executions of other tests are claimed as well, and stay running.
   while (claimed !== undefined && claimed.execution_uuid !== uuid) claimed = await claim();
   if (claimed === undefined) throw new Error("The backup does not run.");
   const hold = { uuid, owner: "worker" };

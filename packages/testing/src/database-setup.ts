@@ -1,6 +1,6 @@
 import { startTestPostgres } from "./postgres-server.ts";
 
-/** Where workers find the PostgreSQL of the run: they inherit the environment. */
+/** Environment variable with the address of the run's PostgreSQL, which workers inherit. */
 export const ADDRESS_VARIABLE = "BERTH_TEST_POSTGRES";
 
 interface Run {
@@ -9,8 +9,8 @@ interface Run {
 }
 
 const RUN = Symbol.for("berth.test.postgres");
-// Each vitest project loads this file anew, in one process: what they share lives in the global scope, under a key
-// that nobody else uses.
+// Each vitest project loads this file again in the same process, so the state is shared in the global scope under a
+// unique key.
 const shared = globalThis as { [RUN]?: Run };
 
 /** For vitest's `globalSetup`: the first project of the run that needs a database starts it, the last one stops it. */

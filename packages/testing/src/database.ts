@@ -19,23 +19,25 @@ import { ADDRESS_VARIABLE } from "./database-setup.ts";
 import { loopbackUrl, socketUrl, TEMPLATE, type TestPostgres, withClient } from "./postgres-server.ts";
 
 /**
- * Backends of the database suites: the embedded PostgreSQL and the fallback. One that is reached by TCP is the first with
- * another socket: `db/src/tcp.test.ts` tries what the socket could change.
+ * Backends of the database suites: the embedded PostgreSQL and the fallback. PostgreSQL over TCP only differs in its
+ * socket, which `db/src/tcp.test.ts` covers.
  */
 export const BACKENDS = ["embedded", "pglite"] as const;
 export type Backend = (typeof BACKENDS)[number] | "tcp";
 
 export interface TestDatabase {
   readonly database: Database;
-  /** For another `openDatabase` or server on the same data. Not with `pglite`, which has one process only. */
+  /**
+   * For another `openDatabase` or server on the same data. Not available for `pglite`, which allows one process only.
+   */
   readonly url: string;
   readonly system: SystemStores;
   readonly authenticator: Authenticator;
-  /** The stores of a team; of the root team when left out. */
+  /** Stores of a team. Default: the root team. */
   stores(teamId?: number): Stores;
-  /** With who acts in its events. */
+  /** Stores with the actor that is recorded in events. */
   storesFor(scope: Scope): Stores;
-  /** Closes and removes it. */
+  /** Closes and deletes the database. */
   close(): Promise<void>;
 }
 
@@ -60,7 +62,7 @@ export async function testDatabase(
   };
 }
 
-/** Cipher of the fixture's stores. */
+/** Cipher that the fixture's stores use. */
 export const testCipher = (): Cipher => cipher([Buffer.alloc(32, 7)]);
 
 interface Opened {
@@ -89,7 +91,7 @@ async function openPglite(): Promise<Opened> {
   return { database, url: "", remove: () => rm(folder, { recursive: true, force: true }) };
 }
 
-/** Made by the first test of the run that asks; opening a copy takes a fraction of making one. */
+/** Created by the first test of the run that needs it; opening a copy is much faster than migrating. */
 async function pgliteTemplate(): Promise<string> {
   const template = join(testPostgres().folder, "pglite-template");
   if (existsSync(template)) return template;
@@ -97,12 +99,12 @@ async function pgliteTemplate(): Promise<string> {
   const database = await openDatabase({ dataFolder: fresh, embedded: "pglite" });
   await migrate(database);
   await database.close();
-  // Another worker may have been faster; then this one is of no use.
+  // If another worker created it first, this copy is not needed.
   await rename(fresh, template).catch(() => undefined);
   return template;
 }
 
-/** The PostgreSQL of this test run. */
+/** Address of the PostgreSQL of this test run. */
 export function testPostgres(): TestPostgres {
   const address = process.env[ADDRESS_VARIABLE];
   if (address === undefined) {

@@ -1,6 +1,6 @@
 import { type CloudServer, startCloudServer } from "./cloud-server.ts";
 
-/** DigitalOcean's account API in its documented shapes. @param token The only one that works. */
+/** DigitalOcean's account API with the documented answers. @param token The only valid token. */
 export const startDigitalOcean = (token: string): Promise<CloudServer> =>
   startCloudServer((request) => {
     if (request.token !== token) {

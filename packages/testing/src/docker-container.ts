@@ -7,10 +7,10 @@ export interface TestContainer {
   readonly id: string;
   readonly name: string;
   readonly container: Docker.Container;
-  /** Its own address in the network of the suite; the machine reaches it. */
+  /** Address in the suite's network, which the machine can reach. */
   readonly address: string;
   exec(argv: readonly string[], options?: ExecOptions): Promise<ExecResult>;
-  /** Both streams, from the beginning. */
+  /** Output of both streams from the beginning. */
   logs(): Promise<string>;
 }
 
@@ -20,7 +20,7 @@ export interface ExecOptions {
 
 export interface ExecResult {
   readonly exitCode: number;
-  /** Both streams. */
+  /** Output of both streams. */
   readonly output: string;
 }
 
@@ -40,7 +40,7 @@ export async function testContainer(
     async logs() {
       const output = new PassThrough();
       const log = await container.logs({ stdout: true, stderr: true, follow: false });
-      // Without `follow` the library hands on one buffer of frames.
+      // Without `follow` the library returns all frames in one buffer.
       const frames = new PassThrough();
       client.modem.demuxStream(frames, output, output);
       frames.end(log);
@@ -73,7 +73,7 @@ async function exec(
   return { exitCode: await exitCodeOf(created), output: bytes.toString() };
 }
 
-/** A busy engine may end the output a moment before it knows how the program ended. */
+/** A busy engine may end the output a moment before it reports the exit code. */
 async function exitCodeOf(exec: Docker.Exec): Promise<number> {
   for (let attempt = 0; attempt < EXIT_ATTEMPTS; attempt += 1) {
     const { Running, ExitCode } = await exec.inspect();

@@ -1,19 +1,19 @@
 import { statSync } from "node:fs";
 import Docker from "dockerode";
 
-/** The engine of this machine, as the `docker` program finds it. */
+/** Socket of this machine's engine, as the `docker` program finds it. */
 export const TEST_DOCKER_SOCKET =
   /^unix:\/\/(\/.+)$/.exec(process.env.DOCKER_HOST ?? "")?.[1] ?? "/var/run/docker.sock";
 
-const PING_MS_MAX = 20_000; // A machine that is drowned in work answers late, and its suites shall not be left out for it.
+const PING_MS_MAX = 20_000; // Generous, so that suites are not skipped on a busy machine.
 const API_VERSION_MIN = 1.41;
 
 export const testDockerClient = (): Docker => new Docker({ socketPath: TEST_DOCKER_SOCKET });
 
 interface Found {
-  /** Why no suite can use it; `undefined` when one can. */
+  /** The reason why suites are skipped; `undefined` when the engine can be used. */
   readonly problem: string | undefined;
-  /** Names with their tags. */
+  /** Names of the images, with tags. */
   readonly images: ReadonlySet<string>;
 }
 
@@ -37,13 +37,13 @@ function isSocket(path: string): boolean {
   return statSync(path, { throwIfNoEntry: false })?.isSocket() ?? false;
 }
 
-// Looked at once, while the test file loads, so that `describe.skipIf` knows.
+// Checked while the test file loads, so that `describe.skipIf` can use the result.
 const found = await look();
 
 /** Whether an engine answers here. Suites use `describeDocker`, which also names the reason when none does. */
 export const dockerAvailable: boolean = found.problem === undefined;
 
-/** One line: why a suite that needs these images cannot run here; `undefined` when it can. */
+/** The reason why a suite with these images cannot run here, in one line; `undefined` when it can. */
 export function dockerProblem(images: readonly string[] = []): string | undefined {
   if (found.problem !== undefined) return found.problem;
   const missing = images.filter((image) => !found.images.has(image));

@@ -1,16 +1,16 @@
 import type Docker from "dockerode";
 
-/** On everything that a test makes. Its value names the run of one suite. */
+/** Label of everything that a test creates. Its value is the id of one suite's run. */
 export const TEST_LABEL = "berth.test";
-/** When it was made, in seconds since 1970. */
+/** Label with the creation time, in seconds since 1970. */
 export const TEST_TIME_LABEL = "berth.test.at";
-/** The product's label on its objects. Its value names one suite and when that began. */
+/** The product's label on its objects. Tests put the suite's start time into its value. */
 const INSTANCE_LABEL = "berth.instance";
 const INSTANCE = /^test-(\d+)-/;
 
-const AGE_SECONDS_MAX = 2 * 3600; // Longer than any run takes.
+const AGE_SECONDS_MAX = 2 * 3600; // Longer than any run.
 
-/** For a server of a test: what it makes on the engine is found by it, also by a later run. */
+/** Instance id for a server under test, by which this or a later run finds its objects on the engine. */
 export const testInstance = (run: string): string => `test-${nowSeconds()}-${run}`;
 
 export const testLabels = (run: string): Readonly<Record<string, string>> => ({
@@ -18,12 +18,12 @@ export const testLabels = (run: string): Readonly<Record<string, string>> => ({
   [TEST_TIME_LABEL]: String(nowSeconds()),
 });
 
-/** Removes everything that carries the label, whatever state it is in; ends with what could not be removed. */
+/** Removes all objects with the label, whatever their state; returns those that could not be removed. */
 export async function removeLabelled(client: Docker, label: string): Promise<readonly string[]> {
   return removeWhere(client, [label], () => true);
 }
 
-/** A run that was killed could remove nothing: what is older than two hours is nobody's any more. */
+/** Removes objects older than two hours, left by runs that were killed. */
 export async function removeLeftovers(client: Docker): Promise<void> {
   const isOld = (labels: Labels) => {
     const at = Number(labels?.[TEST_TIME_LABEL] ?? INSTANCE.exec(labels?.[INSTANCE_LABEL] ?? "")?.[1] ?? Number.NaN);
@@ -43,7 +43,7 @@ async function removeWhere(client: Docker, label: string[], isWanted: (labels: L
       if (!isGone(cause)) failures.push(`${what}: ${cause instanceof Error ? cause.message : cause}`);
     });
   };
-  // Containers first: they hold what comes after.
+  // Containers first, since they use the other objects.
   const containers = await client.listContainers({ all: true, filters });
   await Promise.all(
     containers
@@ -62,7 +62,7 @@ async function removeWhere(client: Docker, label: string[], isWanted: (labels: L
   return failures;
 }
 
-/** 404, or 409 for one whose removal by another is under way. */
+/** 404: already removed. 409: a removal is in progress. */
 const isGone = (cause: unknown): boolean =>
   cause instanceof Error &&
   "statusCode" in cause &&

@@ -3,8 +3,8 @@ import { availableParallelism } from "node:os";
 import { setTimeout as delay } from "node:timers/promises";
 
 /**
- * How many suites with containers run at once. They wait for containers more than they compute: with one for each core,
- * and twice as many workers (`tooling/vitest/project.ts`), both cores of a small machine are busy for most of a run.
+ * Number of suites with containers that run at once. They mostly wait: with one per core, and twice as many workers
+ * (`tooling/vitest/project.ts`), both cores of a small machine are busy for most of a run.
  */
 const SLOTS = Math.max(2, availableParallelism());
 const POLL_MS = 100;
@@ -15,12 +15,13 @@ interface Held {
 }
 
 const HELD = Symbol.for("berth.test.docker.slot");
-// A worker loads modules more than once, and suites within suites share its place.
+// Global, since a worker loads modules more than once, and nested suites share a slot.
 const shared = globalThis as { [HELD]?: Held | undefined };
 
 /**
- * Waits until one of the run's places for workers with containers is free.
- * @returns Gives it back. It is free by itself when this process dies: a place is an abstract socket.
+ * Waits for a free slot among those for workers with containers.
+ * @returns A function that frees the slot. A slot is an abstract socket, so it also becomes free when this process
+ * dies.
  */
 export async function dockerSlot(): Promise<() => void> {
   shared[HELD] ??= { users: 0, slot: freeSlot() };
@@ -38,7 +39,7 @@ export async function dockerSlot(): Promise<() => void> {
 async function freeSlot(): Promise<Server> {
   for (;;) {
     for (let slot = 0; slot < SLOTS; slot += 1) {
-      // Workers of one run have the same parent.
+      // Workers of one run have the same parent process.
       const server = await listen(`\0berth-test-docker-${process.ppid}-${slot}`);
       if (server !== undefined) return server;
     }

@@ -57,7 +57,7 @@ describeDocker("the Docker fixture", [IMAGE], (docker) => {
   it("removes what a killed run left two hours ago, and nothing younger", async () => {
     const client = testDockerClient();
     const hoursAgo = (hours: number) => String(Math.floor(Date.now() / 1000) - hours * 3600);
-    const labelled = { [docker.run]: "1" }; // A label of its own: the fixture's would make its time younger.
+    const labelled = { [docker.run]: "1" }; // A separate label: the fixture's would set a new creation time.
     const old = docker.name("old");
     const young = docker.name("young");
     try {
@@ -163,7 +163,7 @@ function sshRun({ address }: ServerContainer, privateKey: string, command: strin
   });
 }
 
-/** The greeting of sshd; the error code when there is none. */
+/** sshd's greeting, or the error code if there is none. */
 function greeting(host: string): Promise<string> {
   return new Promise((resolve) => {
     const socket = connect({ host, port: 22, timeout: 1500 });

@@ -8,25 +8,25 @@ import { dockerSlot } from "./docker-slot.ts";
 
 declare module "vitest" {
   interface TaskMeta {
-    /** Why the suite is skipped here; printed at the end of the run. */
+    /** The reason why the suite is skipped, printed at the end of the run. */
     skipReason?: string;
   }
 }
 
-/** The engine of this machine for one suite. All that is made through it, or with its labels, is gone at the end. */
+/** This machine's engine for one suite. All objects created through it, or with its labels, are removed at the end. */
 export interface DockerFixture {
   readonly client: Docker;
-  /** Names this suite: unique, and good in a name of Docker's. */
+  /** Unique id of this suite, valid in Docker's names. */
   readonly run: string;
-  /** For whatever a test makes itself. */
+  /** Labels for objects that a test creates itself. */
   readonly labels: Readonly<Record<string, string>>;
-  /** The id for a Berth under test: what carries `berth.instance` with this value is removed as well. */
+  /** Instance id for a Berth under test: objects with this value in `berth.instance` are removed as well. */
   readonly instance: string;
-  /** A name that nothing else has. */
+  /** A unique name. */
   name(hint: string): string;
-  /** The suite's own network, made when first asked for. The machine reaches the containers in it. */
+  /** The suite's own network, created at the first call. The machine can reach the containers in it. */
   network(): Promise<string>;
-  /** Makes and starts a container in the suite's network. */
+  /** Creates and starts a container in the suite's network. */
   container(options: ContainerOptions): Promise<TestContainer>;
 }
 
@@ -36,14 +36,14 @@ export interface ContainerOptions {
   readonly argv?: readonly string[];
   readonly env?: Readonly<Record<string, string>>;
   readonly labels?: Readonly<Record<string, string>>;
-  /** The rest, in the engine's own words. */
+  /** Further options of the engine's API. */
   readonly raw?: Omit<Docker.ContainerCreateOptions, "HostConfig">;
   readonly hostConfig?: Docker.HostConfig;
 }
 
 /**
- * A suite on the engine of this machine. It is skipped where none answers or an image is missing, and the end of the
- * run names the reason. A few of them at once, so that the machine is not drowned.
+ * A suite on this machine's engine. It is skipped when no engine answers or an image is missing, and the end of the
+ * run names the reason. The number of concurrent suites is limited.
  */
 export function describeDocker(name: string, images: readonly string[], suite: (docker: DockerFixture) => void): void {
   const problem = dockerProblem(images);
@@ -51,7 +51,7 @@ export function describeDocker(name: string, images: readonly string[], suite: (
   describe.skipIf(problem !== undefined)(name, { meta }, () => suite(dockerFixture()));
 }
 
-/** Within a `describe` that is skipped without an engine: `describeDocker` does both. */
+/** For use inside a `describe` that is skipped without an engine; `describeDocker` does both. */
 export function dockerFixture(): DockerFixture {
   const client = testDockerClient();
   const run = `berth-test-${randomBytes(5).toString("hex")}`;
@@ -99,7 +99,7 @@ export function dockerFixture(): DockerFixture {
         ...(argv === undefined ? {} : { Cmd: [...argv] }),
         Env: Object.entries(env ?? {}).map(([key, value]) => `${key}=${value}`),
         Labels: { ...own, ...labels },
-        // Without an init as process 1 a program that minds no signal makes every stop wait its whole grace period.
+        // Without an init, a program that ignores SIGTERM would delay every stop by the whole grace period.
         HostConfig: { Init: true, NetworkMode: networkName, ...hostConfig },
       });
       await client.getContainer(id).start();
@@ -109,10 +109,10 @@ export function dockerFixture(): DockerFixture {
   return fixture;
 }
 
-const SLOT_MS_MAX = 900_000; // The suites before it may take minutes.
+const SLOT_MS_MAX = 900_000; // Earlier suites may take minutes.
 const REMOVAL_MS_MAX = 120_000;
 
-/** With a subnet of its own: only then may a container ask for an address, and Docker's own pools are few. */
+/** With an explicit subnet: containers can request addresses only then, and Docker's own pools are small. */
 async function makeNetwork(client: Docker, name: string, labels: Readonly<Record<string, string>>): Promise<string> {
   for (let attempt = 1; ; attempt += 1) {
     const subnet = `10.${randomInt(201, 250)}.${randomInt(0, 256)}.0/24`;
@@ -131,7 +131,7 @@ async function makeNetwork(client: Docker, name: string, labels: Readonly<Record
 }
 
 const SWEEP = Symbol.for("berth.test.docker.sweep");
-// Once per worker: modules may be loaded more than once, the global scope may not.
+// Once per worker: modules may be loaded several times, so the state is in the global scope.
 const shared = globalThis as { [SWEEP]?: Promise<void> };
 
 function removeLeftoversOnce(client: Docker): Promise<void> {

@@ -1,7 +1,7 @@
 import { execFile } from "node:child_process";
 import { promisify } from "node:util";
 
-/** @returns Milliseconds that `work` took. */
+/** @returns Duration of `work` in milliseconds. */
 export async function took(work: () => Promise<unknown>): Promise<number> {
   const startMs = performance.now();
   await work();
@@ -9,8 +9,8 @@ export async function took(work: () => Promise<unknown>): Promise<number> {
 }
 
 /**
- * For a promise in seconds: it is made for a machine that has the time to keep it. Where starting a program takes longer
- * at this moment than on one at rest, the limit grows as much.
+ * Checks a time limit that is meant for an idle machine. If starting a program takes longer now than on an idle
+ * machine, the limit grows by the same factor.
  * @throws Error
  */
 export async function assertTook(ms: number, limitMs: number, details = ""): Promise<void> {
@@ -30,5 +30,5 @@ async function slowness(): Promise<number> {
 }
 
 const TURNS = 5;
-/** What `node -e 0` takes on a machine of 2026 with two processors at rest. */
+/** Time for `node -e 0` on an idle machine of 2026 with two processors. */
 const START_MS = 45;

@@ -2,15 +2,15 @@ import { DomainError } from "@berth/core";
 import type { GitHost, GitHostLogin } from "@berth/core/ports";
 import { type HostedRepository, repositoryText } from "@berth/core/source";
 
-/** A git host without a network, for tests of what is decided about it. The real one is the engine's. */
+/** A git host without network, for tests of the rules around it. */
 export interface TestGitHost extends GitHost {
-  /** Repositories that every app sees; may be changed. */
+  /** Repositories that every app sees; tests may change them. */
   readonly visible: HostedRepository[];
   /** Branches of every repository. */
   readonly branchNames: string[];
-  /** With what it was asked, in order. */
+  /** Logins of all calls, in order. */
   readonly logins: GitHostLogin[];
-  /** Thrown by every function until it is taken back. */
+  /** Thrown by every function while it is set. */
   problem: DomainError | undefined;
 }
 

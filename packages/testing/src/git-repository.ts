@@ -2,23 +2,23 @@ import { execFileSync } from "node:child_process";
 import { chmodSync, mkdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 
-/** Path to content; `null` removes the file, `{ link }` makes a symbolic link, `{ script }` an executable file. */
+/** Content by path; `null` removes the file, `{ link }` makes a symbolic link, `{ script }` an executable file. */
 export type RepositoryFiles = Readonly<
   Record<string, string | Uint8Array | null | { readonly link: string } | { readonly script: string }>
 >;
 
-/** A real git repository with a working tree, made for a test. */
+/** A real git repository with a working tree. */
 export interface TestRepository {
   readonly folder: string;
   /** Its `file://` address. */
   readonly url: string;
-  /** Changes files and commits them. Returns the commit's full id. */
+  /** Writes files and commits them. Returns the commit's full id. */
   commit(files: RepositoryFiles, message?: string): string;
-  /** Runs git in the repository, answers its trimmed output. */
+  /** Runs git in the repository and returns its trimmed output. */
   git(...args: string[]): string;
 }
 
-/** @param folder Made when it is not there. */
+/** @param folder Created when missing. */
 export function createRepository(folder: string, options: { readonly branch?: string } = {}): TestRepository {
   mkdirSync(folder, { recursive: true });
   const git = (...args: string[]) =>
@@ -41,7 +41,7 @@ export function createRepository(folder: string, options: { readonly branch?: st
   };
 }
 
-/** Nothing of this machine's own configuration takes part. */
+/** Ignores the git configuration of this machine. */
 const GIT_ENV = {
   PATH: process.env.PATH ?? "/usr/bin:/bin",
   HOME: "/nonexistent",

@@ -2,9 +2,9 @@ import { spawn } from "node:child_process";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 
-/** git's smart HTTP on the loopback, for repositories in one folder. */
+/** git's smart HTTP on loopback, for the repositories of a folder. */
 export interface GitServer {
-  /** `http://HOST:PORT`, without a slash at its end. */
+  /** `http://HOST:PORT` without a trailing slash. */
   readonly url: string;
   readonly port: number;
   /** `GET /path?query` of every request, in order. */
@@ -13,13 +13,13 @@ export interface GitServer {
 }
 
 export interface GitServerOptions {
-  /** Holds the repositories: `root/app/.git` is `url/app/.git`. */
+  /** Folder of the repositories: `root/app/.git` is `url/app/.git`. */
   readonly root: string;
   /** Loopback address to listen on, 127.0.0.1 by default. */
   readonly host?: string;
-  /** Required of every request when given. */
+  /** Login that every request must have. Default: none. */
   readonly login?: { readonly username: string; readonly password: string };
-  /** Answers a request itself, before login and git. Returns whether it did. */
+  /** May answer a request itself, before login and git; returns whether it did. */
   readonly intercept?: (request: IncomingMessage, response: ServerResponse) => boolean;
 }
 
@@ -33,7 +33,7 @@ export async function startGitServer(options: GitServerOptions): Promise<GitServ
   });
   const host = options.host ?? "127.0.0.1";
   await new Promise<void>((resolve) => server.listen(0, host, resolve));
-  const { port } = server.address() as AddressInfo; // It listens on a port, not on a pipe.
+  const { port } = server.address() as AddressInfo; // A TCP server's address is an object.
   return {
     url: `http://${host}:${port}`,
     port,
@@ -52,7 +52,7 @@ function mayEnter(request: IncomingMessage, login: GitServerOptions["login"]): b
   return request.headers.authorization === `Basic ${expected}`;
 }
 
-/** Speaks CGI with `git http-backend`. */
+/** Runs `git http-backend` over CGI. */
 function backend({ root, login }: GitServerOptions, request: IncomingMessage, response: ServerResponse): void {
   const url = new URL(request.url ?? "/", "http://server");
   const header = (name: string) => String(request.headers[name] ?? "");

@@ -3,10 +3,10 @@ import type { AddressInfo } from "node:net";
 import { join, normalize } from "node:path";
 import ssh2, { type AuthContext, type ServerChannel } from "ssh2";
 
-/** git over ssh on the loopback, for repositories in one folder, read only. */
+/** git over SSH on loopback, for the repositories of a folder, read only. */
 export interface GitSshServer {
   readonly port: number;
-  /** `ssh://git@127.0.0.1:PORT`, without a slash at its end. */
+  /** `ssh://git@127.0.0.1:PORT` without a trailing slash. */
   readonly url: string;
   /** Requested commands, in order. */
   readonly commands: readonly string[];
@@ -14,28 +14,31 @@ export interface GitSshServer {
 }
 
 export interface SshKeyPair {
-  /** OpenSSH's own form. */
+  /** In OpenSSH's format. */
   readonly privateKey: string;
-  /** One line, as in `authorized_keys`. */
+  /** One line in the format of `authorized_keys`. */
   readonly publicKey: string;
 }
 
 export function sshKeyPair(): SshKeyPair {
   for (;;) {
     const { private: privateKey, public: publicKey } = ssh2.utils.generateKeyPairSync("ed25519");
-    // It leaves out a zero byte that a public key begins with, as one of 256 does, and nobody can read that key.
+    // ssh2 drops a leading zero byte of a public key, which happens for one in 256 keys, and the key is then invalid:
+    // retry.
     if (!(ssh2.utils.parseKey(privateKey) instanceof Error)) return { privateKey, publicKey };
   }
 }
 
-/** @param options.root Holds the repositories: `root/app` is `url/app`. Only who has the key of `publicKey` gets in. */
+/**
+ * @param options.root Folder of the repositories: `root/app` is `url/app`. Only the owner of `publicKey` may log in.
+ */
 export async function startGitSshServer(options: {
   readonly root: string;
   readonly publicKey: string;
 }): Promise<GitSshServer> {
   const commands: string[] = [];
   const server = new ssh2.Server({ hostKeys: [sshKeyPair().privateKey] }, (client) => {
-    client.on("error", () => undefined); // Who is not let in hangs up.
+    client.on("error", () => undefined); // A client that is refused closes the connection.
     client.on("authentication", (context) =>
       mayEnter(context, options.publicKey) ? context.accept() : context.reject(["publickey"]),
     );
@@ -47,7 +50,7 @@ export async function startGitSshServer(options: {
     });
   });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  const { port } = server.address() as AddressInfo; // It listens on a port, not on a pipe.
+  const { port } = server.address() as AddressInfo; // A TCP server's address is an object.
   return {
     port,
     url: `ssh://git@127.0.0.1:${port}`,
@@ -60,7 +63,7 @@ function mayEnter(context: AuthContext, publicKey: string): boolean {
   const known = ssh2.utils.parseKey(publicKey);
   if (context.method !== "publickey" || known instanceof Error) return false;
   if (!context.key.data.equals(known.getPublicSSH())) return false;
-  // Without a signature it only asks whether the key would do.
+  // A request without a signature only asks whether the key would be accepted.
   const { signature, blob } = context;
   return signature === undefined || (blob !== undefined && known.verify(blob, signature, context.hashAlgo) === true);
 }
@@ -73,7 +76,7 @@ function serve(root: string, command: string, channel: ServerChannel): void {
   }
   const child = spawn("git", ["-c", "safe.directory=*", "upload-pack", join(root, normalize(path))]);
   channel.pipe(child.stdin);
-  child.stdin.on("error", () => undefined); // git may end before it has read everything.
+  child.stdin.on("error", () => undefined); // git may exit before it has read everything.
   child.stdout.pipe(channel, { end: false });
   child.stderr.pipe(channel.stderr, { end: false });
   child.on("close", (code) => end(channel, code ?? 1));

@@ -2,21 +2,21 @@ import { createVerify, generateKeyPairSync, type KeyObject, randomBytes } from "
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 
-/** GitHub's REST API on the loopback, with one app that is installed once, as far as Berth uses it. */
+/** The part of GitHub's REST API that Berth uses, on loopback, with one app and one installation. */
 export interface GithubServer {
-  /** The `api_url` for a GitHub app. */
+  /** `api_url` for a GitHub app. */
   readonly url: string;
   readonly appId: number;
   readonly installationId: number;
-  /** PKCS#1, as GitHub gives it. */
+  /** In PKCS#1, like GitHub's keys. */
   readonly privateKey: string;
   /** `GET /path?query` of every request, in order. */
   readonly requests: readonly string[];
-  /** Tokens that were given out, newest last. */
+  /** Tokens that were issued, the newest last. */
   readonly tokens: readonly GivenToken[];
-  /** Repositories that the installation sees; may be changed. */
+  /** Repositories that the installation sees; tests may change them. */
   readonly repositories: GithubRepository[];
-  /** Answers each request whose `METHOD /path` begins so with a fault, until it is cleared. */
+  /** Answers requests whose `METHOD /path` begins with this text with a fault, until it is cleared. */
   fail(requests: string, fault: GithubFault): void;
   clearFaults(): void;
   close(): Promise<void>;
@@ -24,16 +24,16 @@ export interface GithubServer {
 
 export interface GithubRepository {
   readonly id: number;
-  /** `owner/name`. */
+  /** Name in the form `owner/name`. */
   readonly fullName: string;
   readonly branches: readonly string[];
-  /** Names it had before. */
+  /** Earlier names of the repository. */
   readonly formerNames?: readonly string[];
 }
 
 export interface GivenToken {
   readonly token: string;
-  /** `undefined`: all that the installation sees. */
+  /** `undefined`: all repositories of the installation. */
   readonly repositoryIds: readonly number[] | undefined;
   readonly permissions: Readonly<Record<string, string>> | undefined;
 }
@@ -78,7 +78,7 @@ export async function startGithubServer(options: GithubServerOptions = {}): Prom
     else answer(state, request, body, response);
   });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  const { port } = server.address() as AddressInfo; // It listens on a port, not on a pipe.
+  const { port } = server.address() as AddressInfo; // A TCP server's address is an object.
   return {
     url: `http://127.0.0.1:${port}`,
     appId,
@@ -125,7 +125,7 @@ function answer(state: State, request: IncomingMessage, body: string, response: 
   );
   if (found === undefined) return refuse(response, 404, "Not Found");
   if (found.fullName.toLowerCase() !== full) {
-    // As GitHub does with what was renamed, by the number that stays.
+    // GitHub redirects renamed repositories to the number, which never changes.
     return response.writeHead(301, { location: `/repos/${found.fullName}${isBranches ?? ""}${url.search}` }).end();
   }
   if (isBranches === undefined) return send(response, 200, repositoryAnswer(found));
@@ -161,7 +161,7 @@ function mint(
   });
 }
 
-/** RS256, issued by the app, of the last minutes. */
+/** Whether it is a recent RS256 token issued by the app. */
 function isSignedByApp({ publicKey, appId }: State, authorization = ""): boolean {
   const [, header = "", payload = "", signature = ""] =
     /^bearer ([\w-]+)\.([\w-]+)\.([\w-]+)$/i.exec(authorization) ?? [];
@@ -195,7 +195,7 @@ function sendPage<T>(response: ServerResponse, url: URL, all: readonly T[], answ
   const size = Math.min(100, Number(url.searchParams.get("per_page") ?? 30));
   const page = Number(url.searchParams.get("page") ?? 1);
   const rest = all.slice((page - 1) * size);
-  // Where GitHub says the next page is; a token must not be sent to wherever a host says.
+  // The host names the next page; a client must not send its token to any address that a host names.
   const next = `<http://169.254.169.254${url.pathname}?per_page=${size}&page=${page + 1}>; rel="next"`;
   return send(response, 200, answerOf(rest.slice(0, size)), rest.length > size ? { link: next } : {});
 }
@@ -216,7 +216,7 @@ function repositoryAnswer({ id, fullName, branches }: GithubRepository) {
     clone_url: `https://github.test/${fullName}.git`,
     ssh_url: `git@github.test:${fullName}.git`,
     default_branch: branches[0] ?? "main",
-    // A field that answers of Berth must not pass on.
+    // Berth must not include this field in its answers.
     temp_clone_token: "AAAASECRETCLONETOKEN",
     permissions: { admin: false, push: false, pull: true },
   };

@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { type CloudAnswer, type CloudRequest, type CloudServer, startCloudServer } from "./cloud-server.ts";
 import { HETZNER_IMAGES, HETZNER_LOCATIONS, HETZNER_SERVER_TYPES } from "./hetzner-catalogue.ts";
 
-/** One project at Hetzner Cloud, in the API's documented shapes. */
+/** One project at Hetzner Cloud, with the documented answers. */
 export interface HetznerServer extends CloudServer {
   readonly sshKeys: readonly HetznerSshKey[];
   readonly machines: readonly HetznerMachine[];
@@ -20,16 +20,16 @@ export interface HetznerMachine {
   readonly id: number;
   readonly name: string;
   readonly labels: Readonly<Record<string, string>>;
-  /** The body that it was made from. */
+  /** Body of the request that created it. */
   readonly wanted: Readonly<Record<string, unknown>>;
 }
 
 export interface HetznerOptions {
-  /** The only one that works. */
+  /** The only valid token. */
   readonly token: string;
-  /** It may read only. */
+  /** Whether the token is read-only. */
   readonly isReadOnly?: boolean;
-  /** Entries of a page at most, 50 as at Hetzner. */
+  /** Maximum number of entries per page; 50 at Hetzner. */
   readonly perPageMax?: number;
 }
 

@@ -1,11 +1,11 @@
 import { createRepository, type TestRepository } from "./git-repository.ts";
 
-/** A hostile repository, and what its build must never show or create. */
+/** A hostile repository, and the effects that its build must not have. */
 export interface HostileRepository {
   readonly name: string;
-  /** Settings of the application that make the attempt complete. */
+  /** Settings of the application that enable the attack. */
   readonly settings: Readonly<Record<string, unknown>>;
-  /** @param folder Made when it is not there. */
+  /** @param folder Created when missing. */
   make(folder: string): TestRepository;
 }
 
@@ -13,8 +13,8 @@ const SCRIPT = "#!/bin/sh\ntouch MARKER\n";
 const SHOW = 'FROM busybox:stable\nCOPY . /copied\nCMD ["httpd", "-f", "-p", "80", "-h", "/"]\n';
 
 /**
- * @param places.marker Path of a file that does not exist and may not after a build.
- * @param places.secretFolder A folder of Berth's own machine with a file `secret`: its content may get into no image.
+ * @param places.marker Path of a file that must not exist after a build.
+ * @param places.secretFolder A folder of Berth's machine with a file `secret`, which must not get into any image.
  */
 export function hostileRepositories(places: {
   readonly marker: string;
@@ -161,7 +161,7 @@ export function hostileRepositories(places: {
   ];
 }
 
-/** With the marker's path in names too: a slash would make folders of it. */
+/** Replaces the marker in file names too, where its slashes create folders. */
 function filled(
   files: Parameters<TestRepository["commit"]>[0],
   marker: string,

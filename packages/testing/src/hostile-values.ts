@@ -7,14 +7,14 @@ export interface HostileValue {
 }
 
 /**
- * Texts that do harm where they are taken for anything but a text: put into every field that reaches an engine.
+ * Texts that do harm when they are interpreted instead of stored: used in every field that reaches an engine.
  *
- * @param marker Path of a file that does not exist. It would be made if any of these were run, taken for an option or
- *   followed: a test that uses the corpus looks for it, and for every name that begins with its last part.
+ * @param marker Path of a file that does not exist. It is created when one of the texts is run, parsed as an option or
+ *   followed as a path. A test checks for it, and for every name that begins with its last part.
  */
 export function hostileValues(marker: string): readonly HostileValue[] {
   return Object.entries(VALUES).flatMap(([kind, values]) =>
-    // The keys of the table are the kinds.
+    // The table's keys have this type.
     values.map((value) => ({ kind: kind as HostileKind, value: value.replaceAll("MARKER", marker) })),
   );
 }

@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import type { KeyReader } from "@berth/core/ports";
 import { invalidKey } from "@berth/core/source";
 
-/** Reads texts that only look like keys: the public key is made from the text. The real one is the engine's. */
+/** Reads texts that only look like keys: the public key is derived from the text. */
 export const testKeyReader: KeyReader = {
   async read(text) {
     if (text.includes("ENCRYPTED")) throw invalidKey("It needs a passphrase.");
@@ -22,6 +22,6 @@ export const testKeyReader: KeyReader = {
   },
 };
 
-/** A text that `testKeyReader` takes for a key; the same for the same `seed`. */
+/** A text that `testKeyReader` accepts as a key; the same for the same `seed`. */
 export const testKey = (seed: string): string =>
   `-----BEGIN OPENSSH PRIVATE KEY-----\n${Buffer.from(seed).toString("hex")}\n-----END OPENSSH PRIVATE KEY-----\n`;

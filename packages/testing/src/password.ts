@@ -3,7 +3,7 @@ import type { PasswordHasher } from "@berth/core/ports";
 
 const hashOf = (password: string) => createHash("sha256").update(password).digest("hex");
 
-/** Quick, for suites that are not about hashing. */
+/** A fast hasher, for suites that do not test hashing. */
 export const testPasswords: PasswordHasher = {
   hash: async (password) => hashOf(password),
   verify: async (password, hash) => hash === hashOf(password),

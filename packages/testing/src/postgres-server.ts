@@ -6,9 +6,9 @@ import { join } from "node:path";
 import { migrate, openDatabase, startEmbeddedPostgres } from "@berth/db";
 import pg from "pg";
 
-/** How workers reach the PostgreSQL of the run. */
+/** Address of the run's PostgreSQL for workers. */
 export interface TestPostgres {
-  /** The run's own folder; removed at its end. */
+  /** The run's own folder, removed at its end. */
   readonly folder: string;
   readonly socketFolder: string;
   readonly port: number;
@@ -69,17 +69,17 @@ export async function withClient<T>(config: pg.ClientConfig, work: (client: pg.C
   }
 }
 
-/** A run that was killed could stop nothing: its server continues, and the next run ends it. */
+/** Stops servers of killed runs, which could not stop them, and removes their folders. */
 async function removeLeftovers(): Promise<void> {
   for (const name of await readdir(tmpdir())) {
     if (!name.startsWith(PREFIX)) continue;
     const folder = join(tmpdir(), name);
     const owner = Number(await readFile(join(folder, "pid"), "utf8").catch(() => ""));
-    if (owner === 0 || isAlive(owner)) continue; // another run's, or one that is just starting
+    if (owner === 0 || isAlive(owner)) continue; // of a running run, or one that is just starting
     const data = join(folder, "database", "data");
     const server = Number((await readFile(join(data, "postmaster.pid"), "utf8").catch(() => "")).split("\n")[0]);
     if (server > 0 && (await readlink(`/proc/${server}/cwd`).catch(() => "")) === data) process.kill(server, "SIGQUIT");
-    await rm(folder, { recursive: true, force: true }).catch(() => undefined); // of another user
+    await rm(folder, { recursive: true, force: true }).catch(() => undefined); // the folder of another user
   }
 }
 

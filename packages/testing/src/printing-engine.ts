@@ -2,11 +2,11 @@ import { DomainError } from "@berth/core";
 import type { ReleaseRef } from "@berth/core/deploy";
 import type { Engine, LogLine, LogQuery } from "@berth/core/ports";
 
-/** An engine of which only the use cases' part works: what it can do, and what its releases print. */
+/** An engine with only the methods that use cases call: capabilities and logs. */
 export interface PrintingEngine extends Pick<Engine, "kind" | "capabilities" | "logs"> {
   /** @throws Error for a release that was removed */
   print(deploymentUuid: string, ...lines: string[]): void;
-  /** Followers of it end. */
+  /** Removes a release, which ends the logs being followed. */
   remove(deploymentUuid: string): void;
 }
 

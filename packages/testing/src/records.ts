@@ -18,10 +18,10 @@ import { ServiceSecrets, ServiceSettings } from "@berth/core/service";
 import type { TestDatabase } from "./database.ts";
 import { testKey, testKeyReader } from "./key-reader.ts";
 
-/** As `Ids.uuid` makes them: 24 characters, the first a letter. */
+/** In the format of `Ids.uuid`: 24 characters, the first a letter. */
 export const testUuid = (): string => `t${randomBytes(12).toString("hex").slice(1)}`;
 
-/** A team of its own, so that a test sees nothing of the others in the same database. */
+/** A new team, so that a test does not see the data of others in the same database. */
 export async function testTeam(database: TestDatabase): Promise<Stores> {
   const team = await database.stores().teams.insert({ name: "Team", description: null });
   return database.stores(team.id);
@@ -71,7 +71,7 @@ export async function testServer(
   return { server, destination };
 }
 
-/** @param text Of a real key, where something connects with it. */
+/** @param text A real key, if something connects with it. */
 export async function testPrivateKey(stores: Stores, text: string = testKey(testUuid())): Promise<PrivateKeyRecord> {
   const { publicKey, fingerprint } = await testKeyReader.read(testKey(text));
   return await stores.privateKeys.insert({
@@ -111,7 +111,7 @@ export async function testApplication(
   });
 }
 
-/** A service with these containers, all of them applications. */
+/** A service with these containers, all of type application. */
 export async function testService(
   stores: Stores,
   { environment, server, destination }: Pick<TestPlace, "environment" | "server" | "destination">,
@@ -144,7 +144,7 @@ export async function testService(
   return { service, containers };
 }
 
-/** A deployment of the application, ready for `enqueue`; of another commit each time. */
+/** A deployment for `enqueue`, with a new commit each time. */
 export function newDeployment(
   application: Pick<ApplicationRecord, "id" | "server_id" | "destination_id">,
   fields: Partial<NewDeployment> = {},
@@ -169,7 +169,7 @@ export function newDeployment(
   };
 }
 
-/** A GitHub app with a key of its own. */
+/** A GitHub app with a new private key. */
 export async function testGithubApp(
   stores: Stores,
   { secrets, ...fields }: Partial<GithubAppFields> & { readonly secrets?: Partial<GithubAppSecrets> } = {},

@@ -4,7 +4,7 @@ import type { CloudProviders } from "@berth/core/ports";
 const refuse = (): Promise<never> =>
   Promise.reject(new DomainError("cloud.refused", "There is no cloud in this test."));
 
-/** Providers that take no token, for what has nothing to do with them. */
+/** Providers that refuse every token, for tests that do not concern them. */
 export const refusingCloud: CloudProviders = {
   hetzner: {
     checkToken: async () => ({ isValid: false, reason: "There is no cloud in this test." }),

@@ -6,9 +6,9 @@ export const REGISTRY_IMAGE = "registry:2";
 
 /** A registry with one user, without TLS. */
 export interface TestRegistry {
-  /** `host:port` as this machine's engine knows it: a loopback address needs no TLS. */
+  /** `host:port` for this machine's engine: a loopback address needs no TLS. */
   readonly address: string;
-  /** `host:port` within the suite's network, as the servers in containers know it. */
+  /** `host:port` in the suite's network, for servers in containers. */
   readonly networkAddress: string;
   readonly username: string;
   readonly password: string;
@@ -16,10 +16,10 @@ export interface TestRegistry {
 
 const USERNAME = "berth";
 const PASSWORD = "registry-pass-1";
-// Hash of that password with the lowest cost, since each request is checked with it.
+// Hash of that password with the lowest cost, since it is checked on each request.
 const HTPASSWD = `${USERNAME}:$2b$05$LEqomHcm2vlOySq3h9pC/eD5VpLvNIWqP0U4p7n1oYO/7Jj/vKzxq`;
 
-/** @param options.isOpen Without a user. */
+/** @param options.isOpen Whether it needs no login. */
 export async function startRegistry(
   docker: DockerFixture,
   { isOpen = false }: { readonly isOpen?: boolean } = {},
@@ -53,7 +53,7 @@ export async function startRegistry(
   return { address: `127.0.0.1:${port}`, networkAddress: `${address}:5000`, username: USERNAME, password: PASSWORD };
 }
 
-/** Lets servers use the registry without TLS, as an operator sets it. */
+/** Lets servers use the registry without TLS, as an operator would. */
 export async function trustRegistry(
   { networkAddress }: TestRegistry,
   machines: readonly ServerContainer[],
@@ -63,7 +63,7 @@ export async function trustRegistry(
   for (const machine of machines) await machine.exec(argv);
 }
 
-/** A Docker configuration with the login for it, by both of its addresses. */
+/** A Docker configuration with the registry's login, under both addresses. */
 export function registryLogins({ address, networkAddress, username, password }: TestRegistry): string {
   const auth = Buffer.from(`${username}:${password}`).toString("base64");
   return JSON.stringify({ auths: { [address]: { auth }, [networkAddress]: { auth } } });

@@ -1,29 +1,29 @@
 import { type AddressInfo, createConnection, createServer, type NetConnectOpts, type Socket } from "node:net";
 import { Transform } from "node:stream";
 
-/** A moment in the conversation of a client and its server. */
+/** A moment in the connection of a client and its server. */
 export interface CutMoment {
-  /** Of what the client sends: the first part that matches is the moment. */
+  /** Matches data sent by the client: the first match is the moment. */
   matches(sent: Buffer): boolean;
-  /** Whether the server gets that part, and only its answer is lost. */
+  /** Whether the server receives that data, and only its answer is lost. */
   readonly isPassedOn: boolean;
-  /** As when the network fails: the server does not hear of the cut. */
+  /** Whether the server's connection stays open, as in a network failure. */
   readonly leavesServer?: boolean;
 }
 
 export interface Relay {
   readonly port: number;
-  /** Resets all connections, as when the server restarts or the network fails. */
+  /** Resets all connections, as a server restart or a network failure does. */
   cut(): void;
-  /** Resets the next connection that comes to this moment. Resolves then. */
+  /** Resets the next connection that reaches this moment, and then resolves. */
   cutAt(moment: CutMoment): Promise<void>;
-  /** Passes nothing on, as when the server hangs. */
+  /** Forwards nothing, like a server that hangs. */
   hold(): void;
   letGo(): void;
   close(): Promise<void>;
 }
 
-/** A way to a server on which connections break and hang. */
+/** A TCP proxy whose connections tests can break or stall. */
 export async function relay(target: NetConnectOpts): Promise<Relay> {
   const sockets = new Set<Socket>();
   const armed = new Map<CutMoment, () => void>();
@@ -72,7 +72,7 @@ export async function relay(target: NetConnectOpts): Promise<Relay> {
   const listening = createServer(serve);
   await new Promise<void>((resolve) => listening.listen(0, "127.0.0.1", resolve));
   return {
-    port: (listening.address() as AddressInfo).port, // of a server that listens on a port
+    port: (listening.address() as AddressInfo).port, // a TCP server's address is an object
     cut: () => {
       for (const socket of sockets) socket.resetAndDestroy();
     },

@@ -3,7 +3,7 @@ import type { ResourceKind } from "@berth/core/resource";
 import { testDatabaseResource } from "./database-records.ts";
 import { type TestPlace, testApplication, testService } from "./records.ts";
 
-/** A resource of any kind, for what all kinds share. */
+/** A resource of any kind, for tests of what all kinds share. */
 export const testResource = (stores: Stores, kind: ResourceKind, place: TestPlace): Promise<ResourceRecord> =>
   MAKERS[kind](stores, place);
 

@@ -10,13 +10,13 @@ import { isSignedBy } from "./s3-signature.ts";
 /** A server on loopback that speaks the S3 API and checks signatures. */
 export interface S3Server {
   readonly endpoint: string;
-  /** One that is there. */
+  /** Name of an existing bucket. */
   readonly bucket: string;
   readonly key: string;
   readonly secret: string;
-  /** Keys of what is in the bucket. */
+  /** Keys of the objects in the bucket. */
   objects(): readonly string[];
-  /** Changes one byte of an object, where it is kept. */
+  /** Changes one byte of an object's stored content. */
   flipByte(key: string): void;
   close(): Promise<void>;
 }
@@ -31,14 +31,14 @@ export async function startS3Server(): Promise<S3Server> {
   await storage.configureBuckets();
   const answer = storage.callback();
   const server = createServer((request, response) => {
-    // It looks at signatures of version 2 only.
+    // The library only verifies signatures of version 2.
     const isKnown = request.headers.authorization?.includes(`Credential=${LOGIN.key}/`);
     if (isKnown && !isSignedBy(request, LOGIN)) refuse(response);
     else answer(request, response);
   });
   server.listen(0, "127.0.0.1");
   await once(server, "listening");
-  const { port } = server.address() as AddressInfo; // It listens by TCP.
+  const { port } = server.address() as AddressInfo; // A TCP server's address is an object.
   const root = join(directory, bucket);
   const pathOf = (key: string) => join(root, `${key}${OBJECT}`);
   return {
@@ -65,10 +65,10 @@ export async function startS3Server(): Promise<S3Server> {
   };
 }
 
-/** File that holds an object's content. */
+/** File with an object's content. */
 const OBJECT = "._S3rver_object";
 
-/** The only one it knows. */
+/** The only login that it accepts. */
 const LOGIN = { key: "S3RVER", secret: "S3RVER" };
 
 function refuse(response: ServerResponse): void {

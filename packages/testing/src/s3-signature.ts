@@ -1,7 +1,7 @@
 import { createHash, createHmac } from "node:crypto";
 import type { IncomingMessage } from "node:http";
 
-/** Whether the head of a request is signed with this login, by version 4 of the service's signatures. */
+/** Whether a request is signed with this login, by AWS signature version 4. */
 export function isSignedBy(
   { method, url = "/", headers }: Pick<IncomingMessage, "method" | "url" | "headers">,
   { key, secret }: { readonly key: string; readonly secret: string },

@@ -1,6 +1,6 @@
 import type { SystemStores } from "@berth/core/ports";
 
-/** Executions of a task that have ended, as a worker leaves them; the oldest first. Answers their uuids. */
+/** Ended executions of a task, as a worker records them, the oldest first. Returns their uuids. */
 export async function testExecutions(
   { scheduledTasks }: SystemStores,
   task: { readonly id: number; readonly uuid: string },
@@ -13,7 +13,7 @@ export async function testExecutions(
     await scheduledTasks.begin(task.id, at);
     const claim = () => scheduledTasks.claim([serverId], { owner: "worker", leaseSeconds: 60, at });
     let claimed = await claim();
-    // Those of others that wait are left running.
+    // Waiting executions of other tests are claimed as well, and stay running.
     while (claimed !== undefined && claimed.task_uuid !== task.uuid) claimed = await claim();
     if (claimed === undefined) throw new Error("The task does not run.");
     const hold = { uuid: claimed.execution_uuid, owner: "worker" };

@@ -7,7 +7,7 @@ import { type SshKeyPair, sshKeyPair } from "./git-ssh-server.ts";
 import { serverEngine } from "./server-engine.ts";
 import { until } from "./until.ts";
 
-/** Image of a server in a container. */
+/** Image for a server in a container. */
 export const SERVER_IMAGE = "server:debian13";
 
 /** A whole server: its own address, sshd and Docker engine, in a container. */
@@ -18,31 +18,31 @@ export interface ServerContainer {
   readonly user: "root";
   readonly keys: SshKeyPair;
   readonly container: TestContainer;
-  /** Its engine, not over SSH. */
+  /** Client of its engine, not over SSH. */
   readonly client: Docker;
   /** Runs a program on the server, not over SSH. */
   exec(argv: readonly string[]): Promise<ExecResult>;
   /** Copies images from this machine's engine. */
   loadImages(...images: readonly string[]): Promise<void>;
-  /** Every packet is dropped, both ways, as when a cable is pulled: connections hang. */
+  /** Drops every packet in both directions, like an unplugged cable: connections hang. */
   cutNetwork(): Promise<void>;
   joinNetwork(): Promise<void>;
-  /** Ends the listener and every connection: new ones are refused. */
+  /** Ends sshd and all its connections: new ones are refused. */
   killSshd(): Promise<void>;
   startSshd(): Promise<void>;
-  /** Kills every process of the server at once, as a power failure. Its disk stays. */
+  /** Kills every process of the server at once, like a power failure. Its disk stays. */
   down(): Promise<void>;
-  /** With the same address, host keys and disk. Resolves when it can be used. */
+  /** Starts it again with the same address, host keys and disk. Resolves when it can be used. */
   up(): Promise<void>;
 }
 
 export interface ServerContainerOptions {
-  /** Without an engine: for what installs one. */
+  /** Whether Docker runs on it. Without it, tests can install one. */
   readonly hasDocker?: boolean;
   readonly keys?: SshKeyPair;
 }
 
-/** Several at once are fine: each takes about 2 s and 100 MB. */
+/** Several may be started at once: each takes about 2 s and 100 MB. */
 export async function startServerContainer(
   docker: DockerFixture,
   { hasDocker = true, keys = sshKeyPair() }: ServerContainerOptions = {},
@@ -60,7 +60,7 @@ export async function startServerContainer(
       SecurityOpt: ["seccomp=unconfined", "apparmor=unconfined"],
     },
   });
-  // Fixed from now on: a restart gives another one out when others came in between.
+  // Keeps the address: a restart could otherwise get another one.
   const network = docker.client.getNetwork(await docker.network());
   await network.disconnect({ Container: started.id, Force: true });
   await network.connect({
@@ -84,8 +84,8 @@ function serverOf(
     if (result.exitCode !== 0) throw new Error(`${argv.join(" ")} on ${name} ended with ${result.output}`);
     return result;
   };
-  // sshd is asked last and so only until it listens: it counts each connection that logs nobody in against the
-  // address it came from, and above 15 of them it drops whatever else comes from there (PerSourcePenalties).
+  // sshd is probed last and only until it listens: it counts connections without a login against their address, and
+  // above 15 of them it refuses this address (PerSourcePenalties).
   const isReady = async () =>
     (!hasDocker || (await container.exec(["docker", "version"])).exitCode === 0) && (await isListening(address));
   return {
@@ -105,7 +105,7 @@ function serverOf(
         const { exitCode, output } = await container.exec(["docker", "load", "--quiet"], { stdin: tar });
         if (exitCode !== 0) throw new Error(`Images were not loaded on ${name}: ${output}`);
       };
-      // An engine that is busy breaks an archive off at times; what was loaded of it is no harm.
+      // A busy engine sometimes breaks off an archive; loading it again does no harm.
       await load().catch(load);
     },
     async cutNetwork() {
@@ -139,11 +139,11 @@ function serverOf(
 }
 
 interface ImageExport {
-  /** One archive of all, as `docker save` writes it. */
+  /** One archive of all images, as from `docker save`. */
   getImages(options: { readonly names: readonly string[] }): Promise<NodeJS.ReadableStream>;
 }
 
-const READY_SECONDS_MAX = 60; // 2 s on a quiet machine.
+const READY_SECONDS_MAX = 60; // On an idle machine 2 s.
 
 function isListening(host: string): Promise<boolean> {
   return new Promise((resolve) => {
@@ -159,7 +159,7 @@ function isListening(host: string): Promise<boolean> {
   });
 }
 
-/** A container cannot have what the machine itself lacks: asking for it would fail as a whole. */
+/** Capabilities that the machine itself lacks: requesting them would make the container's creation fail. */
 function lackedCapabilities(): string[] {
   const bounding = /^CapBnd:\s*([0-9a-f]+)$/m.exec(readFileSync("/proc/self/status", "utf8"))?.[1] ?? "";
   const SYS_RESOURCE = 24n;

@@ -3,17 +3,17 @@ import { Duplex, PassThrough } from "node:stream";
 import { inspect } from "node:util";
 import Docker from "dockerode";
 
-/** The engine within a server in a container, asked through that container: it answers while its network is cut. */
+/** The engine inside a server container, reached through the container: it answers even while its network is cut. */
 export function serverEngine({ modem }: Docker, container: Docker.Container): Docker {
   const agent = new Agent({ keepAlive: true, maxSockets: CONNECTIONS_MAX });
   Object.assign(agent, {
     createConnection(_options: unknown, done: (error: Error | null, socket?: Duplex) => void): void {
       connected(modem, container).then((socket) => done(null, socket), done);
     },
-    // The library prints it for each request, with all that it holds.
+    // The library prints the agent for each request, with its whole content.
     [inspect.custom]: () => "[Agent]",
   });
-  // The library hands all of its options on, and its types leave this one out.
+  // The library passes on all options, but its types lack this one.
   const options: Docker.DockerOptions & { readonly agent: Agent } = { protocol: "http", host: "server", agent };
   return new Docker(options);
 }
@@ -30,9 +30,9 @@ async function connected(modem: Docker["modem"], container: Docker.Container): P
   const socket: Duplex = Duplex.from({ readable: answers, writable: stream });
   socket.on("error", () => stream.destroy());
   socket.once("close", () => stream.destroy());
-  // Methods that an agent calls on a socket beyond those of a stream.
+  // Methods that an agent calls on a socket and a stream lacks.
   return Object.assign(socket, Object.fromEntries(SOCKET_METHODS.map((name) => [name, () => socket])));
 }
 
 const SOCKET_METHODS = ["setKeepAlive", "setNoDelay", "setTimeout", "ref", "unref"];
-const CONNECTIONS_MAX = 4; // Each is a program on the server.
+const CONNECTIONS_MAX = 4; // Each connection is a program on the server.

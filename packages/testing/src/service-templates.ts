@@ -42,5 +42,5 @@ services:
     image: pages:1
 `;
 
-/** One-click services of the tests. */
+/** Service templates for tests. */
 export const testTemplates: readonly TemplateRecord[] = [parseTemplate("notes", NOTES), parseTemplate("pages", PAGES)];

@@ -1,17 +1,17 @@
 import { setTimeout as delay } from "node:timers/promises";
 
 interface UntilOptions {
-  /** Default: 30. */
+  /** Time limit. Default: 30. */
   readonly seconds?: number;
-  /** The condition in words, for the failure. Default: its source. */
+  /** Description of the condition for the failure message. Default: its source code. */
   readonly what?: string;
 }
 
 type Falsy = false | 0 | "" | null | undefined;
 
 /**
- * Asks again and again until the answer is true-ish, and returns it. An answer that was long in coming is asked for
- * ever more rarely: hundreds of tests that wait side by side would otherwise keep the processors busy with asking.
+ * Repeats the check until its result is truthy, and returns that. The pause grows with the time waited: otherwise
+ * hundreds of concurrent tests would occupy the processors with checks.
  */
 export async function until<T>(
   look: () => Promise<T> | T,
@@ -29,5 +29,5 @@ export async function until<T>(
 
 const PAUSE_MS_MIN = 10;
 const PAUSE_MS_MAX = 300;
-/** Of the time waited so far: what a test takes longer because of it is at most this share. */
+/** Pause as a share of the time waited so far, so a test takes at most this much longer. */
 const PAUSE_SHARE = 0.1;

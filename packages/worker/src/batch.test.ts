@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { batched } from "./batch.ts";
 
-/** A reading that answers each key with the number of the reading, once it is let. */
+/** A read that waits until released, and returns its own number for each key. */
 function held() {
   const readings: { readonly keys: readonly string[]; readonly answer: () => void; readonly fail: () => void }[] = [];
   const read = batched(

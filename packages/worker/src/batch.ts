@@ -1,6 +1,6 @@
 /**
- * Answers calls of one moment by one reading of all their keys. While one reads, calls wait for the next: each is
- * answered by what was read after it was made.
+ * Answers concurrent calls by one read of all their keys. Calls during a read wait for the next one, so each is
+ * answered by a read that began after the call.
  */
 export function batched<Key, Value>(
   read: (keys: readonly Key[]) => Promise<ReadonlyMap<Key, Value>>,
@@ -11,7 +11,7 @@ export function batched<Key, Value>(
   const begin = (): Batch<Key, Value> => {
     const keys = new Set<Key>();
     const answer = last
-      // Those who ask in the same turn of the event loop are answered together.
+      // Collects the calls of one turn of the event loop.
       .then(() => new Promise((resolve) => setImmediate(resolve)))
       .then(() => {
         waiting = undefined;

@@ -1,6 +1,6 @@
 import type { DomainClaim, SystemStores } from "@berth/core/ports";
 
-/** The URLs of an application, or of one of its previews; `undefined` for a preview that is gone or going. */
+/** URLs of an application or of one of its previews; `undefined` when the preview was removed or is being removed. */
 export async function claimsOf(
   stores: Pick<SystemStores, "resources" | "previews">,
   resourceId: number,
@@ -11,7 +11,7 @@ export async function claimsOf(
   return preview === undefined || preview.removing_at !== null ? undefined : preview.domains;
 }
 
-/** As programs are told them: what a person can open. */
+/** URLs as passed to programs: those that a browser can open. */
 export const withPublicUrls = (
   domains: readonly DomainClaim[],
   proxy: { publicUrl(url: string): string },

@@ -12,7 +12,7 @@ beforeAll(async () => {
 });
 afterAll(() => database.close());
 beforeEach(async () => {
-  // Nothing is due on a schedule.
+  // The next scheduled cleanup is years away.
   world = await openWorld(database, { docker_cleanup_frequency: "0 0 29 2 *" });
 });
 afterEach(() => world.close());

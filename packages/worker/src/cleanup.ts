@@ -20,7 +20,7 @@ export async function planServerCleanup(
 }
 
 async function planFor(stores: SystemStores, cleaner: ServerCleaner, server: ServerRecord) {
-  // Objects that are recorded after the observation are not part of it.
+  // Read first: objects recorded after this observation are not part of it.
   const seen = await cleaner.observe();
   const [own, active, building, releases, resources, removing, destinations] = await Promise.all([
     stores.resources.everRecorded(new Set(seen.flatMap(({ resourceUuid }) => resourceUuid ?? []))),
@@ -45,7 +45,7 @@ async function planFor(stores: SystemStores, cleaner: ServerCleaner, server: Ser
   return planCleanup(seen, recorded, server.settings);
 }
 
-/** Cleans a server up and ends the job of it. */
+/** Cleans up a server and ends the job. */
 export async function cleanServer(deps: CleanupDeps, lease: JobLease, serverId: number): Promise<void> {
   const { stores, logger } = deps;
   const server = await stores.servers.find(serverId);
@@ -73,7 +73,7 @@ export async function cleanServer(deps: CleanupDeps, lease: JobLease, serverId: 
 /** When a server's next cleanup is due. */
 type NextTimes = (server: ServerRecord, lastRequest: Date) => Date | undefined;
 
-/** Reckons the time of each server once, as long as it hangs on the same things: a frequency takes a while to read. */
+/** Computes each server's next time once, until its inputs change: searching by a frequency is slow. */
 export function nextTimes(): NextTimes {
   const known = new Map<number, { readonly reason: string; readonly due: Date | undefined }>();
   return ({ id, settings: { docker_cleanup_frequency, server_timezone } }, lastRequest) => {
@@ -86,7 +86,7 @@ export function nextTimes(): NextTimes {
   };
 }
 
-/** Asks for the cleanups that are due. What was missed while no control plane ran is done once. */
+/** Queues due cleanups. If several were missed while no control plane ran, only one is queued. */
 export async function requestDueCleanups(
   deps: Pick<WorkerDeps, "stores" | "cleanerFor" | "clock" | "diskOf">,
   servers: readonly ServerRecord[],

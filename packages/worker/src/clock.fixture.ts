@@ -4,7 +4,7 @@ export interface TestClock extends Clock {
   set(time: Date | string): void;
 }
 
-/** Stands still until it is set. */
+/** A clock that changes only when it is set. */
 export function testClock(time: Date | string): TestClock {
   let now = new Date(time);
   return {

@@ -81,6 +81,6 @@ test("a name that is taken after the start is got as soon as it is free", async 
   world.worker();
   world.points.fail("take_name", new DomainError("deploy.start_failed", "The name is taken."), 2);
   const { deployment } = await deployed();
-  expect(await world.log(deployment)).toContain("does not have its name yet");
+  expect(await world.log(deployment)).toContain("does not have its final name yet");
   await until(() => holders().join() === `shop: ${deployment.uuid}`, { what: "it has its name" });
 });

@@ -18,7 +18,7 @@ async function inWorld<T>(work: (world: World) => Promise<T>): Promise<T> {
   }
 }
 
-/** Something that serves, and a second deployment to be disturbed. Every request until the end must be answered. */
+/** A serving release and a second deployment to disturb. Every request must be answered throughout. */
 async function prepare(world: World, settings = {}) {
   const worker = world.worker();
   const application = await world.application(settings);
@@ -204,7 +204,7 @@ const CHANGES = new Set([
   "resources.setStatus",
 ]);
 
-/** Undisturbed outcomes of the second deployment, and how each comes about. */
+/** Outcomes of the second deployment without disturbance, and how to cause each. */
 const SCENARIOS = {
   finished: { end: "finished", begin: async () => undefined },
   failed: {
@@ -223,7 +223,9 @@ const SCENARIOS = {
 } as const;
 
 describe("a worker that is killed behind any change it makes", () => {
-  /** Kills it when the n-th change has happened and before it knows of it. @returns Whether there were so many. */
+  /**
+   * Kills the worker after the n-th change, before it learns the result. @returns Whether there were so many changes.
+   */
   const disturb = (at: number, { end, begin }: (typeof SCENARIOS)[keyof typeof SCENARIOS]) =>
     inWorld(async (world) => {
       const { worker, application, first } = await prepare(world);
@@ -288,7 +290,7 @@ async function expectUndone(
 const CONCURRENT = 6;
 
 describe("a worker that was suspended", () => {
-  /** A worker that holds its deployment by what it knows, and is told nothing else: only fences keep it out. */
+  /** A worker that still believes in its lease and gets no notifications: only fences keep it out. */
   async function suspend(world: World, point: string) {
     const { worker, application, first } = await prepare(world);
     await worker.stop({ graceSeconds: 1 });
@@ -323,7 +325,7 @@ describe("a worker that was suspended", () => {
         what: "it tries to go on",
       });
       await late.stop({ graceSeconds: 0 });
-      // It may still be the one who looks after the server, so what that calls does not count.
+      // It may still reconcile the server, so those calls are not counted.
       expect(calls.filter((name) => /^(engine\.(build|start)|source|releases\.promote)/.test(name))).toEqual([]);
     };
     return { application, first, second, wake };

@@ -1,15 +1,15 @@
 import { isDomainError } from "@berth/core";
 import type { Logger } from "./ports.ts";
 
-/** Tells of what fails again and again when it begins, when it changes and when it is over. */
+/** Logs a repeated failure only when it begins, when it changes and when it is over. */
 export interface DedupedWarnings {
-  /** @param about Whom it concerns: of each, one trouble is known. */
+  /** @param about The object concerned: one failure is remembered for each. */
   failed(
     about: string,
     message: string,
     details: Readonly<Record<string, unknown>> & { readonly error: unknown },
   ): void;
-  /** Says nothing when there was no trouble. */
+  /** Logs the recovery, if there was a failure. */
   over(about: string, message: string, details: Readonly<Record<string, unknown>>): void;
   forget(about: string): void;
 }
@@ -31,5 +31,5 @@ export function dedupedWarnings(logger: Logger): DedupedWarnings {
   };
 }
 
-/** Not the text: it may name a port or a time that is another one each time. */
+/** Compares codes: messages may contain a port or a time that differs each time. */
 const kindOf = (error: unknown): string => (isDomainError(error) ? error.code : String(error));

@@ -1,9 +1,9 @@
 import { isDomainError } from "@berth/core";
 import type { JobLease, ServerRecord } from "@berth/core/ports";
-import { inspected, type ValidationDeps } from "./server-validation.ts";
+import { inspectDockerServer, type ValidationDeps } from "./server-validation.ts";
 import { within } from "./wait.ts";
 
-/** Installs Docker on a server, with what that prints in the job's log, and validates the server afterwards. */
+/** Installs Docker on a server, logs its output to the job, and validates the server afterwards. */
 export async function installEngineOn(
   deps: ValidationDeps,
   lease: JobLease,
@@ -17,7 +17,7 @@ export async function installEngineOn(
     return;
   }
   const problem = lease.attempt > settings.attemptsMax ? INTERRUPTED : await install(deps, lease, server, signal);
-  // The next worker detects what is already installed.
+  // The next worker detects the packages that are already installed.
   if (signal.aborted) return;
   if (problem !== null) {
     await stores.jobs.finish(lease, "failed", problem);
@@ -28,7 +28,7 @@ export async function installEngineOn(
   logger.info("Docker installed.", { server: server.name });
 }
 
-/** A sentence when it could not be done. */
+/** @returns A message when the installation failed. */
 async function install(
   deps: ValidationDeps,
   lease: JobLease,
@@ -36,8 +36,8 @@ async function install(
   signal: AbortSignal,
 ): Promise<string | null> {
   const machine = deps.machineOf(server);
-  if (machine === undefined) return "No control plane that reaches this server can install Docker on it.";
-  const printed = keptTail();
+  if (machine === undefined) return "No control plane reaches this server, so Docker cannot be installed on it.";
+  const printed = outputTail();
   const overdue = AbortSignal.timeout(INSTALLATION_SECONDS_MAX * 1000);
   const flush = () => deps.stores.jobs.writeLog(lease, printed.text()).catch(() => false);
   const timer = setInterval(flush, FLUSH_SECONDS * 1000);
@@ -53,7 +53,7 @@ async function install(
   }
 }
 
-/** An engine that was started just now takes a moment to answer. */
+/** An engine may need a moment after its first start. */
 async function validated(deps: ValidationDeps, server: ServerRecord) {
   const machine = deps.machineOf(server);
   for (let attempt = 1; machine !== undefined && attempt < ATTEMPTS; attempt += 1) {
@@ -64,11 +64,11 @@ async function validated(deps: ValidationDeps, server: ServerRecord) {
     if (answer !== undefined) break;
     await new Promise((resolve) => setTimeout(resolve, 1000));
   }
-  return await inspected(deps, server);
+  return await inspectDockerServer(deps, server);
 }
 
-/** The end says what went wrong. A machine may print without end: no more than that end is kept. */
-export function keptTail(lengthMax: number = LOG_LENGTH_MAX) {
+/** Keeps only the end of the output, which shows the failure: the output may be endless. */
+export function outputTail(lengthMax: number = LOG_LENGTH_MAX) {
   let lines: string[] = [];
   let length = 0;
   let isCut = false;
@@ -95,7 +95,7 @@ export function keptTail(lengthMax: number = LOG_LENGTH_MAX) {
 
 const INTERRUPTED = "The installation was interrupted too often. Start it again.";
 const INSTALLATION_SECONDS_MAX = 3600;
-/** With the validation behind it. */
+/** Includes the validation afterwards. */
 export const ENGINE_JOB_SECONDS_MAX = INSTALLATION_SECONDS_MAX + 600;
 const FLUSH_SECONDS = 2;
 const ATTEMPTS = 30;

@@ -6,24 +6,24 @@ import { deploymentOf, type FakeRegistry, fakeImages } from "./fake-images.fixtu
 import type { Life } from "./killable.fixture.ts";
 import type { Points } from "./points.fixture.ts";
 
-/** How a release behaves once it runs. */
+/** Behaviour of a release while it runs. */
 export interface Behaviour {
-  /** Answers every request with it; `() => 503` until it is ready. */
+  /** Status of every answer; `() => 503` until it is ready. */
   readonly statusCode?: (() => number) | undefined;
-  /** Exits at once. */
+  /** Exits at once with this code. */
   readonly exitCode?: number | undefined;
-  /** Listens on a port of its own choice. */
+  /** Whether it listens on a port other than the requested one. */
   readonly isOnWrongPort?: boolean | undefined;
   readonly log?: readonly string[] | undefined;
   /** Result of the release's own check, such as an image's HEALTHCHECK. */
   readonly health?: () => NonNullable<ReleaseState["health"]>;
-  /** What a run of that check says, on an engine with containers. */
+  /** Result of a run of that check, on an engine with containers. */
   readonly ownCheck?: () => OwnCheck;
 }
 
 /** An engine in memory whose releases are real HTTP servers. It outlives the workers that use it. */
 export interface FakeEngine {
-  /** The engine as one worker sees it: what that worker was building ends with it. */
+  /** The engine as seen by one worker: that worker's builds end with it. */
   for(owner: Life): Engine;
   behave: (spec: ReleaseSpec) => Behaviour;
   /** Whether it makes images, which outlive their release. */
@@ -31,35 +31,35 @@ export interface FakeEngine {
   /** Where what it makes goes to when it makes real images; else it makes folders. */
   registry: FakeRegistry | undefined;
   readonly specs: ReadonlyMap<string, ReleaseSpec>;
-  /** How often each release was really started. */
+  /** Number of real starts of each release. */
   readonly starts: ReadonlyMap<string, number>;
-  /** Deployments' uuids whose artifacts are there. */
+  /** Deployment uuids of the existing artifacts. */
   artifacts(): readonly string[];
   releases(): readonly ReleaseState[];
   readonly removedResources: readonly ({ readonly uuid: string } & ResourceRemoval)[];
-  /** `resource/storage`. */
+  /** Removed volumes as `resource/storage`. */
   readonly removedVolumes: readonly string[];
   readonly executed: readonly Executed[];
-  /** Whether it reports changes by itself; otherwise it has to be asked. */
+  /** Whether it reports changes by itself; otherwise it must be asked. */
   isWatched: boolean;
-  /** As if its content had never been reported. */
+  /** Drops the reported state, as if nothing had been reported. */
   forgetTold(): void;
-  /** Lasting container names, by deployment. */
+  /** Permanent container names, by deployment. */
   readonly names: Map<string, string>;
-  /** Names that something has which is not Berth's. */
+  /** Container names that others use. */
   readonly foreignNames: Set<string>;
-  /** Whether it takes `ports_mappings`. */
+  /** Whether it supports `ports_mappings`. */
   mapsPorts: boolean;
   /** Violations of rules that must always be true. */
   readonly violations: readonly string[];
   exec: (script: string) => { readonly exitCode: number; readonly output: string };
-  /** The release ends by itself. */
+  /** Makes a release exit. */
   crash(deploymentUuid: string, exitCode: number, restartCount?: number): Promise<void>;
-  /** Somebody removes it behind Berth's back; what was built for it stays. */
+  /** Removes a release without Berth; its artifact stays. */
   vanish(deploymentUuid: string): Promise<void>;
-  /** Somebody removes what was built. */
+  /** Removes an artifact. */
   loseArtifact(deploymentUuid: string): void;
-  /** A reboot: nothing runs any more, everything that was built is there. */
+  /** Simulates a reboot: nothing runs, but all artifacts remain. */
   stopAll(): Promise<void>;
   close(): Promise<void>;
 }
@@ -84,7 +84,7 @@ export function fakeEngine(points: Points): FakeEngine {
   const specs = new Map<string, ReleaseSpec>();
   const removedResources: ({ readonly uuid: string } & ResourceRemoval)[] = [];
   const removedVolumes: string[] = [];
-  /** By the deployment that has made them. */
+  /** Volumes by the deployment that created them. */
   const volumes = new Map<string, string>();
   const names = new Map<string, string>();
   const foreignNames = new Set<string>();
@@ -92,7 +92,7 @@ export function fakeEngine(points: Points): FakeEngine {
   const violations: string[] = [];
   const listeners = new Set<(state: ReleaseState) => void>();
 
-  /** State as of the last event, which may be a moment old. */
+  /** State at the last event, which may be slightly old. */
   let told: readonly Release[] = [];
   const tellSoon = (state?: ReleaseState) =>
     setTimeout(() => {
@@ -316,7 +316,7 @@ async function launch(
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   release.server = server;
   const port = portsOf(release)[0] ?? 0;
-  // Port 1 takes no connections on a machine that is used by normal people.
+  // Nothing listens on port 1 of a usual machine.
   const upstream = { host: "127.0.0.1", port: behaviour.isOnWrongPort ? 1 : port };
   change(release, { state: "running", upstream, startedAt: new Date() });
 }

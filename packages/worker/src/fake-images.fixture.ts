@@ -2,10 +2,10 @@ import { DomainError } from "@berth/core";
 import type { EngineImage, EngineImages } from "@berth/core/ports";
 import type { Points } from "./points.fixture.ts";
 
-/** A registry in memory: which image lies under which name. */
+/** A registry in memory: images by name. */
 export type FakeRegistry = Map<string, string>;
 
-/** Images of a fake engine, named by the deployments whose artifacts are there. */
+/** Images of a fake engine, named after the deployments with artifacts. */
 export function fakeImages(artifacts: Set<string>, registry: FakeRegistry, points: Points): EngineImages {
   const known = (image: string): EngineImage | undefined =>
     artifacts.has(deploymentOf(image))

@@ -20,7 +20,7 @@ export const INSPECTION: ServerInspection = {
   },
 };
 
-/** A machine that is well unless told otherwise. */
+/** A machine without problems, unless given some. */
 export function fakeMachine(
   options: {
     readonly inspection?: Partial<ServerInspection>;

@@ -3,15 +3,15 @@ import type { Upstream } from "@berth/core/deploy";
 import type { Site, Proxy as SiteProxy } from "@berth/core/ports";
 import type { Points } from "./points.fixture.ts";
 
-/** A proxy in memory that really forwards. It outlives the workers that use it. */
+/** A proxy in memory that really forwards requests. It outlives the workers that use it. */
 export interface FakeProxy extends SiteProxy {
-  /** None by default. */
+  /** Default: none. */
   lifecycle?: SiteProxy["lifecycle"];
   readonly sites: ReadonlyMap<string, Site>;
-  /** Requests that are said to be in flight, by port. */
+  /** Reported requests in flight, by port. */
   readonly busy: Map<number, number>;
   readonly puts: readonly Site[];
-  /** The body of the answer; the status where there is no upstream. */
+  /** Body of the answer, or the status without an upstream. */
   request(siteId: string): Promise<string>;
 }
 

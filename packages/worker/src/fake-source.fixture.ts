@@ -3,11 +3,11 @@ import type { GitCredentials, SourceFetcher } from "@berth/core/ports";
 import type { Points } from "./points.fixture.ts";
 
 export interface FakeSource extends SourceFetcher {
-  /** Deployments' uuids whose checkout is there. */
+  /** Deployment uuids of the existing checkouts. */
   readonly checkouts: ReadonlySet<string>;
   readonly removedResources: readonly string[];
   commit: string;
-  /** With which repositories were fetched. */
+  /** Credentials of all fetches. */
   readonly credentials: readonly (GitCredentials | undefined)[];
 }
 
@@ -24,7 +24,7 @@ export function fakeSource(points: Points): FakeSource {
       checkouts.add(deploymentUuid);
       if (spec.type === "git") {
         credentials.push(spec.credentials);
-        // As a tool does that tells more than it should.
+        // Like a tool that prints credentials.
         if (spec.credentials?.type === "basic") {
           io.onLine(`Logs in with ${spec.credentials.login.for(spec.repository)?.password}`, "stderr");
         }

@@ -13,7 +13,7 @@ beforeAll(async () => {
 });
 afterAll(() => database.close());
 
-/** A server's ports in memory. */
+/** A server's forwards in memory. */
 function fakeForwarder() {
   const open = new Map<string, PresentForward>();
   const calls: string[] = [];
@@ -45,7 +45,7 @@ describe("the public ports of a server", () => {
     at = await place();
   });
 
-  /** As its answer tells. */
+  /** The problem that the API shows. */
   async function problemOf({ uuid }: DatabaseRecord): Promise<string | null> {
     const found = await at.stores.databases.find(uuid);
     if (found === undefined) throw new Error("The database is gone.");
@@ -61,7 +61,7 @@ describe("the public ports of a server", () => {
     const logger = { debug: tell, info: tell, error: tell, warn: (message: string) => void warnings.push(message) };
     const made = (settings: number): Forwards =>
       createForwards({ stores: database.system, logger, settings: { ...DEFAULT_SETTINGS, resyncSeconds: settings } });
-    // Other adapters of a server are not used.
+    // Only these adapters are used.
     const adapters = {
       server: where.server,
       engine: { containers: { forwards: fake.forwarder } },
@@ -74,7 +74,7 @@ describe("the public ports of a server", () => {
         await stores.resources.setDesiredState(record.id, "running");
         return record;
       },
-      /** One look, to its end. @param isAfresh As a worker that has just begun. */
+      /** Runs one check to its end. @param isAfresh Whether a new worker does it. */
       async look(isAfresh = false) {
         const used = isAfresh ? made(resyncSeconds) : forwards;
         used.sync(adapters, {});
@@ -112,7 +112,7 @@ describe("the public ports of a server", () => {
     await at.look();
     expect(at.fake.calls.length).toBe(before);
     at.fake.open.clear();
-    // A first look reads everything.
+    // The first check reads everything.
     await at.look(true);
     expect(at.fake.ports()).toEqual([15_004]);
   });
@@ -133,7 +133,7 @@ describe("the public ports of a server", () => {
     ]);
     expect(at.warnings).toHaveLength(1);
     expect(await problemOf(refused)).toBe("Port 15005 is taken.");
-    // A worker that begins knows what was told.
+    // A new worker knows what was reported before.
     await at.look(true);
     expect(await at.events("resource.port_refused")).toHaveLength(1);
     at.fake.foreign.clear();

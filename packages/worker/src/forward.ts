@@ -8,7 +8,7 @@ import type { ServerAdapters } from "./server-adapters.ts";
 import type { WorkerSettings } from "./settings.ts";
 import { within } from "./wait.ts";
 
-/** Keeps the ports of servers that lead to databases as they are recorded. */
+/** Opens and closes the public ports of databases, as they are recorded. */
 export interface Forwards {
   /**
    * Looks whether a server's are right, unless that was just seen or is being done.
@@ -62,7 +62,7 @@ export function createForwards(deps: ForwardDeps): Forwards {
     serverState.syncedMs = performance.now();
   };
 
-  /** A port that somebody else has is tried again with the next look at everything, and reported once. */
+  /** A port that is in use is retried at the next full check, and reported once. */
   const open = async (
     forwards: Forwarder,
     forward: Forward,
@@ -73,14 +73,14 @@ export function createForwards(deps: ForwardDeps): Forwards {
     if (database === undefined) return;
     try {
       await forwards.open(forward);
-      logger.info("A port of a server leads to a database.", { server, database: resourceUuid, port: publicPort });
+      logger.info("A public port of a database was opened.", { server, database: resourceUuid, port: publicPort });
       if (database.public_port_problem === null) return;
       await stores.databases.recordPortProblem(database.id, publicPort, null);
       await emit(database, "resource.port_opened");
     } catch (error) {
       if (!isDomainError(error, "port.taken", "setup.failed")) throw error;
       if (database.public_port_problem === error.message) return;
-      logger.warn("A port of a server cannot lead to a database.", { server, database: resourceUuid, error });
+      logger.warn("A public port of a database cannot be opened.", { server, database: resourceUuid, error });
       await stores.databases.recordPortProblem(database.id, publicPort, error.message);
       await emit(database, "resource.port_refused", error.message);
     }
@@ -112,7 +112,7 @@ export function createForwards(deps: ForwardDeps): Forwards {
           warnings.over(about, "The public ports of a server are looked after again.", { server: server.name }),
         )
         .catch((error: unknown) => {
-          warnings.failed(about, "The public ports of a server cannot be looked after.", {
+          warnings.failed(about, "The public ports of a server cannot be checked.", {
             server: server.name,
             error,
           });

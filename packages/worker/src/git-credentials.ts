@@ -13,7 +13,7 @@ export function gitCredentials(
   return (application) => (application.github_app === null ? ofKey(application) : ofApp(application));
 }
 
-/** Credentials of an application with a private key, read at this moment. */
+/** Credentials of an application with a private key, read when they are needed. */
 export const keyCredentials =
   (stores: Pick<SystemStores, "forTeam">): Credentials =>
   async ({ team_id, private_key_id, settings }) => {
@@ -29,7 +29,7 @@ export const keyCredentials =
     return credentialsFor(settings.git_repository, key, secrets);
   };
 
-/** With a GitHub app: a token for this repository alone, made for this fetch. */
+/** A token of the GitHub app for this repository alone, created for this fetch. */
 const githubCredentials =
   (stores: Pick<SystemStores, "forTeam">, gitHost: Pick<GitHost, "readToken">): Credentials =>
   async ({ team_id, github_app }) => {
@@ -43,7 +43,7 @@ const githubCredentials =
       return basicCredentials([app.html_url], { username: "x-access-token", password });
     } catch (cause) {
       if (!isDomainError(cause, "git_host.refused")) throw cause;
-      // The log of the deployment shows nothing but the message.
+      // The deployment's log shows only the message, so it includes the reason.
       throw new DomainError("source.unauthorized", `${cause.message} ${cause.details?.reason ?? ""}`.trim(), { cause });
     }
   };

@@ -49,7 +49,7 @@ beforeAll(async () => {
   github = await startGithubServer({ repositories: [{ id: REPOSITORY_ID, fullName: "acme/web", branches: ["main"] }] });
   git = await startGitServer({
     root: join(root, "repositories"),
-    // As GitHub does: only tokens that may read this repository, under the name for tokens of apps.
+    // Like GitHub: accepts only tokens for this repository, with the user name for app tokens.
     intercept(request, response) {
       const login = Buffer.from(request.headers.authorization?.slice("Basic ".length) ?? "", "base64").toString();
       const [name, token] = login.split(":");
@@ -73,7 +73,7 @@ afterAll(async () => {
   await rm(root, { recursive: true, force: true });
 }, 60_000);
 
-/** The product's own parts, from the app's record to the running site. */
+/** Uses the product's own parts, from the app's record to the running site. */
 async function openWorker() {
   const engine = processEngine({ dataFolder: join(root, "apps"), builder: processBuilder() });
   const proxy = await embeddedProxy({
@@ -160,7 +160,7 @@ describe("the repository of a GitHub app", () => {
 
   test("is not deployed while GitHub does not answer, and the reason says so", async () => {
     github.fail("POST /app/installations", "rate_limited");
-    // Another text of the same key, since the instance takes each once.
+    // The same key as another text, since the instance accepts each text only once.
     const { ended } = await deployed(`${github.privateKey}\n`);
     expect([ended.status, ended.error]).toEqual(["failed", expect.stringContaining("Try again in")]);
     github.clearFaults();

@@ -28,7 +28,7 @@ test("a watched application that hangs is given up after half a minute, however 
   };
   const first = world.worker();
   expect((await world.ended(await world.deploy(application))).status).toBe("finished");
-  // The deployment itself waits as long as it is asked to.
+  // The deployment itself waits as long as configured.
   expect(timeouts).toEqual([3600]);
   first.kill();
   world.worker();

@@ -4,13 +4,13 @@ import type { WorkerDeps } from "./ports.ts";
 import { probeRelease } from "./probe.ts";
 import type { ServerAdapters } from "./server-adapters.ts";
 
-/** Probes live releases now and then, so that their status says whether they answer. */
+/** Probes live releases at intervals, so that their status shows whether they answer. */
 export interface HealthWatch {
-  /** Begins the probes that are due. What is not among `live` any more is forgotten. */
+  /** Begins the probes that are due. Releases that are not among `live` are forgotten. */
   probe(adapters: ServerAdapters, live: readonly Watched[]): void;
-  /** Health of these releases as far as they were probed, by the deployment's uuid. */
+  /** Health of the probed releases among these, by deployment uuid. */
   health(releases: readonly Pick<ReleaseState, "deploymentUuid">[]): ReadonlyMap<string, Health>;
-  /** A deployment has just seen it. */
+  /** Records that a deployment has just found it healthy. */
   markHealthy(deploymentUuid: string): void;
   stop(): Promise<void>;
 }
@@ -26,7 +26,7 @@ interface Watch {
   health: Health;
   failures: number;
   nextMs: number;
-  /** A restarted release is a new one to the watch. */
+  /** A restarted release is watched as a new one. */
   startedAt: number | undefined;
 }
 
@@ -51,7 +51,7 @@ export function createHealthWatch({ logger, clock }: WatchDeps, onChange: () => 
     watch.failures = problem === undefined || isStarting ? 0 : watch.failures + 1;
     if (problem === undefined) watch.health = "healthy";
     else if (watch.failures >= check.failuresMax) watch.health = "unhealthy";
-    // While it starts, or is about to change, the next look comes soon.
+    // Probes more often while it starts or its health is about to change.
     const isSettled = problem === undefined || watch.health === "unhealthy";
     const seconds = isStarting ? STARTING_SECONDS : Math.min(check.intervalSeconds, UNSETTLED_SECONDS);
     watch.nextMs = performance.now() + (isSettled ? check.intervalSeconds : seconds) * 1000;
@@ -93,11 +93,11 @@ export function createHealthWatch({ logger, clock }: WatchDeps, onChange: () => 
       for (const uuid of byServer.get(adapters.server.id) ?? []) if (!uuids.has(uuid)) watches.delete(uuid);
       byServer.set(adapters.server.id, uuids);
       for (const watched of live) {
-        // The engine watches releases with their own check.
+        // Engines themselves watch releases that have their own check.
         const { state, check } = watched;
         if (state.state === "running" && state.health === undefined && check.probe.type !== "steady")
           begin(adapters, watched);
-        // What a deployment has seen of it is over when it starts anew.
+        // After a restart the health found by the deployment no longer applies.
         else if (state.health !== undefined && watches.has(state.deploymentUuid)) current(state);
       }
     },
@@ -125,7 +125,7 @@ export function createHealthWatch({ logger, clock }: WatchDeps, onChange: () => 
 }
 
 const CONCURRENT_MAX = 8;
-/** An application that hangs must not hold a place that the others wait for. A deployment waits as long as is asked. */
+/** Shorter than a deployment would wait: a hanging application must not block the others. */
 const TIMEOUT_SECONDS_MAX = 30;
 const AFTER_DEPLOYMENT_MS = 10_000;
 const STARTING_SECONDS = 1;

@@ -76,7 +76,7 @@ function openWorker(): Worker {
   return made;
 }
 
-/** Answers with its text; the variable `MODE` breaks it in the ways that applications break. */
+/** Answers with its text; the variable `MODE` breaks it in typical ways. */
 const server = (text: string) => `
 const { createServer } = require("node:http");
 if (process.env.MODE === "crash") { console.error("Cannot find module 'express'"); process.exit(3); }
@@ -267,7 +267,7 @@ describe("with real processes, a real proxy and real repositories", () => {
     expect(restarted.log).not.toContain("Detected");
     await until(async () => (await stepsOf(restarted.ended)).retire === "done", { what: "the first one is retired" });
     await serves(subject.host, "one");
-    // A crash makes the engine read what was built once more.
+    // After a crash the engine reads the artifact again.
     const again = await deploy(subject, { restart_only: true });
     await until(async () => (await stepsOf(again.ended)).retire === "done", { what: "the second one is retired" });
     await serves(subject.host, "one");

@@ -33,7 +33,7 @@ interface Stage {
   readonly deployments: DeploymentRecord[];
   readonly broken: Set<string>;
   worker: TestWorker;
-  /** Calls that workers have made. */
+  /** Number of calls by workers. */
   calls: number;
 }
 
@@ -126,7 +126,7 @@ async function expectRest({ world, applications, deployments }: Stage): Promise<
       const { status, resource_id } = await world.find(deployment);
       if (resource_id === id && status === "finished") finished.push(deployment.uuid);
     }
-    // The newest that succeeded is live, and it serves.
+    // The newest successful deployment is live and serves.
     expect(live?.deployment_uuid).toBe(finished.at(-1));
     await until(async () => (await proxy.request(uuid)) === (live?.deployment_uuid ?? "503"), {
       what: "what is live serves",

@@ -3,7 +3,7 @@ import type { ApplicationRecord, JobRecord, NewJob, ServerRecord, Stores } from 
 import type { JobType } from "@berth/core/server";
 import { type TestDatabase, testApplication, testDatabase, testPlace, testUuid, until } from "@berth/testing";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { keptTail } from "./engine-installation.ts";
+import { outputTail } from "./engine-installation.ts";
 import { fakeMachine } from "./fake-machine.fixture.ts";
 import { openWorld, type World } from "./world.fixture.ts";
 
@@ -36,7 +36,7 @@ const removal = (application: ApplicationRecord): Promise<JobRecord> =>
     return requested(tx, "resource.delete", { ...application, type: "application" });
   });
 
-/** As a forced deletion asks for it. */
+/** Requests a forced deletion. */
 const deletion = (server: ServerRecord): Promise<JobRecord> =>
   world.stores.transaction(async (tx) => {
     await tx.servers.markRemoving(server.id);
@@ -65,7 +65,7 @@ const serverOf = async ({ uuid }: ServerRecord) => {
   return server;
 };
 
-/** A server that no worker can work on. */
+/** A server that no worker reaches. */
 async function docker(): Promise<{ server: ServerRecord; application: ApplicationRecord }> {
   const place = await testPlace(world.stores);
   const ip = `${testUuid()}.example`;
@@ -80,7 +80,7 @@ async function docker(): Promise<{ server: ServerRecord; application: Applicatio
   return { server, application: await testApplication(world.stores, { ...place, server, destination }) };
 }
 
-/** An engine may hold something of it since. */
+/** Records a deployment, after which its engine may have objects of it. */
 async function ranOnce(application: ApplicationRecord): Promise<void> {
   await world.deploy(application);
   const claimed = await world.system.deployments.claimNext({ owner: "dead", leaseSeconds: 60 }, [
@@ -201,7 +201,7 @@ describe("installing Docker", () => {
       install: async (_, signal) => {
         begun.resolve();
         await new Promise((resolve) => signal?.addEventListener("abort", resolve));
-        // It takes a moment until the machine has ended it.
+        // The machine ends it a moment later.
         await new Promise((resolve) => setImmediate(resolve));
         hasEnded = true;
         throw new DomainError("deploy.cancelled", "Cancelled.");
@@ -279,13 +279,13 @@ describe("a server that does not answer", () => {
 });
 
 test("what an installation prints is kept by its end, and takes no more room than that", () => {
-  const tail = keptTail(1000);
+  const tail = outputTail(1000);
   const before = process.memoryUsage().heapUsed;
   for (let number = 0; number < 300_000; number++) tail.add(`${number} ${"x".repeat(300)}`.replace("x", "y"));
   expect(process.memoryUsage().heapUsed - before).toBeLessThan(50_000_000);
   const lines = tail.text().split("\n");
   expect([lines[0], lines.at(-1)?.slice(0, 8), tail.text().length]).toEqual(["…", "299999 y", 1002]);
-  const short = keptTail();
+  const short = outputTail();
   short.add("a");
   short.add("b");
   expect(short.text()).toBe("a\nb");
@@ -463,7 +463,7 @@ describe("[S49] deleting a server with what is on it", () => {
   test("ends its validation too", async () => {
     const { server } = await docker();
     const check = await validation(server);
-    // As if another worker held it.
+    // Another worker holds the lease.
     await world.system.jobs.claim(["server.validate"], [server.id], { owner: "other", leaseSeconds: 600 });
     world.worker();
     await ended(await deletion(server));

@@ -11,7 +11,7 @@ import { changeProxy, PROXY_JOBS } from "./server-proxy.ts";
 import { type ValidationDeps, validateServer } from "./server-validation.ts";
 import type { WakeSignal } from "./wake-signal.ts";
 
-/** Does the background work that belongs to no deployment and to no engine's snapshot. */
+/** Runs background work other than deployments and reconciling. */
 export interface Jobs {
   start(): void;
   stop(): Promise<void>;
@@ -22,20 +22,23 @@ interface ClaimedJob {
   readonly job: JobRecord;
 }
 
-/** Jobs about servers: those of one server follow one another within a kind. */
+/** Jobs about servers. Jobs of one server run one after the other within a kind. */
 interface ServerJobKind extends Pick<LeasedRunKind<ClaimedJob>, "title" | "reaches" | "prepare"> {
   readonly types: readonly JobType[];
   readonly concurrentMax?: number;
-  /** After this time it is not waited for any more, and the next worker that claims it sees what is left. */
+  /** After this time the job is given up, and the next worker that claims it continues. */
   readonly secondsMax: number;
-  /** The work ends with its signal. Engines and proxies cannot be interrupted: others are only no longer waited for. */
+  /**
+   * Whether the signal ends the work. Engines and proxies cannot be interrupted, so their work is only no longer
+   * awaited.
+   */
   readonly isInterruptible?: boolean;
   work(claimed: ClaimedJob, signal: AbortSignal): Promise<void>;
 }
 
 /**
- * Jobs that are held by a lease are claimed. Deletions are seen from what is marked for removal, so nothing is forgotten
- * when a worker goes away in the middle: the next one sees the same.
+ * Other jobs are claimed under a lease. Deletions are found by `removing_at` instead, so that none is lost when a
+ * worker stops: the next one finds the same rows.
  */
 export function createJobs(deps: ValidationDeps, wakeSignal: WakeSignal): Jobs {
   const runners = serverJobKinds(deps).map((kind) => ({
@@ -79,7 +82,7 @@ function serverJobKinds(deps: ValidationDeps): readonly ServerJobKind[] {
     {
       title: "Validations",
       types: ["server.validate"],
-      // Another control plane's own machine is validated there.
+      // Only another control plane can validate its own machine.
       reaches: (server) => deps.ownsServer(server) || !ENGINES[server.engine].isOwnMachineOnly,
       concurrentMax: VALIDATIONS_AT_ONCE,
       secondsMax: settings.validationSeconds + settings.leaseSeconds,
@@ -129,7 +132,7 @@ function createServerJobRunner(deps: ValidationDeps, wakeSignal: WakeSignal, kin
   });
 }
 
-/** What is still done after the end is not waited for. */
+/** Waits for the work or for the end of the lease: work that continues afterwards is not awaited. */
 async function untilEnded({ signal }: LeaseKeeper, work: Promise<void>): Promise<void> {
   const listening = new AbortController();
   const ended = new Promise<void>((resolve) =>
@@ -174,10 +177,10 @@ async function prune({ stores, clock, logger, settings }: ValidationDeps): Promi
   if (count > 0) logger.debug("Old jobs forgotten.", { count });
   await pruneEvents(stores, settings.eventKeptDays);
   const removed = await stores.resources.pruneRemoved(settings.removedResourceKeptDays);
-  if (removed > 0) logger.debug("Resources that were removed long ago forgotten.", { count: removed });
+  if (removed > 0) logger.debug("Records of resources that were removed long ago deleted.", { count: removed });
 }
 
-/** In parts, so that none holds a long transaction. */
+/** In batches, to avoid long transactions. */
 async function pruneEvents({ events }: ValidationDeps["stores"], keptDays: number): Promise<void> {
   if (keptDays === 0) return;
   while ((await events.prune(keptDays)) > 0);
@@ -188,9 +191,9 @@ const AT_ONCE = 8;
 const CLEANUP_SECONDS_MAX = 900;
 const LEASE = "removals";
 const PRUNE_SECONDS = 3600;
-/** Longer than a worker relies on them, see `FOLLOWED_MS_MAX`. */
+/** Longer than workers rely on changes, see `FOLLOWED_MS_MAX`. */
 const CHANGES_KEPT_SECONDS = 3600;
-/** Changes that come together are looked at together. */
+/** Changes within this time are handled together. */
 const GATHER_SECONDS = 0.05;
-/** A job that is not finished by then is left to the next worker that claims it. */
+/** After this time, jobs are left to the next worker that claims them. */
 const GRACE_SECONDS = 5;

@@ -3,13 +3,15 @@ import type { Engine, ReleaseRecord, SystemStores } from "@berth/core/ports";
 
 /** Decides whether the build of a retiring release is kept for rollbacks. */
 export interface BuildKeeping {
-  /** The release is stopped only: what it built is used by another one, or kept. */
+  /** Whether its image stays, because another release uses it or it is kept. The release is then only stopped. */
   readonly staysBuilt: boolean;
-  /** Once it has ended: its record follows, and what is kept beyond the number that is asked for goes. */
+  /**
+   * Call it after the release was removed: updates its record, and removes kept builds beyond the configured number.
+   */
   finish(): Promise<void>;
 }
 
-/** @param isInUse Another release runs what this one built. */
+/** @param isInUse Whether another release runs the same build. */
 export async function keepBuild(
   stores: SystemStores,
   engine: Engine,

@@ -1,8 +1,8 @@
-/** A process that may be killed: from then on nothing it calls answers, and nothing it would do happens. */
+/** A process that tests can kill: afterwards none of its calls has an effect or an answer. */
 export interface Life {
   readonly isOver: boolean;
   kill(): void;
-  /** As a suspended machine: its calls reach nobody until it resumes. */
+  /** Suspends it: calls are delayed until it resumes. */
   freeze(): void;
   thaw(): void;
   readonly thawed: Promise<void>;
@@ -31,13 +31,13 @@ export function life(): Life {
   };
 }
 
-/** Told of every call that passes, before it happens and after it has. May kill the life in between. */
+/** Called before and after each call. May kill the process in between. */
 export interface CallWatch {
   before?(name: string): void;
   after?(name: string): void;
 }
 
-/** A proxy object whose calls work until the process is killed. */
+/** A proxy object whose calls fail to happen once the process is killed. */
 export function killable<T extends object>(target: T, owner: Life, watch: CallWatch = {}, path = ""): T {
   return new Proxy(target, {
     get(object, key, receiver) {

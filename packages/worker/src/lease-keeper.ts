@@ -1,24 +1,24 @@
 /**
- * Why a run ends before its work is done. `lost`: another worker has it, or may have, and nothing may be written of it.
+ * Why a run ends early. `lost`: another worker has or may have the lease, so nothing of the run may be written.
  * `gone`: its resource is being deleted. `stopped`: the control plane stops.
  */
 export type RunEnding = "lost" | "gone" | "cancelled" | "timeout" | "stopped";
 
-/** A worker's lease of one run: knows when the run must end. */
+/** A worker's lease of one run, which knows when the run must end. */
 export interface LeaseKeeper {
-  /** Fires with the first ending, which `endingOf` reads from it. */
+  /** Fires at the first ending; `endingOf` reads the reason from it. */
   readonly signal: AbortSignal;
-  /** Fires when this worker must stop the run, but not on a cancel: for work that a cancel must not cut short. */
+  /** Fires when this worker must stop the run, but not on a cancel: for work that a cancel must not interrupt. */
   readonly leaving: AbortSignal;
   readonly ending: RunEnding | undefined;
-  /** Nothing may be written or touched any more. */
+  /** Whether the run must not write or change anything any more. */
   readonly isLost: boolean;
   readonly isCommitted: boolean;
-  /** The control plane stops: the step under way may end, and no further one begins. */
+  /** Whether the control plane stops: the current step may end, and no other begins. */
   readonly isStopping: boolean;
-  /** Asks now whether the run is still this worker's, and wanted. */
+  /** Renews at once, to learn whether the lease is still held and the run not cancelled. */
   refresh(): Promise<void>;
-  /** From here on neither a cancel nor the time limit ends the run. */
+  /** After this call neither a cancel nor the time limit ends the run. */
   commit(): void;
   /** Takes `commit` back: what could not be revoked is undone. */
   retract(): void;
@@ -27,9 +27,9 @@ export interface LeaseKeeper {
   limit(seconds: number): void;
 }
 
-/** A keeper as its runner has it. */
+/** The keeper with methods for its runner. */
 export interface RunnerLeaseKeeper extends LeaseKeeper {
-  /** The lease was renewed until then, by `performance.now()`. */
+  /** Sets the end of the lease, in `performance.now()` time. */
   extend(untilMs: number): void;
   end(ending: RunEnding): void;
   /** Ends the run with `stopped` after the grace time. */
@@ -37,7 +37,7 @@ export interface RunnerLeaseKeeper extends LeaseKeeper {
   close(): void;
 }
 
-/** Reads why a run ended from its signal, or from one that follows it. */
+/** Reads why a run ended from its signal, or from a signal derived from it. */
 export const endingOf = (signal: AbortSignal): RunEnding | undefined =>
   signal.reason instanceof RunEnded ? signal.reason.ending : undefined;
 
@@ -61,7 +61,7 @@ export function createLeaseKeeper(untilMs: number, refresh: () => Promise<void>)
     if (!isRevocable(ending)) leaving.abort(new RunEnded(ending));
     if (!isRevocable(ending) || !isCommitted) ended.abort(new RunEnded(ending));
   };
-  // Without a renewal the work must stop before the lease expires, not when the database answers again.
+  // The timer ends the run before the lease expires, even if a renewal hangs.
   const extend = (until: number) => {
     clearTimeout(timers.expiry);
     if (isClosed) return;
@@ -110,8 +110,11 @@ export function createLeaseKeeper(untilMs: number, refresh: () => Promise<void>)
 
 const isRevocable = (ending: RunEnding): boolean => ending === "cancelled" || ending === "timeout";
 
-/** A cancelled run is undone even while the control plane stops: that takes less time than taking it over. */
+/**
+ * In order of precedence. A cancelled run is undone even while the control plane stops: that is faster than handing
+ * over.
+ */
 const RANK: readonly RunEnding[] = ["lost", "gone", "cancelled", "timeout", "stopped"];
-/** Clocks and event loops are late, never early. */
+/** Timers may fire late, so only this share of the lease is used. */
 const LEASE_USE = 0.9;
 const TIMER_MS_MAX = 2 ** 31 - 1;

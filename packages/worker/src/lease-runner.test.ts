@@ -42,7 +42,7 @@ function runnerOf({
   const silent = () => undefined;
   const queue = [...waiting];
   const keepers = new Map<string, LeaseKeeper>();
-  const servers = [1, 2].map((id) => ({ id }) as ServerRecord); // Nothing else of a server is read.
+  const servers = [1, 2].map((id) => ({ id }) as ServerRecord); // Only the id of a server is read.
   const deps = {
     stores: { queues: { busy }, servers: { list: async () => servers } },
     settings: {
@@ -57,7 +57,7 @@ function runnerOf({
     clock: { now: () => new Date() },
     owner: "worker",
     ownsServer: () => true,
-  } as unknown as ValidationDeps; // Nothing else is called.
+  } as unknown as ValidationDeps; // Only these members are called.
   const runner = createLeaseRunner<TestRun>(deps, wake, {
     title: "Tests",
     queues: ["backup"],
@@ -87,7 +87,7 @@ describe("a lease", () => {
   test("is kept as long as it is renewed", async () => {
     vi.useFakeTimers({ toFake: [...faked.toFake] });
     const { keepers } = runnerOf();
-    // Longer than the lease.
+    // Longer than a lease.
     await vi.advanceTimersByTimeAsync(1000);
     const keeper = keepers.get("one");
     expect(keeper?.ending).toBeUndefined();

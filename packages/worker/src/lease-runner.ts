@@ -6,38 +6,38 @@ import type { ValidationDeps } from "./server-validation.ts";
 import { pause, within } from "./wait.ts";
 import type { WakeSignal } from "./wake-signal.ts";
 
-/** Work that waits in a table, and that one worker at a time runs under a lease. */
+/** A kind of work that waits in a table and that one worker at a time runs under a lease. */
 export interface LeasedRunKind<Run> extends LeasedRuns<Run> {
-  /** For the log, in the plural. */
+  /** Name of the work for the log, in the plural. */
   readonly title: string;
   /** Nothing is claimed while these are empty. */
   readonly queues: readonly QueueName[];
   readonly concurrentMax: number;
   uuidOf(run: Run): string;
-  /** Runs of one server follow one another. Left out: they run beside each other. */
+  /** Runs of one server are run one after the other. Default: side by side. */
   readonly serverIdOf?: (run: Run) => number;
-  /** Whether runs on this server can be taken here. Left out: those on servers of this control plane. */
+  /** Whether this worker can run work on the server. Default: servers of this control plane. */
   reaches?(server: ServerRecord): boolean;
-  /** Queues what is due or was asked for, before anything is claimed. */
+  /** Queues work that is due or was requested, before anything is claimed. */
   prepare?(servers: readonly ServerRecord[], busy: ReadonlySet<QueueName>): Promise<void>;
-  /** Why a run ends that was not renewed. */
+  /** Ending of a run whose lease was not renewed. */
   readonly unrenewed: "gone" | "lost";
   run(run: Run, keeper: LeaseKeeper): Promise<void>;
-  /** After a stop the next worker claims what is not finished, without waiting until the lease expires. */
+  /** On a stop, unfinished runs are released, so that the next worker need not wait for the lease to expire. */
   readonly isHandedOver?: boolean;
-  /** Ends what others left and nobody may repeat. Answers how many. Left out: those are claimed again. */
+  /** Ends abandoned runs that must not be repeated, and returns their number. Default: they are claimed again. */
   endAbandoned?(at: Date): Promise<number>;
   /** Now and then. */
   tidy?(signal: AbortSignal, busy: ReadonlySet<QueueName>): Promise<void>;
 }
 
-/** Runs what waits, on the servers of this control plane. */
+/** Runs waiting work on the servers of this control plane. */
 export interface LeaseRunner {
   start(): void;
-  /** Claims nothing more; what runs continues. */
+  /** Claims nothing more; running work continues. */
   pause(): void;
   resume(): void;
-  /** Claims no more, lets what runs end within the grace time, and then ends it. */
+  /** Claims nothing more, waits for running work within the grace time, and then ends it. */
   stop(options: { readonly graceSeconds: number }): Promise<void>;
 }
 
@@ -86,13 +86,13 @@ export function createLeaseRunner<Run>(
     const earlier = running.get(uuid);
     const keeper = createLeaseKeeper(untilMs, renewAll);
     const work = async () => {
-      // This worker may have lost the same run a moment ago: what it had begun then must have ended first.
+      // If this worker lost the same run a moment ago, that earlier attempt must end first.
       if (earlier !== undefined) await within(settings.abortSecondsMax, earlier.ended);
       await kind.run(claimed, keeper);
     };
     const ended = work()
       .catch((error: unknown) =>
-        logger.warn(`${kind.title}: one broke off. It is taken up again when its lease has run out.`, { uuid, error }),
+        logger.warn(`${kind.title}: one was interrupted. It continues when its lease has expired.`, { uuid, error }),
       )
       .finally(() => {
         keeper.close();
@@ -131,7 +131,7 @@ export function createLeaseRunner<Run>(
     ...(isTidied ? [{ title: `${title}: the tidying`, work: tidy, seconds: tidySeconds, wakeSignal }] : []),
   ]);
   const renewals = createLoops(logger, [
-    // Woken too, since that is how a cancel is heard of at once.
+    // Also woken by notifications, so that a cancel takes effect at once.
     { title: `${title}: the renewal of leases`, work: renewAll, seconds: () => settings.renewSeconds, wakeSignal },
   ]);
 
@@ -153,7 +153,7 @@ export function createLeaseRunner<Run>(
       for (const { keeper } of left) keeper.stop(graceSeconds);
       await within(graceSeconds + settings.abortSecondsMax, Promise.all(left.map(({ ended }) => ended)));
       await renewals.stop();
-      // Nothing changes of those that have ended.
+      // Lost runs belong to another worker.
       const handedOver = left.filter(({ keeper }) => !keeper.isLost).map(({ uuid }) => uuid);
       if (kind.isHandedOver && handedOver.length > 0) await kind.renew(owner, handedOver, 0).catch(() => []);
     },
@@ -161,11 +161,10 @@ export function createLeaseRunner<Run>(
 }
 
 /**
- * Writes down how a run ended. While the database is away it is tried again, as long as the run is its owner's: hours
- * of work are not lost for a moment, nor what a cancelled one left. A cancelled run ends as cancelled in any case, so
- * that is not tried for ever.
+ * Records how a run ended. While the database is unavailable it retries as long as the lease is held, since hours of
+ * work must not be lost. A cancelled run ends as cancelled in any case, so that is retried only for a limited time.
  */
-export async function written<T>(keeper: LeaseKeeper, write: () => Promise<T>): Promise<T> {
+export async function recordEnd<T>(keeper: LeaseKeeper, write: () => Promise<T>): Promise<T> {
   for (let triesLeft = TRIES_WHEN_CANCELLED; ; ) {
     try {
       return await write();

@@ -4,28 +4,28 @@ import type { Logger } from "./ports.ts";
 import { pause, within } from "./wait.ts";
 import type { WakeSignal } from "./wake-signal.ts";
 
-/** Work that a process does round after round. */
+/** Work that is repeated at intervals. */
 export interface RepeatedWork {
-  /** For the log, as the subject of "failed". */
+  /** Subject of the log message "... failed". */
   readonly title: string;
   work(signal: AbortSignal): Promise<void>;
-  /** Between the end of one round and the beginning of the next. */
+  /** Pause between the end of one round and the beginning of the next. */
   seconds(): number;
-  /** Ends that wait early. */
+  /** Ends the pause early. */
   readonly wakeSignal?: WakeSignal | undefined;
-  /** How long a woken round waits for further changes, to see them together. */
+  /** How long a woken round waits for further changes, to handle them together. */
   readonly gatherSeconds?: number;
 }
 
 export interface Loops {
-  /** Fires when no further round begins. */
+  /** Fires when no further round will begin. */
   readonly signal: AbortSignal;
   start(): void;
-  /** Resolves when the rounds under way have ended, but after 5 seconds at the latest. */
+  /** Resolves when running rounds have ended, at the latest after 5 seconds. */
   stop(): Promise<void>;
 }
 
-/** Repeats each work on its own, so that a slow one delays no other. A round that fails is tried again, later each time. */
+/** Repeats each work independently, so that a slow one delays no other. Failed rounds are retried with backoff. */
 export function createLoops(logger: Logger, works: readonly RepeatedWork[]): Loops {
   const stopping = new AbortController();
   const { signal } = stopping;

@@ -18,7 +18,7 @@ afterEach(() => world.close());
 
 const PUSHED = { docker_registry_image_name: "registry.example.com/team/app" };
 
-/** Something that runs, of which somebody then removes both the container and its image. */
+/** A running release whose container and image are then removed without Berth. */
 async function robbed(settings = {}) {
   world.worker();
   const application = await world.application(settings);

@@ -8,7 +8,7 @@ export function imagesOf(artifact: Artifact): readonly StackImage[] {
   return artifact.type === "image" ? [artifact] : Object.values(artifact.images);
 }
 
-/** Images of an artifact that its server does not have any more. */
+/** Images of an artifact that are missing on its server. */
 export async function lostImages(
   { containers }: Pick<Engine, "containers">,
   artifact: Artifact,
@@ -21,10 +21,10 @@ export async function lostImages(
 }
 
 /**
- * Pulls images again that a registry has.
- * @throws DomainError `deploy.start_failed` for what only a deployment brings back
+ * Pulls missing images again from their registries.
+ * @throws DomainError `deploy.start_failed` for images that only a new deployment can build
  */
-export async function regain(
+export async function pullMissingImages(
   { containers }: Pick<Engine, "containers">,
   lost: readonly StackImage[],
   io: WorkIO,

@@ -27,7 +27,7 @@ test("what live releases use is sampled again and again, and old samples go", as
   await until(async () => (await samples()).length > 2, { what: "there are several" });
   const [first, second] = await samples();
   expect(first).toMatchObject({ deployment_uuid: deployment.uuid, cpu_percent: null, memory_bytes: 1000 });
-  // Its use of the processor is the clock: one of them, all the time.
+  // Its processor time is the clock, so it uses one processor fully.
   expect(second?.cpu_percent).toBeGreaterThan(50);
   await world.close();
 });

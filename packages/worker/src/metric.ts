@@ -18,7 +18,7 @@ export interface Sampler {
   stop(): Promise<void>;
 }
 
-/** Samples what live releases use. One replica samples a server. */
+/** Samples the usage of live releases. One replica samples each server. */
 export function createSampler({
   stores,
   clock,
@@ -28,7 +28,7 @@ export function createSampler({
   settings,
   adaptersOf,
 }: SamplerDeps): Sampler {
-  /** Readings of each server, by the resource's id. */
+  /** The last readings of each server, by resource id. */
   const readings = new Map<number, ReadonlyMap<number, UsageReading>>();
   const busy = new Set<number>();
 
@@ -39,7 +39,7 @@ export function createSampler({
     const live = own.length === 0 ? [] : await stores.releases.listByRole("live", own.map(idOf));
     const releasesOf = Map.groupBy(live.filter(isOwnRelease), ({ server_id }) => server_id);
     const work = own.map((server) => sampleServer(server, releasesOf.get(server.id) ?? []));
-    // An engine that does not answer holds up no other.
+    // An engine that does not answer delays no other.
     await within(settings.metricsSeconds, Promise.all(work));
     await stores.metrics.prune(new Date(clock.now().getTime() - METRICS_KEPT_HOURS * 3_600_000));
   };
@@ -77,7 +77,7 @@ export function createSampler({
       await stores.metrics.insert(rows);
     } catch (error) {
       const isAway = isDomainError(error, "engine.unreachable", "server.unreachable");
-      if (!isAway) logger.warn("What runs on a server could not be measured.", { server: server.name, error });
+      if (!isAway) logger.warn("The resource usage of a server could not be measured.", { server: server.name, error });
     } finally {
       busy.delete(server.id);
     }
@@ -88,9 +88,9 @@ export function createSampler({
   ]);
 }
 
-/** An old engine takes a second for each answer; many at once would be a load of their own. */
+/** Old engines take a second for each answer, and many at once would load the server. */
 const CONCURRENT_MAX = 4;
 const idOf = ({ id }: ServerRecord) => id;
 const leaseName = ({ id }: ServerRecord) => `metrics:${id}`;
-/** Not one of a preview. */
+/** Excludes releases of previews. */
 const isOwnRelease = ({ pull_request_id }: ReleaseRecord) => pull_request_id === 0;

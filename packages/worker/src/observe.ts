@@ -28,22 +28,22 @@ export interface Snapshot {
   readonly revision: object;
   readonly wanted: Wanted;
   readonly releases: Observed["releases"];
-  /** By the resource's id. */
+  /** Subjects by resource id. */
   readonly subjects: ReadonlyMap<number, DeploySubject>;
 }
 
 export interface Observer {
   look(adapters: ServerAdapters): Promise<Snapshot>;
   /**
-   * A look at what the engine has told by itself, which may be a moment old: good for seeing that nothing is to be
-   * done. `undefined`: the engine has to be asked.
+   * A snapshot from the engine's events, which may be slightly old: enough to see that nothing is to be done.
+   * `undefined`: the engine has to be asked.
    */
   cachedSnapshot(adapters: ServerAdapters): Promise<Snapshot | undefined>;
 }
 
 export function createObserver(stores: SystemStores): Observer {
   const recordsOf = serverRecords(stores);
-  // By record: what has not changed is not made again, since a look every few seconds must cost next to nothing.
+  // Cached by record: with a check every few seconds, unchanged resources must cost almost nothing.
   const made = new WeakMap<RecordedResource, { readonly engine: Engine; readonly wanted: WantedResource }>();
 
   const wantedOf = (recorded: RecordedResource, engine: Engine): WantedResource => {
@@ -54,9 +54,8 @@ export function createObserver(stores: SystemStores): Observer {
     return wanted;
   };
 
-  // A release follows its deployment, and a deployment ends after its release is recorded. Seen before the records are
-  // read, and active deployments read before releases, nothing that a running deployment makes can look as if it
-  // belonged to no one.
+  // Read order: what runs, then active deployments, then releases. A deployment ends only after its release is
+  // recorded, so in this order nothing that a running deployment creates can look as if it had no owner.
   const snapshotFrom = async (
     { server, engine }: ServerAdapters,
     releases: Snapshot["releases"],
@@ -91,11 +90,11 @@ export function createObserver(stores: SystemStores): Observer {
   };
 }
 
-/** A deployment of the resource itself that has begun. */
+/** A started deployment of the resource itself, not of a preview. */
 const isOwnProgress = ({ status, pull_request_id }: DeploymentRecord) =>
   status === "in_progress" && pull_request_id === 0;
 
-/** Without any deployment of it. */
+/** The wanted state of a resource, without its deployments. */
 function wantedResource({ resource, subject, releases, previews }: RecordedResource, engine: Engine): WantedResource {
   const { id, uuid, name, domains, site_settings } = resource;
   const kind = subject && deployedKind(subject);

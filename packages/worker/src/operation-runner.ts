@@ -10,15 +10,15 @@ import type { ServerAdapters } from "./server-adapters.ts";
  * tried again after a growing pause for as long as it is planned; another plan under its key is tried at once.
  */
 export interface OperationRunner {
-  /** Operations whose lock is taken are left out: they are planned anew when it is free. */
+  /** Skips operations whose lock is taken: they are planned again when it is free. */
   begin(adapters: ServerAdapters, operations: readonly Operation[]): void;
-  /** Resolves when everything that was begun has ended. */
+  /** Resolves when all operations that were begun have ended. */
   ended(): Promise<unknown>;
 }
 
 export interface OperationRunnerOptions {
   readonly stopping: AbortSignal;
-  /** A lock is free that operations were left out for. */
+  /** Called when a lock is free for which operations were skipped. */
   onFree(): void;
 }
 

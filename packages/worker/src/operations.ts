@@ -6,7 +6,7 @@ import { claimsOf, withPublicUrls } from "./claims.ts";
 import { assertOwnedByTeam } from "./deploy/belongings.ts";
 import { variablesOf } from "./deploy/variables.ts";
 import { recordVolumes } from "./deploy/volume-record.ts";
-import { lostImages, regain } from "./lost-image.ts";
+import { lostImages, pullMissingImages } from "./lost-image.ts";
 import type { WorkerDeps } from "./ports.ts";
 import { removePreview } from "./preview-removal.ts";
 import { removeResource } from "./removal.ts";
@@ -17,17 +17,19 @@ import { stopGraceSeconds } from "./stop-grace.ts";
 
 export interface OperationDeps extends WorkerDeps {
   readonly settings: WorkerSettings;
-  /** A live release that was started again must not be tried again at once. */
+  /** Called when a live release was started, so that the next attempt waits. */
   onStart(deploymentUuid: string): void;
-  /** A release that was to get its name must not be tried again at once. */
+  /** Called when a release was renamed, so that the next attempt waits. */
   onName(deploymentUuid: string): void;
-  /** Deployments' uuids of releases whose image is gone for good, which was told. */
+  /** Deployment uuids of releases whose image cannot be pulled again; their drift was reported. */
   readonly imageless: Set<string>;
-  /** One that was stopped for its restarts may restart again once somebody starts it. */
+  /** Called when a release was stopped after too many restarts, so that its count starts anew. */
   onGiveUp(deploymentUuid: string): void;
 }
 
-/** Operations that must not run at the same time have the same name; what waits for requests has one of its own. */
+/**
+ * Operations with the same key must not run at the same time. Retiring waits for requests, so it has a key of its own.
+ */
 export function lockKey(operation: Operation): string {
   switch (operation.type) {
     case "retire":
@@ -52,7 +54,7 @@ export function lockKey(operation: Operation): string {
   }
 }
 
-/** Does what was planned. What has changed since the plan was made is looked at again where it matters. */
+/** Applies an operation. Conditions that may have changed since the plan are checked again. */
 export async function applyOperation(
   deps: OperationDeps,
   adapters: ServerAdapters,
@@ -122,11 +124,11 @@ async function startLive(
   const domains = await claimsOf(stores, resourceId, record.pull_request_id);
   if (domains === undefined || (subject.record.desired_state !== "running" && !isPreview)) return;
   const team = stores.forTeam(subject.record.team_id);
-  // Changes since the deployment wait for the next one: they may be why a deployment failed.
+  // Resumes it as it was: settings changed since wait for the next deployment, as they may have made one fail.
   const resumed = await engine.resume(release);
   if (resumed !== undefined) {
     await stores.releases.setUpstream(deploymentId, resumed.upstream);
-    return logger.info("Started a release again that should run.", { ...release });
+    return logger.info("Resumed a release that should run.", { ...release });
   }
   const isGone = (await engine.inspect(release)) === undefined;
   const [variables, storages] = await Promise.all([variablesOf(team, resourceId), team.storages.list(resourceId)]);
@@ -135,7 +137,7 @@ async function startLive(
   const told = withPublicUrls(domains, adapters.proxy);
   const input = { subject, deployment, domains: told, envs, storages: storages.items };
   const spec = deployedKind(subject).releaseSpec(input, record.artifact);
-  // Somebody did it behind Berth's back.
+  // The container was removed by someone other than Berth.
   const emitDrift = (drift: Drift) => {
     const { kind, name, uuid } = subject.record;
     const payload = { resource_kind: kind, resource_name: name, ...drift };
@@ -163,10 +165,10 @@ async function regainImages(
   { artifact, release, emitDrift, signal }: Regained,
 ): Promise<void> {
   try {
-    await regain(engine, await lostImages(engine, artifact), quietIo(signal));
+    await pullMissingImages(engine, await lostImages(engine, artifact), quietIo(signal));
     imageless.delete(release.deploymentUuid);
   } catch (error) {
-    // Told once, though it is tried again and again: the registry may be back.
+    // Retried later, since the registry may come back, but reported only once.
     if (isDomainError(error, "deploy.start_failed") && !imageless.has(release.deploymentUuid)) {
       await emitDrift({ drift: "image_missing", remedy: "deploy", reason: error.message });
       imageless.add(release.deploymentUuid);
@@ -175,7 +177,7 @@ async function regainImages(
   }
 }
 
-/** Output of a restart by the reconciler belongs to no deployment's log. */
+/** The output is dropped: a restart by the reconciler belongs to no deployment. */
 const quietIo = (signal: AbortSignal): WorkIO => ({ signal, onLine: () => undefined });
 
 async function discard(
@@ -183,7 +185,7 @@ async function discard(
   { engine }: ServerAdapters,
   { deploymentId, release }: { readonly deploymentId: number; readonly release: ReleaseRef },
 ): Promise<void> {
-  // It may have been claimed since the plan was made.
+  // The deployment may have been claimed since the plan was made.
   const [deployment, record] = await Promise.all([
     stores.deployments.find(deploymentId),
     stores.releases.find(deploymentId),
@@ -193,7 +195,7 @@ async function discard(
   await stores.releases.delete(deploymentId);
 }
 
-/** Unless it was replaced since the plan was made: its successor has the name then. */
+/** Skipped when it was replaced since the plan was made: the name then belongs to its successor. */
 async function takeName(
   { stores, onName }: OperationDeps,
   { engine }: ServerAdapters,
@@ -203,7 +205,7 @@ async function takeName(
   if ((await stores.releases.find(deploymentId))?.role === "live") await engine.takeName(release);
 }
 
-/** Unless it was stopped or replaced since the plan was made. */
+/** Skipped when it was stopped or replaced since the plan was made. */
 async function giveUp(
   { stores, onGiveUp, logger }: OperationDeps,
   { resourceId, release, restartCount, restartCountMax }: Extract<Operation, { type: "give_up" }>,

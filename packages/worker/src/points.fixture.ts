@@ -1,12 +1,12 @@
-/** Places in the fakes where a test can stop the work or make it fail. */
+/** Points in the fakes where a test can pause work or make it fail. */
 export interface Points {
-  /** Blocks whoever reaches the point next, until `open`. */
+  /** Blocks the next caller at this point until `open`. */
   hold(point: string): HeldPoint;
-  /** Makes the next `times` arrivals fail. */
+  /** Makes the next `times` calls fail. */
   fail(point: string, error: Error, times?: number): void;
-  /** For fakes: waits or fails as the test has asked. Ends with the signal's reason when that fires first. */
+  /** Called by fakes: waits or fails as the test requested. Rejects with the signal's reason if that fires first. */
   pass(point: string, signal?: AbortSignal): Promise<void>;
-  /** How often the point was reached. */
+  /** Number of calls at the point. */
   count(point: string): number;
 }
 

@@ -23,42 +23,42 @@ import type { ServerCleaner } from "@berth/core/server";
 
 export interface WorkerDeps {
   readonly stores: SystemStores;
-  /** The same engine for every call about the same server. */
+  /** Returns the same engine for every call about a server. */
   engineFor(server: ServerRecord): Engine;
   proxyFor(server: ServerRecord): SiteProxy;
-  /** How a server's releases are reached from here; `undefined`: by their address. */
+  /** Connects to a server's releases; `undefined`: by their addresses. */
   connectorFor?(server: ServerRecord): Connect | undefined;
   readonly source: SourceFetcher;
   /**
-   * With what an application's repository is fetched; `undefined` for one that anybody may read. Asked before each
-   * fetch, since a token may be made for one fetch alone.
-   * @throws DomainError `source.unauthorized` with what to do, when they cannot be had.
+   * Credentials for an application's repository; `undefined` for public ones. Requested before each fetch, since a
+   * token may be made for one fetch alone.
+   * @throws DomainError `source.unauthorized` with a remedy
    */
   credentialsFor(application: ApplicationRecord): Promise<GitCredentials | undefined>;
-  /** Makes a function that takes one line after the other and answers it without the secrets. */
+  /** Returns a function that removes secrets from consecutive lines. */
   redactor(secrets: Iterable<string>): (line: string) => string;
   readonly clock: Clock;
-  /** Names this worker among all that ever ran: a new one for every start. */
+  /** Id of this worker, new at every start. */
   readonly owner: string;
-  /** Usage of the disk that holds the server's resources; `undefined` when it cannot be read. */
+  /** Usage of the disk with the server's resources; `undefined` when it cannot be read. */
   diskOf(server: ServerRecord): Promise<DiskSpace | undefined>;
   /**
-   * What is below the engine of a server with containers; `undefined` for this machine without them and for what is
-   * out of this instance's reach.
+   * The machine below a server's Docker engine; `undefined` for this machine without Docker, and for servers that this
+   * instance does not reach.
    */
   machineOf(server: ServerRecord): ServerMachine | undefined;
-  /** Whether this instance can work on a server: its engine is here or within reach. */
+  /** Whether this instance can work on a server: its engine is local or reachable. */
   ownsServer(server: ServerRecord): boolean;
-  /** Told which servers there are now, now and then: what is kept for others may go. */
+  /** Called at intervals with all existing servers: connections to others may be closed. */
   keepOnly?(servers: readonly ServerRecord[]): Promise<void>;
-  /** Looks after what lies on a server's engine; `undefined`: it keeps nothing that is cleaned up. */
+  /** The cleaner of a server's engine; `undefined` for engines without images and caches. */
   cleanerFor?(server: ServerRecord): ServerCleaner | undefined;
-  /** Storages and tools of backups. Without them no backups run. */
+  /** Storages and tools of backups. Without them backups are disabled. */
   readonly backups?: BackupTools | undefined;
   readonly logger: Logger;
 }
 
-/** @throws DomainError `server.unreachable`, or what the system says of a refused connection. */
+/** @throws DomainError `server.unreachable`, or the system's error for a refused connection. */
 export type Connect = (address: Upstream, signal: AbortSignal) => Promise<Duplex>;
 
 export interface Logger {

@@ -2,15 +2,15 @@ import { isOwnOfPreview } from "@berth/core/application";
 import { mountsOf } from "@berth/core/deploy";
 import type { ResourceRecord } from "@berth/core/ports";
 import type { WorkerDeps } from "./ports.ts";
-import { attempt, cancelDeployments } from "./removal.ts";
+import { attemptRemoval, cancelDeployments } from "./removal.ts";
 import type { ServerAdapters } from "./server-adapters.ts";
 import { stopGraceSeconds } from "./stop-grace.ts";
 
 /**
- * Removes the preview of a pull request: its deployments end first, then it loses its route, its releases and the
- * storages of its own, and its row goes last, with its URL. Each part may be done again.
+ * Removes the preview of a pull request: ends its deployments, then removes its route, its releases and its own
+ * storages, and last its row, which frees its URL. Every part may be repeated.
  *
- * @returns `false` when a deployment has not ended yet: to be called again.
+ * @returns `false` while a deployment has not ended: call it again.
  */
 export async function removePreview(
   deps: WorkerDeps,
@@ -23,7 +23,7 @@ export async function removePreview(
     stores.resources.find(resourceId),
     stores.previews.find(resourceId, pullRequestId),
   ]);
-  // An application that is being removed takes its previews with it.
+  // Removing an application includes its previews.
   if (
     preview === undefined ||
     preview.removing_at === null ||
@@ -32,7 +32,7 @@ export async function removePreview(
   ) {
     return true;
   }
-  return await attempt(deps, { type: "preview.delete", subject_id: preview.id }, async () => {
+  return await attemptRemoval(deps, { type: "preview.delete", subject_id: preview.id }, async () => {
     if (!(await cancelDeployments(stores, resource, pullRequestId))) return false;
     await takeFromEngine(deps, adapters, resource, pullRequestId);
     await stores.previews.delete(preview.id);

@@ -58,7 +58,7 @@ afterAll(async () => {
   await rm(root, { recursive: true, force: true });
 }, 60_000);
 
-/** The product's own parts, from the key's record to the running site. */
+/** Uses the product's own parts, from the key's record to the running site. */
 async function openWorker() {
   const engine = processEngine({ dataFolder: join(root, "apps"), builder: processBuilder() });
   const proxy = await embeddedProxy({

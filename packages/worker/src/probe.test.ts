@@ -127,7 +127,7 @@ describe("a probe by command", () => {
   const check: HealthCheck = { ...BUILT_IN_CHECK, probe: { type: "command", script: "ready?" }, timeoutSeconds: 0 };
   const state = { resourceUuid: "r", deploymentUuid: "d", state: "running", upstream: null } as const;
   const rest = { restartCount: 0, exitCode: null, startedAt: null };
-  const engineThat = (exec: Engine["exec"]) => ({ exec }) as Engine; // Nothing else is called.
+  const engineThat = (exec: Engine["exec"]) => ({ exec }) as Engine; // Only `exec` is called.
   const look = (exec: Engine["exec"]) =>
     probeRelease({ engine: engineThat(exec), connect: undefined }, { ...state, ...rest }, check, never());
 

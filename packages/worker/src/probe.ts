@@ -10,7 +10,7 @@ import type { ReleaseState, Upstream } from "@berth/core/deploy";
 import type { Connect } from "./ports.ts";
 import type { ServerAdapters } from "./server-adapters.ts";
 
-/** Looks once whether a release works. Never rejects for what the release does. */
+/** Checks once whether a release works. A failing release does not make it reject. */
 export async function probeRelease(
   { engine, connect }: Pick<ServerAdapters, "engine" | "connect">,
   { resourceUuid, deploymentUuid, upstream }: ReleaseState,
@@ -22,7 +22,7 @@ export async function probeRelease(
       ? { type: "refused" }
       : await probeHttp(upstream, probe, { timeoutSeconds, signal, connect });
   }
-  // It runs: that is all there is to know.
+  // Running is the only condition.
   if (probe.type === "steady") return { type: "exit", exitCode: 0, output: "" };
   const ref = { resourceUuid, deploymentUuid };
   const startedMs = performance.now();
@@ -38,10 +38,10 @@ export async function probeRelease(
 }
 
 /**
- * Asks a release by its own health check, which its engine has not begun with. What some images start first, to set
- * themselves up, passes it too and is reached from inside of the container alone: so its port is tried as well.
+ * Runs a release's own health check, which its engine has not run yet. A setup server that some images start first
+ * also passes it but is reachable only inside of the container, so the port is probed as well.
  *
- * @returns `undefined` when it cannot be asked: its engine decides then
+ * @returns `undefined` when the check cannot be run: the engine then decides
  */
 export async function probeOwnCheck(
   { engine, connect }: Pick<ServerAdapters, "engine" | "connect">,
@@ -86,7 +86,7 @@ const CONNECT_MS_MAX = 2000;
 export interface ProbeOptions {
   readonly timeoutSeconds: number;
   readonly signal: AbortSignal;
-  /** Leads to an address that only the release's own server reaches. */
+  /** Connects to an address that only the release's server reaches. */
   readonly connect?: Connect | undefined;
 }
 
@@ -104,13 +104,13 @@ export async function probeHttp(
     headers: { host: probe.host, "user-agent": "Berth-Health", connection: "close" },
     agent: false,
     signal: whole,
-    // The certificate is the application's own, on the way from the proxy to it.
+    // The certificate between proxy and application is the application's own.
     rejectUnauthorized: false,
   };
   if (connect !== undefined) {
     try {
       const stream = await connect({ host: upstream.host, port: probe.port ?? upstream.port }, whole);
-      // An agent would make connections of its own.
+      // An agent would open its own connections instead.
       delete options.agent;
       options.createConnection = () => streamFor(probe, stream);
     } catch (error) {
@@ -156,8 +156,8 @@ function outcomeOf(error: unknown): ProbeOutcome {
   return { type: "refused" };
 }
 
-/** Enough to find a text in; a page that never ends does not fill our memory. */
+/** Enough for the text check; an endless page must not exhaust memory. */
 const BODY_BYTES_MAX = 1024 * 1024;
 const OUTPUT_BYTES_MAX = 4096;
-/** Exit code of `timeout` and of engines for a script that exceeded its time limit. */
+/** Exit code of `timeout` and of engines when a script exceeded its time limit. */
 const TIMEOUT_EXIT_CODE = 124;

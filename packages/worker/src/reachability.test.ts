@@ -97,7 +97,7 @@ describe("a server with containers", () => {
     });
     let freeBytes = 10 * GIB;
     world.machine = fakeMachine({ disk: async () => ({ totalBytes: 100 * GIB, freeBytes }) });
-    // Each look at the clock is a minute later.
+    // The clock advances by a minute at each read.
     let minutes = 0;
     world.worker({ clock: { now: () => new Date(Date.UTC(2026, 0, 1) + minutes++ * 60_000) } });
     await until(async () => (await serverOf(server)).is_disk_usage_high || undefined, { what: "it is told" });

@@ -7,7 +7,7 @@ import type { ServerLeases } from "./server-lease.ts";
 import type { WorkerSettings } from "./settings.ts";
 import { pause, within } from "./wait.ts";
 
-/** Watches whether servers answer and how full their disks are, and reports each change. */
+/** Watches whether servers answer and how full their disks are, and reports changes. */
 export interface ReachabilityWatch {
   start(): void;
   stop(): Promise<void>;
@@ -26,7 +26,7 @@ export function createReachabilityWatch(deps: ReachabilityDeps): ReachabilityWat
     const servers = (await stores.servers.list()).filter(({ removing_at }) => removing_at === null);
     forgetOthers(checkedAt, servers);
     let next = 0;
-    // A few at once; the others wait for one of these, so that many that hang do not hang everything.
+    // Limits concurrent checks, so that hanging servers do not block everything.
     const takeTurns = async () => {
       for (let server = servers[next++]; server !== undefined && !signal.aborted; server = servers[next++]) {
         await look(server).catch((error: unknown) => {
@@ -77,7 +77,7 @@ export function createReachabilityWatch(deps: ReachabilityDeps): ReachabilityWat
 
   const isDiskLookDue = (server: ServerRecord) => {
     const since = checkedAt.get(server.id);
-    // Checks that were missed are made up for by the next one.
+    // Missed checks are not repeated; the next one covers them.
     if (since === undefined) checkedAt.set(server.id, clock.now());
     return since !== undefined && isDiskCheckDue(server.settings, since, clock.now());
   };
@@ -102,7 +102,7 @@ function forgetOthers(known: Map<number, Date>, servers: readonly ServerRecord[]
   for (const id of [...known.keys()]) if (!ids.has(id)) known.delete(id);
 }
 
-/** Replicas that were started together do not work in step. */
+/** Spreads the checks of replicas that were started together. */
 const jittered = (seconds: number) => seconds * (0.8 + Math.random() * 0.4);
 
 const PROBES_AT_ONCE = 8;

@@ -35,7 +35,7 @@ describe("after a reboot", () => {
     await until(async () => (await world.proxy.request(application.uuid)) === deployment.uuid, { what: "it serves" });
     await hasStatus(application, "running:healthy");
     expect(world.engine.starts.get(deployment.uuid)).toBe(2);
-    // It listens elsewhere now.
+    // The release has another port now.
     const upstream = world.engine.releases()[0]?.upstream;
     await until(
       async () => {
@@ -68,7 +68,7 @@ describe("after a reboot", () => {
     world.worker();
     await until(() => world.engine.starts.get(deployment.uuid) === 2, { what: "it runs" });
     expect(world.points.count("start") - before).toBe(4);
-    // 0.2, 0.4 and 0.8 seconds apart.
+    // Retries after 0.2, 0.4 and 0.8 seconds.
     expect(performance.now() - startedMs).toBeGreaterThan(1400);
     await hasStatus(application, "running:healthy");
   });
@@ -117,7 +117,7 @@ describe("the status", () => {
     await hasStatus(application, "running:healthy");
     const worker = world.worker();
     statusCode = 503;
-    // A look every five seconds is the quickest that is allowed.
+    // Five seconds is the shortest allowed interval.
     await until(async () => (await world.status(application)) === "running:unhealthy", {
       what: "it is unhealthy",
       seconds: 20,
@@ -152,7 +152,7 @@ describe("a release that restarts more often than it may", () => {
     world.worker();
     const { application, deployment } = await deployed({ max_restart_count: 3 });
     await hasStatus(application, "running:healthy");
-    // Restarts are counted from the first look on.
+    // Restarts are counted from the first snapshot on.
     const looks = world.points.count("list");
     await until(() => world.points.count("list") > looks + 1, { what: "it was looked at" });
     await world.engine.crash(deployment.uuid, 1, 4);
@@ -295,7 +295,7 @@ describe("several workers", () => {
     for (let round = 0; round < 5; round++) {
       const deployment = await world.deploy(application);
       expect((await world.ended(deployment)).status).toBe("finished");
-      // One that looks after the server may have read the old route, and puts it right itself.
+      // A reconciling worker may have read the old route, and corrects it itself.
       await until(async () => (await world.proxy.request(application.uuid)) === deployment.uuid, {
         what: "it serves",
         seconds: 0.2,
@@ -369,7 +369,7 @@ describe("while nothing changes", () => {
 test("a server that cannot be looked at is warned of once, until it can be again", async () => {
   world.worker();
   const { application } = await deployed();
-  const looks = () => world.warnings.filter((line) => line.startsWith("A server could not be looked at."));
+  const looks = () => world.warnings.filter((line) => line.startsWith("A server could not be inspected."));
   world.engine.isWatched = false;
   world.points.fail("list", new DomainError("engine.unreachable", "The engine is away."), 5);
   const asked = world.points.count("list");

@@ -13,12 +13,12 @@ import { removeOutOfReach } from "./removal.ts";
 import { retryBackoff } from "./retry-backoff.ts";
 import type { ServerAdapters } from "./server-adapters.ts";
 import type { ServerLeases } from "./server-lease.ts";
-import { noteProxyStatus } from "./server-proxy.ts";
+import { recordProxyStatus } from "./server-proxy.ts";
 import type { WorkerSettings } from "./settings.ts";
 import { within } from "./wait.ts";
 import type { WakeSignal } from "./wake-signal.ts";
 
-/** Keeps every server as it is recorded: what should run runs, what should not is gone, the proxy knows who is who. */
+/** Reconciles every server with its record: starts and removes releases and updates the proxy. */
 export interface Reconciler {
   start(): void;
   stop(): Promise<void>;
@@ -29,22 +29,22 @@ export interface ReconcilerDeps extends WorkerDeps {
   readonly settings: WorkerSettings;
   readonly serverLeases: ServerLeases;
   readonly adaptersOf: (server: ServerRecord) => ServerAdapters;
-  /** Drops the adapters of a server that is gone or no longer reachable from here. */
+  /** Drops the adapters of a server that was deleted or is out of reach. */
   readonly forgetAdapters: (serverId: number) => void;
 }
 
-/** One server's part in it, from the first look to the last. */
+/** State of one server, from its first visit to its last. */
 interface ServerState {
   syncedMs: number;
   proxySeenMs: number;
   /** The visit that is under way. */
   visit: Promise<void> | undefined;
-  /** Something has changed since that visit looked. */
+  /** Whether something changed after the current visit took its snapshot. */
   isStale: boolean;
   readonly unsubscribe: () => void;
 }
 
-/** A snapshot, and the sites that the proxy had been given before it. */
+/** A snapshot, and the proxy's sites as they were before it. */
 interface PlannedSnapshot {
   readonly snapshot: Snapshot;
   readonly sites: Observed["sites"];
@@ -94,7 +94,7 @@ export function createReconciler(deps: ReconcilerDeps, wakeSignal: WakeSignal): 
     }
   }
 
-  /** Servers are visited side by side: one that does not answer delays no other. */
+  /** Servers are visited side by side, so that one that does not answer delays no other. */
   function visit(server: ServerRecord): void {
     const adapters = deps.adaptersOf(server);
     const serverState = serverStateOf(adapters);
@@ -127,11 +127,11 @@ export function createReconciler(deps: ReconcilerDeps, wakeSignal: WakeSignal): 
     const { id, name } = adapters.server;
     try {
       if (await serverLeases.acquire(id)) await reconcile(adapters, serverState);
-      // Another worker may change the proxy from now on.
+      // Without the lease another worker may change the proxy, so it must be synced again later.
       else serverState.syncedMs = NEVER;
-      warnings.over(ofSnapshot(id), "A server can be looked at again.", { server: name });
+      warnings.over(ofSnapshot(id), "A server can be inspected again.", { server: name });
     } catch (error) {
-      warnings.failed(ofSnapshot(id), "A server could not be looked at.", { server: name, error });
+      warnings.failed(ofSnapshot(id), "A server could not be inspected.", { server: name, error });
       if (isDomainError(error, "engine.unreachable", "server.unreachable")) await removeUnreached(adapters.server);
     }
   }
@@ -142,7 +142,7 @@ export function createReconciler(deps: ReconcilerDeps, wakeSignal: WakeSignal): 
     if (cached !== undefined) forwards.sync(adapters, cached.snapshot.revision);
     if (cached !== undefined && planOf(adapters, cached).length === 0) {
       history.record(adapters, cached.snapshot);
-      // A release that restarted meanwhile is not known to be healthy.
+      // Nothing to do by the cached snapshot, in which a restarted release has no known health.
       if (planOf(adapters, cached).length === 0) return;
     }
     // Operations are planned from a fresh snapshot only.
@@ -157,7 +157,7 @@ export function createReconciler(deps: ReconcilerDeps, wakeSignal: WakeSignal): 
     adapters: ServerAdapters,
     read: (adapters: ServerAdapters) => Promise<Snapshot | undefined>,
   ): Promise<PlannedSnapshot | undefined> {
-    // Before the snapshot: a site that is newer than the snapshot would seem to belong to no resource.
+    // Read before the snapshot: a newer site would seem to belong to no resource.
     const sites = new Map(adapters.router.sites());
     const snapshot = await read(adapters);
     return snapshot && { snapshot, sites };
@@ -186,8 +186,8 @@ export function createReconciler(deps: ReconcilerDeps, wakeSignal: WakeSignal): 
       proxyBackoff.failed(ofProxy(server.id));
       // Releases are looked after even while their proxy is away.
       warnings.failed(ofProxy(server.id), "The proxy did not accept its sites.", { server: server.name, error });
-      const problem = isDomainError(error) ? error.message : "Something failed inside of Berth: its log says what.";
-      await noteProxyStatus(deps, server, proxy, { problem }).catch(() => undefined);
+      const problem = isDomainError(error) ? error.message : "Internal error: Berth's own log has the details.";
+      await recordProxyStatus(deps, server, proxy, { problem }).catch(() => undefined);
     }
   }
 
@@ -210,7 +210,7 @@ export function createReconciler(deps: ReconcilerDeps, wakeSignal: WakeSignal): 
       await removeOutOfReach(deps, server, stopping.signal);
       warnings.forget(ofRemoval(id));
     } catch (error) {
-      warnings.failed(ofRemoval(id), "What is on a server could not be removed.", { server: name, error });
+      warnings.failed(ofRemoval(id), "Objects on a server could not be removed.", { server: name, error });
     }
   }
 
@@ -235,6 +235,6 @@ const ofProxy = (serverId: number) => `proxy ${serverId}`;
 const ofRemoval = (serverId: number) => `removal ${serverId}`;
 
 const NEVER = Number.NEGATIVE_INFINITY;
-/** Changes that come together are looked at together. */
+/** Changes within this time are handled together. */
 const GATHER_SECONDS = 0.05;
 const STOP_SECONDS_MAX = 10;

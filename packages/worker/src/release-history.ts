@@ -7,16 +7,16 @@ import { createRestarts } from "./restarts.ts";
 import type { ServerAdapters } from "./server-adapters.ts";
 import type { WorkerSettings } from "./settings.ts";
 
-/** What is known of releases beyond one snapshot of them: what was tried, how often they restarted, their health. */
+/** Facts about releases beyond one snapshot: attempted starts, restart counts, health. */
 export interface ReleaseHistory {
   record(adapters: ServerAdapters, snapshot: Snapshot): void;
-  /** Operations that bring the server from this snapshot to what is recorded. */
+  /** Plans the operations that bring the server from this snapshot to the recorded state. */
   plan(adapters: ServerAdapters, snapshot: Snapshot, sites: Observed["sites"]): readonly Operation[];
-  /** A start of this deployment's release begins. */
+  /** Called before a start of this deployment's release. */
   started(deploymentUuid: string): void;
-  /** A change of the release's lasting name begins. */
+  /** Called before the release gets its permanent name. */
   named(deploymentUuid: string): void;
-  /** Its restarts are counted anew from here on. */
+  /** Restarts its count of restarts. */
   forgive(deploymentUuid: string): void;
   markHealthy(deploymentUuid: string): void;
   stop(): Promise<void>;

@@ -7,16 +7,15 @@ import type { WorkerSettings } from "./settings.ts";
 import { stopGraceSeconds } from "./stop-grace.ts";
 
 /**
- * Removes a resource: its deployments end first, then it loses its route, its releases and what the engine and the
- * source keep of it, and its row goes last. Each part may be done again, so a worker that goes away in the middle is
- * followed by one that begins anew.
+ * Removes a resource: ends its deployments, then removes its route, its releases and everything that engine and source
+ * keep of it, and last its row. Every part may be repeated, so if this worker stops, another one begins anew.
  *
- * @returns `false` when a deployment has not ended yet: to be called again.
+ * @returns `false` while a deployment has not ended: call it again.
  */
 export async function removeResource(deps: WorkerDeps, adapters: ServerAdapters, resourceId: number): Promise<boolean> {
   const resource = await deps.stores.resources.find(resourceId);
   if (resource === undefined || resource.removing_at === null) return true;
-  return await attempt(deps, removalOf(resource), async () => {
+  return await attemptRemoval(deps, removalOf(resource), async () => {
     if (!(await cancelDeployments(deps.stores, resource))) return false;
     await takeFromEngine(deps, adapters, resource);
     await removeRecord(deps, resource);
@@ -25,8 +24,8 @@ export async function removeResource(deps: WorkerDeps, adapters: ServerAdapters,
 }
 
 /**
- * The same for what is on a server that nobody reaches. What an engine may hold something of waits until it answers,
- * unless the server itself is given up: then it need not be tidied.
+ * Removes a resource of an unreachable server. Objects on its engine wait until it answers, unless the server itself
+ * is being given up: then they are left there.
  */
 export async function removeOutOfReach(
   deps: WorkerDeps & { readonly settings: WorkerSettings },
@@ -38,10 +37,10 @@ export async function removeOutOfReach(
   for (const resource of resources) {
     if (signal.aborted) return;
     const hasRun = await stores.resources.hasRun(resource.id);
-    // It ran on the machine of another control plane, which removes it and emits an event.
+    // It ran on another control plane's machine, which removes it and emits the event.
     if (hasRun && ENGINES[server.engine].isOwnMachineOnly && !deps.ownsServer(server)) continue;
     try {
-      await attempt(deps, removalOf(resource), async () => {
+      await attemptRemoval(deps, removalOf(resource), async () => {
         if (!(await cancelDeployments(stores, resource))) return false;
         if (hasRun && !isGivenUp(deps, server)) throw outOfReach(server);
         await removeRecord(deps, resource);
@@ -57,7 +56,7 @@ export async function removeOutOfReach(
 const outOfReach = ({ name }: ServerRecord) =>
   new DomainError(
     "engine.unreachable",
-    `Server ${name} is not within reach. What is on it is removed once it answers, or with the server.`,
+    `Server ${name} is not within reach. Its objects are removed once it answers, or with the server.`,
   );
 
 function isGivenUp(
@@ -70,8 +69,8 @@ function isGivenUp(
 
 type Removal = Parameters<SystemStores["jobs"]["begin"]>[0];
 
-/** Tells of the attempt in the job of the removal, which ends with the row. */
-export async function attempt(
+/** Logs the attempt in the removal's job, which ends with the row. */
+export async function attemptRemoval(
   { stores }: Pick<WorkerDeps, "stores">,
   job: Removal,
   remove: () => Promise<boolean>,
@@ -82,7 +81,7 @@ export async function attempt(
     if (!isGone) await stores.jobs.note(job, null);
     return isGone;
   } catch (error) {
-    const sentence = isDomainError(error) ? error.message : "It failed for a reason that Berth's own log names.";
+    const sentence = isDomainError(error) ? error.message : "It failed. Berth's own log has the details.";
     await stores.jobs.note(job, sentence).catch(() => undefined);
     throw error;
   }
@@ -91,8 +90,8 @@ export async function attempt(
 const removalOf = ({ id }: ResourceRecord): Removal => ({ type: "resource.delete", subject_id: id });
 
 /**
- * Whether none is left. Those in progress are ended by their own worker.
- * @param pullRequestId Only those of this pull request.
+ * Whether no deployment is left. Running ones are ended by their own worker.
+ * @param pullRequestId Only deployments of this pull request.
  */
 export async function cancelDeployments(
   stores: SystemStores,

@@ -1,7 +1,7 @@
 import type { ReleaseState } from "@berth/core/deploy";
 import type { WorkerSettings } from "./settings.ts";
 
-/** Live releases that were started lately and must wait before they are started again. */
+/** Live releases that must wait before their next start. */
 export interface RestartBackoff {
   tried(deploymentUuid: string): void;
   seen(releases: readonly ReleaseState[]): void;
@@ -17,7 +17,7 @@ export function createRestartBackoff(settings: Pick<WorkerSettings, "restSeconds
       tries.set(deploymentUuid, { count, untilMs: performance.now() + seconds * 1000 });
     },
     seen(releases) {
-      // A release that ran for as long as its backoff has recovered.
+      // A release that ran for as long as its backoff counts as recovered.
       for (const { deploymentUuid, state } of releases) {
         const tried = tries.get(deploymentUuid);
         if (state === "running" && tried !== undefined && performance.now() > tried.untilMs)

@@ -1,18 +1,18 @@
 import type { ReleaseState } from "@berth/core/deploy";
 import type { Clock } from "@berth/core/ports";
 
-/** How often releases restarted by themselves in a row: those since one last ran for a while. */
+/** Counts restarts of releases since they last ran steadily. */
 export interface Restarts {
   /** Records all releases of one server. */
   seen(serverId: number, releases: readonly ReleaseState[]): void;
-  /** Restart counts of one server, by the deployment's uuid. */
+  /** Restart counts of one server, by deployment uuid. */
   now(serverId: number): ReadonlyMap<string, number>;
-  /** From here on it is counted anew. */
+  /** Begins a new count. */
   forgive(deploymentUuid: string): void;
 }
 
 interface Counted {
-  /** The engine's count when the series began. */
+  /** The engine's count when this count began. */
   readonly from: number;
   readonly to: number;
 }
@@ -23,7 +23,7 @@ export function createRestarts({ now }: Clock): Restarts {
 
   const count = ({ deploymentUuid, state, startedAt, restartCount }: ReleaseState, before?: Counted): Counted => {
     const ranMs = state === "running" && startedAt !== null ? now().getTime() - startedAt.getTime() : 0;
-    // Earlier restarts have no known time, and an engine resets its count after a stop.
+    // The times of restarts before the first observation are unknown, and engines reset their count after a stop.
     const isNew = before === undefined || restartCount < before.from;
     if (isNew || ranMs > STEADY_SECONDS * 1000 || forgiven.delete(deploymentUuid)) {
       return { from: restartCount, to: restartCount };
@@ -44,5 +44,5 @@ export function createRestarts({ now }: Clock): Restarts {
   };
 }
 
-/** A release that ran this long has recovered: Docker waits at most a minute between two restarts. */
+/** A release that ran this long is steady: Docker waits at most a minute between two restarts. */
 const STEADY_SECONDS = 600;

@@ -11,8 +11,8 @@ import { pause } from "./wait.ts";
 export type Retirement = Extract<Operation, { type: "retire" }>;
 
 /**
- * Removes a replaced release once nothing is in flight to it. Its role `retiring` is the record of what is still to be
- * done: it goes last, so a worker that goes away in the middle is followed by one that does it again.
+ * Removes a replaced release once it has no requests in flight. Its row with the role `retiring` is deleted last, so
+ * if this worker stops, another one repeats the work.
  */
 export async function retire(
   deps: WorkerDeps & { readonly settings: WorkerSettings },
@@ -21,7 +21,7 @@ export async function retire(
   signal: AbortSignal,
 ): Promise<void> {
   const { stores, settings } = deps;
-  // From here on the proxy sends it nothing new, whatever it was told before.
+  // Repeated here, so that the proxy certainly sends it no new requests.
   await router.route(resourceId, pullRequestId);
   const record = await stores.releases.find(deploymentId);
   if (record === undefined || record.role !== "retiring") return;
@@ -49,7 +49,7 @@ export async function retire(
   await keeping.finish();
 }
 
-/** @returns What is still in flight when the time is over. */
+/** @returns The number of requests still in flight at the time limit. */
 async function drain(
   proxy: SiteProxy,
   upstreams: readonly Upstream[],
@@ -65,7 +65,7 @@ async function drain(
   }
 }
 
-/** A proxy that does not answer has no requests to lose. */
+/** A proxy that does not answer has no requests to wait for. */
 async function inFlightOf(proxy: SiteProxy, upstream: Upstream): Promise<number> {
   try {
     return await proxy.inFlight(upstream);
@@ -75,7 +75,7 @@ async function inFlightOf(proxy: SiteProxy, upstream: Upstream): Promise<number>
   }
 }
 
-/** The step `retire` of the deployment that took the release's place. */
+/** The step `retire` of the deployment that replaced the release. */
 async function openJournal({ stores, clock }: WorkerDeps, deploymentId: number) {
   const append = (output: string) =>
     stores.deployments.appendLog(deploymentId, [

@@ -15,7 +15,7 @@ beforeEach(async () => {
 });
 afterEach(() => world.close());
 
-/** Deployed and, but for the first, all that it replaced dealt with. */
+/** Deployed; except for the first deployment, waits until the replaced release was retired. */
 async function deployed(application: ApplicationRecord, fields = {}, isFirst = false): Promise<DeploymentRecord> {
   const deployment = await world.deploy(application, fields);
   const ended = await world.ended(deployment);

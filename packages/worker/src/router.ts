@@ -5,23 +5,23 @@ import pLimit from "p-limit";
 import { claimsOf } from "./claims.ts";
 
 /**
- * The only one who tells a server's proxy anything. One call after the other, and each reads what is recorded when its
- * turn comes: what was read earlier would route to a release that has been replaced since.
+ * The only component that changes a server's proxy. Calls are serialised, and each reads the records at its turn: data
+ * read earlier could route to a release that was replaced since.
  */
 export interface Router {
   /**
-   * Routes a resource, or one of its previews, as it is recorded now.
+   * Routes a resource, or one of its previews, as currently recorded.
    * @throws DomainError when the proxy or the engine does not answer.
    */
   route(resourceId: number, pullRequestId: number): Promise<void>;
   unroute(siteId: string): Promise<void>;
-  /** Takes away all sites of a resource, or of one of its previews. */
+  /** Removes all sites of a resource, or of one of its previews. */
   unrouteAll(resourceUuid: string, pullRequestId: number): Promise<void>;
-  /** Replaces all sites by what `read` answers when the turn comes. */
+  /** Replaces all sites with those that `read` returns at this call's turn. */
   sync(read: () => Promise<readonly Site[]>): Promise<void>;
   /** The proxy's current sites, by id. */
   sites(): ReadonlyMap<string, Site>;
-  /** Whether the proxy may know something else, because a call failed. */
+  /** Whether the proxy may have other sites than recorded here, because a call failed. */
   isUncertain(): boolean;
 }
 
@@ -48,10 +48,10 @@ export function createRouter(stores: SystemStores, engine: Engine, proxy: SitePr
   const sendPart = async ({ partId, sites: wanted }: Routed) => {
     if (partId === undefined) return;
     const ids = new Set(wanted.map(({ id }) => id));
-    // Those to come first: a URL that moves from one container to another is answered all the time.
+    // New sites first: a URL that moves between containers is then served without a gap.
     for (const site of wanted) await sendSite(site.id, site);
     const known = [...sites.keys()].filter((id) => sitePartOf(id) === partId);
-    // Sites that we did not send may have been sent by another worker.
+    // Another worker may have added sites that we did not.
     const gone = wanted.length === 0 ? new Set([...known, partId]) : known.filter((id) => !ids.has(id));
     for (const id of gone) await sendSite(id, undefined);
   };
@@ -75,8 +75,8 @@ export function createRouter(stores: SystemStores, engine: Engine, proxy: SitePr
 }
 
 /**
- * Another control plane may have told the proxy something newer between our reading and our telling. Whoever tells it
- * last looks once more, so what the proxy knows in the end is what is recorded.
+ * Another control plane may change the proxy between our read and our write. Each writer reads again after its write,
+ * so that the proxy finally has the recorded sites.
  */
 async function settle<T>(read: () => Promise<T>, write: (value: T) => Promise<void>): Promise<void> {
   let current = await read();
@@ -88,7 +88,10 @@ async function settle<T>(read: () => Promise<T>, write: (value: T) => Promise<vo
   }
 }
 
-/** `sites` is empty when the resource claims no URL or the preview is gone, `partId` is missing when the resource is gone. */
+/**
+ * `sites` is empty when the resource claims no URL or the preview was removed; `partId` is missing when the resource
+ * was.
+ */
 interface Routed {
   readonly partId?: string;
   readonly sites: readonly Site[];

@@ -50,7 +50,7 @@ const ended = (task: Task) =>
     },
     { what: "the execution ends" },
   );
-/** As if what runs had been made of a compose text. */
+/** Records the running release as one of a compose file. */
 const asStack = ({ id }: ApplicationRecord, compose = "{}") =>
   database.database.kysely
     .updateTable("release")
@@ -193,7 +193,7 @@ describe("a scheduled task", () => {
   });
 
   test("runs when it is due, once, whatever the number of workers", async () => {
-    // Behind every change that the test makes.
+    // A time after every change that the test makes.
     const hour = Math.ceil(Date.now() / 3_600_000) * 3_600_000 + 3_600_000;
     const clock = testClock(new Date(hour - 60_000));
     for (let count = 0; count < 3; count += 1) world.worker({ clock, settings: { scheduleSeconds: 0.1 } });

@@ -6,14 +6,14 @@ import type { ClaimedTask, ExecResult, TaskExecutionStatus } from "@berth/core/p
 import { secretsOf, valuesByKey } from "./deploy/secrets.ts";
 import { variablesOf } from "./deploy/variables.ts";
 import type { LeaseKeeper, RunEnding } from "./lease-keeper.ts";
-import { written } from "./lease-runner.ts";
+import { recordEnd } from "./lease-runner.ts";
 import type { WorkerDeps } from "./ports.ts";
 import type { ScheduledKind } from "./scheduler.ts";
 import type { ServerAdapters } from "./server-adapters.ts";
 import type { ValidationDeps } from "./server-validation.ts";
 import { taskOutput } from "./task-output.ts";
 
-/** A due run waits among the executions until a worker that reaches its server takes it. */
+/** A due run becomes a queued execution, claimed by a worker that reaches its server. */
 export const scheduledTask: ScheduledKind = {
   begin: (stores, { subjectId, dueAt }) => stores.scheduledTasks.begin(subjectId, dueAt),
 };
@@ -24,14 +24,14 @@ interface TaskEnd {
   readonly error_details: string | null;
 }
 
-/** Runs what was claimed, in what runs of its resource. Never rejects. */
+/** Runs a claimed task in a running container of its resource. Never rejects. */
 export async function runTask(deps: ValidationDeps, task: ClaimedTask, keeper: LeaseKeeper): Promise<void> {
   const { stores, clock, logger, settings, owner } = deps;
   const lease = { uuid: task.execution_uuid, owner };
   const details = { task: task.task_uuid, execution: task.execution_uuid };
   try {
     const secrets = await secretsFor(deps, task).catch((cause: unknown) => {
-      // Variables that are too large are a failure of the task itself.
+      // Too large variables are a failure of the task itself.
       if (isDomainError(cause, "deploy.start_failed")) return cause;
       throw cause;
     });
@@ -47,15 +47,15 @@ export async function runTask(deps: ValidationDeps, task: ClaimedTask, keeper: L
     if (end === undefined) return;
     const error_details = end.error_details && redact(end.error_details);
     const finished_at = clock.now();
-    await written(keeper, () => stores.scheduledTasks.finish(lease, { ...end, error_details, finished_at }));
+    await recordEnd(keeper, () => stores.scheduledTasks.finish(lease, { ...end, error_details, finished_at }));
     logger.info("Scheduled task ended.", { ...details, status: end.status });
   } catch (error) {
-    // Its lease runs out, and then it ends as failed.
-    logger.warn("The end of a scheduled task could not be written down.", { ...details, error });
+    // Another worker records it as failed once the lease has expired.
+    logger.warn("The end of a scheduled task could not be recorded.", { ...details, error });
   }
 }
 
-/** `undefined` when nothing may be written of it any more. */
+/** `undefined` when this worker must not record the end. */
 async function endOf(
   task: ClaimedTask,
   keeper: LeaseKeeper,
@@ -82,9 +82,9 @@ const failed = (sentence: string): TaskEnd => ({ status: "failed", exit_code: nu
 
 const ENDINGS: Readonly<Record<RunEnding, TaskEnd | undefined>> = {
   cancelled: failed(CANCELLED_BY_USER),
-  // The engine itself ends what takes longer than the task allows.
-  timeout: failed("It took too long and was ended."),
-  gone: failed("What it belongs to is being deleted."),
+  // The engine ends a command that exceeds its time limit.
+  timeout: failed("It exceeded its time limit and was ended."),
+  gone: failed("Its resource is being deleted."),
   stopped: failed("The control plane was stopped while it ran."),
   lost: undefined,
 };
@@ -105,7 +105,7 @@ async function execute(
   if (server === undefined || release === undefined) throw new DomainError("resource.not_running", notRunning(task));
   const ref = { resourceUuid: release.resource_uuid, deploymentUuid: release.deployment_uuid };
   const { engine }: ServerAdapters = deps.adaptersOf(server);
-  // Where there is one alone, no name chooses it.
+  // With a single container there is nothing to choose.
   const container = release.artifact.type === "stack" && task.container ? task.container : undefined;
   try {
     return await engine.exec(ref, task.command, {
@@ -123,7 +123,7 @@ async function execute(
   }
 }
 
-/** The same texts that must not stand in the log of a deployment. */
+/** The same secrets as in the log of a deployment. */
 async function secretsFor({ stores }: WorkerDeps, task: ClaimedTask): Promise<readonly string[]> {
   const team = stores.forTeam(task.team_id);
   const [subject, domains, variables, live] = await Promise.all([
@@ -139,7 +139,7 @@ async function secretsFor({ stores }: WorkerDeps, task: ClaimedTask): Promise<re
 
 const linesOf = (output: string): readonly string[] => (output === "" ? [] : output.replace(/\n$/, "").split("\n"));
 
-/** As `timeout` of the shell says it. */
+/** Exit code of the program `timeout`. */
 const TIMEOUT_CODE = 124;
-/** The longest that a timer takes. */
+/** Longest delay of a JavaScript timer. */
 const TIMEOUT_SECONDS_MAX = 2_147_483;

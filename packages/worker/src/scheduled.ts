@@ -3,7 +3,7 @@ import { scheduledBackup } from "./backup/runner.ts";
 import { scheduledTask } from "./scheduled-task.ts";
 import type { ScheduledKind } from "./scheduler.ts";
 
-/** The kinds of work that this worker begins on a schedule. `docs/scheduler.md` says how to add one. */
+/** Kinds of work that are started on a schedule. `docs/scheduler.md` explains how to add one. */
 export const SCHEDULED: Readonly<Partial<Record<ScheduleKind, ScheduledKind>>> = {
   scheduled_task: scheduledTask,
   backup: scheduledBackup,

@@ -14,7 +14,7 @@ beforeEach(async () => {
   database = await testDatabase();
   stores = await testTeam(database);
   application = await testApplication(stores, await testPlace(stores));
-  // Behind every change that a test makes, and at the beginning of an hour.
+  // After every change that a test makes, and at the beginning of an hour.
   clock = testClock(hour(0));
 });
 afterEach(() => database.close());
@@ -22,7 +22,7 @@ afterEach(() => database.close());
 const START = Math.ceil(Date.now() / 3_600_000) * 3_600_000 + 3_600_000;
 const hour = (hours: number, seconds = 0) => new Date(START + hours * 3_600_000 + seconds * 1000);
 
-/** Writes down each run as an event of the team, as a queue would hold it. */
+/** Records each run as an event of the team, in place of a queue. */
 const recorded: ScheduledKind = {
   async begin(tx, { subjectId, dueAt }) {
     const team = tx.forTeam(application.team_id);
@@ -123,7 +123,7 @@ describe("a scheduler", () => {
     await task();
     const { look } = scheduler();
     await look();
-    // There, whole hours begin at half past.
+    // In that time zone, hours begin at half past.
     clock.set(hour(0, 1801));
     await look();
     expect(await runs()).toEqual([hour(0, 1800).toISOString()]);
@@ -148,7 +148,7 @@ describe("a scheduler", () => {
     clock.set(hour(1));
     await look();
     expect((await eventsOf("ran")).map(({ payload }) => payload.name)).toEqual(["other"]);
-    expect(complaints).toContain("What is due could not be begun; it is tried again.");
+    expect(complaints).toContain("A due run could not be queued; Berth will retry.");
     await stores.scheduledTasks.update(application.id, broken.uuid, { command: "true" });
     clock.set(hour(1, 20));
     await look();

@@ -6,14 +6,11 @@ import { createLoops } from "./loop.ts";
 import type { WorkerDeps } from "./ports.ts";
 import type { WorkerSettings } from "./settings.ts";
 
-/**
- * What runs on a schedule. The scheduler decides when, and writes down that it is due; the work is done by the worker
- * that looks for it in that kind's own queue.
- */
+/** A kind of scheduled work. The scheduler only queues a due run; a worker for that kind's queue executes it. */
 export interface ScheduledKind {
   /**
-   * In the transaction that moves the schedule on: writes down what is to be done, and changes nothing but the
-   * database. `undefined` when there is nothing to do, such as for a subject that is being deleted.
+   * Runs in the transaction that advances the schedule: queues the work, with no effects outside the database. Returns
+   * `undefined` when nothing is to be done, such as for a subject that is being deleted.
    */
   begin(stores: SystemStores, due: DueRun): Promise<ScheduledSubject | undefined>;
 }
@@ -21,16 +18,16 @@ export interface ScheduledKind {
 export interface DueRun {
   readonly subjectId: number;
   readonly serverId: number;
-  /** Names the run: of one subject, no other has the same. */
+  /** Identifies the run: no other run of the subject has the same. */
   readonly dueAt: Date;
 }
 
-/** The object that a missed run is reported for. */
+/** The object that a missed run is reported about. */
 export interface ScheduledSubject {
   readonly team_id: number;
-  /** uuid of the resource it belongs to. */
+  /** Uuid of the resource that it belongs to. */
   readonly resource_uuid: string | null;
-  /** Its own. */
+  /** Uuid of the object itself. */
   readonly uuid: string;
   readonly name: string;
 }
@@ -43,13 +40,13 @@ export interface SchedulerDeps extends Pick<WorkerDeps, "stores" | "clock" | "lo
 export interface Scheduler {
   start(): void;
   stop(): Promise<void>;
-  /** Begins what is due now. */
+  /** Queues the runs that are due. */
   look(): Promise<void>;
-  /** Tells of a scheduler that does not work any more, wherever it is. */
+  /** Reports any scheduler, also on another control plane, that has stopped working. */
   watch(): Promise<void>;
 }
 
-/** Any number may work on one database: each due run is begun by one of them, once. */
+/** Several schedulers may share a database: each due run is queued once. */
 export function createScheduler(deps: SchedulerDeps): Scheduler {
   const { stores, clock, logger, settings, kinds } = deps;
   const stallSeconds = STALL_PERIODS * settings.schedulePeriodSeconds;
@@ -93,13 +90,13 @@ export function createScheduler(deps: SchedulerDeps): Scheduler {
     } while (after !== undefined);
   };
 
-  /** One that fails stays due, and holds up no other. */
+  /** A failed run stays due and does not delay others. */
   const step = async (work: ScheduledKind, schedule: ScheduleRecord, now: Date) => {
     try {
       await stores.transaction((tx) => advance(tx, work, schedule, now));
     } catch (error) {
       if (isDatabaseUnavailable(error)) throw error;
-      logger.error("What is due could not be begun; it is tried again.", { ...schedule, error });
+      logger.error("A due run could not be queued; Berth will retry.", { ...schedule, error });
     }
   };
 
@@ -115,7 +112,7 @@ export function createScheduler(deps: SchedulerDeps): Scheduler {
     await tx.forTeam(ROOT_TEAM_ID).events.append({ type: "scheduler.stalled", resource_uuid: null, payload });
   };
 
-  /** Everything is due at the beginning of a minute. */
+  /** All schedules are due at the beginning of a minute. */
   const untilNextLook = () => Math.min(settings.scheduleSeconds, 60 - ((clock.now().getTime() / 1000) % 60) + 0.01);
 
   // Separate loops, so that each can report that the other hangs.

@@ -2,21 +2,21 @@ import type { Engine, ServerMachine, ServerRecord, Proxy as SiteProxy } from "@b
 import type { Connect, WorkerDeps } from "./ports.ts";
 import { createRouter, type Router } from "./router.ts";
 
-/** Adapters of one server. */
+/** Engine, proxy and connection of one server. */
 export interface ServerAdapters {
   readonly server: ServerRecord;
   readonly engine: Engine;
   readonly proxy: SiteProxy;
   readonly router: Router;
   readonly connect: Connect | undefined;
-  /** `undefined`: it is this machine itself, or out of reach. */
+  /** `undefined`: this machine itself, or an unreachable one. */
   readonly machine: ServerMachine | undefined;
 }
 
-/** One engine, proxy and router for each server, for deployments and reconciler alike. */
+/** Caches engine, proxy and router of each server, for deployments and reconciler alike. */
 export interface AdapterCache {
   of(server: ServerRecord): ServerAdapters;
-  /** Drops the adapters of a server that is gone or no longer reachable from here. */
+  /** Drops the adapters of a server that was deleted or is out of reach. */
   forget(serverId: number): void;
 }
 

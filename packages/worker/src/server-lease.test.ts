@@ -12,7 +12,7 @@ function world(taken: readonly string[] = []) {
   return { asked, serverLeases: createServerLeases(leases, "a", { serverLeaseSeconds: 8 }) };
 }
 
-/** As time goes by for leases, which nobody waits for. */
+/** Simulates the passing of time for leases. */
 function clock() {
   const now = vi.spyOn(performance, "now");
   let ms = 0;

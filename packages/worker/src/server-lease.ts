@@ -2,9 +2,9 @@ import type { LeaseStore } from "@berth/core/ports";
 import { batched } from "./batch.ts";
 import type { WorkerSettings } from "./settings.ts";
 
-/** One replica looks after a server. */
+/** Leases of servers: one replica reconciles each server. */
 export interface ServerLeases {
-  /** `false`: another replica looks after it. */
+  /** `false`: another replica holds the lease. */
   acquire(serverId: number): Promise<boolean>;
   release(serverId: number): Promise<void>;
 }
@@ -19,13 +19,13 @@ export function createServerLeases(
   const leaseMs = serverLeaseSeconds * 1000;
 
   const acquireBatch = batched(async (serverIds: readonly number[]) => {
-    // Leases that are due soon are renewed together with these, so that all become due at the same time.
+    // Renews leases that expire soon as well, so that all are renewed together from then on.
     const ids = [...new Set([...serverIds, ...lookedAfter()])];
-    // A lease runs from when it was asked for at the latest.
+    // Counted from the request, which is never later than the database's own time.
     const untilMs = performance.now() + leaseMs;
     const held = await leases.acquireAll(ids.map(leaseName), owner, serverLeaseSeconds);
     for (const id of ids) {
-      // One that was released meanwhile is not held any more, whatever was answered.
+      // A lease that was released meanwhile counts as not held, whatever the answer.
       if (askedMs.has(id)) heldUntilMs.set(id, held.has(leaseName(id)) ? untilMs : 0);
     }
     return heldUntilMs;
@@ -46,7 +46,7 @@ export function createServerLeases(
     async acquire(serverId) {
       const nowMs = performance.now();
       askedMs.set(serverId, nowMs);
-      // Renewed in the middle of its time, since each renewal is a write.
+      // Renewed after half of its time, since each renewal is a write.
       const leftMs = (heldUntilMs.get(serverId) ?? 0) - nowMs;
       if (leftMs > leaseMs / 2) return true;
       return ((await acquireBatch(serverId)) ?? 0) > 0;

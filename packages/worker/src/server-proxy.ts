@@ -10,7 +10,7 @@ export const PROXY_JOBS = [
   "server.restart_proxy",
 ] as const satisfies readonly JobType[];
 
-/** Brings a server's proxy to what is recorded by now: of a start and a stop, the one that was asked for last holds. */
+/** Starts or stops a server's proxy as currently recorded, so that of several requests the last one counts. */
 export async function changeProxy(
   deps: ValidationDeps,
   lease: JobLease,
@@ -25,7 +25,7 @@ export async function changeProxy(
   try {
     await bringTo(deps, server, type === "server.restart_proxy");
     await stores.jobs.finish(lease, "finished", null);
-    logger.info("Proxy brought to what was asked for.", { server: server.name, type });
+    logger.info("Proxy changed as requested.", { server: server.name, type });
   } catch (error) {
     if (!isDomainError(error) || isDatabaseUnavailable(error)) throw error;
     await stores.jobs.finish(lease, "failed", error.message);
@@ -33,7 +33,7 @@ export async function changeProxy(
 }
 
 async function bringTo(deps: ValidationDeps, server: ServerRecord, isAnew: boolean): Promise<void> {
-  // Asked for with the record of now, which may have just changed.
+  // Uses the current record, which may have just changed.
   const { lifecycle } = deps.proxyFor(server);
   if (lifecycle === undefined) return;
   try {

@@ -9,7 +9,7 @@ beforeAll(async () => {
 });
 afterAll(() => database.close());
 
-/** A server with applications that were never deployed, and what is read of them. */
+/** A server with applications that were never deployed, and a count of the records read. */
 async function manyApplications(count: number) {
   const stores = await testTeam(database);
   const place = await testPlace(stores);

@@ -9,38 +9,35 @@ import type {
 } from "@berth/core/ports";
 import { batched } from "./batch.ts";
 
-/** What is recorded of a server. */
+/** Database records of a server. */
 export interface ServerRecords {
   readonly active: readonly DeploymentRecord[];
-  /** By id. The same objects as at the reading before, where nothing of them changed. */
+  /** Sorted by id. Unchanged entries are the same objects as in the read before. */
   readonly resources: readonly RecordedResource[];
-  /** Drills of all servers, since a drill's database has no record. */
+  /** Running drills on all servers, since a drill's database has no record. */
   readonly drills: readonly string[];
 }
 
 export interface RecordedResource {
   readonly resource: InspectedResource;
-  /** Read only of what is not resting, since it holds secrets. */
+  /** Read only for active resources, since it contains secrets. */
   readonly subject: DeploySubject | undefined;
   readonly releases: readonly ReleaseRecord[];
   readonly previews: readonly RoutedPreview[];
 }
 
-/** What is known of one server, up to `position`. */
+/** Records of one server, up to the change number `position`. */
 interface Known {
   readonly position: string;
   readonly readMs: number;
   readonly wholeMs: number;
-  /** Changes that were read already, and may be answered once more while an older transaction runs. */
+  /** Changes that were already read, and may be returned again while an older transaction runs. */
   readonly keys: ReadonlySet<string>;
   readonly resources: ReadonlyMap<number, RecordedResource>;
   readonly inOrder: readonly RecordedResource[];
 }
 
-/**
- * Reads what is recorded of servers, of all that are asked for at once together. Of resources only what changed is
- * read again, however many there are.
- */
+/** Reads the records of servers, batching concurrent calls. Of the resources, only changed ones are read again. */
 export function serverRecords(stores: SystemStores): (serverId: number) => Promise<ServerRecords> {
   const known = new Map<number, Known>();
 
@@ -90,7 +87,7 @@ export function serverRecords(stores: SystemStores): (serverId: number) => Promi
   return async (serverId) => (await read(serverId)) ?? NOTHING;
 }
 
-/** Those that exist, by id. Many are read a part at a time: all texts of thousands would be in memory at once. */
+/** Existing resources among these ids. Read in parts, so that thousands of texts are not in memory at once. */
 async function readRecorded(
   stores: SystemStores,
   ids: readonly number[],
@@ -133,7 +130,7 @@ function merged(
 
 const NOTHING: ServerRecords = { active: [], resources: [], drills: [] };
 const READ_AT_ONCE = 500;
-/** Changes are kept longer, see `CHANGES_KEPT_SECONDS`. */
+/** Shorter than the time for which changes are stored, see `CHANGES_KEPT_SECONDS`. */
 const FOLLOWED_MS_MAX = 15 * 60_000;
-/** Whatever was missed, it is not missed for ever. */
+/** Reads everything again after this time, in case a change was missed. */
 const WHOLE_MS_MAX = 60 * 60_000;

@@ -18,7 +18,7 @@ export interface ValidationDeps extends WorkerDeps {
   readonly adaptersOf: (server: ServerRecord) => ServerAdapters;
 }
 
-/** Validates a server and writes down what was found. Of one that is gone the job ends too. */
+/** Validates a server and records the result. If the server was deleted, only the job is ended. */
 export async function validateServer(deps: ValidationDeps, lease: JobLease, serverId: number): Promise<void> {
   const { stores, logger } = deps;
   const server = await stores.servers.find(serverId);
@@ -33,7 +33,7 @@ export async function validateServer(deps: ValidationDeps, lease: JobLease, serv
 
 async function resultOf(deps: ValidationDeps, lease: JobLease, server: ServerRecord): Promise<ValidationResult> {
   if (lease.attempt > deps.settings.attemptsMax) return INTERRUPTED;
-  if (ENGINES[server.engine].hasContainers) return await inspected(deps, server);
+  if (ENGINES[server.engine].hasContainers) return await inspectDockerServer(deps, server);
   if (!deps.ownsServer(server))
     return ENGINES[server.engine].isOwnMachineOnly ? ELSEWHERE : undrivenValidation(server.engine);
   const findings = await look(deps, server);
@@ -41,7 +41,7 @@ async function resultOf(deps: ValidationDeps, lease: JobLease, server: ServerRec
 }
 
 /** Inspects a Docker server: machine first, then engine. */
-export async function inspected(deps: ValidationDeps, server: ServerRecord): Promise<ValidationResult> {
+export async function inspectDockerServer(deps: ValidationDeps, server: ServerRecord): Promise<ValidationResult> {
   const machine = deps.machineOf(server);
   if (machine === undefined) return ELSEWHERE;
   const { validationSeconds } = deps.settings;
@@ -55,7 +55,7 @@ async function look(deps: ValidationDeps, server: ServerRecord): Promise<ServerF
   const answerOf = (what: string, work: () => Promise<unknown>) => problemOf(deps.settings, what, work);
   const [engineProblem, proxyProblem, disk] = await Promise.all([
     answerOf("engine", () => engine.list()),
-    // The cheapest thing that only a proxy which works can answer.
+    // The cheapest request that only a working proxy answers.
     answerOf("proxy", () => proxy.inFlight({ host: "127.0.0.1", port: 1 })),
     deps.diskOf(server).catch(() => undefined),
   ]);

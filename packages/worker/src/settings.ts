@@ -1,6 +1,6 @@
-/** How patient a worker is. The defaults are those of the product; tests shorten them. */
+/** Intervals and limits of a worker. Tests shorten the product's defaults. */
 export interface WorkerSettings {
-  /** A worker that does not renew within this time has lost its deployment to the next worker that claims it. */
+  /** A worker that does not renew its lease within this time loses the run to the next worker that claims it. */
   readonly leaseSeconds: number;
   readonly renewSeconds: number;
   /** Between two looks at a queue in which something waits or runs. A run that its worker lost is found by these. */
@@ -9,28 +9,28 @@ export interface WorkerSettings {
   readonly idleSeconds: number;
   /** Deployments that one process runs at once, over all servers. Each server has its own limit beside it. */
   readonly concurrentDeploymentsMax: number;
-  /** How much of what runs at once, of each kind, one team may have. */
+  /** Share of the runs of each kind that one team may have at once. */
   readonly teamSharePercent: number;
-  /** How often a deployment may be taken over. One that brings the control plane down must not do so for ever. */
+  /** Number of times that a deployment may be claimed, since it may itself crash the control plane. */
   readonly attemptsMax: number;
-  /** How long a step that was told to stop is waited for before what it made is undone. */
+  /** Wait for an aborted step to end before its results are undone. */
   readonly abortSecondsMax: number;
-  /** How long a switch tries to reach the proxy before it leaves that to the reconciler. */
+  /** Time in which a switch retries the proxy before it leaves that to the reconciler. */
   readonly routeSecondsMax: number;
-  /** How long one that is not there yet may take to start, its image to be pulled included. */
+  /** Time for a missing proxy to start, including the pull of its image. */
   readonly proxySecondsMax: number;
   readonly undoAttemptsMax: number;
-  /** How long an engine is waited for that is to remove what a step has made. */
+  /** Time for an engine to undo a step. */
   readonly undoSecondsMax: number;
-  /** Before an image whose move to another server broke off is moved again: a connection takes a while to come back. */
+  /** Pause before an interrupted move of an image is repeated, so that a connection can come back. */
   readonly moveRetrySeconds: number;
-  /** How long a step that lost its server waits for it. */
+  /** Time that a step waits for its lost server. */
   readonly outageSecondsMax: number;
 
-  /** Between two looks at a server, when nothing reports a change. */
+  /** Interval between visits of a server when nothing reports a change. */
   readonly reconcileSeconds: number;
   readonly serverLeaseSeconds: number;
-  /** After this time the proxy is told everything again, whatever it may have forgotten. */
+  /** Interval at which all sites are sent to the proxy again, in case it lost some. */
   readonly resyncSeconds: number;
   /** Between two looks at whether the proxy serves. */
   readonly proxyLookSeconds: number;
@@ -39,39 +39,39 @@ export interface WorkerSettings {
   /** Wait before what failed to be done on a server is tried again: doubles from the first to the last. */
   readonly restSeconds: number;
   readonly restSecondsMax: number;
-  /** How long requests in flight on a replaced release are waited for. */
+  /** Time for requests in flight on a replaced release to finish. */
   readonly drainSecondsMax: number;
 
-  /** Between two looks at whether a server answers; three of five that fail make it unreachable. */
+  /** Interval between checks whether a server answers; three failures of five make it unreachable. */
   readonly probeSeconds: number;
   readonly probeTimeoutSeconds: number;
-  /** How long a part of a validation may take to answer. */
+  /** Time limit for each part of a validation. */
   readonly validationSeconds: number;
-  /** How long a server that is being deleted is tried to be reached, so that nothing stays behind on it. */
+  /** Time in which a server that is being deleted is contacted again and again, so that its objects can be removed. */
   readonly giveUpServerSeconds: number;
-  /** How long jobs that have ended can be read. */
+  /** Days for which ended jobs are stored. */
   readonly jobKeptDays: number;
-  /** How long events can be read; 0: for ever. */
+  /** Days for which events are stored; 0: for ever. */
   readonly eventKeptDays: number;
-  /** How long what is found on a server of a resource that was removed is known to be of this instance. */
+  /** Days for which uuids of removed resources are stored, to recognise their remains on a server. */
   readonly removedResourceKeptDays: number;
 
-  /** Between two looks at what is due. */
+  /** Interval between searches for due runs. */
   readonly scheduleSeconds: number;
-  /** The grain of the clock that schedules go by. A scheduler that stands still for three of them is reported. */
+  /** Period of the schedules' clock. A scheduler that misses three periods is reported. */
   readonly schedulePeriodSeconds: number;
-  /** Scheduled tasks that one process runs at once, over all servers. The others wait. */
+  /** Scheduled tasks that one process runs at once, over all servers. Others wait. */
   readonly concurrentTasksMax: number;
-  /** Executions of each task that can be read. */
+  /** Stored executions of each task. */
   readonly taskExecutionsKept: number;
   readonly taskOutputBytesMax: number;
-  /** Backups that one process makes at once, over all servers, and restores as many. The others wait. */
+  /** Backups that one process runs at once, over all servers, and as many restores. Others wait. */
   readonly concurrentBackupsMax: number;
-  /** Executions of each backup that can be read, beside those that have a copy. */
+  /** Stored executions of each backup, besides those that have a copy. */
   readonly backupExecutionsKept: number;
   readonly taskFlushMs: number;
 
-  /** Between two samples of what resources use. */
+  /** Interval between usage samples. */
   readonly metricsSeconds: number;
 
   readonly logFlushMs: number;
@@ -81,7 +81,7 @@ export interface WorkerSettings {
 }
 
 export const DEFAULT_SETTINGS: WorkerSettings = {
-  // A killed worker's deployment is claimed within lease + poll seconds: less than 15.
+  // Another worker claims a killed worker's deployment within lease + poll seconds: less than 15.
   leaseSeconds: 10,
   renewSeconds: 3,
   pollSeconds: 2,
@@ -112,7 +112,7 @@ export const DEFAULT_SETTINGS: WorkerSettings = {
   giveUpServerSeconds: 60,
   jobKeptDays: 30,
   eventKeptDays: 90,
-  removedResourceKeptDays: 730, // A server may be away for months, and its cleanup wait for a full disk.
+  removedResourceKeptDays: 730, // A server may be away for months, and its cleanup may wait for a full disk.
 
   scheduleSeconds: 15,
   schedulePeriodSeconds: 60,

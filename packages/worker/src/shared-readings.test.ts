@@ -10,7 +10,7 @@ function counted(keptSeconds: number) {
     reads += 1;
     const failure = failures.shift();
     if (failure !== undefined) throw failure;
-    return [{ id: reads }] as ServerRecord[]; // Nothing else is read here.
+    return [{ id: reads }] as ServerRecord[]; // Only the id is read here.
   };
   const beat = wakeSignal();
   const given = { servers: { list } } as unknown as SystemStores; // as above

@@ -2,8 +2,8 @@ import type { SystemStores } from "@berth/core/ports";
 import type { WakeSignal } from "./wake-signal.ts";
 
 /**
- * The stores for loops that look every few seconds at the servers and at what waits: what one of them has read lately
- * serves the others too, unless something changed since.
+ * Wraps the stores for loops that poll every few seconds: a recent read is shared by all of them, unless a change was
+ * reported since.
  */
 export function withSharedReadings(
   stores: SystemStores,
@@ -30,7 +30,7 @@ function shared<T>(
     if (last?.count === wakeSignal.count && nowMs - last.atMs < keptSeconds * 1000) return last.answer;
     const reading = { answer: read(), count: wakeSignal.count, atMs: nowMs };
     last = reading;
-    // One that failed is not kept for the others.
+    // A failed read is not shared.
     reading.answer.catch(() => {
       if (last === reading) last = undefined;
     });

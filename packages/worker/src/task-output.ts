@@ -3,11 +3,11 @@ import pLimit from "p-limit";
 import type { Logger } from "./ports.ts";
 import type { WorkerSettings } from "./settings.ts";
 
-/** Output of an execution, stored while it runs and without secrets. */
+/** Output of an execution, stored without secrets while it runs. */
 export interface TaskOutput {
   readonly isEmpty: boolean;
   line(text: string): void;
-  /** Resolves when every line is kept. */
+  /** Resolves when every line is stored. */
   close(): Promise<void>;
 }
 
@@ -19,7 +19,7 @@ export interface TaskOutputOptions {
   readonly settings: Pick<WorkerSettings, "taskFlushMs" | "taskOutputBytesMax">;
 }
 
-/** The beginning of it is kept. What was read of it stays as it was read: text is only ever added. */
+/** Stores the beginning of the output. Text is only ever appended, so readers can continue where they stopped. */
 export function taskOutput({ tasks, lease, redact, logger, settings }: TaskOutputOptions): TaskOutput {
   const inTurn = pLimit(1);
   let isEmpty = true;
@@ -38,7 +38,7 @@ export function taskOutput({ tasks, lease, redact, logger, settings }: TaskOutpu
       try {
         await tasks.appendOutput(lease, text);
       } catch (error) {
-        // A task does not fail for want of its output.
+        // A task does not fail because of its output.
         logger.warn("Output of a scheduled task is lost.", { execution: lease.uuid, error });
       }
     });

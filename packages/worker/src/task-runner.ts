@@ -4,7 +4,7 @@ import { runTask } from "./scheduled-task.ts";
 import type { ValidationDeps } from "./server-validation.ts";
 import type { WakeSignal } from "./wake-signal.ts";
 
-/** Runs the executions of scheduled tasks that wait, on the servers of this control plane. */
+/** Runs queued executions of scheduled tasks on the servers of this control plane. */
 export function createTaskRunner(deps: ValidationDeps, wakeSignal: WakeSignal): LeaseRunner {
   const { settings } = deps;
   const { scheduledTasks } = deps.stores;

@@ -5,7 +5,7 @@ export async function pause(seconds: number, signal?: AbortSignal): Promise<void
   await after(seconds * 1000, undefined, { signal }).catch(() => undefined);
 }
 
-/** Waits for `work`, but not longer than `seconds`. `work` continues, and what becomes of it later is not looked at. */
+/** Waits for `work`, at most `seconds`. Afterwards `work` continues and its result is ignored. */
 export async function within<T>(seconds: number, work: Promise<T>): Promise<{ readonly value: T } | undefined> {
   const timer = new AbortController();
   work.catch(() => undefined);

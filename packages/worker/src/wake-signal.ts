@@ -1,13 +1,13 @@
-/** Wakes loops that wait. A notification while a loop works is not lost: its next wait ends at once. */
+/** Wakes waiting loops. A notification while a loop works is not lost: its next wait ends at once. */
 export interface WakeSignal {
   notify(): void;
-  /** Notifications so far. */
+  /** Number of notifications so far. */
   readonly count: number;
   waiter(): WakeWaiter;
 }
 
 export interface WakeWaiter {
-  /** Resolves with the next notification, after `timeoutSeconds`, or on `signal`. */
+  /** Resolves at the next notification, after `timeoutSeconds`, or on `signal`. */
   next(timeoutSeconds: number, signal: AbortSignal): Promise<void>;
 }
 

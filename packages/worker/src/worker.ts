@@ -17,14 +17,14 @@ import { createTaskRunner } from "./task-runner.ts";
 import { wakeSignal } from "./wake-signal.ts";
 
 export interface Worker {
-  /** Begins to claim deployments and to look after the servers. Answers at once. */
+  /** Begins to claim deployments and to reconcile the servers. Returns at once. */
   start(): void;
   /**
-   * Claims nothing more, lets running steps end within the grace time and leaves what is not finished to the next
-   * worker, which continues with it at once. Releases are left as they are.
+   * Claims nothing more, waits for running steps within the grace time, and hands unfinished runs over to the next
+   * worker, which continues at once. Releases stay as they are.
    */
   stop(options: { readonly graceSeconds: number }): Promise<void>;
-  /** Claims no deployment until `resume`. What runs continues, and servers are looked after. */
+  /** Claims no deployment until `resume`. Running ones continue, and servers are reconciled. */
   pause(): void;
   resume(): void;
 }
@@ -34,7 +34,7 @@ export interface WorkerOptions extends WorkerDeps {
   readonly steps?: DeploymentDeps["steps"];
 }
 
-/** Runs deployments and keeps servers as they are recorded. Any number of workers may share one database. */
+/** Runs deployments and reconciles servers. Any number of workers may share one database. */
 export function worker(given: WorkerOptions): Worker {
   const settings: WorkerSettings = { ...DEFAULT_SETTINGS, ...given.settings };
   const wake = wakeSignal();
@@ -89,5 +89,5 @@ export function worker(given: WorkerOptions): Worker {
   };
 }
 
-/** Loops look by themselves now and then; this only bounds how long one call waits. */
+/** Loops also poll; this only bounds the wait of one call. */
 const WAKE_UP_SECONDS_MAX = 60;

@@ -20,7 +20,7 @@ import { type Points, points } from "./points.fixture.ts";
 import type { WorkerSettings } from "./settings.ts";
 import { type Worker, type WorkerOptions, worker } from "./worker.ts";
 
-/** One server with everything that outlives a worker, in a real database. */
+/** A server with everything that outlives a worker, in a real database. */
 export interface World {
   readonly points: Points;
   readonly engine: FakeEngine;
@@ -30,19 +30,19 @@ export interface World {
   readonly system: SystemStores;
   readonly warnings: readonly string[];
   readonly server: ServerRecord;
-  /** Another server of the team, with an engine of its own, that only builds. */
+  /** Another server of the team for builds only, with its own engine. */
   buildServer(): Promise<BuildServer>;
   disk: DiskSpace | undefined;
-  /** Below every server with containers. */
+  /** Machine of every server with containers. */
   machine: ServerMachine | undefined;
   cleaner: ServerCleaner | undefined;
   application(settings?: Partial<ApplicationSettings>): Promise<ApplicationRecord>;
-  /** Asks for a deployment, as a user does. */
+  /** Requests a deployment, as a user does. */
   deploy(resource: Parameters<typeof newDeployment>[0], fields?: Partial<NewDeployment>): Promise<DeploymentRecord>;
-  /** A worker of its own, started. */
+  /** Starts a new worker. */
   worker(options?: TestWorkerOptions): TestWorker;
   find(deployment: Pick<DeploymentRecord, "id">): Promise<DeploymentRecord>;
-  /** The record once it has ended. */
+  /** Waits for the end of a deployment and returns its record. */
   ended(deployment: Pick<DeploymentRecord, "id">): Promise<DeploymentRecord>;
   steps(deployment: Pick<DeploymentRecord, "id">): Promise<Record<string, DeploymentStep["status"]>>;
   log(deployment: Pick<DeploymentRecord, "id">): Promise<string>;
@@ -60,7 +60,7 @@ export interface TestWorkerOptions {
   readonly settings?: Partial<WorkerSettings>;
   readonly steps?: WorkerOptions["steps"];
   readonly watch?: CallWatch;
-  /** The worker's stores, when it shall see others than there are. */
+  /** Stores for the worker. Default: the real ones. */
   readonly stores?: SystemStores;
   readonly redactor?: WorkerOptions["redactor"];
   readonly clock?: WorkerOptions["clock"];
@@ -68,16 +68,16 @@ export interface TestWorkerOptions {
 }
 
 export interface TestWorker extends Worker {
-  /** As the owner of its leases. */
+  /** Name of the worker as owner of leases. */
   readonly name: string;
   readonly life: Life;
-  /** As `kill -9`: nothing it was about to do happens, and nothing is cleaned up. */
+  /** Like `kill -9`: pending calls have no effect, and nothing is cleaned up. */
   kill(): void;
 }
 
 const GIB = 1024 ** 3;
 
-/** As in the product, only quicker. */
+/** The product's settings with shorter times. */
 const QUICK: Partial<WorkerSettings> = {
   leaseSeconds: 1,
   renewSeconds: 0.2,

@@ -9,7 +9,7 @@ const source = readFileSync(new URL("../../../openapi.json", import.meta.url), "
 test("Redocly finds no fault with the committed description", async () => {
   const config = await createConfig({
     extends: ["recommended-strict"],
-    // The paths are those of the API family. Where a word and a parameter fit, the word is meant, as OpenAPI says.
+    // The paths are fixed by the API family. Where a literal and a parameter match, OpenAPI prefers the literal.
     rules: { "no-ambiguous-paths": "off" },
   });
   const problems = await lintFromString({ source, config, absoluteRef: "/openapi.json" });

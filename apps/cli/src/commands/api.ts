@@ -45,7 +45,7 @@ async function request(session: Session, method: string, path: string, options: 
     last = chunk;
     if (!stdout.write(chunk)) await new Promise((drained) => stdout.once("drain", drained));
   }
-  // For a terminal and for `read`; what a program parses does not mind.
+  // Shells and `read` expect a final line end; parsers ignore it.
   if (stdout.isTTY && last && last.at(-1) !== NEW_LINE) stdout.write("\n");
   if (response.ok) return EXIT.ok;
   stderr.write(`${asked.method} ${asked.path} answered ${response.status}.\n`);

@@ -14,14 +14,16 @@ const RESOURCE = ["<resource>", "name or uuid of an application, service or data
 export function defineAttachments(group: Command, bind: Bind): void {
   group
     .command("attach")
-    .description("Give an application the URL of a database, in a variable that follows its address and password.")
+    .description(
+      "Put the URL of a database into a variable of an application. It follows changes of address and password.",
+    )
     .argument(...DATABASE)
     .argument(...RESOURCE)
     .option("--as <variable>", "the variable; default: DATABASE_URL")
     .action(bind(attach));
   group
     .command("detach")
-    .description("Delete the variables of an application that are the URL of a database.")
+    .description("Delete the variables of an application that contain the URL of a database.")
     .argument(...DATABASE)
     .argument(...RESOURCE)
     .option("--as <variable>", "only this variable")
@@ -46,7 +48,7 @@ async function attach(session: Session, wanted: string, user: string, options: O
     output.line(
       `${printable(resource.name)}: ${printable(made.key)} is ${printable(made.reference)}, ${routeText(made)}.`,
     );
-    output.line(`It holds from the next deployment on: ${restart(made)}`);
+    output.line(`It takes effect with the next deployment: ${restart(made)}`);
   });
 }
 
@@ -75,7 +77,7 @@ const restart = ({ resource_type, resource_name, resource_uuid }: Attachment): s
   return `berth ${group}restart ${/^[\w.-]+$/.test(resource_name) ? resource_name : resource_uuid}`;
 };
 
-/** Any resource of the database's environment, by its name or uuid. */
+/** Finds a resource of any kind in the database's environment, by name or uuid. */
 async function findUser(client: Api["client"], database: Database, wanted: string) {
   const all = await client.resources.list.query({});
   const near = all.filter(

@@ -2,7 +2,7 @@ import type { BackupRunCancelled, BackupStatus } from "@berth/core/backup";
 import { EXIT, type ExitCode, Failure, usage } from "../failure.ts";
 import { printable } from "../printable.ts";
 import type { Session } from "../session.ts";
-import { executionsOf, placeOf, type Saved, schedulesOf } from "./saved-backups.ts";
+import { executionParameters, executionsOf, type Saved, schedulesOf } from "./saved-backups.ts";
 
 /** A backup, restore or drill of a database. */
 interface Run {
@@ -31,7 +31,7 @@ async function runsOf({ api, uuid, schedules }: Saved): Promise<readonly Run[]> 
     ...executionsOf(schedules).map((execution) => ({
       ...execution,
       what: "backup",
-      cancel: () => backups.cancelExecution.mutate(placeOf(uuid, execution)),
+      cancel: () => backups.cancelExecution.mutate(executionParameters(uuid, execution)),
     })),
     ...listed.map((restore) => ({
       ...restore,
@@ -41,16 +41,16 @@ async function runsOf({ api, uuid, schedules }: Saved): Promise<readonly Run[]> 
   ];
 }
 
-/** One that has ended is chosen by its uuid too: the API says how it ended. */
+/** An ended run can be chosen by its uuid too, so that the API reports how it ended. */
 function chosen(name: string, runs: readonly Run[], wanted: string | undefined): Run {
   const fitting = runs.filter(({ uuid, status }) => (wanted === undefined ? status === "running" : uuid === wanted));
   const [only, ...others] = fitting;
   if (only !== undefined && others.length === 0) return only;
   if (only !== undefined) {
-    throw usage(`${name} has ${fitting.length} that run. Choose one:`, [
+    throw usage(`${name} has ${fitting.length} running. Choose one:`, [
       ...fitting.map(({ uuid, what, step }) => `${uuid}  ${what}${step === null ? "" : `, ${step}`}`),
     ]);
   }
-  if (wanted === undefined) throw new Failure(`Neither a backup nor a restore or drill of ${name} runs.`);
+  if (wanted === undefined) throw new Failure(`No backup, restore or drill of ${name} is running.`);
   throw usage(`${name} has no backup, restore or drill ${printable(wanted)}.`);
 }

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { isRestorable, keptAt, newProgress, progressText, type ShownProgress } from "./backup-execution.ts";
+import { copyLocations, isRestorable, newProgress, progressText, type ShownProgress } from "./backup-execution.ts";
 
 const KEPT = {
   filename: "/backups/x.dump",
@@ -18,7 +18,7 @@ describe("a backup", () => {
     [{ s3_uploaded: false, local_storage_deleted: true }, []],
     [{ size: null }, []],
   ])("with %j is kept at %j", (change, places) => {
-    expect(keptAt({ ...KEPT, ...change })).toEqual(places);
+    expect(copyLocations({ ...KEPT, ...change })).toEqual(places);
   });
 
   test("is restored only when it is good and a copy of it is left", () => {

@@ -4,8 +4,8 @@ import { printable } from "../printable.ts";
 
 type Kept = Pick<BackupExecution, "filename" | "size" | "local_storage_deleted" | "s3_uploaded" | "s3_storage_deleted">;
 
-/** Where there is a copy of it. */
-export function keptAt(execution: Kept): readonly ("server" | "S3")[] {
+/** Where a copy of the backup is stored. */
+export function copyLocations(execution: Kept): readonly ("server" | "S3")[] {
   const { filename, local_storage_deleted, s3_uploaded, s3_storage_deleted, size } = execution;
   return [
     ...(filename !== null && size !== null && !local_storage_deleted ? (["server"] as const) : []),
@@ -13,19 +13,19 @@ export function keptAt(execution: Kept): readonly ("server" | "S3")[] {
   ];
 }
 
-/** A successful backup may have no copy left. */
+/** Copies of a successful backup may have been removed. */
 export const isRestorable = (execution: Kept & Pick<BackupExecution, "status">): boolean =>
-  execution.status === "success" && keptAt(execution).length > 0;
+  execution.status === "success" && copyLocations(execution).length > 0;
 
 export const savedName = (name: string | null): string => printable(name ?? "all databases");
 
-/** Progress of a running backup that was printed last. */
+/** The last printed progress of a running backup. */
 export interface ShownProgress {
   readonly step: string;
   readonly writtenBytes: number;
 }
 
-/** A step that has begun, or twice as much written as was told last: few lines, however long it takes. */
+/** Progress worth a line: a new step, or twice as many bytes as in the last line. This limits the number of lines. */
 export function newProgress(
   told: ShownProgress | undefined,
   { step, written_bytes }: Pick<BackupExecution, "step" | "written_bytes">,

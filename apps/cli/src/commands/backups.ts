@@ -11,7 +11,7 @@ import type { Bind } from "../command-module.ts";
 import type { Api } from "../connection/api.ts";
 import { EXIT, type ExitCode, Failure, usage } from "../failure.ts";
 import { addFlags, flagsFor, valuesOf } from "../flags.ts";
-import { untilOver } from "../follow/poll.ts";
+import { pollUntilEnded } from "../follow/poll.ts";
 import { ago, bytes, duration } from "../format.ts";
 import { cell, type Output } from "../output.ts";
 import { printable } from "../printable.ts";
@@ -19,8 +19,15 @@ import { ask } from "../prompt.ts";
 import { namedResource } from "../resource.ts";
 import type { Session } from "../session.ts";
 import { cancel } from "./backup-cancel.ts";
-import { isRestorable, keptAt, newProgress, progressText, type ShownProgress, savedName } from "./backup-execution.ts";
-import { executionsOf, type Listed, placeOf, type Saved, schedulesOf } from "./saved-backups.ts";
+import {
+  copyLocations,
+  isRestorable,
+  newProgress,
+  progressText,
+  type ShownProgress,
+  savedName,
+} from "./backup-execution.ts";
+import { executionParameters, executionsOf, type ListedExecution, type Saved, schedulesOf } from "./saved-backups.ts";
 
 const DATABASE = ["<database>", "name or uuid"] as const;
 const BACKUP = ["[backup]", "its uuid; default: the newest good one"] as const;
@@ -41,14 +48,14 @@ export function define(command: Command, bind: Bind): void {
   schedule.action(bind(createSchedule));
   command
     .command("run")
-    .description("Save a database now, as one of its schedules says, and wait until that has ended.")
+    .description("Back up a database now, with the settings of one of its schedules, and wait until it has ended.")
     .argument(...DATABASE)
-    .option("--schedule <uuid>", "this one, where there are several")
+    .option("--schedule <uuid>", "the schedule, if there are several")
     .option("-d, --detach", "do not wait")
     .action(bind(run));
   command
     .command("restore")
-    .description("Restore a backup, and wait until that has ended. What it holds replaces what is there.")
+    .description("Restore a backup, and wait until it has ended. It replaces the current content.")
     .argument(...DATABASE)
     .argument(...BACKUP)
     .option("--to <database>", "into another database of the same engine (name or uuid)")
@@ -57,15 +64,15 @@ export function define(command: Command, bind: Bind): void {
     .action(bind(restore));
   command
     .command("drill")
-    .description("Prove a backup: restore it into a database that exists for that only, and count its rows.")
+    .description("Verify a backup: restore it into a temporary database, and count its rows.")
     .argument(...DATABASE)
     .argument(...BACKUP)
     .action(bind(drill));
   command
     .command("cancel")
-    .description("Cancel a backup, restore or drill that runs, and say what is left of it.")
+    .description("Cancel a running backup, restore or drill, and show what remains of it.")
     .argument(...DATABASE)
-    .argument("[run]", "its uuid; default: the only one that runs")
+    .argument("[run]", "its uuid; default: the only one that is running")
     .action(bind(cancel));
 }
 
@@ -93,7 +100,7 @@ async function list(session: Session, wanted: string): Promise<void> {
 const notSaved = (name: string) =>
   `${name} is not backed up. Make a schedule with: berth backup schedule ${name} daily`;
 
-const row = (execution: Listed, { colors }: Output, now: Date): readonly string[] => [
+const row = (execution: ListedExecution, { colors }: Output, now: Date): readonly string[] => [
   colors[STATUS_COLORS[execution.status]](STATUS_TEXTS[execution.status] ?? execution.status),
   ago(execution.created_at, now),
   execution.database_name === null && execution.dump_all ? "all" : cell(execution.database_name),
@@ -106,7 +113,7 @@ const row = (execution: Listed, { colors }: Output, now: Date): readonly string[
 
 const STATUS_COLORS = { success: "green", failed: "red", running: "cyan", "cancelled-by-user": "yellow" } as const;
 const STATUS_TEXTS: Partial<Record<BackupStatus, string>> = { "cancelled-by-user": "cancelled" };
-const placesOf = (execution: BackupExecution): string => keptAt(execution).join(", ") || "-";
+const placesOf = (execution: BackupExecution): string => copyLocations(execution).join(", ") || "-";
 
 /** Size, so far for a running backup. */
 function sizeOf({ status, size, written_bytes }: BackupExecution): string {
@@ -131,8 +138,8 @@ async function createSchedule(
   }
   const made = await api.client.databases.backups.create.mutate({ uuid, frequency, ...sent });
   output.show(made, () => {
-    output.line(`${printable(name)} is saved ${printable(frequency)} from now on (${made.uuid}).`);
-    if (sent.backup_now !== true) output.line(`Save it now with: berth backup run ${printable(name)}`);
+    output.line(`${printable(name)} is backed up ${printable(frequency)} from now on (${made.uuid}).`);
+    if (sent.backup_now !== true) output.line(`Back it up now with: berth backup run ${printable(name)}`);
   });
 }
 
@@ -151,19 +158,19 @@ async function run(session: Session, wanted: string, options: RunOptions): Promi
   const asked = { uuid, scheduled_backup_uuid: schedule.uuid, backup_now: true };
   const answer = await api.client.databases.backups.update.mutate(asked);
   if (options.detach) {
-    output.show(answer, () => output.line(`Asked for. How it went: berth backup list ${name}`));
+    output.show(answer, () => output.line(`Requested. Check with: berth backup list ${name}`));
     return EXIT.ok;
   }
   const told = new Map<string, ShownProgress>();
   let looksAtEnd = 0;
-  const ended = await untilOver(session, async () => {
+  const ended = await pollUntilEnded(session, async () => {
     const schedules = await api.client.databases.backups.list.query({ uuid });
     const made = executionsOf(schedules).filter(
       (each) => each.scheduled_backup_uuid === schedule.uuid && !known.has(each.uuid),
     );
     for (const execution of made) showProgress(output, told, execution);
     const isAtEnd = made.length > 0 && made.every(({ status }) => status !== "running");
-    // With several databases the next backup may be about to begin.
+    // With several databases, the next backup may be about to begin.
     looksAtEnd = isAtEnd ? looksAtEnd + 1 : 0;
     return looksAtEnd > 1 ? made : undefined;
   });
@@ -178,11 +185,14 @@ async function run(session: Session, wanted: string, options: RunOptions): Promi
   return ended.every(({ status }) => status === "success") ? EXIT.ok : EXIT.failed;
 }
 
-/** A backup belongs to a schedule, which holds where it is kept. This one runs only when it is asked to. */
+/**
+ * A backup belongs to a schedule, which defines where it is stored. The new schedule is disabled: it runs on request
+ * only.
+ */
 async function withSchedule({ output }: Session, saved: Saved): Promise<Saved> {
   const { api, uuid, name } = saved;
   await api.client.databases.backups.create.mutate({ uuid, frequency: "daily", enabled: false });
-  output.line(`${name} has no schedule. Saving it once, on its server.`);
+  output.line(`${name} has no schedule. Backing it up once, on its server.`);
   output.line(`Schedule backups with: berth backup schedule ${name} daily`);
   return { ...saved, schedules: await api.client.databases.backups.list.query({ uuid }) };
 }
@@ -191,7 +201,7 @@ function oneSchedule({ name, schedules }: Saved, wanted: string | undefined): Ba
   if (wanted !== undefined) {
     return choose(wanted, schedules.map(named), { thing: "backup schedule" });
   }
-  // What was saved once, without a schedule, is not meant where there is one.
+  // Disabled schedules come from single backups, and are ignored when there is an enabled one.
   const enabled = schedules.filter((schedule) => schedule.enabled);
   const [only, ...others] = enabled.length > 0 ? enabled : schedules;
   if (only === undefined) throw new Failure(notSaved(name));
@@ -248,7 +258,7 @@ async function restore(
   const into = target === undefined ? saved.name : printable(target.name);
   if (!options.yes) await confirm(session, chosen, into);
   const asked = await api.client.databases.restores.restore.mutate({
-    ...placeOf(uuid, chosen),
+    ...executionParameters(uuid, chosen),
     ...(target === undefined ? {} : { target_database_uuid: target.uuid }),
     ...(options.databaseName === undefined ? {} : { database_name: options.databaseName }),
   });
@@ -257,12 +267,12 @@ async function restore(
 
 async function confirm(
   { system, output }: Session,
-  { created_at, database_name }: Listed,
+  { created_at, database_name }: ListedExecution,
   into: string,
 ): Promise<void> {
-  if (!system.stdin.isTTY) throw usage(`This replaces what is in ${into}. Confirm it with --yes.`);
+  if (!system.stdin.isTTY) throw usage(`This replaces the content of ${into}. Confirm it with --yes.`);
   const backup = `the backup of ${savedName(database_name)}, made ${ago(created_at, new Date())}`;
-  output.line(`This replaces what is in ${into} by ${backup}.`);
+  output.line(`This replaces the content of ${into} by ${backup}.`);
   const typed = await ask(system, "Continue? [y/N] ");
   if (!/^y(es)?$/i.test(typed)) throw new Failure("Nothing was done.");
 }
@@ -270,7 +280,9 @@ async function confirm(
 async function drill(session: Session, wanted: string, backup: string | undefined): Promise<ExitCode> {
   const saved = await schedulesOf(session, wanted);
   const { api, uuid } = saved;
-  const asked = await api.client.databases.restores.drill.mutate(placeOf(uuid, chosenBackup(saved, backup)));
+  const asked = await api.client.databases.restores.drill.mutate(
+    executionParameters(uuid, chosenBackup(saved, backup)),
+  );
   return followRestore(
     session,
     api,
@@ -279,7 +291,7 @@ async function drill(session: Session, wanted: string, backup: string | undefine
   );
 }
 
-function chosenBackup({ name, schedules }: Saved, wanted: string | undefined): Listed {
+function chosenBackup({ name, schedules }: Saved, wanted: string | undefined): ListedExecution {
   const executions = executionsOf(schedules);
   const chosen = executions.find((each) => (wanted === undefined ? isRestorable(each) : each.uuid === wanted));
   if (chosen !== undefined) return chosen;
@@ -297,7 +309,7 @@ async function followRestore(
 ): Promise<ExitCode> {
   const { output } = session;
   let told: string | undefined;
-  const ended = await untilOver(session, async () => {
+  const ended = await pollUntilEnded(session, async () => {
     const found = await client.databases.restores.get.query(query);
     if (found.step !== null && found.step !== told) output.line(output.colors.dim(found.step));
     told = found.step ?? told;

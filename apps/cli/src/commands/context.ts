@@ -18,7 +18,7 @@ export function define(command: Command, bind: Bind): void {
 
 async function list({ output, system }: Session): Promise<void> {
   const { contexts, current } = await readConfig(configPath(system));
-  // Tokens are left out: a terminal may be watched, and a log kept.
+  // Tokens are not shown: terminals may be watched and logs stored.
   const shown = Object.entries(contexts).map(([name, { url }]) => ({ name, url, is_current: name === current }));
   const inUse = await resolveConnection(system, undefined).catch((error: unknown) => {
     if (error instanceof Failure) return undefined;

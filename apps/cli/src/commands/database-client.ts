@@ -11,14 +11,14 @@ import type { Session } from "../session.ts";
 
 interface Client {
   readonly engines: readonly DatabaseEngine[];
-  /** Whether what was typed can be run, or continues on the next line. */
+  /** Whether the text is a complete statement, or continues on the next line. */
   isComplete(text: string): boolean;
 }
 
 const isSqlComplete = (text: string): boolean => /;\s*$/.test(text) || /^\s*\\/.test(text);
 const isLine = (): boolean => true;
 
-/** By the names that people know them by. */
+/** Clients by the names of their programs. */
 const CLIENTS: Readonly<Record<string, Client>> = {
   psql: { engines: ["postgresql"], isComplete: isSqlComplete },
   mysql: { engines: ["mysql", "mariadb"], isComplete: isSqlComplete },
@@ -29,7 +29,7 @@ interface Options {
   readonly command?: string;
 }
 
-/** `psql`, `mysql` and `redis-cli` of a database, inside of its container. */
+/** Defines `psql`, `mysql` and `redis-cli`, which run in a database's container. */
 export function defineClients(group: Command, bind: Bind): void {
   for (const [name, client] of Object.entries(CLIENTS)) {
     group
@@ -63,11 +63,11 @@ async function run(
   return await converse(session, api, uuid, { name, client, called });
 }
 
-/** Prints what the client prints, and ends with its exit code. */
+/** Prints the client's output, and returns its exit code. */
 async function send({ output, system }: Session, api: Api, uuid: string, statements: string): Promise<ExitCode> {
   const answer = await api.client.databases.client.mutate({ uuid, statements });
   output.show(answer, () => {
-    // Another program gets every byte; a terminal would obey some of them.
+    // Pipes get every byte; on a terminal, control characters are removed.
     system.stdout.write(system.stdout.isTTY ? shown(answer.output) : answer.output);
     if (answer.errors !== "") system.stderr.write(`${shown(answer.errors)}\n`);
     if (answer.is_truncated) output.warn("The output was longer; this is its beginning.");

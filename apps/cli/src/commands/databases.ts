@@ -27,7 +27,7 @@ const DATABASE = ["<database>", "name or uuid"] as const;
 
 export function define(command: Command, bind: Bind): void {
   command.command("list", { isDefault: true }).description("List databases.").action(bind(list));
-  const create = command.command("create").description("Create a database, start it and say how it is reached.");
+  const create = command.command("create").description("Create a database, start it and show its URLs.");
   for (const engine of DATABASE_ENGINE_NAMES) defineCreate(create, bind, engine);
   command
     .command("url")
@@ -56,7 +56,7 @@ const GIVEN = ["name", "project_uuid", "environment_name", "environment_uuid", "
 
 function defineCreate(group: Command, bind: Bind, engine: DatabaseEngine): void {
   const { title } = databaseEngine(engine);
-  // Only the shape is read, which every engine has.
+  // Only the schema is read, which every engine has.
   const flags = flagsFor(DATABASE_CREATES[engine] as z.ZodObject).filter(({ key }) => !GIVEN.includes(key));
   const command = addPlaceFlags(group.command(engine).summary(title).description(`Create a database of ${title}.`))
     .argument("[name]", "default: made from its engine")
@@ -105,7 +105,7 @@ async function create(
   return EXIT.ok;
 }
 
-/** One operation for each engine, which takes the fields of that engine's schema: the flags are made from it. */
+/** Creation calls by engine. The flags are made from each engine's schema. */
 const creations = ({ client }: Api) =>
   client.databases.create as unknown as Readonly<
     Record<DatabaseEngine, { mutate(body: object): Promise<CreatedDatabase> }>

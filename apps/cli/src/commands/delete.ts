@@ -1,6 +1,6 @@
 import { ResourceDelete } from "@berth/core/deploy";
 import type { Command } from "commander";
-import { findLinks, forget } from "../application-link.ts";
+import { findLinks, removeLink } from "../application-link.ts";
 import type { Bind } from "../command-module.ts";
 import { EXIT, type ExitCode, Failure, usage } from "../failure.ts";
 import { addFlags, flagsFor, valuesOf } from "../flags.ts";
@@ -14,7 +14,7 @@ const FLAGS = flagsFor(ResourceDelete);
 
 export function define(command: Command, bind: Bind): void {
   addWaitFlag(command.argument("<app>", "name or uuid").option("--yes", "do not ask"));
-  addFlags(command, FLAGS, "What goes with it:");
+  addFlags(command, FLAGS, "Deleted with it:");
   command.action(bind(remove));
 }
 
@@ -26,7 +26,7 @@ async function remove(session: Session, wanted: string, options: Record<string, 
   if (!options.yes) await confirm(session, application.name, flags.delete_volumes !== false);
   const answer = await api.client.applications.delete.mutate({ uuid: application.uuid, ...flags });
   const found = await findLinks(system.cwd);
-  if (found) await forget(found.folder, application.uuid);
+  if (found) await removeLink(found.folder, application.uuid);
   output.show(answer, () => output.line(printable(answer.message)));
   return options.wait === false || answer.job_uuid === undefined ? EXIT.ok : waitForJob(session, answer.job_uuid);
 }

@@ -57,7 +57,7 @@ async function deploy(session: Session, named: string | undefined, options: Opti
   const { system } = session;
   const folder = await deployFolder(system, named);
   const settings = valuesOf(SETTING_FLAGS, options);
-  // Before anything is made: a mistake leaves nothing behind.
+  // Read before anything is created, so that a mistake leaves nothing behind.
   const variables = await readVariables(session, options.env ?? [], { file: options.envFile, mayAsk: false });
   const api = await session.connect();
   const existing = await existingTarget(api, session, folder, options);
@@ -77,7 +77,7 @@ async function deploy(session: Session, named: string | undefined, options: Opti
   return start(api, session, target, options);
 }
 
-/** A repository's own checkout remembers what it is deployed as; a folder that has nothing to do with it does not. */
+/** Whether the folder is a checkout of the repository: only then the link is stored in it. */
 const isCheckout = ({ path }: DeployFolder): Promise<boolean> =>
   lstat(join(path, ".git")).then(
     () => true,

@@ -17,9 +17,9 @@ interface Options {
 export function define(command: Command, bind: Bind): void {
   command
     .argument("[app]", "name or uuid; default: the application of this folder, else all that wait or run")
-    .option("--all", "all deployments of the team that wait or run, also inside of a deployed folder")
+    .option("--all", "all queued and running deployments of the team, also inside of a deployed folder")
     .option("--take <count>", "how many at most", count)
-    .option("--skip <count>", "how many of the newest to pass over", count)
+    .option("--skip <count>", "how many of the newest to skip", count)
     .action(bind(list));
 }
 
@@ -29,7 +29,7 @@ async function list(session: Session, wanted: string | undefined, { all, ...pagi
   const isOfTeam = all === true || (wanted === undefined && (await findLinks(system.cwd)) === undefined);
   if (isOfTeam) {
     const active = await client.deployments.list.query(paging);
-    output.show(active, () => table(session, active, "No deployment waits or runs."));
+    output.show(active, () => table(session, active, "No deployment is queued or running."));
     return;
   }
   const { uuid, name } = await targetApplication({ client, ...rest }, system, wanted);

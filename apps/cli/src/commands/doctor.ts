@@ -11,7 +11,7 @@ import { printableLine } from "../printable.ts";
 import type { Session } from "../session.ts";
 
 export function define(command: Command, bind: Bind): void {
-  command.description("Look for what is wrong, and say what to do about it. Exits with 1 when there is a problem.");
+  command.description("Find problems, and show how to solve them. Exits with 1 when there is a problem.");
   command.action(bind(doctor));
 }
 
@@ -32,7 +32,7 @@ async function doctor(session: Session): Promise<ExitCode> {
   return findings.some(({ state }) => state === "problem") ? EXIT.failed : EXIT.ok;
 }
 
-/** Where the server runs on this machine. */
+/** Skipped unless the server runs on this machine. */
 async function checkOwnMachine({ system: { env } }: Session, { connection }: Api): Promise<readonly Finding[]> {
   const { dataFolder } = connection;
   return dataFolder === undefined ? [] : await checkMachine({ dataFolder, env });

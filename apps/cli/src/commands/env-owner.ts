@@ -8,8 +8,8 @@ import { type NamedKind, namedResource } from "../resource.ts";
 import type { Session } from "../session.ts";
 import { targetApplication } from "../target.ts";
 
-/** Options that say whose variables a command is about. */
-export interface Whose {
+/** Options that select the owner of variables. */
+export interface OwnerOptions {
   readonly app?: string;
   readonly service?: string;
   readonly database?: string;
@@ -19,7 +19,7 @@ export interface Whose {
   readonly server?: string;
 }
 
-export const whose = (command: Command): Command =>
+export const addOwnerFlags = (command: Command): Command =>
   command
     .option("--app <app>", "name or uuid; default: the application of this folder")
     .option("--service <service>", "of this service instead (name or uuid)")
@@ -29,29 +29,33 @@ export const whose = (command: Command): Command =>
     .option("--environment <environment>", "with --project: of this environment of it: {{ environment.KEY }}")
     .option("--server <server>", "shared ones of this server: {{ server.KEY }}");
 
-/** Whether they name anything. */
-export const isNamed = ({ app, service, database, team, project, environment, server }: Whose): boolean =>
+/** Whether any owner was selected. */
+export const isNamed = ({ app, service, database, team, project, environment, server }: OwnerOptions): boolean =>
   [app, service, database, team, project, environment, server].some((named) => named !== undefined);
 
-/** Shown fields of a variable, shared or of a resource. */
+/** Fields of a variable that are shown, for shared ones and those of a resource. */
 export type ShownVariable = Pick<EnvironmentVariable, "uuid" | "key" | "value" | "comment" | "is_shown_once"> &
   Partial<Pick<EnvironmentVariable, "is_preview" | "is_runtime" | "is_buildtime" | "real_value">> &
   Partial<Pick<SharedVariable, "reference">>;
 
-/** Whose variables a command is about, and how they are reached. */
+/** The owner of variables, and the calls that change them. */
 export interface VariableOwner {
   readonly name: string;
   readonly isShared: boolean;
   list(): Promise<readonly ShownVariable[]>;
-  /** All of them or none. */
+  /** Saves all of them or none. */
   save(data: EnvCreate[]): Promise<unknown>;
   remove(variableUuid: string): Promise<unknown>;
   /** Command that makes a change effective. */
   readonly next: string;
 }
 
-/** @param wanted An application, by the command's first argument. */
-export async function ownerOf(session: Session, wanted: string | undefined, options: Whose): Promise<VariableOwner> {
+/** @param wanted The application in the command's first argument. */
+export async function ownerOf(
+  session: Session,
+  wanted: string | undefined,
+  options: OwnerOptions,
+): Promise<VariableOwner> {
   const { app, service, database, team, project, environment, server } = options;
   if (environment !== undefined && project === undefined) {
     throw usage("Name the project of the environment: --project NAME --environment NAME.");
@@ -78,7 +82,7 @@ const KINDS = {
   database: { routes: "databases", command: "db" },
 } as const satisfies Record<NamedKind, object>;
 
-// The operations of all kinds are one definition.
+// The operations of all kinds have the same types.
 type Envs = Api["client"]["applications"]["envs"];
 
 interface Named {
@@ -92,15 +96,15 @@ const resourceOwner = (envs: Envs, { uuid, name }: Named, restart: readonly (str
   list: () => envs.list.query({ uuid }),
   save: (data) => envs.updateBulk.mutate({ uuid, data }),
   remove: (env_uuid) => envs.delete.mutate({ uuid, env_uuid }),
-  next: `It holds from the next deployment on: ${printable(["berth", ...restart].filter(Boolean).join(" "))}`,
+  next: `It takes effect with the next deployment: ${printable(["berth", ...restart].filter(Boolean).join(" "))}`,
 });
 
-// The operations of all scopes are one definition: they differ in what names the owner.
+// The operations of all scopes have the same types, except for the parameters of their owner.
 type SharedVariables = Api["client"]["sharedVariables"]["environment"];
 
 async function sharedOwner(
   { client }: Api,
-  { project: wantedProject, environment: wantedEnvironment, server: wantedServer }: Whose,
+  { project: wantedProject, environment: wantedEnvironment, server: wantedServer }: OwnerOptions,
 ): Promise<VariableOwner> {
   const { sharedVariables } = client;
   if (wantedServer !== undefined) {
@@ -122,7 +126,7 @@ async function sharedOwner(
 }
 
 function shared(variables: SharedVariables, ref: object, name: string): VariableOwner {
-  // Parameters that name the owner in this scope.
+  // Parameters of the owner in this scope.
   const owner = ref as { readonly uuid: string; readonly environment_name_or_uuid: string };
   return {
     name,
@@ -131,6 +135,6 @@ function shared(variables: SharedVariables, ref: object, name: string): Variable
     // The server refuses fields that shared variables do not have.
     save: (data) => variables.updateBulk.mutate({ ...owner, data: data as SharedVariableCreate[] }),
     remove: (variable_uuid) => variables.delete.mutate({ ...owner, variable_uuid }),
-    next: "It reaches what refers to it with the next deployment of each.",
+    next: "It takes effect in each resource that refers to it with that resource's next deployment.",
   };
 }

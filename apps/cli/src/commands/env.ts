@@ -10,9 +10,9 @@ import { cell, type Output } from "../output.ts";
 import { printable } from "../printable.ts";
 import { ask, readInput } from "../prompt.ts";
 import type { Session } from "../session.ts";
-import { isNamed, ownerOf, type ShownVariable, type Whose, whose } from "./env-owner.ts";
+import { addOwnerFlags, isNamed, type OwnerOptions, ownerOf, type ShownVariable } from "./env-owner.ts";
 
-interface Options extends Whose {
+interface Options extends OwnerOptions {
   readonly preview?: boolean;
 }
 
@@ -21,18 +21,18 @@ const PREVIEW = ["--preview", "those of preview deployments"] as const;
 const FLAGS = flagsFor(EnvCreate.omit({ key: true, value: true, is_preview: true }));
 
 export function define(command: Command, bind: Bind): void {
-  whose(command.command("list", { isDefault: true }))
+  addOwnerFlags(command.command("list", { isDefault: true }))
     .description("List environment variables, or shared ones, without their values.")
     .argument("[app]", "name or uuid; default: the application of this folder")
     .option(...PREVIEW)
     .option("--show", "with their values")
     .action(bind(list));
-  whose(command.command("get"))
+  addOwnerFlags(command.command("get"))
     .description("Print the value of an environment variable, and nothing else.")
     .argument("<key>", "its name")
     .option(...PREVIEW)
     .action(bind(get));
-  const set = whose(command.command("set"))
+  const set = addOwnerFlags(command.command("set"))
     .description("Create or change environment variables, or shared ones: all of them or none.")
     .argument("[app]", "name or uuid; default: the application of this folder")
     .argument("[variables...]", "KEY=VALUE, or one KEY whose value is asked for or read from standard input")
@@ -40,7 +40,7 @@ export function define(command: Command, bind: Bind): void {
     .option("--file <file>", "read a file in env format, with its comments; - for standard input");
   addFlags(set, FLAGS, "For all of them:");
   set.action(bind(setVariables));
-  whose(command.command("rm").aliases(["unset", "remove", "delete"]))
+  addOwnerFlags(command.command("rm").aliases(["unset", "remove", "delete"]))
     .description("Remove environment variables.")
     .argument("<keys...>", "their names")
     .option(...PREVIEW)
@@ -80,7 +80,7 @@ async function get(session: Session, key: string, { preview = false, ...named }:
     const because = found.is_shown_once ? "it is shown once" : "this token may not read secrets";
     throw new Failure(`The value of ${printable(key)} is not shown: ${because}.`);
   }
-  // As it is: a script reads it.
+  // Unformatted, since scripts read it.
   output.show(found, () => output.line(found.value ?? ""));
 }
 
@@ -91,13 +91,13 @@ function requireNoPreview(isShared: boolean, preview = false): void {
   if (isShared && preview) throw usage("Shared variables are the same for previews. Leave out --preview.");
 }
 
-/** Values are left out, since a script's output ends in its log. */
+/** Values are left out: a script's output often ends up in a log. */
 const withoutValue = ({ value: _value, real_value: _real, ...env }: ShownVariable) => env;
 
 function valueText({ value, is_shown_once }: ShownVariable, isShown: boolean, { colors }: Output): string {
   if (!isShown) return colors.dim("hidden");
   if (value === undefined) return colors.dim(is_shown_once ? "shown once" : "not for this token");
-  // As in an env file: what is no plain text is quoted, so that a table row stays one.
+  // Quoted as in an env file unless it is a plain word, so that each variable stays on one line.
   return value === null ? "" : /^[^\s"'\\\p{C}][^"'\\\p{C}]*$/u.test(value) ? value : JSON.stringify(value);
 }
 
@@ -134,7 +134,7 @@ async function setVariables(
   });
 }
 
-/** @throws what the API refused, by the keys of the variables */
+/** @throws The API's errors, with keys of variables in place of list positions */
 export const saveByKey = <Answer>(
   save: (data: Variable[]) => Promise<Answer>,
   data: readonly Variable[],
@@ -143,7 +143,7 @@ export const saveByKey = <Answer>(
     throw byKey(error, data);
   });
 
-/** The API numbers what is wrong in a list; people know it by its key. */
+/** The API refers to list positions, but users know variables by their keys. */
 function byKey(error: unknown, data: readonly Variable[]): unknown {
   const problem = problemIn(error);
   if (!problem?.errors) return error;
@@ -155,7 +155,7 @@ function byKey(error: unknown, data: readonly Variable[]): unknown {
   return new ProblemError({ ...problem, errors: Object.fromEntries(errors) });
 }
 
-/** The first argument names the application when it is no variable and something else is to be set. */
+/** The first argument is the application if it is not an assignment and other assignments follow. */
 function split(first: string | undefined, others: readonly string[], options: SetOptions) {
   const all = first === undefined ? [] : [first, ...others];
   const isApp = first !== undefined && !first.includes("=") && (others.length > 0 || options.file !== undefined);
@@ -186,7 +186,7 @@ async function variable({ system }: Session, text: string, mayAsk: boolean): Pro
   const at = text.indexOf("=");
   if (at >= 1) return shaped({ key: text.slice(0, at), value: text.slice(at + 1) });
   if (at === 0 || !mayAsk) throw usage(`"${printable(text)}" is not a variable. Write it as KEY=VALUE.`);
-  // A secret need not be typed where a shell keeps its history.
+  // Prompted for, so that a secret does not get into the shell's history.
   const value = system.stdin.isTTY
     ? await ask(system, `Value of ${printable(text)}: `, { isSecret: true })
     : await readInput(system);
@@ -207,7 +207,7 @@ async function fromFile({ system }: Session, file: string): Promise<readonly Var
           throw new Failure(`${path} cannot be read.`, { cause });
         });
   const { entries, unreadLines } = readEnvFile(text);
-  // Left out in silence, it would be missed when the application runs.
+  // An ignored line would only be noticed when the application runs.
   if (unreadLines.length > 0) {
     const lines = `${unreadLines.length === 1 ? "Line" : "Lines"} ${unreadLines.join(", ")}`;
     const what = `${lines} of ${file === "-" ? "standard input" : printable(file)}`;
@@ -227,7 +227,7 @@ async function remove(
   const { name, isShared, list: read, remove: removeOne } = await ownerOf(session, undefined, named);
   requireNoPreview(isShared, preview);
   const envs = (await read()).filter(({ is_preview = false }) => is_preview === preview);
-  // All are looked up before any is removed.
+  // All keys are looked up before any variable is removed.
   const found = keys.map((key) => envs.find((env) => env.key === key) ?? key);
   const unknown = found.filter((each) => typeof each === "string");
   if (unknown.length > 0) throw missing(name, unknown);

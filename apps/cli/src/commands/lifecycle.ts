@@ -4,7 +4,7 @@ import type { Api } from "../connection/api.ts";
 import { EXIT, type ExitCode, Failure } from "../failure.ts";
 import { followDeployment } from "../follow/deployment.ts";
 import { addWaitFlag } from "../follow/job.ts";
-import { untilOver } from "../follow/poll.ts";
+import { pollUntilEnded } from "../follow/poll.ts";
 import { printable } from "../printable.ts";
 import { type NamedKind, namedResource } from "../resource.ts";
 import type { Session } from "../session.ts";
@@ -20,7 +20,7 @@ interface Target {
   readonly name: string;
 }
 
-/** Kind of object that a command's argument names, and how it is found. */
+/** Kind of object named by a command's argument, and how to find it. */
 interface Named {
   readonly argument: readonly [flags: string, description: string];
   find(api: Api, session: Session, wanted: string | undefined): Promise<Target>;
@@ -33,11 +33,11 @@ const APPLICATION: Named = {
 
 const named = (kind: NamedKind): Named => ({
   argument: [`<${kind}>`, "name or uuid"],
-  // Commander refuses a command without it.
+  // Never empty: commander requires the argument.
   find: (api, _session, wanted = "") => namedResource(api, kind, wanted),
 });
 
-/** A command that queues a deployment of an application, or of what `of` names, and follows it. */
+/** Defines a command that queues a deployment of an application, or of the object in `of`, and follows it. */
 export function defineQueueing<Options extends { readonly detach?: boolean }>(
   command: Command,
   bind: Bind,
@@ -67,7 +67,7 @@ export function defineQueueing<Options extends { readonly detach?: boolean }>(
     );
 }
 
-/** `start`, `restart` and `stop` of a kind. */
+/** Defines `start`, `restart` and `stop` of a kind. */
 export function defineLifecycle(group: Command, bind: Bind, kind: NamedKind): void {
   const of = named(kind);
   for (const verb of ["start", "restart"] as const) {
@@ -99,7 +99,7 @@ function defineStop(command: Command, bind: Bind, of: Named, kindOf: (client: Ap
   );
 }
 
-/** A server that does not answer stops nothing, and a script shall not wait for it for ever. */
+/** A server that does not answer stops nothing, and scripts must not wait for ever. */
 const STOP_PATIENCE_MS = 5 * 60_000;
 
 async function untilStopped(
@@ -108,21 +108,21 @@ async function untilStopped(
   read: () => Promise<{ readonly status: string }>,
 ): Promise<ExitCode> {
   const deadline = Date.now() + STOP_PATIENCE_MS;
-  const isStopped = await untilOver(session, async () => {
+  const isStopped = await pollUntilEnded(session, async () => {
     if ((await read()).status.startsWith("exited")) return true;
     return Date.now() > deadline ? false : undefined;
   });
   if (isStopped === undefined) return EXIT.interrupted;
-  if (!isStopped) throw new Failure(`${printable(name)} has not stopped within 5 minutes. It is tried further.`);
+  if (!isStopped) throw new Failure(`${printable(name)} has not stopped within 5 minutes. Berth continues to try.`);
   session.output.line(`${printable(name)} is stopped.`);
   return EXIT.ok;
 }
 
-// The operations of both kinds are one definition.
+// The operations of both kinds have the same types.
 const clientOf = (client: Api["client"], kind: NamedKind) =>
   kind === "database" ? client.databases : (client.services as unknown as Api["client"]["databases"]);
 
-/** Follows the deployment that was queued with a creation. @returns 0 also where none was queued */
+/** Follows the deployment that a creation queued. @returns 0 also if none was queued */
 export async function followNewest(api: Api, session: Session, kind: NamedKind, uuid: string): Promise<ExitCode> {
   const query = { uuid, take: 1 };
   const { deployments } =

@@ -23,7 +23,7 @@ export function define(command: Command, bind: Bind): void {
     .option("--web", "open the dashboard, signed in as the user of the token that commands here use")
     .option("--print", "with --web: print the link, open nothing")
     .option("--token-stdin", "read the token from standard input")
-    .option("--name <context>", "what to call the connection; default: the server's host")
+    .option("--name <context>", "name of the connection; default: the server's host")
     .action(bind(login));
 }
 
@@ -58,7 +58,7 @@ async function connectTo(session: Session, address: string, { tokenStdin, name }
   await writeConfig(path, { current: contextName, contexts });
   output.show(team, () => {
     output.line(`Logged in to ${url} (version ${printable(version)}) as team ${printable(team.name)}.`);
-    output.line(`The connection is called ${contextName} and kept in ${path}.`);
+    output.line(`The connection is called ${contextName} and stored in ${path}.`);
   });
   const overriding = ["BERTH_URL", "BERTH_TOKEN"].filter((variable) => system.env[variable]);
   if (overriding.length > 0) output.warn(`${overriding.join(" and ")} is set and comes before the connection.`);
@@ -66,7 +66,7 @@ async function connectTo(session: Session, address: string, { tokenStdin, name }
 
 async function readToken({ system }: Session, isFromInput: boolean): Promise<string> {
   if (!isFromInput && !system.stdin.isTTY) {
-    throw usage("The token cannot be asked for: standard input is not a terminal. Send it with --token-stdin.");
+    throw usage("The token cannot be prompted for: standard input is not a terminal. Send it with --token-stdin.");
   }
   const text = isFromInput ? await readInput(system) : await ask(system, "Token: ", { isSecret: true });
   const token = text.trim();
@@ -83,7 +83,7 @@ function warnOfPlainHttp(url: string, { output }: Session): void {
   }
 }
 
-/** The host; another server on it gets its port too. */
+/** The host, with the port if another context has that host. */
 function contextNameFor(url: string, contexts: Readonly<Record<string, Context>>): string {
   const { hostname, host } = new URL(url);
   const known = Object.entries(contexts).find(([, context]) => context.url === url)?.[0];

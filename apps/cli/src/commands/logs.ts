@@ -9,11 +9,11 @@ import { printableLine } from "../printable.ts";
 import type { Session } from "../session.ts";
 import { targetApplication } from "../target.ts";
 
-/** Flags of every command that shows what a resource printed. */
+/** Flags of commands that show a resource's output. */
 export interface OutputFlags {
   readonly follow?: boolean;
   readonly lines?: number;
-  /** Another word for `lines`. */
+  /** Alias of `lines`. */
   readonly tail?: number;
   readonly since?: string;
   readonly timestamps?: boolean;
@@ -56,7 +56,7 @@ interface LinesQuery {
   readonly uuid: string;
   readonly lines?: number;
   readonly since?: string;
-  /** Container of a service. */
+  /** Name of a container in a service. */
   readonly container?: string;
 }
 
@@ -70,13 +70,13 @@ interface Line {
   readonly moment?: string | undefined;
 }
 
-/** The operations on what a resource prints: those of all kinds are one definition. */
+/** Operations for a resource's output, which have the same types for all kinds. */
 interface OutputOperations {
   readonly tail: { query(query: LastLinesQuery): Promise<{ readonly logs: string }> };
   readonly follow: { subscribe(query: LinesQuery, handlers: Handlers<Line>): { unsubscribe(): void } };
 }
 
-/** Prints the last lines that a resource printed, or continues with what comes. */
+/** Prints the last lines of a resource's output, or follows it. */
 export function showOutput(
   session: Session,
   operations: OutputOperations,
@@ -148,7 +148,7 @@ const PAGE_LINES = 1000;
 async function deploymentLog({ client }: Api, { output }: Session, uuid: string): Promise<ExitCode> {
   for (let after = 0; ; ) {
     const page = await client.deployments.logs.query({ uuid, after, take: PAGE_LINES });
-    // Each page is an answer of its own.
+    // One JSON value per page.
     output.json(page);
     if (!output.isJson)
       for (const line of page.lines) output.line(printableLine(line.output, output.colors.isColorSupported));
@@ -159,7 +159,7 @@ async function deploymentLog({ client }: Api, { output }: Session, uuid: string)
 
 const UNIT_SECONDS = { s: 1, m: 60, h: 3600, d: 86_400 };
 
-/** A time span before now, or a moment. @returns RFC 3339 in UTC */
+/** Parses a time or a time span before now. @returns RFC 3339 in UTC */
 function moment(text: string): string {
   const [, count, unit] = /^(\d{1,6})([smhd])$/.exec(text) ?? [];
   const seconds = Number(count) * UNIT_SECONDS[unit as keyof typeof UNIT_SECONDS];

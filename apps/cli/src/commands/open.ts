@@ -21,7 +21,7 @@ async function openInBrowser(
   const api = await session.connect();
   const application = await targetApplication(api, system, wanted);
   const [url] = application.urls;
-  // It comes from a server and goes to a program of this machine: nothing but a web address may pass.
+  // The URL comes from the server and is passed to a local program, so only web addresses are allowed.
   if (url === undefined || !/^https?:$/.test(URL.parse(url)?.protocol ?? "")) {
     throw new Failure(`${printable(application.name)} has no URL.`, {
       details: ["Give it one with: berth deploy --domains https://example.com"],

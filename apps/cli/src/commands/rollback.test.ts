@@ -30,14 +30,14 @@ describe("a rollback", () => {
   });
 
   test.each([
-    ["bbb", "2 of what is kept begin with bbb. Name one by its deployment."],
+    ["bbb", "2 kept builds begin with bbb. Name one by its deployment."],
     ["x", "No kept release is named x."],
   ])("to %s says what is wrong", (wanted, message) => {
     expect(() => chosenImage(IMAGES, wanted, "app")).toThrow(message);
   });
 
   test("says that nothing older is kept", () => {
-    expect(() => chosenImage([image("a", 1, true), image("b", 2)], undefined, "app")).toThrow("Nothing older than");
-    expect(() => chosenImage([], undefined, "app")).toThrow("Nothing older than");
+    expect(() => chosenImage([image("a", 1, true), image("b", 2)], undefined, "app")).toThrow("No build older than");
+    expect(() => chosenImage([], undefined, "app")).toThrow("No build older than");
   });
 });

@@ -17,10 +17,10 @@ interface Options {
 
 export function define(command: Command, bind: Bind): void {
   command
-    .description("Take an application back to what it was before, without a build.")
+    .description("Roll an application back to an earlier build.")
     .argument("[app]", "name or uuid; default: the application of this folder")
     .option("--to <commit>", "the commit, its beginning, or the deployment that built it; default: the one before")
-    .option("--list", "show what it can be taken back to, and change nothing")
+    .option("--list", "list the kept builds, and change nothing")
     .option("--detach", "do not follow it")
     .action(bind(rollback));
 }
@@ -36,31 +36,31 @@ async function rollback(session: Session, wanted: string | undefined, options: O
   }
   if (kept.images.length === 0) throw nothingKept(name);
   const { tag, commit_message, deployment_uuid } = chosenImage(kept.images, options.to, uuid);
-  // Several builds of one commit may be kept, and the running one may be among them.
+  // By deployment: several builds of one commit may be kept, including the running one.
   const queued = await api.client.rollbacks.rollback.mutate({ uuid, commit: deployment_uuid });
   output.json(queued);
   const title = commit_message === null ? "" : `: ${printable(commit_message)}`;
-  output.line(`Takes ${printable(name)} back to ${printable(tag.slice(0, SHOWN_LENGTH))}${title}`);
+  output.line(`Rolls ${printable(name)} back to ${printable(tag.slice(0, SHOWN_LENGTH))}${title}`);
   if (!options.detach) return followDeployment(api, session, queued.deployment_uuid);
   output.line(`Follow it with: berth logs --deployment ${queued.deployment_uuid} -f`);
   return EXIT.ok;
 }
 
 const nothingKept = (name: string): Failure =>
-  new Failure(`Nothing is kept of ${printable(name)}.`, {
+  new Failure(`No builds of ${printable(name)} are kept.`, {
     details: [
-      "Servers with Docker keep the images of the last deployments. Elsewhere, deploy what it was before again.",
+      "Servers with Docker keep the images of the last deployments. Elsewhere, deploy the earlier version again.",
     ],
   });
 
 type Tagged = RollbackImage & { readonly tag: string };
 
 /**
- * The one that is named, else the newest of those that are older than what runs.
+ * The named image, else the newest of those older than the running one.
  * @throws Failure that says where to look
  */
 export function chosenImage(images: readonly RollbackImage[], wanted: string | undefined, uuid: string): Tagged {
-  const details = [`What is kept: berth rollback ${uuid} --list`];
+  const details = [`Kept builds: berth rollback ${uuid} --list`];
   const tagged = images.flatMap((image): readonly Tagged[] =>
     image.tag === null ? [] : [{ ...image, tag: image.tag }],
   );
@@ -70,21 +70,21 @@ export function chosenImage(images: readonly RollbackImage[], wanted: string | u
       .filter(({ created_at, is_current }) => !is_current && timeOf(created_at) < timeOf(current?.created_at))
       .sort((a, b) => timeOf(b.created_at) - timeOf(a.created_at));
     if (before !== undefined) return before;
-    throw new Failure("Nothing older than what runs is kept.", { details });
+    throw new Failure("No build older than the running one is kept.", { details });
   }
   const found = tagged.filter(({ tag, deployment_uuid }) => deployment_uuid === wanted || tag.startsWith(wanted));
   const [only, ...others] = found;
   if (only !== undefined && others.length === 0) return only;
   if (only === undefined) throw usage(`No kept release is named ${printable(wanted)}.`, details);
-  throw usage(`${found.length} of what is kept begin with ${printable(wanted)}. Name one by its deployment.`, details);
+  throw usage(`${found.length} kept builds begin with ${printable(wanted)}. Name one by its deployment.`, details);
 }
 
-/** Without a time it is as new as can be: what runs, when nobody knows since when. */
+/** A missing time counts as the newest. */
 const timeOf = (time: string | null | undefined): number => (time ? new Date(time).getTime() : Number.MAX_VALUE);
 
 function showKept({ output }: Session, name: string, images: readonly RollbackImage[]): void {
   if (images.length === 0) {
-    output.line(`Nothing is kept of ${name}.`);
+    output.line(`No builds of ${name} are kept.`);
     return;
   }
   const now = new Date();

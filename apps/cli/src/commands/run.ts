@@ -31,7 +31,7 @@ async function run(session: Session, words: readonly string[], options: Options)
   const { output } = session;
   const { owner, argv } = await targetOf(session, words, options);
   const { uuid, tasks } = owner;
-  if (argv.length === 0) throw usage("Which command? Write it behind the name: berth run APP -- COMMAND");
+  if (argv.length === 0) throw usage("Which command? Write it after the name: berth run APP -- COMMAND");
   const command = scriptOf(argv);
   const asked = { timeout: TIMEOUT_SECONDS, ...valuesOf(FLAGS, options), ...NEVER_DUE, name: nameOf(command), command };
   const task = await tasks.create.mutate({ uuid, ...asked });
@@ -56,22 +56,22 @@ async function run(session: Session, words: readonly string[], options: Options)
   await tasks.delete.mutate(place);
   output.json(ended);
   if (ended.exit_code === null) output.warn(printable(ended.error_details ?? "It failed."));
-  // What runs a program passes its exit code on, whatever it means.
+  // The program's exit code is passed on unchanged.
   return (ended.exit_code ?? EXIT.failed) as ExitCode;
 }
 
-/** The API runs no commands of its own: one is run as a scheduled task that is never due, and is deleted afterwards. */
+/** The API cannot run a single command: a disabled scheduled task is created, executed and deleted instead. */
 const NEVER_DUE = { frequency: "daily", enabled: false } as const;
 const TIMEOUT_SECONDS = 3600;
 
-/** As the list of tasks shows it. */
+/** The task's name in lists. */
 const nameOf = (command: string): string =>
   `run ${command
     .replaceAll(/[^A-Za-z0-9 ._-]+/g, " ")
     .trim()
     .slice(0, 40)}`.trim();
 
-/** The first word is the application where one has that name. */
+/** The first word is the application if one has that name. */
 async function targetOf(session: Session, words: readonly string[], options: Options) {
   const [first = "", ...rest] = words;
   const isNamed = options.app === undefined && options.service === undefined && (await isApplication(session, first));
@@ -84,6 +84,6 @@ async function isApplication(session: Session, word: string): Promise<boolean> {
   return (await client.applications.list.query({})).some(({ name, uuid }) => name === word || uuid === word);
 }
 
-/** One word may be a whole script; several reach the program as they are. */
+/** A single word may be a script; several words are quoted, so that the program gets them unchanged. */
 const scriptOf = (argv: readonly string[]): string =>
   argv.length === 1 ? (argv[0] ?? "") : argv.map((word) => `'${word.replaceAll("'", "'\\''")}'`).join(" ");

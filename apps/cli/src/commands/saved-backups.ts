@@ -12,17 +12,20 @@ export async function schedulesOf(session: Session, wanted: string) {
 }
 export type Saved = Awaited<ReturnType<typeof schedulesOf>>;
 
-/** Newest first. */
+/** All executions, the newest first. */
 export const executionsOf = (schedules: readonly BackupScheduleDetails[]) =>
   schedules
     .flatMap(({ uuid: scheduled_backup_uuid, dump_all, executions }) =>
       executions.map((execution) => ({ ...execution, scheduled_backup_uuid, dump_all })),
     )
     .sort((one, other) => other.id - one.id);
-export type Listed = ReturnType<typeof executionsOf>[number];
+export type ListedExecution = ReturnType<typeof executionsOf>[number];
 
-/** By which operations name it. */
-export const placeOf = (uuid: string, { uuid: execution_uuid, scheduled_backup_uuid }: Listed) => ({
+/** Parameters by which operations identify an execution. */
+export const executionParameters = (
+  uuid: string,
+  { uuid: execution_uuid, scheduled_backup_uuid }: ListedExecution,
+) => ({
   uuid,
   scheduled_backup_uuid,
   execution_uuid,

@@ -5,7 +5,7 @@ import type { Bind } from "../command-module.ts";
 import type { Api } from "../connection/api.ts";
 import { EXIT, type ExitCode } from "../failure.ts";
 import { addFlags, flagsFor, valuesOf } from "../flags.ts";
-import { untilOver } from "../follow/poll.ts";
+import { pollUntilEnded } from "../follow/poll.ts";
 import { ago, duration } from "../format.ts";
 import { cell, type Output } from "../output.ts";
 import { printable, printableLine } from "../printable.ts";
@@ -47,7 +47,7 @@ export function define(command: Command, bind: Bind): void {
     .action(bind(logs));
 }
 
-/** Tasks of whichever the command is about. */
+/** Tasks of the selected application or service. */
 export async function tasksOf(session: Session, { app, service }: Pick<Options, "app" | "service">) {
   const api = await session.connect();
   if (service !== undefined) {
@@ -55,7 +55,7 @@ export async function tasksOf(session: Session, { app, service }: Pick<Options, 
     return { uuid, tasks: api.client.services.scheduledTasks };
   }
   const { uuid } = await targetApplication(api, session.system, app);
-  // The operations of both kinds are one definition.
+  // The operations of both kinds have the same types.
   const tasks = api.client.applications.scheduledTasks as unknown as Api["client"]["services"]["scheduledTasks"];
   return { uuid, tasks };
 }
@@ -155,7 +155,7 @@ async function logs(
 }
 
 /**
- * Prints what comes until the execution has ended. Ctrl-C ends the following, not the task.
+ * Prints an execution's output until it has ended. Ctrl-C stops following, not the task.
  * @returns `undefined` after Ctrl-C
  */
 export function followExecution(
@@ -167,7 +167,7 @@ export function followExecution(
   const { output } = session;
   const query = { uuid, task_uuid: task.uuid, task_execution_uuid: execution };
   let shown = 0;
-  return untilOver(session, async () => {
+  return pollUntilEnded(session, async () => {
     const found = await tasks.execution.query(query);
     if (!output.isJson) shown = showNewLines(output, found.message, shown);
     return found.status === "running" ? undefined : found;
@@ -182,7 +182,7 @@ async function follow(session: Session, owner: Owner, task: ScheduledTask, execu
   return ended.status === "success" ? EXIT.ok : EXIT.failed;
 }
 
-/** Text is only ever added. @returns How many lines are shown now. */
+/** Output is only ever appended. @returns The number of lines shown so far. */
 function showNewLines(output: Output, text: string | null, shown: number): number {
   const lines = text === null || text === "" ? [] : text.split("\n");
   for (const line of lines.slice(shown)) output.line(printableLine(line, output.colors.isColorSupported));

@@ -13,7 +13,7 @@ export function define(command: Command, bind: Bind): void {
   command.command("list", { isDefault: true }).description("List servers.").action(bind(list));
   const check = command
     .command("validate")
-    .description("Look whether a server can be used, and say what is wrong with it.")
+    .description("Check whether a server can be used, and show its problems.")
     .argument("<server>", "name or uuid");
   addFlags(check, FLAGS, "On the way:");
   check.action(bind(validate));

@@ -11,11 +11,11 @@ import { serviceUnit } from "../service-unit.ts";
 import type { Session } from "../session.ts";
 import type { System } from "../system.ts";
 
-/** `berth service install`: Berth itself as a service of this machine, beside the services that it runs. */
+/** `berth service install` installs Berth itself as a systemd service, unlike the other commands of the group. */
 export function defineInstall(command: Command, bind: Bind): void {
   command
     .command("install")
-    .description("Let systemd run Berth itself on this machine: it starts with the machine, and again after its end.")
+    .description("Run Berth itself as a service of systemd: it starts at boot, and again after it ended.")
     .option("--print", "show the unit, install nothing")
     .action(bind(install));
 }
@@ -39,7 +39,9 @@ async function install({ system, output }: Session, { print }: { readonly print?
   await write(unit);
   output.show({ file: UNIT_FILE, unit }, () => {
     output.line(`Written: ${UNIT_FILE}`);
-    output.line("End the npm start that runs, then start it: systemctl daemon-reload && systemctl enable --now berth");
+    output.line(
+      "Stop the running npm start, then start the service: systemctl daemon-reload && systemctl enable --now berth",
+    );
     output.line("Its log: journalctl -u berth -f");
   });
 }
@@ -48,24 +50,24 @@ function unitOf({ env }: System): string {
   const folder = berthFolder();
   const path = (env.PATH ?? "/usr/local/bin:/usr/bin:/bin")
     .split(delimiter)
-    // What is installed for Berth is replaced by the next version.
+    // Folders inside Berth's own are replaced by its next version.
     .filter((part) => !part.startsWith(folder))
     .join(delimiter);
   const settings = Object.entries(env).flatMap(([key, value]) =>
-    // Secrets do not belong into a file that everybody may read.
+    // Secrets must not be in a file that everyone can read.
     key.startsWith("BERTH_") && value && !SECRET.test(key) ? [[key, value] as const] : [],
   );
   return serviceUnit({
     folder,
     node: programIn(path, "node"),
     path,
-    // Who ran sudo owns the data folder.
+    // The user who ran sudo owns the data folder.
     user: env.SUDO_USER ?? userInfo().username,
     settings: Object.fromEntries(settings),
   });
 }
 
-/** Where `npm start` is run: this program is in it, built or as sources. */
+/** Folder in which `npm start` runs: the one with this program, built or as sources. */
 function berthFolder(): string {
   for (let folder = fileURLToPath(ASSETS); folder !== dirname(folder); folder = dirname(folder)) {
     if (existsSync(join(folder, "tooling/run.mjs"))) return folder;
@@ -107,6 +109,6 @@ async function write(unit: string): Promise<void> {
 }
 
 const UNIT_FILE = "/etc/systemd/system/berth.service";
-/** Is there only where systemd is the machine's first process. */
+/** Exists only where systemd is the machine's init process. */
 const SYSTEMD_FOLDER = "/run/systemd/system";
 const SECRET = /KEY|TOKEN|SECRET|PASSWORD|DATABASE_URL/;

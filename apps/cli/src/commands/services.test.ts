@@ -64,7 +64,7 @@ describe("what a compose file would change", () => {
   test("is nothing, or holds at once, where that is so", () => {
     expect(shown(NONE)).toBe("Nothing changes: shop is as the file says.");
     const urls = [{ container: "web", before: ["http://a.example"], after: [] }];
-    expect(shown({ ...NONE, urls })).toContain("It holds at once: nothing is started anew.");
+    expect(shown({ ...NONE, urls })).toContain("It takes effect at once: nothing is restarted.");
   });
 
   test("cannot move the cursor", () => {

@@ -45,7 +45,7 @@ export function define(command: Command, bind: Bind): void {
   making(command.command("up"))
     .description("Run a compose file: create its service on first use, change and deploy it from then on.")
     .argument("<file>", "the compose file; - for standard input")
-    .argument("[service]", "name, or uuid of one that is there; default: named as the file's folder")
+    .argument("[service]", "name, or uuid of an existing one; default: named as the file's folder")
     .action(bind(up));
   command
     .command("diff")
@@ -106,14 +106,14 @@ async function createOneClick(
   });
 }
 
-/** The type itself for the first one, so that people can name it as they asked for it. */
+/** The first service is named after its type, so that users can name it as they requested it. */
 async function freeName({ client }: Api, type: string): Promise<string> {
   const taken = new Set((await client.services.list.query({})).map(({ name }) => name));
   if (!taken.has(type)) return type;
   for (let number = 2; ; number++) if (!taken.has(`${type}-${number}`)) return `${type}-${number}`;
 }
 
-/** The API lists all types there are, which is more than a screen. */
+/** The API lists all types, which would fill more than a screen. */
 function withNearTypes(error: unknown, type: string): unknown {
   const similar = problemIn(error)?.similar_service_types;
   if (similar === undefined) return error;
@@ -129,7 +129,7 @@ type Place = Pick<ServiceCreate, "project_uuid" | "environment_uuid" | "server_u
 interface Making {
   readonly name: string | undefined;
   readonly make: (place: Place) => Promise<SavedService>;
-  /** For people. */
+  /** Description for messages. */
   readonly what: string;
 }
 
@@ -164,7 +164,7 @@ async function follow(
   const isFollowed = options.start && options.detach !== true;
   const exitCode = isFollowed ? await followNewest(api, session, "service", uuid) : EXIT.ok;
   if (exitCode !== EXIT.ok || output.isJson) return exitCode;
-  // Those of the answer name the ports of containers, which nobody reaches from outside.
+  // URLs in the answer contain container ports, which cannot be reached from outside.
   const urls = urlsOf(await api.client.services.get.query({ uuid }));
   for (const url of urls) output.line(output.colors.bold(printable(url)));
   return exitCode;
@@ -188,7 +188,7 @@ async function up(session: Session, file: string, wanted: string | undefined, op
   return follow(api, session, changed, options);
 }
 
-/** The one of this name or uuid, if there is one: several of one name are an error. */
+/** The service with this name or uuid, if any; several with one name are an error. */
 async function existing(api: Api, wanted: string): Promise<Service | undefined> {
   const all = await api.client.services.list.query({});
   const isMeant = ({ name, uuid }: Service) => uuid === wanted || name === wanted;
@@ -220,7 +220,7 @@ export function showChanges(
 }
 
 function howReplaced({ needs_deployment, replacement: { reason, containers } }: ServiceChanges): readonly string[] {
-  if (!needs_deployment) return ["It holds at once: nothing is started anew."];
+  if (!needs_deployment) return ["It takes effect at once: nothing is restarted."];
   const replaced = containers.filter(({ action }) => action !== "added" && action !== "removed");
   if (replaced.length === 0) return [`With the next deployment: ${reason}`];
   const width = (texts: readonly string[]) => Math.max(...texts.map(({ length }) => length));
@@ -280,7 +280,7 @@ async function textOf({ system }: Session, file: string): Promise<string> {
   });
 }
 
-/** As compose names a project. */
+/** The default project name of compose. */
 function folderName({ system }: Session, file: string): string {
   if (file === "-") throw usage("Name the service: berth services up - NAME");
   return basename(dirname(resolve(system.cwd, file)));

@@ -11,7 +11,7 @@ export function define(command: Command, bind: Bind): void {
 export const defineTemplates = (command: Command, bind: Bind): void =>
   void command
     .description("List the one-click services.")
-    .option("--search <words>", "only those whose type, slogan, category or tags hold all of these words")
+    .option("--search <words>", "only those whose type, slogan, category or tags contain all of these words")
     .action(bind(list));
 
 async function list(session: Session, { search }: { readonly search?: string }): Promise<void> {
@@ -30,9 +30,9 @@ async function list(session: Session, { search }: { readonly search?: string }):
   });
 }
 
-/** A line of more is hard to follow. */
+/** Longer lines are hard to read. */
 const WIDTH_MAX = 120;
-/** Between two columns. */
+/** Spaces between two columns. */
 const GAP = 2;
 
 const shortened = (text: string, length: number) => (text.length > length ? `${text.slice(0, length - 1)}…` : text);

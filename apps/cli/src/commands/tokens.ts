@@ -18,7 +18,7 @@ export function define(command: Command, bind: Bind): void {
   command
     .command("revoke")
     .description("Revoke a token. It stops working at once.")
-    .argument("<id>", "its number: what stands before | in its text")
+    .argument("<id>", "its number: the part of its text before the |")
     .action(bind(revoke));
 }
 
@@ -44,7 +44,7 @@ async function list(session: Session): Promise<void> {
 async function createToken(session: Session, name: string, options: Record<string, unknown>): Promise<void> {
   const { output } = session;
   const { client } = await session.connect();
-  // The flags are those of the schema without its name; what they hold is the server's to judge.
+  // The flags come from the schema without its name; the server validates the values.
   const token = await client.tokens.create.mutate({ name, ...(valuesOf(FLAGS, options) as Omit<TokenCreate, "name">) });
   output.show(token, () => {
     output.line(printable(token.token));

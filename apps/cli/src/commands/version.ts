@@ -12,7 +12,7 @@ export function define(command: Command, bind: Bind): void {
 
 async function version(session: Session): Promise<void> {
   const { output } = session;
-  // Without a server its own version is answer enough.
+  // Without a configured server, the client's own version is enough.
   const connection = await session.resolve().catch((error: unknown) => {
     if (error instanceof Failure) return undefined;
     throw error;

@@ -11,7 +11,7 @@ async function show(session: Session): Promise<void> {
   const { output } = session;
   const { client, connection } = await session.connect();
   const [team, tokens] = await Promise.all([client.teams.current.query(), client.tokens.list.query({})]);
-  // A token is `id|secret`; one without its id is found by nobody.
+  // Tokens have the form `id|secret`; the id is needed to find this one.
   const [id] = connection.token.split("|");
   const token = tokens.find((each) => String(each.id) === id);
   output.show({ url: connection.url, team, token: token ?? null }, () =>

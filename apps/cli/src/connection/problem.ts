@@ -10,13 +10,13 @@ const Body = z.looseObject({
   similar_service_types: z.array(z.string()).optional(),
 });
 
-/** An error that the API answered, by REST or tRPC. */
+/** An error answered by the API, over REST or tRPC. */
 export interface Problem extends z.infer<typeof Body> {
-  /** `undefined` where only the client knows it. */
+  /** HTTP status; `undefined` for errors of the client itself. */
   readonly status: number | undefined;
 }
 
-/** Carries what the REST API answered to where it is told. */
+/** Carries a problem of the REST API to `explain`. */
 export class ProblemError extends Error {
   override readonly name = "ProblemError";
   readonly problem: Problem;
@@ -31,7 +31,7 @@ export function problemError(status: number, text: string): ProblemError {
   return new ProblemError(parseProblem(status, text) ?? { status, message: "", code: NOT_BERTH });
 }
 
-/** Whatever answered is no Berth: a proxy in front of it, another program on its port. */
+/** The answer is not Berth's, but that of a proxy in front of it or of another program. */
 export const NOT_BERTH = "cli.not_berth";
 
 function parseProblem(status: number, text: string): Problem | undefined {
@@ -47,12 +47,12 @@ export function problemIn(error: unknown): Problem | undefined {
   if (error instanceof ProblemError) return error.problem;
   const parsed = TrpcError.safeParse(error);
   if (parsed.success) return { ...parsed.data.data.problem, status: parsed.data.data.httpStatus };
-  // The client read an answer that was no JSON.
+  // The answer was not JSON.
   const isForeign = error instanceof Error && error.name === "TRPCClientError" && error.cause instanceof SyntaxError;
   return isForeign ? { message: "", code: NOT_BERTH, status: undefined } : undefined;
 }
 
-/** The part of tRPC's client errors that the server's error formatter fills. */
+/** The part of tRPC's client errors that the server's error formatter writes. */
 const TrpcError = z.looseObject({ data: z.looseObject({ httpStatus: z.number(), problem: Body }) });
 
 const CONNECTION_CODES: Readonly<Record<string, string>> = {
@@ -75,12 +75,12 @@ const CONNECTION_CODES: Readonly<Record<string, string>> = {
   ERR_SSL_WRONG_VERSION_NUMBER: "it does not speak https",
 };
 
-/** Why a server could not be reached, as a sentence about "it"; `undefined` when that is not what went wrong. */
+/** The reason why a server could not be reached, as a sentence about "it"; `undefined` for other errors. */
 export function connectionTrouble(error: unknown): string | undefined {
   for (let cause = error, depth = 0; cause instanceof Error && depth < CAUSES_MAX; cause = cause.cause, depth++) {
     const code = "code" in cause && typeof cause.code === "string" ? cause.code : undefined;
     if (code !== undefined && CONNECTION_CODES[code]) return CONNECTION_CODES[code];
-    // A name with several addresses fails with all of their errors.
+    // Contains one error for each address of the name.
     if (cause instanceof AggregateError) {
       const trouble = cause.errors.map(connectionTrouble).find((text) => text !== undefined);
       if (trouble) return trouble;

@@ -9,9 +9,9 @@ import type { System } from "../system.ts";
 import { type Context, configPath, readConfig } from "./config-file.ts";
 
 export interface Connection extends Context {
-  /** Where it comes from, for people: `the context prod`. */
+  /** Source of the connection, for messages: `the context prod`. */
   readonly origin: string;
-  /** Of a server on this machine that was found by it. */
+  /** Data folder of a server on this machine, if the connection was found in it. */
   readonly dataFolder?: string;
   /** Told once, since nobody named this server. */
   readonly note?: string;
@@ -20,7 +20,7 @@ export interface Connection extends Context {
 type Place = Pick<System, "env" | "homeFolder" | "isRoot" | "cwd">;
 
 /**
- * Which server a command talks to: the context it names, else BERTH_URL and BERTH_TOKEN, else the chosen context, else
+ * Selects the server of a command: the named context, else BERTH_URL and BERTH_TOKEN, else the current context, else
  * the server on this machine.
  */
 export async function resolveConnection(place: Place, contextName: string | undefined): Promise<Connection> {
@@ -119,8 +119,8 @@ async function isRunning(dataFolder: string): Promise<boolean> {
 }
 
 /**
- * The address of a server as it is kept: without a slash at its end and without `/api/v1`, which people copy from
- * the documentation. `berth.example.com` means https, `localhost:8000` http.
+ * Normalises a server's address: no trailing slash, and no `/api/v1`, which users copy from the documentation.
+ * `berth.example.com` means https, `localhost:8000` http.
  */
 export function serverUrl(text: string): string {
   const isLocal = /^(localhost|127\.|\[::1\])/.test(text);

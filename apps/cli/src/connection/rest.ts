@@ -4,7 +4,7 @@ import type { Connection } from "./resolve.ts";
 
 export interface RestRequest {
   readonly method: string;
-  /** Below `/api/v1`, e.g. `/applications`. */
+  /** Path below `/api/v1`, e.g. `/applications`. */
   readonly path: string;
   readonly query?: URLSearchParams;
   readonly body?: string | Readable;
@@ -12,7 +12,7 @@ export interface RestRequest {
   readonly signal?: AbortSignal;
 }
 
-/** One request to the REST API, whatever it answers. */
+/** Sends one request to the REST API and returns any answer. */
 export function rest({ url, token }: Connection, request: RestRequest): Promise<Response> {
   const { method, path, query, body, contentType, signal } = request;
   const suffix = query && query.size > 0 ? `?${query}` : "";
@@ -25,13 +25,13 @@ export function rest({ url, token }: Connection, request: RestRequest): Promise<
     },
     ...(body === undefined ? {} : { body, duplex: "half" }),
     ...(signal ? { signal } : {}),
-    // Following one would send the token elsewhere.
+    // Following a redirect would send the token to another address.
     redirect: "manual",
   });
 }
 
 /**
- * The text of an answer that is no error.
+ * Text of a successful answer.
  * @throws ProblemError
  */
 export async function restText(connection: Connection, request: RestRequest): Promise<string> {

@@ -1,6 +1,6 @@
 import { type Application, buildsImage, type CreatedApplication } from "@berth/core/application";
 import { ENGINES } from "@berth/core/server";
-import { linkPath, remember } from "../application-link.ts";
+import { linkPath, saveLink } from "../application-link.ts";
 import type { Api } from "../connection/api.ts";
 import { Failure, usage } from "../failure.ts";
 import type { Content } from "../pack/walk.ts";
@@ -21,10 +21,10 @@ export interface DeployOptions extends PlaceOptions {
   readonly detach?: boolean;
 }
 
-/** The application that is deployed: as far as this command needs to know it. */
+/** The fields of the deployed application that this command needs. */
 export type Target = Pick<Application, "uuid" | "name" | "source">;
 
-/** The application that the folder was deployed as, or that is named; `undefined` when it is to be made. */
+/** The application that is named, or that the folder was deployed to; `undefined` when it must be created. */
 export async function existingTarget(
   api: Api,
   { output }: Session,
@@ -72,7 +72,7 @@ async function sameTarget(api: Api, output: Session["output"], options: DeployOp
   return found;
 }
 
-/** Changes what flags ask for. @throws Failure when the application's source is of another sort */
+/** Changes the settings given by flags. @throws Failure when the application has another type of source */
 export async function changeTarget(
   { client }: Api,
   { output }: Session,
@@ -104,7 +104,7 @@ export async function changeTarget(
 
 const PLACE_FLAGS = ["project", "environment", "server"] as const;
 
-/** The same command typed again, as in a script, says where the application is. */
+/** When the same command is repeated, as in a script, its flags must match the application's place. */
 async function requireSamePlace(
   { client }: Pick<Api, "client">,
   target: Target,
@@ -215,7 +215,7 @@ function create(
   });
 }
 
-/** Two applications of one name in one environment are hardly wanted: a clone of the folder is more likely. */
+/** Two applications with one name in an environment are rarely intended: probably the folder was cloned. */
 async function requireFreeName({ client }: Api, name: string, place: Place, options: DeployOptions): Promise<void> {
   if (options.new) return;
   const applications = await client.applications.list.query({});
@@ -229,13 +229,13 @@ async function requireFreeName({ client }: Api, name: string, place: Place, opti
   );
 }
 
-/** `https://example.com/acme/web.git` is called `web`. */
+/** `https://example.com/acme/web.git` → `web`. */
 function repositoryName(repository: string): string {
   const last = repository.replace(/\/+$/, "").split(/[/:]/).at(-1) ?? "";
   return last.replace(/\.git$/, "") || "application";
 }
 
-/** Next time the folder itself says what it is deployed as. */
+/** Stores a link in the folder, so that the next deployment finds the application. */
 export async function rememberTarget(
   { connection }: Api,
   { output }: Session,
@@ -244,6 +244,6 @@ export async function rememberTarget(
 ): Promise<void> {
   const known = links.find((link) => link.uuid === uuid);
   if (known && known.url === connection.url && known.name === name) return;
-  await remember(path, { url: connection.url, uuid, name });
+  await saveLink(path, { url: connection.url, uuid, name });
   if (!known) output.line(`Remembered it in ${linkPath(path)}`);
 }

@@ -6,20 +6,17 @@ import type { System } from "../system.ts";
 
 export interface DeployFolder {
   readonly path: string;
-  /** Earlier applications of this folder. */
+  /** Links of earlier deployments. */
   readonly links: readonly Link[];
 }
 
-/**
- * The folder that is deployed: the one that was named, else the nearest one upwards that was deployed before, else the
- * current one.
- */
+/** The folder to deploy: the named one, else the nearest parent that was deployed before, else the current one. */
 export async function deployFolder(system: System, named: string | undefined): Promise<DeployFolder> {
   const start = await existingFolder(resolve(system.cwd, named ?? "."));
   const found = await findLinks(start);
   const isOwn = found !== undefined && (found.folder === start || named === undefined);
   const path = isOwn ? found.folder : start;
-  // Everything a person has is hardly an application; and the server keeps its own data in ~/.berth.
+  // A home folder is hardly an application, and it contains the server's own data in ~/.berth.
   if (path === dirname(path) || path === (await realpath(system.homeFolder).catch(() => undefined))) {
     throw usage(`${path} is not the folder of an application. Name the folder: berth deploy FOLDER`);
   }
@@ -43,7 +40,7 @@ function packageName(text: string): string | undefined {
     const parsed: unknown = JSON.parse(text);
     if (typeof parsed !== "object" || parsed === null || !("name" in parsed)) return undefined;
     const { name } = parsed;
-    // `@acme/web` is called `web`.
+    // `@acme/web` → `web`.
     return typeof name === "string" ? name.replace(/^@[^/]*\//, "") || undefined : undefined;
   } catch {
     return undefined;

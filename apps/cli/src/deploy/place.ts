@@ -11,7 +11,7 @@ export interface PlaceOptions {
   readonly server?: string;
 }
 
-/** Where a new application is made. */
+/** Project, environment and server of a new resource. */
 export interface Place {
   readonly project: { readonly uuid: string; readonly name: string };
   readonly environment: { readonly uuid: string; readonly name: string };
@@ -35,7 +35,7 @@ export async function chooseEnvironment({ client }: Api, options: PlaceOptions):
   return { project, environment };
 }
 
-/** Adds the flags that say where something new is made. */
+/** Adds the flags for the place of a new resource. */
 export function addPlaceFlags(command: Command): Command {
   return command
     .option("--project <name>", "project it is made in (name or uuid)")

@@ -2,7 +2,7 @@ import { ApplicationCreateUpload, ApplicationSecrets } from "@berth/core/applica
 import type { Command } from "commander";
 import { addFlags, type Flag, flagsFor } from "../flags.ts";
 
-/** Fields that `berth deploy` has flags of its own for, or that mean nothing to it. */
+/** Fields with dedicated flags in `berth deploy`, or that do not apply to it. */
 const ELSEWHERE = new Set([
   "name",
   "project_uuid",
@@ -17,10 +17,10 @@ const ELSEWHERE = new Set([
   "github_app_uuid",
 ]);
 
-/** A secret in an argument would be seen by every user of the machine and kept by the shell. */
+/** Arguments are visible to all users of the machine and stay in the shell's history. */
 const SECRETS = new Set(Object.keys(ApplicationSecrets.shape));
 
-/** Every setting of an application, as the API's creation takes it. */
+/** Flags for all settings that the API accepts when an application is created. */
 export const SETTING_FLAGS: readonly Flag[] = flagsFor(ApplicationCreateUpload).filter(
   ({ key }) => !ELSEWHERE.has(key) && !SECRETS.has(key),
 );

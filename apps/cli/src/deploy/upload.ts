@@ -16,7 +16,7 @@ export async function pack({ output }: Session, folder: string): Promise<Content
   return content;
 }
 
-/** @throws Failure 130 on Ctrl-C, what the API answers, what cannot be read */
+/** @throws Failure 130 on Ctrl-C, an error of the API, or a file that cannot be read */
 export async function upload(
   api: Api,
   session: Session,
@@ -53,7 +53,7 @@ export async function upload(
     });
   } catch (error) {
     if (interruption.signal.aborted) throw new Failure("Nothing was deployed.", { exitCode: EXIT.interrupted });
-    // A folder that cannot be read ends the request too; the reason is the folder.
+    // The request also fails when the folder cannot be read; that is the reason to report.
     throw packingProblem instanceof Failure ? packingProblem : error;
   } finally {
     release();

@@ -26,7 +26,7 @@ test.each([
   ["https://late.test", [["domain late.test", "warning", "Its certificate ends in 3 days."]]],
   ["https://broken.test", [["domain broken.test", "problem", "https does not work: self-signed certificate."]]],
   ["http://unknown.test", [["domain unknown.test", "problem", "It has no address."]]],
-  // These every machine answers itself.
+  // Every machine resolves these names to itself.
   ["http://hello.localhost:8080", []],
   ["http://203.0.113.7", []],
   ["http://[::1]:8080", []],
@@ -39,12 +39,12 @@ test.each([
 
 test("looks at the first 200 only, and says how many are left", async () => {
   const urls = Array.from({ length: 203 }, (_, n) => `http://a${n}.test`);
-  expect((await checkDomains(urls, probe)).at(-1)?.message).toBe("3 more were not looked at");
+  expect((await checkDomains(urls, probe)).at(-1)?.message).toBe("3 more were not checked");
 });
 
 async function portOf(server: Server): Promise<number> {
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  return (server.address() as AddressInfo).port; // A TCP server has one once it listens.
+  return (server.address() as AddressInfo).port; // A TCP server has an address while it listens.
 }
 
 test("asks the host itself: one that nobody trusts, one without TLS, and one that is not there", async () => {

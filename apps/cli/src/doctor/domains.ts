@@ -4,15 +4,15 @@ import { connect, type PeerCertificate } from "node:tls";
 import pLimit from "p-limit";
 import { type Finding, ok, problem, warning } from "./finding.ts";
 
-/** Asks this machine's name service and the hosts themselves. */
+/** Queries this machine's DNS resolver, and the hosts themselves. */
 export interface DomainProbe {
-  /** @throws when the name has no address. */
+  /** Resolves a name. @throws when it has no address. */
   resolve(host: string): Promise<unknown>;
-  /** When the certificate ends. @throws with what is wrong with it, or with the connection. */
+  /** Expiry date of the certificate. @throws when the certificate or the connection is invalid. */
   certificateEnd(host: string, port: number): Promise<Date>;
 }
 
-/** Whether each host of these URLs has an address, and those of https a certificate that holds. */
+/** Checks that each host of these URLs has an address, and those with https a valid certificate. */
 export async function checkDomains(
   urls: readonly string[],
   probe: DomainProbe = networkProbe,
@@ -21,7 +21,7 @@ export async function checkDomains(
   const checked = [...sites.values()].slice(0, SITES_MAX);
   const findings = await pLimit(AT_ONCE).map(checked, (site) => checkSite(site, probe));
   const left = sites.size - checked.length;
-  return [...findings.flat(), ...(left > 0 ? [ok("domains", `${left} more were not looked at`)] : [])];
+  return [...findings.flat(), ...(left > 0 ? [ok("domains", `${left} more were not checked`)] : [])];
 }
 
 interface Site {
@@ -31,7 +31,7 @@ interface Site {
   readonly isHttps: boolean;
 }
 
-/** `undefined` for addresses and for names that every machine answers itself. */
+/** `undefined` for IP addresses, and for names that resolve to the machine itself. */
 function siteOf(text: string): Site | undefined {
   const url = URL.parse(text);
   if (url === null) return undefined;
@@ -66,7 +66,7 @@ const RENEWAL = "Check that ports 80 and 443 of its server are open to the inter
 const SITES_MAX = 200;
 const AT_ONCE = 16;
 const DAY_MS = 24 * 3600 * 1000;
-/** Authorities renew a month before the end. */
+/** Certificates are renewed a month before they expire. */
 const DAYS_MIN = 14;
 const TIMEOUT_MS = 5000;
 

@@ -1,11 +1,11 @@
-/** What a check found. */
+/** Result of a check. */
 export interface Finding {
-  /** The thing that was checked, such as `server web-1`. */
+  /** The checked object, such as `server web-1`. */
   readonly subject: string;
-  /** `warning`: it works, but will not for long, or not for everybody. */
+  /** `warning`: it works, but not for long or not for everyone. */
   readonly state: "ok" | "warning" | "problem";
   readonly message: string;
-  /** What to do about it. */
+  /** How to fix it. */
   readonly remedy?: string;
 }
 

@@ -9,11 +9,11 @@ const Ready = z.object({ checks: z.record(z.string(), z.string()) });
 
 export interface InstanceFindings {
   readonly findings: readonly Finding[];
-  /** Whether anything else can be asked of it. */
+  /** Whether other checks can be made. */
   readonly isAnswering: boolean;
 }
 
-/** Whether the control plane answers, its clock and version are right, and its parts work. */
+/** Checks that the control plane answers, its clock and version are right, and its parts work. */
 export async function checkInstance({ url, token }: Connection): Promise<InstanceFindings> {
   const sentAt = Date.now();
   const answer = await fetch(`${url}/health/ready`, { signal: AbortSignal.timeout(TIMEOUT_MS) }).catch(() => undefined);
@@ -49,12 +49,12 @@ function clockOf({ headers }: Response, sentAt: number): Finding {
   const seconds = Math.round((Date.parse(headers.get("date") ?? "") - sentAt) / 1000);
   if (Number.isNaN(seconds) || Math.abs(seconds) <= CLOCK_SECONDS_MAX) return ok("clock", "agrees with this machine");
   const message = `The server's clock is ${Math.abs(seconds)} s ${seconds > 0 ? "ahead of" : "behind"} this machine's.`;
-  return warning("clock", message, "Let both be set by NTP: schedules and certificates go by it.");
+  return warning("clock", message, "Synchronise both by NTP: schedules and certificates depend on it.");
 }
 
 const LastFailure = z.object({ ended_at: z.iso.datetime(), reason: z.string() });
 
-/** The last unexpected end of a server on this machine, where its report can be read. */
+/** The last crash of a server on this machine, if its report can be read. */
 export async function checkLastFailure({ dataFolder }: Connection): Promise<readonly Finding[]> {
   if (dataFolder === undefined) return [];
   const file = join(dataFolder, "last-failure.json");
@@ -65,10 +65,10 @@ export async function checkLastFailure({ dataFolder }: Connection): Promise<read
 }
 
 const REMEDIES: Readonly<Record<string, string>> = {
-  database: "Check that PostgreSQL runs and that BERTH's connection to it is right.",
+  database: "Check that PostgreSQL runs and that Berth can connect to it.",
   disk: "Free space on the disk of the data folder, such as by deleting old backups.",
   proxy: "Wait a moment: it is started again by itself. Else read the server's log.",
-  applications: "Read the server's log: it says why processes cannot be looked after.",
+  applications: "Read the server's log: it says why processes cannot be supervised.",
   worker: "Wait until the start has ended.",
 };
 const TIMEOUT_MS = 10_000;

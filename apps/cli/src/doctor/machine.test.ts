@@ -20,7 +20,7 @@ afterEach(async () => {
   folder[Symbol.dispose]();
 });
 
-/** A machine as its system would show it. */
+/** A machine's proc files. */
 function machine({ command = "node\0dist/main.js\0", open = 50, max = 4096, availableKb = 8 * GB_KB } = {}) {
   const procFolder = join(folder.path, "proc");
   const own = join(procFolder, "77");

@@ -6,11 +6,11 @@ import { type Finding, ok, problem, warning } from "./finding.ts";
 export interface MachineOptions {
   readonly dataFolder: string;
   readonly env: Readonly<Record<string, string | undefined>>;
-  /** Where the system shows its processes. */
+  /** Folder of the proc file system. */
   readonly procFolder?: string;
 }
 
-/** What the machine gives the server, where it runs on this one: ports, descriptors and memory. */
+/** Checks a server's ports, descriptors and memory, if it runs on this machine. */
 export async function checkMachine({
   dataFolder,
   env,
@@ -29,10 +29,10 @@ async function checkProxyPort(env: MachineOptions["env"]): Promise<Finding> {
   const { BERTH_PROXY_HOST: host = "0.0.0.0" } = env;
   const subject = `port ${port}`;
   if (await answers(port, host === "0.0.0.0" || host === "::" ? "127.0.0.1" : host))
-    return ok(subject, "takes connections for applications");
+    return ok(subject, "accepts connections for applications");
   return problem(
     subject,
-    "Nothing takes connections for applications there.",
+    "Nothing accepts connections for applications there.",
     `See who has it with ss -ltnp 'sport = :${port}', or set BERTH_PROXY_PORT to another.`,
   );
 }
@@ -54,13 +54,13 @@ interface ServerProcess {
   readonly env: Readonly<Record<string, string>>;
   readonly descriptors: number;
   readonly descriptorsMax: number;
-  /** Of its control group; `undefined`: no limit of its own. */
+  /** Memory limit of its control group; `undefined`: none. */
   readonly memoryMaxBytes: number | undefined;
 }
 
-/** The server of this data folder, as far as this user may look at it. */
+/** The server process of this data folder, if this user may inspect it. */
 async function serverProcess(procFolder: string, dataFolder: string): Promise<ServerProcess | undefined> {
-  // Written by the server at its start.
+  // The server writes this file at its start.
   const pid = (await readText(dataFolder, "server.pid"))?.trim();
   if (pid === undefined || !/^\d+$/.test(pid)) return undefined;
   const folder = join(procFolder, pid);
@@ -72,7 +72,7 @@ async function serverProcess(procFolder: string, dataFolder: string): Promise<Se
     readText(folder, "cgroup"),
   ]);
   const max = /^Max open files +(\d+)/m.exec(limits ?? "")?.[1];
-  // Another process has its number after a restart of the machine.
+  // After a reboot another process may have its id.
   if (!command?.includes("main.") || max === undefined || descriptors === undefined) return undefined;
   const env = (environ ?? "")
     .split("\0")
@@ -102,7 +102,7 @@ function checkMemory(meminfo: string, memoryMaxBytes: number | undefined): Findi
   const maxMb = memoryMaxBytes === undefined ? undefined : memoryMaxBytes / 1024 ** 2;
   if (maxMb !== undefined && maxMb < SERVER_MB) {
     const remedy = `Give it ${SERVER_MB} MB: with MemoryMax= in the unit, or the memory of its container.`;
-    return warning("memory", `The server may take ${maxMb.toFixed(0)} MB.`, remedy);
+    return warning("memory", `The server's memory limit is ${maxMb.toFixed(0)} MB.`, remedy);
   }
   if (!(availableMb < FREE_MB_MIN)) return ok("memory", `${availableMb.toFixed(0)} MB are available`);
   const remedy = "Stop an application, limit its memory, or add memory: builds need some too.";
@@ -113,8 +113,8 @@ const readText = (folder: string, name: string): Promise<string | undefined> =>
   readFile(join(folder, name), "utf8").catch(() => undefined);
 
 const ANSWER_MS_MAX = 2000;
-/** Two for each connection to an application, and those of the API, the database and the logs. */
+/** Two for each connection to an application, plus those for the API, the database and logs. */
 const DESCRIPTORS_MIN = 1024;
-/** Server, embedded database and proxy together under load. */
+/** Server, embedded database and proxy together, under load. */
 const SERVER_MB = 512;
 const FREE_MB_MIN = 256;

@@ -4,8 +4,8 @@ import { type Finding, ok, problem, warning } from "./finding.ts";
 type Server = Awaited<ReturnType<Client["servers"]["list"]["query"]>>[number];
 
 /**
- * Whether each server can be reached and used, its disk has room, and its proxy runs.
- * @param routed uuids of servers that URLs lead to: on the others a proxy need not run.
+ * Checks whether each server is reachable and usable, has free disk space, and runs its proxy.
+ * @param routed Uuids of servers that URLs point to: only these need a proxy.
  */
 export const checkServers = (servers: readonly Server[], routed: ReadonlySet<string>): readonly Finding[] =>
   servers.flatMap((server) => checkServer(server, routed.has(server.uuid)));
@@ -13,7 +13,7 @@ export const checkServers = (servers: readonly Server[], routed: ReadonlySet<str
 function checkServer(server: Server, isRouted: boolean): readonly Finding[] {
   const { name, uuid, engine, proxy, settings, validation_logs } = server;
   const subject = `server ${name}`;
-  const validate = `Look again with berth servers validate ${name}.`;
+  const validate = `Check again with berth servers validate ${name}.`;
   if (!settings.is_usable) return [problem(subject, validation_logs ?? "It cannot be used.", validate)];
   if (!settings.is_reachable) return [problem(subject, "It does not answer.", validate)];
   const findings = [ok(subject, `answers (${engine})`)];

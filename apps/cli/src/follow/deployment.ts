@@ -9,7 +9,7 @@ import { followStream } from "./subscription.ts";
 import { followView } from "./view.ts";
 
 /**
- * Shows a deployment from its beginning until it has ended, and says how it ended. Ctrl-C ends only the showing.
+ * Shows a deployment until it has ended, and reports the result. Ctrl-C only stops the display.
  *
  * @returns 0 when it finished, 1 when it failed or was cancelled, 130 after Ctrl-C
  */
@@ -62,7 +62,7 @@ function result(state: FollowState, { output }: Session, uuid: string): ExitCode
 function explainFailure(state: FollowState, output: Session["output"], uuid: string): void {
   const { colors } = output;
   const step = failedStep(state);
-  // Lines were all shown already when they were shown one by one.
+  // In the line view all lines have been printed already.
   if (output.isLive && !output.isVerbose && step) {
     for (const line of state.lines[step.name] ?? []) {
       output.line(`    ${printableLine(line, colors.isColorSupported)}`);

@@ -2,7 +2,7 @@ import type { DeploymentEvent, StepName, StepStatus } from "@berth/core/deploy";
 
 type StateEvent = Extract<DeploymentEvent, { type: "state" }>;
 
-/** When the deployments of tests began. */
+/** Start time of all test deployments. */
 export const BEGAN = new Date("2026-01-02T03:04:00Z");
 const later = (seconds: number) => new Date(BEGAN.getTime() + seconds * 1000).toISOString().replace("Z", "000Z");
 
@@ -13,7 +13,7 @@ export function lineEvent(seq: number, step: StepName | null, output: string): D
 
 type StepGiven = readonly [name: StepName, status: StepStatus, from?: number, to?: number, error?: string];
 
-/** @param steps With the seconds in which each began and ended. */
+/** @param steps Steps with the seconds at which they began and ended. */
 export function stateEvent(
   status: StateEvent["deployment"]["status"],
   steps: readonly StepGiven[] = [],

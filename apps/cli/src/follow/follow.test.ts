@@ -6,11 +6,11 @@ import { output } from "../output.ts";
 import { screen } from "../screen.fixture.ts";
 import { BEGAN, lineEvent, stateEvent } from "./events.fixture.ts";
 import { cut, frame } from "./frame.ts";
-import { apply, failedStep, LINES_KEPT, NOTHING_KNOWN } from "./state.ts";
+import { apply, failedStep, INITIAL_STATE, LINES_KEPT } from "./state.ts";
 import { followStream, type Handlers } from "./subscription.ts";
 import { followView } from "./view.ts";
 
-const after = (events: readonly DeploymentEvent[]) => events.reduce(apply, NOTHING_KNOWN);
+const after = (events: readonly DeploymentEvent[]) => events.reduce(apply, INITIAL_STATE);
 const at = (seconds: number) => new Date(BEGAN.getTime() + seconds * 1000);
 
 function drawn(events: readonly DeploymentEvent[], seconds = 0, columns = 60): string {

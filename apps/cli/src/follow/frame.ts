@@ -8,15 +8,15 @@ const INDENT = "    ";
 
 export interface FrameOptions {
   readonly now: Date;
-  /** Grows by one a frame. */
+  /** Increases by one with each frame. */
   readonly tick: number;
   readonly columns: number;
   readonly colors: Colors;
-  /** Told instead of the last line while the connection is away. */
+  /** Shown instead of the last line while the connection is lost. */
   readonly trouble: string | undefined;
 }
 
-/** Terminal view of a running deployment: steps with sign and duration, and the last log line. */
+/** Terminal view of a running deployment: steps with symbol and duration, and the last log line. */
 export function frame(state: FollowState, options: FrameOptions): string {
   const { colors, tick, columns, trouble } = options;
   const spinner = colors.cyan(SPINNER[tick % SPINNER.length] ?? "");
@@ -68,7 +68,7 @@ function signOf({ status }: StepView, spinner: string, colors: Colors): string {
   }
 }
 
-/** One terminal line at most. Wide characters count once, so a line of them may still wrap. */
+/** Cuts to one terminal line. Wide characters count once, so such a line may still wrap. */
 export const cut = (text: string, columns: number): string => {
   const characters = [...text];
   return characters.length <= columns ? text : `${characters.slice(0, Math.max(1, columns - 1)).join("")}…`;

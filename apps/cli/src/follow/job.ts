@@ -4,17 +4,16 @@ import type { Command } from "commander";
 import { EXIT, type ExitCode } from "../failure.ts";
 import { printable, printableLine } from "../printable.ts";
 import type { Session } from "../session.ts";
-import { untilOver } from "./poll.ts";
+import { pollUntilEnded } from "./poll.ts";
 
-export const addWaitFlag = (command: Command): Command =>
-  command.option("--no-wait", "do not wait until it is done, only ask for it");
+export const addWaitFlag = (command: Command): Command => command.option("--no-wait", "do not wait until it is done");
 
-/** Prints what a job prints, until it has ended. @returns `undefined` after Ctrl-C */
+/** Prints a job's output until it has ended. @returns `undefined` after Ctrl-C */
 export async function followJob(session: Session, uuid: string): Promise<Job | undefined> {
   const { output } = session;
   const { client } = await session.connect();
   let shown = 0;
-  return untilOver(session, async () => {
+  return pollUntilEnded(session, async () => {
     const job = await client.jobs.get.query({ uuid });
     const lines = job.log ? job.log.split("\n") : [];
     if (!output.isJson) for (const line of lines.slice(shown)) output.line(printableLine(line, false));
@@ -23,12 +22,12 @@ export async function followJob(session: Session, uuid: string): Promise<Job | u
   });
 }
 
-/** The same, and says how it ended. */
+/** Prints a job's output, and reports how it ended. */
 export async function waitForJob(session: Session, uuid: string): Promise<ExitCode> {
   const { output } = session;
   const job = await followJob(session, uuid);
   if (job === undefined) {
-    output.warn(`It continues. See how far it is with: berth jobs get ${uuid}`);
+    output.warn(`Still running. Check with: berth jobs get ${uuid}`);
     return EXIT.interrupted;
   }
   if (job.status === "finished") {

@@ -4,12 +4,12 @@ import type { Session } from "../session.ts";
 const LOOK_MS = 500;
 
 /**
- * Looks at something again and again until it is over. Ctrl-C ends the looking, not what is looked at.
+ * Polls until something has ended. Ctrl-C stops polling only.
  *
- * @param look Answers what is shown at the end; `undefined` while it is not over.
+ * @param look Returns the final result, or `undefined` to continue.
  * @returns `undefined` after Ctrl-C
  */
-export async function untilOver<T>(
+export async function pollUntilEnded<T>(
   { system }: Pick<Session, "system">,
   look: () => Promise<T | undefined>,
 ): Promise<T | undefined> {

@@ -6,16 +6,16 @@ export type StepView = StateEvent["steps"][number];
 /** State of a followed deployment. */
 export interface FollowState {
   readonly status: DeploymentStatus | undefined;
-  /** One sentence that says why it failed. */
+  /** Reason of a failure, in one sentence. */
   readonly error: string | null;
-  /** From its beginning to its end, in milliseconds. */
+  /** Total duration in milliseconds. */
   readonly tookMilliseconds: number | undefined;
   readonly steps: readonly StepView[];
-  /** The last lines of each step, and of what belongs to none. */
+  /** Last lines of each step, and of no step. */
   readonly lines: Readonly<Partial<Record<StepName | "none", readonly string[]>>>;
 }
 
-export const NOTHING_KNOWN: FollowState = {
+export const INITIAL_STATE: FollowState = {
   status: undefined,
   error: null,
   tookMilliseconds: undefined,
@@ -23,7 +23,7 @@ export const NOTHING_KNOWN: FollowState = {
   lines: {},
 };
 
-/** Enough to see what went wrong; the whole log is one command away. */
+/** Enough to see the reason; another command shows the whole log. */
 export const LINES_KEPT = 20;
 
 export function apply(state: FollowState, event: DeploymentEvent): FollowState {
@@ -32,7 +32,7 @@ export function apply(state: FollowState, event: DeploymentEvent): FollowState {
     const { status, error, started_at, finished_at } = deployment;
     const isOver = started_at !== null && finished_at !== null;
     const tookMilliseconds = isOver ? Date.parse(finished_at) - Date.parse(started_at) : undefined;
-    // Retiring the old release follows after the deployment has ended.
+    // The step `retire` runs after the deployment has ended.
     return { ...state, status, error, tookMilliseconds, steps: steps.filter(({ name }) => name !== "retire") };
   }
   const { step, output } = event.line;
@@ -42,7 +42,7 @@ export function apply(state: FollowState, event: DeploymentEvent): FollowState {
   return { ...state, lines: { ...state.lines, [key]: kept } };
 }
 
-/** Lines in which the log itself reports the beginning and end of a step: the view has signs for these. */
+/** Log lines that report the beginning and end of a step, for which the view has symbols. */
 const marks = (step: StepName) => new RegExp(`^(> ${step}$|${step} (done in|ended after) )`);
 
 export const STEP_TITLES: Readonly<Record<StepName, string>> = {
@@ -54,7 +54,7 @@ export const STEP_TITLES: Readonly<Record<StepName, string>> = {
   retire: "Retire the old release",
 };
 
-/** The step that went wrong, if one did. */
+/** The step that failed, if any. */
 export const failedStep = ({ steps }: FollowState): StepView | undefined =>
   steps.find(({ status }) => status === "failed") ?? steps.find(({ status, error }) => status === "undone" && error);
 

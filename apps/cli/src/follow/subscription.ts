@@ -12,25 +12,25 @@ export interface Handlers<T> {
 export interface SubscriptionOptions<T> {
   readonly subscribe: (handlers: Handlers<T>) => { unsubscribe(): void };
   readonly onEvent: (event: T) => void;
-  /** Told when the connection is away, and with `undefined` when it is back. */
+  /** Called with a sentence when the connection is lost, and with `undefined` when it is back. */
   readonly onTrouble: (sentence: string | undefined) => void;
   /** Ends the subscription. */
   readonly signal: AbortSignal;
-  /** How long a connection may be away. */
+  /** How long a connection may be lost. */
   readonly patienceSeconds?: number;
 }
 
-/** A restart of the server or of a network takes less. */
+/** Longer than a restart of the server or of a network. */
 const PATIENCE_SECONDS = 120;
-/** A connection that holds this long is back; one that breaks sooner is in trouble still. */
+/** A connection counts as restored after this time. */
 const SETTLED_MILLISECONDS = 3000;
 
 /**
- * Follows a stream of events to its end. The client connects again by itself, behind the last event it had; this says
- * so meanwhile, and loses patience.
+ * Follows a stream of events to its end. The client reconnects after the last received event by itself; this reports
+ * it and gives up after the patience.
  *
  * @returns When the stream has ended, or `signal` fired
- * @throws what the API answered, or a Failure when the connection stays away
+ * @throws The API's error, or a Failure when the connection stays lost
  */
 export function followStream<T>(options: SubscriptionOptions<T>): Promise<void> {
   const { subscribe, onEvent, onTrouble, signal, patienceSeconds = PATIENCE_SECONDS } = options;
@@ -52,7 +52,7 @@ export function followStream<T>(options: SubscriptionOptions<T>): Promise<void> 
     const stop = () => over(resolve);
     const away = (error: unknown) => {
       const reason = connectionTrouble(error);
-      // Once for each time it is lost, however often it is tried.
+      // Reported once for each loss, not for each attempt.
       if (!patience) onTrouble(`Connection lost${reason ? ` (${reason})` : ""}, trying again`);
       const lost = new Failure(`The connection was lost for ${patienceSeconds} seconds.`, { cause: error });
       patience ??= setTimeout(() => over(() => reject(lost)), patienceSeconds * 1000);

@@ -4,14 +4,14 @@ import type { Output } from "../output.ts";
 import { printableLine } from "../printable.ts";
 import type { Screen } from "../system.ts";
 import { frame } from "./frame.ts";
-import { apply, type FollowState, NOTHING_KNOWN } from "./state.ts";
+import { apply, type FollowState, INITIAL_STATE } from "./state.ts";
 
-/** How a deployment that is followed is shown. */
+/** Display of a followed deployment. */
 export interface FollowView {
   event(event: DeploymentEvent): void;
-  /** The connection is away, or (`undefined`) back. */
+  /** Reports that the connection is lost, or (`undefined`) back. */
   trouble(sentence: string | undefined): void;
-  /** Nothing more is shown live; what was shown stays. */
+  /** Ends the live display, and leaves the shown text. */
   end(): FollowState;
 }
 
@@ -21,7 +21,7 @@ export interface FollowViewOptions {
   readonly now: () => Date;
 }
 
-/** Live steps on a terminal, lines otherwise and with `--verbose`, lines of JSON with `--json`. */
+/** Live steps on a terminal; plain lines otherwise and with `--verbose`; lines of JSON with `--json`. */
 export function followView(options: FollowViewOptions): FollowView {
   const { isJson, isLive, isVerbose } = options.output;
   if (isJson) return jsonView(options);
@@ -29,7 +29,7 @@ export function followView(options: FollowViewOptions): FollowView {
 }
 
 function jsonView({ output }: FollowViewOptions): FollowView {
-  let state = NOTHING_KNOWN;
+  let state = INITIAL_STATE;
   return {
     event: (event) => {
       state = apply(state, event);
@@ -40,12 +40,12 @@ function jsonView({ output }: FollowViewOptions): FollowView {
   };
 }
 
-/** Often enough to look alive, rarely enough to cost nothing. */
+/** Looks continuous at little cost. */
 const FRAME_MILLISECONDS = 100;
 
 function liveView({ output, stdout, now }: FollowViewOptions): FollowView {
   const update = createLogUpdate(stdout);
-  let state = NOTHING_KNOWN;
+  let state = INITIAL_STATE;
   let trouble: string | undefined;
   let tick = 0;
   const draw = () => {
@@ -72,10 +72,10 @@ function liveView({ output, stdout, now }: FollowViewOptions): FollowView {
   };
 }
 
-/** The log as it is: it reports the steps itself. */
+/** The raw log, which reports the steps itself. */
 function plainView({ output }: FollowViewOptions): FollowView {
   const { isColorSupported } = output.colors;
-  let state = NOTHING_KNOWN;
+  let state = INITIAL_STATE;
   return {
     event: (event) => {
       const wasQueued = state.status === "queued";

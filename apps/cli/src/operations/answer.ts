@@ -2,13 +2,13 @@ import type { Output } from "../output.ts";
 import { cell } from "../output.ts";
 import { printable } from "../printable.ts";
 
-/** Columns that tell most, first. */
+/** Most informative columns, in order. */
 const PREFERRED = ["name", "key", "domain", "status", "type", "engine", "image", "frequency", "uuid", "id"];
 const COLUMNS_MAX = 6;
-/** The whole text is in the answer to `get`, and with --json. */
+/** The whole text is shown by `get` and with --json. */
 const CELL_LENGTH_MAX = 80;
 
-/** An answer of the API as people read it: a table of a list, pairs of an object, the sentence of a message. */
+/** Prints an answer of the API for users: a list as a table, an object as pairs, a message as a sentence. */
 export function showAnswer(output: Output, answer: unknown): void {
   output.show(answer, () => {
     if (Array.isArray(answer)) showList(output, answer);
@@ -32,7 +32,7 @@ function showObject(output: Output, answer: Readonly<Record<string, unknown>>): 
   }
 }
 
-/** Fields of an object are printed one below the other, prefixed with the object's name. */
+/** Fields of nested objects get one line each, prefixed with the object's name. */
 function pairsOf(key: string, value: unknown): readonly (readonly [string, string])[] {
   if (isEmpty(value)) return [];
   if (!isObject(value)) return [[key, textOf(value)]];
@@ -59,7 +59,7 @@ function showList(output: Output, items: readonly unknown[]): void {
   );
 }
 
-/** Columns with a plain value in some row. */
+/** Columns with a plain value in at least one row. */
 function columnsOf(rows: readonly Readonly<Record<string, unknown>>[]): readonly string[] {
   const keys = [...new Set(rows.flatMap((row) => Object.keys(row)))];
   const plain = keys.filter((key) => rows.some((row) => !isEmpty(row[key])) && rows.every((row) => isShown(row[key])));
@@ -70,7 +70,7 @@ function columnsOf(rows: readonly Readonly<Record<string, unknown>>[]): readonly
 const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
   typeof value === "object" && value !== null && !Array.isArray(value);
 const isPlain = (value: unknown) => typeof value !== "object" || value === null;
-/** Texts of several lines, such as keys, make no table. */
+/** Texts with several lines, such as keys, do not fit into a table. */
 const isShown = (value: unknown) => isPlain(value) && !(typeof value === "string" && value.includes("\n"));
 const short = (text: string) => (text.length > CELL_LENGTH_MAX ? `${text.slice(0, CELL_LENGTH_MAX - 1)}…` : text);
 const isEmpty = (value: unknown) => value === null || value === undefined || value === "";

@@ -5,7 +5,7 @@ import { addWaitFlag } from "../follow/job.ts";
 import type { Operation } from "./description.ts";
 
 /**
- * Adds a command for each operation below `group`. Commands that are made by hand are there already and stay.
+ * Adds a command for each operation below `group`. Existing handwritten commands stay.
  *
  * @param group A command of the program, e.g. `databases`.
  */
@@ -25,7 +25,7 @@ export function addOperations(group: Command, operations: readonly Operation[], 
   summarise(group);
 }
 
-/** A group within the group is told by its verbs, unless it is a command of its own too. */
+/** A subgroup is described by its verbs, unless it is also a command itself. */
 function summarise(group: Command): void {
   for (const command of group.commands) {
     if (command.commands.length === 0) continue;

@@ -2,26 +2,26 @@ import { type Candidate, choose } from "../choose.ts";
 import type { RestRequest } from "../connection/rest.ts";
 import type { Operation } from "./description.ts";
 
-/** The answer to a GET, or `undefined` when it is none that could be read. */
+/** Sends a GET, and returns `undefined` when it cannot be read. */
 export type Ask = (request: Pick<RestRequest, "method" | "path">) => Promise<unknown>;
 
 /**
- * The values of an operation's path, with names replaced by the uuids that they mean: what a path names by its uuid has
- * a list just above it. What has no such list, or cannot be listed with this token, stays as it was typed.
+ * Values for an operation's path, with names replaced by uuids, which are looked up in the list above each parameter.
+ * Values stay unchanged if there is no such list, or this token cannot read it.
  *
- * @throws Failure that lists what could have been meant
+ * @throws Failure that lists similar names
  */
 export async function pathValues(ask: Ask, operation: Operation, typed: readonly string[]): Promise<readonly string[]> {
   const values: string[] = [];
   for (const [n, { name }] of operation.pathParameters.entries()) {
     const value = typed[n] ?? "";
-    const above = filled(operation, values).split(`/{${name}}`)[0] ?? "";
+    const above = filledPath(operation, values).split(`/{${name}}`)[0] ?? "";
     values.push(isNamed(name, value) ? await uuidOf(ask, listPath(above), value) : value);
   }
   return values;
 }
 
-/** The same of fields that name something by its uuid. */
+/** Does the same for fields that contain uuids. */
 export async function fieldValues(
   ask: Ask,
   fields: Readonly<Record<string, unknown>>,
@@ -34,8 +34,8 @@ export async function fieldValues(
   return Object.fromEntries(await Promise.all(entries));
 }
 
-/** The operation's path with the values that are known so far. */
-export const filled = ({ path, pathParameters }: Operation, values: readonly string[]): string =>
+/** The operation's path with the known values filled in. */
+export const filledPath = ({ path, pathParameters }: Operation, values: readonly string[]): string =>
   values.reduce((text, value, n) => text.replace(`{${pathParameters[n]?.name}}`, encodeURIComponent(value)), path);
 
 const FIELD_LISTS: Readonly<Record<string, string>> = {
@@ -47,12 +47,12 @@ const FIELD_LISTS: Readonly<Record<string, string>> = {
   target_database_uuid: "/databases",
 };
 
-/** Nobody has to look up the uuid of what has a name; a deployment has none. */
+/** Whether it is a name to look up. Deployments have no names. */
 const isNamed = (parameter: string, value: string): boolean =>
   parameter.endsWith("uuid") && !parameter.includes("name") && value !== "" && !UUID.test(value);
 const UUID = /^[a-z0-9]{24}$/;
 
-/** `/deployments/databases/{uuid}` is about a database. */
+/** `/deployments/databases/{uuid}` → the list of databases. */
 const listPath = (above: string): string => above.replace(/^\/deployments(?=\/)/, "");
 
 async function uuidOf(ask: Ask, list: string, wanted: string): Promise<string> {
@@ -65,7 +65,7 @@ async function uuidOf(ask: Ask, list: string, wanted: string): Promise<string> {
 function candidateOf(item: unknown): Candidate[] {
   if (typeof item !== "object" || item === null || !("uuid" in item)) return [];
   const { uuid } = item;
-  // Variables and storages are known by these.
+  // Variables have keys, and storages mount paths, instead of names.
   const { name = undefined, key = undefined, mount_path = undefined } = item as Readonly<Record<string, unknown>>;
   const shown = [name, key, mount_path].find(isText);
   return isText(uuid) && shown !== undefined ? [{ uuid, name: shown }] : [];
@@ -73,5 +73,5 @@ function candidateOf(item: unknown): Candidate[] {
 
 const isText = (value: unknown): value is string => typeof value === "string";
 
-/** `/s3-storages` lists each `s3 storage`. */
+/** `/s3-storages` → `s3 storage`. */
 const thingOf = (list: string): string => (list.split("/").at(-1) ?? "").replaceAll("-", " ").replace(/s$/, "");

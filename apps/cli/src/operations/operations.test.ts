@@ -7,7 +7,7 @@ import { operations, wordsOf } from "./description.ts";
 
 const all = operations();
 
-/** The commands of a program that has nothing made by hand. */
+/** A program without handwritten commands. */
 function programOf(): Command {
   const program = new Command("berth");
   for (const group of new Set(all.map(({ words: [first = ""] }) => first))) {
@@ -55,7 +55,7 @@ describe("an answer as people read it", () => {
       table: (head: unknown, rows: unknown) => seen.push(head, rows),
       details: (pairs: unknown) => seen.push(pairs),
     };
-    // Only these four are used.
+    // Only these four methods are used.
     showAnswer(output as unknown as Output, answer);
     return seen;
   };

@@ -11,9 +11,9 @@ import { ask, readInput } from "../prompt.ts";
 import type { Session } from "../session.ts";
 import { showAnswer } from "./answer.ts";
 import type { Operation } from "./description.ts";
-import { type Ask, fieldValues, filled, pathValues } from "./names.ts";
+import { type Ask, fieldValues, filledPath, pathValues } from "./names.ts";
 
-/** @param args As commander hands them over: the path's parameters, the options, the command. */
+/** @param args Commander's arguments: the path's parameters, the options, the command. */
 export async function runOperation(
   session: Session,
   operation: Operation,
@@ -96,7 +96,7 @@ async function requestOf(
 ): Promise<RestRequest> {
   const { system } = session;
   const { method, queryFlags, bodyFlags, hasBody, fileType } = operation;
-  const path = filled(operation, parameters);
+  const path = filledPath(operation, parameters);
   const query = new URLSearchParams();
   for (const [key, value] of Object.entries(valuesOf(queryFlags, options))) {
     for (const each of Array.isArray(value) ? value : [value]) query.append(key, String(each ?? ""));
@@ -120,7 +120,7 @@ async function requestOf(
   return { ...base, body: JSON.stringify(body), contentType: "application/json" };
 }
 
-/** When a list is refused, the operation itself reports the problem. */
+/** A refused list gives `undefined`: the operation itself will then report the problem. */
 function asker(session: Session): Ask {
   return async (request) => {
     const response = await rest(await session.resolve(), request);
@@ -129,29 +129,29 @@ function asker(session: Session): Ask {
   };
 }
 
-/** The server only says that there is nothing; which fields there must be is known here. */
+/** The server would only say that no field was given; the flags show which ones exist. */
 function requireFields(flags: Operation["bodyFlags"]): void {
   const names = flags.filter(({ isRequired }) => isRequired).map(({ name }) => `--${name}`);
   if (names.length > 0) throw usage(`Required: ${names.join(", ")}; or all fields as JSON by --input.`);
 }
 
-/** Flags beside it win, field by field. */
+/** Fields given as flags override those in the file. */
 async function jsonInput(system: Session["system"], file: string): Promise<object> {
   const text = await readInput({ stdin: await inputStream(system, file) });
   try {
     const parsed: unknown = JSON.parse(text);
     if (typeof parsed === "object" && parsed !== null && !Array.isArray(parsed)) return parsed;
   } catch {
-    // Told below.
+    // Reported below.
   }
-  throw usage(`${file === "-" ? "Standard input" : file} holds no JSON object.`);
+  throw usage(`${file === "-" ? "Standard input" : file} does not contain a JSON object.`);
 }
 
 function answerOf(response: Response, text: string): unknown {
   return /json/.test(response.headers.get("content-type") ?? "") && text !== "" ? JSON.parse(text) : text || undefined;
 }
 
-/** The data of each event as a line of JSON, for people and programs alike. */
+/** Prints the data of each event as a line of JSON, with or without --json. */
 async function showStream({ system: { stdout } }: Session, response: Response): Promise<void> {
   let rest = "";
   for await (const chunk of response.body?.pipeThrough(new TextDecoderStream()) ?? []) {

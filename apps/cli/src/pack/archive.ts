@@ -8,12 +8,12 @@ import { bytes, plural } from "../format.ts";
 import { printable } from "../printable.ts";
 import type { Content, Entry } from "./walk.ts";
 
-/** Limits of an upload, equal to the server's. */
+/** Limits of an upload, the same as the server's. */
 export interface Limits {
-  /** Size of all files together. */
+  /** Total size of the files. */
   readonly sizeBytes: number;
   readonly entries: number;
-  /** Size of the compressed archive, which is known only while it is written. */
+  /** Size of the compressed archive, checked while it is written. */
   readonly archiveBytes: number;
 }
 
@@ -25,11 +25,11 @@ export const LIMITS: Limits = {
 
 const BIGGEST_SHOWN = 5;
 
-/** @throws Failure naming what takes the most room. */
+/** @throws Failure that names the largest files and folders. */
 export function assertUploadable(content: Content, limits: Limits = LIMITS): void {
   const { entries, sizeBytes } = content;
   if (entries.every(({ stats }) => stats.isDirectory())) {
-    throw usage("Nothing to deploy: the folder holds no files, or its ignore files leave all of them out.");
+    throw usage("Nothing to deploy: the folder contains no files, or its ignore files leave all of them out.");
   }
   if (sizeBytes > limits.sizeBytes) throw tooLarge(entries, "bytes", sizeBytes, limits.sizeBytes);
   if (entries.length > limits.entries) throw tooLarge(entries, "entries", entries.length, limits.entries);
@@ -39,7 +39,7 @@ type Measure = "bytes" | "entries";
 
 function tooLarge(entries: readonly Entry[], measure: Measure, found: number, limit: number): Failure {
   return new Failure(
-    `The folder holds ${amount(measure, found)}, and at most ${amount(measure, limit)} can be uploaded.`,
+    `The folder contains ${amount(measure, found)}, and at most ${amount(measure, limit)} can be uploaded.`,
     {
       details: [...biggest(entries, measure), ADVICE],
     },
@@ -54,7 +54,7 @@ const ADVICE = "Leave out what is not needed by a line in .berthignore.";
 function biggest(entries: readonly Entry[], measure: Measure): readonly string[] {
   const sums = new Map<string, number>();
   for (const { path, stats } of entries) {
-    // A file of the folder itself, or all that is in a folder of it.
+    // A file in the root, or a top-level folder with its content.
     const slash = path.indexOf("/");
     const top = slash === -1 ? path + (stats.isDirectory() ? "/" : "") : path.slice(0, slash + 1);
     const weight = measure === "entries" ? 1 : stats.isFile() ? stats.size : 0;
@@ -67,16 +67,16 @@ function biggest(entries: readonly Entry[], measure: Measure): readonly string[]
 }
 
 export interface ArchiveOptions {
-  /** Called with the bytes of the tar that were compressed so far. */
+  /** Called with the number of tar bytes compressed so far. */
   readonly onBytes?: (count: number) => void;
   readonly limits?: Limits;
 }
 
 /**
- * A tar.gz of the content, made while it is read. The same content gives the same bytes, so the server knows an upload
- * it has seen.
+ * A tar.gz of the content, created while it is read. The same content gives the same bytes, so the server recognises a
+ * repeated upload.
  *
- * @param folder What `content` was read from
+ * @param folder The folder that `content` was read from
  */
 export function archive(folder: string, content: Content, options: ArchiveOptions = {}): Readable {
   const { onBytes = () => {}, limits = LIMITS } = options;
@@ -88,7 +88,7 @@ export function archive(folder: string, content: Content, options: ArchiveOption
       details: [...biggest(content.entries, "bytes"), ADVICE],
     });
   });
-  // The returned stream reports failures: the others pass theirs on to it.
+  // The last stream reports failures of all: errors are passed along the pipeline.
   pipeline(tar, counted, createGzip(), limited).catch(() => {});
   return limited;
 }
@@ -107,7 +107,7 @@ function packed(folder: string, { entries }: Content): Pack {
     cwd: folder,
     portable: true,
     noDirRecurse: true,
-    // Ours are relative; without it names like `c:notes` lose their beginning.
+    // Without it, names like `c:notes` would lose their beginning. All paths are relative.
     preservePaths: true,
     strict: true,
     onWriteEntry: (entry) => {
@@ -129,14 +129,14 @@ function counter(onBytes: (count: number) => void): Transform {
         onBytes(count);
         done(null, chunk);
       } catch (problem) {
-        // Only an Error is thrown by those who count here.
+        // The counting functions only throw Errors.
         done(problem as Error);
       }
     },
   });
 }
 
-/** Size of the uncompressed tar, for progress: every entry has a header and fills whole blocks. */
+/** Size of the uncompressed tar, for the progress: each entry has a header and is padded to whole blocks. */
 export function tarBytes({ entries }: Content): number {
   const blocks = entries.map(({ stats }) => 1 + (stats.isFile() ? Math.ceil(stats.size / TAR_BLOCK_BYTES) : 0));
   return blocks.reduce((sum, count) => sum + count * TAR_BLOCK_BYTES, 2 * TAR_BLOCK_BYTES);

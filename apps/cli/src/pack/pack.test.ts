@@ -130,7 +130,7 @@ describe("links and special files", () => {
       dangling: { link: "nothing/here" },
       "real/outside": { link: "../../etc/passwd" },
       absolute: { link: "/etc/passwd" },
-      // Its text stays inside, but through `deep/er/up` it leads elsewhere.
+      // As text it stays inside, but `deep/er/up` is a link that leads outside.
       "sly-target": { link: "deep/er/up/../.." },
     });
     folder.write({ "deep/inner": { link: join(folder.path, "real/file") } });
@@ -202,7 +202,7 @@ describe("the archive", () => {
     expect(readlinkSync(join(out, "link"))).toBe("x/-rf");
     expect(readlinkSync(join(out, "x/abs"))).toBe("../run.sh");
     expect(readFileSync(join(out, "twin.sh"), "utf8")).toBe("#!/bin/sh\n");
-    // For progress an estimate suffices; extended headers of long names come on top.
+    // An estimate is enough for progress; extended headers of long names are not counted.
     expect(seen / tarBytes(content)).toBeGreaterThan(0.95);
   });
 
@@ -227,7 +227,7 @@ describe("the archive", () => {
     });
     const content = await walk(folder.path);
     const refusal = failureOf(() => assertUploadable(content, { ...LIMITS, sizeBytes: 6000 }));
-    expect(refusal.message).toBe("The folder holds 7.0 kB, and at most 6.0 kB can be uploaded.");
+    expect(refusal.message).toBe("The folder contains 7.0 kB, and at most 6.0 kB can be uploaded.");
     expect(refusal.details.map((line) => line.trim())).toEqual([
       "5.0 kB  assets/",
       "2.0 kB  readme.md",

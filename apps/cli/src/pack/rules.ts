@@ -2,20 +2,21 @@ import ignore, { type Ignore } from "ignore";
 
 /** Rules of one folder's ignore files. Paths are relative to the uploaded folder. */
 export interface Rules {
-  /** @param path Of a file or folder, with a slash at its end when it is a folder. */
+  /** @param path Path of a file, or of a folder with a slash at its end. */
   judge(path: string): "ignored" | "kept" | "undecided";
 }
 
-/** Never uploaded: they belong to the machine, not to the source. */
+/** Never uploaded, since they belong to the machine and not to the source. */
 const NEVER = new Set([".git", ".berth", "node_modules"]);
 
 export const isNeverUploaded = (name: string): boolean => NEVER.has(name);
 
 /**
- * The rules of a `.gitignore` or `.berthignore`.
+ * Parses a `.gitignore` or `.berthignore`.
  *
- * @param base Folder of the ignore file, relative to the uploaded one: `""` or `packages/web`. `../`s go into `above`.
- * @param above How the uploaded folder is called from a folder above it that holds the ignore file: `apps/web`.
+ * @param base Folder of the ignore file, relative to the uploaded one: `""` or `packages/web`. For parents use
+ * `above`.
+ * @param above Path of the uploaded folder, relative to the parent folder with the ignore file: `apps/web`.
  */
 export function gitRules(text: string, { base = "", above = "" } = {}): Rules {
   const matcher = ignore().add(text);
@@ -28,8 +29,8 @@ export function gitRules(text: string, { base = "", above = "" } = {}): Rules {
 }
 
 /**
- * The rules of a `.dockerignore`: anchored at the folder's root, the last line that matches a path or one of its parent
- * folders decides, so that a `!` line brings back what lies in an ignored folder.
+ * Parses a `.dockerignore`: patterns are anchored at the root, and the last one that matches a path or a parent folder
+ * decides, so that a `!` line can include files of an ignored folder.
  */
 export function dockerRules(text: string): Rules & { readonly hasExceptions: boolean } {
   const lines = text
@@ -40,7 +41,7 @@ export function dockerRules(text: string): Rules & { readonly hasExceptions: boo
     .map((line) => {
       const isException = line.startsWith("!");
       const pattern = (isException ? line.slice(1).trim() : line).replace(/^(\.?\/)+/, "").replace(/\/+$/, "");
-      // `.` alone is the whole folder.
+      // `.` matches the whole folder.
       return { isException, matcher: ignore().add(pattern === "." || pattern === "" ? "/*" : `/${pattern}`) };
     });
   return {

@@ -4,9 +4,9 @@ import { dirname, isAbsolute, join, posix, relative, sep } from "node:path";
 import { Failure, hasCode } from "../failure.ts";
 import { dockerRules, gitRules, isNeverUploaded, type Rules } from "./rules.ts";
 
-/** One thing that is uploaded. */
+/** A file, folder or link to upload. */
 export interface Entry {
-  /** Relative to the folder. */
+  /** Path relative to the uploaded folder. */
   readonly path: string;
   readonly stats: Stats;
   /** Relative target of a symbolic link. */
@@ -14,24 +14,24 @@ export interface Entry {
 }
 
 export interface Content {
-  /** Parents before children, names in the order of their code points: the same folder gives the same archive. */
+  /** Parents before children, names sorted by code points: the same folder gives the same archive. */
   readonly entries: readonly Entry[];
-  /** Size of all files. */
+  /** Total size of the files. */
   readonly sizeBytes: number;
   /** Entries that cannot be uploaded, with the reason. */
   readonly leftOut: readonly string[];
 }
 
-/** Which rules hold in a folder. */
+/** Rules that apply in a folder. */
 interface Scope {
-  /** `.berthignore` files, the nearest first: what they say stands. */
+  /** `.berthignore` files, the nearest first. They take precedence. */
   readonly berth: readonly Rules[];
   /** `.gitignore` files, the nearest first. */
   readonly git: readonly Rules[];
   readonly docker: ReturnType<typeof dockerRules> | undefined;
 }
 
-/** @param folder Absolute. */
+/** @param folder Absolute path. */
 export async function walk(folder: string): Promise<Content> {
   const root = await realpath(folder);
   const entries: Entry[] = [];
@@ -51,7 +51,7 @@ export async function walk(folder: string): Promise<Content> {
     if (stats.isDirectory()) {
       const isKept = !isIgnored(`${path}/`, scope);
       if (isKept) entries.push({ path, stats });
-      // A folder that is left out may hold exceptions: only .dockerignore allows them.
+      // An ignored folder may contain exceptions, but only by .dockerignore.
       if (isKept || mayHoldExceptions(path, scope)) await visit(path, narrowed(path, scope));
       return;
     }
@@ -63,7 +63,7 @@ export async function walk(folder: string): Promise<Content> {
 
   async function addLink(path: string, stats: Stats): Promise<void> {
     const target = await innerTarget(root, path);
-    if (target === undefined) leftOut.push(`${path}: a link to what is outside of the folder`);
+    if (target === undefined) leftOut.push(`${path}: a link to a target outside of the folder`);
     else entries.push({ path, stats, target });
   }
 
@@ -91,7 +91,7 @@ const mayHoldExceptions = (path: string, { berth, git, docker }: Scope): boolean
   firstVerdict(`${path}/`, berth) !== "ignored" &&
   firstVerdict(`${path}/`, git) !== "ignored";
 
-/** Rules that would leave out a folder which a nearer rule brought back have nothing to say about what it holds. */
+/** Drops rules that would ignore a folder which a nearer rule included: they do not apply to its content. */
 function narrowed(path: string, { berth, git, docker }: Scope): Scope {
   const holds = (rules: Rules) => rules.judge(`${path}/`) !== "ignored";
   const isBroughtBack = firstVerdict(`${path}/`, berth) === "kept";
@@ -111,15 +111,15 @@ async function scopeIn(root: string, path: string, outer: Scope): Promise<Scope>
 }
 
 /**
- * The `.gitignore` files between the folder and the repository it lies in: a secret that they keep out of git shall not
- * be uploaded either. They say nothing when they leave out the folder itself, as a built `dist` that is deployed.
+ * The `.gitignore` files between the folder and its repository's root: secrets that are kept out of git must not be
+ * uploaded either. They are not used if they ignore the folder itself, as for a built `dist` that is deployed.
  */
 async function rulesAbove(root: string): Promise<readonly Rules[]> {
   const rules: Rules[] = [];
   let folder = root;
   while (!(await isThere(join(folder, ".git")))) {
     const parent = dirname(folder);
-    // No repository around it.
+    // The folder is not in a repository.
     if (parent === folder) return [];
     folder = parent;
     const above = relative(folder, root).split(sep).join("/");
@@ -131,7 +131,7 @@ async function rulesAbove(root: string): Promise<readonly Rules[]> {
   return rules;
 }
 
-/** Sorted. What has a name that no archive can carry is left out. */
+/** Sorted names. Those that an archive cannot contain are left out. */
 async function namesIn(folder: string, path: string, leftOut: string[]): Promise<readonly string[]> {
   const names = await readdir(folder, { encoding: "buffer" }).catch((cause: unknown) => {
     throw new Failure(
@@ -144,20 +144,20 @@ async function namesIn(folder: string, path: string, leftOut: string[]): Promise
   const texts = names.flatMap((name) => {
     const text = name.toString("utf8");
     if (Buffer.from(text, "utf8").equals(name)) return [text];
-    leftOut.push(`${path === "" ? "" : `${path}/`}${text}: its name is no UTF-8`);
+    leftOut.push(`${path === "" ? "" : `${path}/`}${text}: its name is not valid UTF-8`);
     return [];
   });
   return texts.sort((one, other) => (one < other ? -1 : 1));
 }
 
-/** @returns The target relative to the link, or `undefined` when it leads out of the folder. */
+/** @returns The target relative to the link, or `undefined` when it is outside of the folder. */
 async function innerTarget(root: string, path: string): Promise<string | undefined> {
   const link = join(root, path);
   const target = await readlink(link);
   const isInside = (place: string) => place === root || place.startsWith(`${root}/`);
   const place = join(dirname(link), isAbsolute(target) ? relative(dirname(link), target) : target);
   if (!isInside(place)) return undefined;
-  // Through other links it may lead elsewhere than its text says; where it leads to nothing, the text is all there is.
+  // Other links on the path may lead elsewhere; for a dangling link only the text can be checked.
   const real = await realpath(link).catch(() => place);
   if (!isInside(real)) return undefined;
   return isAbsolute(target) ? posix.relative(posix.dirname(link), target) || "." : target;
@@ -167,7 +167,7 @@ async function readIfThere(path: string): Promise<string | undefined> {
   try {
     return (await readFile(path, "utf8")).replace(/^\uFEFF/, "");
   } catch (cause) {
-    // A folder of that name is no ignore file.
+    // A folder with this name is not an ignore file.
     if (hasCode(cause, "ENOENT", "ENOTDIR", "EISDIR")) return undefined;
     throw new Failure(`${path} cannot be read.`, { cause });
   }

@@ -8,7 +8,7 @@ import {
 import { testServer } from "../server.fixture.ts";
 import type { Ground } from "./scenarios.ts";
 
-/** A server with an application that runs. */
+/** A server with a running application. */
 export async function ground(): Promise<Ground & { dispose(): Promise<void> }> {
   const server = await testServer();
   const repository = temporaryRepository(plainServer("1"));

@@ -3,7 +3,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { requestDeployment } from "../applications.fixture.ts";
 import type { TestServer } from "../server.fixture.ts";
 
-/** Clients that go on whatever happens, until they are ended. */
+/** Clients that continue despite failures, until they are stopped. */
 export interface Load<Result> {
   end(): Promise<Result>;
 }
@@ -19,7 +19,7 @@ function repeated(count: number, once: (client: number) => Promise<void>): () =>
   };
 }
 
-/** Writers, and which of their writes were acknowledged. */
+/** Clients that write, and report which writes were acknowledged. */
 export function writers(server: TestServer, count: number): Load<{ acknowledged: readonly string[]; refused: number }> {
   const acknowledged: string[] = [];
   let refused = 0;
@@ -46,7 +46,7 @@ export async function lostWrites(server: TestServer, acknowledged: readonly stri
   return acknowledged.filter((name) => !names.has(name));
 }
 
-/** Deployments one after the other; those that were acknowledged. */
+/** Deploys repeatedly, and reports the acknowledged deployments. */
 export function deployments(server: TestServer, uuid: string): Load<readonly string[]> {
   const queued: string[] = [];
   const end = repeated(1, async () => {
@@ -62,7 +62,7 @@ export function deployments(server: TestServer, uuid: string): Load<readonly str
   };
 }
 
-/** Requests to a site, each on a connection of its own. */
+/** Requests to a site, each over a new connection. */
 export function visitors(server: TestServer, host: string): Load<{ answered: number; failed: number; darkMs: number }> {
   let [answered, failed, darkMs] = [0, 0, 0];
   let darkSince: number | undefined;

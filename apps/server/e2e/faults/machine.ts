@@ -1,9 +1,9 @@
 import { existsSync, mkdirSync, rmdirSync, writeFileSync } from "node:fs";
 
-/** The machine cannot do it: a line of the table that says why. */
+/** Thrown when the machine lacks a feature; the result table shows the reason. */
 export class NotSupported extends Error {}
 
-/** A control group that limits memory, of the first or the second kind. */
+/** A control group with a memory limit, in cgroup version 1 or 2. */
 export function memoryGroup(mb: number) {
   const isSecond = existsSync("/sys/fs/cgroup/cgroup.controllers");
   const root = isSecond ? "/sys/fs/cgroup" : "/sys/fs/cgroup/memory";

@@ -1,4 +1,4 @@
-// `npm run faults [NAME ...]`: breaks what Berth stands on and prints what happened. `npm run faults -- soak MINUTES`.
+// `npm run faults [NAME ...]`: injects faults and prints their effects. `npm run faults -- soak MINUTES`.
 import { parseArgs } from "node:util";
 import { ground } from "./ground.ts";
 import { NotSupported } from "./machine.ts";

@@ -3,7 +3,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { TestServer } from "../server.fixture.ts";
 
-/** The process that leads the embedded database. */
+/** Main process of the embedded database. */
 export function postmasterOf({ dataFolder }: TestServer): number {
   const file = join(dataFolder, "database", "data", "postmaster.pid");
   const pid = Number(readFileSync(file, "utf8").split("\n", 1)[0]);
@@ -24,7 +24,7 @@ export function proxyOf({ dataFolder }: TestServer): number {
   return found;
 }
 
-/** A process and its children, for a freeze of all of them. */
+/** A process and its children, to freeze all of them. */
 export const familyOf = (pid: number): readonly number[] => [
   pid,
   ...pids().filter((one) => Number(/^PPid:\s+(\d+)/m.exec(textOf(one, "status"))?.[1]) === pid),
@@ -33,7 +33,7 @@ export const familyOf = (pid: number): readonly number[] => [
 export const descriptorsOf = (pid: number): number => readdirSync(`/proc/${pid}/fd`).length;
 export const rssMbOf = (pid: number): number => Number(/^VmRSS:\s+(\d+)/m.exec(textOf(pid, "status"))?.[1] ?? 0) / 1024;
 
-/** `false`: the program is not installed. */
+/** `false`: the program `prlimit` is not installed. */
 export function limitDescriptors(pid: number, count: number): boolean {
   try {
     execFileSync("prlimit", ["--pid", String(pid), `--nofile=${count}:${count}`], { stdio: "ignore" });
@@ -48,7 +48,7 @@ const pids = () =>
     .filter((name) => /^\d+$/.test(name))
     .map(Number);
 
-/** A process may end between listing and reading. */
+/** A process may exit between listing and reading. */
 function textOf(pid: number, file: string): string {
   try {
     return readFileSync(`/proc/${pid}/${file}`, "utf8");

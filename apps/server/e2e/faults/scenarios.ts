@@ -11,7 +11,7 @@ import { deployments, lostWrites, visitors, writers } from "./load.ts";
 import { memoryGroup, NotSupported } from "./machine.ts";
 import { descriptorsOf, familyOf, limitDescriptors, postmasterOf, proxyOf, rssMbOf } from "./processes.ts";
 
-/** What a fault is done to: a server on its embedded database, with an application that is deployed. */
+/** Target of the faults: a server with its embedded database and a deployed application. */
 export interface Ground {
   readonly server: TestServer;
   readonly uuid: string;
@@ -27,11 +27,11 @@ export interface Sizes {
 
 export interface Scenario {
   readonly name: (sizes: Sizes) => string;
-  /** What happened, in a few words. @throws Error where a promise of docs/reliability.md was broken. */
+  /** Summary of the effects. @throws Error when a guarantee of docs/reliability.md was broken. */
   run(ground: Ground, sizes: Sizes): Promise<string>;
 }
 
-/** Each leaves the server as it found it. */
+/** Every scenario leaves the server as it found it. */
 export const SCENARIOS: Readonly<Record<string, Scenario>> = {
   restarts: {
     name: ({ restarts }) =>
@@ -87,7 +87,7 @@ async function restartDatabase({ server, uuid }: Ground, restarts: number): Prom
   for (let n = 0; n < restarts; n += 1) {
     await delay(500);
     const postmaster = postmasterOf(server);
-    // As `pg_ctl stop -m immediate` and `-m fast`; Berth starts it again by itself.
+    // The same as `pg_ctl stop -m immediate` and `-m fast`; Berth restarts the database.
     process.kill(postmaster, n % 2 === 0 ? "SIGQUIT" : "SIGINT");
     await until(() => isAnotherPostmaster(server, postmaster), { what: "the database is started again", seconds: 60 });
     await until(() => canRead(server), { what: "reads are answered", seconds: 60 });
@@ -142,7 +142,7 @@ async function halfOpenRequests({ server }: Ground, count: number): Promise<stri
       socket.once("connect", () => setImmediate(() => socket.resetAndDestroy()));
     }
     await until(() => isHealthy(server), { what: "health is answered beside them" });
-    // Those of one address are limited, so its own client may be refused until some end.
+    // Connections of an address are limited, so the test's own client may be refused too.
     const refused = await canRead(server).then((can) => !can);
     return refused
       ? "health answered; the address itself was refused meanwhile"
@@ -253,7 +253,7 @@ async function fillDisk(server: TestServer, ballast: string): Promise<string> {
   try {
     writeFileSync(ballast, Buffer.alloc(400 << 20));
   } catch {
-    // It is as large as the disk allows.
+    // The disk is full now, which is the purpose.
   }
   const refusal = await until(
     async () => {
@@ -290,7 +290,7 @@ const canRead = (server: TestServer): Promise<boolean> =>
     () => false,
   );
 
-/** The file of the pid is away while the database starts. */
+/** The pid file does not exist while the database starts. */
 function isAnotherPostmaster(server: TestServer, before: number): boolean {
   try {
     return postmasterOf(server) !== before;

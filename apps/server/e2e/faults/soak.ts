@@ -3,7 +3,7 @@ import { deployments, lostWrites, writers } from "./load.ts";
 import { descriptorsOf, familyOf, rssMbOf } from "./processes.ts";
 import type { Ground } from "./scenarios.ts";
 
-/** How memory, descriptors and processes drift under a load that does not pause. */
+/** Measures the drift of memory, descriptors and processes under continuous load. */
 export async function soak({ server, uuid }: Ground, minutes: number): Promise<string> {
   const [writing, deploying] = [writers(server, 2), deployments(server, uuid)];
   const endsAt = performance.now() + minutes * 60_000;

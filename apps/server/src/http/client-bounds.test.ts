@@ -100,7 +100,7 @@ describe("who may not send a body", () => {
     const { text, isClosed } = client(await port({ lingerSecondsMax: 0.1 }), slow(line, headers));
     await until(() => text().includes("\r\n\r\n") && text().includes(code), { what: "the answer" });
     expect(text()).toMatch(new RegExp(`^HTTP/1.1 ${status} `));
-    // Nor does it keep the connection.
+    // The connection is closed as well.
     await until(isClosed, { what: "the end of the connection" });
   });
 

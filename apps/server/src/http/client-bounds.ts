@@ -5,17 +5,17 @@ import { addressRanges } from "@berth/host";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 
 export interface ClientBounds {
-  /** Addresses and ranges of proxies before it: what they say of the client (`X-Forwarded-For`) is believed. */
+  /** Addresses and ranges of proxies in front, whose `X-Forwarded-For` is trusted. */
   readonly trustedProxies?: readonly string[];
-  /** Connections of one address at a time; 0 is unlimited. Those of trusted proxies are not counted. */
+  /** Concurrent connections of one address; 0: unlimited. Those of trusted proxies are not limited. */
   readonly connectionsPerAddress?: number;
-  /** In which a body that is no upload must have come. Default: 60. */
+  /** Time in which a body other than an upload must arrive. Default: 60. */
   readonly bodySecondsMax?: number;
-  /** How long the rest of a body is waited for that nobody reads. Default: 5. */
+  /** How long an unread body is drained before the connection is closed. Default: 5. */
   readonly lingerSecondsMax?: number;
 }
 
-/** Bounds what a client can hold: its connections, the time of a body, and of one that nobody reads. */
+/** Limits each client's connections, the time for a body, and the draining of an unread one. */
 export function boundClients(app: FastifyInstance, bounds: ClientBounds): void {
   const { bodySecondsMax = 60, lingerSecondsMax = 5 } = bounds;
   boundConnections(app, bounds);
@@ -26,7 +26,7 @@ export function boundClients(app: FastifyInstance, bounds: ClientBounds): void {
   app.addHook("onResponse", async (request) => {
     const { raw } = request;
     if (!hasBody(request) || raw.complete || raw.destroyed) return;
-    // Node drains it, so that the connection can be used again; a client that sends on for long is left.
+    // Node drains the body to reuse the connection; if the client continues for too long, it is disconnected.
     const timer = setTimeout(() => raw.destroy(), lingerSecondsMax * 1000).unref();
     raw.once("close", () => clearTimeout(timer)).once("end", () => clearTimeout(timer));
   });
@@ -74,6 +74,6 @@ function boundConnections(app: FastifyInstance, { connectionsPerAddress = 0, tru
   });
 }
 
-/** An IPv6 client owns a whole /64. */
+/** An IPv6 client usually has a whole /64 network. */
 const clientOf = (address: string): string =>
   isIP(address) === 6 && !address.startsWith("::ffff:") ? address.split(":").slice(0, 4).join(":") : address;

@@ -6,20 +6,20 @@ import fastifyStatic from "@fastify/static";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { WEB } from "#assets";
 
-/** Paths that programs use: what is not found below them is answered to programs, too. */
+/** Paths for programs: unknown paths below them get an API error instead of the page. */
 const OTHER_PATHS = /^\/(api|trpc|docs|webhooks|auth|terminal|assets)(\/|$)/;
 const NONCE = "__CSP_NONCE__";
 
 export interface Dashboard {
-  /** Answers the page with a nonce of its own. */
+  /** Sends the page with a new nonce. */
   readonly send: (reply: FastifyReply) => FastifyReply;
-  /** Whether a person's browser asks for a page; its path is one of the dashboard's own. */
+  /** Whether a browser requests a page at one of the dashboard's paths. */
   readonly serves: (request: FastifyRequest) => boolean;
 }
 
 /**
  * Serves the newest build of the dashboard.
- * @returns `undefined` where none was built: the rest of the server works without it.
+ * @returns `undefined` if there is no build: the rest of the server works without it.
  */
 export function dashboard(app: FastifyInstance, folder = newestBuild()): Dashboard | undefined {
   if (folder === undefined) return undefined;
@@ -31,7 +31,7 @@ export function dashboard(app: FastifyInstance, folder = newestBuild()): Dashboa
     decorateReply: false,
     preCompressed: true,
     cacheControl: false,
-    // The names contain a hash of the content.
+    // File names contain a hash of their content.
     setHeaders: (response) => response.setHeader("cache-control", "public, max-age=31536000, immutable"),
   });
   const send = (reply: FastifyReply) => {
@@ -50,7 +50,7 @@ export function dashboard(app: FastifyInstance, folder = newestBuild()): Dashboa
   };
 }
 
-/** Named by the file that `tooling/build` writes at the end of each build. */
+/** `tooling/build` writes the name of the newest build into a file. */
 function newestBuild(): string | undefined {
   const folder = fileURLToPath(WEB);
   try {
@@ -61,7 +61,7 @@ function newestBuild(): string | undefined {
   }
 }
 
-/** Style elements that our own scripts make carry the nonce; nothing comes from another origin. */
+/** Style elements created by our scripts have the nonce; nothing is loaded from other origins. */
 const policy = (nonce: string): string =>
   [
     "default-src 'none'",

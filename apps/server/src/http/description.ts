@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { appRouter, describe, jsonOf, yamlOf } from "@berth/api";
 import type { FastifyInstance } from "fastify";
 
-/** The OpenAPI description. Each form is made when it is first asked for, and kept as text. */
+/** Serves the OpenAPI description. Each format is generated at the first request and cached. */
 export function descriptionPlugin(app: FastifyInstance, _options: object, done: () => void): void {
   const json = once(async () => jsonOf(await describe(appRouter)));
   const yaml = once(async () => yamlOf(JSON.parse((await json()).text)));

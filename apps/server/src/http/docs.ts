@@ -4,7 +4,7 @@ import { VERSION } from "@berth/core";
 import fastifyStatic from "@fastify/static";
 import type { FastifyInstance } from "fastify";
 
-/** The interactive documentation, whole from this server, and the start page of a server without a dashboard. */
+/** Interactive documentation served entirely by this server, and a start page for servers without a dashboard. */
 export function docsPlugin(
   app: FastifyInstance,
   { hasStartPage }: { readonly hasStartPage: boolean },
@@ -23,7 +23,7 @@ export function docsPlugin(
     reply.header("cache-control", "no-cache").type("text/javascript; charset=utf-8").send(DOCS_START),
   );
   const assets = findPackageJSON("swagger-ui-dist", import.meta.url);
-  // A server runs without the package, too.
+  // The package is optional.
   if (assets !== undefined) {
     app.register(fastifyStatic, {
       root: dirname(assets),
@@ -39,7 +39,7 @@ export function docsPlugin(
 
 const ASSETS: ReadonlySet<string> = new Set(["/swagger-ui.css", "/swagger-ui-bundle.js", "/favicon-32x32.png"]);
 
-/** Swagger UI sets styles on elements and draws its icons from data URLs; it calls nobody but this server. */
+/** Swagger UI sets inline styles and has icons in data URLs; it contacts only this server. */
 const DOCS_POLICY = [
   "default-src 'none'",
   "script-src 'self'",
@@ -68,7 +68,7 @@ const DOCS_PAGE = `<!doctype html>
 </html>
 `;
 
-/** `validatorUrl` would send the description to somebody else's server. */
+/** The default `validatorUrl` would send the description to a third party. */
 const DOCS_START = `SwaggerUIBundle({
   url: "/api/v1/openapi.json",
   dom_id: "#docs",

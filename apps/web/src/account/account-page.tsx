@@ -3,7 +3,7 @@ import { Skeleton, Stack, Text } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { lazy, Suspense } from "react";
 import { client, type Outputs, trpc } from "../api/client.ts";
-import { ActionButton, tell } from "../parts/action.tsx";
+import { ActionButton, notify } from "../parts/action.tsx";
 import { SchemaForm } from "../parts/form.tsx";
 import { Loaded, PageTitle, Section } from "../parts/page.tsx";
 import { type Column, DataTable } from "../parts/table.tsx";
@@ -50,7 +50,7 @@ export function AccountPage() {
           actions={
             <ActionButton
               work={() => client.auth.sessions.revokeOthers.mutate({})}
-              after={({ message }) => tell(message)}
+              after={({ message }) => notify(message)}
             >
               Sign out everywhere else
             </ActionButton>
@@ -80,7 +80,7 @@ export function AccountPage() {
             isNew
             submitLabel="Change password"
             submit={(sent) => client.auth.changePassword.mutate(PasswordChange.parse(sent))}
-            after={({ message }) => tell(message)}
+            after={({ message }) => notify(message)}
           />
         </Section>
         <Suspense fallback={<Skeleton h={100} />}>

@@ -11,14 +11,14 @@ export const queryClient = new QueryClient({
   defaultOptions: {
     queries: {
       staleTime: 30_000,
-      // What the server refuses it refuses again; only a server that cannot be reached is asked once more.
+      // A refused request would be refused again; only an unreachable server is retried.
       retry: (failures, error) => failures < 2 && statusOf(error) >= 500,
       refetchOnWindowFocus: false,
     },
   },
 });
 
-/** One for all streams of the tab: a browser opens six connections to an address, and each stream would take one. */
+/** Shared by all streams of the tab: browsers limit connections to an address to six. */
 const socket = createWSClient({
   url: "/trpc",
   connectionParams: sessionParams,
@@ -38,15 +38,15 @@ export const client = createTRPCClient<AppRouter>({
 
 export const trpc = createTRPCOptionsProxy<AppRouter>({ client, queryClient });
 
-/** The server's error with its fields and request id; `undefined` when no server answered. */
+/** The server's error with its fields and request id; `undefined` without an answer. */
 export function problemOf(error: unknown): ProblemBody | undefined {
-  // Errors of this client come from `AppRouter` only.
+  // tRPC errors in this client always come from `AppRouter`.
   return error instanceof TRPCClientError ? (error as TRPCClientError<AppRouter>).data?.problem : undefined;
 }
 
-/** HTTP status of an error; 503 when no server answered. */
+/** HTTP status of an error; 503 without an answer. */
 export function statusOf(error: unknown): number {
-  if (!(error instanceof TRPCClientError)) return 400; // A fault of the page.
+  if (!(error instanceof TRPCClientError)) return 400; // An error in the page itself.
   return (error as TRPCClientError<AppRouter>).data?.httpStatus ?? 503;
 }
 

@@ -11,7 +11,7 @@ function setConnection(next: Connection): void {
   for (const listener of listeners) listener();
 }
 
-/** Whether what the page shows is kept up to date. */
+/** Whether the page receives live updates. */
 export const useConnection = (): Connection =>
   useSyncExternalStore(
     (listener) => {
@@ -21,14 +21,14 @@ export const useConnection = (): Connection =>
     () => connection,
   );
 
-/** Events come in bursts, and each would ask for the same again. */
+/** Events come in bursts, which one refresh covers. */
 const REFRESH_DELAY_MS = 150;
 const RETRY_DELAY_MS = 2000;
 
 /**
- * Keeps what is shown up to date: each event of the team makes the page ask anew for what is open. The stream continues
- * behind the last event that it had, so that nothing is missed while the connection was lost.
- * @param team Another team is another stream.
+ * Keeps the page up to date: each event of the team refreshes the open queries. After a lost connection the stream
+ * resumes behind the last event, so that nothing is missed.
+ * @param team A change of team opens another stream.
  */
 export function useLiveUpdates(team: number | undefined): void {
   useEffect(() => {
@@ -84,14 +84,14 @@ type Subscribe<Data> = (handlers: Handlers<Data>) => { unsubscribe: () => void }
 type StreamState = "connecting" | "open" | "ended" | { readonly error: unknown };
 
 /**
- * Follows a stream while the component is mounted. tRPC's own hook does not tell that a stream has ended.
- * @param key Another key is another stream.
+ * Follows a stream while the component is mounted. tRPC's own hook does not report the end of a stream.
+ * @param key A changed key opens another stream.
  */
 export function useStream<Data>(key: string, subscribe: Subscribe<Data>, onData: (data: Data) => void): StreamState {
   const [state, setState] = useState<StreamState>("connecting");
   const latest = useRef({ subscribe, onData });
   latest.current = { subscribe, onData };
-  // The key stands for everything that the stream depends on.
+  // `key` represents all dependencies of the stream.
   useEffect(() => {
     setState("connecting");
     const subscription = latest.current.subscribe({

@@ -1,6 +1,6 @@
 /**
- * The half of the session that the page keeps; the other half is in a cookie that scripts cannot read. Cookies know no
- * ports, this storage does: an application on another port of the same host name has never both.
+ * The page's half of the session; the other half is in a cookie that scripts cannot read. Cookies are shared by all
+ * ports of a host, this storage is not: so an application on another port never has both.
  */
 const KEY = "berth.session-key";
 const SESSION_KEY_HEADER = "x-berth-session-key";
@@ -15,11 +15,11 @@ export function sessionHeaders(): Record<string, string> {
   return key === null ? {} : { [SESSION_KEY_HEADER]: key };
 }
 
-/** The same for a WebSocket, which a page cannot give headers. */
+/** The session's half for a WebSocket, which cannot have headers. */
 export function sessionParams(): Record<string, string> | null {
   const key = savedKey();
   return key === null ? null : { session_key: key };
 }
 
-/** A page of another session, or of none, begins anew: what it had open, and its socket, are of the old one. */
-export const openAnew = (path: string): void => window.location.assign(path);
+/** Reloads the page for another session, so that queries and socket of the old one are dropped. */
+export const reloadAt = (path: string): void => window.location.assign(path);

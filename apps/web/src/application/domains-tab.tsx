@@ -2,7 +2,7 @@ import { ApplicationUpdate } from "@berth/core/application";
 import { Anchor, Stack, Text } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { client, trpc } from "../api/client.ts";
-import { tell } from "../parts/action.tsx";
+import { notify } from "../parts/action.tsx";
 import { type FieldGroup, SchemaForm } from "../parts/form.tsx";
 import { Facts, Section } from "../parts/page.tsx";
 import { DeployAgain } from "../resource/deploy-again.tsx";
@@ -63,7 +63,7 @@ export default function DomainsTab({ resource }: PanelProps) {
           note={<DeployAgain resource={resource} />}
           submit={(sent) => client.applications.update.mutate({ uuid, ...ApplicationUpdate.parse(sent) })}
           after={({ overridden = [] }) =>
-            overridden.length > 0 && tell(overridden.map(({ message }) => message).join(" "))
+            overridden.length > 0 && notify(overridden.map(({ message }) => message).join(" "))
           }
         />
       </Section>

@@ -14,7 +14,7 @@ const percent = (value: number): string => `${value.toFixed(value < 10 ? 1 : 0)}
 
 export default function MetricsTab({ resource: { uuid } }: PanelProps) {
   const [range, setRange] = useState<Range>("1 hour");
-  // Of the whole minute: another moment would be another query at each drawing.
+  // Rounded to a minute: otherwise every render would start another query.
   const since = useMemo(
     () => new Date(Math.floor(Date.now() / 60_000 - 60 * RANGES[range]) * 60_000).toISOString(),
     [range],

@@ -7,7 +7,7 @@ import { FolderChoice, uploadFolder } from "../new/folder-choice.tsx";
 import { ActionButton } from "../parts/action.tsx";
 import { Section } from "../parts/page.tsx";
 
-/** Of an application whose source was uploaded: another folder, deployed at once. */
+/** Uploads a new version of an application's folder and deploys it. */
 export function NewVersion({ uuid }: { readonly uuid: string }) {
   const navigate = useNavigate();
   const [folder, setFolder] = useState<Folder>();
@@ -17,7 +17,10 @@ export function NewVersion({ uuid }: { readonly uuid: string }) {
     return deployments[0]?.deployment_uuid;
   };
   return (
-    <Section title="New version" about="Its folder, as it is now. It replaces what runs once it answers.">
+    <Section
+      title="New version"
+      about="The folder as it is now. The new version replaces the running one once it is healthy."
+    >
       <Stack align="stretch">
         <FolderChoice folder={folder} choose={setFolder} />
         {folder !== undefined && (

@@ -1,7 +1,7 @@
 import { Anchor } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { client, type Outputs, trpc } from "../api/client.ts";
-import { ActionButton, tell } from "../parts/action.tsx";
+import { ActionButton, notify } from "../parts/action.tsx";
 import { Empty, Loaded, Section } from "../parts/page.tsx";
 import { Status } from "../parts/state.tsx";
 import { type Column, DataTable } from "../parts/table.tsx";
@@ -39,7 +39,7 @@ export default function PreviewsTab({ resource: { uuid, application } }: PanelPr
           size="compact-xs"
           question={`Delete the preview of pull request ${pull_request_id}?`}
           work={() => client.applications.previews.delete.mutate({ uuid, pull_request_id })}
-          after={({ message }) => tell(message)}
+          after={({ message }) => notify(message)}
         >
           Delete
         </ActionButton>

@@ -9,7 +9,7 @@ import { Age } from "../parts/time.tsx";
 
 type Kept = Outputs["rollbacks"]["images"]["images"][number];
 
-/** What was built before and is kept: back in one click, without a build. */
+/** Kept builds, to which an application can be rolled back without a new build. */
 export function RollbackList({ uuid }: { readonly uuid: string }) {
   const navigate = useNavigate();
   const { data } = useQuery(trpc.rollbacks.images.queryOptions({ uuid }));

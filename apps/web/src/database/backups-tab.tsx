@@ -3,12 +3,12 @@ import { Button, Group, Modal, Stack, Text } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import { client, type Outputs, trpc } from "../api/client.ts";
-import { ActionButton, tell } from "../parts/action.tsx";
+import { ActionButton, notify } from "../parts/action.tsx";
 import { type FieldGroup, SchemaForm } from "../parts/form.tsx";
 import { Empty, Loaded, Section } from "../parts/page.tsx";
 import { RunStatus } from "../parts/state.tsx";
 import { type Column, DataTable } from "../parts/table.tsx";
-import { Age, Took } from "../parts/time.tsx";
+import { Age, Elapsed } from "../parts/time.tsx";
 import type { PanelProps } from "../resource/panel.ts";
 import { SavedBackups } from "./saved-backups.tsx";
 
@@ -44,7 +44,7 @@ export default function BackupsTab({ resource: { uuid } }: PanelProps) {
           {(list) =>
             list.length === 0 ? (
               <Empty title="No backups" command="berth backups create --frequency daily">
-                Without one, what is in this database is lost with its server.
+                Without one, the content of this database is lost with its server.
               </Empty>
             ) : (
               <Stack>
@@ -64,7 +64,7 @@ export default function BackupsTab({ resource: { uuid } }: PanelProps) {
                             backup_now: true,
                           })
                         }
-                        after={() => tell("A backup begins.")}
+                        after={() => notify("A backup begins.")}
                       >
                         Back up now
                       </ActionButton>
@@ -77,7 +77,7 @@ export default function BackupsTab({ resource: { uuid } }: PanelProps) {
                         work={() =>
                           client.databases.backups.delete.mutate({ uuid, scheduled_backup_uuid: schedule.uuid })
                         }
-                        after={({ message }) => tell(message)}
+                        after={({ message }) => notify(message)}
                       >
                         Delete
                       </ActionButton>
@@ -158,7 +158,11 @@ const COLUMNS: readonly Column<Restore>[] = [
       </>
     ),
   },
-  { header: "Took", isExtra: true, cell: ({ started_at, finished_at }) => <Took from={started_at} to={finished_at} /> },
+  {
+    header: "Took",
+    isExtra: true,
+    cell: ({ started_at, finished_at }) => <Elapsed from={started_at} to={finished_at} />,
+  },
 ];
 
 function Restores({ uuid }: { readonly uuid: string }) {

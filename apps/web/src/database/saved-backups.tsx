@@ -1,7 +1,7 @@
 import { Group } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { client, type Outputs, trpc } from "../api/client.ts";
-import { ActionButton, tell } from "../parts/action.tsx";
+import { ActionButton, notify } from "../parts/action.tsx";
 import { Empty, Loaded } from "../parts/page.tsx";
 import { RunStatus } from "../parts/state.tsx";
 import { type Column, DataTable } from "../parts/table.tsx";
@@ -10,7 +10,7 @@ import { bytes } from "../parts/units.ts";
 
 type Saved = Outputs["databases"]["backups"]["executions"]["executions"][number];
 
-/** The backups that a schedule made. */
+/** Backups made by a schedule. */
 export function SavedBackups({ uuid, schedule }: { readonly uuid: string; readonly schedule: string }) {
   const query = useQuery(trpc.databases.backups.executions.queryOptions({ uuid, scheduled_backup_uuid: schedule }));
   const of = (backup: Saved) => ({ uuid, scheduled_backup_uuid: schedule, execution_uuid: backup.uuid });
@@ -26,7 +26,7 @@ export function SavedBackups({ uuid, schedule }: { readonly uuid: string; readon
             <ActionButton
               size="compact-xs"
               work={() => client.databases.backups.cancelExecution.mutate(of(backup))}
-              after={({ message }) => tell(message)}
+              after={({ message }) => notify(message)}
             >
               Cancel
             </ActionButton>
@@ -36,15 +36,15 @@ export function SavedBackups({ uuid, schedule }: { readonly uuid: string; readon
               <ActionButton
                 size="compact-xs"
                 work={() => client.databases.restores.drill.mutate(of(backup))}
-                after={({ message }) => tell(message)}
+                after={({ message }) => notify(message)}
               >
                 Drill
               </ActionButton>
               <ActionButton
                 size="compact-xs"
-                question="Restore this backup? What is in the database now is replaced."
+                question="Restore this backup? It replaces the current content of the database."
                 work={() => client.databases.restores.restore.mutate(of(backup))}
-                after={({ message }) => tell(message)}
+                after={({ message }) => notify(message)}
               >
                 Restore
               </ActionButton>

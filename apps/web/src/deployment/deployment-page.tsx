@@ -5,19 +5,19 @@ import { useNavigate, useParams } from "@tanstack/react-router";
 import { useState } from "react";
 import { client, messageOf, type Outputs, queryClient, trpc } from "../api/client.ts";
 import { useStream } from "../api/live.ts";
-import { ActionButton, tell } from "../parts/action.tsx";
+import { ActionButton, notify } from "../parts/action.tsx";
 import { useLines } from "../parts/lines.ts";
 import { TextLink } from "../parts/link.tsx";
 import { LogViewer } from "../parts/log-viewer.tsx";
 import { Facts, Loaded, useDocumentTitle } from "../parts/page.tsx";
 import { RunStatus } from "../parts/state.tsx";
-import { Age, Took } from "../parts/time.tsx";
+import { Age, Elapsed } from "../parts/time.tsx";
 import { plurals } from "../resource/kinds.ts";
 import { causeOf } from "./deployment-table.tsx";
 import { useKindOf } from "./kind-of.ts";
 import { type Step, Steps } from "./steps.tsx";
 
-/** Its log is followed by itself. */
+/** The log is streamed separately. */
 type Deployment = Omit<Outputs["deployments"]["get"], "logs">;
 
 export function DeploymentPage() {
@@ -123,7 +123,7 @@ function Header({ deployment }: { readonly deployment: Deployment }) {
           <Age at={created_at} />
           {started_at !== null && (
             <>
-              , {finished_at === null ? "for" : "took"} <Took from={started_at} to={finished_at} />
+              , {finished_at === null ? "for" : "took"} <Elapsed from={started_at} to={finished_at} />
             </>
           )}
         </Text>
@@ -140,7 +140,10 @@ function Header({ deployment }: { readonly deployment: Deployment }) {
             Deploy again
           </ActionButton>
         ) : (
-          <ActionButton work={() => client.deployments.cancel.mutate({ uuid })} after={({ message }) => tell(message)}>
+          <ActionButton
+            work={() => client.deployments.cancel.mutate({ uuid })}
+            after={({ message }) => notify(message)}
+          >
             Cancel
           </ActionButton>
         )}
@@ -149,7 +152,7 @@ function Header({ deployment }: { readonly deployment: Deployment }) {
   );
 }
 
-/** What a person does about it depends on the step that failed. */
+/** Remedies by the step that failed. */
 const REMEDIES: Readonly<Record<Step["name"], { readonly text: string; readonly tab: string }>> = {
   checkout: { text: "Check the repository, the branch and the key it is read with.", tab: "settings" },
   build: {

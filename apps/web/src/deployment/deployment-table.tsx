@@ -4,7 +4,7 @@ import type { Outputs } from "../api/client.ts";
 import { TextLink } from "../parts/link.tsx";
 import { RunStatus } from "../parts/state.tsx";
 import { type Column, DataTable } from "../parts/table.tsx";
-import { Age, Took } from "../parts/time.tsx";
+import { Age, Elapsed } from "../parts/time.tsx";
 
 type Deployment = Omit<Outputs["deployments"]["get"], "logs">;
 
@@ -53,7 +53,11 @@ const COLUMNS: readonly Column<Deployment>[] = [
     ),
   },
   { header: "Why", isExtra: true, cell: causeOf },
-  { header: "Took", isExtra: true, cell: ({ started_at, finished_at }) => <Took from={started_at} to={finished_at} /> },
+  {
+    header: "Took",
+    isExtra: true,
+    cell: ({ started_at, finished_at }) => <Elapsed from={started_at} to={finished_at} />,
+  },
 ];
 
 export const DeploymentTable = ({

@@ -3,7 +3,7 @@ import { useQuery } from "@tanstack/react-query";
 import { trpc } from "../api/client.ts";
 import { kindOf } from "../resource/kinds.ts";
 
-/** A deployment does not say of which kind its resource is. */
+/** Looks up the resource's kind, which a deployment does not contain. */
 export function useKindOf(uuid: string): ResourceKind {
   const { data = [] } = useQuery(trpc.resources.list.queryOptions({}));
   return kindOf(data.find((resource) => resource.uuid === uuid)?.type ?? "application");

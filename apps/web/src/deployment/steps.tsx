@@ -1,7 +1,7 @@
 import { Text } from "@mantine/core";
 import type { Outputs } from "../api/client.ts";
 import { runStateOf, State } from "../parts/state.tsx";
-import { Took } from "../parts/time.tsx";
+import { Elapsed } from "../parts/time.tsx";
 
 export type Step = Outputs["deployments"]["steps"][number];
 
@@ -13,7 +13,7 @@ export const Steps = ({ steps }: { readonly steps: readonly Step[] }) => (
         <li key={name} title={error ?? undefined}>
           <State state={{ ...state, word: name }} />{" "}
           <Text span size="sm" c="dimmed">
-            {started_at === null ? state.word.toLowerCase() : <Took from={started_at} to={finished_at} />}
+            {started_at === null ? state.word.toLowerCase() : <Elapsed from={started_at} to={finished_at} />}
             {status === "failed" && " failed"}
           </Text>
         </li>

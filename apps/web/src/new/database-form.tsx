@@ -24,14 +24,14 @@ export default function DatabaseForm({ place, resolvePlace }: SourceProps) {
     ];
   }, [schema]);
   const create = async (sent: Record<string, unknown>) => {
-    // The engine's own schema has read the input; the operation is the one of the same name.
+    // The engine's own schema has parsed the input, and the operation belongs to the same engine.
     const input = schema.parse({ ...sent, ...(await resolvePlace()) }) as never;
     return client.databases.create[engine].mutate(input);
   };
   return (
     <Section
       title="Database"
-      about="Passwords that are left out are made by Berth. The first start pulls the image and may take a minute."
+      about="Berth generates the passwords that are left out. The first start pulls the image and may take a minute."
     >
       <Stack>
         <Select

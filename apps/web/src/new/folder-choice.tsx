@@ -5,7 +5,7 @@ import { bytes } from "../parts/units.ts";
 import { chosenFolder, droppedFolder, type Folder } from "./folder.ts";
 import { gzipped, tarOf } from "./tar.ts";
 
-/** REST takes the archive as it is: a file is nothing that tRPC carries. */
+/** Uploads the archive over REST, since tRPC cannot transfer files. */
 export async function uploadFolder(uuid: string, files: Folder["files"]): Promise<void> {
   const response = await fetch(`/api/v1/applications/${encodeURIComponent(uuid)}/source`, {
     method: "PUT",
@@ -33,7 +33,7 @@ export function FolderChoice({
     if (dropped !== undefined) choose(dropped);
   };
   return (
-    // biome-ignore lint/a11y/noStaticElementInteractions: dropping is a second way beside the button.
+    // biome-ignore lint/a11y/noStaticElementInteractions: dropping is an alternative to the button.
     <div
       className={isOver ? "drop drop-over" : "drop"}
       onDragOver={(event) => {
@@ -62,7 +62,7 @@ export function FolderChoice({
         <input
           ref={(element) => {
             input.current = element;
-            // React does not know the attribute.
+            // React does not support the attribute.
             element?.setAttribute("webkitdirectory", "");
           }}
           type="file"

@@ -1,7 +1,7 @@
 import ignore from "ignore";
 import type { SourceFile } from "./tar.ts";
 
-/** They belong to the machine, not to the source. */
+/** Never uploaded, since they belong to the machine and not to the source. */
 const NEVER = new Set([".git", ".berth", "node_modules"]);
 const IGNORE_FILES = [".gitignore", ".berthignore"];
 
@@ -11,7 +11,7 @@ export interface Folder {
   readonly bytes: number;
 }
 
-/** Of a folder that was chosen by a dialog. */
+/** Files of a folder that was chosen in a dialog. */
 export async function chosenFolder(list: FileList): Promise<Folder> {
   const files = [...list].map((file) => {
     const [, ...rest] = file.webkitRelativePath.split("/");
@@ -24,7 +24,7 @@ export async function chosenFolder(list: FileList): Promise<Folder> {
   );
 }
 
-/** Of a folder that was dropped. @returns `undefined` when it was something else. */
+/** Files of a dropped folder. @returns `undefined` for anything else. */
 export async function droppedFolder(items: DataTransferItemList): Promise<Folder | undefined> {
   const entries = [...items].map((item) => item.webkitGetAsEntry()).filter((entry) => entry !== null);
   const [first] = entries;
@@ -49,14 +49,14 @@ async function filesBelow(folder: FileSystemDirectoryEntry, below: string): Prom
   const reader = folder.createReader();
   const found: SourceFile[] = [];
   for (;;) {
-    // Browsers answer at most a hundred at once, and none at the end.
+    // Browsers return at most a hundred entries per call, and none at the end.
     const entries = await new Promise<FileSystemEntry[]>((resolve, reject) => reader.readEntries(resolve, reject));
     if (entries.length === 0) return found;
     for (const entry of entries) found.push(...(await filesOf(entry, below)));
   }
 }
 
-/** Without what the folder's own ignore files leave out. */
+/** Removes files that the folder's own ignore files exclude. */
 async function kept(name: string, files: readonly SourceFile[]): Promise<Folder> {
   const rules = ignore();
   for (const ignoreFile of IGNORE_FILES) {

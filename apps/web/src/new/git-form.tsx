@@ -97,7 +97,7 @@ export default function GitForm({ place, resolvePlace }: SourceProps) {
   );
 }
 
-/** Apps, then the repositories of the chosen one, then the branches of the chosen repository. */
+/** Choices: apps, then repositories of the chosen app, then branches of the chosen repository. */
 function useGithub(way: Way, entered: Values) {
   const isAsked = way === "github";
   const apps = useQuery({ ...trpc.githubApps.list.queryOptions({}), enabled: isAsked }).data ?? [];

@@ -46,12 +46,12 @@ const SOURCES: readonly Source[] = [
   {
     name: "compose",
     title: "A compose file",
-    about: "Several containers that belong together.",
+    about: "Several containers in one compose file.",
     Form: lazy(() => import("./compose-form.tsx")),
   },
 ];
 
-/** From what it is to its running: source, place, settings, and the live deployment. */
+/** Creates a resource: source, place, settings, and the live deployment. */
 export function NewPage() {
   const { source } = useParams({ from: "/shell/new/{-$source}" });
   const search = useSearch({ from: "/shell/new/{-$source}" });

@@ -6,7 +6,7 @@ interface Created {
   readonly deployment_uuid?: string | undefined;
 }
 
-/** Every way ends on the live deployment, or on the thing itself where none was queued. */
+/** Opens the queued deployment of a created resource, or the resource itself if none was queued. */
 export function useOpenCreated(kind: keyof typeof plurals) {
   const navigate = useNavigate();
   return ({ uuid, deployment_uuid }: Created) =>

@@ -10,14 +10,14 @@ export interface Place {
   readonly server_uuid: string;
 }
 export interface SourceProps {
-  /** For the example in code. */
+  /** The place for the code example. */
   readonly place: Place;
-  /** Makes the project when it is a new one. */
+  /** Returns the place, and creates the project if it is new. */
   readonly resolvePlace: () => Promise<Place>;
 }
 
 const NEW_PROJECT = "";
-const FIRST_ENVIRONMENT = "production"; // Made together with every project.
+const FIRST_ENVIRONMENT = "production"; // Created with every project.
 
 /** Where a new thing goes: chosen once, for every source alike. */
 export function usePlace(project: string | undefined) {

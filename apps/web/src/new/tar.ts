@@ -1,5 +1,5 @@
 export interface SourceFile {
-  /** Below the folder, with slashes. */
+  /** Path in the folder, with slashes. */
   readonly path: string;
   readonly file: Blob;
 }
@@ -7,11 +7,11 @@ export interface SourceFile {
 const BLOCK = 512;
 const NAME_LENGTH_MAX = 100;
 
-/** A tar archive of files, made of the files themselves: nothing is copied before it is sent. */
+/** A tar archive as a Blob of the files themselves, so that nothing is copied in memory. */
 export function tarOf(files: readonly SourceFile[]): Blob {
   const parts = files.flatMap(({ path, file }) => {
     const name = new TextEncoder().encode(path);
-    // GNU tar's way to name what is longer than the field.
+    // GNU tar's extension for names longer than the field.
     const long =
       name.length > NAME_LENGTH_MAX
         ? [header("././@LongLink", name.length + 1, "L"), name, padding(name.length, 1)]
@@ -29,7 +29,7 @@ function header(path: string, size: number, type: "0" | "L"): Uint8Array<ArrayBu
   const write = (text: string, at: number, length: number) =>
     block.set(new TextEncoder().encode(text).subarray(0, length), at);
   write(path, 0, NAME_LENGTH_MAX);
-  write("0000755\0", 100, 8); // A browser does not know which files are programs.
+  write("0000755\0", 100, 8); // Browsers do not report which files are executable.
   write("0000000\0", 108, 8);
   write("0000000\0", 116, 8);
   write(`${size.toString(8).padStart(11, "0")}\0`, 124, 12);

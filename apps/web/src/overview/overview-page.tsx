@@ -4,14 +4,14 @@ import { trpc } from "../api/client.ts";
 import { ButtonLink, TextLink } from "../parts/link.tsx";
 import { Empty, PageTitle, Problem } from "../parts/page.tsx";
 import { RunStatus } from "../parts/state.tsx";
-import { Took } from "../parts/time.tsx";
+import { Elapsed } from "../parts/time.tsx";
 import { attentionOf, type Resource } from "../resource/attention.ts";
 import { kindOf } from "../resource/kinds.ts";
 import { deploymentsOf } from "../resource/operations.ts";
 import { ResourceTable } from "../resource/resource-table.tsx";
 import { AttentionList } from "./attention-list.tsx";
 
-/** Deployments are looked up for what does not run; of what runs the status says enough. */
+/** Deployments are only looked up for resources that do not run; for others the status is enough. */
 const LOOKED_UP_MAX = 20;
 
 export function OverviewPage() {
@@ -46,7 +46,7 @@ export function OverviewPage() {
                       Deployment of {deployment.application_name}
                     </TextLink>
                     <Text size="sm" c="dimmed">
-                      <Took from={deployment.started_at ?? deployment.created_at} to={null} />
+                      <Elapsed from={deployment.started_at ?? deployment.created_at} to={null} />
                     </Text>
                   </Group>
                 </Paper>
@@ -96,7 +96,7 @@ export function OverviewPage() {
   );
 }
 
-/** Of what is stopped or broken: whether its last deployment failed, and why. */
+/** For stopped or broken resources: whether the last deployment failed, and why. */
 function useFailedDeployments(resources: readonly Resource[]) {
   const asked = resources.filter(({ status }) => !status.startsWith("running:healthy")).slice(0, LOOKED_UP_MAX);
   const answers = useQueries({ queries: asked.map(({ type, uuid }) => deploymentsOf(kindOf(type), uuid, 1)) });

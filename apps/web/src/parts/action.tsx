@@ -4,9 +4,9 @@ import { type ReactNode, useState } from "react";
 import { messageOf, problemOf, queryClient } from "../api/client.ts";
 import { confirmed } from "./confirmation.tsx";
 
-export const tell = (message: string): void => void notifications.show({ message, color: "indigo" });
+export const notify = (message: string): void => void notifications.show({ message, color: "indigo" });
 
-export function tellProblem(error: unknown): void {
+export function notifyProblem(error: unknown): void {
   const problem = problemOf(error);
   const fields = Object.values(problem?.errors ?? {})
     .flat()
@@ -19,7 +19,7 @@ export function tellProblem(error: unknown): void {
   });
 }
 
-/** Runs work once at a time, refreshes what the page shows, and tells how it ended. */
+/** Runs work, never twice at once, then refreshes the page and shows the result. */
 export function useAction<Result>(work: () => Promise<Result>, after?: (result: Result) => unknown) {
   const [isBusy, setBusy] = useState(false);
   const run = async () => {
@@ -29,7 +29,7 @@ export function useAction<Result>(work: () => Promise<Result>, after?: (result: 
       await after?.(result);
       void queryClient.invalidateQueries();
     } catch (error) {
-      tellProblem(error);
+      notifyProblem(error);
     } finally {
       setBusy(false);
     }
@@ -41,7 +41,7 @@ interface ActionProps<Result> extends Omit<ButtonProps, "loading"> {
   readonly work: () => Promise<Result>;
   readonly after?: (result: Result) => unknown;
   readonly children: ReactNode;
-  /** Asks before it works. */
+  /** Question to confirm before the work begins. */
   readonly question?: string;
   readonly "aria-label"?: string;
 }
@@ -81,7 +81,7 @@ export function ActionButton<Result>({ work, after, children, question, ...butto
   );
 }
 
-/** For what cannot be undone: the name has to be typed. */
+/** For irreversible actions: the name must be typed. */
 export function DangerButton<Result>({
   name,
   children,

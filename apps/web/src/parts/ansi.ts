@@ -1,15 +1,15 @@
 export interface Span {
   readonly text: string;
-  /** Classes of the style sheet, one for each code in effect. */
+  /** CSS classes, one for each active code. */
   readonly className: string;
 }
 
 // biome-ignore lint/suspicious/noControlCharactersInRegex: escape sequences begin with one.
 const SEQUENCE = /\x1b\[([0-9;?]*)([A-Za-z])/g;
-// biome-ignore lint/suspicious/noControlCharactersInRegex: they would show as boxes.
+// biome-ignore lint/suspicious/noControlCharactersInRegex: they would be shown as boxes.
 const CONTROL = /[\x00-\x08\x0b-\x1f\x7f]/g;
 
-/** A line of output with its colours. Sequences that move the cursor are dropped. */
+/** Parts of a line with their colours. Sequences that move the cursor are removed. */
 export function spansOf(line: string): readonly Span[] {
   if (!line.includes("\x1b")) return [{ text: line.replace(CONTROL, ""), className: "" }];
   const spans: Span[] = [];
@@ -28,7 +28,7 @@ export function spansOf(line: string): readonly Span[] {
   return spans;
 }
 
-/** The line without its colours: for searching and for files. */
+/** The line without colours: for searching and for downloads. */
 export const plainText = (line: string): string => line.replace(SEQUENCE, "").replace(CONTROL, "");
 
 const isColour = (code: number) => (code >= 30 && code <= 37) || (code >= 90 && code <= 97);
@@ -40,7 +40,7 @@ function applied(before: readonly number[], codes: readonly number[]): readonly 
     const code = codes[index] ?? 0;
     if (code === 0) now = [];
     else if (code === 38 || code === 48)
-      index += codes[index + 1] === 5 ? 2 : 4; // Of 256 or more colours: none of ours.
+      index += codes[index + 1] === 5 ? 2 : 4; // 256 and more colours are not supported.
     else if (code === 22) now = now.filter((each) => each !== 1 && each !== 2);
     else if (code === 39) now = now.filter((each) => !isColour(each));
     else if (isColour(code)) now = [...now.filter((each) => !isColour(each)), code];

@@ -5,7 +5,7 @@ import { CopyButton } from "./copy.tsx";
 import { exampleOf, type Language, type Route } from "./example.ts";
 import { Loaded } from "./page.tsx";
 
-/** An operation by its name in the description and in the typed client. */
+/** An operation's name in the API description and in the typed client. */
 export interface Operation {
   readonly id: string;
   readonly client: string;
@@ -13,7 +13,7 @@ export interface Operation {
 
 const LANGUAGES = ["berth", "curl", "TypeScript"] as const;
 
-/** The same by a program: nothing that the page can do is hidden from one. */
+/** Shows the same action as code, since everything in the dashboard is also available to programs. */
 export function AsCode({
   operation,
   input,

@@ -11,7 +11,7 @@ interface ChartProps {
   readonly format: (value: number) => string;
 }
 
-/** A line over time. What a picture does not tell a screen reader stands above it. */
+/** A line chart over time. The text above it has the values for screen readers. */
 export default function Chart({ title, times, values, format }: ChartProps) {
   const place = useRef<HTMLDivElement>(null);
   const known = values.filter((value) => value !== null);

@@ -16,7 +16,7 @@ interface CollectionProps<Row, Created> {
   readonly keyOf: (row: Row) => string | number;
   readonly textOf: (row: Row) => string;
   readonly empty: ReactNode;
-  /** How a new one is made. */
+  /** Form for a new entry. */
   readonly create: {
     readonly label: string;
     readonly schema: z.ZodObject;
@@ -26,12 +26,12 @@ interface CollectionProps<Row, Created> {
     readonly operation: Operation;
     readonly submit: (sent: Record<string, unknown>) => Promise<Created>;
     readonly after?: (created: Created) => unknown;
-    /** Above the form. */
+    /** Text above the form. */
     readonly intro?: ReactNode;
   };
 }
 
-/** A list of what a team has, and the form that adds to it. */
+/** A list of a team's objects, with a form to add one. */
 export function Collection<Row, Created>({ create, ...list }: CollectionProps<Row, Created>) {
   const [isAdding, setAdding] = useState(false);
   return (

@@ -3,7 +3,7 @@ import { type FormEvent, useState, useSyncExternalStore } from "react";
 import { client, problemOf, queryClient } from "../api/client.ts";
 import { Problem } from "./page.tsx";
 
-/** Who waits for the password: told whether it was given. */
+/** The caller that waits for the password; receives whether it was given. */
 let waiting: ((isGiven: boolean) => void) | undefined;
 const listeners = new Set<() => void>();
 
@@ -20,7 +20,7 @@ export function askPassword(): Promise<boolean> {
   });
 }
 
-/** Runs dangerous work, and asks for the password first where the server wants it. */
+/** Runs a sensitive action, and asks for the password first if the server requires it. */
 export async function confirmed<Result>(work: () => Promise<Result>): Promise<Result> {
   try {
     return await work();
@@ -92,7 +92,7 @@ function PasswordForm({ end }: { readonly end: (isGiven: boolean) => void }) {
   );
 }
 
-/** Stands for a secret that is shown once the password was given again. */
+/** Placeholder for a secret until the password was given again. */
 export const HiddenSecret = () => (
   <Button variant="default" size="compact-xs" onClick={() => void askPassword()}>
     Show secrets

@@ -1,7 +1,7 @@
 import { Button, Group, Text } from "@mantine/core";
 import { useState } from "react";
 
-/** Pages that are not served over https have no clipboard of their own: a selected field does it there. */
+/** Without https browsers offer no clipboard API: a selected text field is used instead. */
 async function copyText(text: string): Promise<void> {
   if (navigator.clipboard !== undefined) return navigator.clipboard.writeText(text);
   const field = document.createElement("textarea");
@@ -29,7 +29,7 @@ export function CopyButton({ text, label = "Copy" }: { readonly text: string; re
   );
 }
 
-/** A text to copy, hidden at first where it is a secret. */
+/** A text with a copy button; secrets are hidden at first. */
 export function CopyText({ text, isSecret = false }: { readonly text: string; readonly isSecret?: boolean }) {
   const [isShown, setShown] = useState(!isSecret);
   return (

@@ -9,7 +9,7 @@ import { useEffect, useRef } from "react";
 
 interface EditorProps {
   readonly label: string;
-  /** The text at first; another one begins anew. */
+  /** Initial text; a changed one restarts the editor. */
   readonly text: string;
   readonly onChange: (text: string) => void;
 }
@@ -28,7 +28,7 @@ const LOOK = EditorView.theme({
   ".cm-activeLine": { backgroundColor: "light-dark(#00000008, #ffffff0a)" },
 });
 
-/** A text of YAML. Escape and then Tab leaves it by keyboard. */
+/** A YAML editor. Escape followed by Tab leaves it by keyboard. */
 export default function Editor({ label, text, onChange }: EditorProps) {
   const place = useRef<HTMLDivElement>(null);
   const changed = useRef(onChange);
@@ -56,7 +56,7 @@ export default function Editor({ label, text, onChange }: EditorProps) {
         ],
       }),
     });
-    view.scrollDOM.tabIndex = 0; // What scrolls has to be reachable by keyboard.
+    view.scrollDOM.tabIndex = 0; // A scrollable area must be focusable for keyboard users.
     return () => view.destroy();
   }, [text, label]);
   return <div ref={place} className="editor" />;

@@ -1,6 +1,6 @@
 import { isSecretName } from "./field.ts";
 
-/** How the description has an operation. */
+/** An operation in the API description. */
 export interface Route {
   readonly method: string;
   readonly path: string;
@@ -16,7 +16,7 @@ interface Call {
   readonly origin: string;
 }
 
-/** The call in a language, ready to paste. */
+/** Example code for the call, ready to paste. */
 export function exampleOf(language: Language, call: Call): string {
   if (language === "TypeScript") return typeScript(call);
   const { method, path, body } = request(call);
@@ -40,7 +40,7 @@ function request({ route, input }: Call) {
   return { method: route.method, path: path + search, body };
 }
 
-/** A secret is not shown: its place is marked, where one is sent at all. */
+/** Replaces a secret by a placeholder, if it is sent at all. */
 function hidden(name: string, value: unknown): unknown {
   if (Array.isArray(value)) return value.map((each) => hidden("", each));
   if (typeof value === "object" && value !== null) {

@@ -1,6 +1,6 @@
 import { z } from "zod";
 
-/** How a field of a schema is entered. */
+/** Input of a schema's field. */
 export interface Field {
   readonly name: string;
   readonly type: "text" | "long" | "secret" | "number" | "flag" | "choice" | "other";
@@ -10,15 +10,15 @@ export interface Field {
   readonly isRequired: boolean;
 }
 
-/** Choices that the schema does not know: what the team has. */
+/** Choices that are not in the schema, but come from the team's data. */
 export type Choices = Readonly<Record<string, readonly { readonly value: string; readonly label: string }[]>>;
 
 const SECRET = /(password|secret|private_key|^token|_license_key|_api_key)$/;
-/** Longer texts are files, not lines. */
+/** Longer texts get a text area. */
 const LINE_LENGTH_MAX = 2048;
 const LONG = /^(content|private_key|dockerfile|init_scripts)$|_conf$|_labels$/;
 
-/** Reads from the schema what a form has to know; the schema stays the only place where rules are written. */
+/** Derives a form field from the schema, which remains the only place for rules. */
 export function fieldOf(name: string, schema: z.ZodType): Field {
   let inner: unknown = schema;
   let about = schema.description ?? "";
@@ -40,7 +40,7 @@ export function fieldOf(name: string, schema: z.ZodType): Field {
   return { name, type: typeOf(name, inner), about: helpOf(about), options, isNullable, isRequired };
 }
 
-/** The description without what only matters to programs. */
+/** The description without the parts for programs. */
 const helpOf = (description: string): string =>
   description
     .replace(/(^| )Null [^.]*\./g, "")
@@ -58,13 +58,13 @@ function typeOf(name: string, schema: unknown): Field["type"] {
 
 export const isSecretName = (name: string): boolean => SECRET.test(name) || name === "value";
 
-/** What is sent for an entered value. */
+/** Value to send for an entered one. */
 export function sentValue(field: Field, value: unknown): unknown {
   if (value === "" || value === undefined) return field.isNullable ? null : undefined;
   return value;
 }
 
-/** The fields whose value differs from the one they had. */
+/** Fields with changed values. */
 export function changedFields(
   fields: readonly Field[],
   before: Readonly<Record<string, unknown>>,

@@ -2,7 +2,7 @@ import { Button, Group, SimpleGrid, Stack, Text, Title } from "@mantine/core";
 import { type FormEvent, type ReactNode, useEffect, useId, useMemo, useState } from "react";
 import type { z } from "zod";
 import { messageOf, problemOf, queryClient } from "../api/client.ts";
-import { tell } from "./action.tsx";
+import { notify } from "./action.tsx";
 import { AsCode, type Operation } from "./as-code.tsx";
 import { confirmed } from "./confirmation.tsx";
 import { type Choices, changedFields, fieldOf } from "./field.ts";
@@ -12,30 +12,30 @@ import { Problem } from "./page.tsx";
 export interface FieldGroup {
   readonly title?: string;
   readonly fields: readonly string[];
-  /** Shown only while this is true of the values entered. */
+  /** Shows the field only if this is true for the entered values. */
   readonly when?: (values: Values) => boolean;
 }
 export type Values = Readonly<Record<string, unknown>>;
 interface FormProps<Result> {
   readonly schema: z.ZodObject;
   readonly groups: readonly FieldGroup[];
-  /** As it is now; for a new thing what is proposed. */
+  /** Current values; for a new object the defaults. */
   readonly values: Values;
-  /** Sent in any case, never entered: where it goes. */
+  /** Values that are always sent and never entered, such as the place. */
   readonly fixed?: Values;
   readonly isNew?: boolean;
   readonly choices?: Choices;
   readonly operation?: Operation;
   readonly submitLabel: string;
-  /** Beside the button: when the change takes effect. */
+  /** Text beside the button: when the change takes effect. */
   readonly note?: ReactNode;
-  /** Told what is entered, for choices that depend on it. */
+  /** Called with the entered values, for choices that depend on them. */
   readonly onValues?: (values: Values) => void;
   readonly submit: (sent: Record<string, unknown>) => Promise<Result>;
   readonly after?: (result: Result) => unknown;
 }
 
-/** The one form: fields, help and rules come from a schema of core. */
+/** A form whose fields, help and rules come from a schema of core. */
 export function SchemaForm<Result>(props: FormProps<Result>) {
   const { schema, groups, values, fixed = {}, isNew = false, choices = {}, operation, note, submit, after } = props;
   const id = useId();
@@ -53,7 +53,7 @@ export function SchemaForm<Result>(props: FormProps<Result>) {
   const sent = { ...fixed, ...Object.fromEntries(Object.entries(changed).filter(([, value]) => value !== undefined)) };
   const isChanged = isNew || Object.keys(changed).length > 0;
   const { onValues } = props;
-  // Only what a person enters changes the values.
+  // The values change only by user input.
   useEffect(() => onValues?.(now), [edits, onValues]);
   useUnsavedWarning(!isNew && isChanged);
 
@@ -69,7 +69,7 @@ export function SchemaForm<Result>(props: FormProps<Result>) {
     try {
       const result = await confirmed(() => submit(sent));
       setEdits({});
-      if (!isNew) tell("Saved.");
+      if (!isNew) notify("Saved.");
       await after?.(result);
       void queryClient.invalidateQueries();
     } catch (error) {
@@ -152,7 +152,7 @@ function focusFirst(id: string, errors: Readonly<Record<string, string>>): void 
   document.getElementById(`${id}-${first}`)?.focus();
 }
 
-/** The browser asks before it closes a page with changes that were not saved. */
+/** Makes the browser ask before closing a page with unsaved changes. */
 function useUnsavedWarning(isUnsaved: boolean): void {
   useEffect(() => {
     if (!isUnsaved) return;

@@ -7,7 +7,7 @@ export interface LogEntry {
   readonly isError?: boolean;
 }
 
-/** Lines that only grow. The viewer hears of them once a frame, however many come. */
+/** A growing list of lines. The viewer is notified once per frame. */
 export class Lines {
   readonly all: LogEntry[] = [];
   #version = 0;
@@ -16,7 +16,7 @@ export class Lines {
 
   push(...entries: readonly LogEntry[]): void {
     this.all.push(...entries);
-    // What is older would cost memory and be read by nobody: the download of the server has it.
+    // Old lines are dropped to save memory; the server's download has all of them.
     if (this.all.length > LINES_MAX * 1.1) this.all.splice(0, this.all.length - LINES_MAX);
     if (this.#isScheduled) return;
     this.#isScheduled = true;
@@ -36,7 +36,7 @@ export class Lines {
 
 const LINES_MAX = 200_000;
 
-/** @param key Another key begins anew. */
+/** @param key A changed key starts a new list. */
 export function useLines(key: string): Lines {
   const held = useRef<{ key: string; lines: Lines }>(undefined);
   if (held.current?.key !== key) held.current = { key, lines: new Lines() };

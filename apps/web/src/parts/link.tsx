@@ -2,7 +2,7 @@ import { Anchor, type AnchorProps, Button, type ButtonProps, NavLink, type NavLi
 import { createLink } from "@tanstack/react-router";
 import type { ComponentProps } from "react";
 
-// The kit's components are of any element; a router's link is always an anchor.
+// Mantine's components accept any element; a router's link is always an anchor.
 type With<Props> = Props & Omit<ComponentProps<"a">, keyof Props>;
 
 export const TextLink = createLink((props: With<AnchorProps>) => <Anchor {...props} />);

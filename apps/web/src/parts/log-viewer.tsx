@@ -6,7 +6,7 @@ import { type Lines, type LogEntry, useVersion } from "./lines.ts";
 
 interface LogViewerProps {
   readonly lines: Lines;
-  /** Names the log, and the file it is downloaded as. */
+  /** Name of the log, and of the downloaded file. */
   readonly label: string;
   readonly empty: ReactNode;
   readonly controls?: ReactNode;
@@ -20,7 +20,7 @@ const TIME = new Intl.DateTimeFormat(undefined, {
   hourCycle: "h23",
 });
 
-/** The one log viewer: follows, searches, wraps, and draws only the lines in sight. */
+/** Log viewer: follows, searches, wraps, and renders only the visible lines. */
 export function LogViewer({ lines, label, empty, controls }: LogViewerProps) {
   const version = useVersion(lines);
   const [search, setSearch] = useState("");
@@ -29,7 +29,7 @@ export function LogViewer({ lines, label, empty, controls }: LogViewerProps) {
   const [hasTimes, setTimes] = useState(true);
   const [isFollowing, setFollowing] = useState(true);
   const scroller = useRef<HTMLDivElement>(null);
-  // The version stands for the content of `lines`.
+  // `version` changes whenever `lines` does.
   const shown = useMemo(
     () => (wanted === "" ? lines.all : lines.all.filter(({ text }) => plainText(text).toLowerCase().includes(wanted))),
     [lines, version, wanted],
@@ -101,7 +101,7 @@ export function LogViewer({ lines, label, empty, controls }: LogViewerProps) {
         className={isWrapped ? "log log-wrap" : "log"}
         role="log"
         aria-label={label}
-        // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls has to be reachable by keyboard.
+        // biome-ignore lint/a11y/noNoninteractiveTabindex: a scrollable area must be focusable for keyboard users.
         tabIndex={0}
         onWheel={(event) => event.deltaY < 0 && setFollowing(false)}
       >
@@ -143,7 +143,7 @@ const Line = memo(function Line({
       {entry.step !== undefined && <span className="log-step">{entry.step ?? ""}</span>}
       <span className={entry.isError === true ? "log-error" : ""}>
         {spansOf(entry.text).map(({ text, className }, index) => (
-          // The parts of a line never change their order.
+          // The order of a line's parts never changes, so the index is a stable key.
           <span key={index} className={className}>
             {text}
           </span>

@@ -4,7 +4,7 @@ import { type ReactNode, useEffect } from "react";
 import { messageOf, problemOf } from "../api/client.ts";
 import { CopyButton } from "./copy.tsx";
 
-/** The title of the page, which the tab shows too, with its main actions beside it. */
+/** Title of the page and of the tab, with the main actions beside it. */
 export function PageTitle({
   title,
   actions,
@@ -61,7 +61,7 @@ export function Section({
   );
 }
 
-/** An empty page says what would be here and what to do first. */
+/** Placeholder for an empty page: what it would show, and the first step. */
 export function Empty({
   title,
   children,
@@ -87,7 +87,7 @@ export function Empty({
   );
 }
 
-/** The API's own words: what happened and what to do, its fields, and the id under which the log has it. */
+/** An error in the API's own words: reason, remedy, fields, and the request id for the log. */
 export function Problem({ error, retry }: { readonly error: unknown; readonly retry?: () => void }) {
   const problem = problemOf(error);
   const fields = Object.entries(problem?.errors ?? {});
@@ -122,7 +122,7 @@ export function Problem({ error, retry }: { readonly error: unknown; readonly re
   );
 }
 
-/** What a query answers, or why it does not. */
+/** Shows a query's data, or its error. */
 export function Loaded<Data>({
   query,
   children,

@@ -5,13 +5,13 @@ export type Tone = "good" | "busy" | "warn" | "bad" | "off";
 export interface ShownState {
   readonly tone: Tone;
   readonly word: string;
-  /** Why, and what it means; nothing where the word says it all. */
+  /** Explanation of the state; absent if the word is enough. */
   readonly reason?: string;
 }
 
 const MARKS: Readonly<Record<Tone, string>> = { good: "●", busy: "◐", warn: "▲", bad: "✗", off: "○" };
 
-/** One vocabulary for everything that runs. @param status `state:health` as the API shows it. */
+/** Label and colour of a status. @param status `state:health` as in the API. */
 export function stateOf(status: string): ShownState {
   const [state = "", health = ""] = status.split(":");
   if (state === "running") return RUNNING[health] ?? { tone: "good", word: "Running" };
@@ -38,7 +38,7 @@ const STATES: Readonly<Record<string, ShownState>> = {
   pending: { tone: "off", word: "Pending" },
   finished: { tone: "good", word: "Finished" },
   done: { tone: "good", word: "Done" },
-  undone: { tone: "off", word: "Undone", reason: "It was done, and taken back when a later step failed." },
+  undone: { tone: "off", word: "Undone", reason: "Undone, because a later step failed." },
   success: { tone: "good", word: "Succeeded" },
   succeeded: { tone: "good", word: "Succeeded" },
   failed: { tone: "bad", word: "Failed" },
@@ -52,7 +52,7 @@ const wordOf = (status: string): string => {
   return text === "" ? "Unknown" : text.charAt(0).toUpperCase() + text.slice(1);
 };
 
-/** The state of something that ends: a deployment, a backup, a step. */
+/** State of something that ends: a deployment, backup or step. */
 export const runStateOf = (status: string): ShownState =>
   status === "running" ? { tone: "busy", word: "In progress" } : stateOf(status);
 

@@ -5,22 +5,22 @@ import { type ReactNode, useDeferredValue, useMemo, useRef, useState } from "rea
 export interface Column<Row> {
   readonly header: string;
   readonly cell: (row: Row) => ReactNode;
-  /** Shown on wide screens only. */
+  /** Shown only on wide screens. */
   readonly isExtra?: boolean;
 }
 
 interface TableProps<Row> {
-  /** Names the table for screen readers. */
+  /** Name of the table for screen readers. */
   readonly label: string;
   readonly rows: readonly Row[];
   readonly columns: readonly Column<Row>[];
   readonly keyOf: (row: Row) => string | number;
-  /** The text that the filter searches. Without it the table has no filter. */
+  /** Text that the filter searches. Default: no filter. */
   readonly textOf?: (row: Row) => string;
   readonly empty: ReactNode;
 }
 
-/** Below this all rows are drawn; above it those in sight. */
+/** Up to this number all rows are rendered; above it only the visible ones. */
 const DRAWN_ROWS_MAX = 100;
 const ROW_HEIGHT = 37;
 const FILTER_FROM = 6;
@@ -89,7 +89,7 @@ function VirtualRows<Row>({
   const above = items[0]?.start ?? 0;
   const below = virtual.getTotalSize() - (items.at(-1)?.end ?? 0);
   return (
-    // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls has to be reachable by keyboard.
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: a scrollable area must be focusable for keyboard users.
     <section ref={scroller} style={{ height: "65vh", overflow: "auto" }} tabIndex={0} aria-label={label}>
       <Table stickyHeader aria-rowcount={rows.length}>
         <Head columns={columns} />

@@ -1,7 +1,7 @@
 import { useSyncExternalStore } from "react";
 import { age, duration } from "./units.ts";
 
-/** One clock for all ages on the page, so that they change together. */
+/** One clock for all ages on the page, so that they change at the same time. */
 let now = Date.now();
 const listeners = new Set<() => void>();
 let timer: ReturnType<typeof setInterval> | undefined;
@@ -23,7 +23,7 @@ function subscribe(listener: () => void): () => void {
 const useNow = (): number => useSyncExternalStore(subscribe, () => now);
 const FORMAT = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "medium" });
 
-/** How long ago; the moment in the reader's zone as a hint. */
+/** Age of a time; the tooltip shows it in the reader's time zone. */
 export function Age({ at }: { readonly at: string | null | undefined }) {
   const current = useNow();
   if (at === null || at === undefined) return <span>–</span>;
@@ -35,8 +35,8 @@ export function Age({ at }: { readonly at: string | null | undefined }) {
   );
 }
 
-/** From one moment to another, or until now. */
-export function Took({ from, to }: { readonly from: string | null; readonly to: string | null }) {
+/** Duration between two times, or until now. */
+export function Elapsed({ from, to }: { readonly from: string | null; readonly to: string | null }) {
   const current = useNow();
   if (from === null) return <span>–</span>;
   const end = to === null ? Math.max(current, Date.parse(from)) : Date.parse(to);

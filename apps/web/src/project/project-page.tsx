@@ -75,7 +75,7 @@ export function ProjectPage() {
             </Section>
             <Section
               title="New environment"
-              about="Staging beside production, for example: the same things with other variables."
+              about="Staging beside production, for example: the same resources with other variables."
             >
               <SchemaForm
                 schema={EnvironmentCreate}
@@ -89,10 +89,10 @@ export function ProjectPage() {
                 }
               />
             </Section>
-            <Section title="Danger zone" about="A project can be deleted once nothing is in it.">
+            <Section title="Danger zone" about="A project can be deleted once it is empty.">
               <DangerButton
                 name={name}
-                about="The project and its environments are deleted. Nothing may be in them any more."
+                about="The project and its environments are deleted. They must be empty."
                 work={() => client.projects.delete.mutate({ uuid })}
                 after={() => navigate({ to: "/" })}
               >

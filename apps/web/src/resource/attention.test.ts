@@ -2,7 +2,7 @@ import { expect, it } from "vitest";
 import { attentionOf, type Resource, type Server } from "./attention.ts";
 
 const NOW = new Date("2026-01-01T00:00:00Z");
-// Only the fields that it looks at.
+// Only the fields that are read.
 const resource = (fields: object) =>
   ({ uuid: "r", type: "application", name: "r", status: "running:healthy", ...fields }) as Resource;
 const server = (fields: object) => ({ uuid: "s", name: "s", is_reachable: true, is_usable: true, ...fields }) as Server;

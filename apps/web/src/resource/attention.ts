@@ -14,7 +14,7 @@ export interface Attention {
 
 const EXPIRES_SOON_DAYS = 14;
 
-/** What a person has to look at, the worst first. */
+/** Problems that need attention, the worst first. */
 export function attentionOf(
   resources: readonly Resource[],
   servers: readonly Server[],

@@ -4,7 +4,7 @@ import { ActionButton } from "../parts/action.tsx";
 import { callsOf } from "./operations.ts";
 import type { ShownResource } from "./resource.ts";
 
-/** Beside everything that takes effect with the next deployment. */
+/** Button to deploy, shown beside settings that take effect with the next deployment. */
 export function DeployAgain({ resource: { kind, uuid } }: { readonly resource: ShownResource }) {
   const navigate = useNavigate();
   const work = async () => {

@@ -1,6 +1,6 @@
 import type { ResourceKind } from "@berth/core/resource";
 
-/** Of a type as lists show it: `application`, `service`, or `standalone-` with a database engine. */
+/** Kind of a type in lists: `application`, `service`, or `standalone-` with a database engine. */
 export const kindOf = (type: string): ResourceKind =>
   type === "application" || type === "service" ? type : "database";
 

@@ -6,7 +6,7 @@ import { CopyText } from "../parts/copy.tsx";
 import { TextLink } from "../parts/link.tsx";
 import { Empty, Facts, Section } from "../parts/page.tsx";
 import { RunStatus } from "../parts/state.tsx";
-import { Age, Took } from "../parts/time.tsx";
+import { Age, Elapsed } from "../parts/time.tsx";
 import { engineOf } from "./kinds.ts";
 import { deploymentsOf } from "./operations.ts";
 import type { PanelProps } from "./panel.ts";
@@ -48,7 +48,7 @@ export default function OverviewTab({ resource }: PanelProps) {
                 </TextLink>{" "}
                 {deployment.started_at !== null && (
                   <Text span size="sm" c="dimmed">
-                    took <Took from={deployment.started_at} to={deployment.finished_at} />
+                    took <Elapsed from={deployment.started_at} to={deployment.finished_at} />
                   </Text>
                 )}
                 {deployment.error !== null && (

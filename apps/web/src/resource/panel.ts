@@ -1,6 +1,6 @@
 import type { ShownResource } from "./resource.ts";
 
-/** What every tab of a resource's page gets. */
+/** Properties of every tab on a resource's page. */
 export interface PanelProps {
   readonly resource: ShownResource;
 }

@@ -2,7 +2,7 @@ import { Anchor, Group, Text, Title } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { useNavigate } from "@tanstack/react-router";
 import { client, trpc } from "../api/client.ts";
-import { ActionButton, tell } from "../parts/action.tsx";
+import { ActionButton, notify } from "../parts/action.tsx";
 import { TextLink } from "../parts/link.tsx";
 import { useDocumentTitle } from "../parts/page.tsx";
 import { State, stateOf } from "../parts/state.tsx";
@@ -85,7 +85,7 @@ function Actions({ resource: { kind, uuid }, isUp }: { readonly resource: ShownR
           <ActionButton
             question="Stop it? It answers no requests until it is started again."
             work={() => calls.stop.mutate({ uuid })}
-            after={({ message }) => tell(message)}
+            after={({ message }) => notify(message)}
           >
             Stop
           </ActionButton>

@@ -7,13 +7,13 @@ import { useResource } from "./resource.ts";
 import { ResourceHeader } from "./resource-header.tsx";
 import { tabsOf } from "./tabs.tsx";
 
-/** The one skeleton of everything that runs: what it is and how it is, then its tabs, in one order for all kinds. */
+/** Page for all kinds of resources: name and status, then the tabs in a fixed order. */
 export function ResourcePage() {
   const { uuid = "", tab = "overview" } = useParams({ strict: false });
   const kind = kindOfPath(useRouterState({ select: ({ location }) => location.pathname }));
   const navigate = useNavigate();
   const query = useResource(kind, uuid);
-  // On narrow screens the open tab may be out of sight.
+  // On narrow screens the open tab may be scrolled out of view.
   useEffect(() => {
     document.querySelector("[role=tab][aria-selected=true]")?.scrollIntoView({ block: "nearest", inline: "nearest" });
   });

@@ -2,7 +2,7 @@ import type { ResourceKind } from "@berth/core/resource";
 import { useQuery } from "@tanstack/react-query";
 import { type Outputs, trpc } from "../api/client.ts";
 
-/** A resource of any kind as its page shows it; `detail` is all of it. */
+/** A resource of any kind, as its page shows it. */
 export interface ShownResource {
   readonly kind: ResourceKind;
   readonly uuid: string;
@@ -57,6 +57,6 @@ export function useResource(kind: ResourceKind, uuid: string) {
   return { application, database, service }[kind];
 }
 
-/** The containers of a resource that has several; nothing for one that has one. */
+/** Names of a service's containers; empty for resources with a single container. */
 export const containersOf = ({ service }: ShownResource): readonly string[] =>
   service === undefined ? [] : [...service.applications, ...service.databases].map(({ name }) => name);

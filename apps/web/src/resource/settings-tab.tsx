@@ -2,7 +2,7 @@ import { Stack } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { useNavigate } from "@tanstack/react-router";
 import { client, trpc } from "../api/client.ts";
-import { DangerButton, tell } from "../parts/action.tsx";
+import { DangerButton, notify } from "../parts/action.tsx";
 import { SchemaForm } from "../parts/form.tsx";
 import { Section } from "../parts/page.tsx";
 import { DeployAgain } from "./deploy-again.tsx";
@@ -21,7 +21,7 @@ export default function SettingsTab({ resource }: PanelProps) {
       database: client.databases.update,
       service: client.services.update,
     };
-    // The schema of the kind has checked what is sent; each operation takes what its schema lets through.
+    // The schema of the kind has validated the input, and the operation accepts the same fields.
     return (update.mutate as (input: object) => Promise<unknown>)({ uuid, ...sent });
   };
   return (
@@ -55,7 +55,7 @@ function DangerZone({ resource: { kind, uuid, name } }: { readonly resource: Sho
   const navigate = useNavigate();
   const calls = callsOf(kind);
   const leave = ({ message }: { readonly message: string }) => {
-    tell(message);
+    notify(message);
     return navigate({ to: "/" });
   };
   return (
@@ -63,7 +63,7 @@ function DangerZone({ resource: { kind, uuid, name } }: { readonly resource: Sho
       <Stack gap="xs" align="flex-start">
         <DangerButton
           name={name}
-          about={`The ${kind} goes, with its storages and everything in them. Backups that are kept elsewhere stay.`}
+          about={`Deletes the ${kind} with its storages and everything in them. Backups stored elsewhere stay.`}
           work={() => calls.delete.mutate({ uuid })}
           after={leave}
         >
@@ -71,7 +71,7 @@ function DangerZone({ resource: { kind, uuid, name } }: { readonly resource: Sho
         </DangerButton>
         <DangerButton
           name={name}
-          about={`The ${kind} goes; its volumes stay on the server.`}
+          about={`Deletes the ${kind}; its volumes stay on the server.`}
           work={() => calls.delete.mutate({ uuid, delete_volumes: false })}
           after={leave}
         >

@@ -19,7 +19,7 @@ const LIMITS: FieldGroup = {
 const isBuilt = (values: Values): boolean => values.build_pack !== "dockerimage";
 const isGit = (values: Values): boolean => values.source === "git";
 
-/** The fields that most people need come first; the rest is in named groups. */
+/** Common fields first; the rest is in named groups. */
 const APPLICATION: readonly FieldGroup[] = [
   { fields: ["name", "description"] },
   {
@@ -134,7 +134,7 @@ export function settingsOf({ application, database, service }: ShownResource): S
   return { schema: ServiceUpdate, groups: SERVICE, values: { ...service } };
 }
 
-/** What is of the engine alone is in a group of its own, whatever the engine. */
+/** Engine-specific fields are in a group of their own. */
 function databaseSettings(database: NonNullable<ShownResource["database"]>): Settings {
   const values: Values = { ...database };
   const common = new Set(DATABASE.flatMap(({ fields }) => fields));

@@ -39,7 +39,7 @@ export default function StorageTab({ resource }: PanelProps) {
       cell: (mount) => (
         <ActionButton
           size="compact-xs"
-          question={`Delete the storage at ${mount.path}? What is in it is lost.`}
+          question={`Delete the storage at ${mount.path}? Its content is lost.`}
           work={() => calls.delete.mutate({ uuid, storage_uuid: mount.uuid })}
         >
           Delete
@@ -91,7 +91,7 @@ export default function StorageTab({ resource }: PanelProps) {
           submitLabel="Add storage"
           submit={(sent) => {
             const place = container === undefined ? {} : { resource_uuid: container };
-            // A service's storage names its container besides; which it needs the operation of the kind checks.
+            // For a service the input also has the container; the operation validates it.
             const create = calls.create.mutate as (input: object) => Promise<unknown>;
             return create({ uuid, ...place, ...StorageCreate.parse(sent) });
           }}

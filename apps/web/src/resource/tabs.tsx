@@ -10,7 +10,7 @@ interface Tab {
   readonly kinds?: readonly ResourceKind[];
 }
 
-/** In the order of every page; a kind leaves out what it has not. */
+/** Order on every page; each kind shows only the tabs that apply. */
 const TABS: readonly Tab[] = [
   { name: "overview", title: "Overview", Panel: lazy(() => import("./overview-tab.tsx")) },
   {
@@ -54,7 +54,7 @@ const TABS: readonly Tab[] = [
 
 export function tabsOf(kind: ResourceKind, { application }: ShownResource): readonly Tab[] {
   const own = TABS.filter(({ kinds }) => kinds?.includes(kind) ?? true);
-  // Pull requests come to a repository only.
+  // Only applications from a repository have pull requests.
   return application === undefined || application.source === "git"
     ? own
     : own.filter(({ name }) => name !== "previews");

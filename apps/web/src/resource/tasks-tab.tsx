@@ -3,7 +3,7 @@ import { Button, Group, Modal, Stack, Text } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import type { Outputs } from "../api/client.ts";
-import { ActionButton, tell } from "../parts/action.tsx";
+import { ActionButton, notify } from "../parts/action.tsx";
 import { type FieldGroup, SchemaForm } from "../parts/form.tsx";
 import { Empty, Loaded, Section } from "../parts/page.tsx";
 import { RunStatus } from "../parts/state.tsx";
@@ -65,7 +65,7 @@ function Tasks({ resource, kind }: { readonly resource: ShownResource; readonly 
             size="compact-xs"
             question={`Delete the task ${task.name}?`}
             work={() => calls.delete.mutate({ uuid, task_uuid: task.uuid })}
-            after={({ message }) => tell(message)}
+            after={({ message }) => notify(message)}
           >
             Delete
           </ActionButton>

@@ -73,7 +73,7 @@ export default function VariablesTab({ resource }: PanelProps) {
           <>
             <DataTable
               label="Variables"
-              // Only what comes from a repository has previews; their copies would stand beside each variable.
+              // Copies for previews are shown only for applications from a repository.
               rows={variables.filter(({ is_preview }) => !is_preview || resource.application?.source === "git")}
               columns={columns}
               keyOf={(variable) => variable.uuid}
@@ -131,7 +131,7 @@ export default function VariablesTab({ resource }: PanelProps) {
   );
 }
 
-/** The name and whether it is of previews tell which variable it is. */
+/** Name and preview flag identify a variable, so they cannot be edited. */
 const EDITED_FIELDS: readonly FieldGroup[] = [
   { fields: ["value", "comment"] },
   { title: "Where it is set", fields: ["is_runtime", "is_buildtime"] },
@@ -180,7 +180,7 @@ function AsText({
   readonly remove: (variable: Variable) => Promise<unknown>;
   readonly close: () => void;
 }) {
-  // What is of previews or never shown again cannot be edited as text, and stays as it is.
+  // Variables for previews, and those whose value is hidden, cannot be edited as text and stay unchanged.
   const editable = variables.filter((variable) => {
     const { is_preview, is_shown_once, value } = variable;
     return !is_preview && !is_shown_once && value !== undefined && isWritable(variable);

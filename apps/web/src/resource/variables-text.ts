@@ -5,7 +5,7 @@ interface Variable {
   readonly value?: string | null | undefined;
 }
 
-/** Quotes that keep a value byte for byte when it is read again; `undefined` where none does. */
+/** A line with quotes that preserve the value exactly; `undefined` if no quotes do. */
 function lineOf({ key, value }: Variable): string | undefined {
   const text = value ?? "";
   const ways = [text, `'${text}'`, `"${text}"`, `\`${text}\``];

@@ -1,7 +1,7 @@
 import { Button, Stack, Text } from "@mantine/core";
 import { useState } from "react";
 import { client, type Outputs } from "../api/client.ts";
-import { ActionButton, tell, useAction } from "../parts/action.tsx";
+import { ActionButton, notify, useAction } from "../parts/action.tsx";
 import { Empty, Section } from "../parts/page.tsx";
 import { type Column, DataTable } from "../parts/table.tsx";
 import { bytes } from "../parts/units.ts";
@@ -14,7 +14,7 @@ const COLUMNS: readonly Column<Operation>[] = [
   { header: "Why", cell: ({ reason }) => reason },
 ];
 
-/** What would be removed is shown before anything is. */
+/** Shows what would be removed before anything is. */
 export default function CleanupTab({ uuid }: { readonly uuid: string }) {
   const [plan, setPlan] = useState<readonly Operation[]>();
   const look = useAction(
@@ -44,7 +44,7 @@ export default function CleanupTab({ uuid }: { readonly uuid: string }) {
                 variant="filled"
                 work={() => client.servers.cleanUp.mutate({ uuid })}
                 after={({ message }) => {
-                  tell(message);
+                  notify(message);
                   setPlan(undefined);
                 }}
               >

@@ -4,7 +4,7 @@ import { type Outputs, trpc } from "../api/client.ts";
 import { Empty, Loaded, Section } from "../parts/page.tsx";
 import { RunStatus } from "../parts/state.tsx";
 import { type Column, DataTable } from "../parts/table.tsx";
-import { Age, Took } from "../parts/time.tsx";
+import { Age, Elapsed } from "../parts/time.tsx";
 
 type Job = Outputs["jobs"]["list"][number];
 
@@ -24,10 +24,14 @@ const COLUMNS: readonly Column<Job>[] = [
       </>
     ),
   },
-  { header: "Took", isExtra: true, cell: ({ started_at, finished_at }) => <Took from={started_at} to={finished_at} /> },
+  {
+    header: "Took",
+    isExtra: true,
+    cell: ({ started_at, finished_at }) => <Elapsed from={started_at} to={finished_at} />,
+  },
 ];
 
-/** @param uuid Of a server. */
+/** @param uuid Uuid of the server. */
 export default function JobsTab({ uuid }: { readonly uuid: string }) {
   const query = useQuery(trpc.jobs.list.queryOptions({ subject: uuid, take: 100 }));
   return (

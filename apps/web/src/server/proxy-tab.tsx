@@ -1,14 +1,14 @@
 import { Alert, Code, Group, Stack, Text } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { client, trpc } from "../api/client.ts";
-import { ActionButton, tell } from "../parts/action.tsx";
+import { ActionButton, notify } from "../parts/action.tsx";
 import { Facts, Loaded, Section } from "../parts/page.tsx";
 import { Status } from "../parts/state.tsx";
 
 export default function ProxyTab({ uuid }: { readonly uuid: string }) {
   const query = useQuery(trpc.serverProxies.get.queryOptions({ uuid }));
   const domains = useQuery(trpc.servers.domains.queryOptions({ server_uuid: uuid })).data ?? [];
-  const told = ({ message }: { readonly message: string }) => tell(message);
+  const told = ({ message }: { readonly message: string }) => notify(message);
   return (
     <Loaded query={query}>
       {({ proxy_type, status, problem, redirect_url, configuration }) => (
@@ -25,7 +25,7 @@ export default function ProxyTab({ uuid }: { readonly uuid: string }) {
                   Restart
                 </ActionButton>
                 <ActionButton
-                  question="Stop the proxy? No URL of this server answers then."
+                  question="Stop the proxy? The URLs of this server then stop answering."
                   work={() => client.serverProxies.stop.mutate({ uuid })}
                   after={told}
                 >

@@ -4,7 +4,7 @@ import { useQuery } from "@tanstack/react-query";
 import { useNavigate, useParams } from "@tanstack/react-router";
 import { lazy, Suspense } from "react";
 import { client, type Outputs, trpc } from "../api/client.ts";
-import { ActionButton, DangerButton, tell } from "../parts/action.tsx";
+import { ActionButton, DangerButton, notify } from "../parts/action.tsx";
 import { type FieldGroup, SchemaForm } from "../parts/form.tsx";
 import { Empty, Facts, Loaded, Section, useDocumentTitle } from "../parts/page.tsx";
 import { State, Status } from "../parts/state.tsx";
@@ -86,13 +86,13 @@ function Header({ server }: { readonly server: Server }) {
         <State state={serverState(server)} withReason />
       </Group>
       <Group gap="xs">
-        <ActionButton work={() => client.servers.validate.mutate({ uuid })} after={({ message }) => tell(message)}>
+        <ActionButton work={() => client.servers.validate.mutate({ uuid })} after={({ message }) => notify(message)}>
           Validate
         </ActionButton>
         {engine !== "process" && !server.is_usable && (
           <ActionButton
             work={() => client.servers.validate.mutate({ uuid, install_engine: true })}
-            after={({ message }) => tell(message)}
+            after={({ message }) => notify(message)}
           >
             Install Docker
           </ActionButton>
@@ -187,7 +187,7 @@ function Settings({ server }: { readonly server: Server }) {
         <Section title="Danger zone">
           <DangerButton
             name={name}
-            about="Berth forgets the server. Nothing may be on it any more; the machine itself stays as it is."
+            about="Berth forgets the server. It must have no resources; the machine itself stays as it is."
             work={() => client.servers.delete.mutate({ uuid })}
             after={() => navigate({ to: "/servers" })}
           >

@@ -5,7 +5,7 @@ type Changes = NonNullable<Outputs["services"]["update"]["changes"]>;
 type Change = "added" | "changed" | "removed";
 const SIGNS: Readonly<Record<Change, string>> = { added: "+", changed: "~", removed: "−" };
 
-/** What saving a compose file would change: containers, variables, storages, URLs, and what is replaced how. */
+/** Changes that saving a compose file would make: containers, variables, storages, URLs and replacements. */
 export function ChangeList({ changes }: { readonly changes: Changes }) {
   const parts = [
     {
@@ -33,7 +33,7 @@ export function ChangeList({ changes }: { readonly changes: Changes }) {
   ].filter(({ lines }) => lines.length > 0);
   return (
     <Stack gap="sm">
-      {parts.length === 0 && <Text size="sm">Nothing: the text differs, what it means does not.</Text>}
+      {parts.length === 0 && <Text size="sm">Nothing: only the formatting differs.</Text>}
       {parts.map(({ title, lines }) => (
         <div key={title}>
           <Title order={3}>{title}</Title>

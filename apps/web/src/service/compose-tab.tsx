@@ -1,7 +1,7 @@
 import { Button, Group, Modal, Stack } from "@mantine/core";
 import { useState } from "react";
 import { client, type Outputs } from "../api/client.ts";
-import { tell, useAction } from "../parts/action.tsx";
+import { notify, useAction } from "../parts/action.tsx";
 import { AsCode } from "../parts/as-code.tsx";
 import { HiddenSecret } from "../parts/confirmation.tsx";
 import { Editor } from "../parts/lazy.tsx";
@@ -27,7 +27,7 @@ export default function ComposeTab({ resource }: PanelProps) {
     () => {
       setChanges(undefined);
       setText(undefined);
-      tell("Saved. It takes effect with the next start.");
+      notify("Saved. It takes effect with the next start.");
     },
   );
   if (typeof saved !== "string") {

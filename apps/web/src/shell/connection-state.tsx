@@ -5,7 +5,7 @@ import { type ShownState, State } from "../parts/state.tsx";
 const STATES: Readonly<Record<Connection, ShownState>> = {
   live: { tone: "good", word: "Live", reason: "What you see is up to date." },
   connecting: { tone: "busy", word: "Connecting" },
-  lost: { tone: "warn", word: "Offline", reason: "Berth cannot be reached. The page catches up when it can." },
+  lost: { tone: "warn", word: "Offline", reason: "Berth cannot be reached. The page updates once it can." },
 };
 
 export function ConnectionState() {

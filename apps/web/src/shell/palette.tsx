@@ -7,7 +7,7 @@ import { kindOf, plurals } from "../resource/kinds.ts";
 
 const [store, actions] = createSpotlight();
 
-/** Everything by its name. */
+/** Search dialog for all pages and resources. */
 export default function Palette({ onClose }: { readonly onClose: () => void }) {
   const navigate = useNavigate();
   const resources = useQuery(trpc.resources.list.queryOptions({}));

@@ -5,8 +5,8 @@ import { Outlet, useRouter, useRouterState } from "@tanstack/react-router";
 import { lazy, Suspense, useEffect, useState } from "react";
 import { client, statusOf, trpc } from "../api/client.ts";
 import { useLiveUpdates } from "../api/live.ts";
-import { forgetSession, openAnew } from "../api/session.ts";
-import { tellProblem } from "../parts/action.tsx";
+import { forgetSession, reloadAt } from "../api/session.ts";
+import { notifyProblem } from "../parts/action.tsx";
 import { PasswordDialog } from "../parts/confirmation.tsx";
 import { NavigationLink } from "../parts/link.tsx";
 import { ConnectionState } from "./connection-state.tsx";
@@ -25,7 +25,7 @@ const PLACES = [
   { to: "/team/{-$tab}", label: "Team", Icon: TeamIcon },
 ] as const;
 
-/** What stands around every page: where one is, what one can do anywhere, whether the page is up to date. */
+/** Frame of every page: navigation, search, and the state of the live updates. */
 export function Shell() {
   const [isOpen, { toggle, close }] = useDisclosure();
   const [wantsPalette, setWantsPalette] = useState(false);
@@ -113,7 +113,7 @@ function useCurrent(): { readonly team: number | undefined; readonly needsSecond
   useEffect(() => {
     if (!isRefused) return;
     forgetSession();
-    openAnew(`/sign-in?to=${encodeURIComponent(location.pathname)}`);
+    reloadAt(`/sign-in?to=${encodeURIComponent(location.pathname)}`);
   }, [isRefused]);
   // It stays until its last step, the recovery codes, when the team waits for nothing any more.
   const [needsSecondFactor, setNeeded] = useState(false);
@@ -128,9 +128,9 @@ function AccountMenu() {
   const router = useRouter();
   const { data } = useQuery(trpc.auth.current.queryOptions());
   const signOut = async () => {
-    await client.auth.signOut.mutate({}).catch(tellProblem);
+    await client.auth.signOut.mutate({}).catch(notifyProblem);
     forgetSession();
-    openAnew("/sign-in");
+    reloadAt("/sign-in");
   };
   return (
     <Menu position="bottom-end">

@@ -1,10 +1,10 @@
 import { Button, Menu, Text } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { client, trpc } from "../api/client.ts";
-import { openAnew } from "../api/session.ts";
-import { tellProblem } from "../parts/action.tsx";
+import { reloadAt } from "../api/session.ts";
+import { notifyProblem } from "../parts/action.tsx";
 
-/** The team whose things the page shows, and the others that the person is a member of. */
+/** Menu with the current team and the user's other teams. */
 export function TeamMenu() {
   const { data } = useQuery(trpc.auth.current.queryOptions());
   if (data === undefined) return null;
@@ -19,9 +19,9 @@ export function TeamMenu() {
   const change = async (id: number) => {
     try {
       await client.auth.switchTeam.mutate({ team_id: id });
-      openAnew("/");
+      reloadAt("/");
     } catch (error) {
-      tellProblem(error);
+      notifyProblem(error);
     }
   };
   return (

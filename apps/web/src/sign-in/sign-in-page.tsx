@@ -9,7 +9,7 @@ import { pathAfterSignIn } from "./path-after.ts";
 
 type SignedIn = Outputs["auth"]["signIn"];
 
-/** By the password, or by a link that works once. The link's code stands behind `#`, so that it is in no log. */
+/** Signs in by password, or by a one-time link. Its code is behind `#`, so that it appears in no log. */
 export function SignInPage() {
   useDocumentTitle("Sign in");
   const hash = useRouterState({ select: ({ location }) => location.hash });
@@ -106,7 +106,7 @@ function ByLink({ code }: { readonly code: string }) {
             <Text size="sm">
               You are <b dir="auto">{name}</b> ({email}) in the team <b dir="auto">{team_name}</b>.
             </Text>
-            {/* For password managers, which keep it together with the password. */}
+            {/* For password managers, which store it together with the password. */}
             <input type="text" autoComplete="username" value={email} readOnly hidden />
             <PasswordField
               label={ASKED[asked]}

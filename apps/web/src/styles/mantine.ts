@@ -1,4 +1,5 @@
-// The style sheets of the components in use, in the order that Mantine documents. The whole would be four times as large.
+// Style sheets of the components in use, in the order that Mantine documents. All of them would be four times as
+// large.
 import "@mantine/core/styles/default-css-variables.layer.css";
 import "@mantine/core/styles/baseline.layer.css";
 import "@mantine/core/styles/global.layer.css";

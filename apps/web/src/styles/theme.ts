@@ -1,6 +1,6 @@
 import { type CSSVariablesResolver, createTheme } from "@mantine/core";
 
-/** The names of buttons, the shades and the dimmed colours are those with which axe finds nothing in both schemes. */
+/** Colours of buttons, shades and dimmed texts are chosen so that axe reports nothing in both colour schemes. */
 export const theme = createTheme({
   primaryColor: "indigo",
   primaryShade: 8,
@@ -17,7 +17,7 @@ export const theme = createTheme({
   components: {
     Notification: { defaultProps: { closeButtonProps: { "aria-label": "Dismiss" } } },
     Modal: { defaultProps: { closeButtonProps: { "aria-label": "Close" }, transitionProps: { duration: 120 } } },
-    // A link in a sentence has to be told from it without its colour.
+    // A link in a sentence must be recognisable without its colour.
     Anchor: { defaultProps: { underline: "always" } },
     Button: { defaultProps: { size: "xs" } },
     TextInput: { defaultProps: { size: "sm" } },

@@ -27,7 +27,7 @@ const COLUMNS: readonly Column<Event>[] = [
   },
 ];
 
-/** Who did what, when: the same events that keep the pages up to date. */
+/** Log of the team's events: the same ones that keep the pages up to date. */
 export default function ActivityTab() {
   const query = useInfiniteQuery({
     queryKey: ["events"],

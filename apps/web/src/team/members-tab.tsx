@@ -3,7 +3,7 @@ import { Group, Modal, Select, Text } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import { client, type Outputs, queryClient, trpc } from "../api/client.ts";
-import { ActionButton, tellProblem } from "../parts/action.tsx";
+import { ActionButton, notifyProblem } from "../parts/action.tsx";
 import { Collection } from "../parts/collection.tsx";
 import { confirmed } from "../parts/confirmation.tsx";
 import { CopyText } from "../parts/copy.tsx";
@@ -76,7 +76,7 @@ export default function MembersTab() {
       </Modal>
       <Collection
         title="Members"
-        about="Who may see and change what this team has, and how far."
+        about="The members of this team, with their roles."
         query={query}
         columns={columns}
         keyOf={(member) => member.id}

@@ -2,7 +2,7 @@ import { S3StorageCreate } from "@berth/core/backup";
 import { Group } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { client, type Outputs, trpc } from "../api/client.ts";
-import { ActionButton, tell } from "../parts/action.tsx";
+import { ActionButton, notify } from "../parts/action.tsx";
 import { Collection } from "../parts/collection.tsx";
 import { Empty } from "../parts/page.tsx";
 import { State } from "../parts/state.tsx";
@@ -29,7 +29,7 @@ const COLUMNS: readonly Column<Storage>[] = [
         <ActionButton
           size="compact-xs"
           work={() => client.s3Storages.validate.mutate({ uuid })}
-          after={({ message }) => tell(message)}
+          after={({ message }) => notify(message)}
         >
           Check
         </ActionButton>
@@ -49,12 +49,12 @@ export default function StoragesTab() {
   return (
     <Collection
       title="S3 storages"
-      about="Buckets for copies of backups, away from the servers that they are of."
+      about="Buckets for copies of backups, separate from the databases' own servers."
       query={useQuery(trpc.s3Storages.list.queryOptions({}))}
       columns={COLUMNS}
       keyOf={({ uuid }) => uuid}
       textOf={({ name, bucket }) => `${name} ${bucket}`}
-      empty={<Empty title="No S3 storages">A backup on the server that it is of is lost with it.</Empty>}
+      empty={<Empty title="No S3 storages">A backup on the database's own server is lost with that server.</Empty>}
       create={{
         label: "Add an S3 storage",
         schema: S3StorageCreate,

@@ -12,7 +12,7 @@ import { Age } from "../parts/time.tsx";
 
 type Token = Outputs["tokens"]["list"][number];
 
-/** What a token with an ability may do. */
+/** Explanations of the abilities. */
 const MEANING: Readonly<Record<Ability, string>> = {
   root: "everything that its owner may do",
   read: "see everything but secrets",
@@ -40,7 +40,7 @@ const COLUMNS: readonly Column<Token>[] = [
     cell: ({ id, name }) => (
       <ActionButton
         size="compact-xs"
-        question={`Revoke ${name}? What uses it stops working at once.`}
+        question={`Revoke ${name}? Programs that use it stop working at once.`}
         work={() => client.tokens.revoke.mutate({ id })}
       >
         Revoke

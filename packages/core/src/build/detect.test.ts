@@ -183,8 +183,8 @@ describe("what cannot be built", () => {
 
   test.each([
     ["{", "is not valid JSON"],
-    ["[]", "does not hold an object"],
-    ["null", "does not hold an object"],
+    ["[]", "is not a JSON object"],
+    ["null", "is not a JSON object"],
   ])("with the package.json %s says so", (text, message) => {
     expect(() => parsePackageJson(text)).toThrow(message);
   });

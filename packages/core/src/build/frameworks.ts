@@ -1,17 +1,17 @@
-/** A framework whose build makes files that any web server can serve. */
+/** A framework whose build writes files that any web server can serve. */
 export interface StaticFramework {
   readonly name: string;
-  /** The dependency that tells it. */
+  /** Dependency by which the framework is recognised. */
   readonly dependency: string;
-  /** Builds it where package.json has no script for it. */
+  /** Build command for a package.json without a build script. */
   readonly build: string;
-  /** Where the files are, the first that has an index.html. `*` stands for any one folder. */
+  /** Possible output folders: the first with an index.html is served. `*` matches any one folder. */
   readonly folders: readonly string[];
-  /** Whether unknown paths are pages that the browser routes. */
+  /** Whether the browser routes unknown paths (single-page application). */
   readonly isSpa: boolean;
 }
 
-/** The first row that fits is taken: what builds on another stands before it. */
+/** The first match wins, so a framework stands before those that it is built on. */
 export const STATIC_FRAMEWORKS: readonly StaticFramework[] = [
   { name: "Astro", dependency: "astro", build: "astro build", folders: ["dist"], isSpa: false },
   { name: "SvelteKit", dependency: "@sveltejs/adapter-static", build: "vite build", folders: ["build"], isSpa: false },
@@ -51,7 +51,7 @@ export const STATIC_FRAMEWORKS: readonly StaticFramework[] = [
   { name: "Vite", dependency: "vite", build: "vite build", folders: ["dist"], isSpa: true },
 ];
 
-/** A framework that brings a server of its own, for where package.json says not how to start it. */
+/** A framework with a server of its own, used when package.json has no start script. */
 export interface ServerFramework {
   readonly name: string;
   readonly dependencies: readonly string[];
@@ -66,8 +66,8 @@ export const SERVER_FRAMEWORKS: readonly ServerFramework[] = [
 ];
 
 /**
- * Whether a start script only starts a framework's development server or preview, as the templates of many static
- * frameworks have it: then the built files are served instead.
+ * Whether a start script only runs a development or preview server, as in the templates of many static frameworks.
+ * Then the built files are served instead.
  */
 export const isDevelopmentServer = (script: string): boolean =>
   /^(cross-env\s+)?(\w+=\S+\s+)*((npx|pnpm|yarn|bunx?)\s+(exec\s+|run\s+)?)?(react-scripts start|vite(\s+(dev|serve|preview)\b|\s+-|\s*$)|gatsby (develop|serve)|docusaurus (start|serve)|eleventy\b.*--serve|parcel\s+(?!build)|ng serve|astro (dev|preview)|vuepress (dev|serve)|vitepress (dev|serve|preview)|vue-cli-service serve|webpack(-dev-server| serve)|npm run (dev|develop|serve)\b|nuxt dev|next dev)/.test(

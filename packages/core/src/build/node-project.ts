@@ -4,7 +4,7 @@ import { isDevelopmentServer, SERVER_FRAMEWORKS, STATIC_FRAMEWORKS, type StaticF
 import type { PackageJson } from "./package-json.ts";
 import { argvStep, type BuildStep, type SourceFacts, type WorkspaceFacts } from "./plan.ts";
 
-/** How a project's own package manager is called. */
+/** Command lines of a project's package manager. */
 export interface PackageManager {
   readonly name: "npm" | "pnpm" | "yarn" | "bun";
   readonly install: BuildStep;
@@ -47,7 +47,7 @@ function pnpm(workspace: WorkspaceFacts): PackageManager {
   const isLocked = workspace.lockfiles.includes("pnpm-lock.yaml");
   const version = pnpmVersion(workspace);
   const program: Argv = version === undefined ? ["pnpm"] : ["npx", "--yes", `pnpm@${version}`];
-  // Where the repository has no rules, its dependencies install as they do with npm and older pnpm.
+  // Without build rules in the repository, dependencies may run install scripts, as with npm and older pnpm.
   const isRuled = workspace.hasPnpmBuildRules || workspace.packageManager !== undefined;
   const env: Record<string, string> = isRuled ? {} : { pnpm_config_dangerously_allow_all_builds: "true" };
   return {
@@ -58,11 +58,11 @@ function pnpm(workspace: WorkspaceFacts): PackageManager {
   };
 }
 
-/** `undefined`: the one that this server brings along, which is 12. */
+/** `undefined`: the version that the runtime contains, which is 12. */
 function pnpmVersion({ packageManager, pnpmLockMajor = 9, hasPnpmSettings }: WorkspaceFacts): string | undefined {
   if (packageManager?.name === "pnpm")
     return Number.parseInt(packageManager.version, 10) < 12 ? packageManager.version : undefined;
-  // Lockfiles that newer versions do not read any more, and settings in package.json, which 11 ignores.
+  // Newer versions cannot read these old lockfiles; pnpm 11 ignores settings in package.json.
   if (pnpmLockMajor < 6) return "7";
   if (pnpmLockMajor < 9) return "8";
   return hasPnpmSettings ? "10" : undefined;
@@ -81,7 +81,7 @@ function yarn(workspace: WorkspaceFacts): PackageManager {
     workspace.yarnPath === undefined
       ? ["npx", "--yes", `--package=@yarnpkg/cli-dist@${version ?? "4"}`, "yarn"]
       : ["node", workspace.yarnPath];
-  // Programs in node_modules/.bin are what the start command needs to find.
+  // The start command looks for programs in node_modules/.bin, which Yarn's Plug'n'Play does not write.
   const env = { YARN_NODE_LINKER: "node-modules" };
   return {
     name: "yarn",
@@ -91,7 +91,7 @@ function yarn(workspace: WorkspaceFacts): PackageManager {
   };
 }
 
-/** Nothing to install, and no script that would run on it: then no package manager needs to start. */
+/** Without dependencies and install scripts, no package manager needs to run. */
 export function needsInstall(
   { dependencies, scripts, hasWorkspaces }: PackageJson,
   workspace: WorkspaceFacts,
@@ -122,7 +122,7 @@ export function nodeStart(packageJson: PackageJson, facts: SourceFacts, manager:
   const statics = staticFramework(packageJson, facts);
   if (statics?.name === "Next.js" || statics?.name === "Nuxt") return { type: "static", framework: statics };
   if (start !== undefined && !isDevelopmentServer(start)) {
-    // npm runs them alike, whichever manager has installed what they need.
+    // npm runs start hooks whichever package manager installed the dependencies.
     const hasHooks = scripts.has("prestart") || scripts.has("poststart");
     return { type: "command", command: hasHooks ? `${isBun ? "bun" : "npm"} run start` : start, name };
   }
@@ -160,7 +160,7 @@ const NUXT_GENERATE = {
   isSpa: false,
 };
 
-/** `build`, or what templates of documentation sites call it. */
+/** The script `build`, or the name that templates of documentation sites use for it. */
 export function buildScript({ scripts }: PackageJson): string | undefined {
   return ["build", "docs:build"].find((name) => scripts.has(name));
 }

@@ -1,20 +1,20 @@
 import { isObject, parseJsonObject } from "./json-object.ts";
 
-/** Fields of a package.json that a build reads. Values of another shape than npm documents count as absent. */
+/** Fields of a package.json that a build reads. Values of an undocumented type count as absent. */
 export interface PackageJson {
   readonly scripts: ReadonlyMap<string, string>;
-  /** Dependencies of all kinds, development included. */
+  /** Names of all dependencies, development included. */
   readonly dependencies: ReadonlySet<string>;
   readonly main: string | undefined;
   /** `pnpm@9.1.0`, without the checksum that may follow. */
   readonly packageManager: { readonly name: string; readonly version: string } | undefined;
   readonly enginesNode: string | undefined;
   readonly hasWorkspaces: boolean;
-  /** The key `pnpm`, where older versions look for settings. */
+  /** Whether it has the key `pnpm`, where older versions look for settings. */
   readonly hasPnpmSettings: boolean;
 }
 
-/** @throws DomainError `deploy.build_failed` when it is not a JSON object. */
+/** @throws DomainError `deploy.build_failed` when the text is not a JSON object. */
 export function parsePackageJson(text: string): PackageJson {
   const json = parseJsonObject(text, "package.json");
   const [, name, version] = /^([a-z]+)@(\d[\w.-]*)/.exec(textOf(json.packageManager) ?? "") ?? [];

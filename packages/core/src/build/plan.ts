@@ -5,37 +5,37 @@ import type { PackageJson } from "./package-json.ts";
 
 /** Facts about the checked-out source, read before anything runs. */
 export interface SourceFacts {
-  /** Names in the base directory; a folder's ends with `/`. */
+  /** Names in the base directory; those of folders end with `/`. */
   readonly entries: readonly string[];
   /** Paths of the files of the base directory, those in its folders included as far as rules ask for them. */
   readonly files: readonly string[];
   /** Beginnings of the files that rules read, by their paths. */
   readonly texts: ReadonlyMap<string, string>;
   readonly packageJson: PackageJson | undefined;
-  /** Text of the Procfile. */
+  /** Content of the Procfile. */
   readonly procfile: string | undefined;
-  /** Where the lockfile lies: the base directory, or the workspace above that it is a part of. */
+  /** The folder with the lockfile: the base directory, or the workspace above it. */
   readonly workspace: WorkspaceFacts;
-  /** Whether the configuration of Next.js asks for static files. */
+  /** Whether the Next.js configuration asks for a static export. */
   readonly isNextExport: boolean;
   /** Programs that the server lacks. None where an image brings them along. */
   readonly missingPrograms: readonly string[];
 }
 
 export interface WorkspaceFacts {
-  /** Folders to go up from the base directory. 0: the base directory itself. */
+  /** Number of folders between the base directory and the lockfile's; 0 when they are the same. */
   readonly levelsUp: number;
-  /** Names of the lockfiles there. */
+  /** Names of the lockfiles in that folder. */
   readonly lockfiles: readonly string[];
   readonly packageManager: PackageJson["packageManager"];
   readonly yarnLock: "classic" | "berry" | undefined;
-  /** The release of yarn that the repository brings along, relative to the base directory. */
+  /** The Yarn release that is checked into the repository, relative to the base directory. */
   readonly yarnPath: string | undefined;
-  /** `9` of `lockfileVersion: '9.0'`. */
+  /** Major version of the pnpm lockfile: 9 for `lockfileVersion: '9.0'`. */
   readonly pnpmLockMajor: number | undefined;
   /** Whether package.json has the key `pnpm`, where older versions look for settings. */
   readonly hasPnpmSettings: boolean;
-  /** Whether the repository says itself which dependencies may run scripts when they are installed. */
+  /** Whether the repository states which dependencies may run install scripts. */
   readonly hasPnpmBuildRules: boolean;
 }
 
@@ -54,13 +54,13 @@ export type PlanConfig = Pick<
 
 /** Plan of a build, decided before it begins. */
 export interface BuildPlan {
-  /** For people: `Next.js (pnpm)`. */
+  /** Name of what was detected, for the log: `Next.js (pnpm)`. */
   readonly detected: string;
   /** What its steps and its start run on; `undefined` for plain files and commands. */
   readonly runtime: PlannedRuntime | undefined;
   readonly steps: readonly BuildStep[];
   readonly run: PlannedRun;
-  /** Lines for the log, for what is probably not meant so. */
+  /** Lines for the log about probable mistakes. */
   readonly warnings: readonly string[];
   /** Lines for the log about other ways to build it. */
   readonly notes: readonly string[];
@@ -79,13 +79,13 @@ export interface PlannedRuntime {
 
 export interface BuildStep {
   readonly name: "install" | "build";
-  /** A user's own text is one argument of the shell of the application's user. */
+  /** The program with its arguments. A user's command is a single argument of the shell. */
   readonly argv: Argv;
-  /** The command as a person would write it. */
+  /** The command as people would type it. */
   readonly shown: string;
-  /** Whether programs that the dependencies bring along are found by their name. */
+  /** Whether `node_modules/.bin` is added to PATH. */
   readonly usesBins: boolean;
-  /** Beside the environment of every step. */
+  /** Variables of this step only. */
   readonly env: Readonly<Record<string, string>>;
 }
 
@@ -93,14 +93,14 @@ export type PlannedRun =
   | { readonly type: "shell"; readonly script: string }
   | {
       readonly type: "static";
-      /** The first that has an index.html after the build is served; `*` stands for any one folder. */
+      /** Candidates: the first with an index.html after the build is served. `*` matches any one folder. */
       readonly folders: readonly string[];
-      /** The user named the folder: it is served with or without an index.html. */
+      /** The user named the folder, so it is served even without an index.html. */
       readonly isExplicit: boolean;
       readonly isSpa: boolean;
     };
 
-/** @param text Of a user, for the shell. */
+/** @param text Command line of a user, for the shell. */
 export const scriptStep = (name: BuildStep["name"], text: string): BuildStep => ({
   name,
   argv: ["/bin/sh", "-c", text],
@@ -117,7 +117,7 @@ export const argvStep = (
   name,
   argv,
   shown: argv.join(" "),
-  // Package managers put them there themselves, and must not be taken from there.
+  // Package managers add `.bin` for scripts, and must not themselves be taken from there.
   usesBins: false,
   env,
 });

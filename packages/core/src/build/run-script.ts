@@ -1,8 +1,8 @@
 /**
- * The script that starts an application: its command takes the shell's place, so that signals reach it.
+ * The script that starts an application. Its command replaces the shell (`exec`), so that signals reach it.
  *
  * @param command A command line as its author wrote it.
- * @param binFolders Folders with programs, relative to the one it starts in.
+ * @param binFolders Folders with programs, relative to the working directory.
  */
 export function runScript(
   command: string,
@@ -26,9 +26,9 @@ export function runScript(
   ].join("\n");
 }
 
-/** Puts `exec` in front of a command line, where that means the same. */
+/** Puts `exec` in front of a command line where that does not change its meaning. */
 export function withExec(command: string): string {
-  // More than one command, or one whose end is not the end of the text.
+  // Several commands, or syntax that `exec` would change: left as it is.
   if (/[;&|()`\n#!]|(^|\s)[{}](\s|$)/.test(command)) return command;
   const { 1: assignments = "", 2: program = "" } =
     /^((?:[A-Za-z_]\w*=(?:[^\s"'\\]|"[^"]*"|'[^']*')*\s+)*)(\S+)/.exec(command) ?? [];
@@ -36,7 +36,7 @@ export function withExec(command: string): string {
   return assignments === "" ? `exec ${command}` : `exec env ${command}`;
 }
 
-// Words of the shell itself, which `exec` cannot run.
+// Shell builtins and keywords, which `exec` cannot run.
 const SHELL_WORDS = new Set(
   (
     ". : [ alias bg break case cd command continue do done echo elif else esac eval exec exit export fg fi for function " +

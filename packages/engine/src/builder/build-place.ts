@@ -11,11 +11,11 @@ export interface ProcessBuilder {
   build(request: BuildRequest, io: WorkIO, where: BuildPlace): Promise<FolderArtifact>;
 }
 
-/** Where a build works and as whom. The folders belong to `user`. */
+/** Folders and user of one build. The folders belong to `user`. */
 export interface BuildPlace {
   /** Folder of the resource, shared by its releases. */
   readonly resourceFolder: string;
-  /** The artifact's `folder`. */
+  /** Folder of the artifact, filled by the build. */
   readonly releaseFolder: string;
   /** Kept between builds, emptied for a forced one. */
   readonly cacheFolder: string;
@@ -25,18 +25,18 @@ export interface BuildPlace {
   readonly temporaryFolder: string;
   /** PATH of what the build spawns: node, npm, pnpm, yarn first, then the system's own programs. */
   readonly path: string;
-  /** `undefined`: the build runs as we do, because we are not root. */
+  /** User that the build runs as; `undefined` when Berth is not root: it then runs as Berth's own user. */
   readonly user: HostUser | undefined;
   /** Keeps what the build spawns apart from other applications; only with a user. */
   readonly sandbox?: Sandbox | undefined;
-  /** Everything that the build spawns has to join it before it does anything else. */
+  /** Every process of the build joins this group before it does anything else. */
   readonly group?: BuildGroup;
 }
 
-/** Limits a build, and finds what it left running wherever that went. */
+/** Limits the processes of a build, and finds those that it left running. */
 export interface BuildGroup {
-  /** Takes in a process with what it starts from now on. */
+  /** Adds a process to the group, with all that it starts from now on. */
   join(pid: number): void;
-  /** Living processes; none where the machine has no such groups. */
+  /** Living processes of the group; empty where the machine cannot group processes. */
   members(): readonly number[];
 }

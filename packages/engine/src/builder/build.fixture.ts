@@ -22,7 +22,7 @@ import { prepareRuntime } from "../process/runtime.ts";
 import type { BuildPlace } from "./build-place.ts";
 import { type ProcessBuilderOptions, processBuilder } from "./process-builder.ts";
 
-/** User of builds: an unused id when we are root. */
+/** User that builds run as: an unused id when the tests run as root. */
 export const USER: HostUser | undefined = isRoot() ? { uid: 61_234, gid: 61_234 } : undefined;
 
 export interface GivenBuild {
@@ -33,7 +33,7 @@ export interface GivenBuild {
   readonly options?: ProcessBuilderOptions;
 }
 
-/** Folders as the engine makes them for one resource, and builds in them. */
+/** Builds in the folders that the engine makes for one resource. */
 export interface BuildBench {
   readonly base: string;
   /** PATH of the builds. */
@@ -41,20 +41,20 @@ export interface BuildBench {
   /** The log of all builds. */
   readonly lines: string[];
   place(): BuildPlace;
-  /** Each as a deployment of its own. */
+  /** Runs each build as a new deployment. */
   build(given: GivenBuild): Promise<FolderArtifact>;
-  /** Code and message of the error that a build must end with. */
+  /** Code and message of the error with which a build must end. */
   refusal(given: GivenBuild): Promise<string>;
   /** The uuid of the last deployment. */
   deploymentUuid(): string;
-  /** Starts what was built as the engine would, and answers what it says on its port. */
+  /** Starts an artifact as the engine would, and returns what it answers on its port. */
   answerOf(artifact: FolderArtifact): Promise<string>;
-  /** A lockfile made by the package manager itself, so that no registry's address stands in the repository. */
+  /** Lets the package manager itself write a lockfile, so that the repository contains no registry's address. */
   lockfile(packageJson: string, argv: readonly [string, ...string[]], name: string): Promise<string>;
   close(): void;
 }
 
-/** Node and the package managers, where builds can read them. For all tests of a file; remove the folder at the end. */
+/** Node and the package managers, for all tests of a file; remove the folder at the end. */
 export async function runtimeFolder(): Promise<{ readonly folder: string; readonly path: string }> {
   const folder = mkdtempSync(join(tmpdir(), "berth-runtime-"));
   chmodSync(folder, 0o755);
@@ -66,7 +66,8 @@ export function buildBench(path: string): BuildBench {
   chmodSync(base, 0o711);
   const lines: string[] = [];
   let count = 0;
-  // A cancelled build ends what carries its uuid in its environment: files that are tested at once must not share one.
+  // A cancelled build ends processes with its uuid in their environment, so concurrent test files must not share
+  // uuids.
   const deploymentUuid = () => `${basename(base)}-${count}`;
 
   function source(files: GivenBuild["files"]): string {

@@ -17,10 +17,10 @@ import {
 } from "@berth/core/build";
 
 /**
- * A folder that a user names, which must lie within another.
- * @param path As the user wrote it, with or without a slash in front.
+ * Resolves a folder that a user names and that must lie inside `root`.
+ * @param path As the user wrote it, with or without a leading slash.
  * @returns Its real path.
- * @throws DomainError `deploy.build_failed` when it is none, or leaves `root` by `..` or by a link.
+ * @throws DomainError `deploy.build_failed` when it is not a folder, or leaves `root` by `..` or by a link.
  */
 export async function folderInside(root: string, path: string, field: string): Promise<string> {
   const outer = await realpath(root);
@@ -32,14 +32,14 @@ export async function folderInside(root: string, path: string, field: string): P
     throw new DomainError("deploy.build_failed", message);
   }
   if (found === "outside" || !isWithin(outer, found)) {
-    const message = `The ${field} ${path.replace(/\p{C}/gu, "?")} leads out of the source. Name a folder inside it.`;
+    const message = `The ${field} ${path.replace(/\p{C}/gu, "?")} is outside of the source. Name a folder inside it.`;
     throw new DomainError("deploy.build_failed", message);
   }
   return found;
 }
 
 /**
- * Reads what a plan is made from. Call it before anything of the source has run.
+ * Reads the facts that a plan is made from. Call it before anything of the source has run.
  * @param root The whole source, real path.
  * @param folder The base directory inside it, real path.
  * @param path PATH of the build. Left out: it has every program that it needs.
@@ -113,7 +113,7 @@ async function lacking(programs: readonly string[], path: string): Promise<strin
   return programs.filter((_, index) => !found[index]);
 }
 
-/** The beginning of a regular file. `undefined` when there is none: a link or a pipe is not followed or waited for. */
+/** The beginning of a regular file; `undefined` for anything else. Links are not followed, pipes not waited for. */
 async function readText(file: string): Promise<string | undefined> {
   const handle = await open(file, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK).catch(
     () => undefined,
@@ -146,7 +146,7 @@ export async function isProgram(name: string, path: string): Promise<boolean> {
   return (await Promise.all(found)).includes(true);
 }
 
-/** By name only; both are real paths or the caller does not care. */
+/** Compares paths only, without resolving links. */
 export function isWithin(outer: string, path: string): boolean {
   const way = relative(outer, path);
   return way !== ".." && !way.startsWith("../");

@@ -40,7 +40,7 @@ describe("a Node application", () => {
       expect(lstatSync(join(artifact.folder, "server.js")).uid).toBe(USER.uid);
       expect(lstatSync(join(artifact.folder, "node_modules/express")).uid).toBe(USER.uid);
     }
-    // The same again takes its packages from the cache: no network is needed.
+    // The second build takes its packages from the cache: it works without network.
     const again = await bench.build({ files, env: { npm_config_offline: "true" } });
     expect(existsSync(join(again.folder, "node_modules/express"))).toBe(true);
     rmSync(join(bench.base, "cache"), { recursive: true });
@@ -143,7 +143,7 @@ describe("a static site", () => {
   test("that is not where it should be says what there is", async () => {
     expect(await bench.refusal({ files: { "a.txt": "" }, config: { is_static: true } })).toBe(
       "deploy.build_failed No index.html to serve was found in /dist, /build, /out, /public, /_site, /. " +
-        "The folder holds a.txt. Set publish_directory to the folder with the built files.",
+        "The folder contains a.txt. Set publish_directory to the folder with the built files.",
     );
     expect(await bench.refusal({ files: { "a.txt": "" }, config: { publish_directory: "/dist" } })).toBe(
       "deploy.build_failed The publish_directory /dist is not a folder after the build. The release contains a.txt. Correct it.",

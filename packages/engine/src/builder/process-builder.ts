@@ -15,13 +15,13 @@ import { markerEnv, stepEnv, stepMarker } from "./step-env.ts";
 import { stepFailure } from "./step-failure.ts";
 
 export interface ProcessBuilderOptions {
-  /** After this a step is ended. Default 3,600. */
+  /** Longest duration of one step. Default 3,600. */
   readonly stepSecondsMax?: number;
-  /** How builds reach the network from this machine, e.g. HTTPS_PROXY. An application's own variables win. */
+  /** Proxy variables of this machine, e.g. HTTPS_PROXY. An application's own variables win. */
   readonly networkEnv?: Readonly<Record<string, string>>;
 }
 
-/** Builds on the machine itself: every step is a process of the application's own user, in its release folder. */
+/** Builds on the machine itself: each step is a process of the application's user, in its release folder. */
 export function processBuilder(options: ProcessBuilderOptions = {}): ProcessBuilder {
   return {
     async build(request: BuildRequest, io: WorkIO, where: BuildPlace): Promise<FolderArtifact> {
@@ -45,7 +45,7 @@ async function build(request: BuildRequest, io: WorkIO, where: BuildPlace, optio
   for (const note of plan.notes) io.onLine(note, "stdout");
 
   await moveSource(request.sourceFolder, where.releaseFolder, where.user);
-  // Its own real path: nothing has run yet that could have put a link there.
+  // Not resolved again: nothing of the source has run yet that could have put a link there.
   const workingFolder = join(where.releaseFolder, way);
   for (const step of plan.steps) {
     await runStep(step, { request, io, where, workingFolder, bins: nodeBins(facts), options });
@@ -59,7 +59,7 @@ async function build(request: BuildRequest, io: WorkIO, where: BuildPlace, optio
   } satisfies FolderArtifact;
 }
 
-/** Reads the source before anything of it runs, in a folder that only we can enter. */
+/** Reads the source before any of its code runs, in a folder that only we can enter. */
 async function inspect(request: BuildRequest, where: BuildPlace) {
   try {
     const root = await folderInside(request.sourceFolder, "/", "base_directory");
@@ -81,13 +81,13 @@ interface StepPlace {
   readonly io: WorkIO;
   readonly where: BuildPlace;
   readonly workingFolder: string;
-  /** Relative to `workingFolder`. */
+  /** Program folders, relative to `workingFolder`. */
   readonly bins: readonly string[];
   readonly options: ProcessBuilderOptions;
 }
 
 const STEP_SECONDS_MAX = 3600;
-const KEPT_LINES = 200; // Enough to find the reason in; the deployment's log has them all.
+const KEPT_LINES = 200; // Lines kept for the error message; the deployment's log has all.
 
 async function runStep(step: BuildStep, place: StepPlace): Promise<void> {
   const { io, where, request, workingFolder } = place;
@@ -125,14 +125,14 @@ async function runStep(step: BuildStep, place: StepPlace): Promise<void> {
     throw new DomainError("deploy.build_failed", message, { cause });
   });
   if (result.isTimedOut) {
-    const message = `The ${step.name} command did not end within ${stepSecondsMax} seconds. See in the log what it waits for.`;
+    const message = `The ${step.name} command did not end within ${stepSecondsMax} seconds. The log shows what it waits for.`;
     throw new DomainError("deploy.timeout", message);
   }
   if (result.exitCode !== 0) throw stepFailure({ step, exitCode: result.exitCode, lines });
 }
 
-const CANCEL_GRACE_SECONDS = 1; // Nothing that a build leaves half done is used any more.
-const NICENESS = 5; // Below the control plane and what already serves.
+const CANCEL_GRACE_SECONDS = 1; // Short: the output of a cancelled build is thrown away.
+const NICENESS = 5; // Lower priority than the control plane and running applications.
 
 const nice = (argv: Argv): Argv => ["nice", "-n", String(NICENESS), ...argv];
 

@@ -113,7 +113,7 @@ describe("a step", () => {
 
   test("is gone with all it spawned when the build is cancelled", async () => {
     const controller = new AbortController();
-    // One in the group, one that left it for a session of its own, one that ignores being asked.
+    // Three processes: one in the group, one that left it for its own session, one that ignores SIGTERM.
     const command = "sleep 1001 & setsid sleep 1002 & (trap '' TERM; sleep 1003) & echo started; wait";
     const work = bench.build({
       files: { "index.html": "" },
@@ -153,13 +153,13 @@ describe("folders that a user names", () => {
   ])("never lead out: %s", async (_what, files, config) => {
     const text = await bench.refusal({ files: { "index.html": "", ...files }, config });
     expect(text).toMatch(
-      /^deploy\.build_failed The (base|publish)_directory .* leads out of the source\. Name a folder inside it\.$/,
+      /^deploy\.build_failed The (base|publish)_directory .* is outside of the source\. Name a folder inside it\.$/,
     );
   });
 
   test("never lead out by a link that the build makes", async () => {
     const named = { build_command: "ln -s /etc site", publish_directory: "/site" };
-    expect(await bench.refusal({ files: { "index.html": "" }, config: named })).toContain("leads out of the source");
+    expect(await bench.refusal({ files: { "index.html": "" }, config: named })).toContain("is outside of the source");
     const found = { build_command: "ln -s / dist && ln -s /etc/hostname index.html", is_static: true };
     expect(await bench.refusal({ files: { a: "" }, config: found })).toContain("No index.html to serve was found");
     const swapped = {
@@ -168,7 +168,7 @@ describe("folders that a user names", () => {
       publish_directory: "/ssl",
     };
     expect(await bench.refusal({ files: { "app/index.html": "" }, config: swapped })).toContain(
-      "leads out of the source",
+      "is outside of the source",
     );
   });
 

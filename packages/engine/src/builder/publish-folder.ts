@@ -5,10 +5,10 @@ import { listNames, type PlannedRun } from "@berth/core/build";
 import { folderInside, isWithin } from "./facts.ts";
 
 /**
- * Finds the folder to serve once the build is done.
- * @param release Real path. What is served lies within it, wherever links lead.
+ * Finds the folder to serve after the build.
+ * @param release Real path. The result lies inside it, also after following links.
  * @param folder The base directory in it, real path.
- * @returns Relative to `folder`.
+ * @returns Path relative to `folder`.
  * @throws DomainError `deploy.build_failed`
  */
 export async function findPublishFolder(
@@ -30,7 +30,7 @@ export async function findPublishFolder(
   throw new DomainError(
     "deploy.build_failed",
     `No index.html to serve was found in ${run.folders.map((path) => (path === "." ? "/" : `/${path}`)).join(", ")}. ` +
-      `The folder holds ${listNames(await namesIn(release, folder))}. Set publish_directory to the folder with the built files.`,
+      `The folder contains ${listNames(await namesIn(release, folder))}. Set publish_directory to the folder with the built files.`,
   );
 }
 
@@ -38,20 +38,22 @@ async function insideRelease(release: string, path: string, asked: string, folde
   try {
     return await folderInside(release, path, "publish_directory");
   } catch (cause) {
-    if (!(cause instanceof DomainError) || cause.message.includes("leads out of")) throw cause;
+    if (!(cause instanceof DomainError) || cause.message.includes("is outside of the source")) throw cause;
     const message = `The publish_directory ${asked} is not a folder after the build. The release contains ${listNames(await namesIn(release, folder))}. Correct it.`;
     throw new DomainError("deploy.build_failed", message, { cause });
   }
 }
 
-/** The build may have put a link in the folder's place: only names of what lies in the release are told. */
+/**
+ * Names for the message. The build may have replaced the folder by a link, so nothing outside the release is listed.
+ */
 async function namesIn(release: string, folder: string): Promise<string[]> {
   const real = await realpath(folder).catch(() => undefined);
   if (real === undefined || !isWithin(release, real)) return [];
   return readdir(real).catch(() => []);
 }
 
-/** Folders for a pattern with at most one `*`, sorted. */
+/** Folders that match a pattern with at most one `*`, sorted. */
 async function matching(release: string, folder: string, pattern: string): Promise<string[]> {
   const [before, after] = pattern.split("*");
   if (before === undefined || after === undefined) return [pattern];

@@ -19,7 +19,7 @@ import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { USER } from "./build.fixture.ts";
 import { moveSource } from "./source-move.ts";
 
-const MEMORY = "/dev/shm"; // A file system of its own on every Linux.
+const MEMORY = "/dev/shm"; // A separate file system on every Linux.
 const hasOtherFileSystem = existsSync(MEMORY) && statSync(MEMORY).dev !== statSync(tmpdir()).dev;
 const FILES = 500;
 

@@ -4,10 +4,10 @@ import { DomainError } from "@berth/core";
 import type { HostUser } from "@berth/host";
 
 /**
- * Makes a checkout the release's folder, owned by its user. It is given away before it is moved: where it lies, nobody
- * but us can enter, so no link can be put in our way. Links themselves change their owner, never what they lead to.
+ * Moves a checkout to the release's folder and makes `user` its owner. The owner changes before the move, where only
+ * we can enter, so that no link can redirect the change. Links themselves change their owner, never their targets.
  * @param target Exists and is empty. Its parent belongs to us.
- * @throws DomainError `deploy.interrupted` when there is no checkout any more.
+ * @throws DomainError `deploy.interrupted` when the checkout is missing.
  */
 export async function moveSource(source: string, target: string, user: HostUser | undefined): Promise<void> {
   if (user !== undefined) await giveTo(source, user);
@@ -20,8 +20,8 @@ export async function moveSource(source: string, target: string, user: HostUser 
 }
 
 /**
- * To another file system. The release's folder may be entered by what runs already as the same user, which could put
- * links in the way of the copy: so it is made beside it, where only we can enter, and moved when it is whole.
+ * Copies to another file system. Running processes of the same user may enter the release's folder and could put links
+ * in the way, so the copy is made beside it, where only we can enter, and moved when complete.
  */
 async function copySource(source: string, target: string, user: HostUser | undefined): Promise<void> {
   const staging = join(dirname(target), `.incoming-${basename(target)}`);
@@ -38,7 +38,7 @@ async function copySource(source: string, target: string, user: HostUser | undef
 }
 
 export const missingSource = (cause: unknown) =>
-  new DomainError("deploy.interrupted", "The source of this deployment is gone. Deploy again to fetch it anew.", {
+  new DomainError("deploy.interrupted", "The source of this deployment no longer exists. Deploy again to fetch it.", {
     cause,
   });
 

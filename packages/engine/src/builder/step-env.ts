@@ -8,14 +8,14 @@ export interface StepPlace {
   readonly request: BuildRequest;
   readonly where: BuildPlace;
   readonly workingFolder: string;
-  /** Folders with programs of the dependencies, relative to `workingFolder`. */
+  /** Folders with the programs of dependencies, relative to `workingFolder`. */
   readonly bins: readonly string[];
   readonly networkEnv: Readonly<Record<string, string>>;
 }
 
 /**
- * The whole environment of a step: the application's build variables, what keeps the package managers' files in the
- * application's own folders, and nothing of ours. CI is not set: it makes some builds treat warnings as errors.
+ * The whole environment of a step: the application's build variables, and settings that keep the package managers'
+ * files in the application's own folders. Nothing of ours. CI is not set: some builds would treat warnings as errors.
  */
 export function stepEnv(step: BuildStep, { request, where, workingFolder, bins, networkEnv }: StepPlace) {
   const { NODE_ENV, PATH, ...own } = request.env;
@@ -29,9 +29,9 @@ export function stepEnv(step: BuildStep, { request, where, workingFolder, bins, 
     npm_config_fund: "false",
     npm_config_update_notifier: "false",
     pnpm_config_confirm_modules_purge: "false",
-    // Its own switch to the version that package.json asks for does not find those before 12.
+    // pnpm cannot switch to a version before 12 by itself, and would fail.
     pnpm_config_pm_on_fail: "ignore",
-    // Running a script is the same in every version; what installs is chosen by us.
+    // Scripts run alike in every Yarn version; the version for the installation is chosen by us.
     ...(step.name === "build" ? { SKIP_YARN_COREPACK_CHECK: "1" } : {}),
     YARN_ENABLE_TELEMETRY: "0",
     NEXT_TELEMETRY_DISABLED: "1",
@@ -74,7 +74,7 @@ function nodeEnv(step: BuildStep, wanted: string | undefined): Record<string, st
   return wanted === undefined || wanted === "production" ? {} : { NODE_ENV: wanted };
 }
 
-// Debian, Red Hat, Alpine.
+// Paths of Debian, Red Hat and Alpine.
 const BUNDLES = ["/etc/ssl/certs/ca-certificates.crt", "/etc/pki/tls/certs/ca-bundle.crt", "/etc/ssl/cert.pem"];
 
 /** The machine's certificate authorities: the lists of Node and pip lack those of company proxies. */

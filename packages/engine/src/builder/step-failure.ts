@@ -4,11 +4,11 @@ import type { BuildStep } from "@berth/core/build";
 export interface FailedStep {
   readonly step: Pick<BuildStep, "name" | "shown">;
   readonly exitCode: number;
-  /** The last lines of its output. */
+  /** The last lines of the step's output. */
   readonly lines: readonly string[];
 }
 
-/** The failure of a step, with a remedy where the output shows one. */
+/** The error of a failed step, with a remedy where the output suggests one. */
 export function stepFailure({ step, exitCode, lines }: FailedStep): DomainError {
   const text = lines.join("\n");
   const hint = HINTS.find(({ exitCodes, pattern }) => exitCodes?.includes(exitCode) || pattern?.test(text))?.hint;
@@ -22,7 +22,7 @@ interface Hint {
   readonly hint: string;
 }
 
-/** The first that fits. What the output says comes before what an exit code only suggests. */
+/** The first match wins. Patterns of the output come before exit codes, which say less. */
 const HINTS: readonly Hint[] = [
   {
     pattern:
@@ -53,11 +53,11 @@ const HINTS: readonly Hint[] = [
   },
   {
     pattern: /ensurepip is not|No module named (venv|ensurepip)/,
-    hint: "The server's Python cannot make environments: install python3-venv there.",
+    hint: "The server's Python cannot create virtual environments: install python3-venv there.",
   },
   {
     exitCodes: [137],
-    hint: "It was killed, most often because it ran out of memory: of what a build may take (BERTH_BUILD_MEMORY_PERCENT), or of the server's.",
+    hint: "It was killed, usually because it ran out of memory: the build reached its limit (BERTH_BUILD_MEMORY_PERCENT), or the server has too little.",
   },
   {
     exitCodes: [127],
@@ -68,7 +68,7 @@ const HINTS: readonly Hint[] = [
 
 const SHOWN_LENGTH_MAX = 120;
 
-/** One line, short enough for a sentence. */
+/** A command shortened to one line, for a message. */
 export function shown(command: string): string {
   const line = command.replace(/\s+/g, " ").trim();
   return line.length > SHOWN_LENGTH_MAX ? `${line.slice(0, SHOWN_LENGTH_MAX)}...` : line;

@@ -1,6 +1,6 @@
 /**
- * Leaves files out of a tar archive on its way. From the first entry on that is more than a plain file or folder all is
- * passed on as it is: what is left out is left out to save time only.
+ * Leaves files out of a tar archive while it is streamed. After the first entry that is neither a plain file nor a
+ * folder everything is passed on: the filter only saves time, so it need not be complete.
  */
 export async function* withoutFiles(
   content: AsyncIterable<Uint8Array>,
@@ -35,16 +35,16 @@ export async function* withoutFiles(
   if (header.length > 0) yield header;
 }
 
-/** `undefined`: the archive's end, or an entry that says more than these two about the next one. */
+/** `undefined` at the archive's end, and for entries of other types. */
 function readHeader(header: Buffer): { readonly path: string; readonly sizeBytes: number } | undefined {
   const text = (from: number, to: number) => header.toString("latin1", from, to).replace(/\0.*$/s, "");
   const size = text(124, 136).trim();
-  // Larger sizes stand there as a binary number.
+  // Sizes too large for octal digits are stored as binary numbers.
   if (!/^[0-7]{1,12}$/.test(size) || !PLAIN_TYPES.has(header[156] ?? -1)) return undefined;
   const prefix = text(257, 262) === "ustar" ? text(345, 500) : "";
   return { path: prefix === "" ? text(0, 100) : `${prefix}/${text(0, 100)}`, sizeBytes: Number.parseInt(size, 8) };
 }
 
 const BLOCK_BYTES = 512;
-/** A file in both spellings, and a folder. */
+/** Type flags: a file in its two spellings, and a folder. */
 const PLAIN_TYPES: ReadonlySet<number> = new Set([0, "0".charCodeAt(0), "5".charCodeAt(0)]);

@@ -4,7 +4,7 @@ import { DomainError } from "@berth/core";
 import type { Host } from "@berth/host";
 import { localHost } from "@berth/host";
 
-/** This machine over a connection that a test cuts. */
+/** This machine, over connections that a test can cut. */
 export function breakableHost() {
   const local = localHost("test");
   const open = new Set<Duplex>();
@@ -28,14 +28,14 @@ export function breakableHost() {
     mend() {
       isCut = false;
     },
-    /** Cuts what is open, and lets it be opened again at once. */
+    /** Cuts the open connections; new ones work at once. */
     hiccup() {
       for (const socket of open) socket.destroy();
     },
   };
 }
 
-/** This machine over a connection that brings so many bytes a second. */
+/** This machine, over a connection with limited bandwidth. */
 export function slowHost(bytesPerSecond: number): Host {
   const local = localHost("test");
   return {

@@ -23,7 +23,7 @@ describe.skipIf(!hasEngine)("a cleanup of an engine", { timeout: 20_000 }, () =>
     "berth.test": instance,
     ...fields,
   });
-  /** Everything that carries the mark of this test, whoever's it is. */
+  /** All objects with this test's mark, whoever owns them. */
   const seen = async () => {
     const filters = { label: [`berth.test=${instance}`] };
     const [{ Volumes }, networks, containers, images] = await Promise.all([
@@ -80,7 +80,7 @@ describe.skipIf(!hasEngine)("a cleanup of an engine", { timeout: 20_000 }, () =>
     expect(outcomes).toEqual(["removed", "removed", "removed"]);
     const gone = new Set(plan.map(({ name }) => name));
     expect(await seen()).toEqual(before.filter((name) => !gone.has(name)));
-    // A planned object may be gone or in use by its turn.
+    // A planned object may have been removed, or be in use, when its turn comes.
     for (const operation of plan) expect(await cleaner.remove(operation)).toBe("gone");
     const inUse = (await cleaner.observe()).find(({ name }) => name === used.image);
     expect(await cleaner.remove(operationFor(inUse))).toBe("stays");

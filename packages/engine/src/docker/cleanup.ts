@@ -4,13 +4,13 @@ import type Docker from "dockerode";
 
 export interface DockerCleanerOptions {
   readonly docker: Docker;
-  /** Its name, for people. */
+  /** Name of the server, for messages. */
   readonly server: string;
   /** Identifier of this control plane, used in the labels of everything it creates. */
   readonly instance: string;
 }
 
-/** Sees what Berth has made on an engine, and removes of it what was planned. */
+/** Lists the objects that Berth created on an engine, and removes those in a plan. */
 export function dockerCleaner(options: DockerCleanerOptions): ServerCleaner {
   const { docker, server, instance } = options;
   const seen = () => observe(docker);
@@ -19,7 +19,7 @@ export function dockerCleaner(options: DockerCleanerOptions): ServerCleaner {
     observe: () => seen().catch((cause: unknown) => Promise.reject(engineError(server, cause))),
     async remove(operation) {
       try {
-        // The current object decides: the name may refer to another object than in the plan.
+        // Looked up again: since the plan was made, the name may have passed to another object.
         const now = (await seen()).find(({ type, id, name }) => isSame(operation, { type, id, name }));
         if (now === undefined) return "gone";
         if (now.isInUse) return "stays";
@@ -27,7 +27,7 @@ export function dockerCleaner(options: DockerCleanerOptions): ServerCleaner {
         return "removed";
       } catch (cause) {
         if (statusCodeOf(cause) === 404) return "gone";
-        // Somebody has begun to use it, or another image was made from it.
+        // It is in use by now, or another image is based on it.
         if (statusCodeOf(cause) === 409) return "stays";
         throw engineError(server, cause);
       }
@@ -38,11 +38,11 @@ export function dockerCleaner(options: DockerCleanerOptions): ServerCleaner {
 const isSame = (one: CleanupOperation, other: Pick<SeenObject, "type" | "id" | "name">): boolean =>
   one.type === other.type && one.id === other.id && one.name === other.name;
 
-/** None is forced: the engine itself refuses what is in use. */
+/** Never forced: the engine itself refuses to remove objects in use. */
 const REMOVALS: Readonly<
   Record<CleanupOperation["type"], (docker: Docker, operation: CleanupOperation) => Promise<unknown>>
 > = {
-  // With the volumes that only it has.
+  // Includes the container's anonymous volumes.
   container: (docker, { id }) => docker.getContainer(id).remove({ v: true }),
   image: (docker, { id, name }) => docker.getImage(name ?? id).remove(),
   volume: (docker, { id }) => docker.getVolume(id).remove(),
@@ -96,7 +96,7 @@ async function observe(docker: Docker): Promise<readonly SeenObject[]> {
   ];
 }
 
-/** Each of Berth's names for an image by itself. One with other names too is somebody else's as well. */
+/** One entry for each name that Berth gave an image. An image with further names is also used by others. */
 function seenImages(image: Docker.ImageInfo, isUsed: boolean): SeenObject[] {
   const labels = labelsOf(image.Labels ?? {});
   const common = { type: "image" as const, id: image.Id, sizeBytes: image.Size };
@@ -106,7 +106,7 @@ function seenImages(image: Docker.ImageInfo, isUsed: boolean): SeenObject[] {
     const ref = refIn(name);
     if (ref === undefined) return [];
     const instance = builtBy(name, image.Labels) ?? null;
-    // Taking away one of several names removes no content, so a container does not hold it.
+    // Removing one of several names deletes no content, so a container's use does not prevent it.
     return [{ ...common, ...ref, instance, name, isInUse: isUsed && names.length === 1 }];
   });
 }

@@ -16,7 +16,7 @@ import { type DockerWorld, dockerWorld, IMAGES, io, specOf } from "./docker.fixt
 const WAIT = { timeout: 10_000, interval: 50 };
 const signal = () => new AbortController().signal;
 
-/** An engine whose program writes what a test writes. Answers the commands that it was asked to run. */
+/** An engine whose program writes given output. Returns the requested commands as well. */
 function fakeEngine(begin: () => Promise<PassThrough>) {
   const asked: (readonly string[])[] = [];
   const container = {
@@ -84,7 +84,7 @@ describeDocker("a program in a container", IMAGES, (fixture) => {
   const count = async (what: string) => {
     const [found] = await world.containersOf(spec);
     const { Processes } = await world.docker.getContainer(found?.Id ?? "").top();
-    // The other columns are numbers, in which the one that is looked for may be found by chance.
+    // The other columns are numbers, which might contain the searched text by chance.
     return (Processes as readonly string[][]).filter((row) => row.at(-1)?.includes(what)).length;
   };
 

@@ -11,18 +11,18 @@ import type Docker from "dockerode";
 import {
   brokenOff,
   cancelled,
+  createExec,
   endLaunched,
   endWhenBack,
   exitCodeOf,
   isOutOfReach,
   type Launched,
   PID_LENGTH_MAX,
-  prepared,
 } from "./exec.ts";
 
 /**
- * Tells its process id, writes the file that is for this command only, runs the program and says at the end of its
- * output that this is all of it: a connection that breaks looks like an end too.
+ * Prints its process id, writes the command's private file, runs the program and marks the end of its output: without
+ * the mark, a broken connection would look like a complete output.
  */
 const LAUNCHER = `echo "$$" >&2
 end=$1; shift
@@ -34,7 +34,7 @@ if [ -n "$path" ]; then rm -f -- "$path"; fi
 printf %s "$end"
 exit "$code"`;
 
-/** Runs a program in a container, as its user, with streams for what goes in and comes out. */
+/** Runs a program in a container as the container's user, streaming its input and output. */
 export async function commandIn(
   docker: Docker,
   containerId: string,
@@ -44,9 +44,9 @@ export async function commandIn(
   if (signal.aborted) throw cancelled();
   const end = `berth-end-${randomBytes(12).toString("hex")}`;
   const env = { ...variables, ...(file && { BERTH_FILE_PATH: file.path, BERTH_FILE_TEXT: file.text }) };
-  const launched = await prepared(docker.getContainer(containerId), {
+  const launched = await createExec(docker.getContainer(containerId), {
     Cmd: ["/bin/sh", "-c", LAUNCHER, "sh", end, ...argv],
-    // Neither arguments nor what is asked of the engine later show them.
+    // Unlike arguments, variables show neither in process lists nor in the engine's description of the exec.
     Env: Object.entries(env).map(([name, value]) => `${name}=${value}`),
     AttachStdin: input !== undefined,
   });
@@ -56,12 +56,12 @@ export async function commandIn(
   const aborted = Promise.withResolvers<never>();
   const onAbort = () => aborted.reject(cancelled());
   signal.addEventListener("abort", onAbort, { once: true });
-  // While the engine was asked, nobody listened yet.
+  // The signal may have aborted before the listener was added.
   if (signal.aborted) onAbort();
   const read = output(streams.output).then(() => streams.rest());
   const fed = input === undefined ? Promise.resolve() : feed(stream, input);
   try {
-    // Output that is read to its end means the program ended, even with unread input; a failed input is a failure.
+    // When all output was read, the program has ended, even if it left input unread. A failed input rejects.
     await Promise.race([read, aborted.promise, fed.then(() => read)]);
   } catch (cause) {
     await kill(launched, streams.findPid(), file?.path);
@@ -83,7 +83,7 @@ async function drain(chunks: AsyncIterable<Uint8Array>): Promise<void> {
   for await (const _ of chunks);
 }
 
-/** A program that ends early takes no more; only what the input itself fails with is thrown. */
+/** The program may end without reading all of its input; only errors of the input itself are thrown. */
 async function feed(stream: Duplex, input: AsyncIterable<Uint8Array>): Promise<void> {
   const closed = once(stream, "close").catch(() => undefined);
   stream.on("error", () => undefined);
@@ -94,13 +94,13 @@ async function feed(stream: Duplex, input: AsyncIterable<Uint8Array>): Promise<v
   if (!stream.destroyed) stream.end();
 }
 
-/** The program may not have begun yet: it must not begin after that. */
+/** The program may not have started yet, and must not start afterwards. */
 async function kill(launched: Launched, pid: Promise<number | undefined>, path?: string): Promise<void> {
   const begun = await Promise.race([pid.catch(() => undefined), delay(BEGIN_MS, undefined, { ref: false })]);
   try {
     await endLaunched(launched, begun, path);
   } catch {
-    // The reason why it was to be ended counts.
+    // The original reason matters more than this failure.
     void endWhenBack(launched, begun, path);
   }
 }
@@ -131,7 +131,7 @@ function streamsOf(stream: AsyncIterable<Uint8Array | string>, end: string) {
   const frames = framesOf(stream);
 
   async function* read(): AsyncGenerator<Uint8Array> {
-    // Not by `for await`: a reader that fails must not end the stream, which may bring the process id only now.
+    // `for await` would end the stream when the reader fails, before the process id has arrived.
     for (let frame = await frames.next(); !frame.done; frame = await frames.next()) {
       const { stream: from, bytes } = frame.value;
       if (from === "stderr") takeError(bytes);
@@ -151,7 +151,7 @@ function streamsOf(stream: AsyncIterable<Uint8Array | string>, end: string) {
   const output = read();
 
   return {
-    /** Process id of the program's shell. Read on for, and the output dropped, where the reader has failed. */
+    /** Process id of the program's shell. After the reader failed, reads on and drops the output until it arrives. */
     async findPid(): Promise<number | undefined> {
       const search = async () => {
         while (head !== undefined) {
@@ -163,18 +163,18 @@ function streamsOf(stream: AsyncIterable<Uint8Array | string>, end: string) {
       };
       const found = search();
       found.catch(() => undefined);
-      // A reader that still reads may be the one who gets it.
+      // A reader that is still reading may receive it instead.
       return await Promise.race([pid, found]);
     },
     output,
     isComplete,
-    /** Reads on when the reader has had enough. */
+    /** Reads and drops the remaining output. */
     rest: () => drain(output),
     errors: (): readonly string[] => lines,
   };
 }
 
-/** Marks failures of the stream, so that a reader can tell them from its own. */
+/** Wraps failures of the stream, so that a reader can distinguish them from its own. */
 async function* framesOf(stream: AsyncIterable<Uint8Array | string>): ReturnType<typeof readFrames> {
   try {
     yield* readFrames(stream);

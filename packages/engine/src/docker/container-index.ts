@@ -4,18 +4,18 @@ import { refsOf } from "./compose/member.ts";
 import { hasEnded, type Part, partOf, releaseOf } from "./state.ts";
 
 export interface IndexedContainer {
-  /** One for each release that it belongs to. */
+  /** One part for each release that the container belongs to. */
   readonly parts: readonly Part[];
   readonly exitCode: number | undefined;
 }
 
-/** The containers of an engine as they were last seen, and which of them each release has. */
+/** The last known containers of an engine, and the containers of each release. */
 export class ContainerIndex {
   readonly #instance: string;
   readonly #containers = new Map<string, IndexedContainer>();
   readonly #idsByDeployment = new Map<string, ReadonlySet<string>>();
 
-  /** @param instance Names the instance of Berth whose releases count. */
+  /** @param instance Only releases of this Berth instance are indexed. */
   constructor(instance: string) {
     this.#instance = instance;
   }
@@ -36,13 +36,13 @@ export class ContainerIndex {
     return [...(this.#idsByDeployment.get(deploymentUuid) ?? [])];
   }
 
-  /** State of a release, by all that is known of its containers. */
+  /** State of a release, computed from its known containers. */
   releaseOf(ref: Pick<ReleaseRef, "deploymentUuid">): ReleaseState | undefined {
     const own = ({ state }: Part) => state.deploymentUuid === ref.deploymentUuid;
     return releaseOf(this.idsOf(ref).flatMap((id) => this.get(id)?.parts.find(own) ?? []));
   }
 
-  /** Records a container as it is now. Answers its parts. */
+  /** Records a container's current state. Returns its parts. */
   put(id: string, info: ContainerInspectInfo): readonly Part[] {
     const before = this.get(id);
     const exitCode = hasEnded(info.State.Status) ? info.State.ExitCode : before?.exitCode;
@@ -54,7 +54,7 @@ export class ContainerIndex {
     return parts;
   }
 
-  /** An engine that starts it again at once does not keep this. */
+  /** Recorded from the event: an engine that restarts the container at once forgets the exit code. */
   setExitCode(id: string, exitCode: number): void {
     const before = this.get(id);
     if (before !== undefined) this.#containers.set(id, { ...before, exitCode });
@@ -70,7 +70,7 @@ export class ContainerIndex {
     else this.#idsByDeployment.set(deploymentUuid, new Set(rest));
   }
 
-  /** Of a container that its releases were detached from. */
+  /** Deletes a container, after its releases were detached. */
   delete(id: string): void {
     this.#containers.delete(id);
   }

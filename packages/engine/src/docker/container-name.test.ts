@@ -29,7 +29,7 @@ describeDocker("the lasting name of a container", IMAGES, (fixture) => {
   const names = async () => [await nameOf(old), await nameOf(candidate)];
   const idOf = async (spec: ReleaseSpec) => (await world.containersOf(spec))[0]?.Id ?? "";
   const addressOf = async (spec: ReleaseSpec) => (await engine.inspect(spec))?.upstream?.host;
-  /** As another container of the network finds it. */
+  /** Resolves the name from another container in the network. */
   const lookedUp = async () => {
     const script = `node -p "require('dns').promises.lookup('${name}').then((a) => console.log(a.address))"`;
     return (await engine.exec(old, script, { timeoutSeconds: 20 })).output.split("\n").find((line) => /^\d/.test(line));
@@ -51,7 +51,7 @@ describeDocker("the lasting name of a container", IMAGES, (fixture) => {
   });
 
   test("is given again after it was given half, twice at once, and when it is there", async () => {
-    // As a control plane leaves it that goes away between the two renames.
+    // The state that a control plane leaves when it dies between the two renames.
     await world.docker.getContainer(name).rename({ name: ownName(candidate) });
     await Promise.all([engine.takeName(candidate), (await world.engine()).takeName(candidate)]);
     await engine.takeName(candidate);

@@ -8,16 +8,15 @@ import type { Seen } from "./watch.ts";
 
 interface Place {
   readonly docker: Docker;
-  /** Its name, for people. */
+  /** Name of the server, for messages. */
   readonly server: string;
   readonly instance: string;
 }
 
-// Two containers never have one name, and a candidate runs beside the release that it replaces. So it begins under a
-// name of its own and takes the lasting one when it has the traffic: renaming a container does not touch what runs in
-// it, and the engine's names of hosts follow.
+// Names are unique, and a candidate runs beside the release that it replaces. So it starts with a temporary name and
+// gets the permanent one after the switch. Renaming does not disturb running processes, and the engine's DNS follows.
 
-/** @throws DomainError `deploy.start_failed` when a container that is not of this resource has the name. */
+/** @throws DomainError `deploy.start_failed` when a container of another resource has the name. */
 export async function requireName(place: Place, name: string, resourceUuid: string): Promise<void> {
   const holder = await holderOf(place, name);
   if (holder !== undefined) ownRef(place, holder, resourceUuid);
@@ -35,13 +34,13 @@ export async function takeName(place: Place, { id, info, state }: Pick<Seen, "id
       await Promise.all([freed, renameOnceFree(place, id, name, freed)]);
       return;
     } catch (cause) {
-      // The engine refuses when somebody was faster: it has the name now, or another container has.
+      // Another caller may have taken the name in the meantime, for this or another container.
       if (statusCodeOf(cause) === undefined || attempt === ATTEMPTS_MAX) throw cause;
     }
   }
 }
 
-/** Asks again and again while the other container gives the name up: nobody is a host of that name in between. */
+/** Retries at once while the other container gives up the name, since in between it resolves to no container. */
 async function renameOnceFree(
   { docker }: Place,
   id: string,
@@ -67,12 +66,12 @@ async function giveBack({ docker }: Place, { Id }: ContainerInspectInfo, own: Re
   try {
     await docker.getContainer(Id).rename({ name: containerName(own.resourceUuid, own.deploymentUuid) });
   } catch (cause) {
-    // It was removed in this moment.
+    // 404: it was removed in the meantime.
     if (statusCodeOf(cause) !== 404) throw cause;
   }
 }
 
-/** The container with this name. The engine also finds containers by a prefix of their id. */
+/** The container with exactly this name: the engine also matches prefixes of ids. */
 async function holderOf({ docker }: Place, name: string): Promise<ContainerInspectInfo | undefined> {
   try {
     const info = await docker.getContainer(name).inspect();
@@ -89,7 +88,7 @@ function ownRef({ server, instance }: Place, holder: ContainerInspectInfo, resou
   const name = nameOf(holder);
   const whose =
     ref === undefined
-      ? "a container that Berth did not make. Rename or remove it"
+      ? "a container that Berth did not create. Rename or remove it"
       : `the container of ${labelOf(holder.Config.Labels, LABELS.name) ?? ref.resourceUuid}, which was deployed with it. Deploy that one again under its new name`;
   const message = `The name ${name} is taken on server ${server} by ${whose}, or choose another custom_internal_name; then deploy again.`;
   throw new DomainError("deploy.start_failed", message);

@@ -19,7 +19,7 @@ export interface ContainerPlace {
   readonly image: string;
 }
 
-/** Create options of a release's container. Pure: the same spec gives the same options. */
+/** Create options for a release's container. Pure: the same spec gives the same options. */
 export function createOptions(spec: ReleaseSpec, place: ContainerPlace): ContainerCreateOptions {
   const options = containerOf(spec, place);
   return { ...options, Labels: { ...uninherited({ ...options.Labels, [LABELS.spec]: fingerprint(options) }) } };
@@ -76,7 +76,7 @@ function healthCheckOf({
   healthCheck,
   hasImageHealthCheck,
 }: ContainerOptions): Pick<ContainerCreateOptions, "Healthcheck"> {
-  // The resource has a check of another kind: two would contradict each other.
+  // The resource has another kind of health check, and two could contradict each other.
   if (healthCheck === null) return hasImageHealthCheck ? {} : { Healthcheck: { Test: ["NONE"] } };
   const { argv, intervalSeconds, timeoutSeconds, retries, startPeriodSeconds } = healthCheck;
   const times = {
@@ -95,11 +95,11 @@ function hostConfig(spec: ReleaseSpec, { run, limits, portMappings }: ContainerO
   return {
     NetworkMode: network,
     RestartPolicy: { Name: "unless-stopped" },
-    // Without it a program that heeds no signal makes every stop wait for the whole grace time.
+    // Without an init, a program that ignores SIGTERM would delay every stop by the whole grace time.
     Init: run.hasInit ?? true,
     Mounts: spec.storages.flatMap(mountOf),
     PortBindings: portBindings(portMappings),
-    // Bounded, and readable whatever the engine's own default is.
+    // Limited, and a format that can be read back, whatever the engine's default is.
     LogConfig: { Type: "json-file", Config: { "max-size": "20m", "max-file": "3" } },
     PidsLimit: run.processesMax ?? PROCESSES_MAX,
     ...memoryLimits(spec, limits),
@@ -149,7 +149,7 @@ const gpuRequest = ({ driver, count, ids, options }: Gpus): DeviceRequest => ({
   ...(ids.length > 0 ? { DeviceIDs: [...ids] } : { Count: count === "all" ? -1 : count }),
 });
 
-/** Byte for byte: an entry of the list is read up to its first `=`. */
+/** Values may contain anything: the engine splits an entry at its first `=`. */
 function environmentOf({ env, ports, deploymentUuid }: ReleaseSpec, { isToldPort }: ContainerOptions): string[] {
   const [port] = ports;
   const given = isToldPort ? { HOST: "0.0.0.0", ...(port === undefined ? {} : { PORT: String(port) }) } : {};
@@ -169,7 +169,7 @@ function portBindings(mappings: ContainerOptions["portMappings"]): PortMap {
   );
 }
 
-/** Files are put into the container itself. */
+/** No mount for files: they are copied into the container itself. */
 function mountOf(mount: StorageMount): MountConfig {
   if (mount.type === "file") return [];
   const isVolume = mount.type === "volume";
@@ -183,9 +183,9 @@ function mountOf(mount: StorageMount): MountConfig {
   ];
 }
 
-/** A changed spec needs a new container, the same one continues with the one there is. */
+/** A changed spec needs a new container; an unchanged one reuses the existing container. */
 const fingerprint = (options: ContainerCreateOptions): string =>
   createHash("sha256").update(JSON.stringify(options)).digest("hex").slice(0, 32);
 
-/** Far above what servers of applications need, far below what fills a server's table of processes. */
+/** Far above what applications need, far below a server's limit of processes. */
 export const PROCESSES_MAX = 4096;

@@ -14,7 +14,7 @@ import type { DatabaseRecord, StorageRecord } from "@berth/core/ports";
 const uuid = () => randomBytes(8).toString("hex");
 const TIMES = { created_at: new Date(0), updated_at: new Date(0) };
 
-/** Releases of one database, as its owner asked for it and on this image. @param changed Variables of its owner. */
+/** Releases of one database with this image. @param changed Variables set by its owner. */
 export function databaseReleases(
   engine: DatabaseEngine,
   image: string,
@@ -40,7 +40,7 @@ export function databaseReleases(
   return {
     uuid: own,
     url: databaseUrls(database, fieldValues(engine, { ...made.secrets, ...variables })).internal_db_url,
-    /** The next one, as a deployment would start it. */
+    /** The next release, as a deployment would start it. */
     next: (storages: readonly StorageRecord[] = []): ReleaseSpec =>
       databaseSpec(
         { database, secrets: made.secrets, deployment: { uuid: uuid() }, envs, storages: [data, ...storages] },

@@ -13,11 +13,11 @@ import { type DockerEngine, type DockerEngineOptions, dockerEngine } from "./eng
 /** Images that the engine's suites need. */
 export const IMAGES = ["node:24-alpine"];
 
-/** One instance of Berth on the engine of this machine. */
+/** A Berth instance on this machine's engine. */
 export interface DockerWorld {
   readonly docker: Docker;
   readonly instance: string;
-  /** The application that does what it is asked over HTTP, with these lines at the end of its Dockerfile. */
+  /** An image of the conformance application, with these lines at the end of its Dockerfile. */
   image(...lines: string[]): Promise<ImageArtifact>;
   engine(options?: Partial<DockerEngineOptions>): Promise<DockerEngine>;
   containersOf(ref: Partial<ReleaseRef>): Promise<Docker.ContainerInfo[]>;

@@ -3,7 +3,7 @@ import { DomainError, isDomainError } from "@berth/core";
 import { ANSWER_BYTES_MAX, DOCKER_SOCKET } from "@berth/docker-client";
 import type { Host } from "@berth/host";
 
-/** One question to an engine over a connection of its own, which is gone with the answer. */
+/** Sends one request to an engine, over a connection that is closed after the answer. */
 export async function engineJson(
   host: Host,
   path: string,
@@ -12,7 +12,7 @@ export async function engineJson(
   const stream = await host.connectSocket(socketPath, signal);
   try {
     return await new Promise((resolve, reject) => {
-      // A stream of a host does all that a request asks of its socket.
+      // Streams of a host have all the methods that a request calls on its socket.
       const createConnection = () => stream as never;
       const options = {
         path,
@@ -24,7 +24,7 @@ export async function engineJson(
       const asking = request(options, (response) => {
         const isWell = response.statusCode === 200;
         if (!isWell) return reject(new Error(`It answers with status ${response.statusCode}.`));
-        // The shortest question is answered by a word.
+        // `/_ping` answers with plain text instead of JSON.
         if (path === "/_ping") return resolve(response.resume());
         bounded(response).then(resolve, reject);
       });

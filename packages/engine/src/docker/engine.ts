@@ -25,29 +25,29 @@ import { type Seen, type SeenContainer, watchReleases } from "./watch.ts";
 
 export interface DockerEngineOptions {
   readonly host: Host;
-  /** Speaks to the engine of `host`. */
+  /** Client for the engine of `host`. */
   readonly docker: Docker;
-  /** Names this instance of Berth among all that may use the same engine. */
+  /** Id of this Berth instance, among all that may use the same engine. */
   readonly instance: string;
   readonly builder: ImageBuilder;
-  /** Starts what has several containers. Without it the engine runs none. */
+  /** Runs releases of several containers. Without it the engine supports none. */
   readonly compose?: ComposeTool | undefined;
-  /** Missing in tests that move none. */
+  /** Absent in tests that move no images. */
   readonly images?: EngineImages | undefined;
-  /** The network that releases join which name none; made when it is missing. */
+  /** The network of releases that name none; created when missing. */
   readonly network: string;
-  /** How often everything is looked at anew, for what no event told. Default 30. */
+  /** Interval of full snapshots, which find changes without an event. Default 30. */
   readonly resyncSeconds?: number;
-  /** Told of what fails in the background, where nobody waits for it. */
+  /** Receives failures of background work. */
   readonly warn?: (message: string, cause: unknown) => void;
 }
 
 /** Runs applications as containers of one server. */
 export interface DockerEngine extends Engine {
   readonly containers: ContainerOperations;
-  /** Begins to follow the engine's events. Every other call does this too. @throws DomainError `engine.unreachable` */
+  /** Begins to follow the engine's events, as every other call does too. @throws DomainError `engine.unreachable` */
   open(): Promise<void>;
-  /** Ends the engine object; nothing may be asked of it any more. Containers continue unless they are asked to stop. */
+  /** Closes the engine object, which cannot be used afterwards. Containers continue unless they are to be stopped. */
   close(options: { readonly stopReleases: boolean; readonly graceSeconds?: number }): Promise<void>;
 }
 
@@ -73,7 +73,7 @@ export function dockerEngine(options: DockerEngineOptions): DockerEngine {
       containers.map(({ container }) => container),
       name,
     );
-    // With several, the first that runs.
+    // Several containers match: the first running one is chosen.
     const chosen = meant.find(({ state }) => state === "running") ?? meant[0];
     const found = containers.find(({ container }) => container === chosen);
     if (found === undefined) throw notFound("Container");
@@ -92,7 +92,7 @@ export function dockerEngine(options: DockerEngineOptions): DockerEngine {
     else await stopStack(containers, stopOne);
   }
 
-  /** Leaves containers that another release owns too; answers the remaining ones. */
+  /** Gives up containers that another release also owns; returns the others. */
   async function leaveShared(ref: ReleaseRef): Promise<Seen | undefined> {
     const shared = (await watch.find(ref))?.containers.filter(({ owners }) => owners.length > 1) ?? [];
     for (const { id } of shared) {
@@ -139,7 +139,7 @@ export function dockerEngine(options: DockerEngineOptions): DockerEngine {
       async command(ref, command, io) {
         const { id } = await require(ref);
         const run = () => commandIn(docker, id, command, io);
-        // Two that need one file would take it from each other.
+        // Commands with the same private file would overwrite it for each other.
         return command.file === undefined ? await run() : await alone(`${id} ${command.file.path}`, run);
       },
       ownCheck: async (ref, signal) => ownCheckIn(docker, (await require(ref)).info, signal),
@@ -178,7 +178,7 @@ export function dockerEngine(options: DockerEngineOptions): DockerEngine {
       if (containerName !== undefined)
         await requireName({ docker, server: host.name, instance }, containerName, resourceUuid);
     },
-    // Releases of one resource take it from each other.
+    // Serialised: two releases of a resource would take the name from each other.
     takeName: (ref) =>
       alone(ref.resourceUuid, async () => {
         const seen = await watch.find(ref);
@@ -218,7 +218,7 @@ export function dockerEngine(options: DockerEngineOptions): DockerEngine {
       ),
     async removeResource(resourceUuid, { deleteVolumes, ...kept }) {
       const own = (await watch.list()).filter((release) => release.resourceUuid === resourceUuid);
-      // One after the other: two that have a container in common would each leave it to the other.
+      // Sequential: two releases with a common container would each leave it to the other.
       for (const release of own) await engine.remove(release, kept);
       await forwards.close(resourceUuid);
       if (!kept.keepsNetworks)
@@ -237,17 +237,17 @@ export function dockerEngine(options: DockerEngineOptions): DockerEngine {
   return withDomainErrors(engine, host.name, () => watch.start());
 }
 
-/** Stop grace of the compose file, unless the caller sets a shorter one. */
+/** Stop grace period of the compose file, unless the caller's is shorter. */
 const graceOf = ({ info }: SeenContainer, graceSeconds: number): number =>
   graceSeconds < STOP_GRACE_SECONDS ? graceSeconds : (stopTimeoutOf(info) ?? graceSeconds);
 
-/** Missing in the types of the client. */
+/** The client's types lack this field. */
 function stopTimeoutOf({ Config }: SeenContainer["info"]): number | undefined {
   const StopTimeout: unknown = Reflect.get(Config, "StopTimeout");
   return typeof StopTimeout === "number" && StopTimeout >= 0 ? StopTimeout : undefined;
 }
 
-/** A stack of which one container restarts has others that run. */
+/** States of a running release. While one container restarts, others of a stack may run. */
 const UP: ReadonlySet<string> = new Set(["running", "restarting"]);
 
 const capabilitiesOf = ({ builder }: DockerEngineOptions): EngineCapabilities => ({
@@ -267,14 +267,14 @@ async function stopContainer(docker: Docker, id: string, graceSeconds: number): 
     await docker.getContainer(id).stop({ t: Math.ceil(graceSeconds) });
   } catch (cause) {
     const code = statusCodeOf(cause);
-    // It has stopped, or is gone.
+    // 304: it has stopped already. 404: it was removed.
     if (code !== 304 && code !== 404) throw cause;
   }
 }
 
 type Alone = <T>(key: string, work: () => Promise<T>) => Promise<T>;
 
-/** Work with one key goes one after the other; a failed one does not hold up the next. */
+/** Serialises calls with the same key; a failed one does not block the next. */
 function lockByKey(): Alone {
   const last = new Map<string, Promise<unknown>>();
   return async (key, work) => {
@@ -290,14 +290,14 @@ function lockByKey(): Alone {
   };
 }
 
-/** An answer is one, whatever it says, and so is an error of ours; only a connection that broke says nothing. */
+/** Repeats a call only after a broken connection: an answer of the engine, or an error of ours, is final. */
 async function again<T>(cause: unknown, call: () => Promise<T>): Promise<T> {
   const isAnswer = isDomainError(cause) || statusCodeOf(cause) !== undefined;
   if (isAnswer || !(cause instanceof Error)) throw cause;
   return await call();
 }
 
-/** Every foreign error is wrapped here, at the edge; every call begins the watch. */
+/** Converts foreign errors to DomainErrors at the edge; every call starts the event feed. */
 function withDomainErrors(engine: DockerEngine, server: string, begin: () => void): DockerEngine {
   const toError = (cause: unknown): DomainError => engineError(server, cause);
   const wrapped = <Args extends unknown[], Result>(call: (...args: Args) => Promise<Result>) => {
@@ -310,7 +310,7 @@ function withDomainErrors(engine: DockerEngine, server: string, begin: () => voi
       }
     };
   };
-  /** Repeats an idempotent call once: an idle kept connection may be dead. */
+  /** Repeats an idempotent call once, since an idle connection may have broken. */
   const repeated = <Args extends unknown[], Result>(call: (...args: Args) => Promise<Result>) =>
     wrapped((...args: Args) => call(...args).catch((cause: unknown) => again(cause, () => call(...args))));
   return {

@@ -2,7 +2,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { jsonLines } from "@berth/docker-client";
 import type Docker from "dockerode";
 
-/** Event of a container. */
+/** An event of a container. */
 export interface ContainerEvent {
   /** `start`, `die`, `destroy`, `rename`, `health_status`, … */
   readonly action: string;
@@ -14,7 +14,7 @@ export interface EventFeedOptions {
   readonly docker: Docker;
   readonly filters: { readonly label: string[] };
   onEvent(event: ContainerEvent): void;
-  /** From here on no event is missed; what came before is to be looked up. Called again after every lost connection. */
+  /** Called after each connect: no event is missed from now on, but earlier ones must be looked up. */
   onConnected(): void;
   onLost(cause: unknown): void;
   /** Asked at the beginning of each pause: ends it early, as the engine was seen to answer. */
@@ -22,7 +22,7 @@ export interface EventFeedOptions {
   readonly signal: AbortSignal;
 }
 
-/** Follows an engine's events until `signal`, over lost connections. Never rejects. */
+/** Follows an engine's events until `signal`, reconnecting after failures. Never rejects. */
 export async function followEvents(options: EventFeedOptions): Promise<void> {
   const { signal, onLost, hurried } = options;
   for (let attempt = 0; !signal.aborted; attempt++) {
@@ -41,7 +41,7 @@ async function readEvents({ docker, filters, onEvent, onConnected, signal }: Eve
   const stream = await docker.getEvents({ filters: { type: ["container"], ...filters }, abortSignal: signal });
   stream.setEncoding("utf8");
   onConnected();
-  // Breaks when the connection does; ends when the engine stops.
+  // Throws when the connection breaks; ends when the engine stops.
   for await (const line of jsonLines(stream)) {
     const event = readEvent(line);
     if (event !== undefined) onEvent(event);
@@ -54,7 +54,7 @@ function readEvent(parsed: unknown): ContainerEvent | undefined {
   const actor = parsed.Actor;
   if (typeof actor !== "object" || actor === null || !("ID" in actor) || typeof actor.ID !== "string") return undefined;
   const attributes = "Attributes" in actor && typeof actor.Attributes === "object" ? { ...actor.Attributes } : {};
-  // `health_status: healthy` is one action with its outcome in it.
+  // `health_status: healthy` contains the result in the action.
   return { action: parsed.Action.split(":")[0] ?? "", containerId: actor.ID, attributes };
 }
 

@@ -3,10 +3,10 @@ import { describeDocker } from "@berth/testing";
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import { breakableHost, slowHost } from "./broken-host.fixture.ts";
 import { type DockerWorld, dockerWorld, IMAGES, io, specOf } from "./docker.fixture.ts";
-import { endLaunched, executeIn, prepared } from "./exec.ts";
+import { createExec, endLaunched, executeIn } from "./exec.ts";
 import { portsOf } from "./ports.ts";
 
-/** Instead of the image's own: writes without end, and no line. */
+/** Replaces the image's shell: writes endlessly, without a line end. */
 const ENDLESS = `#!/usr/bin/env node
 const bytes = Buffer.alloc(65536, "x");
 for (const out of [process.stdout, process.stderr]) {
@@ -22,7 +22,7 @@ const PUT =
 const ENDLESS_SHELL = `RUN ${JSON.stringify(["node", "-e", PUT, ENDLESS])}`;
 
 const WAIT = { timeout: 10_000, interval: 50 };
-/** Long enough for a program to begin on a machine that does much else. */
+/** Long enough for a program to start on a busy machine. */
 const BRIEF_SECONDS = 3;
 
 test("ports are read from the kernel's tables, without Docker's own resolver", () => {
@@ -140,7 +140,7 @@ describeDocker("a script in a container", [...IMAGES, "debian:trixie-slim"], (fi
     const [found] = await world.containersOf(spec);
     const container = world.docker.getContainer(found?.Id ?? "");
     const launch = async (...argv: string[]) => {
-      const launched = await prepared(container, { Cmd: argv });
+      const launched = await createExec(container, { Cmd: argv });
       (await launched.exec.start({})).resume();
       return launched;
     };

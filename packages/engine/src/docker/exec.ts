@@ -13,7 +13,9 @@ export interface ExecOptions {
   readonly onLine?: (line: string) => void;
 }
 
-/** Tells its process id, then becomes the script's shell. The script is one argument and never read by this line. */
+/**
+ * Prints its process id, then becomes the script's shell. The script is an argument that this line never interprets.
+ */
 const LAUNCHER = 'echo "$$" && exec /bin/sh -c "$1"';
 /** The shell of an exec leads a process group of its own. */
 const KILLER = `if [ -z "$3" ]; then kill -KILL "-$1" || kill -KILL "$1"
@@ -21,7 +23,7 @@ elif ! kill -0 "$1"; then kill -KILL "-$1"; fi
 if [ -n "$2" ]; then rm -f -- "$2"; fi`;
 
 /**
- * Runs a script in a container by its own shell, as its user.
+ * Runs a script in a container with the container's shell, as its user.
  * @throws DomainError `resource.not_running`, `deploy.cancelled`
  */
 export async function executeIn(
@@ -31,14 +33,14 @@ export async function executeIn(
   { timeoutSeconds, signal, maxOutputBytes = OUTPUT_BYTES_MAX, onLine }: ExecOptions,
 ): Promise<ExecResult> {
   if (signal?.aborted) throw cancelled();
-  const launched = await prepared(docker.getContainer(containerId), {
+  const launched = await createExec(docker.getContainer(containerId), {
     Cmd: ["/bin/sh", "-c", LAUNCHER, "sh", script],
   });
   const { exec } = launched;
   const stream = await exec.start({ hijack: false, stdin: false });
   const output = outputOf(maxOutputBytes, onLine);
   const read = output.take(stream);
-  // The script may not have begun yet: it must not begin after it was told to end.
+  // The script may not have started yet, and must not start after it was told to end.
   const begun = () =>
     Promise.race([output.pid, read.then(() => undefined), delay(BEGIN_MS, undefined, { ref: false })]);
   try {
@@ -61,26 +63,26 @@ export async function executeIn(
   }
 }
 
-/** An engine that answers, whatever it says, is not. */
+/** Whether the engine did not answer; an error with a status is an answer. */
 export const isOutOfReach = (cause: unknown): boolean =>
   isDomainError(cause)
     ? isDomainError(cause, "engine.unreachable", "server.unreachable")
     : cause instanceof Error && statusCodeOf(cause) === undefined;
 
-/** The connection, of which the program itself knows nothing. */
+/** Only the connection broke; the program itself may continue. */
 export const brokenOff = (cause?: unknown): DomainError =>
-  new DomainError("engine.unreachable", "The connection to the program broke off before its end.", { cause });
+  new DomainError("engine.unreachable", "The connection to the program was lost before it ended.", { cause });
 
 /** A program in a container. */
 export interface Launched {
   readonly container: Docker.Container;
   readonly exec: Docker.Exec;
-  /** The container. Once it was started anew, process ids are others'; `undefined` when that cannot be known. */
+  /** When the container was started: after a restart its process ids belong to others. `undefined` when unknown. */
   readonly startedAt: Promise<string | undefined>;
 }
 
 /** @throws DomainError `resource.not_running` */
-export async function prepared(container: Docker.Container, options: Docker.ExecCreateOptions): Promise<Launched> {
+export async function createExec(container: Docker.Container, options: Docker.ExecCreateOptions): Promise<Launched> {
   const startedAt = startOf(container).catch(() => undefined);
   try {
     const exec = await container.exec({ ...options, AttachStdout: true, AttachStderr: true });
@@ -126,22 +128,22 @@ export async function exitCodeOf(exec: Docker.Exec): Promise<number> {
   for (let attempt = 0; ; attempt++) {
     const { Running, ExitCode } = await exec.inspect();
     if (!Running && ExitCode !== null) return ExitCode;
-    // An engine does not end the output of a program that still runs.
+    // Its output has ended, so it cannot still run: the connection broke instead.
     if (attempt > SETTLE_ATTEMPTS) throw brokenOff();
     await delay(SETTLE_MS);
   }
 }
 
 /**
- * Ends what runs in the container, not only the wait for it, and nothing of anybody else.
- * @param path Of a file that goes with it.
+ * Ends the processes in the container, and no others.
+ * @param path A private file of the command, which is deleted as well.
  */
 export async function endLaunched(launched: Launched, pid: number | undefined, path = ""): Promise<void> {
   const { container, exec, startedAt } = launched;
   if (pid === undefined) return;
   try {
-    // Newer engines end the shell when nobody listens any more, and nothing that it has started. While something of
-    // its group continues, no other process gets its number: one that has it then is another's.
+    // Newer engines end the shell when the client disconnects, but not its children. As long as its process group
+    // exists, the number is not reused; once the shell has ended, a process with this number is another one.
     const hasEnded = await hasExited(exec);
     if ((await startOf(container)) !== (await startedAt)) return;
     const killer = await container.exec({
@@ -150,11 +152,11 @@ export async function endLaunched(launched: Launched, pid: number | undefined, p
     });
     const stream = await killer.start({ hijack: false, stdin: false });
     const ended = finished(stream.resume()).finally(() => stream.destroy());
-    // A shell of an image's own making may do anything but kill.
+    // An image may contain a shell that does not kill but hangs.
     await Promise.race([ended, delay(KILL_MS_MAX, undefined, { ref: false })]);
     stream.destroy();
   } catch (cause) {
-    // It ended with its container.
+    // The container stopped, and the processes with it.
     if (statusCodeOf(cause) === undefined) throw cause;
   }
 }
@@ -163,16 +165,13 @@ async function hasExited(exec: Docker.Exec): Promise<boolean> {
   try {
     return !(await exec.inspect()).Running;
   } catch (cause) {
-    // An engine forgets those that have ended a few minutes ago.
+    // Engines forget an exec some minutes after it ended.
     if (statusCodeOf(cause) === 404) return true;
     throw cause;
   }
 }
 
-/**
- * Ends what still runs in a container that cannot be reached, as soon as it can be again: nobody reads its output.
- * Never rejects; nobody waits for it.
- */
+/** Ends processes in an unreachable container once it is reachable again. Runs in the background and never rejects. */
 export async function endWhenBack(launched: Launched, pid: number | undefined, path?: string): Promise<void> {
   const endMs = performance.now() + BACK_MS_MAX;
   for (let waitMs = BACK_MS; performance.now() < endMs; waitMs = Math.min(waitMs * 2, BACK_MS * 10)) {
@@ -185,7 +184,7 @@ export async function endWhenBack(launched: Launched, pid: number | undefined, p
   }
 }
 
-/** Collects the beginning of what is written; the first line is the launcher's. */
+/** Collects output up to a limit; the first line is the launcher's process id. */
 function outputOf(bytesMax: number, onLine: (line: string) => void = () => undefined) {
   const lines = splitLines(onLine);
   const kept: Buffer[] = [];
@@ -209,7 +208,7 @@ function outputOf(bytesMax: number, onLine: (line: string) => void = () => undef
     const end = head.indexOf("\n");
     if (end === -1 && head.length <= PID_LENGTH_MAX) return;
     const text = head.toString("latin1", 0, Math.max(end, 0));
-    // A shell that cannot be started says so instead, and one of an image's own making says anything.
+    // The first line may be an error, if the shell does not start or does not behave like one.
     const isPid = /^\d+$/.test(text);
     resolvePid(isPid ? Number(text) : undefined);
     keep(isPid ? head.subarray(end + 1) : head);
@@ -218,14 +217,16 @@ function outputOf(bytesMax: number, onLine: (line: string) => void = () => undef
   };
 
   return {
-    /** Process id of the script's shell; `undefined` without one. */
+    /** Process id of the script's shell; `undefined` if it did not start. */
     pid,
     kept: () => {
-      // Cut characters are left out.
+      // Characters that were cut in the middle are left out.
       const text = Buffer.concat([...kept, ...(isHeaded ? [] : [head])]).toString("utf8");
       return { output: isTruncated ? text.replace(/\uFFFD$/, "") : text, isTruncated };
     },
-    /** Waits briefly for output that is still in transit, since a background process may keep the stream open forever. */
+    /**
+     * Waits briefly for output in transit, but not for its end: background processes may keep the stream open forever.
+     */
     async settled(read: Promise<void>): Promise<void> {
       const endMs = performance.now() + LATE_MS_MAX;
       const isRead = read.then(() => true);
@@ -244,7 +245,7 @@ function outputOf(bytesMax: number, onLine: (line: string) => void = () => undef
           else takeHead(bytes);
         }
       } catch (cause) {
-        // Destroyed by us once its end was known.
+        // We destroyed the stream after the program had ended.
         if (!(cause instanceof Error && "code" in cause && cause.code === "ERR_STREAM_PREMATURE_CLOSE")) throw cause;
       }
       lines.end();
@@ -255,12 +256,12 @@ function outputOf(bytesMax: number, onLine: (line: string) => void = () => undef
 export const cancelled = () => new DomainError("deploy.cancelled", "The work was cancelled.");
 
 const OUTPUT_BYTES_MAX = 1 << 20;
-/** Digits of the longest process id of any system. */
+/** Most digits that a process id can have. */
 export const PID_LENGTH_MAX = 20;
 const BEGIN_MS = 5000;
 const KILL_MS_MAX = 5000;
 const BACK_MS = 500;
-const BACK_MS_MAX = 3_600_000; // Who is away for longer has been started anew, as a rule.
+const BACK_MS_MAX = 3_600_000; // After such a long time the server has usually been restarted, with all containers.
 const LATE_MS = 1000;
 const LATE_MS_MAX = 30_000;
 const LAST_WORDS_MS = 2000;

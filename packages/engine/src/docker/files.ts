@@ -10,15 +10,15 @@ interface Owner {
 }
 
 interface Access extends Owner {
-  /** Nobody else reads it. Otherwise everybody does: images often begin as root and switch to another user. */
+  /** Readable by its owner only. Otherwise by all: images often start as root and switch to another user. */
   readonly isPrivate: boolean;
 }
 
 const ROOT: Owner = { uid: 0, gid: 0 };
 
 /**
- * Puts files into a container that does not run: into its own layer, where only its processes and the server's root read
- * them, so that no copy lies on the server and every release has its own.
+ * Copies files into a container that does not run. They lie in its own layer, readable only by its processes and root,
+ * so that no copy lies on the server and every release has its own.
  */
 export async function putFiles(container: Docker.Container, files: readonly FileMount[], user: string): Promise<void> {
   if (files.length === 0) return;
@@ -31,7 +31,7 @@ export async function putFiles(container: Docker.Container, files: readonly File
   await putEntries(container, entries);
 }
 
-/** A file as it shall lie in a container. */
+/** A file as it will be created in a container. */
 export interface FileEntry extends Owner {
   readonly mountPath: string;
   readonly content: string | Uint8Array;
@@ -64,7 +64,7 @@ function entryOf({ mountPath, content, mode, uid, gid }: FileEntry): Buffer {
 
 type Accounts = ReadonlyMap<string, Owner>;
 
-/** Those of the image, where one must be known by its name. */
+/** Users of the image; empty when no user has to be resolved by name. */
 async function accountsOf(container: Docker.Container, files: readonly FileMount[], user: string): Promise<Accounts> {
   const isNamed = !isRoot(user) && !/^\d+(:|$)/.test(user);
   if (!isNamed && files.every(({ readers }) => readers === undefined)) return new Map();
@@ -78,11 +78,14 @@ function accessTo({ readers }: FileMount, accounts: Accounts, user: string): Acc
   // A container that does not start as root cannot change its user.
   if (!isRoot(user)) return { ...owner, isPrivate: true };
   const [reader] = readers.flatMap((name) => accounts.get(name) ?? []);
-  // The user that this image switches to is not known; its processes alone see the file.
+  // The user that this image switches to is unknown, but only its processes see the file.
   return reader === undefined ? { ...owner, isPrivate: false } : { ...reader, isPrivate: true };
 }
 
-/** User of the container's processes. @param user From the image or the options: name or number, optionally with a group. */
+/**
+ * The user of the container's processes. @param user From the image or the options: name or number, optionally with a
+ * group.
+ */
 function ownerOf(user: string, accounts: Accounts): Owner {
   const [name = "", group] = user.split(":");
   if (/^\d+$/.test(name)) return { uid: Number(name), gid: /^\d+$/.test(group ?? "") ? Number(group) : 0 };
@@ -91,7 +94,7 @@ function ownerOf(user: string, accounts: Accounts): Owner {
 
 const isRoot = (user: string): boolean => /^(root|0)?(:|$)/.test(user);
 
-/** Empty when there is none. Of one that is longer than any should be, the beginning: an image may hold anything. */
+/** Content of a small file; empty when it does not exist. Longer files are cut, since an image may contain anything. */
 async function readFile(container: Docker.Container, path: string): Promise<string> {
   try {
     const archive = await container.getArchive({ path });

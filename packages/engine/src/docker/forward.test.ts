@@ -28,7 +28,7 @@ describeDocker("a forward", ["node:24-alpine", "nginx:alpine"], (fixture) => {
     network: await fixture.network(),
     ...change,
   });
-  /** A release that the network knows by this name. */
+  /** A release with this network alias. */
   const releaseOf = async (resourceUuid: string) => {
     const spec = specOf(await world.image(), {
       resourceUuid,

@@ -1,7 +1,15 @@
 import { DomainError, isDomainError } from "@berth/core";
 import type { FileMount } from "@berth/core/deploy";
 import type { Forward, Forwarder, PresentForward } from "@berth/core/ports";
-import { engineError, LABELS, labelFilter, ownedLabels, reasonOf, statusCodeOf, takeImage } from "@berth/docker-client";
+import {
+  engineError,
+  LABELS,
+  labelFilter,
+  ownedLabels,
+  pullOwnImage,
+  reasonOf,
+  statusCodeOf,
+} from "@berth/docker-client";
 import type Docker from "dockerode";
 import type { ContainerCreateOptions } from "dockerode";
 import { z } from "zod";
@@ -11,20 +19,20 @@ import { removeContainer } from "./start.ts";
 
 export interface DockerForwarderOptions {
   readonly docker: Docker;
-  /** Its name, for people. */
+  /** Name of the server, for messages. */
   readonly server: string;
   readonly instance: string;
-  /** An nginx with its module `stream`. */
+  /** An nginx image with the module `stream`. */
   readonly image?: string | undefined;
 }
 
 const IMAGE = "nginx:alpine";
 const ROLE = "forward";
-/** Version of how forwards are made: a new one recreates them. */
+/** Version of the containers' configuration: increase it to recreate them. */
 const VERSION = 2;
 const CONFIGURATION_PATH = "/etc/berth/forward.conf";
 
-/** Each forward is one small container with an nginx that hands on what comes. */
+/** Runs each forward as a small nginx container. */
 export function dockerForwarder(options: DockerForwarderOptions): Forwarder {
   const { docker, server, instance, image = IMAGE } = options;
   const labels = { ...ownedLabels(instance), [LABELS.role]: ROLE };
@@ -37,7 +45,7 @@ export function dockerForwarder(options: DockerForwarderOptions): Forwarder {
       return await docker.createContainer(wanted);
     } catch (cause) {
       if (statusCodeOf(cause) !== 404) throw cause;
-      await takeImage({ docker, server }, image);
+      await pullOwnImage({ docker, server }, image);
       return await docker.createContainer(wanted);
     }
   };
@@ -93,7 +101,7 @@ function presentOf({ Labels, State }: Docker.ContainerInfo): PresentForward {
   };
 }
 
-/** `undefined`: not written by this version. */
+/** `undefined`: written by another version. */
 function recordedIn(label: string): Forward | undefined {
   try {
     const { version: _version, isLoopback, ...forward } = Recorded.parse(JSON.parse(label));
@@ -108,7 +116,7 @@ interface ForwardPlace {
   readonly labels: Readonly<Record<string, string>>;
 }
 
-/** Nobody, on any Linux: it needs no file but its own, and no port below 1024. */
+/** The user nobody on any Linux: nginx here needs only its own files and ports from 1024. */
 const USER = "65534:65534";
 
 function createOptions(forward: Forward, { image, labels }: ForwardPlace): ContainerCreateOptions {
@@ -118,7 +126,7 @@ function createOptions(forward: Forward, { image, labels }: ForwardPlace): Conta
     name: `berth-forward-${resourceUuid}`,
     Image: image,
     Entrypoint: ["nginx"],
-    // Without the second it tries its usual log file first, and complains.
+    // Without `-e`, nginx first tries its default log file and prints a warning.
     Cmd: ["-c", CONFIGURATION_PATH, "-e", "stderr"],
     User: USER,
     Labels: {
@@ -151,8 +159,8 @@ const configurationFile = (forward: Forward): FileMount => ({
 });
 
 /**
- * The name is looked up again and again, since whichever release has it shall be reached. Where the module is a file of
- * its own, as on Debian, a file in the folder `modules-enabled` loads it; elsewhere there is no such folder.
+ * The name is resolved repeatedly, so that whichever release has it is reached. Debian's nginx loads the module from
+ * the folder `modules-enabled`; elsewhere the folder does not exist.
  */
 export const configurationOf = ({
   host,

@@ -197,7 +197,7 @@ describeDocker("an image", ["server:debian13", "registry:2", "busybox:stable"], 
   }, 60_000);
 
   test.each([
-    ["that has no login for it", () => registry.address, "wants a login that may push"],
+    ["that has no login for it", () => registry.address, "requires a login that may push"],
     ["where nothing listens", () => "127.0.0.1:9", "connection refused"],
   ])(
     "cannot be pushed to a registry %s, and the sentence names the registry",

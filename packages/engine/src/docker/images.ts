@@ -18,11 +18,11 @@ import { withoutFiles } from "./archive-filter.ts";
 
 export interface DockerImagesOptions extends LoginSources {
   readonly docker: Docker;
-  /** Its name, for people. */
+  /** Name of the server, for messages. */
   readonly server: string;
 }
 
-/** Moves images between a server's engine and other engines or registries. Nothing of them is kept on Berth's machine. */
+/** Moves images between a server's engine and other engines or registries. Berth's machine stores none of them. */
 export function dockerImages(options: DockerImagesOptions): EngineImages {
   const { docker, server } = options;
   const images: EngineImages = {
@@ -50,7 +50,7 @@ export function dockerImages(options: DockerImagesOptions): EngineImages {
       const wasThere = (await inspectImage(docker, server, reference)) !== undefined;
       const { id } = await pullImage({ docker, server, logins }, reference, io);
       await named(options, id, image);
-      // With one name only it is gone as soon as nobody needs that name.
+      // Removing the original name leaves only the deployment's, so the image can be deleted with it.
       if (!wasThere) await forget(options, reference);
       return await require(images, server, image);
     },
@@ -66,11 +66,11 @@ async function require(images: EngineImages, server: string, image: string): Pro
   throw new DomainError("engine.failed", `The image ${image} was copied to ${server}, but is missing there.`);
 }
 
-/** The engine knows a layer by all that lie below it: the longest common beginning of all its images counts. */
+/** Engines identify a layer by all layers below it, so only the longest common prefix with an image can be skipped. */
 async function heldLayers({ docker, server }: Place, layers: readonly string[]): Promise<readonly string[]> {
   try {
     const { DriverStatus }: { readonly DriverStatus?: readonly (readonly string[])[] | null } = await docker.info();
-    // With containerd's store it wants to see each file of an archive.
+    // The containerd store requires every file of an archive.
     if (DriverStatus?.flat().some((text) => text.includes("containerd.snapshotter"))) return [];
     const images = (await docker.listImages()).slice(0, COMPARED_IMAGES_MAX);
     const counts = await Promise.all(
@@ -90,7 +90,7 @@ async function heldLayers({ docker, server }: Place, layers: readonly string[]):
   }
 }
 
-const COMPARED_IMAGES_MAX = 100; // The newest: a question each, and what is older is seldom what it was made from.
+const COMPARED_IMAGES_MAX = 100; // Newest images only: each costs a request, and older ones rarely share layers.
 
 async function* saved(
   { docker, server }: Place,
@@ -99,7 +99,7 @@ async function* saved(
 ): AsyncGenerator<Uint8Array> {
   let content: Readable | undefined;
   try {
-    // The library's type does not say that it can be destroyed.
+    // The library's type lacks `destroy`.
     content = (await docker.getImage(image).get()) as Readable;
     yield* without.size === 0 ? content : withoutFiles(content, (path) => without.has(layerAt(path)));
   } catch (cause) {
@@ -109,7 +109,7 @@ async function* saved(
   }
 }
 
-/** Engines from 25 on name the file of a layer by what it holds; older ones name it otherwise, and send all. */
+/** Engines from 25 on name a layer's file by its digest. Older ones do not, so nothing is skipped. */
 const layerAt = (path: string): string => path.replace(/^blobs\/sha256\//, "sha256:");
 
 async function load({ docker, server }: Place, content: AsyncIterable<Uint8Array>, signal: AbortSignal): Promise<void> {
@@ -122,7 +122,7 @@ async function load({ docker, server }: Place, content: AsyncIterable<Uint8Array
   signal.addEventListener("abort", stop, { once: true });
   try {
     if (signal.aborted) stop();
-    // The library ends its request when the source breaks.
+    // The library ends its request when the source fails.
     await followProgress(await docker.loadImage(source, { quiet: true }), { signal, onLine: () => undefined });
   } catch (cause) {
     // A failed source ends the transfer.
@@ -144,18 +144,18 @@ async function push(
   io.onLine(`Pushing ${reference}`, "stdout");
   try {
     await docker.getImage(image).tag({ repo: to.name, tag: to.tag });
-    // Without a login the engine asks for the header all the same.
+    // The engine requires the header even without a login.
     const authconfig = (login ?? {}) as Docker.AuthConfig;
     const request = docker.getImage(reference).push({ authconfig });
     await followProgress(await unlessAborted(request, io.signal), io);
     const digest = (await inspectImage(docker, server, reference))?.digest ?? null;
-    if (digest === null) throw refused(to, "it did not say under which digest it took it");
+    if (digest === null) throw refused(to, "it did not report the image's digest");
     io.onLine(`Pushed ${digest}`, "stdout");
     return digest;
   } catch (cause) {
     if (io.signal.aborted) throw new DomainError("deploy.cancelled", "The push was cancelled.", { cause });
     if (isDomainError(cause)) throw cause;
-    // A connection that broke has no status, and neither has what comes in the course of a push.
+    // A broken connection has no status, and neither have errors during a push.
     throw refused(to, cause instanceof Error ? reasonOf(cause) : String(cause), cause);
   } finally {
     if (before === undefined) await forget({ docker, server }, reference);
@@ -163,7 +163,7 @@ async function push(
   }
 }
 
-/** An engine answers nothing before it has found the registry. */
+/** Rejects on abort at once: the engine sends nothing until it has reached the registry. */
 async function unlessAborted(
   request: Promise<NodeJS.ReadableStream>,
   signal: AbortSignal,
@@ -194,7 +194,7 @@ async function named({ docker, server }: Place, id: string, image: string): Prom
   }
 }
 
-/** The name only: the image has another one. What stays of it disturbs nobody. */
+/** Removes one name; the image keeps another. A failure does no harm. */
 async function forget({ docker }: Place, reference: string): Promise<void> {
   await docker
     .getImage(reference)
@@ -206,7 +206,7 @@ function refused({ name, tag }: RegistryImage, said: string, cause?: unknown): D
   const isLogin = /unauthorized|authentication required|no basic auth|denied|incorrect username/i.test(said);
   const what = `The image could not be pushed as ${name}:${tag} to the registry ${registryOf(name)}`;
   const why = isLogin
-    ? "it wants a login that may push. Add one to Berth's registries"
+    ? "it requires a login that may push. Add one to Berth's registries"
     : said.trim().replace(/\.$/, "");
   return new DomainError("deploy.build_failed", `${what}: ${why}.`, { cause });
 }

@@ -4,7 +4,7 @@ import type { Host } from "@berth/host";
 import { z } from "zod";
 import { engineJson } from "./engine-json.ts";
 
-/** Fields that are read of an engine's version; all others are ignored. */
+/** Fields of an engine's version that are read. */
 const Version = z.object({ Version: z.string(), ApiVersion: z.string() });
 const Info = z.object({
   OperatingSystem: z.string().default(""),
@@ -21,7 +21,7 @@ interface Options {
   readonly signal: AbortSignal;
 }
 
-/** Looks at a machine from below: whether it runs programs, then its engine, then the engine's disk. */
+/** Inspects a machine bottom-up: whether it runs programs, then its engine, then the engine's disk. */
 export async function inspectServer(host: Host, options: Options): Promise<ServerInspection> {
   const nothing = { machineProblem: null, engineProblem: null, facts: null, osType: null, disk: null };
   try {
@@ -36,7 +36,10 @@ export async function inspectServer(host: Host, options: Options): Promise<Serve
     const disk = (await diskOf(host, info.DockerRootDir, options.signal)) ?? null;
     return { ...nothing, osType: info.OSType, disk, facts: factsOf(version, info, disk) };
   } catch (error) {
-    return { ...nothing, engineProblem: sentenceOf(error, `The engine of server ${host.name} answers nothing known.`) };
+    return {
+      ...nothing,
+      engineProblem: sentenceOf(error, `The engine of server ${host.name} gave an unknown answer.`),
+    };
   }
 }
 
@@ -45,7 +48,7 @@ export async function pingServer(host: Host, options: Options): Promise<void> {
   await engineJson(host, "/_ping", options);
 }
 
-/** Usage of the disk that holds the engine's data. */
+/** Usage of the disk with the engine's data. */
 export async function serverDisk(host: Host, options: Options): Promise<DiskSpace | undefined> {
   const { DockerRootDir } = Info.parse(await engineJson(host, "/info", options));
   return await diskOf(host, DockerRootDir, options.signal);
@@ -56,7 +59,7 @@ async function diskOf(host: Host, folder: string, signal: AbortSignal): Promise<
   return exitCode === 0 ? diskOfText(output) : undefined;
 }
 
-/** Output of `df -P -k` for one folder: kilobytes in total, used, and free for users other than root. */
+/** Parses `df -P -k` of one folder: kilobytes in total, used, and free for users other than root. */
 export function diskOfText(output: string): DiskSpace | undefined {
   const numbers = /\s(\d+)\s+\d+\s+(\d+)\s+\d+%\s/.exec(output.split("\n").slice(1).join("\n"));
   if (numbers === null) return undefined;
@@ -77,7 +80,7 @@ function factsOf(version: z.infer<typeof Version>, info: z.infer<typeof Info>, d
   };
 }
 
-/** The kernel's names to those of image platforms. */
+/** Architectures by the kernel's names, mapped to those of images. */
 const PLATFORMS: Readonly<Record<string, string>> = { x86_64: "amd64", aarch64: "arm64", armv7l: "arm" };
 
 const sentenceOf = (error: unknown, otherwise: string) => (isDomainError(error) ? error.message : otherwise);
@@ -85,7 +88,7 @@ const sentenceOf = (error: unknown, otherwise: string) => (isDomainError(error) 
 const noPrograms = (name: string, output: string) => {
   const [said = ""] = output.trim().split("\n");
   const words = said === "" ? "" : ` It says: ${said.slice(0, 200)}`;
-  return `Server ${name} runs no programs for its login. Give the login a shell such as /bin/sh.${words}`;
+  return `Server ${name} cannot run programs as its login. Give the login a shell such as /bin/sh.${words}`;
 };
 
 const ENV = { PATH: "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", LC_ALL: "C" };

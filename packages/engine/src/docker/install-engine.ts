@@ -11,17 +11,17 @@ export interface InstallTarget {
 }
 
 /**
- * What to run, in order. Docker comes from the packages of the distribution itself: signed, updated with the rest of
- * the machine, and new enough from Debian 12 and Ubuntu 22.04 on.
+ * Commands to run, in order. Docker comes from the distribution's packages: signed, updated with the machine, and
+ * recent enough from Debian 12 and Ubuntu 22.04 on.
  *
- * @returns `undefined` for a system that is neither Debian nor Ubuntu, nor made from one of them.
+ * @returns `undefined` for systems not based on Debian or Ubuntu.
  */
 export function installSteps({ families, user, isRoot, hasSystemd }: InstallTarget): readonly Argv[] | undefined {
   if (!families.includes("debian") && !families.includes("ubuntu")) return undefined;
-  // Asks for no password: there is nobody to type one.
+  // Never asks for a password, which nobody could type.
   const asRoot = (...argv: Argv): Argv =>
     isRoot ? argv : ["sudo", "-n", "DEBIAN_FRONTEND=noninteractive", "--", ...argv];
-  // Another installation may be going on, e.g. the system's own updates after its first start.
+  // Another package installation may be running, e.g. automatic updates after the first start.
   const wait = ["-o", "DPkg::Lock::Timeout=300"] as const;
   return [
     asRoot("apt-get", ...wait, "update"),
@@ -31,7 +31,7 @@ export function installSteps({ families, user, isRoot, hasSystemd }: InstallTarg
   ];
 }
 
-/** `ID` and `ID_LIKE` of the text of `/etc/os-release`. */
+/** `ID` and `ID_LIKE` in the content of `/etc/os-release`. */
 export function familiesOf(osRelease: string): readonly string[] {
   const values = [...osRelease.matchAll(/^(?:ID|ID_LIKE)=["']?([^"'\n]*)["']?$/gm)];
   return values.flatMap(([, value = ""]) => value.trim().split(/\s+/)).filter((word) => word !== "");

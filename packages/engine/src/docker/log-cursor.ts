@@ -1,8 +1,8 @@
 import { invalid } from "@berth/core";
 
-/** A place in a container's log: behind the nth frame of a moment. Frames keep their order and their moments for ever. */
+/** A position in a container's log: after the nth frame with a given timestamp. Neither order nor timestamps change. */
 export interface LogCursor {
-  /** As Docker writes it, with nine digits of a second: moments sort as texts. */
+  /** Docker's timestamp with nine fractional digits, which sorts as text. */
   readonly moment: string;
   readonly count: number;
 }
@@ -10,7 +10,7 @@ export interface LogCursor {
 /** Before the first frame. */
 export const LOG_START: LogCursor = { moment: "1970-01-01T00:00:00.000000000Z", count: 0 };
 
-/** Before the first frame of a moment. @param moment Any RFC 3339 text in UTC. */
+/** The position before the first frame of a timestamp. @param moment An RFC 3339 time in UTC. */
 export const cursorAt = (moment: string): LogCursor => ({
   moment: new Date(moment).toISOString().replace("Z", "000000Z"),
   count: 0,
@@ -27,15 +27,15 @@ export function readCursor(text: string): LogCursor {
   return { moment, count: Number(count) };
 }
 
-/** Whether it is later than a moment by more than the two streams of a container get out of order. */
+/** Whether it is later by more than the two streams of a container can be out of order. */
 export const isWellAfter = (moment: string, other: string): boolean =>
   Date.parse(moment) - Date.parse(other) > SKEW_SECONDS * 1000;
 
-/** From when on to read, so that the frame of the cursor is among what is read. */
+/** The time from which to read, so that the frame of the cursor is included. */
 export function sinceOf({ moment }: LogCursor): string {
   const seconds = Math.floor(Date.parse(moment) / 1000) - SKEW_SECONDS;
   return seconds <= 0 ? "0" : String(seconds);
 }
 
-/** Standard output and error have a writer each: their lines may stand in the log in another order than their moments. */
+/** Standard output and error are written independently, so their timestamps may be out of order. */
 const SKEW_SECONDS = 2;

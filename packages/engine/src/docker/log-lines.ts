@@ -1,7 +1,7 @@
 import type { Frame } from "@berth/docker-client";
 import { LOG_START, type LogCursor } from "./log-cursor.ts";
 
-/** A whole line, or a piece of a very long one, and the place behind it. */
+/** A whole line, or a part of a very long one, and the cursor after it. */
 export interface PlacedLine {
   readonly cursor: LogCursor;
   readonly text: string;
@@ -9,12 +9,12 @@ export interface PlacedLine {
 
 const MOMENT_LENGTH = LOG_START.moment.length;
 const NEWLINE = 0x0a;
-const LINE_BYTES_MAX = 65_536; // A longer line is handed on in pieces, so that memory stays bounded.
+const LINE_BYTES_MAX = 65_536; // Longer lines are split, so that memory stays bounded.
 
-/** Puts the frames of each stream together to lines: the engine cuts long ones, and repeats their moment. */
+/** Joins the frames of each stream to lines: the engine splits long ones and repeats the timestamp. */
 export async function* placeFrames(frames: AsyncIterable<Frame>): AsyncGenerator<PlacedLine> {
   const open = new Map<Frame["stream"], Buffer>();
-  // The line before was handed on without its end: the end that follows makes no line of its own.
+  // Streams whose last line was split: the line end that follows makes no empty line.
   const torn = new Set<Frame["stream"]>();
   const count = counter();
   for await (const { stream, bytes } of frames) {
@@ -37,7 +37,7 @@ export async function* placeFrames(frames: AsyncIterable<Frame>): AsyncGenerator
   }
 }
 
-/** How many frames there were of a moment, this one included. Old moments do not come again. */
+/** Counts the frames with the same timestamp. Old timestamps do not occur again. */
 function counter(): (moment: string) => number {
   const counts = new Map<string, number>();
   return (moment) => {
@@ -48,7 +48,7 @@ function counter(): (moment: string) => number {
   };
 }
 
-/** A carriage return takes the line back to its start, as on a terminal. */
+/** Text after a carriage return replaces the line, as on a terminal. */
 function textOf(bytes: Buffer): string {
   const text = bytes.toString("utf8").replace(/\r+$/, "");
   return text.slice(text.lastIndexOf("\r") + 1);

@@ -7,11 +7,11 @@ import { type PlacedLine, placeFrames } from "./log-lines.ts";
 export interface LogSource {
   readonly docker: Docker;
   readonly containerId: string;
-  /** Resolves when the container's state may have changed, or soon. */
+  /** Resolves when the container's state may have changed, at the latest after a second. */
   changed(signal: AbortSignal | undefined): Promise<void>;
 }
 
-/** Reads a container's log: over its restarts and over lost connections, no line twice and none left out. */
+/** Reads a container's log across restarts and lost connections, without repeating or losing lines. */
 export async function* readLog(source: LogSource, query: LogQuery): AsyncGenerator<LogLine> {
   const { signal, follow = false } = query;
   let cursor: LogCursor | undefined;
@@ -23,7 +23,7 @@ export async function* readLog(source: LogSource, query: LogQuery): AsyncGenerat
   const first = await firstPass(source, query);
   cursor = first.cursor;
   for await (const line of first.lines) yield handOn(line);
-  // A cursor is found in what there is already, before anything is followed.
+  // Existing lines up to the cursor are skipped before following.
   for (let failures = 0; follow && !isAborted(signal); ) {
     try {
       for await (const line of linesBehind(source, cursor, { follow, signal })) {
@@ -34,7 +34,7 @@ export async function* readLog(source: LogSource, query: LogQuery): AsyncGenerat
       if (isAborted(signal)) return;
       const code = statusCodeOf(cause);
       if (code === 404 || code === 409) return;
-      // The connection was lost: what was read stays read.
+      // The connection was lost; reading continues after the last line.
       if (++failures > FAILURES_MAX) throw cause;
     }
     if (isAborted(signal) || (await isGone(source))) return;
@@ -56,14 +56,14 @@ async function firstPass(source: LogSource, { after, since, lines, signal }: Log
   if (lines === undefined || lines > LINES_MAX) {
     return { cursor: LOG_START, lines: linesBehind(source, LOG_START, { follow: false, signal }) };
   }
-  // Frames of one moment must not be cut apart, and long lines are several frames.
+  // More than requested is read: long lines are several frames, and frames with one timestamp must stay together.
   const tail = [...(await collect(linesOf(source, { tail: lines + TAIL_MARGIN, signal })))];
   const last = tail.slice(Math.max(tail.length - lines, 0));
-  // With zero lines requested, existing output is skipped.
+  // Zero requested lines: follow from the current end.
   return { cursor: tail.at(-1)?.cursor ?? LOG_START, lines: lines === 0 ? [] : last };
 }
 
-/** The last `count` lines from a moment on; of a longer log no more than that is held at once. */
+/** The last `count` lines since a time; no more than that is kept in memory. */
 async function recentLines(
   source: LogSource,
   start: LogCursor,
@@ -86,7 +86,7 @@ interface Pass {
   readonly signal: AbortSignal | undefined;
 }
 
-/** Everything behind a cursor. Where its frame is gone, by rotation, everything later. */
+/** All lines after a cursor, or the later ones that remain when its frame was rotated away. */
 async function* linesBehind(source: LogSource, cursor: LogCursor, pass: Pass): AsyncGenerator<PlacedLine> {
   if (cursor === LOG_START) return yield* linesOf(source, pass);
   let isBehind = false;
@@ -99,7 +99,7 @@ async function* linesBehind(source: LogSource, cursor: LogCursor, pass: Pass): A
     if (line.cursor.moment === cursor.moment && line.cursor.count >= cursor.count) {
       isBehind = true;
       held = [];
-      // The rest of a line whose beginning was handed on.
+      // The rest of a line whose beginning was returned before.
       if (line.cursor.count > cursor.count) yield line;
       continue;
     }
@@ -127,7 +127,7 @@ async function* framesOf({ docker, containerId }: LogSource, range: Range): Asyn
   const { follow = false, tail, since = "0", signal } = range;
   if (isAborted(signal)) return;
   const stream = await openStream(docker, {
-    // The question mark makes the library put the options behind it.
+    // The library appends the options after the question mark.
     path: `/containers/${containerId}/logs?`,
     options: { stdout: true, stderr: true, timestamps: true, follow, since, tail: tail ?? "all" },
     signal,
@@ -143,7 +143,7 @@ async function* framesOf({ docker, containerId }: LogSource, range: Range): Asyn
 
 type ByteStream = AsyncIterable<Buffer> & { destroy(): void };
 
-/** The library reads a log that is not followed into memory as a whole; this is always a stream. */
+/** The library would read a log that is not followed into memory; this always returns a stream. */
 function openStream(
   docker: Docker,
   {
@@ -165,7 +165,7 @@ function openStream(
       },
       (error: unknown, stream: unknown) => {
         if (error) reject(error);
-        // An answer with this status is a stream.
+        // With this status the response is a stream.
         else resolve(stream as ByteStream);
       },
     );
@@ -189,8 +189,8 @@ async function collect(lines: AsyncIterable<PlacedLine>): Promise<PlacedLine[]> 
 
 const isAborted = (signal: AbortSignal | undefined) => signal?.aborted === true;
 
-/** More are not counted back but read from the beginning of what is kept. */
+/** Above this, the log is read from its beginning instead. */
 const LINES_MAX = 20_000;
 const TAIL_MARGIN = 64;
-/** In a row, with a pause between: minutes in which a server may come back. */
+/** Consecutive failures with a pause between: some minutes for a server to come back. */
 const FAILURES_MAX = 300;

@@ -4,9 +4,9 @@ import type { NetworkCreateOptions, NetworkInspectInfo } from "dockerode";
 
 const last = new WeakMap<Docker, Promise<void>>();
 
-/** Makes the network that releases join, where there is none of that name. */
+/** Creates the network that releases join, if no network has that name. */
 export function ensureNetwork(docker: Docker, name: string, instance: string, more: NetworkMore = {}): Promise<void> {
-  // One after the other: releases that start at once would each find none.
+  // Serialised: releases that start at once would each create one.
   const work = () => ensureAlone(docker, name, instance, more);
   const next = (last.get(docker) ?? Promise.resolve()).then(work, work);
   last.set(docker, next);
@@ -20,19 +20,19 @@ async function ensureAlone(docker: Docker, name: string, instance: string, more:
   const found = await networksOf(docker, name);
   if (found.length === 1) return;
   if (found.length === 0) await makeNetwork(docker, name, instance, more);
-  // Engines look for another of that name before they make one, not while: two control planes may have made one each,
-  // and a name that two have is good for nothing.
+  // Engines check for duplicates before they create a network, not atomically: two control planes may have created one
+  // each, and a name that two networks share cannot be used.
   const [, ...younger] = await networksOf(docker, name);
   for (const { Id, Labels } of younger) {
     if (Labels?.[LABELS.instance] === instance) await removeNetwork(docker, Id);
   }
 }
 
-/** The oldest first. */
+/** Networks of this name, the oldest first. */
 async function networksOf(docker: Docker, name: string): Promise<readonly NetworkInspectInfo[]> {
   const found = await docker.listNetworks({ filters: { name: [name] } });
   const ageOf = ({ Created, Id }: NetworkInspectInfo) => `${Created} ${Id}`;
-  // The engine's filter takes parts of names too.
+  // The engine's filter also matches parts of names.
   return found.filter(({ Name }) => Name === name).sort((a, b) => (ageOf(a) < ageOf(b) ? -1 : 1));
 }
 
@@ -42,12 +42,12 @@ async function makeNetwork(docker: Docker, name: string, instance: string, more:
       Driver: "bridge",
       ...more,
       Name: name,
-      // Old engines would make a second one of the same name.
+      // Old engines would create a second network of the same name.
       CheckDuplicate: true,
       Labels: { ...more.Labels, ...ownedLabels(instance) },
     });
   } catch (cause) {
-    // Somebody else was faster.
+    // 409: another caller created it first.
     if (statusCodeOf(cause) !== 409) throw cause;
   }
 }
@@ -63,7 +63,7 @@ export async function removeNetwork(docker: Docker, id: string): Promise<void> {
   try {
     await docker.getNetwork(id).remove();
   } catch (cause) {
-    // 404: another control plane removed it. 403: somebody joined it in the meantime.
+    // 404: removed by another caller. 403: a container joined it in the meantime.
     const code = statusCodeOf(cause);
     if (code !== 404 && code !== 403) throw cause;
   }

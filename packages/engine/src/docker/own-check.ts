@@ -4,7 +4,7 @@ import type { OwnCheck } from "@berth/core/ports";
 import type Docker from "dockerode";
 import { commandIn } from "./command.ts";
 
-/** Runs a container's HEALTHCHECK once. Engines before 25 begin with it when one interval is over. */
+/** Runs a container's HEALTHCHECK once, since engines before 25 wait a whole interval before the first check. */
 export async function ownCheckIn(
   docker: Docker,
   { Id, Config: { Healthcheck } }: Pick<Docker.ContainerInspectInfo, "Id" | "Config">,
@@ -35,7 +35,7 @@ export async function ownCheckIn(
   }
 }
 
-/** As the engine reads `Test`; `undefined` where there is none, or it is switched off. */
+/** Command of the engine's `Test` field; `undefined` when the check is missing or disabled. */
 function argvOf(check: readonly string[] | undefined): Argv | undefined {
   const [type, first, ...rest] = check ?? [];
   if (first === undefined) return undefined;
@@ -44,5 +44,5 @@ function argvOf(check: readonly string[] | undefined): Argv | undefined {
 }
 
 const NANOSECONDS_PER_MS = 1e6;
-/** One that takes longer is the engine's to judge. */
+/** Longer checks are left to the engine. */
 const TIMEOUT_MS_MAX = 5000;

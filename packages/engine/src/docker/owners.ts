@@ -4,12 +4,12 @@ import type { ObjectOwner } from "@berth/core/deploy";
 import { LABELS, type Labels, labelOf, statusCodeOf } from "@berth/docker-client";
 import type Docker from "dockerode";
 
-/** Whose these are, by the labels of what is really there. @throws DomainError `deploy.start_failed` for what is no name */
+/** Owners of existing objects, read from their labels. @throws DomainError `deploy.start_failed` for an invalid name */
 export async function ownersOf(
   { docker, instance }: { readonly docker: Docker; readonly instance: string },
   objects: readonly ServerObject[],
 ): Promise<readonly ObjectOwner[]> {
-  // They become part of the path that the engine is asked at.
+  // Names become part of the request path.
   const odd = objects.find(({ name }) => !NAME.test(name));
   if (odd !== undefined) {
     const shown = odd.name.slice(0, 100).replace(/\p{C}/gu, "?");
@@ -28,7 +28,7 @@ export async function ownersOf(
   );
 }
 
-/** As engines have it, of an id too. */
+/** Names and ids that engines allow. */
 const NAME = /^[A-Za-z0-9][\w.-]*$/;
 
 async function labelsOf(docker: Docker, type: ServerObject["type"], name: string): Promise<Labels | null | undefined> {

@@ -2,12 +2,12 @@ import { isDomainError } from "@berth/core";
 import type Docker from "dockerode";
 import { executeIn } from "./exec.ts";
 
-/** Nothing but the shell is needed: images without `cat` have one often. */
+/** Uses shell builtins only: many images lack `cat`. */
 const SCRIPT =
   'for table in /proc/net/tcp /proc/net/tcp6; do while read -r line; do echo "$line"; done <"$table"; done';
 const LISTENING = "0A";
 
-/** TCP ports on which something in the container listens, ascending. None where its image has no shell to look with. */
+/** TCP ports on which processes in the container listen, ascending. Empty when its image has no shell. */
 export async function listeningPorts(docker: Docker, containerId: string): Promise<number[]> {
   try {
     const { output } = await executeIn(docker, containerId, SCRIPT, { timeoutSeconds: 10 });
@@ -18,11 +18,11 @@ export async function listeningPorts(docker: Docker, containerId: string): Promi
   }
 }
 
-/** @param tables As Linux writes `/proc/net/tcp`. */
+/** @param tables Content of `/proc/net/tcp` and `/proc/net/tcp6`. */
 export function portsOf(tables: string): number[] {
   const ports = tables.split("\n").flatMap((row) => {
     const [, local = "", , state] = row.trim().split(/\s+/);
-    // Docker's own resolver listens on its loopback address.
+    // Docker's DNS resolver listens on this loopback address.
     const isOwn = state === LISTENING && !local.startsWith("0B00007F:");
     const port = Number.parseInt(local.slice(local.lastIndexOf(":") + 1), 16);
     return isOwn && port > 0 ? [port] : [];

@@ -5,18 +5,18 @@ import { installEngine } from "./install-engine.ts";
 
 export interface ServerMachineOptions {
   readonly host: Host;
-  /** The login of the server. */
+  /** User of the server's login. */
   readonly user: () => string;
-  /** Forgets failed connects: somebody has just mended the server. */
+  /** Clears the pause after failed connects, because somebody has repaired the server. */
   readonly retryNow: () => void;
-  /** Logs in anew. */
+  /** Opens a new login session. */
   readonly reconnect: () => Promise<void>;
   readonly socketPath?: string | undefined;
-  /** How long a look may take. Default 30. */
+  /** Time limit of one inspection. Default 30. */
   readonly timeoutSeconds?: number | undefined;
 }
 
-/** The machine below a server's Docker engine, here or over SSH. */
+/** The machine of a server's Docker engine, local or over SSH. */
 export function serverMachine(options: ServerMachineOptions): ServerMachine {
   const { host, user, retryNow, reconnect, socketPath, timeoutSeconds = 30 } = options;
   const look = () => ({ socketPath, signal: AbortSignal.timeout(timeoutSeconds * 1000) });
@@ -33,7 +33,7 @@ export function serverMachine(options: ServerMachineOptions): ServerMachine {
     async installEngine(onLine, signal) {
       retryNow();
       await installEngine(host, { user: user(), onLine, signal });
-      // Groups that a login got just now hold from its next connection on.
+      // A new group membership applies only to new login sessions.
       await reconnect();
     },
   };

@@ -4,7 +4,7 @@ import { type DockerFixture, sshKeyPair, type TestContainer } from "@berth/testi
 
 export const SERVER_IMAGE = "server:debian13";
 
-/** A whole machine in a container: its own address, sshd and, unless it has none, engine. */
+/** A server in a container: with its own address, sshd and, by default, a Docker engine. */
 export interface TestServer {
   readonly ip: string;
   readonly privateKey: string;
@@ -21,19 +21,19 @@ export async function testServer(
     image: SERVER_IMAGE,
     env: { AUTHORIZED_KEY: publicKey, ...(withEngine ? {} : { NO_DOCKER: "1" }) },
     hostConfig: {
-      // Some machines lack a capability that "all" would ask for.
+      // Some machines lack a capability that "ALL" would request.
       CapAdd: ["ALL"],
       CapDrop: lacksResource() ? ["SYS_RESOURCE"] : [],
       SecurityOpt: ["seccomp=unconfined", "apparmor=unconfined"],
       Init: false,
     },
-    // Its engine's data cannot lie on the layers of another engine.
+    // An engine's data cannot be on the overlay of another engine.
     raw: { Volumes: { "/var/lib/docker": {} } },
   });
   return { ip: container.address, privateKey, container };
 }
 
-/** As a control plane reaches it. @param bridgeFolder Of this machine, for sockets that lead there. */
+/** A host as the control plane has it. @param bridgeFolder Local folder for bridge sockets. */
 export const farHost = (
   { ip, privateKey }: Pick<TestServer, "ip" | "privateKey">,
   bridgeFolder: string,

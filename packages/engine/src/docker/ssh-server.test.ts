@@ -96,7 +96,7 @@ describeDocker("servers over SSH", [SERVER_IMAGE, "busybox:stable"], (docker) =>
 
     test("answers what only reads also when the connection dies under it", { timeout: 60 * SECONDS }, async () => {
       await far.ping();
-      // The request is under way when every connection of sshd ends.
+      // The request is in progress when all of sshd's connections are cut.
       const asked = far.info();
       await cut(server);
       expect(await asked).toMatchObject({ OSType: "linux" });
@@ -106,7 +106,7 @@ describeDocker("servers over SSH", [SERVER_IMAGE, "busybox:stable"], (docker) =>
       timeout: 60 * SECONDS,
     }, async () => {
       const container = await started("sleep", "300");
-      // Waits on the server until it has ended.
+      // The server waits for the container's end.
       const waiting = container.wait().catch((error: unknown) => engineError("far", error));
       await far.ping();
       await cut(server);
@@ -141,7 +141,7 @@ describeDocker("servers over SSH", [SERVER_IMAGE, "busybox:stable"], (docker) =>
     });
 
     test("tells that the engine was stopped, and that it runs again", { timeout: 90 * SECONDS }, async () => {
-      // Seen from outside: nobody stops process 1 from within.
+      // Inspected from outside, since process 1 cannot be stopped from inside.
       const { State } = await server.container.container.inspect();
       process.kill(State.Pid, "SIGSTOP");
       const frozen = await machineOf(host, 3).inspect();
@@ -179,12 +179,12 @@ describeDocker("servers over SSH", [SERVER_IMAGE, "busybox:stable"], (docker) =>
       expect(found).toMatchObject({ engineProblem: expect.stringMatching(/^Socket .* does not exist/), facts: null });
       await server.container.container.stop({ t: 0 });
       const gone = await machineOf(hostOf(server, { connectTimeoutSeconds: 2 })).inspect();
-      expect(gone.machineProblem).toMatch(/did not answer within 2 s|No way leads to|refused/);
+      expect(gone.machineProblem).toMatch(/did not answer within 2 s|No route to|refused/);
     });
 
     test("gets Docker from its own system's packages when asked", { timeout: 300 * SECONDS }, async () => {
       const server = await testServer(docker, { withEngine: false });
-      // A container may not raise its limits, as the start script of Debian's Docker wants to.
+      // Docker's start script of Debian raises its limits, which a container may not do.
       const script = [
         "apt-get remove --yes docker.io docker-cli containerd runc >/dev/null 2>&1",
         "sed -i 's/^[ \\t]*ulimit/: ulimit/' /etc/init.d/docker",
@@ -207,9 +207,9 @@ describeDocker("servers over SSH", [SERVER_IMAGE, "busybox:stable"], (docker) =>
   });
 });
 
-/** Ends all connections of a server's sshd, as a network that goes away does. */
+/** Ends all connections of a server's sshd, like a network failure. */
 async function cut({ container }: TestServer): Promise<void> {
-  // Not the listener, which is another program.
+  // Spares the listener, which is another program.
   const script =
     "for p in /proc/[0-9]*; do case $(readlink $p/exe) in */sshd-session) kill -9 $(basename $p);; esac; done";
   await container.exec(["sh", "-c", script]);

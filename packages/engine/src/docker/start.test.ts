@@ -104,12 +104,12 @@ describeDocker("a container of a release", IMAGES, (fixture) => {
       return await sh(from, script);
     };
     expect(Object.keys((await infoOf(back)).NetworkSettings.Networks)).toEqual([networks[1]]);
-    // As the proxy, which is on the server's own network.
+    // The proxy is in the server's own network too.
     for (const release of [front, back]) expect(await get(`http://${await addressOf(release)}:3000/pid`)).toMatch(/\d/);
     expect(await reaches(front, await addressOf(back))).toBe("no");
     expect(await reaches(back, await addressOf(front))).toBe("no");
     expect(await reaches(back, await addressOf(back))).toBe("200");
-    // One that joined another network since is reached where it was started.
+    // A release that joined another network later is still reached in its first one.
     const [network] = networks;
     const { Id } = await infoOf(back);
     const before = await engine.inspect(back);
@@ -191,7 +191,7 @@ describeDocker("a container of a release", IMAGES, (fixture) => {
       const Name = volumeName(mount.uuid);
       await world.docker.createVolume({ Name, Labels: { ...fixture.labels } });
       await expect(engine.start(made, io())).rejects.toMatchObject({
-        message: expect.stringContaining("was not made for the storage data"),
+        message: expect.stringContaining("does not belong to the storage data"),
       });
       await engine.removeVolumes(made.resourceUuid, [mount]);
       await engine.removeResource(made.resourceUuid, { deleteVolumes: true });
@@ -212,7 +212,7 @@ describeDocker("a container of a release", IMAGES, (fixture) => {
     test("that are folders of the server are made when they are missing, and not written to when only read", async () => {
       const hostPath = join(folder, `made-${uuid()}`, "below");
       const mount = { type: "folder", uuid: uuid(), name: "conf", mountPath: "/conf", hostPath } as const;
-      // Several are missing, and one stands there as no engine would tell it.
+      // Several folders are missing, one of them with a path that engines report differently.
       const others = ["/logs", "/cache"].map((mountPath) => {
         const missing = `${join(folder, `made-${uuid()}`)}//below/`;
         return { type: "folder", uuid: uuid(), name: "more", mountPath, hostPath: missing } as const;
@@ -306,7 +306,7 @@ describeDocker("a container of a release", IMAGES, (fixture) => {
     const name = `${made.resourceUuid}-${made.deploymentUuid}`;
     const foreign = await fixture.container({ image: "node:24-alpine", name, argv: ["sleep", "600"] });
     await expect(engine.start(made, io())).rejects.toMatchObject({
-      message: expect.stringContaining("A container that Berth did not make has the name"),
+      message: expect.stringContaining("A container that Berth did not create has the name"),
     });
     expect(await engine.inspect(made)).toBeUndefined();
     await engine.remove(made);
@@ -371,7 +371,7 @@ const attacks = (marker: string): readonly string[] => [
   `{"Privileged":true},"x":"`,
 ];
 
-/** A port that nothing listens on now. */
+/** A currently unused port. */
 function freePort(): Promise<number> {
   return new Promise((resolve, reject) => {
     const server = createServer().once("error", reject);

@@ -16,15 +16,15 @@ export interface StartPlace {
   readonly host: Host;
   readonly docker: Docker;
   readonly instance: string;
-  /** Network of releases that name none. */
+  /** The network of releases that name none. */
   readonly network: string;
-  /** The container that the release has already. */
+  /** The release's existing container. */
   readonly seen: Seen | undefined;
 }
 
 /**
- * Starts a release: the container it has, when that was made from the same spec, else a new one.
- * @returns Its container's id.
+ * Starts a release: its existing container if that was made from the same spec, else a new one.
+ * @returns The container's id.
  * @throws DomainError `deploy.start_failed`, `deploy.cancelled`
  */
 export async function startRelease(place: StartPlace, spec: ReleaseSpec, { signal }: WorkIO): Promise<string> {
@@ -62,7 +62,7 @@ export async function startRelease(place: StartPlace, spec: ReleaseSpec, { signa
     }
     await container.start();
   } catch (cause) {
-    // A container that never ran holds nothing that anybody could look at.
+    // A container that never ran has no logs or data to look at.
     if (!isKept) await removeContainer(container).catch(() => undefined);
     throw startFailed(cause);
   }
@@ -78,7 +78,7 @@ export async function resumeContainer(docker: Docker, { id, state }: Seen): Prom
     else if (state.state === "exited" || state.state === "created") await container.start();
     else return false;
   } catch (cause) {
-    // Somebody was faster, or has removed it.
+    // Another caller started or removed it first.
     const code = statusCodeOf(cause);
     if (code !== 304) return code === 404 ? false : Promise.reject(startFailed(cause));
   }
@@ -97,7 +97,7 @@ async function create(
     } catch (cause) {
       if (statusCodeOf(cause) === 409) return await existing(place, spec, options, cause);
       const missing = missingFolder(spec, cause);
-      // The engine names one at a time. One that it still misses after it was made is not where we can make it.
+      // The engine names one missing folder at a time. If it still misses a created one, that lies on another machine.
       if (missing === undefined || made.has(missing)) throw startFailed(cause);
       made.add(missing);
       await place.host.files.makeFolder(missing, { mode: 0o755 });
@@ -105,7 +105,7 @@ async function create(
   }
 }
 
-/** Another replica was faster, or somebody else's container has the name. */
+/** A parallel start created it first, or a foreign container has the name. */
 async function existing(
   { docker, instance }: StartPlace,
   spec: ReleaseSpec,
@@ -115,15 +115,15 @@ async function existing(
   const container = docker.getContainer(name);
   const { Config, Id } = await container.inspect();
   if (refOf(Config.Labels, instance)?.deploymentUuid === spec.deploymentUuid) return docker.getContainer(Id);
-  const message = `A container that Berth did not make has the name ${name}. Rename or remove it, then deploy again.`;
+  const message = `A container that Berth did not create has the name ${name}. Rename or remove it, then deploy again.`;
   throw new DomainError("deploy.start_failed", message, { cause });
 }
 
-/** Folders of the server are made when they are mounted for the first time, as Docker's own command does. */
+/** Folders of the server are created at the first mount, as `docker run` does. */
 function missingFolder({ storages }: ReleaseSpec, cause: unknown): string | undefined {
   const [, path = ""] =
     /bind source path does not exist: (.+)$/s.exec(cause instanceof Error ? reasonOf(cause) : "") ?? [];
-  // Some engines tell a path without the slashes that say nothing.
+  // Some engines report paths without redundant slashes.
   return storages
     .flatMap((mount) => (mount.type === "folder" ? [mount.hostPath] : []))
     .find((one) => plain(one) === plain(path));
@@ -131,13 +131,13 @@ function missingFolder({ storages }: ReleaseSpec, cause: unknown): string | unde
 
 const plain = (path: string): string => posix.normalize(path).replace(/(?<=.)\/$/, "");
 
-/** Idempotent: with what only this container has. */
+/** Removes a container with its anonymous volumes. Idempotent. */
 export async function removeContainer(container: Docker.Container): Promise<void> {
   try {
     await container.remove({ force: true, v: true });
   } catch (cause) {
     const code = statusCodeOf(cause);
-    // Somebody removes it already.
+    // 409: its removal is already in progress.
     if (code === 409) return await container.wait({ condition: "removed" }).catch(() => undefined);
     if (code !== 404) throw cause;
   }
@@ -147,7 +147,7 @@ function requireWanted(signal: AbortSignal): void {
   if (signal.aborted) throw new DomainError("deploy.cancelled", "The work was cancelled.");
 }
 
-/** @returns A connection's own trouble as it is: it may be tried again. */
+/** @returns Connection errors unchanged, since they can be retried. */
 function startFailed(cause: unknown): unknown {
   if (!(cause instanceof Error) || statusCodeOf(cause) === undefined) return cause;
   return new DomainError("deploy.start_failed", `The container could not be started: ${explain(cause)}`, {
@@ -155,7 +155,7 @@ function startFailed(cause: unknown): unknown {
   });
 }
 
-/** The engine's sentence, and what to do where it is a usual one. */
+/** The engine's message, with a remedy for common failures. */
 export function explain(cause: Error): string {
   const reason = reasonOf(cause);
   const [, image] = /No such image: (\S+)/.exec(reason) ?? [];

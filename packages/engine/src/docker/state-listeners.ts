@@ -1,11 +1,11 @@
 import type { ReleaseRef, ReleaseState } from "@berth/core/deploy";
 
-/** Who wants to know of each change of a release's state. */
+/** Listeners for changes of a release's state. */
 export interface StateListeners {
   emit(state: ReleaseState): void;
-  /** @returns The way to stop listening. */
+  /** @returns A function that stops listening. */
   add(listener: (state: ReleaseState) => void): () => void;
-  /** Resolves with the next change of this release, on `signal`, or after a second. */
+  /** Resolves at the next change of this release, on `signal`, or after a second. */
   changed(ref: ReleaseRef, signal: AbortSignal | undefined): Promise<void>;
   clear(): void;
 }

@@ -33,13 +33,13 @@ export function stateOf(ref: ReleaseRef, info: ContainerInspectInfo, lastExitCod
   };
 }
 
-/** The engine writes a slash before it. */
+/** A container's name without the slash that the engine puts before it. */
 export const nameOf = ({ Name }: Pick<ContainerInspectInfo, "Name">): string => Name.replace(/^\//, "");
 
 /** One container of a release. */
 export interface Part {
   readonly state: ReleaseState;
-  /** Where the release has several: which one it is, and its place among them. */
+  /** For a release of several containers: which one this is, and its position among them. */
   readonly member: { readonly container: ReleaseContainer; readonly order: number } | undefined;
 }
 
@@ -65,20 +65,20 @@ export function partOf(ref: ReleaseRef, info: ContainerInspectInfo, lastExitCode
   return { state, member: { container, order: Number(Labels[LABELS.order]) || 0 } };
 }
 
-/** The engine itself starts again what ended by itself. */
+/** The engine restarts containers with these policies after an exit, so an exited one was stopped on purpose. */
 const isStopped = ({ State, HostConfig }: ContainerInspectInfo): boolean =>
   State.Status === "exited" && LASTING.has(HostConfig.RestartPolicy?.Name ?? "");
 
 const LASTING: ReadonlySet<string> = new Set(["always", "unless-stopped"]);
 
-/** In the order of the compose text. */
+/** Sorted as in the compose file. */
 export const inOrder = <T extends { readonly part: Part }>(parts: readonly T[]): readonly T[] =>
   parts.toSorted(
     ({ part: { member: a } }, { part: { member: b } }) =>
       (a?.order ?? 0) - (b?.order ?? 0) || (a?.container.number ?? 0) - (b?.container.number ?? 0),
   );
 
-/** State of a release from all of its containers; `undefined` without any. */
+/** State of a release, computed from its containers; `undefined` without any. */
 export function releaseOf(parts: readonly Part[]): ReleaseState | undefined {
   const [first] = parts;
   if (first === undefined || first.member === undefined) return first?.state;
@@ -87,7 +87,7 @@ export function releaseOf(parts: readonly Part[]): ReleaseState | undefined {
   return { resourceUuid, deploymentUuid, ...stackState(members) };
 }
 
-/** Whether the exit code that the engine tells is one of a run that ended. */
+/** Whether the engine's exit code belongs to a finished run. */
 export const hasEnded = (state: string): boolean => state === "exited" || state === "restarting" || state === "dead";
 
 function upstreamOf(info: ContainerInspectInfo): ReleaseState["upstream"] {
@@ -103,9 +103,9 @@ function portIn(labels: Labels): number | null {
 }
 
 /**
- * The one that it was started in, since it may have joined others and leave them again. Of a release of several
- * containers it is that of all of them: it is a bridge, which the server reaches, as it may not reach those of a text.
- * In the server's own network it is the server itself.
+ * The address in the network that the container was started in, since it may join and leave others. For a release of
+ * several containers it is that of their common network: a bridge, which the server can always reach. In the host's
+ * network it is the server itself.
  */
 function addressOf({ Config, HostConfig, NetworkSettings }: ContainerInspectInfo): string | null {
   const { NetworkMode = "" } = HostConfig;

@@ -5,7 +5,7 @@ import { readProcesses, readUsage } from "./usage.ts";
 
 const NOTHING = { pids_stats: {}, memory_stats: {}, cpu_stats: { cpu_usage: { total_usage: 0 } } };
 
-/** As engines answer, of which only what is read matters here. */
+/** An engine's answer with only the fields that are read. */
 const answer = (stats: object) => stats as Parameters<typeof readUsage>[0];
 
 test("the kernel's accounts are read whatever the version of its cgroups", () => {

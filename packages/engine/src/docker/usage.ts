@@ -3,11 +3,11 @@ import { statusCodeOf } from "@berth/docker-client";
 import type Docker from "dockerode";
 import type { ContainerStats } from "dockerode";
 
-/** `undefined`: it is gone or does not run. */
+/** `undefined`: the container was removed or does not run. */
 export async function usageOf(docker: Docker, containerId: string): Promise<ReleaseUsage | undefined> {
   try {
     const container = docker.getContainer(containerId);
-    // Without the second sample, where the engine knows that.
+    // `one-shot` skips the second sample, on engines that support it.
     const read = readUsage(await container.stats({ stream: false, "one-shot": true }));
     return read ?? readProcesses(await container.top({ ps_args: "-o pid,rss,cputimes" }));
   } catch (cause) {
@@ -36,7 +36,7 @@ export function sumOf(all: readonly (ReleaseUsage | undefined)[]): ReleaseUsage 
 }
 
 /**
- * Where the engine cannot read the kernel's own accounts, its table of processes says less, but says it.
+ * Fallback where the engine cannot read cgroup statistics: sums of its process table.
  * @param table Memory in KiB, processor time in seconds.
  */
 export function readProcesses({ Processes }: { readonly Processes: unknown }): ReleaseUsage | undefined {
@@ -49,9 +49,9 @@ export function readProcesses({ Processes }: { readonly Processes: unknown }): R
 
 export function readUsage(stats: Reading): ReleaseUsage | undefined {
   const { pids_stats, memory_stats, cpu_stats } = stats;
-  // Some engines cannot read them, and say nothing then.
+  // Engines that cannot read the statistics leave the fields empty.
   if (memory_stats.usage === undefined) return undefined;
-  // As "docker stats" does: what the kernel takes back at once is not counted. The name depends on the cgroups' version.
+  // Reclaimable cache is not counted, as in "docker stats". The field's name depends on the cgroup version.
   const cache = memory_stats.stats?.total_inactive_file ?? memory_stats.stats?.inactive_file ?? 0;
   return {
     processes: pids_stats?.current ?? 0,
@@ -73,7 +73,7 @@ function networkOf({ networks }: Reading): TransferredBytes {
 }
 
 function diskOf({ blkio_stats }: Reading): TransferredBytes {
-  // Null where the kernel does not count; its words for the same thing differ in case.
+  // Null where the kernel does not count. The case of `op` differs between kernels.
   const rows = blkio_stats?.io_service_bytes_recursive ?? [];
   const sumOf = (what: string) =>
     rows.reduce((sum, { op, value }) => (op.toLowerCase() === what ? sum + value : sum), 0);

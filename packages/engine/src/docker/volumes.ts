@@ -3,18 +3,18 @@ import type { StorageMount, VolumeMount } from "@berth/core/deploy";
 import { LABELS, type Labels, labelFilter, ownedLabels, statusCodeOf } from "@berth/docker-client";
 import type Docker from "dockerode";
 
-/** Another team's storage may have the same name, but never the same uuid. */
+/** Named by uuid, which is unique; names of storages are not. */
 export const volumeName = (storageUuid: string): string => `berth-${storageUuid}`;
 
 export interface VolumeOwner {
   readonly server: string;
   readonly instance: string;
   readonly resourceUuid: string;
-  /** Which deployment they are made by, when they are. */
+  /** The deployment that creates the volumes. */
   readonly deploymentUuid: string;
 }
 
-/** How a volume is made that is not a plain one of the engine's own. */
+/** Definition of a volume with a driver or options. */
 interface VolumeDefinition {
   readonly driver?: string;
   readonly driverOptions?: Readonly<Record<string, string>>;
@@ -22,8 +22,8 @@ interface VolumeDefinition {
 }
 
 /**
- * Makes the volumes that are mounted for the first time.
- * @throws DomainError `deploy.start_failed` for one that held data and is gone, or that is somebody else's
+ * Creates the volumes that do not exist yet.
+ * @throws DomainError `deploy.start_failed` for a volume that held data and is missing, or that belongs to others
  */
 export async function ensureVolumes(
   docker: Docker,
@@ -33,7 +33,7 @@ export async function ensureVolumes(
   const volumes = mounts.filter((mount) => mount.type === "volume");
   for (const { uuid, name } of volumes) requireName(uuid, name);
   const labels = await Promise.all(volumes.map(({ uuid }) => labelsOf(docker, uuid)));
-  // Refused before anything is made.
+  // All volumes are checked before any is created.
   for (const [at, volume] of volumes.entries()) requireUsable(volume, labels[at], owner);
   for (const [at, { uuid, name, ...definition }] of volumes.entries()) {
     if (labels[at] !== undefined) continue;
@@ -46,13 +46,13 @@ export async function ensureVolumes(
   }
 }
 
-/** The name in the compose file becomes part of the volume's name and of a request path. */
+/** The name in the compose file becomes a part of the volume's name and of a request path. */
 function requireName(uuid: string, name: string): void {
   if (VOLUME_NAME.test(volumeName(uuid))) return;
   throw startFailed(`${name} is not a volume name: it may contain letters, digits, "_", "." and "-" only.`);
 }
 
-/** As the engine has it. */
+/** Names that the engine allows. */
 const VOLUME_NAME = /^[A-Za-z0-9][\w.-]*$/;
 
 function requireUsable({ uuid, name, isRecorded }: VolumeMount, labels: Labels | undefined, owner: VolumeOwner): void {
@@ -65,7 +65,7 @@ function requireUsable({ uuid, name, isRecorded }: VolumeMount, labels: Labels |
   const isOurs = labels[LABELS.storage] === uuid && labels[LABELS.resource] === owner.resourceUuid;
   if (isOurs && labels[LABELS.instance] === owner.instance) return;
   throw startFailed(
-    `The volume ${volume} of server ${owner.server} was not made for the storage ${name}. Rename or remove it, then deploy again.`,
+    `The volume ${volume} of server ${owner.server} does not belong to the storage ${name}. Rename or remove it, then deploy again.`,
   );
 }
 
@@ -79,10 +79,10 @@ const volumeLabels = (uuid: string, name: string, owner: VolumeOwner): Labels =>
   [LABELS.name]: name,
 });
 
-/** `undefined`: there is no such volume. */
+/** `undefined`: the volume does not exist. */
 async function labelsOf(docker: Docker, uuid: string): Promise<Labels | undefined> {
   try {
-    // Null where it was made by hand.
+    // Null for a volume that was created by hand.
     return (await docker.getVolume(volumeName(uuid)).inspect()).Labels ?? {};
   } catch (cause) {
     if (statusCodeOf(cause) === 404) return undefined;
@@ -90,7 +90,7 @@ async function labelsOf(docker: Docker, uuid: string): Promise<Labels | undefine
   }
 }
 
-/** Those of the resource with these uuids, or all of it; what somebody else made stays, whatever its name. */
+/** Removes the resource's volumes with these uuids, or all of them; volumes with other labels stay. */
 export async function removeVolumes(
   docker: Docker,
   owner: Pick<VolumeOwner, "instance" | "resourceUuid">,
@@ -101,7 +101,7 @@ export async function removeVolumes(
   }
 }
 
-/** Uuids, as they were mounted, of all that a resource has, or of those that one deployment has made. */
+/** Uuids of the existing volumes of a resource, or of one deployment. */
 export async function volumesOf(
   docker: Docker,
   {
@@ -116,7 +116,7 @@ export async function volumesOf(
     ...(deploymentUuid === undefined ? {} : { [LABELS.deployment]: deploymentUuid }),
   });
   const { Volumes } = await docker.listVolumes({ filters: { ...filters } });
-  // Null when there are none.
+  // Null when there are no volumes.
   return (Volumes ?? []).flatMap(({ Name, Labels }) => {
     const uuid = Labels?.[LABELS.storage];
     return uuid === undefined || Name !== volumeName(uuid) ? [] : uuid;

@@ -7,7 +7,7 @@ import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import { breakableHost } from "./broken-host.fixture.ts";
 import { type DockerWorld, dockerWorld, IMAGES, io, specOf } from "./docker.fixture.ts";
 
-/** Changes by others are seen within this time. */
+/** Time in which changes by others must be noticed. */
 const SEEN = { timeout: 5000, interval: 20 };
 
 describeDocker("what others do to containers", IMAGES, (fixture) => {

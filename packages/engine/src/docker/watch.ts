@@ -12,31 +12,31 @@ import { stateListeners } from "./state-listeners.ts";
 export interface ReleaseWatchOptions {
   readonly docker: Docker;
   readonly instance: string;
-  /** How often everything is looked at anew, for what no event told. */
+  /** Interval of full snapshots, which find changes without an event. */
   readonly resyncSeconds: number;
   readonly warn: (message: string, cause: unknown) => void;
 }
 
-/** Knows the releases of one engine: by its events, and by looking again after a lost connection. */
+/** Tracks the releases of one engine by its events, and by a new snapshot after a lost connection. */
 export interface ReleaseWatch {
-  /** Looks now. `undefined`: no such release. */
+  /** Inspects the release now. `undefined`: no container of it exists. */
   find(ref: ReleaseRef): Promise<Seen | undefined>;
   list(): Promise<readonly ReleaseState[]>;
   /** State known from events; `undefined` while events may be missed. */
   lastSeen(): readonly ReleaseState[] | undefined;
   onChange(listener: (state: ReleaseState) => void): () => void;
-  /** Resolves with the next change of this release, on `signal`, or after a second. */
+  /** Resolves at the next change of this release, on `signal`, or after a second. */
   changed(ref: ReleaseRef, signal: AbortSignal | undefined): Promise<void>;
   start(): void;
   close(): void;
 }
 
-/** A release and the container that it runs in; of several, the one that takes requests, else the first. */
+/** A release and its main container: of several, the one that receives requests, else the first. */
 export interface Seen {
   readonly id: string;
   readonly info: ContainerInspectInfo;
   readonly state: ReleaseState;
-  /** Where it has several, in the order of the compose text. */
+  /** All containers, in the order of the compose file. */
   readonly containers: readonly SeenContainer[];
 }
 
@@ -44,7 +44,7 @@ export interface SeenContainer {
   readonly id: string;
   readonly info: ContainerInspectInfo;
   readonly container: ReleaseContainer;
-  /** Deployments of the releases that it belongs to, the one that it was made for first. */
+  /** Deployments of the releases that it belongs to, its original one first. */
   readonly owners: readonly string[];
 }
 
@@ -53,23 +53,23 @@ export function watchReleases({ docker, instance, resyncSeconds, warn }: Release
   const listeners = stateListeners(warn);
   const { emit } = listeners;
   const closing = new AbortController();
-  /** The events of the engine arrive. */
+  /** Whether the event stream is connected. */
   let isFollowed = false;
-  /** No event was missed since the last snapshot of everything. */
+  /** Whether no event was missed since the last full snapshot. */
   let isConnected = false;
   let isStarted = false;
-  /** A failure was reported, and is not reported again until it is over. */
+  /** Whether a failure was already reported; repeated failures are not. */
   let isWarned = false;
   /** So was the loss of its events. */
   let isLossTold = false;
   let hurry = new AbortController();
   const inTurn = pLimit(1);
 
-  /** One after the other, so that nothing older is reported after what is newer. */
+  /** Serialised, so that states are reported in order. */
   function enqueue(next: () => Promise<void>): Promise<void> {
     return inTurn(next).catch((cause: unknown) => {
       if (closing.signal.aborted) return;
-      if (!isWarned) warn("The releases of an engine could not be looked at.", cause);
+      if (!isWarned) warn("The releases of an engine could not be inspected.", cause);
       isConnected = false;
       isWarned = true;
     });
@@ -84,7 +84,7 @@ export function watchReleases({ docker, instance, resyncSeconds, warn }: Release
     }
   }
 
-  /** Looks at a container and reports what has changed. @param refs The releases that it is known to belong to. */
+  /** Inspects a container and reports changes. @param refs The releases that it is known to belong to. */
   async function look(id: string, refs: readonly ReleaseRef[], died?: number): Promise<void> {
     const before = index.get(id);
     const concerned = new Map([...(before?.parts ?? []).map(({ state }) => state), ...refs].map(keyed));
@@ -96,7 +96,7 @@ export function watchReleases({ docker, instance, resyncSeconds, warn }: Release
       emitChange(state, wholes.get(state.deploymentUuid), before, died);
       concerned.delete(state.deploymentUuid);
     }
-    // It has left these.
+    // Releases that the container no longer belongs to.
     for (const ref of concerned.values()) {
       const whole = index.releaseOf(ref);
       if (whole !== undefined && !isSame(whole, wholes.get(ref.deploymentUuid))) emit(whole);
@@ -111,10 +111,10 @@ export function watchReleases({ docker, instance, resyncSeconds, warn }: Release
   ): void {
     const whole = index.releaseOf(state) ?? state;
     const wasRunning = before?.parts[0]?.state.state === "running";
-    // It runs again already: its end is reported nevertheless.
+    // It already runs again, but its exit is still reported.
     const isMissed = state.state === "running" && died !== undefined && wasRunning;
     if (isMissed) emit({ ...whole, state: "restarting", upstream: null });
-    // Being made is no change of a release yet: its start is.
+    // Created containers are not reported; their start is.
     if (wholeBefore === undefined && whole.state === "created") return;
     if (isMissed || !isSame(whole, wholeBefore)) emit(whole);
   }
@@ -134,7 +134,7 @@ export function watchReleases({ docker, instance, resyncSeconds, warn }: Release
   function onEvent({ action, containerId, attributes }: ContainerEvent): void {
     const refs = refsOf(attributes, attributes.name, instance);
     if (refs.length === 0 || !RELEVANT.has(action)) return;
-    // Of more than can be looked at, the next look at everything finds what became.
+    // Too many pending inspections: drop the event, and let the next full snapshot find the changes.
     if (inTurn.pendingCount > LOOKS_MAX) {
       isConnected = false;
       return;
@@ -158,7 +158,7 @@ export function watchReleases({ docker, instance, resyncSeconds, warn }: Release
     const filters = { ...releaseFilter(instance, ref) };
     const containers = await docker.listContainers({ all: true, filters });
     return containers.flatMap(({ Id, Labels, Names, State }) => {
-      // Names by which other containers know it have a second slash.
+      // The other names, from links, contain a second slash.
       const refs = refsOf(
         Labels,
         Names.find((name) => name.lastIndexOf("/") === 0),
@@ -168,14 +168,16 @@ export function watchReleases({ docker, instance, resyncSeconds, warn }: Release
     });
   }
 
-  /** Looks up containers that were added to a release of several. */
+  /** Ids of a release's containers, including those added since the last snapshot. */
   async function idsNow(ref: ReleaseRef): Promise<readonly string[]> {
     const ids = index.idsOf(ref);
     const isAlone = ids.length === 1 && ids.every((id) => index.get(id)?.parts[0]?.member === undefined);
     return isAlone ? ids : await listIds(ref);
   }
 
-  /** One that it has from the release before is not labelled as its own. */
+  /**
+   * All containers of the resource are listed: a container taken over from the previous release keeps its old labels.
+   */
   async function listIds({ resourceUuid, deploymentUuid }: ReleaseRef): Promise<readonly string[]> {
     const found = await listContainers({ resourceUuid });
     return found.flatMap(({ id, refs }) => (refs.some((ref) => ref.deploymentUuid === deploymentUuid) ? id : []));
@@ -284,7 +286,7 @@ function seenOf(parts: readonly FoundPart[]): Seen | undefined {
   return state && main && { id: main.id, info: main.info, state, containers: members };
 }
 
-/** All that changes what is seen of a release. */
+/** Actions that change the state of a release. */
 const LOOKS_MAX = 1000;
 const RELEVANT: ReadonlySet<string> = new Set([
   ...["start", "die", "destroy", "pause", "unpause", "rename", "health_status", "oom"],

@@ -9,7 +9,7 @@ import { makeFolder, makeResourceFolders, releaseFolder, resourcePaths } from ".
 import type { RunningEngine } from "./running-engine.ts";
 import { userOf } from "./settings.ts";
 
-/** Has the release built in an empty folder of its own; leaves none behind when that fails. */
+/** Builds the release in a new, empty folder, which is removed when the build fails. */
 export async function buildRelease(
   { host, releases, remove }: RunningEngine,
   builder: ProcessBuilder,

@@ -8,24 +8,24 @@ export interface CgroupLimits extends ReleaseLimits {
   readonly processesMax: number;
 }
 
-/** The kernel's groups for limits, version 1 or 2, where we may make any. */
+/** Limits groups of processes by cgroups, version 1 or 2, where we may create them. */
 export interface Cgroups {
   readonly hasMemory: boolean;
   readonly hasCpu: boolean;
   readonly hasPids: boolean;
   /** Makes the group or changes its limits. */
   create(name: string, limits: CgroupLimits): void;
-  /** Moves a process, with what it starts from now on, into the group. */
+  /** Moves a process into the group, with all that it starts from now on. */
   join(name: string, pid: number): void;
-  /** Processes in the group; none where it does not exist. */
+  /** Process ids in the group; empty where it does not exist. */
   members(name: string): number[];
-  /** Idempotent. Nothing may run in it any more. */
+  /** Removes an empty group. Idempotent. */
   remove(name: string): Promise<void>;
 }
 
 type Controller = "memory" | "cpu" | "pids";
 
-/** Where groups are made and what each controller's limit is called there. */
+/** The folder of groups, and the names of each controller's limit files in it. */
 interface Hierarchy {
   folder(controller: Controller): string;
   readonly files: (limits: CgroupLimits) => Readonly<Record<Controller, Readonly<Record<string, string>>>>;
@@ -34,7 +34,7 @@ interface Hierarchy {
 const CONTROLLERS: readonly Controller[] = ["memory", "cpu", "pids"];
 const CPU_PERIOD_MICROSECONDS = 100_000; // The kernel's own default.
 
-/** Finds out by trying. Every group is made below `berth`. */
+/** Detects the hierarchy by trying. Every group is created below `berth`. */
 export function findCgroups(root = "/sys/fs/cgroup"): Cgroups {
   const hierarchy = existsSync(join(root, "cgroup.controllers")) ? version2(root) : version1(root);
   const usable = CONTROLLERS.filter((controller) => canLimit(hierarchy, controller));
@@ -80,7 +80,7 @@ function version1(root: string): Hierarchy {
 function version2(root: string): Hierarchy {
   const parent = join(root, "berth");
   for (const controller of CONTROLLERS) {
-    // From the root on, each level has to hand a controller down to the next.
+    // Each level, from the root on, must enable a controller for the next one.
     write(join(root, "cgroup.subtree_control"), `+${controller}`);
     makeGroup(parent);
     write(join(parent, "cgroup.subtree_control"), `+${controller}`);
@@ -97,7 +97,7 @@ function version2(root: string): Hierarchy {
 
 const quota = (cpus: number) => Math.max(1000, Math.round(cpus * CPU_PERIOD_MICROSECONDS));
 
-/** A group is made, looked at and taken away again. */
+/** Tries it: creates a group, looks for the limit file and removes the group. */
 function canLimit(hierarchy: Hierarchy, controller: Controller): boolean {
   const folder = join(hierarchy.folder(controller), `try-${process.pid}`);
   if (!makeGroup(folder)) return false;
@@ -129,7 +129,7 @@ function write(path: string, value: string): boolean {
 
 function setLimit(path: string, value: string): void {
   if (write(path, value)) return;
-  const message = "The limits of memory and processors cannot be set: the kernel refuses them. Try other ones.";
+  const message = "The limits of memory and processors cannot be set: the kernel refuses them. Set other limits.";
   throw new DomainError("deploy.start_failed", message, { cause: new Error(`${path} = ${value}`) });
 }
 
@@ -137,7 +137,7 @@ function joinGroup(folder: string, pid: number): void {
   try {
     writeFileSync(join(folder, "cgroup.procs"), String(pid));
   } catch (cause) {
-    // It has ended already.
+    // ESRCH: the process has already exited.
     if (!(cause instanceof Error && "code" in cause && cause.code === "ESRCH")) throw cause;
   }
 }
@@ -148,7 +148,7 @@ function membersOf(folder: string): number[] {
   return readFileSync(path, "utf8").split("\n").filter(Boolean).map(Number);
 }
 
-/** A group stays busy for a moment after its last process has ended. */
+/** A group stays busy for a moment after its last process has exited. */
 async function removeGroup(folder: string): Promise<void> {
   for (let tries = 50; existsSync(folder); tries--) {
     try {

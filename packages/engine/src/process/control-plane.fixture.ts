@@ -1,4 +1,4 @@
-// A control plane to be killed: opens an engine, starts what it is given, and tells on standard output what it did.
+// A control plane that tests kill: opens an engine, starts a release, and reports on standard output.
 import { readFileSync } from "node:fs";
 import type { ReleaseSpec } from "@berth/core/deploy";
 import { processEngine } from "./engine.ts";
@@ -8,7 +8,7 @@ const [dataFolder = "", runtimeFolder = "", specFile = ""] = process.argv.slice(
 const engine = processEngine({ dataFolder, runtimeFolder, builder: fileBuilder({}), settings: FAST_SETTINGS });
 await engine.open();
 console.log("opened");
-// A file of the test's own.
+// Written by the test.
 const spec = JSON.parse(readFileSync(specFile, "utf8")) as ReleaseSpec;
 await engine.start(spec, io());
 console.log("started");

@@ -17,33 +17,33 @@ import { type SupervisedRelease, superviseRelease } from "./supervisor.ts";
 import { usageOf } from "./usage.ts";
 
 export interface ProcessEngineOptions {
-  /** Holds everything of every application. Other users must be able to pass through the folders above it. */
+  /** Data of all applications. Other users must be able to pass through the folders above it. */
   readonly dataFolder: string;
-  /** For Node and npm. Default: `runtime` beside `dataFolder`. */
+  /** Folder for Node and npm. Default: `runtime` beside `dataFolder`. */
   readonly runtimeFolder?: string;
-  /** Folder of which applications see nothing but their own part. Default: `dataFolder`. */
+  /** Applications cannot see this folder except their own part of it. Default: `dataFolder`. */
   readonly instanceFolder?: string;
-  /** The machine's folder of user ids in use by instances. Without it `settings.uidBase` is the first one. */
+  /** The machine's folder of user id ranges in use by instances. Without it, ranges start at `settings.uidBase`. */
   readonly userRanges?: string;
   readonly builder: ProcessBuilder;
   /** Build packs that `builder` supports. */
   readonly buildPacks?: readonly string[];
   readonly settings?: Partial<ProcessSettings>;
-  /** Told of what fails in the background, where nobody waits for it. */
+  /** Receives failures of background work. */
   readonly warn?: (message: string, cause: unknown) => void;
 }
 
 /** Runs applications as supervised processes on this machine, without containers. */
 export interface ProcessEngine extends Engine {
   /**
-   * Takes over what an earlier engine left: what runs continues and is never started twice; what ended meanwhile reads as
-   * `exited` until it is started. Every other call does this first, so it need not be called.
+   * Takes over the releases of an earlier engine: running ones continue and are never started twice; ended ones are
+   * `exited` until they are started. Every other call does this first, so it need not be called.
    * @throws DomainError `setup.failed`
    */
   open(): Promise<void>;
   /**
-   * Ends the engine; nothing may be asked of it any more. Releases are stopped, all at the same time, or continue running
-   * until another engine takes them over.
+   * Closes the engine, which cannot be used afterwards. Releases are stopped, all at the same time, or continue
+   * running until another engine takes them over.
    */
   close(options: { readonly stopReleases: boolean; readonly graceSeconds?: number }): Promise<void>;
 }
@@ -188,7 +188,7 @@ function capabilitiesOf(buildPacks: readonly string[], cgroups: Cgroups): Engine
   };
 }
 
-/** Every foreign error is wrapped here, at the edge. */
+/** Converts foreign errors to DomainErrors at the edge. */
 function withDomainErrors(engine: ProcessEngine): ProcessEngine {
   const wrapped = <Args extends unknown[], Result>(call: (...args: Args) => Promise<Result>) => {
     return async (...args: Args): Promise<Result> => {

@@ -2,17 +2,17 @@ import type { ReleaseRef, ReleaseSpec } from "@berth/core/deploy";
 import { mountedAt, type ResourcePaths } from "./paths.ts";
 import type { Runtime } from "./runtime.ts";
 
-/** PATH of any Linux. */
+/** Default PATH of Linux systems. */
 export const SYSTEM_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 
 export const pathOf = (runtime: Runtime, systemPath: string = SYSTEM_PATH): string => `${runtime.bin}:${systemPath}`;
 
-/** The entry by which every process of a release is found, wherever it went. */
+/** The variable that marks every process of a release, even one that left its process group. */
 export const markerOf = (ref: ReleaseRef): string => `${MARKER}=${ref.deploymentUuid}`;
 
 /**
- * The whole environment of an application: its own variables and what it needs to run here, nothing of ours. PORT is
- * always ours, since two releases run side by side while one takes over from the other.
+ * The whole environment of an application: its own variables and those it needs to run here, nothing of ours. Berth
+ * always sets PORT, since two releases run side by side during a switch.
  */
 export function releaseEnv(
   spec: ReleaseSpec,

@@ -37,7 +37,7 @@ export async function executeIn(
     programEnv: releaseEnv(spec, { port, host: host.settings.hostAddress, paths, runtime: host.runtime }),
     cwd: workingFolder,
     user: userOf(host.settings, spec.resourceNumber),
-    // Beside the release: both see the same /tmp, as two commands in one container do.
+    // Shares the release's mounts: both see the same /tmp, as two commands in one container do.
     sandbox: identity === null ? undefined : host.isolation.beside(identity.pid),
     onStart: (pid) => host.cgroups.join(spec.deploymentUuid, pid),
   });

@@ -8,8 +8,8 @@ import { SYSTEM_PATH } from "./environment.ts";
 const trashOf = (dataFolder: string) => join(dataFolder, ".trash");
 
 /**
- * Removes a folder and never what its links lead to. It is first moved where only we can enter, so it is gone at once
- * and as a whole, and no process of its user can change it while it is being deleted. Idempotent.
+ * Removes a folder, never the targets of its links. It is first moved where only we can enter: so it disappears at
+ * once, and none of its user's processes can change it during the deletion. Idempotent.
  */
 export async function removeFolder(dataFolder: string, folder: string): Promise<void> {
   if (!(await isThere(folder))) return;
@@ -20,7 +20,7 @@ export async function removeFolder(dataFolder: string, folder: string): Promise<
   await deleteTree(moved);
 }
 
-/** Deletes what an earlier process had begun to remove. */
+/** Deletes folders whose removal an earlier process had begun. */
 export async function emptyTrash(dataFolder: string): Promise<void> {
   const trash = trashOf(dataFolder);
   if (!(await isThere(trash))) return;
@@ -37,11 +37,11 @@ async function isThere(path: string): Promise<boolean> {
   }
 }
 
-/** By `rm`, which holds on to the folders it is in: Node's own removal goes by names. */
+/** `rm` works relative to open folders, so links put in its way do no harm; Node's own removal follows paths. */
 async function deleteTree(path: string): Promise<void> {
   const rm = () => run(["rm", "-rf", "--", path], { env: { PATH: SYSTEM_PATH } });
   if ((await rm()).exitCode === 0) return;
-  // Some caches write-protect their folders, which only root may overlook.
+  // Some caches write-protect their folders; only root can delete from those without `chmod`.
   await run(["chmod", "-R", "u+rwX", "--", path], { env: { PATH: SYSTEM_PATH } });
   const { exitCode, output } = await rm();
   if (exitCode === 0) return;

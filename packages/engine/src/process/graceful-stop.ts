@@ -1,19 +1,19 @@
 import { basename } from "node:path";
 import { commandLine, type ProcessStat, processStat } from "@berth/host";
 
-const NEXT_ROUND_MS = 200; // For a shell or package manager to end by itself after what it started has ended.
+const NEXT_ROUND_MS = 200; // Time for shells and package managers to exit after their children have exited.
 
 /**
- * Makes a function that asks a release's processes to end the way their authors expect: one SIGTERM to the application's
- * own main process, as a container gives it. Many servers forward it to their workers, and many exit at once on a
- * second one, so a SIGTERM to everybody would cut short what they are finishing.
+ * Makes a function that ends a release's processes as their authors expect: one SIGTERM to the application's main
+ * process, as in a container. Many servers forward it to their workers, and many exit at once on a second one, so
+ * signalling all processes would interrupt requests in progress.
  *
- * Shells and package managers are no main process: what they started is asked, and they end with its exit code. When
- * everything asked has ended and something still runs, all of that is asked. To be called again and again until nothing
- * runs.
+ * Shells and package managers are not main processes: their children are signalled, and they exit with the child's
+ * exit code. When all signalled processes have exited and others still run, those are signalled. Call it repeatedly
+ * until no process runs.
  *
  * @param members Living processes of the release.
- * @param shimPid Leader of its process group: it and the shell below it end by themselves.
+ * @param shimPid Leader of its process group: it and the shell below it exit by themselves.
  */
 export function askInOrder(members: () => readonly ProcessStat[], shimPid: number | undefined): () => void {
   const asked = new Set<string>();
@@ -46,7 +46,7 @@ function mainProcesses(stat: ProcessStat, living: readonly ProcessStat[]): Proce
 
 const isShell = ({ name }: ProcessStat) => /^(sh|dash|bash|ash|busybox|zsh)$/.test(name);
 
-/** npm and yarn are run by node and may have set a title in place of their arguments. */
+/** npm and yarn run in node and may have replaced their arguments by a title. */
 function isPackageManager({ pid }: ProcessStat): boolean {
   const [program = "", script = ""] = commandLine(pid);
   const name = basename(basename(program) === "node" ? script : program);
@@ -56,7 +56,7 @@ function isPackageManager({ pid }: ProcessStat): boolean {
 const keyOf = ({ pid, startTime }: ProcessStat) => `${pid}/${startTime}`;
 
 function terminate(pid: number): void {
-  // Gone since it was listed, or of a program that took another identity.
+  // It has exited since it was listed, or its program changed its user.
   if (processStat(pid) === undefined) return;
   try {
     process.kill(pid, "SIGTERM");

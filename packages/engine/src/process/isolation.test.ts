@@ -13,10 +13,10 @@ const suite = processSuite();
 const { newSpec } = suite;
 
 const SECRET = "secret-of-the-other";
-// Nobody else's: the attacker tries to kill every process it may, which are those of its own user id.
+// Numbers that no other test uses: the attacker tries to kill all processes of its own user.
 const [OWN_NUMBER, OTHER_NUMBER] = [90_001, 90_002];
 
-/** Runs inside the first application, as an attacker in it would. */
+/** Runs a script inside the first application, as an attacker would. */
 async function attempt(spec: ReleaseSpec, script: string): Promise<{ exitCode: number; output: string }> {
   return suite.engine.exec(spec, script, { timeoutSeconds: 20 });
 }
@@ -95,7 +95,7 @@ describe.skipIf(!isRoot())("an application (of a server started by root)", () =>
     expect(seen.filter((entry) => entry.startsWith("BERTH_")).map((entry) => entry.split("=")[0])).toEqual([
       "BERTH_DEPLOYMENT_UUID",
     ]);
-    // The loader leaves one file for each program that it loads: the application's shell alone.
+    // The loader leaves a file for each program that it loads: only for the application's shell.
     expect(readdirSync(artifactFolder(spec)).filter((name) => name.startsWith("loader"))).toHaveLength(1);
   });
 
@@ -123,7 +123,7 @@ describe.skipIf(!isRoot())("an application (of a server started by root)", () =>
 
   test("leaves nothing running when its resource is removed, whatever it hides behind", async () => {
     await attempt(own, "env -i setsid sleep 300 >/dev/null 2>&1 &");
-    // As what a build had started before there was a release: in no group of ours.
+    // Like a daemon that a build started before there was a release: in none of our groups.
     const uid = PROCESS_SETTINGS.uidBase + OWN_NUMBER;
     const stray = await spawnDetached(["/bin/sleep", "300"], { env: {}, user: { uid, gid: uid } });
     await suite.engine.removeResource("own", { deleteVolumes: true });

@@ -4,24 +4,24 @@ import type { ReleaseSpec } from "@berth/core/deploy";
 import { type HostUser, isRoot, run, type Sandbox } from "@berth/host";
 import { isBelow, resourcePaths } from "./paths.ts";
 
-/** What keeps applications, and their builds and commands, apart on this machine. */
+/** Isolates applications, with their builds and commands, from each other on this machine. */
 export interface Isolation {
-  /** A sentence about what applications still share; `undefined` when they share nothing. */
+  /** A sentence about what applications still share; `undefined` when they are fully isolated. */
   readonly gap: string | undefined;
-  /** For a new process of a resource, whose folder exists. `undefined`: the machine offers none. */
+  /** Sandbox for a new process of a resource, whose folder exists. `undefined`: the machine supports none. */
   sandbox(resourceUuid: string, storages?: ReleaseSpec["storages"]): Promise<Sandbox | undefined>;
-  /** For a process beside one of the same resource that runs already. */
+  /** Sandbox shared with a running process of the same resource. */
   beside(pid: number): Sandbox | undefined;
 }
 
 export interface IsolationOptions {
   readonly dataFolder: string;
   readonly runtimeFolder: string;
-  /** Applications see nothing of it but their own folders and the runtime. */
+  /** Applications cannot see this folder, except their own part of it and the runtime. */
   readonly instanceFolder: string;
 }
 
-/** Finds out by trying what the machine allows. */
+/** Detects what the machine supports by trying. */
 export async function findIsolation(options: IsolationOptions): Promise<Isolation> {
   const stage = join(options.dataFolder, ".stage");
   await mkdir(stage, { recursive: true, mode: 0o700 });
@@ -40,7 +40,7 @@ export async function findIsolation(options: IsolationOptions): Promise<Isolatio
   };
 }
 
-/** Folders of the machine that are mounted from where the sandbox has folders of its own. */
+/** Mounted folders of the machine that the sandbox's own /tmp, /var/tmp or /dev/shm would hide. */
 async function covered(storages: ReleaseSpec["storages"], hidden: string): Promise<string[]> {
   const folders = storages.flatMap((mount) => (mount.type === "folder" ? [mount.hostPath] : []));
   const paths = await Promise.all(folders.map((folder) => realpath(folder)));

@@ -86,7 +86,7 @@ describe("limits", () => {
     writeFileSync(join(folder, "index.html"), "");
     await suite.reopen({ builder: processBuilder(), settings: { ...FAST_SETTINGS, buildProcessesMax: 40 } });
     const said: string[] = [];
-    // Without our mark in its environment, out of the process group and the session.
+    // Without our marker in its environment, outside the process group and the session.
     const daemon = "env -i setsid sleep 7654 & sleep 0.2; cat /proc/self/cgroup";
     const build = (install_command: string) =>
       suite.engine.build(

@@ -6,35 +6,35 @@ import { processStat, readJson, writeJson } from "@berth/host";
 import pLimit from "p-limit";
 
 export interface LogLimits {
-  /** A file that has grown to this is rotated. */
+  /** Size from which the file is rotated. */
   readonly maxBytes: number;
-  /** Rotated files that are kept beside the one being written. */
+  /** Number of rotated files that are kept. */
   readonly rotatedFiles: number;
 }
 
-export const LOG_LIMITS: LogLimits = { maxBytes: 10 << 20, rotatedFiles: 2 }; // 30 MiB a release.
+export const LOG_LIMITS: LogLimits = { maxBytes: 10 << 20, rotatedFiles: 2 }; // 30 MiB for each release.
 
 /**
- * A log whose bytes are numbered from the first one ever written, whatever is rotated away meanwhile. The newest stand in
- * the file `log`, older ones in `log.N` where N is the number of its first byte.
+ * A log with numbered bytes: the first one ever written is 0, even after rotation. The newest bytes are in the file
+ * `log`, older ones in `log.N`, where N is the number of the file's first byte.
  */
 export interface LogFile {
-  /** Numbers of the oldest byte that is kept and of the one to come. */
+  /** Number of the oldest stored byte, and of the next one to be written. */
   bounds(): { readonly start: number; readonly end: number };
-  /** Up to `length` bytes from `from` on, or from the oldest kept one; none at the end. */
+  /** Reads up to `length` bytes from `from`, or from the oldest stored byte; empty at the end. */
   read(from: number, length: number): Promise<{ readonly from: number; readonly bytes: Buffer }>;
-  /** Ends a line that the application left open, so that the next run begins with a line of its own. */
+  /** Ends an incomplete last line, so that the next run begins on a new line. */
   endLine(): Promise<void>;
-  /** @param writers Processes that append to the log. They are held for a moment, so nothing they write is lost. */
+  /** @param writers Processes that append to the log. They are paused meanwhile, so that no output is lost. */
   rotateIfFull(writers: () => readonly number[]): Promise<void>;
-  /** Finishes a rotation that an earlier control plane had begun, and lets the writers go on. */
+  /** Finishes a rotation that an earlier control plane had begun, and resumes the writers. */
   recover(writers: readonly number[]): Promise<void>;
 }
 
 interface RotationState {
   /** Number of the first byte of `log`. */
   readonly base: number;
-  /** `log` still begins with what has been copied out of it. */
+  /** Whether `log` still begins with bytes that were already copied to a rotated file. */
   readonly isCut: boolean;
 }
 
@@ -113,7 +113,7 @@ export function logFile(path: string, limits: LogLimits = LOG_LIMITS): LogFile {
   };
 }
 
-/** Whether every one of them has come to a stop, or ended. */
+/** Whether all of them are stopped now, or have exited. */
 async function hold(pids: readonly number[]): Promise<boolean> {
   for (const pid of pids) signal(pid, "SIGSTOP");
   const deadline = Date.now() + 1000;

@@ -180,7 +180,7 @@ describe("log", () => {
     write(`${"x".repeat(MAX_BYTES)}\n`);
     await rotate();
     write("next\n");
-    // As after the copy has been recorded and before the original is cut.
+    // The state after the copy was recorded but before the original was truncated.
     write("y".repeat(MAX_BYTES));
     const bounds = file.bounds();
     const copied = readdirSync(folder);

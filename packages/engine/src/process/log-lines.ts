@@ -5,32 +5,32 @@ import type { LogFile } from "./log-file.ts";
 
 export interface LogSource {
   readonly file: LogFile;
-  /** Changes when something is written. */
+  /** The file that changes when output is written. */
   readonly path: string;
-  /** Nothing is being written: an open line at the end is whole. */
+  /** Whether nothing is writing: then an incomplete last line is final. */
   isQuiet(): boolean;
-  /** There will never be more. */
+  /** Whether no further output can come. */
   isGone(): boolean;
 }
 
 const CHUNK_BYTES = 65_536;
-const LINE_BYTES_MAX = 65_536; // A longer line is handed on in pieces, so that memory stays bounded.
-const POLL_MS = 500; // Where the file system tells nobody of changes.
+const LINE_BYTES_MAX = 65_536; // Longer lines are split, so that memory stays bounded.
+const POLL_MS = 500; // For file systems without change notifications.
 const NEWLINE = 0x0a;
 
-/** Reads what a release wrote, line by line. A cursor is the number of the byte behind its line. */
+/** Reads a release's output line by line. A cursor is the number of the byte after its line. */
 export async function* readLogLines(source: LogSource, query: LogQuery): AsyncGenerator<LogLine> {
   const { signal } = query;
   const changes = query.follow === true ? watchFile(source.path) : undefined;
-  // One end for both: the last lines are counted back from it, and without `follow` the reading ends there, however
-  // fast the log grows.
+  // The end is read only once: the last lines are counted back from it, and without `follow` reading stops there,
+  // however fast the log grows.
   const { end: endAtStart } = source.file.bounds();
   let position = await startOf(source, query, endAtStart);
   const end = changes === undefined ? endAtStart : Number.POSITIVE_INFINITY;
   const cutter = lineCutter(position, await isInLine(source.file, position));
   try {
     while (signal?.aborted !== true) {
-      // Asked before the reading, so that what is written while it goes quiet is not taken for whole too early.
+      // Checked before reading, so that output written in between does not make an incomplete line look final.
       const isQuiet = source.isQuiet();
       const { from, bytes } = await source.file.read(position, Math.min(CHUNK_BYTES, end - position));
       yield* cutter.lines(from, bytes);
@@ -45,7 +45,7 @@ export async function* readLogLines(source: LogSource, query: LogQuery): AsyncGe
   }
 }
 
-/** Whether this is the rest of a line that was handed on already. */
+/** Whether the position is inside a line whose beginning was already returned. */
 async function isInLine(file: LogFile, position: number): Promise<boolean> {
   if (position === 0) return false;
   const { from, bytes } = await file.read(position - 1, 1);
@@ -53,8 +53,8 @@ async function isInLine(file: LogFile, position: number): Promise<boolean> {
 }
 
 /**
- * Cuts bytes into lines; a line that is not whole yet is kept.
- * @param isInLine The line before was handed on without its end: the end that follows does not make an empty line.
+ * Splits bytes into lines; an incomplete line is buffered.
+ * @param isInLine The previous line was returned without its end: the end that follows makes no empty line.
  */
 function lineCutter(start: number, isInLine: boolean) {
   let open: Buffer = Buffer.alloc(0);
@@ -73,7 +73,7 @@ function lineCutter(start: number, isInLine: boolean) {
   return {
     *lines(from: number, bytes: Buffer): Generator<LogLine> {
       if (from !== position + open.length) {
-        // Lines in between were rotated away before they were read.
+        // The lines in between were rotated away before they were read.
         isTorn = true;
         position = from;
         open = Buffer.alloc(0);
@@ -94,14 +94,14 @@ function lineCutter(start: number, isInLine: boolean) {
   };
 }
 
-/** A cut within a character would make two broken ones of it. */
+/** Length without a cut-off UTF-8 character at the end. */
 function wholeCharacters(bytes: Buffer, length: number): number {
   let end = length;
   while (end > length - 4 && ((bytes[end] ?? 0) & 0xc0) === 0x80) end--;
   return end;
 }
 
-/** A carriage return takes the line back to its start, as on a terminal. */
+/** Text after a carriage return replaces the line, as on a terminal. */
 function textOf(bytes: Buffer): string {
   const text = bytes.toString("utf8").replace(/\r+$/, "");
   return text.slice(text.lastIndexOf("\r") + 1);
@@ -115,7 +115,7 @@ async function startOf({ file, isQuiet }: LogSource, query: LogQuery, end: numbe
   return query.lines === undefined ? file.bounds().start : startOfLast(file, query.lines, end, isQuiet());
 }
 
-/** Where the last `count` lines before `end` begin. An open line counts only when it is whole. */
+/** Position of the last `count` lines before `end`. An incomplete line counts only when it is final. */
 async function startOfLast(file: LogFile, count: number, end: number, isQuiet: boolean): Promise<number> {
   const { start } = file.bounds();
   const last = await file.read(end - 1, 1);
@@ -134,7 +134,7 @@ async function startOfLast(file: LogFile, count: number, end: number, isQuiet: b
   return start;
 }
 
-/** Across the files of a rotated log. */
+/** Reads across rotated files. */
 async function readAll(file: LogFile, lower: number, upper: number): Promise<Buffer> {
   const parts: Buffer[] = [];
   for (let from = lower; from < upper; ) {
@@ -147,7 +147,7 @@ async function readAll(file: LogFile, lower: number, upper: number): Promise<Buf
 }
 
 interface Changes {
-  /** Resolves at once when something changed since the last call, else with the next change or poll. */
+  /** Resolves at once if something changed since the last call, else at the next change or poll. */
   next(signal: AbortSignal | undefined): Promise<void>;
   close(): void;
 }
@@ -179,7 +179,7 @@ function watchFile(path: string): Changes {
   };
 }
 
-/** The kernel's watches are limited in number, and some file systems have none: then there is the poll. */
+/** Watches are limited in number, and some file systems have none: then polling has to do. */
 export function tryWatch(path: string, onChange: () => void): FSWatcher | undefined {
   try {
     return watch(path, { persistent: false }, onChange).on("error", () => {});

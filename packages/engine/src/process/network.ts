@@ -2,7 +2,7 @@ import { readdirSync, readFileSync, readlinkSync } from "node:fs";
 
 const LISTENING = "0A";
 
-/** TCP ports on which any of these processes listens, ascending. Of other users' processes only root sees them. */
+/** TCP ports on which any of these processes listens, ascending. Only root sees the ports of other users' processes. */
 export function listeningPorts(pids: readonly number[]): number[] {
   const sockets = new Set(pids.flatMap(socketsOf));
   const ports = ["/proc/net/tcp", "/proc/net/tcp6"].flatMap((table) => listeners(table, sockets));
@@ -28,7 +28,7 @@ function socketsOf(pid: number): string[] {
   });
 }
 
-/** Processes and their files come and go while they are looked at; a kernel without IPv6 has no table for it. */
+/** Processes may exit and close files meanwhile; a kernel without IPv6 has no table for it. */
 function attempt<T>(read: () => T): T | undefined {
   try {
     return read();

@@ -10,19 +10,19 @@ export interface ResourcePaths {
   readonly releases: string;
   readonly run: string;
   readonly storages: string;
-  /** Folder of files that are mounted into releases. */
+  /** Files that are mounted into releases. */
   readonly files: string;
   readonly cache: string;
   readonly home: string;
   readonly temporary: string;
 }
 
-/** The folder of the files that supervise one release, and those files. The application cannot enter it. */
+/** Folder and files by which one release is supervised. The application cannot enter it. */
 export interface RunPaths {
   readonly folder: string;
   readonly spec: string;
   readonly record: string;
-  /** Where the shim writes how the application ended. */
+  /** File for the application's exit code, written by the shim. */
   readonly result: string;
   readonly log: string;
 }
@@ -58,11 +58,11 @@ export const releaseFolder = (dataFolder: string, ref: ReleaseRef): string =>
 export const storageFolder = (paths: ResourcePaths, storageUuid: string): string =>
   join(paths.storages, checkedUuid(storageUuid));
 
-/** Each release has its files for itself: the next one's may differ while both run. */
+/** Each release has its own copy, since the next one's may differ while both run. */
 export const filesFolder = (paths: ResourcePaths, deploymentUuid: string): string =>
   join(paths.files, checkedUuid(deploymentUuid));
 
-/** Where the release finds what is mounted, whether or not its path leads there. */
+/** Path at which the release finds a mount, even if the mount's own path cannot be provided. */
 export function mountedAt(mount: StorageMount, paths: ResourcePaths, deploymentUuid: string): string {
   if (mount.type === "volume") return storageFolder(paths, mount.uuid);
   if (mount.type === "folder") return mount.hostPath;
@@ -71,21 +71,21 @@ export function mountedAt(mount: StorageMount, paths: ResourcePaths, deploymentU
 
 export const isUuid = (name: string): boolean => /^[a-z0-9-]{1,64}$/.test(name);
 
-/** An identifier becomes a part of a path only when it cannot lead anywhere else. */
+/** A uuid becomes a part of a path, so other characters are refused. */
 function checkedUuid(uuid: string): string {
   if (isUuid(uuid)) return uuid;
   throw new DomainError("engine.failed", "An identifier has to be 1 to 64 lower-case letters, digits and dashes.");
 }
 
-/** Whether `path` lies below `folder`, by name only: links are not looked at. */
+/** Whether `path` is below `folder`, by comparing paths only: links are not resolved. */
 export function isBelow(folder: string, path: string): boolean {
   const way = relative(folder, path);
   return way !== "" && way !== ".." && !way.startsWith("../") && !isAbsolute(way);
 }
 
 /**
- * Makes the folders of a resource. Its user gets through to its own folders and nobody else does: what leads there
- * belongs to us, so that the user can put no link in the place of a folder that we work in.
+ * Creates the folders of a resource. Its user can pass through to its own folders, other users cannot. The parent
+ * folders belong to us, so that the user cannot replace a folder that we work in by a link.
  */
 export async function makeResourceFolders(paths: ResourcePaths, user: HostUser | undefined): Promise<void> {
   for (const folder of [paths.folder, paths.releases, paths.storages, paths.files]) await makePassage(folder, user);
@@ -93,13 +93,13 @@ export async function makeResourceFolders(paths: ResourcePaths, user: HostUser |
   for (const folder of [paths.cache, paths.home, paths.temporary]) await makeFolder(folder, user);
 }
 
-/** A folder for its user alone, ours when there is none. */
+/** A folder that only its user can enter; ours when there is no user. */
 export async function makeFolder(folder: string, user: HostUser | undefined): Promise<void> {
   await mkdir(folder, { recursive: true, mode: 0o700 });
   if (user !== undefined) await chown(folder, user.uid, user.gid);
 }
 
-/** A folder that its user gets through to what is the user's own in it, and does not change. */
+/** A folder that a user can pass through to its own folders, but not change. */
 export async function makePassage(folder: string, user: HostUser | undefined): Promise<void> {
   await mkdir(folder, { recursive: true, mode: 0o700 });
   if (user === undefined) return;

@@ -9,28 +9,28 @@ export interface PortRange {
 /** Gives each release a port of its own. */
 export interface PortPool {
   /**
-   * @param preferred Kept when nothing else took it meanwhile.
+   * @param preferred Returned if it is still free.
    * @throws DomainError `deploy.start_failed` when every port of the range is taken.
    */
   claim(owner: string, preferred: number | null): Promise<number>;
-  /** Without looking whether it is free: its owner may be listening on it. */
+  /** Marks a port as used without checking it: its owner may already listen on it. */
   reserve(owner: string, port: number): void;
   release(owner: string): void;
 }
 
-/** Below the range from which Linux takes ports for outgoing connections, so that none of these blocks a restart. */
+/** Below Linux's range for outgoing connections, so that those cannot block a restart. */
 export const PORT_RANGE: PortRange = { first: 20_000, last: 29_999 };
 
 export function portPool(range: PortRange = PORT_RANGE): PortPool {
   const owners = new Map<number, string>();
   const count = range.last - range.first + 1;
-  // Anywhere in the range: two instances on one machine then rarely ask for the same one.
+  // Starts at a random port, so that two instances on one machine rarely collide.
   let next = Math.floor(Math.random() * count);
 
   async function take(owner: string, port: number): Promise<boolean> {
     const holder = owners.get(port);
     if (holder !== undefined && holder !== owner) return false;
-    // Before the first wait, so that nobody else gets it meanwhile.
+    // Recorded before the first `await`, so that no other caller can claim it.
     owners.set(port, owner);
     if (await isFree(port)) return true;
     owners.delete(port);
@@ -56,7 +56,7 @@ export function portPool(range: PortRange = PORT_RANGE): PortPool {
 }
 
 async function isFree(port: number): Promise<boolean> {
-  // `::` stands for every address of both families; where there is no IPv6, `0.0.0.0` does.
+  // `::` covers both address families; without IPv6, `0.0.0.0` is used.
   const answer = await listen(port, "::");
   return (answer === "unsupported" ? await listen(port, "0.0.0.0") : answer) === "free";
 }

@@ -18,7 +18,7 @@ engineConformance("process", async () => {
     engine,
     marker,
     async artifact(ref) {
-      // As the suite counts its resources.
+      // Numbers resources like the suite does.
       if (!numbers.has(ref.resourceUuid)) numbers.set(ref.resourceUuid, Number(ref.resourceUuid.split("-").at(-1)));
       const resourceNumber = numbers.get(ref.resourceUuid) ?? 1;
       const request = { ...ref, resourceNumber, sourceFolder: world.root, config: CONFIG, env: {}, isForced: false };

@@ -13,18 +13,18 @@ export const FAST_SETTINGS: NonNullable<ProcessEngineOptions["settings"]> = {
   restart: { ...PROCESS_SETTINGS.restart, delayMsMin: 20, delayMsMax: 200 },
 };
 
-/** A folder on which engines work one after the other. */
+/** A data folder that several engines use one after the other. */
 export interface ProcessWorld {
-  /** Other users can pass through it, as through the real data folder. */
+  /** Other users can pass through it, as in production. */
   readonly root: string;
   readonly dataFolder: string;
   readonly warnings: unknown[];
   engine(options?: Partial<ProcessEngineOptions>): ProcessEngine;
-  /** Removes everything; the engines have to be closed. */
+  /** Removes everything; close the engines before. */
   remove(): void;
 }
 
-/** @param runtimeFolder Shared by the tests of a file: to prepare it takes half a second. */
+/** @param runtimeFolder Shared by all tests of a file, since preparing it takes half a second. */
 export function processWorld(runtimeFolder: string): ProcessWorld {
   const root = temporaryFolder("berth-process-");
   const dataFolder = join(root, "apps");
@@ -74,7 +74,7 @@ export const io = (signal: AbortSignal = new AbortController().signal): WorkIO =
 
 let deployments = 0;
 
-/** Never the same twice within a run of the tests, on any worker. */
+/** Unique within a test run, on all workers. */
 export function newRef(resourceUuid = "app"): ReleaseRef {
   deployments++;
   return { resourceUuid, deploymentUuid: `d${process.pid}-${deployments}` };
@@ -84,11 +84,11 @@ export interface SpecOptions extends Partial<Pick<ReleaseSpec, "env" | "ports" |
   readonly ref?: ReleaseRef;
   readonly resourceNumber?: number;
   readonly files?: Readonly<Record<string, string>>;
-  /** A script for the shell, or the command as it is. */
+  /** A shell script, or a command. */
   readonly run: string | RunCommand;
 }
 
-/** Builds `files` for a release and answers what starts it. */
+/** Builds `files` for a release, and returns the spec to start it. */
 export async function builtSpec(
   world: ProcessWorld,
   engine: ProcessEngine,
@@ -107,7 +107,7 @@ export async function builtSpec(
     io(),
   );
   if (artifact.type !== "folder") throw new Error("The process engine builds folders.");
-  // The engine's builder is made once, so what differs between tests is written here.
+  // The engine has only one builder, so the files of each test are written here.
   await fileBuilder(files).build(
     { ...ref, resourceNumber, sourceFolder: world.root, config: CONFIG, env: {}, isForced: false },
     io(),

@@ -4,7 +4,7 @@ import type { ProcessIdentity } from "@berth/host";
 import { readJson, writeJson } from "@berth/host";
 import type { RunPaths } from "./paths.ts";
 
-/** State of a release that survives the control plane. */
+/** State of a release, stored so that it survives the control plane. */
 export interface ReleaseRecord {
   readonly desired: DesiredState;
   /** The port that it is told to listen on, in `PORT`. */
@@ -17,9 +17,9 @@ export interface ReleaseRecord {
   readonly exitCode: number | null;
   /** Milliseconds since 1970. */
   readonly startedAt: number | null;
-  /** Folder of Node and npm that it was started with. */
+  /** Runtime folder (Node and npm) that it was started with. */
   readonly runtime: string | null;
-  /** Its removal has begun and has to be finished. */
+  /** Whether its removal has begun, and must be finished. */
   readonly isRemoving: boolean;
 }
 

@@ -7,7 +7,7 @@ import { filesFolder, isUuid, releaseFolder, resourcePaths, runPaths, storageFol
 import { isOwnUid, type ReleaseHost } from "./settings.ts";
 import type { SupervisedRelease } from "./supervisor.ts";
 
-/** Every release whose run folder is there, whatever else is. */
+/** Every release with a run folder, even if its other folders are missing. */
 export async function findReleases(dataFolder: string): Promise<ReleaseRef[]> {
   const refs: ReleaseRef[] = [];
   for (const resourceUuid of (await names(dataFolder)).filter(isUuid)) {
@@ -18,8 +18,8 @@ export async function findReleases(dataFolder: string): Promise<ReleaseRef[]> {
 }
 
 /**
- * Removes what belongs to a release, its run folder last: a removal that is interrupted is then begun again. A folder
- * that another release runs from (of the same build, redeployed with other settings) stays until that one is removed.
+ * Removes the folders of a release, its run folder last, so that an interrupted removal is repeated. A folder that
+ * another release also runs from (same build, other settings) is kept until that one is removed.
  */
 export async function removeReleaseFolders(
   dataFolder: string,
@@ -42,9 +42,9 @@ export async function removeReleaseFolders(
   await removeFolder(dataFolder, runPaths(dataFolder, ref).folder);
 }
 
-/** Ends what still runs as the user of a resource whose releases are gone, such as a daemon that a build started. */
+/** Ends processes that still run as the resource's user after its releases were removed, such as daemons of a build. */
 export async function endLeftovers({ dataFolder, settings }: ReleaseHost, resourceUuid: string): Promise<void> {
-  // The folder that it lies in is ours, so the user can put no other one in its place.
+  // Its parent folder is ours, so the user cannot have replaced it.
   const home = await lstat(resourcePaths(dataFolder, resourceUuid).home).catch(() => undefined);
   if (home === undefined || !isOwnUid(settings, home.uid)) return;
   const { uid } = home;
@@ -53,7 +53,7 @@ export async function endLeftovers({ dataFolder, settings }: ReleaseHost, resour
 
 const LEFTOVER_GRACE_SECONDS = 1;
 
-/** Removes what a resource's releases share, and the resource's own folder when nothing is left in it. */
+/** Removes the folders that a resource's releases share, and the resource's own folder when it is empty. */
 export async function removeResourceFolders(
   dataFolder: string,
   resourceUuid: string,

@@ -22,12 +22,12 @@ import { isBelow, type RunPaths, resourcePaths, runPaths } from "./paths.ts";
 import { type ReleaseHost, userOf } from "./settings.ts";
 import { commandOf, readResult, shimArgv } from "./shim.ts";
 
-const KILLED = 137; // 128 + SIGKILL: nothing else ends a shim before it has written how the application ended.
-const PUMP_SECONDS_MAX = 1; // What stands in its pipe is written within milliseconds.
+const KILLED = 137; // 128 + SIGKILL: only then does a shim end without writing an exit code.
+const PUMP_SECONDS_MAX = 1; // Output still in the pipe is written within milliseconds.
 
 /**
- * Starts the release's processes, which wait until `record` has kept who they are: a control plane that dies on the way
- * leaves none behind that the next one would not know of.
+ * Starts the release's processes, which wait until `record` has stored their identity: so a control plane that dies
+ * meanwhile leaves no unknown process behind.
  */
 export async function launch(
   host: ReleaseHost,
@@ -65,12 +65,12 @@ export async function launch(
   child.open();
 }
 
-/** Whether the application of this shim has ended, though other processes of its release may still run. */
+/** Whether the application itself has exited; other processes of its release may still run. */
 export const hasEnded = (paths: RunPaths, identity: ProcessIdentity): boolean =>
   !isLiving(identity) || readResult(paths.result) !== undefined;
 
 /**
- * Ends every process of a release and resolves when all are gone and what they wrote is in the log.
+ * Ends all processes of a release and resolves when they have exited and their output is in the log.
  * @returns The application's exit code.
  */
 export async function endRelease(
@@ -86,12 +86,12 @@ export async function endRelease(
   return readResult(runPaths(host.dataFolder, ref).result) ?? KILLED;
 }
 
-/** Living processes of a release, its shim included, the log's writer not. */
+/** Living processes of a release, including its shim but not the log's writer. */
 export function releasePids(host: ReleaseHost, ref: ReleaseRef, identity: ProcessIdentity | null): number[] {
   return membersOf(groupOf(host, ref, identity, logWriters(identity))).map((stat) => stat.pid);
 }
 
-/** Processes that append to the log of a shim: in the one session that it starts beside its own. */
+/** Processes that append to a shim's log: all in the separate session that the shim starts. */
 export function logWriters(identity: ProcessIdentity | null): number[] {
   if (identity === null || !isLiving(identity)) return [];
   const all = processes();

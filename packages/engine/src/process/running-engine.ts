@@ -26,22 +26,22 @@ export interface OpenOptions {
   warn(message: string, cause: unknown): void;
 }
 
-/** An engine at work: it alone holds the data folder. */
+/** An open engine, which holds the lock of the data folder. */
 export interface RunningEngine {
   readonly host: ReleaseHost;
-  /** By deployment. */
+  /** Supervised releases by deployment uuid. */
   readonly releases: Map<string, SupervisedRelease>;
   remove(ref: ReleaseRef, graceSeconds: number): Promise<void>;
   close(): void;
 }
 
-const TICK_MS = 500; // A crash is told by a watch at once; this is for file systems and systems that watch nothing.
+const TICK_MS = 500; // Watches report crashes at once; polling is for systems without watches.
 
 /** @throws DomainError `setup.failed` */
 export async function openEngine(options: OpenOptions): Promise<RunningEngine> {
   const { dataFolder, runtimeFolder } = options;
   await mkdir(dataFolder, { recursive: true });
-  // Applications pass through to their own folders and cannot see which others there are.
+  // Execute permission only: applications can pass through to their own folders, but not list others.
   await chmod(dataFolder, 0o711);
   if (isRoot()) await checkWay(dataFolder);
   const lock = takeLock(join(dataFolder, "applications.lock"));
@@ -83,7 +83,7 @@ async function withUserRange({ settings, userRanges, dataFolder, warn }: OpenOpt
   return { ...settings, uidBase: await takeUserRange({ registry: userRanges, dataFolder, warn }) };
 }
 
-/** Two engines on one folder would start everything twice. */
+/** Two engines on one data folder would start every release twice. */
 function takeLock(path: string): FileLock {
   const attempt = lockFile(path);
   if (attempt.lock !== undefined) return attempt.lock;
@@ -91,23 +91,23 @@ function takeLock(path: string): FileLock {
   throw new DomainError("setup.failed", `${holder} already runs the applications in this folder. Stop it first.`);
 }
 
-/** Every folder on the way has to let other users through. */
+/** All parent folders must let other users pass through. */
 async function checkWay(folder: string): Promise<void> {
   for (let path = folder; path !== dirname(path); path = dirname(path)) {
     if (((await stat(path)).mode & 0o001) !== 0) continue;
-    const message = `Applications run as users of their own and cannot get through ${path} to ${folder}. Set BERTH_DATA to another folder, or allow it by "chmod o+x ${path}".`;
+    const message = `Applications run as other users and cannot enter ${path} to reach ${folder}. Set BERTH_DATA to another folder, or run "chmod o+x ${path}".`;
     throw new DomainError("setup.failed", message);
   }
 }
 
-/** One that cannot be taken over is no hindrance to the others. */
+/** A failed takeover of one release does not prevent the others. */
 async function adoptReleases(host: ReleaseHost): Promise<Map<string, SupervisedRelease>> {
   const releases = new Map<string, SupervisedRelease>();
   for (const ref of await findReleases(host.dataFolder)) {
     await isolated(host, ref, "read", async () => {
       const paths = runPaths(host.dataFolder, ref);
       const spec = await readSpec(paths);
-      // The control plane died before it had written what to run, so nothing runs.
+      // The control plane died before it stored what to run, so nothing runs.
       if (spec === undefined) await removeFolder(host.dataFolder, paths.folder);
       else releases.set(ref.deploymentUuid, superviseRelease(host, spec, (await readRecord(paths)) ?? NEW_RECORD));
     });
@@ -126,7 +126,7 @@ async function isolated(host: ReleaseHost, ref: ReleaseRef, what: string, work: 
   }
 }
 
-/** Two removals of one release are one. */
+/** Concurrent removals of a release share one run. */
 function removal(host: ReleaseHost, releases: Map<string, SupervisedRelease>): RunningEngine["remove"] {
   const running = new Map<string, Promise<void>>();
 

@@ -19,7 +19,7 @@ afterAll(() => rmSync(root, { recursive: true, force: true }));
 describe("prepareRuntime", () => {
   test.each(["node", "npm", "npx", "pnpm", "pnpx", "yarn"])("gives applications %s", async (command) => {
     const user = isRoot() ? { uid: 712_345, gid: 712_345 } : undefined;
-    // `pnpx --version` would be asked of a package to run.
+    // `pnpx --version` would be taken as an option of the package to run.
     const argument = command === "pnpx" ? "--help" : "--version";
     const env = { PATH: `${runtime.bin}:/usr/bin:/bin`, HOME: "/nonexistent" };
     const result = await run([command, argument], { env, cwd: "/", user });

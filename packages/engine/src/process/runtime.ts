@@ -20,10 +20,10 @@ import { basename, dirname, join, relative } from "node:path";
 import { DomainError } from "@berth/core";
 import { run } from "@berth/host";
 
-/** Node and the package managers, where every application's user can read and nobody but us can write. */
+/** Node and the package managers, in a folder that all users can read and only we can write. */
 export interface Runtime {
   readonly folder: string;
-  /** Folder with `node`, `npm`, `npx`, `pnpm`, `pnpx`, `yarn`: the first of an application's PATH. */
+  /** Folder with `node`, `npm`, `npx`, `pnpm`, `pnpx`, `yarn`: the first entry of an application's PATH. */
   readonly bin: string;
   readonly node: string;
   /** Program that serves a static site, to be run by `node`. */
@@ -31,8 +31,9 @@ export interface Runtime {
 }
 
 /**
- * Prepares the runtime below `root`, in a folder named after its content: at once when it is there already, atomic and
- * safe to call from several processes when it is not. Files are hard links where the file system allows, else copies.
+ * Prepares the runtime below `root`, in a folder named after its content: returns at once when it exists, atomic and
+ * safe to call from several processes when it does not. Files are hard links where the file system allows, else
+ * copies.
  *
  * @throws DomainError `setup.failed`
  */
@@ -43,12 +44,12 @@ export async function prepareRuntime(root: string): Promise<Runtime> {
     if (!(await exists(runtime.folder))) await install(runtime.folder, parts);
     return runtime;
   } catch (cause) {
-    const message = `The folder ${root} for Node and npm cannot be prepared. See that it is writable and the disk not full.`;
+    const message = `The folder ${root} for Node and npm cannot be prepared. Check that it is writable and that the disk is not full.`;
     throw new DomainError("setup.failed", message, { cause });
   }
 }
 
-/** Removes older runtimes that nothing runs on any more. The folder is shared: what is not of our making stays. */
+/** Removes older runtimes that no release uses. The folder is shared, so other entries stay. */
 export async function pruneRuntimes(root: string, keep: ReadonlySet<string>): Promise<void> {
   for (const name of await readdir(root)) {
     const folder = join(root, name);
@@ -56,16 +57,16 @@ export async function pruneRuntimes(root: string, keep: ReadonlySet<string>): Pr
   }
 }
 
-/** A runtime, or one whose installation broke off. */
+/** Name of a runtime, or of one whose installation was interrupted. */
 const RUNTIME_NAME = /^([0-9a-f]{16}|\.[0-9a-f]{16}-[0-9a-f-]{36})$/;
 
 const isSource = import.meta.url.endsWith(".ts");
 const STATIC_SERVER = new URL(isSource ? "./static-server.ts" : "./static-server.js", import.meta.url);
 
 interface PackageParts {
-  /** Needed files and folders of the package. Left out: all but the packages within it. */
+  /** Files and folders of the package to copy. Default: all except nested packages. */
   readonly needs?: readonly string[];
-  /** Command to the file of the package that it runs. */
+  /** The package's file by the name of the command that runs it. */
   readonly commands: Readonly<Record<string, string>>;
 }
 
@@ -74,22 +75,22 @@ const PACKAGES = {
     needs: ["bin", "lib", "node_modules", "index.js", "package.json"],
     commands: { npm: "bin/npm-cli.js", npx: "bin/npx-cli.js" },
   },
-  // A native program that does as it is called.
+  // pnpm is a native program that acts by the name it is called with.
   pnpm: { needs: ["pnpm", "dist", "package.json"], commands: { pnpm: "pnpm", pnpx: "pnpm" } },
   yarn: { needs: ["bin", "lib", "package.json"], commands: { yarn: "bin/yarn.js", yarnpkg: "bin/yarn.js" } },
 } as const satisfies Record<string, PackageParts>;
 
-/** Imported by the static server, which runs beside nothing else of ours. */
+/** The only package that the static server imports; nothing else of ours is installed beside it. */
 const STATIC_SERVER_IMPORTS = "@fastify/send";
 
 interface Parts {
   readonly key: string;
   readonly packages: readonly (PackageParts & { readonly name: string; readonly folder: string })[];
-  /** Its code as it was found: TypeScript in the repository, JavaScript in a build. */
+  /** Its source file: TypeScript in the repository, JavaScript in a build. */
   readonly staticServer: string;
 }
 
-/** A package manager that is not installed, as in a trimmed image, is left out. */
+/** Skips package managers that are not installed, as in a trimmed image. */
 async function findParts(): Promise<Parts> {
   const hash = createHash("sha256").update(process.version).update(process.arch);
   const packages: Parts["packages"][number][] = [];
@@ -99,7 +100,7 @@ async function findParts(): Promise<Parts> {
     hash.update(await readFile(manifest));
     packages.push({ name, folder: dirname(manifest), ...parts });
   }
-  // A build of the static server contains them.
+  // A build of the static server bundles its imports.
   const imported = isSource ? await closureOf(STATIC_SERVER_IMPORTS) : new Map<string, string>();
   for (const [name, manifest] of imported) {
     hash.update(await readFile(manifest));
@@ -109,17 +110,17 @@ async function findParts(): Promise<Parts> {
   return { key: hash.update(staticServer).digest("hex").slice(0, 16), packages, staticServer };
 }
 
-/** The manifests of a package and of all that it depends on, by their names. They lie beside each other in the runtime. */
+/** Manifests of a package and of all its dependencies, by name. In the runtime they are installed side by side. */
 async function closureOf(name: string, from: string = import.meta.url): Promise<ReadonlyMap<string, string>> {
   const manifest = findPackageJSON(name, from);
   if (manifest === undefined) return new Map();
   const found = new Map([[name, manifest]]);
-  // A manifest that npm has installed names its dependencies so.
+  // npm installed it, so its dependencies are a map of names.
   const { dependencies = {} } = JSON.parse(await readFile(manifest, "utf8")) as {
     dependencies?: Record<string, string>;
   };
   for (const needed of Object.keys(dependencies)) {
-    // Its own dependencies lie where it really is.
+    // Resolve nested dependencies from the package's real folder.
     for (const [other, place] of await closureOf(needed, await realpath(manifest))) found.set(other, place);
   }
   return found;
@@ -152,12 +153,12 @@ async function install(folder: string, parts: Parts): Promise<void> {
     await rename(temporary, folder);
   } catch (cause) {
     await rm(temporary, { recursive: true, force: true });
-    // Another process was faster.
+    // Another process created it first.
     if (!(await exists(folder))) throw cause;
   }
 }
 
-/** Whatever our umask. */
+/** Sets the mode explicitly, whatever our umask. */
 async function makeFolders(...folders: readonly string[]): Promise<void> {
   for (const folder of folders) {
     await mkdir(folder, { recursive: true });
@@ -176,7 +177,7 @@ async function place(source: string, target: string): Promise<void> {
 async function placeFile(source: string, target: string, stats: Stats): Promise<void> {
   const isExecutable = (stats.mode & 0o100) !== 0;
   const wanted = isExecutable ? 0o755 : 0o644;
-  // The mode belongs to the file, not to the link: one that others may not read has to be copied.
+  // A hard link shares the file's mode, so a file that others cannot read has to be copied.
   if ((stats.mode & wanted) === wanted && (await linked(source, target))) return;
   await copyFile(source, target, constants.COPYFILE_FICLONE);
   await chmod(target, wanted);
@@ -192,12 +193,12 @@ async function linked(source: string, target: string): Promise<boolean> {
   }
 }
 
-// Another file system; a file of someone else's; a file system without links; too many links.
+// Another file system, another owner, no support for links, too many links.
 const CANNOT_LINK: ReadonlySet<unknown> = new Set(["EXDEV", "EPERM", "ENOTSUP", "EMLINK"]);
 
 /**
- * Without types it starts faster and needs half the memory. A build has none already. In a process of its own, since
- * Node warns that the function is new.
+ * Removes types, so that it starts faster and needs half the memory. A build has none. Runs in a separate process,
+ * since Node warns that the function is experimental.
  */
 async function javaScriptOf(source: string): Promise<string> {
   if (!isSource) return source;

@@ -8,31 +8,31 @@ import type { Runtime } from "./runtime.ts";
 
 /** Settings of the process engine. */
 export interface ProcessSettings {
-  /** When we are root, the user and group id of a resource is this plus its number. */
+  /** As root, a resource's processes run with the user and group id of this plus the resource's number. */
   readonly uidBase: number;
-  /** The applications' HOST, unless they set their own. */
+  /** Default of HOST for applications. */
   readonly hostAddress: string;
   readonly ports: PortRange;
   readonly restart: RestartSettings;
   readonly log: LogLimits;
-  /** Processes and threads of one release, where the kernel lets us limit them. */
+  /** Limit of processes and threads of one release, where the kernel supports it. */
   readonly processesMax: number;
-  /** The same of one build, which may use a worker for each processor. */
+  /** The same limit for a build, which may start a worker for each processor. */
   readonly buildProcessesMax: number;
-  /** Limits of one build, where the kernel lets us set them; what it writes into its /tmp counts as memory. */
+  /** Limits of one build, where the kernel supports them; files in its /tmp count as memory. */
   readonly buildLimits: ReleaseLimits;
 }
 
 export interface RestartSettings {
-  /** After the first crash; doubles with each further one. */
+  /** Delay after the first crash; doubles with each further one. */
   readonly delayMsMin: number;
   readonly delayMsMax: number;
-  /** After running this long it counts as recovered, and the next crash as the first. */
+  /** After running this long, the next crash counts as the first again. */
   readonly stableSeconds: number;
 }
 
 export const PROCESS_SETTINGS: ProcessSettings = {
-  uidBase: 700_000, // Above what distributions and useradd give out, below the ranges of user namespaces in use.
+  uidBase: 700_000, // Above the ids of distributions and useradd, below the usual ranges of user namespaces.
   hostAddress: "0.0.0.0",
   ports: PORT_RANGE,
   restart: { delayMsMin: 200, delayMsMax: 30_000, stableSeconds: 10 },
@@ -42,7 +42,7 @@ export const PROCESS_SETTINGS: ProcessSettings = {
   buildLimits: { memoryBytes: null, cpus: null },
 };
 
-/** Users of one instance: one for each resource that it has ever had. */
+/** Ids of one instance: one for each resource that it has ever had. */
 export const USER_RANGE_SIZE = 1_000_000;
 
 /** Context that all releases of an engine share. */
@@ -53,17 +53,17 @@ export interface ReleaseHost {
   readonly ports: PortPool;
   readonly cgroups: Cgroups;
   readonly isolation: Isolation;
-  /** Tells the listeners; never throws. */
+  /** Calls the listeners; never throws. */
   emit(state: ReleaseState): void;
-  /** For what fails in the background, where nobody waits for it. */
+  /** Reports failures of background work. */
   warn(message: string, cause: unknown): void;
 }
 
-/** Whether a user id is one that `userOf` gives, so that nobody but an application uses it. */
+/** Whether `userOf` can return this user id, so that only an application uses it. */
 export const isOwnUid = (settings: ProcessSettings, uid: number): boolean =>
   isRoot() && uid > settings.uidBase && uid < settings.uidBase + USER_RANGE_SIZE;
 
-/** User of a resource's processes; `undefined` when we are not root and they run as we do. */
+/** User of a resource's processes; `undefined` when we are not root and they run as our own user. */
 export function userOf(settings: ProcessSettings, resourceNumber: number): HostUser | undefined {
   if (!isRoot()) return undefined;
   if (!Number.isSafeInteger(resourceNumber) || resourceNumber < 1 || resourceNumber >= USER_RANGE_SIZE) {

@@ -10,11 +10,11 @@ import { processSuite, WAIT } from "./suite.fixture.ts";
 
 const suite = processSuite();
 
-// Nobody else's, so that nothing of theirs can be found by them.
+// User numbers that no other test uses.
 const [HOSTILE, VICTIM] = [90_011, 90_012];
 const SECRET = "secret-of-the-victim";
 
-/** Puts what the next one would execute or load wherever programs look for it, and says where it could. */
+/** Writes files wherever another program might look for code, and reports where it could. */
 const POISON = `
 for folder in /tmp /var/tmp /dev/shm /run/lock; do
   [ -d "$folder" ] || continue
@@ -28,7 +28,7 @@ done
 const OUTSIDE = ["/tmp", "/var/tmp", "/dev/shm", ...(existsSync("/run/lock") ? ["/run/lock"] : [])];
 const leftOutside = () => OUTSIDE.filter((folder) => existsSync(join(folder, "poison")));
 
-/** What an application sees of others: files in shared folders, processes, folders of the server. */
+/** Lists what an application sees of others: files in shared folders, processes, folders of the server. */
 const LOOK = `ls -a /tmp /var/tmp /dev/shm; ls /proc | grep -c '^[0-9]'; ls "$1" "$1/apps" 2>&1; cat /proc/[0-9]*/environ | tr '\\0' '\\n'`;
 
 describe.skipIf(!isRoot())("applications of one server, started by root", () => {
@@ -96,7 +96,7 @@ describe.skipIf(!isRoot())("applications of one server, started by root", () => 
     expect(output).not.toContain(SECRET);
     expect(output).not.toContain("victim");
     expect(output).toContain("hostile");
-    // Its own: the shim with its log, the application, and this command.
+    // Only its own processes: the shim with its log, the application, and this command.
     expect(Number(/^\d+$/m.exec(output)?.[0])).toBeLessThan(20);
   });
 
@@ -109,7 +109,7 @@ describe.skipIf(!isRoot())("applications of one server, started by root", () => 
   test("cannot undo their limits by variables of a build", async () => {
     const folder = temporaryFolder("berth-loader-");
     try {
-      // The loader reports each program that obeys it, with its user.
+      // The loader reports each program it runs, with its user.
       const env = { LD_DEBUG: "files", LD_DEBUG_OUTPUT: `${folder}/loaded` };
       const status = "grep -E '^(Uid|NoNewPrivs|CapBnd)' /proc/self/status >status";
       const { folder: release } = await built("own", VICTIM, { build: status, env });

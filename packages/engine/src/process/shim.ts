@@ -5,19 +5,19 @@ import { type Argv, EXPORT_CARRIED, systemProgram } from "@berth/host";
 import type { Runtime } from "./runtime.ts";
 
 /**
- * Starts an application once its gate opens, and writes how it ended to file descriptor 3: so the exit code outlives
- * the control plane, and nothing starts that the control plane has not recorded before.
+ * Starts an application once its gate opens, and writes its exit code to file descriptor 3: so the exit code survives
+ * the control plane, and no application runs that the control plane has not recorded.
  *
- * Output goes through a pipe to a `cat` in a session of its own. The application may then open /dev/stdout without
- * cutting the log, what it writes while it is being stopped is not lost, and the log can be rotated while `cat` is held.
- * A full disk costs log lines, not the application: `cat` is started again. It gets no environment, since by its mark
- * there the application's processes are told from it.
+ * Output goes through a pipe to a `cat` in a separate session. The application may then open /dev/stdout without
+ * truncating the log, its output while it stops is not lost, and the log can be rotated while `cat` is paused. When
+ * the disk is full, `cat` is restarted: log lines are lost, but the application continues. `cat` gets no environment,
+ * because the marker there identifies the application's processes.
  *
- * The application runs in the foreground: in the background a shell would make it ignore SIGINT. A shell of its own is
- * replaced by it, or dash would write into its log how it ended.
+ * The application runs in the foreground: a shell would make a background process ignore SIGINT. It replaces its own
+ * shell, since dash would write the exit status into its log.
  *
- * Its variables are given to it alone, by `carriedEnv`: by LD_PRELOAD it would get at the result, or start processes before
- * the gate opens.
+ * Only the application gets its variables, by `carriedEnv`: with LD_PRELOAD it could otherwise write to the result, or
+ * start processes before the gate opens.
  */
 const SHIM = `trap : TERM INT HUP
 IFS= read -r BERTH_GATE || exit 125
@@ -34,9 +34,9 @@ exec </dev/null
   echo "exit $?" >&3
 } 2>/dev/null | "$1" "$2" -i /bin/sh -c 'while ! "$0" 2>/dev/null; do sleep 1; done' "$3" 3>&-`;
 
-const OPEN_FILES_MAX = 65_536; // Plenty for a busy server, whatever the limit of what started the control plane.
+const OPEN_FILES_MAX = 65_536; // Enough for a busy server, whatever limit the control plane was started with.
 
-/** @param processesMax Counted over all processes of the user, so only for one that is the application's alone. */
+/** @param processesMax The kernel counts all processes of the user, so set it only for a user of one application. */
 export const shimArgv = (command: Argv, processesMax: number | "unlimited"): Argv => [
   "/bin/sh",
   "-c",
@@ -50,7 +50,7 @@ export const shimArgv = (command: Argv, processesMax: number | "unlimited"): Arg
   ...command,
 ];
 
-/** The command of an artifact. A user's script is one argument of the shell of its own user. */
+/** Command line of an artifact. A user's script is a single argument of the shell. */
 export function commandOf(artifact: FolderArtifact, runtime: Runtime): Argv {
   const { run } = artifact;
   if (run.type === "shell") return ["/bin/sh", "-c", run.script];
@@ -58,7 +58,7 @@ export function commandOf(artifact: FolderArtifact, runtime: Runtime): Argv {
   return [runtime.node, ...SMALL_NODE, runtime.staticServer, root, run.isSpa ? "spa" : "site"];
 }
 
-/** The exit code that a shim has written, when it has. The file may hold anything, and as much as the disk can take. */
+/** The exit code that a shim has written, if any. The file may hold anything, of any size. */
 export function readResult(path: string): number | undefined {
   if (!existsSync(path)) return undefined;
   const file = openSync(path, "r");
@@ -74,5 +74,5 @@ export function readResult(path: string): number | undefined {
 
 const RESULT_BYTES_MAX = 64;
 
-// A file server keeps next to nothing in memory.
+// A file server needs almost no heap.
 const SMALL_NODE = ["--max-semi-space-size=1", "--max-old-space-size=64"];

@@ -67,7 +67,7 @@ interface Answer {
   readonly body: string;
 }
 
-/** `node:http` sends a path as it is; `fetch` would tidy it up. */
+/** `node:http` sends the path unchanged; `fetch` would normalise it. */
 function get(path: string, options: { headers?: Record<string, string>; method?: string; port?: number } = {}) {
   return new Promise<Answer>((resolve, reject) => {
     const asked = request({ host: "127.0.0.1", port, agent: false, path, ...options }, (response) => {

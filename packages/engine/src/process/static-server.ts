@@ -1,4 +1,4 @@
-// Runs as a program of its own, under the user of the application whose files it serves: imports nothing of ours.
+// A separate program, run as the user of the application whose files it serves: it imports nothing of ours.
 import { realpath } from "node:fs/promises";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import { extname, sep } from "node:path";
@@ -6,13 +6,13 @@ import { pipeline } from "node:stream/promises";
 import { type SendResult, send } from "@fastify/send";
 
 export interface StaticSite {
-  /** Folder that is served. Nothing outside of it is, whatever links it contains. */
+  /** The served folder. Links cannot lead to files outside of it. */
   readonly root: string;
-  /** Pages that do not exist answer with `/index.html`, for applications that route in the browser. */
+  /** Unknown pages get `/index.html`, for applications with routing in the browser. */
   readonly isSpa: boolean;
 }
 
-/** Serves a folder: index files, conditional and range requests, `404.html`; no folder lists and no hidden files. */
+/** Serves a folder: index files, conditional and range requests, `404.html`; no folder listings and no hidden files. */
 export function createStaticServer(site: StaticSite): Server {
   const server = createServer((request, response) => {
     answer(site, request, response).catch((cause: unknown) => {
@@ -21,7 +21,7 @@ export function createStaticServer(site: StaticSite): Server {
       else sendText(response, 500, "Internal server error.");
     });
   });
-  // Longer than a proxy keeps an idle connection, so that it is never closed under a request.
+  // Longer than proxies keep idle connections, so that no connection closes while a proxy sends a request.
   server.keepAliveTimeout = 75_000;
   return server;
 }
@@ -34,7 +34,7 @@ async function answer({ root, isSpa }: StaticSite, request: IncomingMessage, res
   const [path = "/", ...query] = (request.url ?? "/").split("?");
   const found = await lookUp(root, request, path);
   if (found?.type === "directory") {
-    // One slash only: a location that begins with two would name another host.
+    // One slash only: a location that begins with two slashes would be read as another host.
     const location = `/${path.replace(/^\/+/, "")}/`;
     response.setHeader("location", query.length === 0 ? location : `${location}?${query.join("?")}`);
     return sendText(response, 301, "Moved.");
@@ -42,14 +42,14 @@ async function answer({ root, isSpa }: StaticSite, request: IncomingMessage, res
   if (found !== undefined) return await sendFile(response, found);
   const page = isSpa && wantsPage(request, path) ? await lookUp(root, request, "/") : undefined;
   if (page !== undefined) return await sendFile(response, page);
-  // The conditions and the range of the request are not about this page.
+  // Conditional and range headers of the request do not apply to this page.
   request.headers = {};
   const notFound = await lookUp(root, request, "/404.html");
   if (notFound === undefined) return sendText(response, 404, "Not found.");
   return await sendFile(response, { ...notFound, statusCode: 404 });
 }
 
-/** A path without an ending is also that of a page: exported sites have `docs.html` beside the folder `docs`. */
+/** A path without extension may also be a page: exported sites have `docs.html` beside the folder `docs`. */
 async function lookUp(root: string, request: IncomingMessage, path: string): Promise<SendResult | undefined> {
   const direct = await fileAt(root, request, path);
   if (path.endsWith("/") || (direct !== undefined && direct.type !== "directory")) return direct;
@@ -67,7 +67,7 @@ async function fileAt(root: string, request: IncomingMessage, path: string): Pro
       async onFile(file, stats) {
         const [realRoot, real] = await Promise.all([realpath(root), realpath(file)]);
         if (!real.startsWith(realRoot.endsWith(sep) ? realRoot : realRoot + sep)) throw new OutsideError();
-        // The tag is made of this time: builds that set all times alike must not pass for unchanged.
+        // ETags use this time: builds that set equal modification times must not make changed files look unchanged.
         if (stats.ctime > stats.mtime) stats.mtime = stats.ctime;
       },
     });
@@ -78,13 +78,15 @@ async function fileAt(root: string, request: IncomingMessage, path: string): Pro
   }
 }
 
-/** A link leads out of the folder. */
+/** A link leads outside of the folder. */
 class OutsideError extends Error {}
 
-/** A broken path, a failed condition, a range outside of the file. Every other error means that the file is missing. */
+/**
+ * Statuses for a malformed path, a failed condition and an invalid range. Other errors mean that the file is missing.
+ */
 const ANSWERED: ReadonlySet<number> = new Set([400, 412, 416]);
 
-/** `.well-known` is made to be public; every other hidden file or folder is not. */
+/** `.well-known` is meant to be public; all other hidden files and folders are not. */
 function isWellKnown(path: string): boolean {
   try {
     return /^\/+\.well-known\/(?!.*\/\.)[^.]/.test(decodeURIComponent(path));
@@ -93,19 +95,19 @@ function isWellKnown(path: string): boolean {
   }
 }
 
-/** A page, not a script or picture: HTML in its place would only hide that it is missing. */
+/** For scripts and images, an HTML page would only hide that the file is missing. */
 function wantsPage(request: IncomingMessage, path: string): boolean {
   return extname(path) === "" || (request.headers.accept ?? "").includes("text/html");
 }
 
 async function sendFile(response: ServerResponse, { statusCode, headers, stream }: SendResult): Promise<void> {
-  // For files without an ending that is known.
+  // For files with an unknown extension or none.
   response.setHeader("content-type", "application/octet-stream");
   response.setHeader("cache-control", "public, max-age=0, must-revalidate");
   response.setHeader("x-content-type-options", "nosniff");
   response.writeHead(statusCode, headers);
   await pipeline(stream, response).catch((cause: unknown) => {
-    // The browser went away.
+    // The browser closed the connection.
     if (!response.destroyed) throw cause;
   });
 }
@@ -121,7 +123,7 @@ function main(): void {
   const server = createStaticServer({ root, isSpa: mode === "spa" });
   server.listen(Number(process.env.PORT), process.env.HOST);
   process.once("SIGTERM", () => {
-    // Requests in flight are finished, connections closed once they are idle.
+    // Requests in progress finish; connections close once they are idle.
     server.close();
     setInterval(() => server.closeIdleConnections(), 50).unref();
   });

@@ -16,12 +16,12 @@ import {
 } from "./paths.ts";
 
 /**
- * Makes what is mounted, and a link to it where the application looks for it: at `mountPath` when that is relative or
- * below `/app`, which stands for the folder the application starts in, or below a volume. What the repository has at
- * that place is the first content of an empty volume, as with a container's; otherwise it is hidden.
+ * Creates what is mounted, and a link where the application expects it: at `mountPath` when that is relative, below
+ * `/app` (which stands for the application's working directory) or below a volume. Files of the repository at that
+ * path initialise an empty volume, as in a container; otherwise the mount hides them.
  *
- * Everything inside the release is done as its user, so that a link made by the repository cannot leave the folder, and a
- * folder of the server shows only what that user may see.
+ * Everything inside the release is done as its user: so links in the repository cannot lead outside of its folder, and
+ * a mounted folder of the server shows only what that user may see.
  *
  * @throws DomainError `deploy.start_failed`
  */
@@ -53,7 +53,7 @@ interface Place {
   readonly path: string;
 }
 
-/** @param mountedTop Path at which the release sees `top`. @returns `undefined`: it is found by its variable only. */
+/** @param mountedTop Path of `top` inside the release. @returns `undefined`: only its variable tells the path. */
 function placeIn(top: string, mountedTop: string, mount: StorageMount): Place | undefined {
   const path = resolve(top, posix.relative(mountedTop, pathOf(mount)));
   return isBelow(top, path) ? { top, path } : undefined;
@@ -74,7 +74,7 @@ async function writeMounted(mount: FileMount, file: string, { paths, deploymentU
   await makePassage(filesFolder(paths, deploymentUuid), user);
   await makeFolder(dirname(file), user);
   await runAs(user, mount, ["rm", "-rf", "--", file]);
-  // By its standard input: an argument could be read by every process of the machine.
+  // The content is passed by standard input: arguments are visible to every process of the machine.
   await runAs(user, mount, ["dd", "status=none", `of=${file}`], undefined, mount.content);
   await runAs(user, mount, ["chmod", "0600", "--", file]);
 }
@@ -98,7 +98,7 @@ async function linkMount(mount: StorageMount, target: string, { top, path, user 
   await act("ln", "-sfn", "--", target, path);
 }
 
-/** A link on the way could lead out of the application's folder. */
+/** A link in the path could lead outside of the application's folder. */
 async function refuseLinks(mount: StorageMount, top: string, folder: string): Promise<void> {
   let current = top;
   for (const segment of relative(top, folder).split("/").filter(Boolean)) {

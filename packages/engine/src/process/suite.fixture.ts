@@ -14,24 +14,24 @@ import {
 
 export const WAIT = { timeout: 15_000, interval: 10 };
 
-/** Folder and engine of one test, removed afterwards with everything they started. */
+/** Folder and engine of one test; everything is removed afterwards. */
 export interface ProcessSuite {
   readonly world: ProcessWorld;
   readonly runtimeFolder: string;
-  /** The one at work; it changes with `reopen`. */
+  /** The current engine; replaced by `reopen`. */
   readonly engine: ProcessEngine;
-  /** Another engine takes the place of the one at work, whose releases continue running. */
+  /** Replaces the engine; its releases continue running. */
   reopen(options?: Partial<ProcessEngineOptions>): Promise<ProcessEngine>;
-  /** Built, not started: the application of the conformance suite unless `files` and `run` say otherwise. */
+  /** Builds a release without starting it. Default: the application of the conformance suite. */
   newSpec(options?: Partial<SpecOptions>): Promise<ReleaseSpec>;
-  /** Started and answering. */
+  /** Builds and starts a release, and waits until it answers. */
   started(options?: Partial<SpecOptions>): Promise<{ readonly spec: ReleaseSpec; readonly port: number }>;
   state(ref: ReleaseRef): Promise<ReleaseState>;
   lines(ref: ReleaseRef): Promise<string[]>;
   ask(port: number | undefined, path: string): Promise<string>;
 }
 
-/** To be called once in a test file, outside of its tests. */
+/** Call it once in a test file, outside of the tests. */
 export function processSuite(): ProcessSuite {
   const current: { runtimeFolder?: string; world?: ProcessWorld; engine?: ProcessEngine } = {};
   const here = <Key extends keyof typeof current>(key: Key) => {

@@ -31,7 +31,7 @@ describe("a crash loop", () => {
     await engine.stop(spec, { graceSeconds: 1 });
     const stopped = await state(spec);
     expect(stopped).toMatchObject({ state: "exited", exitCode: 3 });
-    // Another one shows that the time of the longest delay has passed: nothing may come any more.
+    // A second release shows that the longest delay has passed, so no restart can follow.
     const other = await newSpec({ ref: newRef("other"), run: "exit 3" });
     await engine.start(other, io());
     await vi.waitFor(async () => expect((await state(other)).restartCount).toBeGreaterThanOrEqual(5), WAIT);
@@ -44,7 +44,7 @@ describe("a crash loop", () => {
     const engine = await suite.reopen({ settings: { ...FAST_SETTINGS, restart } });
     const spec = await newSpec({ run: "exit 0" });
     await engine.start(spec, io());
-    // Doubled each time, the twelfth delay alone would be 40 seconds.
+    // If it doubled each time, the twelfth delay alone would be 40 seconds.
     await vi.waitFor(async () => expect((await state(spec)).restartCount).toBeGreaterThanOrEqual(12), WAIT);
   });
 });
@@ -127,7 +127,7 @@ describe("output", () => {
       settings: { ...FAST_SETTINGS, log: { maxBytes: 20_000, rotatedFiles: 1000 } },
     });
     const count = 50_000;
-    // Slowly enough to be rotated many times on the way.
+    // Slow enough to be rotated many times while it is written.
     const script = `
       let i = 0;
       const timer = setInterval(() => {

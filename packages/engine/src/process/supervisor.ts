@@ -13,7 +13,7 @@ import { endRelease, folderOf, hasEnded, launch, logWriters, releasePids } from 
 import { type ReleaseHost, userOf } from "./settings.ts";
 import { mountStorages } from "./storages.ts";
 
-/** One release under supervision: kept running until it is stopped, whatever it does. */
+/** A release that is restarted after each exit until it is stopped. */
 export interface SupervisedRelease {
   readonly log: LogFile;
   state(): ReleaseState;
@@ -25,19 +25,19 @@ export interface SupervisedRelease {
   findPort(): Promise<void>;
   isGone(): boolean;
   start(spec: ReleaseSpec): Promise<ReleaseState>;
-  /** @param desired `running` when it shall run again with the next control plane. */
+  /** @param desired `running` when the next control plane shall start it again. */
   stop(graceSeconds: number, desired: DesiredState): Promise<void>;
-  /** Ends it for good; its folders are then the caller's to remove. */
+  /** Ends it for good; the caller then removes its folders. */
   retire(graceSeconds: number): Promise<void>;
-  /** Takes over what an earlier control plane has left: what runs continues, what ended meanwhile is seen. */
+  /** Takes over processes of an earlier control plane: running ones continue, exits in the meantime are recorded. */
   adopt(): Promise<void>;
-  /** Looks after it; called again and again, in case nothing else reports a change. */
+  /** Checks its state; called repeatedly, in case no watch reports a change. */
   tick(): void;
-  /** Leaves it alone, running or not. */
+  /** Stops supervising without stopping it. */
   detach(): void;
 }
 
-const LEFTOVER_GRACE_SECONDS = 2; // For what an application left behind when it crashed.
+const LEFTOVER_GRACE_SECONDS = 2; // For child processes that remain after a crash.
 const INTERRUPTED_STOP_GRACE_SECONDS = 10; // Docker's own default for "docker stop".
 
 export function superviseRelease(
@@ -80,7 +80,7 @@ export function superviseRelease(
   async function save(change: Partial<ReleaseRecord>): Promise<void> {
     const next = { ...record, ...change };
     await writeRecord(paths, next);
-    // Only what is written counts: on a full disk the change is tried again.
+    // Assigned only after it is written: on a full disk the change is retried.
     record = next;
   }
 
@@ -110,7 +110,7 @@ export function superviseRelease(
     watcher = tryWatch(paths.result, tick);
   }
 
-  /** Ends what is left of it and keeps how it ended. */
+  /** Ends its remaining processes and records the exit code. */
   async function end(graceSeconds: number): Promise<void> {
     clearTimeout(restartTimer);
     watcher?.close();
@@ -141,7 +141,7 @@ export function superviseRelease(
     try {
       await run();
     } catch (cause) {
-      host.warn(`Release ${deploymentUuid} cannot be restarted; it is tried again.`, cause);
+      host.warn(`Release ${deploymentUuid} cannot be restarted; Berth will retry.`, cause);
       await awaitRestart();
     }
   }
@@ -150,12 +150,12 @@ export function superviseRelease(
     locked(work).catch((cause: unknown) => host.warn(`Release ${deploymentUuid} could not be ${what}.`, cause));
   }
 
-  /** Called by timers and watches, where an error would end the control plane. */
+  /** Must not throw: in timers and watches an error would end the control plane. */
   function tick(): void {
     try {
       lookAfter();
     } catch (cause) {
-      host.warn(`Release ${deploymentUuid} could not be looked after.`, cause);
+      host.warn(`Release ${deploymentUuid} could not be supervised.`, cause);
     }
   }
 
@@ -193,7 +193,7 @@ export function superviseRelease(
         spec = next;
         crashes = 0;
         try {
-          // A failed takeover may have left it running; it must not run twice.
+          // A failed takeover may have left it running, and it must not run twice.
           if (record.process !== null) await end(LEFTOVER_GRACE_SECONDS);
           await prepare();
           await save({ desired: "running", restartCount: 0, ownPort: null });
@@ -232,7 +232,7 @@ export function superviseRelease(
           phase = "running";
           return watch();
         }
-        // It ended while nobody watched, or was being stopped when the control plane died.
+        // It exited while no control plane ran, or was being stopped when the control plane died.
         await end(isRunning ? INTERRUPTED_STOP_GRACE_SECONDS : LEFTOVER_GRACE_SECONDS);
         await host.cgroups.remove(deploymentUuid);
       }),
@@ -244,7 +244,7 @@ export function superviseRelease(
   };
 }
 
-/** A release without requests has no upstream. */
+/** A release that receives no requests has no upstream. */
 const isExposed = ({ ports, artifact }: ReleaseSpec): boolean =>
   ports.length > 0 || (artifact.type === "folder" && artifact.run.type === "static");
 

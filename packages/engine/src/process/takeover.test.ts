@@ -21,7 +21,7 @@ import { processSuite, WAIT } from "./suite.fixture.ts";
 const suite = processSuite();
 const { newSpec, started, state, lines, ask } = suite;
 
-/** A control plane of its own, to be killed. */
+/** A control plane in its own process, to be killed. */
 async function controlPlane(spec: ReleaseSpec) {
   const { world, runtimeFolder, engine } = suite;
   await engine.close({ stopReleases: false });
@@ -34,7 +34,7 @@ async function controlPlane(spec: ReleaseSpec) {
   const child = await spawnDetached(argv, { env: {}, logFile });
   return {
     said: (word: string) => vi.waitFor(() => expect(readFileSync(logFile, "utf8")).toContain(word), WAIT),
-    /** Nobody looks after the release then, until `suite.reopen()`. */
+    /** Nothing supervises the release until `suite.reopen()`. */
     async kill() {
       process.kill(child.pid, "SIGKILL");
       await child.exitCode;
@@ -118,7 +118,7 @@ describe("kill -9 of the control plane", () => {
   test("is survived also when an application has filled the file that tells how it ended", async () => {
     const { spec } = await started();
     await suite.engine.close({ stopReleases: false });
-    truncateSync(runPaths(suite.world.dataFolder, spec).result, 3 * 2 ** 30); // More than a string can hold.
+    truncateSync(runPaths(suite.world.dataFolder, spec).result, 3 * 2 ** 30); // Larger than a JavaScript string can be.
     const engine = await suite.reopen();
     expect((await state(spec)).state).toBe("running");
     await engine.stop(spec, { graceSeconds: 5 });
@@ -162,7 +162,7 @@ describe("a clean end of the control plane", () => {
     mkdirSync(asked);
     chmodSync(asked, 0o777);
     const shared = { type: "folder", uuid: "asked", name: "asked", mountPath: "/asked", hostPath: asked } as const;
-    // Each ends only once all of them were asked to.
+    // Each exits only after all of them received the signal.
     const end = `touch ${asked}/$$; until [ $(ls ${asked} | wc -l) = 4 ]; do sleep 0.05; done; exit 7`;
     const run = `trap '${end}' TERM; echo ready; while :; do sleep 0.05; done`;
     const specs = await Promise.all(
@@ -194,7 +194,7 @@ describe("a data folder", () => {
   test("is taken over from an engine that died", async () => {
     const { spec } = await started();
     await suite.engine.close({ stopReleases: false });
-    // Its process id is left behind, and belongs to another process by now.
+    // The process id in the file now belongs to another process.
     writeFileSync(join(suite.world.dataFolder, "applications.lock.pid"), `${process.pid}\n`);
     await suite.reopen();
     expect((await state(spec)).state).toBe("running");

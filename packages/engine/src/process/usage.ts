@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import type { ReleaseUsage } from "@berth/core/ports";
 import { processStat } from "@berth/host";
 
-const TICKS_PER_SECOND = 100; // What every Linux tells programs, whatever the kernel itself counts in.
+const TICKS_PER_SECOND = 100; // Linux always reports 100 to programs, whatever the kernel uses internally.
 
 export function usageOf(pids: readonly number[]): ReleaseUsage {
   const stats = pids.flatMap((pid) => processStat(pid) ?? []);
@@ -19,7 +19,7 @@ function memoryBytes(pid: number): number {
   return (kilobytes ?? 0) * 1024;
 }
 
-/** `undefined` when the process has ended meanwhile or may not be read. */
+/** `undefined` when the process has exited or may not be read. */
 function field(path: string, pattern: RegExp): number | undefined {
   try {
     const [, value] = pattern.exec(readFileSync(path, "utf8")) ?? [];

@@ -6,26 +6,29 @@ import { lockFile } from "@berth/host";
 import { PROCESS_SETTINGS, USER_RANGE_SIZE } from "./settings.ts";
 
 export interface UserRangeOptions {
-  /** The machine's folder of ranges in use: a file each, named after the first id, that holds the owner's data folder. */
+  /**
+   * The machine's folder of ranges in use. Each file is named after a range's first id and contains the owner's data
+   * folder.
+   */
   readonly registry: string;
-  /** Records its own range too, so that it keeps the range and one that is gone gives it back. */
+  /** Records its own range too: so the instance keeps it, and a range whose data folder was removed becomes free. */
   readonly dataFolder: string;
   readonly warn: (message: string, cause: unknown) => void;
 }
 
-const LOCK_SECONDS_MAX = 10; // It is held for some milliseconds.
+const LOCK_SECONDS_MAX = 10; // The lock is held for milliseconds only.
 const RECORD = "user-range.json";
 
 /**
- * The first user id of this instance's applications. Two instances of one machine would otherwise run applications as
- * the same users, which could then read each other's files and end each other's processes.
- * @throws DomainError `setup.failed` when the data folder is a copy of that of another instance.
+ * The first user id of this instance's applications. Without separate ranges, two instances on one machine would run
+ * applications as the same users, which could read each other's files and end each other's processes.
+ * @throws DomainError `setup.failed` when the data folder is a copy of another instance's.
  */
 export async function takeUserRange(options: UserRangeOptions): Promise<number> {
   try {
     mkdirSync(options.registry, { recursive: true, mode: 0o755 });
   } catch (cause) {
-    options.warn(`The folder ${options.registry} cannot be made: ${SHARED_USERS}`, cause);
+    options.warn(`The folder ${options.registry} cannot be created: ${SHARED_USERS}`, cause);
     return PROCESS_SETTINGS.uidBase;
   }
   const deadline = Date.now() + LOCK_SECONDS_MAX * 1000;
@@ -46,7 +49,7 @@ export async function takeUserRange(options: UserRangeOptions): Promise<number> 
 
 const SHARED_USERS = "other instances of Berth on this machine may run applications as the same users.";
 
-/** Without a pause in it, so that nobody of this process is between its steps. */
+/** Synchronous, so that no other call of this process runs between its steps. */
 function chooseRange({ registry, dataFolder, warn }: UserRangeOptions): number {
   const folder = realpathSync(dataFolder);
   const owners = ownersIn(registry);
@@ -54,7 +57,7 @@ function chooseRange({ registry, dataFolder, warn }: UserRangeOptions): number {
   const owner = own === undefined ? undefined : owners.get(own);
   if (owner !== undefined && owner !== folder) throw copied(folder, owner);
   const first = own ?? firstFree(owners);
-  // Made before instances recorded their ranges: what its applications have written belongs to the ids of that time.
+  // Created before instances recorded their ranges: its applications' files belong to the ids from `uidBase` on.
   if (own === undefined && first !== PROCESS_SETTINGS.uidBase && hasApplications(folder)) {
     warn(`${owners.get(PROCESS_SETTINGS.uidBase)} is an instance of Berth too: ${SHARED_USERS}`, undefined);
     return PROCESS_SETTINGS.uidBase;
@@ -64,7 +67,7 @@ function chooseRange({ registry, dataFolder, warn }: UserRangeOptions): number {
   return first;
 }
 
-/** Data folders by the first id of their range, without those that are gone. */
+/** Data folders by the first id of their range; removed ones are left out. */
 function ownersIn(registry: string): ReadonlyMap<number, string> {
   const ranges = readdirSync(registry).filter((name) => /^\d+$/.test(name));
   const entries = ranges.map((name) => [Number(name), readFileSync(join(registry, name), "utf8")] as const);
@@ -74,7 +77,7 @@ function ownersIn(registry: string): ReadonlyMap<number, string> {
 function recordOf(folder: string): number | undefined {
   const file = join(folder, RECORD);
   if (!existsSync(file)) return undefined;
-  // Only `chooseRange` writes it, in a folder that only we may change.
+  // Only `chooseRange` writes this file, in a folder that only we can change.
   return (JSON.parse(readFileSync(file, "utf8")) as { readonly firstUid: number }).firstUid;
 }
 

@@ -1,6 +1,6 @@
 import { BlockList, isIP } from "node:net";
 
-/** @param entries Addresses, and ranges such as `10.0.0.0/8`. Everything else among them is ignored. */
+/** @param entries Addresses, and ranges such as `10.0.0.0/8`. Other entries are ignored. */
 export function addressRanges(entries: readonly string[]): (address: string) => boolean {
   const list = new BlockList();
   for (const entry of entries) {

@@ -6,10 +6,10 @@ import { mayConnect, mayUse, type PrivateHosts } from "./private-hosts.ts";
 type Refusal = (host: string, address: string) => Error;
 
 /**
- * Connects to no private address that is not allowed, and not to this machine. Checked when the connection is made, hence
- * also for what a redirect or a changed name leads to.
+ * Connects neither to private addresses that are not allowed nor to this machine. Checked for each connection, so it
+ * also covers redirects and names that change.
  *
- * @param refusal What a refused connection fails with.
+ * @param refusal Makes the error of a refused connection.
  */
 export async function guardedAgent(
   allowed: PrivateHosts,
@@ -24,7 +24,7 @@ export async function guardedAgent(
 function guarded(connect: buildConnector.connector, allowed: PrivateHosts, refusal: Refusal): buildConnector.connector {
   return (options, callback) => {
     const host = options.hostname.replace(/^\[|\]$/g, "");
-    // A literal address is never looked up.
+    // A literal address is never looked up, so it is checked here.
     if (isIP(host) !== 0 && !mayConnect(host, host, allowed)) return callback(refusal(host, host), null);
     connect(options, (error, socket) => {
       if (error !== null) return callback(error, null);

@@ -4,17 +4,17 @@ import { pipeline } from "node:stream/promises";
 import type { RequestInit } from "undici";
 import { type GuardedFetchOptions, guardedExchange, HttpFault } from "./guarded-fetch.ts";
 
-/** What is known of a file beside its content. */
+/** Facts about a downloaded file. */
 export interface Downloaded {
   readonly status: number;
   readonly modified: Date | undefined;
   readonly sizeBytes: number;
 }
 
-/** @param file Is written when the status is one of success. @throws HttpFault */
+/** @param file Written only for a successful status. @throws HttpFault */
 export type GuardedDownload = (url: string | URL, file: string, init?: RequestInit) => Promise<Downloaded>;
 
-/** As `guardedFetch`, into a file. `bytesMax` is for one file. */
+/** Like `guardedFetch`, but writes to a file. `bytesMax` limits each file. */
 export function guardedDownload(options: GuardedFetchOptions): GuardedDownload {
   const exchange = guardedExchange(options);
   return (url, file, init = {}) =>

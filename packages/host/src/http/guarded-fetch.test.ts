@@ -14,12 +14,12 @@ afterEach(() => {
   }
 });
 
-/** Answers the port. */
+/** Starts a server and returns its port. */
 async function listening(answer: RequestListener, host = "127.0.0.1"): Promise<number> {
   const server = createServer(answer);
   servers.push(server);
   await new Promise<void>((resolve) => server.listen(0, host, resolve));
-  return (server.address() as AddressInfo).port; // It listens on a port, not on a pipe.
+  return (server.address() as AddressInfo).port; // A TCP server's address is an object.
 }
 
 const LIMITS = { secondsMax: 5, bytesMax: 1000 };
@@ -69,7 +69,7 @@ describe("guardedFetch", () => {
     let connections = 0;
     const server = createTcpServer(() => void connections++);
     await new Promise<void>((resolve) => server.listen(0, resolve));
-    const { port } = server.address() as AddressInfo; // It listens on a port, not on a pipe.
+    const { port } = server.address() as AddressInfo; // A TCP server's address is an object.
     expect((await faultOf(closed(`${scheme}://${host}:${port}/`))).reason).toBe("private_address");
     server.close();
     expect(connections).toBe(0);

@@ -5,16 +5,16 @@ import type { PrivateHosts } from "./private-hosts.ts";
 
 export interface GuardedFetchOptions {
   readonly allowedPrivateHosts: PrivateHosts;
-  /** For the whole exchange, its redirects and its body. */
+  /** Time limit for the whole exchange, including redirects and body. */
   readonly secondsMax: number;
-  /** Limit of the answer's body after decompression. Of JSON, there is one of its values besides. */
+  /** Limit of the body after decompression. The number of values in JSON is limited as well. */
   readonly bytesMax: number;
 }
 
-/** As the platform's `fetch`, but its answer has been read to the end. @throws HttpFault */
+/** Like the platform's `fetch`, but the body has been read completely. @throws HttpFault */
 export type GuardedFetch = (url: string | URL, init?: RequestInit) => Promise<Response>;
 
-/** Why there is no answer; an answer with any status is none. */
+/** The reason why no answer was received. An answer of any status is not a fault. */
 export class HttpFault extends Error {
   override readonly name = "HttpFault";
   readonly reason: "private_address" | "timed_out" | "too_large" | "aborted" | "broken_off";
@@ -28,22 +28,22 @@ export class HttpFault extends Error {
 }
 
 /**
- * HTTP to addresses that users name: it connects to no private address that is not allowed. Checked when a connection
- * is made, hence also for what a redirect or a changed name leads to.
+ * HTTP to addresses that users name: connects to no private address that is not allowed. Checked for each connection,
+ * so it also covers redirects and names that change.
  */
 export function guardedFetch(options: GuardedFetchOptions): GuardedFetch {
   const exchange = guardedExchange(options);
   return (url, init = {}) =>
     exchange(url, init, async (answer, host) => {
       const body = await readAll(answer, options.bytesMax, host);
-      // A status such as 204 may have no body, not even an empty one.
+      // Statuses such as 204 allow no body, not even an empty one.
       const { status, statusText, headers } = answer;
       const { Response } = await library();
       return new Response(body.length === 0 ? null : body, { status, statusText, headers });
     });
 }
 
-/** Answers what was read of the answer, within the limit of time. @throws HttpFault */
+/** Performs a request and returns what `read` made of the answer, within the time limit. @throws HttpFault */
 export function guardedExchange({ allowedPrivateHosts, secondsMax }: GuardedFetchOptions) {
   let agent: Promise<Agent> | undefined;
   return async <Read>(
@@ -85,13 +85,13 @@ async function readAll(answer: Response, bytesMax: number, host: string): Promis
   const body = Buffer.concat(chunks);
   const isJson =
     /[/+]json/i.test(answer.headers.get("content-type") ?? "") || /^\s*[{[]/.test(body.toString("latin1", 0, 100));
-  // Byte by byte: what JSON consists of is ASCII.
+  // Latin-1 is enough: the syntax of JSON is ASCII.
   const problem = isJson ? jsonProblem(body.toString("latin1"), VALUES_MAX) : undefined;
   if (problem !== undefined) throw new HttpFault("too_large", host, `The answer of ${host} is too large. ${problem}`);
   return body;
 }
 
-const VALUES_MAX = 50_000; // A page of a hundred of GitHub's repositories has some 13,000.
+const VALUES_MAX = 50_000; // For comparison: a page of 100 GitHub repositories has some 13,000.
 
 interface Ending {
   readonly deadline: AbortSignal;
@@ -109,7 +109,7 @@ function faultOf(cause: unknown, host: string, { deadline, signal, secondsMax }:
   return new HttpFault("broken_off", host, `${host} cannot be reached: ${lastMessage(cause)}.`, { cause });
 }
 
-/** `fetch` says no more than "fetch failed"; the reason is a cause behind it. */
+/** `fetch` only says "fetch failed"; the reason is in the chain of causes. */
 function causesOf(error: unknown): readonly unknown[] {
   const causes: unknown[] = [];
   for (let one = error; one !== undefined && causes.length < 8; one = one instanceof Error ? one.cause : undefined) {

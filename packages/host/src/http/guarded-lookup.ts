@@ -3,10 +3,10 @@ import type { LookupFunction } from "node:net";
 import { mayConnect, type PrivateHosts } from "./private-hosts.ts";
 
 /**
- * Looks names up for a connection that is about to be made, and answers only addresses it may be made to: what a name
- * meant at an earlier check does not count.
+ * Resolves names for a connection, and returns only addresses that may be connected to: an earlier check does not
+ * count, since the name may resolve differently now.
  *
- * @param refusal What the connection fails with when every address is private and not allowed.
+ * @param refusal Makes the error when every address is private and not allowed.
  */
 export function guardedLookup(
   allowed: PrivateHosts,

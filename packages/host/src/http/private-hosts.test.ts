@@ -42,7 +42,7 @@ describe("mayConnect", () => {
     expect(mayUse(own, "git.example", ["203.0.113.0/24"])).toBe(true);
     expect(mayUse(own, "git.example", ["git.example"])).toBe(true);
     expect(mayUse({ ...own, localAddress: "203.0.113.8" }, "git.example", [])).toBe(true);
-    // A connection that was made through a pipe, or is gone, has none.
+    // Pipes and closed connections have no addresses.
     expect(mayUse({}, "git.example", [])).toBe(true);
   });
 

@@ -2,22 +2,19 @@ import { isOwnAddress } from "../own-address.ts";
 import { addressRanges } from "./address-ranges.ts";
 
 /**
- * Which private places this instance may call: host names, addresses, ranges like `10.0.0.0/8`, or `*` for all. What is
- * not named here is refused when it is loopback, link-local, private or reserved.
+ * Private hosts that this instance may call: names, addresses, ranges like `10.0.0.0/8`, or `*` for all. Other
+ * addresses are refused when they are loopback, link-local, private or reserved.
  */
 export type PrivateHosts = readonly string[];
 
 /**
- * Addresses of this machine are no others' either, public ones too: a handshake alone tells what listens there.
+ * This machine's own addresses are refused as well, public ones too: connecting alone would reveal open ports.
  * @param host As the user wrote it, a name or an address without brackets.
  */
 export const mayConnect = (host: string, address: string, allowed: PrivateHosts, isOwn = isOwnAddress): boolean =>
   !(isReserved(address) || isOwn(address)) || isNamed(host, address, allowed);
 
-/**
- * Whether a connection that was made may be used: one to this machine itself may not, by whatever address that the
- * machine did not show before.
- */
+/** Whether an open connection may be used: not if it leads to this machine, by an address that was not known before. */
 export const mayUse = ({ localAddress, remoteAddress }: Ends, host: string, allowed: PrivateHosts): boolean =>
   localAddress === undefined || localAddress !== remoteAddress || isNamed(host, localAddress, allowed);
 
@@ -34,13 +31,13 @@ const RESERVED_IPV4 = [
   ...["192.168.0.0/16", "198.18.0.0/15", "224.0.0.0/4", "240.0.0.0/4"],
 ];
 
-/** Prefixes of IPv6 addresses that end with an IPv4 address: NAT64, and its local form. */
+/** Prefixes for IPv6 addresses that embed an IPv4 address: NAT64, and its local form. */
 const TRANSLATED = ["64:ff9b::", "::ffff:0:"];
 
 const isReserved = addressRanges([
   ...RESERVED_IPV4,
-  // Unspecified, loopback and IPv4 in IPv6, NAT64 for local use, Teredo, 6to4, unique local, link-local, what was for
-  // sites, multicast.
+  // Unspecified, loopback, embedded IPv4, local NAT64, Teredo, 6to4, unique local, link-local, deprecated site-local
+  // and multicast.
   ...["::/96", "64:ff9b:1::/48", "2001::/32", "2002::/16", "fc00::/7", "fe80::/10", "fec0::/10", "ff00::/8"],
   ...TRANSLATED.flatMap((prefix) =>
     RESERVED_IPV4.map((range) => {

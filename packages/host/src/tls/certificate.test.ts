@@ -17,12 +17,12 @@ afterEach(() => {
   for (const close of closing.splice(0)) close();
 });
 
-/** Whether a client that trusts this authority alone accepts the server under this name. */
+/** Whether a client that trusts only this authority accepts the server under this name. */
 async function isAccepted(server: { certificate: string; key: string }, authority: string, servername: string) {
   const listening = createServer({ cert: server.certificate, key: server.key });
   closing.push(() => listening.close());
   await new Promise<void>((resolve) => listening.listen(0, "127.0.0.1", resolve));
-  // It listens on a port, not on a socket.
+  // A TCP server's address is an object.
   const { port } = listening.address() as AddressInfo;
   return await new Promise<boolean>((resolve) => {
     const client = connect({ host: "127.0.0.1", port, ca: authority, servername }, () => resolve(client.authorized));

@@ -2,10 +2,10 @@ import { webcrypto } from "node:crypto";
 import { isIP } from "node:net";
 import type { Authority, CertificateIssuer, CertificateRequest, IssuedCertificate } from "@berth/core/ports";
 
-/** Short, fast, and taken by every client of the databases. */
+/** Short, fast, and supported by all clients of the databases. */
 const ALGORITHM = { name: "ECDSA", namedCurve: "P-256", hash: "SHA-256" } as const;
 
-/** Makes certificates of servers, each signed by an authority of its own. */
+/** Issues server certificates, each signed by a new authority. */
 export const certificateIssuer: CertificateIssuer = {
   async issue({ names, notBefore, notAfter, authority: wanted }) {
     const x509 = await library();
@@ -60,7 +60,7 @@ const library = () => import("./x509.ts");
 
 const newKeys = () => webcrypto.subtle.generateKey(ALGORITHM, true, ["sign", "verify"]);
 
-/** As every server reads it: PKCS #8, in PEM. */
+/** PKCS #8 in PEM, which every server reads. */
 async function keyText(key: webcrypto.CryptoKey): Promise<string> {
   const bytes = await webcrypto.subtle.exportKey("pkcs8", key);
   const lines =
@@ -79,5 +79,5 @@ const readKey = (text: string) =>
     ["sign"],
   );
 
-/** Ends with a line's end, so that two of them can follow each other in one file. */
+/** Ends with a line end, so that several can be concatenated. */
 const pem = (text: string): string => `${text.trim()}\n`;

@@ -1,5 +1,5 @@
-// Imported when a certificate is first needed, since loading it takes a tenth of a second. The library expects
-// `reflect-metadata` before it. Named here, because a bundle has no named exports of a package that is imported lazily.
+// Imported lazily, since loading it takes a tenth of a second. The library expects `reflect-metadata` before it. The
+// names are exported here because a bundle has no named exports of a lazily imported package.
 import "reflect-metadata";
 
 export {

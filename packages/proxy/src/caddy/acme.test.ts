@@ -10,10 +10,10 @@ import { site } from "../proxy.fixture.ts";
 import { IMAGE } from "./caddy.fixture.ts";
 import { caddyProxy } from "./caddy.ts";
 
-const NAME = "shop.berth-acme.net"; // Public by its form; only the authority's own file of hosts knows it.
+const NAME = "shop.berth-acme.net"; // Looks like a public name, but only the authority's hosts file resolves it.
 const DIRECTORY = "https://localhost:9443/acme/local/directory";
 
-/** Another Caddy is the authority. */
+/** Another Caddy serves as the authority. */
 const AUTHORITY = {
   admin: { disabled: true },
   apps: {
@@ -84,7 +84,7 @@ describeDocker("Caddy on the ports 80 and 443 of a whole server", [IMAGE, SERVER
   }, 180_000);
 });
 
-/** @returns Its root certificate. */
+/** @returns The authority's root certificate. */
 async function startAuthority(host: SshHost, serverAddress: string): Promise<string> {
   await host.files.makeFolder("/srv/ca/data");
   await host.files.write("/srv/ca/ca.json", JSON.stringify(AUTHORITY));
@@ -109,7 +109,7 @@ async function startAuthority(host: SshHost, serverAddress: string): Promise<str
   return String(root);
 }
 
-/** By a client that trusts the authority and nobody else. */
+/** Status for a client that trusts only this authority. */
 function statusOf(address: string, ca: string): Promise<number | undefined> {
   return new Promise((resolve, reject) => {
     const options = { host: address, port: 443, servername: NAME, headers: { host: NAME }, agent: false, ca };

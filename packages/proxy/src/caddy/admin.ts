@@ -5,16 +5,19 @@ import { DomainError, isDomainError } from "@berth/core";
 import type { Host } from "@berth/host";
 import { z } from "zod";
 
-/** Caddy's own API, over its socket on the server. Rejects with `engine.unreachable` while Caddy does not answer. */
+/**
+ * Client of Caddy's admin API, over its socket on the server. Rejects with `engine.unreachable` when it does not
+ * answer.
+ */
 export interface CaddyAdmin {
   /**
-   * Makes this its configuration; nothing happens when it is already.
-   * @throws DomainError `engine.failed` when it refuses. It continues with the configuration that it had.
+   * Loads a configuration; does nothing when it is the current one.
+   * @throws DomainError `engine.failed` when Caddy refuses it and continues with the previous one.
    */
   load(config: string): Promise<void>;
-  /** Whether it answers, without waiting. */
+  /** Whether Caddy answers, without retries. */
   isUp(): Promise<boolean>;
-  /** Requests in flight by the address they were sent to. */
+  /** Requests in flight by upstream address. */
   requestCounts(): Promise<ReadonlyMap<string, number>>;
 }
 
@@ -88,7 +91,7 @@ function exchange(stream: Duplex, { method, path, body = "" }: Question): Promis
       Connection: "close",
       ...(body !== "" && { "Content-Type": "application/json", "Content-Length": Buffer.byteLength(body) }),
     };
-    // Without an agent Node takes the stream as it is.
+    // Without an agent, Node uses the stream for this request only.
     const sent = request({ createConnection: () => stream, method, path, headers }, (answer) => {
       clearTimeout(timer);
       readText(answer).then((text) => resolve({ status: answer.statusCode ?? 0, text }), reject);
@@ -109,7 +112,7 @@ async function readText(answer: IncomingMessage): Promise<string> {
   return Buffer.concat(chunks).toString();
 }
 
-/** A connection that was refused or cut, wherever in the chain of causes it is said. */
+/** Whether a connection was refused or interrupted, anywhere in the chain of causes. */
 function isTransient(error: unknown): boolean {
   if (isDomainError(error)) return error.code === "server.unreachable";
   return error instanceof Error && "code" in error && TRANSIENT.has(String(error.code));
@@ -135,5 +138,5 @@ function parsed(text: string): unknown {
   }
 }
 
-const ATTEMPTS_MAX = 12; // With growing pauses 0.7 s: a reload takes milliseconds.
+const ATTEMPTS_MAX = 12; // With growing pauses 0.7 s in total: a reload takes milliseconds.
 const ANSWER_SECONDS_MAX = 30;

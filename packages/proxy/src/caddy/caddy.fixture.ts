@@ -22,12 +22,12 @@ export interface CaddyOptions extends ServerProxyOptions {
   readonly httpsPort: number;
 }
 
-/** Where a proxy of a test is, and nothing of it yet. Its container goes with the suite, by its instance. */
+/** Options for a test's proxy, which is not started yet. The suite removes its container by the instance. */
 export async function caddyOptions(
   docker: DockerFixture,
   other: Partial<Omit<CaddyOptions, "httpPort" | "httpsPort">> = {},
 ): Promise<CaddyOptions> {
-  // Short: the path of a socket has 107 bytes.
+  // Short, since a socket's path is limited to 107 bytes.
   const folder = await mkdtemp(join("/tmp", "berth-caddy-"));
   const [httpPort = 0, httpsPort = 0] = await freePorts(2);
   const client = dockerClient(testHost);
@@ -66,16 +66,16 @@ export async function containerWorld<Options extends CaddyOptions>(
 export interface UsedCaddy {
   readonly proxy: ManagedProxy;
   readonly options: CaddyOptions;
-  /** Where another instance's proxy would be. It is gone after the test that runs now. */
+  /** Options for another instance's proxy, removed after the current test. */
   elsewhere(suffix: string): Promise<CaddyOptions>;
-  /** After the test that runs now. */
+  /** Runs after the current test. */
   cleanUp(work: () => unknown): void;
   upstream(handler: (request: IncomingMessage, response: ServerResponse) => void): Promise<TestUpstream>;
-  /** Sends every message back with its name before it. */
+  /** A WebSocket server that returns every message prefixed with its name. */
   echo(name: string): Promise<{ readonly host: string; readonly port: number }>;
 }
 
-/** One Caddy for all tests of a suite, without a site at the start of each. */
+/** A Caddy shared by all tests of a suite; each test begins without sites. */
 export function useCaddy(docker: DockerFixture): UsedCaddy {
   let used: { readonly options: CaddyOptions; readonly proxy: ManagedProxy } | undefined;
   let cleanups: (() => unknown)[] = [];
@@ -109,7 +109,7 @@ export function useCaddy(docker: DockerFixture): UsedCaddy {
     async elsewhere(suffix) {
       const options = await caddyOptions(docker, { instance: `${docker.instance}-${suffix}` });
       cleanups.push(async () => {
-        // One that is not ours is the suite's to remove.
+        // The suite removes containers that are not ours.
         await caddyProxy(options)
           .stop()
           .catch(() => {});
@@ -139,7 +139,7 @@ export function useCaddy(docker: DockerFixture): UsedCaddy {
 
 export interface OpenSocket {
   readonly socket: WebSocket;
-  /** The answer to a message. */
+  /** Sends a message and returns the answer. */
   say(text: string): Promise<string>;
 }
 

@@ -37,8 +37,8 @@ const CAPABILITIES: ProxyCapabilities = {
 };
 
 /**
- * Caddy in a container of the server. Where a site's requests go stands in files, its slots, which Caddy reads for each
- * request: a switch replaces a file and cuts nobody off. Only another set of routes is a reload.
+ * Caddy in a container of the server. Upstream addresses are in files, the sites' slots, which Caddy reads for each
+ * request: a switch replaces a file and interrupts no connection. Only changed routes need a reload.
  */
 export function caddyProxy(options: ServerProxyOptions): ManagedProxy {
   const { host, folder, instance, image = "caddy:2" } = options;
@@ -59,7 +59,7 @@ export function caddyProxy(options: ServerProxyOptions): ManagedProxy {
 
   let recorded: ReadonlyMap<string, RoutedSite> | undefined;
   let certificates: readonly OwnCertificate[] = [];
-  /** Configuration that Caddy has certainly loaded. */
+  /** The configuration that Caddy certainly has loaded. */
   let loaded: string | undefined;
   let switchedMs = 0;
   let isChanging = false;
@@ -92,7 +92,7 @@ export function caddyProxy(options: ServerProxyOptions): ManagedProxy {
     return { ...rest, ...(basicAuth !== undefined && { basicAuth }), slotCount };
   }
 
-  /** Before any route leads to them. */
+  /** Writes slots before any route refers to them. */
   async function fillSlots(wanted: ReadonlyMap<string, string>): Promise<void> {
     await pLimit(WRITES_AT_ONCE).map([...wanted], ([name, content]) =>
       host.files.write(join(slotsFolder, name), content, { mode: 0o644 }),
@@ -110,7 +110,7 @@ export function caddyProxy(options: ServerProxyOptions): ManagedProxy {
     return state === "absent" || state === "exited";
   }
 
-  /** Nothing is in flight through a proxy that was stopped. */
+  /** A stopped proxy has no requests in flight. */
   async function counts(): Promise<ReadonlyMap<string, number>> {
     try {
       return await admin.requestCounts();
@@ -120,7 +120,7 @@ export function caddyProxy(options: ServerProxyOptions): ManagedProxy {
     }
   }
 
-  /** A proxy that was stopped finds its routes in the files when it is started again. */
+  /** Skipped for a stopped proxy, which reads its configuration from the files at its start. */
   async function load(config: string): Promise<void> {
     if (config === loaded) return;
     loaded = undefined;
@@ -136,7 +136,7 @@ export function caddyProxy(options: ServerProxyOptions): ManagedProxy {
     await delay(SETTLED_AFTER_MS);
   }
 
-  /** Recorded sites, whichever control plane wrote last. */
+  /** The recorded sites, whichever control plane wrote them. */
   async function current(): Promise<ReadonlyMap<string, RoutedSite>> {
     const version = await host.files.read(versionPath);
     if (loaded === undefined || version?.toString() !== versionOf(loaded)) {
@@ -146,7 +146,7 @@ export function caddyProxy(options: ServerProxyOptions): ManagedProxy {
     return known();
   }
 
-  /** Another control plane may change a site between our reading and our writing: the last writer reads once more. */
+  /** Another control plane may change a site between our read and our write, so the last writer reads again. */
   async function settle(): Promise<void> {
     for (let attempt = 1; attempt <= SETTLE_ATTEMPTS_MAX; attempt++) {
       const sites = await files.readAll();
@@ -190,7 +190,7 @@ export function caddyProxy(options: ServerProxyOptions): ManagedProxy {
     for (const site of list) sites.set(site.id, await routed(site, before.get(site.id)));
     const wanted = new Map([...sites.values()].flatMap((site) => [...slotContents(site)]));
     await fillSlots(wanted);
-    // Another control plane may have changed Caddy's configuration; Caddy itself compares.
+    // Another control plane may have changed the configuration, so it is loaded again; Caddy ignores unchanged ones.
     loaded = undefined;
     await load(configOf(sites));
     await pLimit(WRITES_AT_ONCE).map([...sites.values()], (site) => files.write(site));
@@ -304,7 +304,7 @@ export function caddyProxy(options: ServerProxyOptions): ManagedProxy {
 }
 
 const COUNTED_AFTER_MS = 50;
-/** For a moment the listener of the old routes is still open, and what connects to it is cut when it closes. */
+/** The listener of the old routes stays open briefly, and closing it interrupts new connections. */
 const SETTLED_AFTER_MS = 100;
 const CONFIRMED_AFTER_MS = 100;
 const SOCKET_PATH_BYTES_MAX = 107; // Of Linux.
@@ -314,9 +314,7 @@ const versionOf = (config: string) => createHash("sha256").update(config).digest
 
 const isRefusal = (error: unknown) => isDomainError(error) && error.code === "engine.failed";
 
-/**
- * A container's address is its alone, so what goes to its other ports counts too. Those of the machine itself are not.
- */
+/** A container has its own address, so requests to its other ports count too. The machine's address is shared. */
 function countOf(counts: ReadonlyMap<string, number>, { host, port }: Upstream): number {
   const exact = addressOf({ host, port });
   const isShared = host === "localhost" || host === "::1" || host.startsWith("127.");

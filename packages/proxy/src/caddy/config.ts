@@ -19,7 +19,7 @@ export interface CaddyConfigInput {
   readonly certificates: readonly OwnCertificate[];
 }
 
-/** Caddy's configuration, without current upstreams: those are read from the sites' slots. */
+/** Caddy's configuration without upstream addresses, which are read from the sites' slots. */
 export function caddyConfig({ sites, settings, certificates }: CaddyConfigInput) {
   const hosts = routesByHost(sites);
   const trusted = settings.trustedProxies;
@@ -27,20 +27,20 @@ export function caddyConfig({ sites, settings, certificates }: CaddyConfigInput)
     listen: [`:${isSecure ? settings.httpsPort : settings.httpPort}`],
     routes: [ADD_REQUEST_ID, LEAVE, ...hostRoutes(hosts, isSecure, settings), { handle: [error(404)] }],
     errors: { routes: errorRoutes() },
-    // Redirects and certificates are told here one by one.
+    // Berth configures redirects and certificates explicitly.
     automatic_https: { disable: true },
     read_header_timeout: "30s",
     ...(trusted.length > 0 && { trusted_proxies: { source: "static", ranges: trusted }, trusted_proxies_strict: 1 }),
   });
   return {
-    // A refused configuration without this block takes the admin socket down for good.
+    // Without this block in it, a refused configuration would close the admin socket for good.
     admin: { listen: `unix/${CADDY_PATHS.adminSocket}|0666`, config: { persist: false } },
     logging: { logs: { default: { level: "WARN" } } },
     apps: {
       http: {
         http_port: settings.httpPort,
         https_port: settings.httpsPort,
-        // Grace of replaced routes, since a download may last. A stop of the container waits less.
+        // Grace period of replaced routes, long enough for downloads. Stopping the container waits less.
         grace_period: "1h",
         // The successor of this Caddy listens by now: clients that keep connections are sent to it by their next answer.
         shutdown_delay: "1s",
@@ -78,7 +78,7 @@ function hostRoutes(hosts: Hosts, isSecure: boolean, settings: ProxySettings) {
   });
 }
 
-/** Caddy compares an IPv6 address without brackets, and a name with the root's dot as another one. */
+/** Caddy matches IPv6 addresses without brackets, and treats a name with a trailing dot as another name. */
 const namesOf = (host: string) => (host.startsWith("[") ? [host.slice(1, -1)] : [host, `${host}.`]);
 
 function subroute(routes: readonly HostRoute[], isSecure: boolean, settings: ProxySettings) {
@@ -92,13 +92,10 @@ function subroute(routes: readonly HostRoute[], isSecure: boolean, settings: Pro
   return { handler: "subroute", routes: [...(isWholeHost ? [] : [ambiguous]), ...paths, { handle: [error(404)] }] };
 }
 
-/** Caddy compares the path with its escapes resolved and its dots and double slashes taken out. */
+/** Caddy matches paths after decoding escapes and removing dots and double slashes. */
 const pathPattern = (path: string) => `^${quoted(decodeURIComponent(path))}(/|$)`;
 
-/**
- * A path with `..` in some spelling goes by one reading to one site and may mean another's to the application that
- * gets it.
- */
+/** A path with `..` in some encoding may be routed to one site, while the application reads it as a path of another. */
 const AMBIGUOUS_PATH = {
   vars_regexp: {
     "{http.request.uri}": {
@@ -137,7 +134,7 @@ function tlsApp(hosts: Hosts, { tls }: ProxySettings, certificates: readonly Own
   };
 }
 
-/** Without either, Caddy's own default: two public authorities, one after the other. */
+/** Without settings, Caddy's default: two public authorities, one after the other. */
 function issuersOf({ email, acmeDirectory, acmeRoot }: ProxySettings["tls"]) {
   if (email === undefined && acmeDirectory === undefined) return {};
   const acme = {
@@ -152,6 +149,6 @@ function issuersOf({ email, acmeDirectory, acmeRoot }: ProxySettings["tls"]) {
 const loadFile = ({ name, digest }: OwnCertificate) => ({
   certificate: `${CADDY_PATHS.certificates}/${name}.crt`,
   key: `${CADDY_PATHS.certificates}/${name}.key`,
-  // Caddy takes an unchanged configuration for nothing to do: this changes with the files.
+  // Caddy ignores an unchanged configuration; the tag changes with the files.
   tags: [`sha256:${digest}`],
 });

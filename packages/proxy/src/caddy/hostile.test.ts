@@ -36,7 +36,7 @@ const PAYLOADS = [
   `$1$\{1}`,
 ];
 
-/** The payload in every place of a site that a text can have. */
+/** Sites with the payload in every text field. */
 const placed = (payload: string, index: number): readonly Site[] => [
   site(`name-${index}`, [], { name: payload }),
   site(payload, []),

@@ -1,13 +1,13 @@
 /**
- * Caddy replaces `{placeholders}` in nearly every text of its configuration, `{env.…}` and `{file.…}` among them. This
- * is the text that it turns into exactly `text`.
+ * Escapes a text so that Caddy reads it literally: it replaces `{placeholders}` in nearly every text of its
+ * configuration, including `{env.…}` and `{file.…}`.
  */
-export function literal(text: string): string {
-  // Without an opening brace Caddy reads nothing in it, an escape neither.
+export function escapePlaceholders(text: string): string {
+  // Without an opening brace Caddy interprets nothing, not even an escape.
   return text.includes("{") ? text.replace(/\{|(?<=\\)\}/g, "\\$&") : text;
 }
 
-/** A regular expression for exactly this text: RE2 has no quoting that holds for every character. */
+/** A regular expression that matches exactly this text: RE2 has no quoting that covers every character. */
 export const quoted = (text: string): string =>
   text.replace(/[^\p{L}\p{N}/_-]/gu, (character) =>
     character.length === 1 && character < "\x80"

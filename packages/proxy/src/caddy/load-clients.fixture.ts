@@ -4,10 +4,10 @@ import { Pool } from "undici";
 import { WebSocket } from "ws";
 import { HOST } from "../proxy.fixture.ts";
 
-/** The site that the clients ask for. */
+/** Site that the clients request. */
 export const LOAD_HOST = "load.test";
 
-/** Says who it is and sends bodies back, by request or by WebSocket, some of it late. It minds no signal. */
+/** Returns its name and the request's body, over HTTP or WebSocket, partly delayed. It ignores signals. */
 export const LOAD_SERVER = `
 const { createHash } = require("node:crypto");
 const server = require("node:http").createServer((request, response) => {
@@ -107,7 +107,7 @@ export function startClients({
   };
 }
 
-/** Ten messages and their answers, half a second in all. */
+/** Exchanges ten messages within half a second. */
 async function conversation(port: number): Promise<number> {
   const socket = new WebSocket(`ws://${HOST}:${port}/`, { headers: { Host: LOAD_HOST } });
   const answers: string[] = [];

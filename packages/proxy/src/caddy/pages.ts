@@ -1,20 +1,20 @@
 import {
+  ACCEPTS_HTML,
   ambiguousPath,
   noAnswer,
   type Page,
   pageContent,
   signIn,
   siteDown,
-  TAKES_HTML,
   unknownHost,
 } from "../pages.ts";
-import { literal } from "./literal.ts";
+import { escapePlaceholders } from "./literal.ts";
 
-/** Variables of a request: who its site is, for people. */
+/** Variable with the site's name, for error pages. */
 export const SITE_NAME = "berth_site";
 export const SITE_NAME_HTML = "berth_site_html";
 
-/** Caddy's own error pages, equal to those of the embedded proxy. */
+/** Error pages of Caddy, the same as those of the embedded proxy. */
 export function errorRoutes() {
   return [
     { statuses: ["400"], page: ambiguousPath() },
@@ -32,7 +32,7 @@ function pageRoute(statuses: readonly string[], page: Page, { isHtml }: { readon
   const { headers, text } = pageContent(page, isHtml);
   const placeholder = `{http.vars.${isHtml ? SITE_NAME_HTML : SITE_NAME}}`;
   const isStatus = { vars: { "{http.error.status_code}": statuses } };
-  const takesHtml = { header_regexp: { Accept: { pattern: `(?i)${TAKES_HTML}` } } };
+  const takesHtml = { header_regexp: { Accept: { pattern: `(?i)${ACCEPTS_HTML}` } } };
   return {
     match: [{ ...isStatus, ...(isHtml && takesHtml) }],
     handle: [
@@ -40,12 +40,12 @@ function pageRoute(statuses: readonly string[], page: Page, { isHtml }: { readon
         handler: "static_response",
         status_code: page.status,
         headers: Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, [value]])),
-        body: literal(text).replaceAll(NAME, placeholder),
+        body: escapePlaceholders(text).replaceAll(NAME, placeholder),
       },
     ],
     terminal: true,
   };
 }
 
-/** Stands for the name while a page is put together: nothing of it is escaped. */
+/** Placeholder for the name while a page is generated; contains nothing that would be escaped. */
 const NAME = "SITE_NAME_HERE";

@@ -1,4 +1,4 @@
-/** Where things are inside of the container. */
+/** Paths inside the container. */
 export const CADDY_PATHS = {
   run: "/run/caddy",
   /** Of the container's seat. */

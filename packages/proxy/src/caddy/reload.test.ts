@@ -16,12 +16,12 @@ import { caddyAdmin } from "./admin.ts";
 import { IMAGE, openSocket, testHost, useCaddy } from "./caddy.fixture.ts";
 import { caddyProxy } from "./caddy.ts";
 
-/** A client that keeps one connection and sends nothing twice. */
+/** A client with one persistent connection that never repeats a request. */
 function keptConnection(port: number) {
   const agent = new Agent({ keepAlive: true, maxSockets: 1 });
   const ports = new Set<number | undefined>();
   return {
-    /** More than one: it was cut. */
+    /** More than one means that the connection was cut. */
     connections: () => ports.size,
     async status(host: string): Promise<number | undefined> {
       const answer = await new Promise<IncomingMessage>((resolve, reject) => {
@@ -269,7 +269,7 @@ function askHttps(port: number, servername: string) {
       rejectUnauthorized: false,
     };
     const sent = requestHttps(options, (answer) => {
-      const { issuer } = (answer.socket as TLSSocket).getPeerCertificate(); // It came by TLS.
+      const { issuer } = (answer.socket as TLSSocket).getPeerCertificate(); // The connection uses TLS.
       readAll(answer).then(
         (bytes) => resolve({ status: answer.statusCode, text: String(bytes), issuer: issuer.CN }),
         reject,

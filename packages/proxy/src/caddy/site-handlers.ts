@@ -8,7 +8,7 @@ import {
   upstreamsOfRoute,
 } from "../server/routed-site.ts";
 import { SESSION_COOKIE_PATTERNS } from "../session-cookie.ts";
-import { literal } from "./literal.ts";
+import { escapePlaceholders } from "./literal.ts";
 import { SITE_NAME, SITE_NAME_HTML } from "./pages.ts";
 import { CADDY_PATHS } from "./paths.ts";
 
@@ -17,35 +17,38 @@ export function siteHandlers(one: HostRoute, { publicPort }: { readonly publicPo
   const { site, route } = one;
   const files = slotNames(one).map((name) => `{file.${CADDY_PATHS.slots}/${name}}`);
   const isStripped = site.isPrefixStripped === true && route.path !== "/";
-  const name = { [SITE_NAME]: literal(site.name), [SITE_NAME_HTML]: literal(escapeHtml(site.name)) };
+  const name = {
+    [SITE_NAME]: escapePlaceholders(site.name),
+    [SITE_NAME_HTML]: escapePlaceholders(escapeHtml(site.name)),
+  };
   const down = { handler: "error", status_code: 503 };
   if (site.basicAuth === null) return [{ handler: "vars", ...name }, down];
-  // All slots of a site without upstreams are empty.
+  // A site without upstreams has only empty slots, so testing the first is enough.
   const isDown = { match: [{ vars: { [files[0] ?? ""]: [""] } }], handle: [down], terminal: true };
   return [
     ...(site.basicAuth ? [authentication(site.basicAuth)] : []),
     { handler: "vars", ...name },
     { handler: "subroute", routes: [isDown] },
     ...(site.isCompressed === true ? [COMPRESSION] : []),
-    ...(isStripped ? [{ handler: "rewrite", strip_path_prefix: literal(route.path) }] : []),
+    ...(isStripped ? [{ handler: "rewrite", strip_path_prefix: escapePlaceholders(route.path) }] : []),
     {
       handler: "reverse_proxy",
       upstreams: files.map((dial) => ({ dial })),
       load_balancing: {
         ...(files.length > 1 && { selection_policy: { policy: "round_robin" } }),
-        // Long enough for a container that restarts at once, and for the address of its successor.
+        // Long enough for a container that restarts at once, or until its successor's address is known.
         try_duration: "3s",
         try_interval: "100ms",
       },
       transport: TRANSPORT,
       headers: proxyHeaders(one, { publicPort, prefix: isStripped ? route.path : "" }),
-      // Each change of routes would else close every WebSocket.
+      // Otherwise each change of routes would close every WebSocket.
       stream_close_delay: "5m",
     },
   ];
 }
 
-/** Files with the addresses of a route's upstreams, one each. */
+/** Names of a route's slots: files with one upstream address each. */
 export function slotNames({ site, route }: HostRoute): readonly string[] {
   const name = `${fileNameOf(site.id)}${route.upstreamPort === undefined ? "" : `.${route.upstreamPort}`}`;
   return Array.from({ length: Math.max(1, site.slotCount) }, (_none, index) => `${name}.${index}`);
@@ -64,7 +67,7 @@ export function slotContents(site: RoutedSite): ReadonlyMap<string, string> {
   return contents;
 }
 
-/** As Caddy dials and counts it. */
+/** Address in the form in which Caddy dials and counts it. */
 export const addressOf = ({ host, port }: { readonly host: string; readonly port: number }): string =>
   `${host.includes(":") && !host.startsWith("[") ? `[${host}]` : host}:${port}`;
 
@@ -75,7 +78,7 @@ const authentication = ({ username, passwordHash }: { readonly username: string;
       realm: "Restricted",
       hash: { algorithm: "bcrypt" },
       hash_cache: {},
-      accounts: [{ username: literal(username), password: passwordHash }],
+      accounts: [{ username: escapePlaceholders(username), password: passwordHash }],
     },
   },
 });
@@ -85,13 +88,13 @@ const COMPRESSION = { handler: "encode", encodings: { gzip: {}, zstd: {} }, pref
 const TRANSPORT = {
   protocol: "http",
   dial_timeout: "2s",
-  // The shortest time after which usual servers hang up is 2 s: it shall be the proxy that does.
+  // Below 2 s, the shortest idle timeout of usual servers, so that the proxy closes idle connections first.
   keep_alive: { enabled: true, idle_timeout: "1500ms", max_idle_conns_per_host: 256 },
-  // Asking upstreams for gzip where the client did not, only to undo it, costs both.
+  // Requesting gzip from upstreams for clients without it would only cost compression and decompression.
   compression: false,
 };
 
-/** Spellings that applications of CGI's kind read as the real one. */
+/** Spellings that CGI-like applications read as the real header. */
 const FORGED = ["X_Forwarded_For", "X_Forwarded_Proto", "X_Forwarded_Host", "X_Forwarded_Port", "X_Real_Ip"];
 
 function proxyHeaders(
@@ -106,7 +109,7 @@ function proxyHeaders(
       set: {
         "X-Forwarded-Port": [String(publicPort)],
         "X-Real-Ip": ["{http.vars.client_ip}"],
-        ...(prefix !== "" && { "X-Forwarded-Prefix": [literal(prefix)] }),
+        ...(prefix !== "" && { "X-Forwarded-Prefix": [escapePlaceholders(prefix)] }),
         ...literals(request.set),
       },
       replace: { Cookie: HIDDEN_SESSION },
@@ -118,4 +121,4 @@ function proxyHeaders(
 const HIDDEN_SESSION = SESSION_COOKIE_PATTERNS.map((search_regexp) => ({ search_regexp, replace: "" }));
 
 const literals = (headers: readonly (readonly [string, string])[]) =>
-  Object.fromEntries(headers.map(([name, value]) => [name, [literal(value)]]));
+  Object.fromEntries(headers.map(([name, value]) => [name, [escapePlaceholders(value)]]));

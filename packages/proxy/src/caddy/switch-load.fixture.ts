@@ -8,7 +8,7 @@ export const RELEASE_IMAGE = "node:24-alpine";
 
 export interface SwitchLoad {
   readonly proxy: ManagedProxy;
-  /** Where the proxy listens. */
+  /** Port of the proxy. */
   readonly port: number;
   readonly docker: Docker;
   /** Labels of the releases' containers. */
@@ -23,17 +23,17 @@ export interface SwitchLoad {
 export interface SwitchResult {
   readonly requests: number;
   readonly messages: number;
-  /** Failures as text. Every client sends each message once. */
+  /** Failures as texts. Clients never repeat a message. */
   readonly failures: readonly string[];
   /** Releases that answered. */
   readonly releases: number;
-  /** From the candidate's first answer to the first answer by the proxy that is its own, the median. */
+  /** Median time from a candidate's first answer to the first answer that the proxy gets from it. */
   readonly switchMs: number;
 }
 
 /**
- * Clients that keep their connections, others that send bodies and others that talk over WebSockets, while release
- * after release takes the place of the one before, each stopped without a word once nothing is in flight to it.
+ * Puts load on a proxy while releases replace each other: clients with persistent connections, with bodies and with
+ * WebSockets. Each release is stopped abruptly once no requests are in flight to it.
  */
 export async function switchUnderLoad(load: SwitchLoad): Promise<SwitchResult> {
   const { proxy, switches, requestsMin } = load;
@@ -54,7 +54,7 @@ export async function switchUnderLoad(load: SwitchLoad): Promise<SwitchResult> {
         what: "the old release is drained",
         seconds: 60,
       });
-      // It has no grace: whoever was still on it is cut.
+      // Removed without grace: open connections are cut.
       await before.container.remove({ force: true });
       live = next;
     }

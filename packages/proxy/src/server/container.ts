@@ -18,13 +18,13 @@ import {
   versionOf,
 } from "./container-options.ts";
 
-/** Where a server's proxy runs. */
+/** Server and engine of a proxy's container. */
 export interface ProxyPlace {
   readonly server: string;
   readonly docker: Docker;
-  /** The instance whose proxy it is: several may share an engine. */
+  /** Id of the Berth instance, since several may share an engine. */
   readonly instance: string;
-  /** Further labels of the container. */
+  /** Additional labels of the container. */
   readonly labels?: Readonly<Record<string, string>> | undefined;
 }
 
@@ -34,7 +34,7 @@ export interface StartedContainer {
   state(): Promise<ManagedProxyStatus["state"]>;
   /** The last lines that it wrote. */
   lastLines(): Promise<string>;
-  /** Output of a program in the container. */
+  /** Output of a program that is run in the container. */
   output(argv: Argv): Promise<string>;
 }
 

@@ -11,9 +11,9 @@ const CAPABILITIES: ProxyCapabilities = {
   hidesSession: false,
 };
 
-/** No proxy: applications are reached by their ports mappings alone. Sites are taken and lead nowhere. */
+/** No proxy: applications are reached only by their port mappings. Sites are accepted but have no effect. */
 export function noProxy(options: ServerProxyOptions): ManagedProxy {
-  // One of another type, from before.
+  // A proxy of another type that ran before.
   const container = proxyContainer({ server: options.host.name, ...options });
   return {
     type: "NONE",

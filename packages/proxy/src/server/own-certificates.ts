@@ -4,8 +4,8 @@ import type { Host } from "@berth/host";
 import type { OwnCertificate } from "./routed-site.ts";
 
 /**
- * Certificates that the operator put into a folder of the server, `NAME.crt` with its chain and `NAME.key`, in PEM. A
- * pair that cannot be read is left out: a proxy would refuse all of its configuration for it.
+ * Certificates that the operator put into a folder of the server: `NAME.crt` with its chain and `NAME.key`, in PEM. An
+ * unreadable pair is left out, since a proxy would otherwise refuse its whole configuration.
  */
 export async function ownCertificates(host: Host, folder: string): Promise<readonly OwnCertificate[]> {
   const files = await host.files.list(folder);

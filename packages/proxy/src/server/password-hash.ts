@@ -3,21 +3,21 @@ import type { Site } from "@berth/core/ports";
 import bcrypt from "bcryptjs";
 import type { RoutedSite } from "./routed-site.ts";
 
-const COST = 10; // OWASP's least; 60 ms.
+const COST = 10; // OWASP's minimum; takes 60 ms.
 
-/** Hashes passwords of sites, each once. bcrypt reads 72 bytes of one, of what a client sends as well. */
+/** Hashes each site's password once. bcrypt reads the first 72 bytes, also of a client's password. */
 export type HashPassword = (site: Site) => Promise<RoutedSite["basicAuth"]>;
 
 /**
- * @param instance Part of the salt. It is the same for a site each time: another hash would be another configuration,
- * and a change of that cuts clients off. It says nothing of the password.
+ * @param instance Part of the salt, which stays the same for a site: a new hash would change the configuration, and
+ * that interrupts connections. It reveals nothing about the password.
  */
 export function passwordHasher(instance: string): HashPassword {
   const known = new Map<string, Promise<string>>();
   return async ({ id, basicAuth }) => {
     if (basicAuth === undefined) return undefined;
     const { username, password } = basicAuth;
-    // Nobody can enter a name with a colon, and no proxy takes an empty one.
+    // A browser cannot send a name with a colon, and proxies refuse an empty one.
     if (username === "" || username.includes(":") || password === "" || /\p{C}/u.test(username)) return null;
     const salt = digest(instance, id, username).subarray(0, 16);
     const key = digest(instance, id, username, password).toString("hex");

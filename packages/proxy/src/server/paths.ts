@@ -1,12 +1,12 @@
 import { join } from "node:path/posix";
 
-/** Paths in the proxy's folder on the server, for every type. */
+/** Paths in the proxy's folder on the server, the same for every type. */
 export const proxyPaths = (folder: string) => ({
-  /** Sites as they were told last. */
+  /** Site files, as written last. */
   sites: join(folder, "sites"),
-  /** Put there by the operator. */
+  /** Certificates of the operator. */
   certificates: join(folder, "certificates"),
-  /** Certificates that the proxy got itself, and its keys. */
+  /** Certificates that the proxy obtained, and their keys. */
   data: join(folder, "data"),
   config: join(folder, "config"),
   /** Slots, and a folder for each seat with its socket. */

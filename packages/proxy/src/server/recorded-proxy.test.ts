@@ -19,7 +19,7 @@ beforeEach(() => {
   runningType = undefined;
 });
 
-/** Writes down what it is told. Its container is there once it was ensured. */
+/** Records its calls. Its container exists once `ensure` was called. */
 function writingProxy(type: ProxyType): ManagedProxy {
   const tell = (what: string) => void told.push(`${type} ${what}`);
   return {

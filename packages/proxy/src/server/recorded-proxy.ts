@@ -11,10 +11,10 @@ import type {
 
 type ProxyRecord = Pick<ServerRecord, "proxy_type" | "is_proxy_stopped" | "user">;
 
-/** The proxy of one server as its record has it, started once there is something to route. */
+/** The proxy of one server as recorded, started once there is a site. */
 export interface RecordedProxy extends SiteProxy {
   readonly lifecycle: ProxyLifecycle;
-  /** The server's record is another one now, perhaps with another type of proxy, or a login that has its own folders. */
+  /** Switches to a changed record, which may have another type of proxy or another login with its own folders. */
   use(server: ProxyRecord): void;
 }
 
@@ -29,7 +29,7 @@ export function recordedProxy(
 ): RecordedProxy {
   let wanted = make(typeOf(first));
   let { is_proxy_stopped: isStopped, user } = first;
-  /** Ends with the type it was begun for. */
+  /** Ends when the type for which it was begun was started. */
   let starting: Promise<void> | undefined;
   let failure: Failure | undefined;
   /** The one that was told something last. */

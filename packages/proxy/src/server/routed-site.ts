@@ -4,39 +4,42 @@ import type { Site, SiteRoute } from "@berth/core/ports";
 import { z } from "zod";
 import { UNLISTED_HEADER } from "../headers.ts";
 
-/** A site as it is written on a server: with the hash of its password instead of the password. */
+/** A site as it is stored on a server: with the hash of its password instead of the password. */
 export interface RoutedSite extends Omit<Site, "basicAuth"> {
-  /** `null`: it is to be protected, but by nothing that anyone could enter. It stays down. */
+  /** `null`: to be protected, but with credentials that nobody can enter; the site stays down. */
   readonly basicAuth?: { readonly username: string; readonly passwordHash: string } | null | undefined;
-  /** Room for so many upstreams. It never shrinks, so that taking one away changes no route. */
+  /** Number of slots for upstreams. It never shrinks, so that removing an upstream changes no route. */
   readonly slotCount: number;
 }
 
-/** Settings of a server's proxy that its sites share. */
+/** Settings of a server's proxy, shared by its sites. */
 export interface ProxySettings {
   readonly httpPort: number;
   readonly httpsPort: number;
   readonly tls: TlsSettings;
-  /** Address ranges of proxies before this one: what they say of the client (`X-Forwarded-*`) is believed. */
+  /** Address ranges of proxies in front of this one, whose `X-Forwarded-*` headers are trusted. */
   readonly trustedProxies: readonly string[];
 }
 
 export interface TlsSettings {
-  /** `automatic`: certificates of a public authority (ACME), of the proxy's own for names that cannot have one. */
+  /**
+   * `automatic`: certificates of a public authority (ACME), and of the proxy's own authority for names that cannot get
+   * one.
+   */
   readonly issuer: "automatic" | "internal";
-  /** The address at which the authority reports certificates that expire. */
+  /** Address for the authority's warnings about expiring certificates. */
   readonly email?: string | undefined;
-  /** Directory URL of another ACME authority than the proxy's default. */
+  /** Directory URL of an ACME authority other than the proxy's default. */
   readonly acmeDirectory?: string | undefined;
-  /** Root certificate of that authority in PEM, where the system does not trust it. */
+  /** Root certificate of that authority in PEM, if the system does not trust it. */
   readonly acmeRoot?: string | undefined;
 }
 
 /** A certificate that the operator put into the proxy's folder. */
 export interface OwnCertificate {
-  /** `NAME.crt` and `NAME.key` in the folder. */
+  /** Base name of `NAME.crt` and `NAME.key` in the folder. */
   readonly name: string;
-  /** Host names it is for; `*.a.test` for any one label before `a.test`. */
+  /** Host names of the certificate; `*.a.test` matches any one label before `a.test`. */
   readonly hosts: readonly string[];
   /** Hash of both files. */
   readonly digest: string;
@@ -68,21 +71,21 @@ export const RoutedSiteFile: z.ZodType<RoutedSite> = z.object({
   slotCount: z.int(),
 });
 
-/** The site's id where it can be a file's name on any machine, else its digest. */
+/** The site's id if it is a valid file name on any machine, else its digest. */
 export const fileNameOf = (siteId: string): string =>
   /^[a-z0-9][a-z0-9-]{0,99}$/.test(siteId)
     ? siteId
     : `x.${createHash("sha256").update(siteId).digest("hex").slice(0, 32)}`;
 
-/** A route and the site that answers it. */
+/** A route with its site. */
 export interface HostRoute {
   readonly site: RoutedSite;
   readonly route: SiteRoute;
 }
 
 /**
- * Hosts and their routes, the longest path first. Of two sites that claim the same host and path, the later one has it.
- * What no proxy could hold is left out: a host or path that is none would mean something else in its configuration.
+ * Routes by host, the longest path first. Of two sites with the same host and path, the later one wins. Invalid hosts
+ * and paths are left out: in a proxy's configuration they could mean something else.
  */
 export function routesByHost(sites: Iterable<RoutedSite>): ReadonlyMap<string, readonly HostRoute[]> {
   const hosts = new Map<string, Map<string, HostRoute>>();
@@ -111,11 +114,11 @@ function isPlainPath(path: string): boolean {
   }
 }
 
-/** Where a route's requests go: to its own port where it names one. */
+/** Upstreams of a route, with the route's own port if it names one. */
 export const upstreamsOfRoute = ({ site, route }: HostRoute): readonly Upstream[] =>
   site.upstreams.map(({ host, port }) => ({ host, port: route.upstreamPort ?? port }));
 
-/** The URL that a route redirects to on this listener, without its path, or `undefined` when it does not redirect. */
+/** The URL to which a route redirects on this listener, without its path; `undefined` when it does not redirect. */
 export function redirectOf({ site, route }: HostRoute, isSecure: boolean, settings: ProxySettings): string | undefined {
   const isForced = site.isHttpsForced === true;
   if (route.redirectToHost !== undefined) {
@@ -135,14 +138,17 @@ function originOf(host: string, isHttps: boolean, { httpPort, httpsPort }: Proxy
 export const coversHost = ({ hosts }: OwnCertificate, host: string): boolean =>
   hosts.some((name) => name === host || (name.startsWith("*.") && name.slice(1) === host.slice(host.indexOf("."))));
 
-/** Whether a public authority may know the name. Those of RFC 2606, 6761, 6762 and 8375, addresses and single words are not. */
+/**
+ * Whether a public authority could issue a certificate for the name. Names in RFC 2606, 6761, 6762 and 8375, addresses
+ * and single words are excluded.
+ */
 export const isPublicName = (host: string): boolean =>
   host.includes(".") &&
   !/[[\]_]/.test(host) &&
   !/^[\d.]+$/.test(host) &&
   !/(^|\.)(localhost|local|internal|test|example|invalid|onion|home\.arpa)$/.test(host);
 
-/** Headers by what is to be done with them; names that are no header's are left out. */
+/** Headers to set and to remove; invalid names are left out. */
 export function headerChange(headers: Readonly<Record<string, string>> = {}) {
   const plain = Object.entries(headers).filter(([name, value]) => isHeaderName(name) && !/[\r\n\0]/.test(value));
   return {
@@ -151,19 +157,19 @@ export function headerChange(headers: Readonly<Record<string, string>> = {}) {
   };
 }
 
-/** Of a route's answers. */
+/** Headers for a route's answers. */
 export const responseHeadersOf = ({ site, route }: HostRoute) =>
   headerChange({
     ...site.responseHeaders,
     ...(route.isUnlisted === true && { [UNLISTED_HEADER[0]]: UNLISTED_HEADER[1] }),
   });
 
-/** Those of the connection and of the framing are the proxy's alone. */
+/** Excludes hop-by-hop and framing headers, which only the proxy may set. */
 const isHeaderName = (name: string) =>
   /^[A-Za-z0-9][A-Za-z0-9-]{0,99}$/.test(name) &&
   !/^(host|connection|keep-alive|te|trailer|transfer-encoding|upgrade|content-length|proxy-.*)$/i.test(name);
 
-/** Where a browser finds a URL's site: a port in it is the container's own and gives way to the proxy's. */
+/** The URL at which a browser finds a site: a port in it is the container's own and is replaced by the proxy's. */
 export function publicUrlOf(url: string, settings: ProxySettings): string {
   const [, scheme, authority, rest] = /^(https?):\/\/([^/?#]+)(.*)$/is.exec(url) ?? [];
   if (scheme === undefined || authority === undefined || rest === undefined) return url;

@@ -11,7 +11,7 @@ const PROXIES = {
 } satisfies Record<ProxyType, (options: ServerProxyOptions) => ManagedProxy>;
 
 /**
- * The proxy of a Docker server. Those of one instance on one server share a folder and the name of their container, so
- * `ensure` of one type ends another and continues with its routes.
+ * The proxy of a Docker server. All types of an instance share a folder and a container name on a server, so `ensure`
+ * of one type replaces another and continues with its routes.
  */
 export const serverProxy = (type: ProxyType, options: ServerProxyOptions): ManagedProxy => PROXIES[type](options);

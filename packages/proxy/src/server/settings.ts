@@ -5,20 +5,20 @@ import type { ProxySettings, TlsSettings } from "./routed-site.ts";
 export interface ServerProxyOptions {
   readonly host: Host;
   readonly docker: Docker;
-  /** Identifier of this Berth, since several may share an engine. */
+  /** Id of this Berth instance, since several may share an engine. */
   readonly instance: string;
-  /** Absolute, on the server, and the same for its engine; made when missing. */
+  /** Absolute path on the server, the same for its engine; created when missing. */
   readonly folder: string;
   readonly image?: string | undefined;
-  /** Default 80. */
+  /** Public port for HTTP. Default 80. */
   readonly httpPort?: number | undefined;
-  /** Default 443. */
+  /** Public port for HTTPS. Default 443. */
   readonly httpsPort?: number | undefined;
   /** Default: automatic. */
   readonly tls?: TlsSettings | undefined;
-  /** Default: none. */
+  /** Proxies in front of this one. Default: none. */
   readonly trustedProxies?: readonly string[] | undefined;
-  /** Further labels of its container. */
+  /** Additional labels of the container. */
   readonly labels?: Readonly<Record<string, string>> | undefined;
 }
 

@@ -3,14 +3,14 @@ import type { Host } from "@berth/host";
 import { fileNameOf, type RoutedSite, RoutedSiteFile } from "./routed-site.ts";
 
 /**
- * The sites of a server's proxy, a file for each: what a proxy begins with after this control plane, its container or
- * the kind of proxy was replaced.
+ * The sites of a server's proxy, one file each. They survive when this control plane, the container or the type of
+ * proxy is replaced.
  */
 export interface SiteFiles {
   readAll(): Promise<ReadonlyMap<string, RoutedSite>>;
   write(site: RoutedSite): Promise<void>;
   remove(siteId: string): Promise<void>;
-  /** Files of no site. */
+  /** Removes the files of all other sites. */
   removeOthers(sites: Iterable<RoutedSite>): Promise<void>;
 }
 
@@ -35,7 +35,7 @@ export function siteFiles(host: Host, folder: string): SiteFiles {
 
 const namesOf = (sites: Iterable<RoutedSite>) => new Set(Array.from(sites, ({ id }) => `${fileNameOf(id)}.json`));
 
-/** A file that says nothing of use is as good as none: the next `sync` writes it anew. */
+/** An invalid file counts as missing: the next `sync` writes it again. */
 async function readSite(host: Host, path: string): Promise<RoutedSite | undefined> {
   const content = await host.files.read(path);
   if (content === undefined) return undefined;

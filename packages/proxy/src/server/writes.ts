@@ -1,2 +1,2 @@
-/** Files that are written at once: a server over SSH answers each in its own time. */
+/** Number of files written concurrently, since each write over SSH waits for its answer. */
 export const WRITES_AT_ONCE = 16;

@@ -12,7 +12,7 @@ import {
   upstreamsOfRoute,
 } from "../server/routed-site.ts";
 
-/** Where things are inside of the container. */
+/** Paths inside the container. */
 export const TRAEFIK_PATHS = {
   config: "/etc/traefik/berth",
   acmeRoot: "/etc/traefik/berth/acme-root.pem",
@@ -26,7 +26,7 @@ export interface TraefikConfigInput {
   readonly certificates: readonly OwnCertificate[];
 }
 
-/** Configuration of Traefik's file provider: all sites. Static settings are arguments, see `traefikCommand`. */
+/** Configuration for Traefik's file provider: all sites. Static settings are arguments, see `traefikCommand`. */
 export function traefikConfig({ sites, settings, certificates }: TraefikConfigInput) {
   const routes = [...routesByHost(sites)].flatMap(([, all]) => all);
   const parts = routes.flatMap((one, index) => routeParts(one, `r${index}`, { settings, certificates }));
@@ -34,7 +34,7 @@ export function traefikConfig({ sites, settings, certificates }: TraefikConfigIn
   const services = Object.fromEntries(routes.map((one, index) => [`r${index}`, serviceOf(one)]));
   const middlewares = Object.assign({}, ...parts.map((part) => part.middlewares));
   return {
-    // An empty table is none to Traefik, and an error.
+    // Traefik refuses an empty table.
     ...(parts.length > 0 && {
       http: { routers, services, ...(Object.keys(middlewares).length > 0 && { middlewares }) },
     }),
@@ -47,7 +47,7 @@ interface Context {
   readonly certificates: readonly OwnCertificate[];
 }
 
-/** A router for each way to listen. */
+/** One router for each entry point. */
 function routeParts(one: HostRoute, name: string, context: Context) {
   const { route } = one;
   const ways = route.isHttps === true ? [false, true] : [false];
@@ -61,7 +61,7 @@ function routeParts(one: HostRoute, name: string, context: Context) {
       router: {
         entryPoints: [isSecure ? "https" : "http"],
         rule: ruleOf(one),
-        // The longest path of a host first, whatever else the rule says.
+        // The longest path of a host first, whatever the rule's length.
         priority: PRIORITY_BASE + route.path.length,
         service: name,
         ...(middlewares.length > 0 && { middlewares }),
@@ -71,7 +71,7 @@ function routeParts(one: HostRoute, name: string, context: Context) {
   });
 }
 
-/** Hosts and paths hold neither quotes nor backslashes: see `routesByHost`. */
+/** Hosts and paths contain neither quotes nor backslashes, see `routesByHost`. */
 function ruleOf({ route: { host, path } }: HostRoute): string {
   const name = host.startsWith("[") ? host.slice(1, -1) : host;
   const isHost = `Host(\`${name}\`)`;
@@ -85,7 +85,7 @@ function middlewaresOf(one: HostRoute, name: string, isSecure: boolean, settings
   const { site, route } = one;
   const target = redirectOf(one, isSecure, settings);
   if (target !== undefined) {
-    // `$` would begin a reference to a group.
+    // A plain `$` would begin a reference to a group.
     const replacement = `${target.replaceAll("$", "$$$$")}$\{1}`;
     return { [`${name}-to`]: { redirectRegex: { regex: "^[^:]+://[^/]+(.*)$", replacement, permanent: true } } };
   }
@@ -105,7 +105,7 @@ function middlewaresOf(one: HostRoute, name: string, isSecure: boolean, settings
 const userOf = ({ username, passwordHash }: { readonly username: string; readonly passwordHash: string }) =>
   `${username}:${passwordHash}`;
 
-/** An empty value takes a header away, for Traefik too. */
+/** Traefik removes a header whose value is empty. */
 function headersOf(one: HostRoute) {
   const [request, response] = [headerChange(one.site.requestHeaders), responseHeadersOf(one)].map(({ set, removed }) =>
     Object.fromEntries([...set, ...removed.map((name) => [name, ""] as const)]),
@@ -124,9 +124,9 @@ function serviceOf(one: HostRoute) {
   return { loadBalancer: { servers, passHostHeader: true, responseForwarding: { flushInterval: "100ms" } } };
 }
 
-/** A service without a server is none. */
+/** Traefik requires at least one server. */
 const NOBODY = { host: "127.0.0.1", port: 9 };
-/** Answers 503 to everybody before a server is asked. */
+/** Answers every request with 503 before a server is contacted. */
 const DOWN = { ipAllowList: { sourceRange: ["255.255.255.255/32"], rejectStatusCode: 503 } };
 
 function tlsOf(host: string, { settings, certificates }: Context) {
@@ -141,13 +141,12 @@ const certificateFiles = ({ name }: OwnCertificate) => ({
 });
 
 /**
- * As the text of a file. JSON is YAML, which the provider reads; it also runs the file through Go's templates, whose
- * `{{` no text may begin.
+ * File content. JSON is valid YAML, but the provider also runs Go's templates on it, so `{{` must not occur in texts.
  */
 export const traefikFile = (config: ReturnType<typeof traefikConfig>): string =>
   `${JSON.stringify(config, undefined, 1).replaceAll(/"(?:[^"\\]|\\.)*"/g, (text) => text.replaceAll("{", "\\u007b"))}\n`;
 
-/** Traefik's own settings. */
+/** Traefik's static settings. */
 export function traefikCommand({ httpPort, httpsPort, tls, trustedProxies }: ProxySettings): readonly string[] {
   const trusted = trustedProxies.join(",");
   return [
@@ -179,5 +178,5 @@ function acmeArguments({ email, acmeDirectory, acmeRoot }: ProxySettings["tls"])
   ];
 }
 
-/** Above what Traefik gives rules of other files by their length. */
+/** Above the priorities that Traefik derives from the length of other files' rules. */
 const PRIORITY_BASE = 10_000;

@@ -3,7 +3,7 @@ import { caddyOptions, containerWorld } from "../caddy/caddy.fixture.ts";
 import { proxyConformance } from "../conformance.fixture.ts";
 import { traefikProxy } from "./traefik.ts";
 
-/** Nobody packages Traefik but as an image: where the engine has it, it is tried like the others. */
+/** Traefik is only available as an image, so it is tested where the engine has that. */
 const IMAGE = "traefik:v3";
 
 describeDocker("on this machine's engine", [IMAGE], (docker) => {

@@ -1,17 +1,17 @@
 import type { Upstream } from "@berth/core/deploy";
 
-/** Traefik counts requests by the way they came in, not by where they went: all there is to go by is time. */
+/** Traefik counts requests by entry point, not by upstream, so only time can tell when they are over. */
 export interface DrainClock {
-  /** These have routes now, and no others. */
+  /** Sets the upstreams that have routes now. */
   route(upstreams: Iterable<Upstream>): void;
-  /** Whether it has had no route for long enough that what was in flight to it is taken to be over. */
+  /** Whether it has had no route for so long that its requests in flight should be over. */
   isOver(upstream: Upstream): boolean;
 }
 
-/** As nginx's and others' usual limit of a request; a deployment's own limit of draining may end it earlier. */
+/** Usual request limit of nginx and others; a deployment's own limit of draining may be shorter. */
 const DRAIN_SECONDS = 30;
 
-/** Nobody asks about one that is over for so long. */
+/** Nobody asks about an upstream that was removed so long ago. */
 const FORGOTTEN_AFTER_MS = 3_600_000;
 
 export function drainClock(nowMs: () => number, drainSeconds: number = DRAIN_SECONDS): DrainClock {
@@ -29,7 +29,7 @@ export function drainClock(nowMs: () => number, drainSeconds: number = DRAIN_SEC
     isOver(upstream) {
       const key = keyOf(upstream);
       if (routed.has(key)) return false;
-      // Left before this control plane began: the time begins at the first question.
+      // Removed before this control plane started: count from the first question.
       const sinceMs = leftMs.get(key) ?? nowMs();
       leftMs.set(key, sinceMs);
       return nowMs() - sinceMs >= drainSeconds * 1000;

@@ -25,7 +25,7 @@ const CAPABILITIES: ProxyCapabilities = {
   hidesSession: false,
 };
 
-/** Traefik in a container of the server, told everything by one file that it watches. */
+/** Traefik in a container of the server, configured by one file that it watches. */
 export function traefikProxy(options: ServerProxyOptions): ManagedProxy {
   const { host, folder, instance } = options;
   const settings = proxySettings(options);
@@ -37,7 +37,7 @@ export function traefikProxy(options: ServerProxyOptions): ManagedProxy {
   const inTurn = pLimit(1);
   let hasFolders = false;
 
-  /** Read anew each time: another control plane may have told this proxy something since. */
+  /** Read each time, since another control plane may have changed it. */
   async function recorded(): Promise<ReadonlyMap<string, RoutedSite>> {
     if (!hasFolders) {
       const folders = [join(paths.config, "traefik"), paths.data, paths.certificates];
@@ -55,7 +55,7 @@ export function traefikProxy(options: ServerProxyOptions): ManagedProxy {
     return { ...rest, ...(basicAuth !== undefined && { basicAuth }), slotCount: Math.max(1, site.upstreams.length) };
   }
 
-  /** Traefik learns of it by itself, some milliseconds later. */
+  /** Traefik notices the change by itself, some milliseconds later. */
   async function write(sites: ReadonlyMap<string, RoutedSite>): Promise<void> {
     const certificates = await ownCertificates(host, paths.certificates);
     const config = traefikFile(traefikConfig({ sites: sites.values(), settings, certificates }));
@@ -64,7 +64,7 @@ export function traefikProxy(options: ServerProxyOptions): ManagedProxy {
     await delay(LEARNT_AFTER_MS);
   }
 
-  /** Another control plane may change a site between our reading and our writing: the last writer reads once more. */
+  /** Another control plane may change a site between our read and our write, so the last writer reads again. */
   async function settle(): Promise<void> {
     let sites = await recorded();
     for (let attempt = 1; attempt <= SETTLE_ATTEMPTS_MAX; attempt++) {
@@ -158,7 +158,7 @@ export function traefikContainer(
     command: traefikCommand(settings),
     env: {},
     mounts: [
-      // The folder, not the file: a file that is replaced by another is not seen through a mount of itself.
+      // The folder is mounted, since replacing a mounted file would not be visible in the container.
       { source: join(paths.config, "traefik"), target: TRAEFIK_PATHS.config, isReadOnly: true },
       { source: paths.data, target: TRAEFIK_PATHS.data, isReadOnly: false },
       { source: paths.certificates, target: TRAEFIK_PATHS.certificates, isReadOnly: true },
@@ -171,6 +171,6 @@ const isSame = (one: ReadonlyMap<string, RoutedSite>, other: ReadonlyMap<string,
 
 const SETTLE_ATTEMPTS_MAX = 5;
 const FILE = "berth.yml";
-/** Five times the throttle that `traefikCommand` sets: by default changes would wait 2 s for each other. */
+/** Five times the throttle that `traefikCommand` sets; by default changes would be 2 s apart. */
 const LEARNT_AFTER_MS = 500;
 const STARTED_AFTER_MS = 2000;

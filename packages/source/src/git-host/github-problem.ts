@@ -4,15 +4,14 @@ import { HttpFault } from "@berth/host";
 
 interface Circumstances {
   readonly login: GitHostLogin;
-  /** The failed request: signing with the app's key, a token, a list, one repository; its answer; or its address. */
+  /** The part that failed: signing with the app's key, a token, a list, one repository, the answer, or the address. */
   readonly about: "origin" | "key" | "token" | "list" | "repository" | "answer";
 }
 
-/** The meaning of a failed call for the user. No text contains tokens or keys. */
+/** The error for a failed call, with a remedy. No message contains tokens or keys. */
 export function githubProblem(cause: unknown, { login, about }: Circumstances): DomainError {
   const host = new URL(login.apiUrl).host;
-  if (about === "key")
-    return refused("The private key is no RSA key in PEM form. Use the one that GitHub gave.", cause);
+  if (about === "key") return refused("The private key is not an RSA key in PEM form. Use the one from GitHub.", cause);
   if (about === "origin")
     return refused(`The private key is not for ${host}. Send it again in PATCH /security/keys/{uuid}.`, cause);
   const fault = faultBehind(cause);
@@ -20,7 +19,7 @@ export function githubProblem(cause: unknown, { login, about }: Circumstances): 
   if (about === "answer" || !isRefusal(cause)) return unreadable(host, cause);
   const waitSeconds = rateLimitSeconds(cause);
   if (waitSeconds !== undefined) {
-    const message = `${host} lets this app ask no more for now. Try again in ${waitSeconds} seconds.`;
+    const message = `Rate limit of ${host} reached. Try again in ${waitSeconds} seconds.`;
     return new DomainError("rate.limited", message, { retryAfterSeconds: waitSeconds, cause });
   }
   const said = `${host} answered ${cause.status}: ${sentenceOf(cause.message)}`;
@@ -40,11 +39,11 @@ const notAccessible = (cause: unknown) =>
   new DomainError("git_host.not_found", "Repository not found or not accessible by the GitHub App.", { cause });
 
 const unreadable = (host: string, cause: unknown) =>
-  new DomainError("git_host.failed", `${host} answered something else than GitHub's API does. Check api_url.`, {
+  new DomainError("git_host.failed", `${host} does not answer like GitHub's API. Check api_url.`, {
     cause,
   });
 
-/** The library's error for a status of 300 and more. */
+/** The library's error for statuses from 300 on. */
 interface Refusal extends Error {
   readonly status: number;
   readonly response?: { readonly headers: Readonly<Record<string, string | number | undefined>> };
@@ -53,16 +52,16 @@ interface Refusal extends Error {
 const isRefusal = (error: unknown): error is Refusal =>
   error instanceof Error && "status" in error && typeof error.status === "number" && "response" in error;
 
-/** The library wraps what its transport throws. */
+/** The library wraps errors of its transport. */
 function faultBehind(error: unknown): HttpFault | undefined {
   if (error instanceof HttpFault) return error;
   return error instanceof Error && error.cause instanceof HttpFault ? error.cause : undefined;
 }
 
 const WAIT_SECONDS_DEFAULT = 60;
-const WAIT_SECONDS_MAX = 3600; // GitHub's limits are by the hour.
+const WAIT_SECONDS_MAX = 3600; // GitHub's rate limits are per hour.
 
-/** How long to wait, when that is what the refusal is about. */
+/** Seconds to wait, if the call was refused because of a rate limit. */
 function rateLimitSeconds({ status, message, response }: Refusal): number | undefined {
   const headers = response?.headers ?? {};
   const hasNoneLeft = String(headers["x-ratelimit-remaining"] ?? "") === "0";
@@ -74,7 +73,7 @@ function rateLimitSeconds({ status, message, response }: Refusal): number | unde
   return Math.min(WAIT_SECONDS_MAX, Math.max(1, Math.ceil(seconds ?? WAIT_SECONDS_DEFAULT)));
 }
 
-/** A host's own words, short and on one line. */
+/** The host's own message, shortened to one line. */
 function sentenceOf(message: string): string {
   const text = message
     .replace(/ - https?:\/\/\S+$/, "")

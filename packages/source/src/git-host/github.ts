@@ -15,15 +15,15 @@ import { githubProblem } from "./github-problem.ts";
 
 export interface GithubHostOptions {
   readonly allowedPrivateHosts: PrivateHosts;
-  /** For one call; a long list takes several. */
+  /** Time limit of one request; a long list takes several. */
   readonly secondsMax?: number;
 }
 
-/** GitHub's REST API, and that of GitHub Enterprise. */
+/** REST API of GitHub and GitHub Enterprise. */
 export function githubHost({ allowedPrivateHosts, secondsMax = 20 }: GithubHostOptions): GitHost {
   const fetch = guardedFetch({ allowedPrivateHosts, secondsMax, bytesMax: BYTES_MAX });
 
-  /** Calls as the app's installation. */
+  /** A client that acts as the app's installation. */
   async function installed(login: GitHostLogin, limits: TokenLimits = {}) {
     const token = await installationToken(fetch, login, limits);
     const call = callerOf(fetch, login, `token ${token}`);
@@ -69,8 +69,8 @@ export function githubHost({ allowedPrivateHosts, secondsMax = 20 }: GithubHostO
   };
 }
 
-const BYTES_MAX = 4_000_000; // A page of 100 repositories has less than one.
-const PAGE_SIZE = 100; // The most that GitHub gives.
+const BYTES_MAX = 4_000_000; // A page of 100 repositories is smaller than one MB.
+const PAGE_SIZE = 100; // GitHub's maximum.
 
 interface TokenLimits {
   readonly repository_ids?: readonly number[];
@@ -78,8 +78,8 @@ interface TokenLimits {
 }
 
 /**
- * The library could mint it too, but shares a token that is on its way among all who name the same installation, also
- * of another app at another host: it would end up with the operator of that host.
+ * Not created by the library: it shares a pending token among all clients with the same installation id, even those of
+ * another app on another host, whose operator would then receive the token.
  */
 async function installationToken(fetch: GuardedFetch, login: GitHostLogin, limits: TokenLimits): Promise<string> {
   const { appId, installationId } = login;
@@ -123,7 +123,7 @@ function callerOf(fetch: GuardedFetch, login: GitHostLogin, authorization: strin
 const nothing = () => undefined;
 const SILENT = { debug: nothing, info: nothing, warn: nothing, error: nothing };
 
-/** Pages are asked for by number: the address that a host gives for the next one could lead elsewhere. */
+/** Pages are requested by number: the next address that a host names could lead elsewhere. */
 async function listAll<T>(
   read: (page: { readonly per_page: number; readonly page: number }) => Promise<{
     readonly items: readonly T[];

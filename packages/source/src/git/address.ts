@@ -4,10 +4,12 @@ import { DomainError, isDomainError } from "@berth/core";
 import { defaultGitPort, type GitUrl } from "@berth/core/source";
 import { mayConnect, mayUse, type PrivateHosts } from "@berth/host";
 
-/** One address of a host, proven to take connections. What connects later must use this one, not the name again. */
+/**
+ * An address of a host that accepted a connection. Later connections must use it, instead of resolving the name again.
+ */
 export interface ReachedAddress {
   readonly address: string;
-  /** The host was a name, so its address must be pinned. */
+  /** Whether the host was a name, so that its address must be pinned. */
   readonly isNamed: boolean;
 }
 

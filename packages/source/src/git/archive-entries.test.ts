@@ -40,7 +40,7 @@ describe("an archive is accepted", () => {
 
 describe("an archive is refused", () => {
   test.each<[string, readonly ArchiveEntry[], string]>([
-    ["nothing", [], "holds no files"],
+    ["nothing", [], "contains no files"],
     ["an absolute path", [file("/etc/x")], 'The entry "/etc/x" has an absolute path'],
     ["a parent in a path", [file("a/../../x")], "has .. in its path"],
     ["a NUL byte", [file("a\0b")], "NUL byte"],

@@ -7,7 +7,7 @@ export interface ArchiveLimits {
   readonly unpackedBytes: number;
 }
 
-/** One entry as the tar parser reads it: names decoded, extended headers applied. */
+/** An entry as the tar parser returns it: names decoded, extended headers applied. */
 export interface ArchiveEntry {
   readonly type: string;
   readonly path: string;
@@ -16,14 +16,14 @@ export interface ArchiveEntry {
 }
 
 /**
- * Judges an archive one entry after the other, so that unpacking it can touch nothing outside its folder: neither while
- * it is unpacked nor when somebody later follows one of its links.
+ * Checks an archive entry by entry, so that it can affect nothing outside its folder: neither while it is unpacked nor
+ * when someone follows its links later.
  */
 export interface EntryChecker {
   /** @throws DomainError `source.invalid` naming the entry, `request.too_large` */
   accept(entry: ArchiveEntry): void;
   /**
-   * What only the whole archive tells.
+   * Checks that need the whole archive.
    * @throws DomainError `source.invalid` for an empty archive, and for a link that leaves the folder.
    */
   finish(): ArchiveContent;
@@ -37,19 +37,19 @@ export interface ArchiveContent {
 
 const FILE_TYPES = ["File", "OldFile", "ContiguousFile"];
 const PATH_LENGTH_MAX = 4096; // PATH_MAX of Linux.
-const PATH_DEPTH_MAX = 128; // Far more than any project nests.
+const PATH_DEPTH_MAX = 128; // Far more than projects need.
 const LINKS_MAX = 10_000;
-const LINK_HOPS_MAX = 40; // As Linux: more is ELOOP.
-const NAMES_LENGTH_MAX = 32 << 20; // Of all entries together: what is kept of an archive must fit into memory.
+const LINK_HOPS_MAX = 40; // Linux's limit: beyond it, following a link fails with ELOOP.
+const NAMES_LENGTH_MAX = 32 << 20; // Total for all entries, since all names are kept in memory.
 
-/** One name of the tree. What lies deep shares the nodes above it, so that a long path costs no more than its end. */
+/** A name in the tree. Paths share the nodes of their folders, so a long path costs no more than its last name. */
 interface Node {
   readonly parent: Node | undefined;
   children?: Map<string, Node>;
   isFolder?: boolean;
-  /** Where the symbolic link leads to. */
+  /** Target of the symbolic link. */
   link?: string;
-  /** Where following the link ends; `nowhere` for a circle. */
+  /** Result of following the link; `nowhere` for a circle. */
   end?: Node | "following" | "nowhere";
 }
 
@@ -99,7 +99,7 @@ export function entryChecker(limits: ArchiveLimits): EntryChecker {
     if (name === "") throw bad(path, "has no name");
     if (type === "SymbolicLink") {
       const target = targetOf(path, linkpath);
-      // By itself already; together with other links is seen at the end.
+      // It leaves the folder by itself; combinations with other links are checked at the end.
       if (climbs(parts.length - 1, target)) throw leaving(path, target);
       node.link = target;
       links.set(name, node);
@@ -109,7 +109,7 @@ export function entryChecker(limits: ArchiveLimits): EntryChecker {
     }
     if (node.link !== undefined) throw bad(path, "is a file and a symbolic link at once");
     if (type === "Link") {
-      // Its target must be a file of this archive that came before: nothing else can be linked to.
+      // A hard link may only refer to an earlier file of this archive.
       const target = partsOf(linkpath ?? "").join("/");
       const file = files.get(target);
       if (file === undefined) throw bad(path, "is a hard link whose target is not in the archive");
@@ -123,7 +123,8 @@ export function entryChecker(limits: ArchiveLimits): EntryChecker {
   }
 
   function finish(): ArchiveContent {
-    if (entries === 0) throw new DomainError("source.invalid", "The archive holds no files. Pack the folder itself.");
+    if (entries === 0)
+      throw new DomainError("source.invalid", "The archive contains no files. Pack the folder itself.");
     for (const [name, node] of links) {
       if (node.isFolder) throw bad(name, "is a folder and a symbolic link at once");
       follow(node, name, 1);
@@ -143,7 +144,7 @@ function childOf(node: Node, name: string): Node {
   return child;
 }
 
-/** Whether the target, taken alone, steps above the archive's folder from a folder so deep in it. */
+/** Whether a relative target, by itself, leads above the archive's folder from this depth. */
 function climbs(depth: number, target: string): boolean {
   let place = depth;
   for (const part of target.split("/")) {
@@ -155,9 +156,9 @@ function climbs(depth: number, target: string): boolean {
 }
 
 /**
- * Follows a link and every link met on the way; each is followed once and its end remembered. All targets are relative.
- * A link into nothing or in a circle stays inside.
- * @throws DomainError `source.invalid` when the way ever steps above the archive's folder.
+ * Follows a link and every link on its path; each is followed once and its result stored. All targets are relative. A
+ * link to nothing or in a circle stays inside.
+ * @throws DomainError `source.invalid` when the path ever leads above the archive's folder.
  */
 function follow(link: Node, shown: string, hops: number): Node | "following" | "nowhere" {
   if (link.end !== undefined) return link.end;
@@ -171,7 +172,7 @@ function walk(link: Node, shown: string, hops: number): Node | "nowhere" {
   let place = link.parent;
   for (const part of (link.link ?? "").split("/")) {
     if (part === "" || part === ".") continue;
-    // A path outside the archive's entries counts too: it contains no links, but `..` leads up from it.
+    // Paths that are no entries also count: they contain no links, but `..` leads up from them.
     let next: Node | undefined = part === ".." ? place?.parent : (place?.children?.get(part) ?? { parent: place });
     if (next?.link !== undefined) {
       const end = follow(next, shown, hops + 1);
@@ -189,8 +190,8 @@ function partsOf(path: string): string[] {
   if (path.length > PATH_LENGTH_MAX) throw bad(path, "has a path that is too long");
   // biome-ignore lint/suspicious/noControlCharactersInRegex: a NUL byte ends a name early for the kernel.
   if (/\u0000/.test(path)) throw bad(path, "has a NUL byte in its name");
-  // The unpacking library takes these for paths of Windows and rewrites them.
-  if (/^([A-Za-z]:|\\)/.test(path)) throw bad(path, "begins like a path of Windows");
+  // The unpacking library treats these as Windows paths and rewrites them.
+  if (/^([A-Za-z]:|\\)/.test(path)) throw bad(path, "begins like a Windows path");
   if (path.split(/[/\\]/).includes("..")) throw bad(path, "has .. in its path");
   const parts = path.split("/").filter((part) => part !== "" && part !== ".");
   if (parts.length > PATH_DEPTH_MAX) throw bad(path, `lies more than ${PATH_DEPTH_MAX} folders deep`);
@@ -216,4 +217,4 @@ const shown = (text: string) => {
 };
 
 const tooLarge = (what: string) =>
-  new DomainError("request.too_large", `The source holds ${what}. Leave out what is not needed, like node_modules.`);
+  new DomainError("request.too_large", `The source contains ${what}. Leave out what is not needed, like node_modules.`);

@@ -12,27 +12,27 @@ import { credentialsAt, type GitSession, type SentCredentials, withGitSession } 
 import { withGuardedHttp } from "./guarded-http.ts";
 import { redirectTarget } from "./redirect.ts";
 
-/** A repository and what opens it. */
+/** A repository with its credentials. */
 export interface Remote {
   readonly url: GitUrl;
-  /** As in `SourceSpec`: what is kept of the repository is kept for this owner alone. */
+  /** As in `SourceSpec`: the mirror is used for this owner alone. */
   readonly cacheOwner: string;
   readonly credentials: GitCredentials | undefined;
 }
 
-/** The mirror on our disk cannot be used and must be made anew. */
+/** The local mirror is damaged and must be created anew. */
 export class MirrorDamaged extends Error {
   override readonly name = "MirrorDamaged";
 }
 
 const REDIRECTS_MAX = 5;
-const LOCK_TRIES = 4; // git itself waits up to a second each time.
+const LOCK_TRIES = 4; // git itself waits up to a second for each.
 const LOCK_DELAY_MS = 200;
 
 /**
- * Runs one of git's commands that speak with a remote. Redirects are followed here, each target checked.
- * @param args Without the remote's address, which stands where `REMOTE` does.
- * @returns What the command wrote to standard output.
+ * Runs a git command that contacts a remote. Redirects are followed here, and each target is checked.
+ * @param args Arguments, with `REMOTE` in place of the remote's address.
+ * @returns Standard output of the command.
  * @throws DomainError `source.*`, `engine.failed`; MirrorDamaged
  */
 export async function remoteGit(
@@ -117,7 +117,7 @@ const FIRST_LINES = 50;
 const LAST_LINES = 200;
 const LINE_LENGTH_MAX = 2000;
 
-/** Output of git and the server can be endless: keeps the first and last lines, and the start of each. */
+/** Keeps the first and last lines, and the beginning of each: the output of git and the server can be endless. */
 export function lineKeeper() {
   const first: string[] = [];
   const last: string[] = [];
@@ -141,14 +141,14 @@ const remoteArgs = (session: GitSession, mirror: string, args: readonly string[]
   ...args.map((arg) => (arg === REMOTE ? session.remote : arg)),
 ];
 
-/** git shows a bar for each phase, of which the line splitter leaves the last state. */
+/** git prints a progress bar for each phase, of which only the last state arrives here. */
 const isProgress = (line: string) => /^(remote: )?(Counting|Compressing|Receiving|Resolving|Updating)\b/.test(line);
 
 const MEBIBYTE = 1 << 20;
 const WATCH_MS = 500;
 const TELL_SECONDS = 5;
 
-/** git has no limit for what it fetches, so the packs are measured while they grow. */
+/** git cannot limit the size of a fetch, so the packs are measured while they grow. */
 function watchSize(mirror: string, { repositoryBytes, refs }: SourceLimits, say: (line: string) => void) {
   const exceeded = new AbortController();
   let ticks = 0;
@@ -170,12 +170,12 @@ function watchSize(mirror: string, { repositoryBytes, refs }: SourceLimits, say:
 }
 
 export const tooLarge = (bytesMax: number): string =>
-  `is larger than ${Math.floor(bytesMax / MEBIBYTE)} MiB, the most that is fetched. Remove large files from its history.`;
+  `is larger than ${Math.floor(bytesMax / MEBIBYTE)} MiB, the limit of a repository. Remove large files from its history.`;
 
 export const tooManyRefs = (refsMax: number): string =>
-  `has more than ${refsMax} branches and tags, the most that are fetched. Remove old ones.`;
+  `has more than ${refsMax} branches and tags, the limit of a repository. Remove old ones.`;
 
-/** git writes each new branch and tag into a file. Stops behind `max`. */
+/** Counts files (git creates one for each new branch and tag), up to slightly more than `max`. */
 export async function countFiles(folder: string, max: number): Promise<number> {
   let count = 0;
   const folders = [folder];
@@ -190,11 +190,11 @@ export async function countFiles(folder: string, max: number): Promise<number> {
   return count;
 }
 
-/** Size of all packs of a mirror, finished or not. 0 when there is none yet. */
+/** Size of a mirror's packs, including unfinished ones; 0 when it does not exist yet. */
 export async function packBytes(mirror: string): Promise<number> {
   const folder = join(mirror, "objects", "pack");
   const names = await readdir(folder).catch(() => []);
-  // A temporary file may be gone before it is looked at.
+  // A temporary file may be removed in between.
   const sizes = await Promise.all(
     names.map((name) =>
       stat(join(folder, name)).then(

@@ -35,7 +35,7 @@ describe("checkout over http", () => {
     const server = await bench.serve({ login });
     const { username, password } = login;
     const withLogin = `http://${encodeURIComponent(username)}:${encodeURIComponent(password)}@127.0.0.1:${server.port}/app/.git`;
-    // A quote never stands in an address; encodeURIComponent leaves ' as it is.
+    // A quote cannot occur in an address; encodeURIComponent leaves ' unchanged.
     await bench.fetcher().checkout(bench.spec({ repository: withLogin.replaceAll("'", "%27") }), "d1", bench.io());
     const wrong = `http://ada:hunter2@127.0.0.1:${server.port}/app/.git`;
     const error = await errorOf(bench.fetcher().checkout(bench.spec({ repository: wrong }), "d1", bench.io()));

@@ -139,7 +139,7 @@ describe("the mirror", () => {
     const secret = bench.repository.commit({ secret: "2" });
     const source = bench.fetcher();
     await source.checkout(bench.spec(), "d1", bench.io());
-    // Its server has it no more.
+    // The server no longer has the commit.
     bench.repository.git("reset", "--hard", "HEAD~1");
     bench.repository.git("reflog", "expire", "--expire=now", "--all");
     bench.repository.git("gc", "--quiet", "--prune=now");
@@ -216,7 +216,7 @@ describe("limits", () => {
     const source = bench.fetcher({ limits: { repositoryBytes: 100_000 } });
     const error = await errorOf(source.checkout(bench.spec(), "d1", bench.io()));
     expect(error.code).toBe("source.invalid");
-    expect(error.message).toContain("the most that is fetched");
+    expect(error.message).toContain("the limit of a repository");
     expect(readdirSync(join(bench.base, "sources", "mirrors"))).toEqual([]);
     expect(readdirSync(join(bench.base, "sources", "checkouts"))).toEqual([]);
   });

@@ -32,16 +32,16 @@ import { describeSubmodule, isPlainFolder, type Submodule, submodulesOf } from "
 import { safeName, uploadStore } from "./uploads.ts";
 
 export interface SourceFetcherOptions {
-  /** Absolute. Holds mirrors, checkouts and uploads; nobody else may read it. */
+  /** Absolute path. Contains mirrors, checkouts and uploads; nobody else may read it. */
   readonly folder: string;
-  /** Whether `file://` may be used: only where the control plane's own machine is the server. */
+  /** Whether `file://` is allowed: only where the control plane's own machine is the server. */
   readonly allowFileProtocol: boolean;
-  /** Folders that no `file://` may reach into, e.g. the data folder. `folder` is always one. */
+  /** Folders that `file://` must not access, e.g. the data folder. `folder` is always one of them. */
   readonly privateFolders?: readonly string[];
-  /** Default: none. */
+  /** Private hosts that may be contacted. Default: none. */
   readonly allowedPrivateHosts?: PrivateHosts;
   readonly limits?: Partial<SourceLimits>;
-  /** PATH under which git and ssh are found. Default: the system's folders. */
+  /** PATH in which git and ssh are looked up. Default: the system's folders. */
   readonly path?: string;
 }
 
@@ -58,7 +58,7 @@ export const SOURCE_LIMITS: SourceLimits = {
 const SYSTEM_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 const SUBMODULE_DEPTH_MAX = 10;
 const SWEEP_MS = 24 * 3600 * 1000;
-const SESSION_SPARE_SECONDS = 300; // To start git, and to end it.
+const SESSION_SPARE_SECONDS = 300; // Time to start git and to end it.
 
 /** Fetches sources with the system's git. Uploads need no git. */
 export function sourceFetcher(options: SourceFetcherOptions): SourceFetcher {
@@ -111,7 +111,7 @@ export function sourceFetcher(options: SourceFetcherOptions): SourceFetcher {
     await removeUnusedMirrors(options.folder);
   }
 
-  /** One at a time for a mirror, so that nothing is discarded while somebody reads it. */
+  /** Serialised for each mirror, so that none is discarded while it is being read. */
   function fillFromGit(context: GitContext, remote: Remote, wanted: Wanted, folder: string): Promise<Filled> {
     return locks(mirrorFolder(options.folder, remote), context.io.signal, async () => {
       try {
@@ -127,7 +127,7 @@ export function sourceFetcher(options: SourceFetcherOptions): SourceFetcher {
     });
   }
 
-  /** @returns What is left of the limits, which hold for a repository and all its submodules together. */
+  /** @returns The remaining limits, which a repository shares with its submodules. */
   async function fillSubmodules(
     context: GitContext,
     parent: Remote,
@@ -137,7 +137,7 @@ export function sourceFetcher(options: SourceFetcherOptions): SourceFetcher {
   ): Promise<SourceLimits> {
     let left = remaining(context.limits, filled.content);
     if (filled.submodules.length > 0 && depth > SUBMODULE_DEPTH_MAX) {
-      throw new DomainError("source.invalid", `Submodules lie more than ${SUBMODULE_DEPTH_MAX} deep in each other.`);
+      throw new DomainError("source.invalid", `Submodules are nested more than ${SUBMODULE_DEPTH_MAX} levels deep.`);
     }
     for (const submodule of filled.submodules) {
       const { path, url, commit } = submodule;
@@ -186,7 +186,7 @@ const remaining = (limits: SourceLimits, { files, unpackedBytes }: ArchiveConten
 
 const hasSubmodules = ({ files }: ArchiveContent) => files.has(".gitmodules");
 
-/** A login inside the address is taken out of it, and used where no other is given. */
+/** A login inside the address is removed from it, and used unless another one is given. */
 function remoteOf(spec: Extract<SourceSpec, { type: "git" }>): Remote {
   const url = parseGitUrl(spec.repository);
   const { cacheOwner } = spec;
@@ -198,7 +198,7 @@ function remoteOf(spec: Extract<SourceSpec, { type: "git" }>): Remote {
       : basicCredentials([formatGitUrl(url)], { username: url.username ?? "", password: url.password ?? "" });
   const given = spec.credentials?.type === "basic" ? spec.credentials : undefined;
   const plain = { ...url, username: null, password: null };
-  // A login in the address is a credential that no record names.
+  // A login in the address is a credential without a record.
   const owner =
     written === undefined ? cacheOwner : `${cacheOwner}, login ${sha256(`${url.username}:${url.password}`)}`;
   return { url: plain, cacheOwner: owner, credentials: given ?? written };
@@ -208,7 +208,7 @@ const sha256 = (text: string) => createHash("sha256").update(text).digest("hex")
 
 const sshOnly = (credentials: GitCredentials | undefined) => (credentials?.type === "ssh" ? credentials : undefined);
 
-/** A login is for its own origin. A key shows nothing to another host, so it is tried there as well. */
+/** A login is sent to its own origin only. A key reveals nothing to another host, so it is tried there as well. */
 const credentialsFor = (url: GitUrl, { credentials }: Remote): GitCredentials | undefined =>
   credentials?.type === "ssh" && url.scheme !== "ssh" ? undefined : credentials;
 
@@ -233,7 +233,7 @@ async function checkFileProtocol(options: SourceFetcherOptions, url: GitUrl): Pr
   }
 }
 
-// A write that was under way may still end in the folder while it is removed.
+// Retries, since a pending write may still create files in the folder.
 const removeFolder = (folder: string) => rm(folder, { recursive: true, force: true, maxRetries: 5 });
 
 function asDomainError(error: unknown): DomainError {

@@ -6,19 +6,19 @@ import type { ArchiveLimits } from "./archive-entries.ts";
 import { configArguments, localGitEnvironment, type SessionPlace } from "./git-session.ts";
 
 export interface SourceLimits extends ArchiveLimits {
-  /** Size of one repository's mirror, as packed by git. */
+  /** Packed size of one repository's mirror. */
   readonly repositoryBytes: number;
-  /** Time limit of one exchange with a repository's server. */
+  /** Time limit for one exchange with a repository's server. */
   readonly fetchSeconds: number;
-  /** Memory of one git process: a server decides how much it needs. */
+  /** Memory limit of one git process, since the server determines how much it needs. */
   readonly gitMemoryBytes: number;
-  /** Branches and tags of one repository. */
+  /** Number of branches and tags of one repository. */
   readonly refs: number;
-  /** Size of an uploaded archive, as it is sent. */
+  /** Size of an uploaded archive, as it was sent. */
   readonly uploadBytes: number;
 }
 
-/** Context that every step of one checkout shares. */
+/** Context shared by all steps of one checkout. */
 export interface GitContext {
   readonly place: SessionPlace;
   readonly limits: SourceLimits;
@@ -32,9 +32,9 @@ export interface GitAnswer extends RunResult {
 
 const LOCAL_SECONDS_MAX = 600;
 const STDOUT_BYTES_MAX = 4 << 20;
-export const GIT_GRACE_SECONDS = 2; // git removes its temporary files when it is asked to end.
+export const GIT_GRACE_SECONDS = 2; // git removes its temporary files when it receives SIGTERM.
 
-/** Runs git on a mirror, without network. The first 4 MiB of its output are kept. */
+/** Runs git on a mirror, without network. Returns the first 4 MiB of its output. */
 export async function localGit(context: GitContext, mirror: string, args: readonly string[]): Promise<GitAnswer> {
   const stdout = collector(STDOUT_BYTES_MAX);
   const result = await run(gitArgv(context, [...LOCAL_CONFIG, `--git-dir=${mirror}`, ...args]), {
@@ -47,7 +47,7 @@ export async function localGit(context: GitContext, mirror: string, args: readon
   return { ...result, stdout: stdout.text() };
 }
 
-/** git itself has no limit of memory. Files that it maps do not count. */
+/** Limits git's memory, which git itself does not. Mapped files do not count. */
 export const gitArgv = ({ limits }: Pick<GitContext, "limits">, args: readonly string[]): Argv =>
   process.platform === "linux"
     ? [systemProgram("prlimit"), `--data=${limits.gitMemoryBytes}`, "git", ...args]

@@ -1,15 +1,15 @@
 import { DomainError, type ErrorCode } from "@berth/core";
 import { formatGitUrl, type GitUrl } from "@berth/core/source";
 
-/** Causes of a failed exchange with a repository's server. */
+/** Kinds of failures of an exchange with a repository's server. */
 export type GitFailure =
-  /** Tell the user. */
+  /** Report this error to the user. */
   | { readonly type: "error"; readonly error: DomainError }
-  /** The server names another address: ask it which, and try there. */
+  /** The server named another address: look it up and try there. */
   | { readonly type: "redirected" }
-  /** Another process works in the mirror: try again. */
+  /** Another process uses the mirror: try again. */
   | { readonly type: "locked" }
-  /** The mirror on our disk is damaged: make a new one. */
+  /** The local mirror is damaged: create a new one. */
   | { readonly type: "damaged" };
 
 export interface GitAttempt {
@@ -18,7 +18,10 @@ export interface GitAttempt {
   readonly stderr: readonly string[];
 }
 
-/** Reads git's (English) messages. The order matters: the first rule that fits is the cause, what follows is noise. */
+/**
+ * Interprets git's (English) messages. Order matters: the first matching rule is the cause, later messages follow from
+ * it.
+ */
 export function gitFailure(attempt: GitAttempt): GitFailure {
   const text = attempt.stderr.join("\n");
   if (/requested URL returned error: 30\d/.test(text)) return { type: "redirected" };
@@ -53,8 +56,7 @@ const RULES: readonly Rule[] = [
   {
     pattern: /Out of memory|out of memory|Cannot allocate memory|malloc failed/,
     code: "source.invalid",
-    say: ({ url }) =>
-      `${shown(url)} needs more memory to be fetched than it may take. Remove large files, old branches and tags.`,
+    say: ({ url }) => `${shown(url)} exceeds the memory limit of a fetch. Remove large files, old branches and tags.`,
   },
   {
     pattern: /cannot run ssh/,
@@ -119,12 +121,12 @@ const RULES: readonly Rule[] = [
 ];
 
 function failed({ stderr }: GitAttempt, code: ErrorCode, message: string): GitFailure {
-  // stderr holds no secret: credentials are neither in the address nor in an argument.
+  // stderr contains no secrets: credentials are neither in the address nor in arguments.
   const cause = new Error(stderr.slice(-20).join("\n"));
   return { type: "error", error: new DomainError(code, message, { cause }) };
 }
 
-/** The line that says most, without git's prefix and without the address, which the sentence around it names. */
+/** The most specific line, without git's prefix and without the address, which the message already names. */
 function lastFatal(stderr: readonly string[]): string {
   const telling = stderr.filter((line) => /^(fatal|error|ssh|remote): ?\S/i.test(line));
   const line =

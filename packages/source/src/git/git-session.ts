@@ -6,45 +6,45 @@ import { formatGitUrl, type GitUrl } from "@berth/core/source";
 import type { ReachedAddress } from "./address.ts";
 import { removeLeftovers } from "./leftovers.ts";
 
-/** Everything with which git speaks to one repository's server, and nothing else of this machine's settings. */
+/** Everything that git needs to contact one repository's server; other settings of this machine are not used. */
 export interface GitSession {
-  /** git's whole environment. Holds paths of secrets, no secret. */
+  /** git's whole environment. Contains paths of secrets, but no secrets. */
   readonly env: Readonly<Record<string, string>>;
-  /** Arguments that stand before git's command. */
+  /** Arguments in front of git's command. */
   readonly config: readonly string[];
-  /** The address to give to git. */
+  /** The address to pass to git. */
   readonly remote: string;
-  /** Configuration file for ssh, when the repository is reached by it. */
+  /** Configuration file for ssh, for repositories that are reached by it. */
   readonly sshConfig: string | undefined;
 }
 
 export interface SessionPlace {
-  /** Folder of the fetcher: holds `tmp` and `known_hosts`. */
+  /** Folder of the fetcher, with `tmp` and `known_hosts`. */
   readonly folder: string;
-  /** PATH under which git and ssh are found. */
+  /** PATH in which git and ssh are looked up. */
   readonly path: string;
 }
 
 /**
- * Makes what every session needs, and removes the logins and keys that a killed process has left. Idempotent.
- * @param sessionSeconds How long a session can last.
+ * Creates the files that all sessions need, and removes logins and keys left by a killed process. Idempotent.
+ * @param sessionSeconds Longest duration of a session.
  */
 export async function prepareSessions({ folder }: SessionPlace, sessionSeconds: number): Promise<void> {
   await mkdir(join(folder, "tmp"), { recursive: true, mode: 0o700 });
   await removeLeftovers(join(folder, "tmp"), "git-", sessionSeconds);
-  // Before ssh makes it readable for everybody.
+  // Created here with a private mode, since ssh would make it readable for all.
   await writeFile(join(folder, "known_hosts"), "", { mode: 0o600, flag: "a" });
   await writeFile(join(folder, "gitconfig"), GLOBAL_CONFIG, { mode: 0o600 });
 }
 
-/** What a session shows to the server of one address. */
+/** Credentials to send to the server of one address. */
 export type SentCredentials =
   | { readonly type: "ssh"; readonly privateKey: string }
   | ({ readonly type: "basic" } & BasicLogin);
 
 /**
- * @returns `undefined` for a login that is for another origin, wherever the own one sends git.
- * @throws DomainError `source.unauthorized` for a login that would be readable on its way.
+ * @returns `undefined` for a login of another origin, even if the own server redirects git there.
+ * @throws DomainError `source.unauthorized` for a login that would be sent unencrypted.
  */
 export function credentialsAt(url: GitUrl, credentials: GitCredentials | undefined): SentCredentials | undefined {
   if (credentials?.type !== "basic") return credentials;
@@ -59,7 +59,7 @@ export function credentialsAt(url: GitUrl, credentials: GitCredentials | undefin
 }
 
 /**
- * Writes the credentials into files of mode 0600 for as long as `work` takes.
+ * Writes the credentials into files of mode 0600 while `work` runs.
  * @throws DomainError `source.invalid` for credentials that cannot be used with the address.
  */
 export async function withGitSession<Result>(
@@ -87,7 +87,7 @@ export async function withGitSession<Result>(
 }
 
 /**
- * Settings that must not come from anywhere else. Redirects are followed by us, each one checked.
+ * Settings that no other configuration may override. Redirects are followed by us, and each is checked.
  * @returns `-c name=value` for git.
  */
 export function configArguments(url: GitUrl | undefined, address: ReachedAddress | undefined): string[] {
@@ -102,7 +102,7 @@ export function configArguments(url: GitUrl | undefined, address: ReachedAddress
     "transfer.unpackLimit=1",
     "fetch.recurseSubmodules=false",
     "fetch.showForcedUpdates=false",
-    // Otherwise git leaves a process behind that tidies up.
+    // Otherwise git leaves a maintenance process running.
     "gc.autoDetach=false",
     "maintenance.autoDetach=false",
     "ssh.variant=ssh",
@@ -133,10 +133,10 @@ function environment(
   };
 }
 
-/** For git without a network. */
+/** Environment of git commands without network. */
 export const localGitEnvironment = (place: SessionPlace): Record<string, string> => ({
   PATH: place.path,
-  // No .netrc, no .ssh, no .config of the user who runs Berth.
+  // Ignores .netrc, .ssh and .config of the user who runs Berth.
   HOME: "/nonexistent",
   LC_ALL: "C",
   GIT_CONFIG_NOSYSTEM: "1",
@@ -147,7 +147,7 @@ export const localGitEnvironment = (place: SessionPlace): Record<string, string>
   GIT_NO_LAZY_FETCH: "1",
 });
 
-/** ssh's own configuration: it takes the key and the known hosts from us alone, and asks nobody. */
+/** Configuration for ssh: it uses only our key and known hosts, and never prompts. */
 export function sshConfigText(options: {
   readonly knownHostsFile: string;
   readonly keyFile: string | undefined;
@@ -211,11 +211,11 @@ async function writeAskpass(folder: string, credentials: BasicLogin): Promise<vo
 
 function checkCredentials(url: GitUrl, credentials: SentCredentials | undefined): void {
   if (credentials?.type !== "basic") return;
-  // git's own exchange with the program that it asks is by lines.
+  // git's protocol with the askpass program is line-based.
   if (!/[\r\n\0]/.test(credentials.username + credentials.password)) return;
   throw new DomainError(
     "source.invalid",
-    `The login for ${url.host} holds a line break. Enter the user name and the password or token again.`,
+    `The login for ${url.host} contains a line break. Enter the user name and the password or token again.`,
   );
 }
 
@@ -223,13 +223,13 @@ const hostAndPort = ({ host, port }: GitUrl) => (port === null ? host : `${host}
 
 const inUrl = (address: string) => (address.includes(":") ? `[${address}]` : address);
 
-// ssh expands % and splits at spaces.
+// ssh expands % and splits at spaces, so both are escaped.
 const quoted = (file: string) => `"${file.replaceAll("%", "%%").replaceAll('"', "")}"`;
 
-// A repository of the local server often belongs to somebody else. Nothing in it is executed.
+// A repository on this machine often has another owner. Nothing in it is executed.
 const GLOBAL_CONFIG = "[safe]\n\tdirectory = *\n";
 
-// Answers for its own host alone: git also asks for hosts that a repository or a redirect names.
+// Answers only for its own host: git also asks for hosts that a repository or redirect names.
 const ASKPASS = `#!/bin/sh
 case "$1" in
   "Username for 'https://$BERTH_GIT_ORIGIN'"*|"Username for 'http://$BERTH_GIT_ORIGIN'"*) cat "$BERTH_GIT_FOLDER/username" ;;

@@ -11,14 +11,14 @@ export interface HttpQuestion {
   readonly body?: string;
 }
 
-/** One request, redirects not followed. The answer's body must be read or dumped. */
+/** Sends one request without following redirects. The answer's body must be read or dumped. */
 export type GuardedHttp = (url: string, question?: HttpQuestion) => Promise<HttpAnswer>;
 
-const SECONDS_MAX = 60; // Without any byte.
+const SECONDS_MAX = 60; // Time without receiving any data.
 
 /**
- * HTTP for addresses that a repository or its server names: it connects to no private address that is not allowed,
- * checked when the connection is made.
+ * HTTP to addresses that a repository or its server names: connects to no private address that is not allowed, checked
+ * for each connection.
  */
 export async function withGuardedHttp<Result>(
   allowed: PrivateHosts,
@@ -49,7 +49,7 @@ export async function withGuardedHttp<Result>(
   }
 }
 
-/** @param host For the sentence. */
+/** @param host Name for the message. */
 export const brokenOff = (host: string, cause: unknown) =>
   new DomainError(
     "source.unreachable",

@@ -17,18 +17,18 @@ afterEach(async () => {
   await bench.close();
 });
 
-/** Address of a repository on a host that answers as it likes. */
+/** Address of a repository on a host with arbitrary answers. */
 async function hostThat(answer: RequestListener): Promise<string> {
   server = createServer(answer).listen(0, "127.0.0.1");
   await once(server, "listening");
-  return `http://127.0.0.1:${(server.address() as AddressInfo).port}/app.git`; // It listens on a port, not on a pipe.
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}/app.git`; // A TCP server's address is an object.
 }
 
 const packet = (text: string): string => `${(text.length + 4).toString(16).padStart(4, "0")}${text}`;
 const ADVERTISEMENT = `${packet("# service=git-upload-pack\n")}0000`;
 const ID = "a".repeat(40);
 
-/** Writes for as long as somebody reads. */
+/** Writes as long as the client reads. */
 function endless(response: ServerResponse, begin: string, piece: (index: number) => string): void {
   let index = 0;
   response.write(begin);
@@ -58,7 +58,7 @@ describe("a git host", () => {
     });
     expect(await fetched(url, { gitMemoryBytes: 200 * 2 ** 20 })).toMatchObject({
       code: "source.invalid",
-      message: expect.stringContaining("needs more memory to be fetched than it may take"),
+      message: expect.stringContaining("exceeds the memory limit of a fetch"),
     });
   }, 60_000);
 

@@ -102,7 +102,7 @@ describe("runs nothing", () => {
         const credentials = basicCredentials([server.url], { username: value, password: value });
         const refusal = await refusalOf({ repository: `${server.url}/app/.git`, credentials });
         expect(refusal).toMatch(/^source\.(invalid|unauthorized) /);
-        // It arrives byte for byte, or the line break in it was refused.
+        // It was sent unchanged, or the line break in it was refused.
         const sent = Buffer.from(`${value}:${value}`).toString("base64");
         if (!/[\r\n\0]/.test(value)) expect(asked).toContain(`Basic ${sent}`);
       }
@@ -217,13 +217,13 @@ describe("a hostile .gitmodules", () => {
   test("cannot send one into a circle", async () => {
     addModule("sub", "../app");
     const tip = repository.git("rev-parse", "HEAD");
-    // Each commit holds the one before as its submodule.
+    // Each commit has the previous one as its submodule.
     for (let depth = 0; depth < 12; depth++) {
       const last = repository.git("rev-parse", "HEAD");
       repository.git("update-index", "--add", "--cacheinfo", `160000,${last},sub`);
       repository.git("commit", "--quiet", "--message", `Depth ${depth}`);
     }
     expect(tip).toHaveLength(40);
-    expect(await refusalOf({})).toContain("Submodules lie more than 10 deep");
+    expect(await refusalOf({})).toContain("Submodules are nested more than 10 levels deep");
   });
 });

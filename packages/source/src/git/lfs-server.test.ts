@@ -8,7 +8,7 @@ const LOGIN = { authorization: "Basic c2VjcmV0" };
 
 type Answer = Pick<HttpAnswer, "statusCode" | "headers"> & { readonly text: string };
 
-/** A server of which all that is asked is written down. */
+/** A server that records all requests. */
 function server(answers: readonly Answer[]) {
   const asked: { readonly url: string; readonly authorization: string | undefined }[] = [];
   const http: GuardedHttp = async (url, { headers = {} } = {}) => {

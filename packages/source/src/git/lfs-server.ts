@@ -9,7 +9,7 @@ import { credentialsAt, withGitSession } from "./git-session.ts";
 import { brokenOff, type GuardedHttp, type HttpAnswer } from "./guarded-http.ts";
 import type { LfsPointer } from "./lfs-pointer.ts";
 
-/** Where a repository's large files are asked for, and with what headers. */
+/** Address of a repository's LFS server, and the headers for its requests. */
 export interface LfsServer {
   readonly endpoint: string;
   readonly headers: Readonly<Record<string, string>>;
@@ -43,7 +43,7 @@ export async function lfsServerOf(
   return { endpoint, headers: basicFor(endpoint, remote) };
 }
 
-/** Asks for the places of objects, at most 100 at once. */
+/** Requests the download addresses of objects, at most 100 at once. */
 export async function lfsDownloads(
   http: GuardedHttp,
   server: LfsServer,
@@ -66,8 +66,7 @@ export async function lfsDownloads(
     const download = fieldOf(fieldOf(found, "actions"), "download");
     const href = fieldOf(download, "href");
     if (typeof href !== "string") throw missing(host, pointer);
-    // Some hosts want the same login for the file itself and do not repeat it.
-    // Some hosts want the same login for the file itself and do not repeat it.
+    // Some hosts require the same login for the file itself, without repeating it.
     const own = new URL(httpUrl(href)).origin === origin ? server.headers : {};
     return { ...pointer, href, headers: { ...own, ...headersOf(fieldOf(download, "header")) } };
   });
@@ -89,7 +88,7 @@ async function textOf({ body }: HttpAnswer, host: string): Promise<string> {
   return Buffer.concat(chunks).toString("utf8");
 }
 
-const ANSWER_BYTES_MAX = 4 << 20; // A hundred objects need some hundred bytes each.
+const ANSWER_BYTES_MAX = 4 << 20; // Descriptions of a hundred objects take some hundred bytes each.
 const ANSWER_VALUES_MAX = 50_000;
 
 const tooLong = (host: string) =>
@@ -98,7 +97,7 @@ const tooLong = (host: string) =>
     `${host} answers with more than 4 MiB or 50000 values about Git LFS. Check its address.`,
   );
 
-/** Follows redirects: to other hosts, and out of https, without the headers. */
+/** Follows redirects. The headers are not sent to other hosts, nor without https. */
 export async function openDownload(http: GuardedHttp, { href, headers, ...pointer }: LfsDownload): Promise<HttpAnswer> {
   let url = href;
   for (let redirects = 0; redirects <= REDIRECTS_MAX; redirects++) {
@@ -114,7 +113,7 @@ export async function openDownload(http: GuardedHttp, { href, headers, ...pointe
   throw missing(new URL(href).host, pointer);
 }
 
-/** ssh hosts name the endpoint, and a login for it, when they are asked. */
+/** SSH hosts return the endpoint, and a login for it, on request. */
 async function lfsServerBySsh(context: GitContext, { url, credentials }: Remote): Promise<LfsServer> {
   const address = await reach(url, context.allowedPrivateHosts, context.io.signal);
   const stdout = collector(65_536);
@@ -142,7 +141,7 @@ async function lfsServerBySsh(context: GitContext, { url, credentials }: Remote)
   return { endpoint: httpUrl(href), headers: headersOf(fieldOf(answer, "header")) };
 }
 
-/** @throws DomainError `source.invalid` for what is no http address, or leaves https. */
+/** @throws DomainError `source.invalid` for addresses that are not http, or that switch from https to http. */
 function httpUrl(text: string, base?: GitUrl): string {
   const url = URL.canParse(text) ? new URL(text) : undefined;
   const isAllowed = url?.protocol === "https:" || (url?.protocol === "http:" && base?.scheme !== "https");
@@ -152,7 +151,7 @@ function httpUrl(text: string, base?: GitUrl): string {
   return url.href.replace(/\/+$/, "");
 }
 
-/** The repository's login, for its own origin alone. */
+/** The repository's login, if the endpoint has the same origin. */
 function basicFor(endpoint: string, { credentials }: Remote): Record<string, string> {
   const login = credentials?.type === "basic" ? credentials.login.for(endpoint) : undefined;
   if (login === undefined) return {};

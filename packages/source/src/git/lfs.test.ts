@@ -39,13 +39,13 @@ interface LfsAnswers {
   readonly intercept?: (request: IncomingMessage, response: ServerResponse) => boolean;
   readonly host?: string;
   readonly objects?: Readonly<Record<string, string>>;
-  /** Where an object is said to be. Default: on the same server. */
+  /** Download address of an object. Default: on the same server. */
   readonly href?: (oid: string) => string;
   readonly header?: Readonly<Record<string, string>>;
   readonly status?: number;
 }
 
-/** A Git LFS server as its specification describes it, beside git's own. */
+/** A Git LFS server by the specification, beside git's own. */
 async function serve(answers: LfsAnswers = {}): Promise<GitServer> {
   const objects = answers.objects ?? { [sha256(LARGE)]: LARGE };
   const server = await startGitServer({
@@ -163,9 +163,9 @@ describe("files of Git LFS", () => {
       /^source\.not_found .* does not have the Git LFS object/,
     );
     const other = await serve({ objects: { [sha256(LARGE)]: LARGE.toUpperCase() } });
-    expect(await refusal(checkout(`${other.url}/app.git`))).toContain("is not the one that was asked for");
+    expect(await refusal(checkout(`${other.url}/app.git`))).toContain("differs from its pointer");
     const longer = await serve({ objects: { [sha256(LARGE)]: `${LARGE}x` } });
-    expect(await refusal(checkout(`${longer.url}/app.git`))).toContain("is longer than it says");
+    expect(await refusal(checkout(`${longer.url}/app.git`))).toContain("is longer than its pointer says");
     const without = await serve({ status: 404 });
     expect(await refusal(checkout(`${without.url}/app.git`))).toContain(
       "does not serve Git LFS for this repository (status 404)",

@@ -14,12 +14,12 @@ import { type LfsPointer, namesLfs, POINTER_BYTES_MAX, parseLfsPointer } from ".
 import { lfsDownloads, lfsServerOf, openDownload } from "./lfs-server.ts";
 import { mirrorFolder } from "./mirror.ts";
 
-const BATCH_MAX = 100; // As git-lfs asks.
+const BATCH_MAX = 100; // Same as git-lfs.
 const DOWNLOADS_AT_ONCE = 4;
 
 /**
- * Replaces the pointers of Git LFS in a checkout by the files they stand for. Objects are kept beside the mirror.
- * @param content What was unpacked into `folder`.
+ * Replaces the Git LFS pointers in a checkout by their files. Objects are stored beside the mirror.
+ * @param content Content that was unpacked into `folder`.
  * @returns Bytes that were added to the checkout.
  * @throws DomainError `source.*`, `request.too_large`
  */
@@ -78,7 +78,7 @@ async function fetchObjects(
   for (const pointer of wanted) if (!(await isFile(objectFile(store, pointer.oid)))) absent.push(pointer);
   if (absent.length === 0) return;
   if (remote.url.scheme === "file") return copyLocal(decodeURIComponent(remote.url.path), store, absent);
-  // An include would read files of this machine.
+  // An include would read other files of this machine.
   const config = ["config", "--no-includes", "--blob", `${commit}:.lfsconfig`, "--get", "lfs.url"];
   const { stdout } = await localGit(context, mirrorFolder(context.place.folder, remote), config);
   const server = await lfsServerOf(context, remote, stdout.trim() || undefined);
@@ -93,7 +93,7 @@ async function fetchObjects(
   });
 }
 
-/** A repository on this machine keeps them in its own folder. */
+/** A repository on this machine has its objects in its own folder. */
 async function copyLocal(repository: string, store: string, absent: readonly LfsPointer[]): Promise<void> {
   for (const pointer of absent) {
     const files = [".git/lfs/objects", "lfs/objects"].map((place) => objectFile(join(repository, place), pointer.oid));
@@ -107,7 +107,7 @@ async function copyLocal(repository: string, store: string, absent: readonly Lfs
   }
 }
 
-/** Kept under its final name only when size and hash are those of the pointer. */
+/** Stores an object under its final name only when size and hash match the pointer. */
 async function keepObject(
   bytes: AsyncIterable<Uint8Array> & NodeJS.ReadableStream,
   file: string,
@@ -122,13 +122,15 @@ async function keepObject(
     transform(chunk: Buffer, _encoding, done) {
       received += chunk.length;
       hash.update(chunk);
-      done(received > sizeBytes ? brokenOff(host, new Error("a Git LFS file is longer than it says")) : null, chunk);
+      done(
+        received > sizeBytes ? brokenOff(host, new Error("a Git LFS file is longer than its pointer says")) : null,
+        chunk,
+      );
     },
   });
   try {
     await pipeline(bytes, check, createWriteStream(temporary, { mode: 0o600 }));
-    if (hash.digest("hex") !== oid)
-      throw brokenOff(host, new Error("a Git LFS file is not the one that was asked for"));
+    if (hash.digest("hex") !== oid) throw brokenOff(host, new Error("a Git LFS file differs from its pointer"));
     await rename(temporary, file);
   } catch (cause) {
     await rm(temporary, { force: true });
@@ -136,7 +138,7 @@ async function keepObject(
   }
 }
 
-/** A new file in the pointer's place, with its permissions. */
+/** Replaces the pointer by a new file with the same permissions. */
 async function replaceFile(object: string, path: string): Promise<void> {
   const { mode } = await lstat(path);
   const temporary = `${path}.${crypto.randomUUID()}`;

@@ -3,8 +3,9 @@ import { DomainError } from "@berth/core";
 export type KeyedLocks = <Result>(key: string, signal: AbortSignal, work: () => Promise<Result>) => Promise<Result>;
 
 /**
- * Work with the same key runs one after the other, in the order it came, within this process.
- * @throws DomainError `deploy.cancelled` at once when the signal fires while it waits. Once begun, work sees to it.
+ * Runs work with the same key one after the other, in order, within this process.
+ * @throws DomainError `deploy.cancelled` at once when the signal fires during the wait; running work handles its
+ * signal.
  */
 export function keyedLocks(): KeyedLocks {
   const tails = new Map<string, Promise<unknown>>();

@@ -22,8 +22,8 @@ import { removeLeftovers } from "./leftovers.ts";
 import { unpackTar } from "./unpack.ts";
 
 /**
- * Where a repository's mirror lies: one for each address and owner. It holds commits that its server no longer gives to
- * everybody, or never did.
+ * Folder of a repository's mirror: one for each address and owner, since it contains commits that the server may not
+ * give to everyone.
  */
 export function mirrorFolder(folder: string, { url, cacheOwner }: Pick<Remote, "url" | "cacheOwner">): string {
   const name = createHash("sha256")
@@ -35,19 +35,19 @@ export function mirrorFolder(folder: string, { url, cacheOwner }: Pick<Remote, "
 
 const mirrorsFolder = (folder: string): string => join(folder, "mirrors");
 
-/** A repository that nobody deploys any more takes no space for ever; one that is used again is fetched anew. */
+/** Removes mirrors that were not used for long; a repository that is used again is fetched anew. */
 export async function removeUnusedMirrors(folder: string): Promise<void> {
   const mirrors = mirrorsFolder(folder);
   await mkdir(mirrors, { recursive: true, mode: 0o700 });
   await removeLeftovers(mirrors, "", MIRROR_KEPT_SECONDS);
 }
 
-/** Longer than most breaks between two deployments of something that lives. */
+/** Longer than the usual time between two deployments of an active project. */
 const MIRROR_KEPT_SECONDS = 30 * 24 * 3600;
 
 /** The revision to find in a repository. */
 export interface Wanted {
-  /** `null`: the repository's default branch. */
+  /** Branch, tag or commit; `null`: the repository's default branch. */
   readonly ref: string | null;
   readonly revision: GitRevision;
 }
@@ -55,18 +55,18 @@ export interface Wanted {
 export interface FoundCommit {
   /** Full object id. */
   readonly commit: string;
-  /** First line. */
+  /** First line of the commit's message. */
   readonly message: string | null;
 }
 
 /**
- * Brings the mirror up to date and finds the commit in it.
+ * Updates the mirror and finds the commit in it.
  * @throws DomainError `source.*`, `engine.failed`; MirrorDamaged
  */
 export async function fetchCommit(context: GitContext, remote: Remote, wanted: Wanted): Promise<FoundCommit> {
   const mirror = mirrorFolder(context.place.folder, remote);
   await makeMirror(context, mirror);
-  // A fetch that brings nothing changes no folder, and this is by what it is told from an unused one.
+  // A fetch without news changes no file, so the time is set: it shows when the mirror was last used.
   await utimes(mirror, new Date(), new Date());
   const special = wanted.ref === null || wanted.ref.startsWith("refs/heads/") ? [] : [`+${wanted.ref}:${wanted.ref}`];
   const refspecs = ["+refs/heads/*:refs/heads/*", "+refs/tags/*:refs/tags/*", ...special];
@@ -78,7 +78,7 @@ export async function fetchCommit(context: GitContext, remote: Remote, wanted: W
 }
 
 /**
- * Writes the files of a commit into an empty folder. Submodules are left as empty folders.
+ * Writes the files of a commit into an empty folder. Submodules become empty folders.
  * @throws DomainError `source.invalid`, `request.too_large`, `deploy.cancelled`; MirrorDamaged
  */
 export async function unpackCommit(
@@ -98,26 +98,26 @@ export async function unpackCommit(
       graceSeconds: GIT_GRACE_SECONDS,
     }),
     unpackTar(archive, folder, context.limits).catch((error: unknown) => {
-      archive.destroy(error instanceof Error ? error : undefined); // Ends git, too.
+      archive.destroy(error instanceof Error ? error : undefined); // Closing its output ends git as well.
       throw error;
     }),
   ]);
   if (context.io.signal.aborted && ran.status === "rejected") throw ran.reason;
-  // git's failure first: the archive is then cut short, which is no fault of the archive.
+  // git's failure comes first: it cut the archive short, so the archive's own error is misleading.
   if (ran.status === "fulfilled" && ran.value.exitCode !== 0) throw new MirrorDamaged(ran.value.output);
   if (unpacked.status === "rejected") throw unpacked.reason;
   if (ran.status === "rejected") throw ran.reason;
   return unpacked.value;
 }
 
-/** Out of the way by renaming first, so that another process never sees half of it. */
+/** Renamed first, so that another process never sees a half-removed mirror. */
 export async function discardMirror(context: GitContext, remote: Remote): Promise<void> {
   const trash = join(context.place.folder, "tmp", `mirror-${process.pid}-${Date.now()}`);
-  await rename(mirrorFolder(context.place.folder, remote), trash).catch(() => {}); // Nothing there is as good.
+  await rename(mirrorFolder(context.place.folder, remote), trash).catch(() => {}); // A missing mirror is fine.
   await rm(trash, { recursive: true, force: true });
 }
 
-/** Made elsewhere and moved into place, so that another process finds either none or a whole one. */
+/** Created elsewhere and renamed, so that another process finds either none or a complete one. */
 async function makeMirror(context: GitContext, mirror: string): Promise<void> {
   if (
     await lstat(mirror).then(
@@ -138,7 +138,7 @@ async function makeMirror(context: GitContext, mirror: string): Promise<void> {
     );
     if (exitCode !== 0) throw new MirrorDamaged(output);
     await mkdir(join(made, "info"), { recursive: true });
-    // Files that `git archive` would leave out or rewrite are deployed too.
+    // Includes files that `git archive` would leave out or rewrite.
     await writeFile(join(made, "info", "attributes"), "* -export-ignore -export-subst\n");
     await mkdir(dirname(mirror), { recursive: true, mode: 0o700 });
     await rename(made, mirror).catch((cause: unknown) => {
@@ -149,7 +149,7 @@ async function makeMirror(context: GitContext, mirror: string): Promise<void> {
   }
 }
 
-/** Another process was faster. */
+/** Another process created it first. */
 const isTaken = (cause: unknown) =>
   cause instanceof Error && "code" in cause && (cause.code === "ENOTEMPTY" || cause.code === "EEXIST");
 
@@ -214,7 +214,7 @@ async function resolveSha(
   sha: string,
   isFull: boolean,
 ): Promise<string> {
-  // A tag may look like a shortened id; nobody would mean an object by it then.
+  // A tag may look like a short object id and takes precedence.
   const known =
     (!isFull && (await commitOf(context, mirror, `refs/tags/${sha}`))) || (await commitOf(context, mirror, sha));
   if (known) return known;
@@ -225,12 +225,12 @@ async function resolveSha(
   throw new DomainError("source.not_found", `${formatGitUrl(remote.url)} has no commit ${sha}. ${hint}`);
 }
 
-/** A commit that no branch or tag holds any more. Many servers give it to who knows its id. */
+/** Fetches a commit that no branch or tag contains. Many servers send it to clients that know its id. */
 async function fetchLooseCommit(context: GitContext, remote: Remote, mirror: string, sha: string): Promise<void> {
   try {
     await fetchRefs(context, remote, mirror, [`+${sha}:refs/berth/commits/${sha}`]);
   } catch (error) {
-    // Whether the server refuses or fails: the branch fetch before went well, so the commit is what is missing.
+    // Any failure here means that the commit is missing, since the fetch of the branches succeeded before.
     if (error instanceof MirrorDamaged || context.io.signal.aborted) throw error;
   }
 }

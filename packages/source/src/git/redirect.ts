@@ -5,8 +5,8 @@ import type { GuardedHttp } from "./guarded-http.ts";
 const SUFFIX = "/info/refs?service=git-upload-pack";
 
 /**
- * Asks a server where it sends git to: one step, without credentials.
- * @returns The address it names, in the scheme it names, never from https to http.
+ * Asks a server for its redirect of a git request: one step, without credentials.
+ * @returns The address with its scheme, never from https to http.
  * @throws DomainError `source.not_found`, `source.unreachable`
  */
 export async function redirectTarget(url: GitUrl, http: GuardedHttp): Promise<GitUrl> {
@@ -16,7 +16,7 @@ export async function redirectTarget(url: GitUrl, http: GuardedHttp): Promise<Gi
   const { location } = answer.headers;
   const isPlace = typeof location === "string" && URL.canParse(location, asked);
   const target = isPlace ? new URL(location, asked).href : undefined;
-  // As git demands: another path that ends alike, else it is a login page or the like.
+  // git requires the same ending; otherwise the target is a login page or the like.
   if (target === undefined || !target.endsWith(SUFFIX)) {
     throw new DomainError(
       "source.not_found",

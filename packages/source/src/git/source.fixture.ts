@@ -14,17 +14,17 @@ import { type SourceFetcherOptions, sourceFetcher } from "./fetcher.ts";
 
 type GitSpec = Extract<SourceSpec, { type: "git" }>;
 
-/** A repository, servers for it and a fetcher with a folder of its own, for one test. */
+/** A repository, servers for it, and a fetcher with its own folder, for one test. */
 export interface SourceBench {
   readonly base: string;
-  /** `BASE/repos/app`, with the branch main and no commit yet. */
+  /** `BASE/repos/app`, with the branch main and no commits. */
   readonly repository: TestRepository;
   /** Log lines of the fetcher. */
   readonly lines: string[];
   io(signal?: AbortSignal): WorkIO;
-  /** Always of the same folder, `BASE/sources`. */
+  /** A fetcher, always with the folder `BASE/sources`. */
   fetcher(options?: Partial<SourceFetcherOptions>): SourceFetcher;
-  /** The tip of main of the repository, by `file://`. */
+  /** Source at the tip of the repository's main branch, by `file://`. */
   spec(fields?: Partial<GitSpec>): SourceSpec;
   /** Serves `BASE/repos` until the end of the test. */
   serve(options?: Partial<GitServerOptions>): Promise<GitServer>;

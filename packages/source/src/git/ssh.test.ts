@@ -11,7 +11,7 @@ import { createRepository, startGitServer } from "@berth/testing";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { sourceFetcher } from "./fetcher.ts";
 
-// sshd refuses to run by a relative path; a copy elsewhere may be named.
+// sshd must be started by an absolute path; the variable can name another copy.
 const SSHD = process.env.BERTH_TEST_SSHD ?? "/usr/sbin/sshd";
 const hasSshd = existsSync(SSHD) && existsSync("/usr/bin/ssh-keygen");
 if (!hasSshd) console.log(`Skipped the tests over ssh: ${SSHD} is not installed (openssh-server)`);

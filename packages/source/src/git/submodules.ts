@@ -7,24 +7,24 @@ import { type GitContext, localGit } from "./git-context.ts";
 import { mirrorFolder } from "./mirror.ts";
 
 export interface Submodule {
-  /** Folder inside the repository. */
+  /** Path inside the repository. */
   readonly path: string;
   readonly url: GitUrl;
-  /** Full object id that the repository wants. */
+  /** Full object id that the repository records. */
   readonly commit: string;
 }
 
 const SUBMODULES_MAX = 100;
 
 /**
- * The submodules of a commit, with addresses that obey the rules of the repository itself. One that is listed in
- * .gitmodules but is no submodule in the tree is left out, as git does.
+ * The submodules of a commit, with addresses that obey the rules for the repository itself. As in git, entries of
+ * .gitmodules that are not submodules in the tree are left out.
  * @throws DomainError `source.invalid`
  */
 export async function submodulesOf(context: GitContext, remote: Remote, commit: string): Promise<readonly Submodule[]> {
   const { url: base } = remote;
   const mirror = mirrorFolder(context.place.folder, remote);
-  // An include would read files of this machine.
+  // An include would read other files of this machine.
   const file = ["config", "--no-includes", "--blob", `${commit}:.gitmodules`, "--null", "--list"];
   const { exitCode, stdout } = await localGit(context, mirror, file);
   if (exitCode !== 0) throw new DomainError("source.invalid", "The file .gitmodules cannot be read. Correct it.");
@@ -41,7 +41,7 @@ export async function submodulesOf(context: GitContext, remote: Remote, commit: 
   return found;
 }
 
-/** Reads `git config --null --list`: `submodule.NAME.path\nVALUE\0`, where a name may hold dots. */
+/** Parses `git config --null --list`: `submodule.NAME.path\nVALUE\0`, where a name may contain dots. */
 export function listedModules(config: string): { readonly path: string; readonly address: string }[] {
   const modules = new Map<string, { path?: string; url?: string }>();
   for (const record of config.split("\0")) {
@@ -54,7 +54,7 @@ export function listedModules(config: string): { readonly path: string; readonly
   );
 }
 
-/** Whether the folder that a submodule goes into is a folder of the checkout itself, reached through no link. */
+/** Whether a submodule's folder is a real folder of the checkout, and its path contains no link. */
 export async function isPlainFolder(checkout: string, path: string): Promise<boolean> {
   let place = checkout;
   for (const part of path.split("/")) {

@@ -1,14 +1,14 @@
 import { gzipSync } from "node:zlib";
 
-/** One entry as an attacker may write it: nothing is checked or tidied. */
+/** An entry as an attacker may write it, without any checks. */
 export interface RawEntry {
   readonly path: string;
-  /** A name of the table below, or the header's own letter. */
+  /** A name in the table below, or the type letter of the header. */
   readonly type?: string;
   readonly content?: string;
   readonly linkpath?: string;
   readonly mode?: number;
-  /** Written by an extended header, which may hold what a plain one cannot. */
+  /** Fields of an extended header, which may contain values that a plain one cannot. */
   readonly pax?: Readonly<Record<string, string>>;
 }
 

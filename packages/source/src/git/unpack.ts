@@ -9,9 +9,9 @@ import { type ArchiveContent, type ArchiveLimits, type EntryChecker, entryChecke
 export type ByteStream = AsyncIterable<Uint8Array> | Iterable<Uint8Array>;
 
 /**
- * Unpacks a plain tar into an empty folder. Each entry is checked before it is written; when a later one is refused,
- * what was written so far stays for the caller to remove. Owners, special mode bits and devices are not taken over.
- * @throws DomainError `source.invalid`, `request.too_large`; whatever `tar` itself fails with
+ * Unpacks a plain tar into an empty folder. Each entry is checked before it is written; when one is refused, the
+ * caller must remove those written before. Owners, special mode bits and devices are ignored.
+ * @throws DomainError `source.invalid`, `request.too_large`; any error of `tar` itself
  */
 export async function unpackTar(tar: ByteStream, folder: string, limits: ArchiveLimits): Promise<ArchiveContent> {
   const checker = entryChecker(limits);
@@ -23,7 +23,7 @@ export async function unpackTar(tar: ByteStream, folder: string, limits: Archive
 
 /**
  * Reads a plain tar to its end without writing anything.
- * @throws DomainError `source.invalid`, `request.too_large`; whatever `tar` itself fails with
+ * @throws DomainError `source.invalid`, `request.too_large`; any error of `tar` itself
  */
 export async function inspectTar(tar: ByteStream, limits: ArchiveLimits): Promise<ArchiveContent> {
   const checker = entryChecker(limits);
@@ -33,14 +33,14 @@ export async function inspectTar(tar: ByteStream, limits: ArchiveLimits): Promis
   return checker.finish();
 }
 
-/** The bytes of a tar that may be compressed by gzip. */
+/** Decompresses a tar that may be gzipped. */
 export async function* gunzipped(archive: ByteStream, isGzip: boolean): AsyncIterable<Uint8Array> {
   if (!isGzip) {
     yield* archive;
     return;
   }
   const gunzip = createGunzip();
-  // The iteration below reports failures: a broken source destroys the stream that it feeds.
+  // The iteration below reports failures: a failed source destroys the stream.
   const fed = pipeline(archive, gunzip).catch(() => {});
   try {
     yield* gunzip as AsyncIterable<Uint8Array>;
@@ -52,11 +52,11 @@ export async function* gunzipped(archive: ByteStream, isGzip: boolean): AsyncIte
 
 const isZlibError = (cause: unknown) => cause instanceof Error && "code" in cause && `${cause.code}`.startsWith("Z_");
 
-// The archive is already decompressed, within the limits.
+// The archive is already decompressed, within the limits; the parser must not decompress it again.
 const PLAIN = { brotli: false, zstd: false } as const;
 const MAGIC_BYTES = 4;
 
-/** The parser looks at the first bytes itself and would unpack a second compression beside the limits. */
+/** The parser would detect a second compression itself and unpack it without limits. */
 const isCompressed = (start: Buffer) =>
   start.subarray(0, 2).equals(Buffer.from([0x1f, 0x8b])) || start.equals(Buffer.from([0x28, 0xb5, 0x2f, 0xfd]));
 
@@ -66,7 +66,7 @@ interface EntryGate {
   refuse(problem: unknown): void;
 }
 
-/** Exceptions must not pass through the parser, so the first problem is kept and every later entry left out. */
+/** Exceptions must not pass through the parser: the first error is stored, and later entries are skipped. */
 function entryGate(checker: EntryChecker): EntryGate {
   let first: unknown;
   return {
@@ -76,7 +76,7 @@ function entryGate(checker: EntryChecker): EntryGate {
     },
     filter: (_path, given) => {
       if (first !== undefined) return false;
-      // The parser always hands over its own entries; the type of its option covers packing as well.
+      // When unpacking, the parser only passes entries of this type.
       const entry = given as ReadEntry;
       try {
         checker.accept(entry);
@@ -92,7 +92,7 @@ function entryGate(checker: EntryChecker): EntryGate {
 }
 
 async function feed(tar: ByteStream, parser: Parser, gate: EntryGate, limits: ArchiveLimits): Promise<void> {
-  // Headers count too: an archive of nothing but headers is bounded as well.
+  // Headers count too, so that an archive of headers only is limited as well.
   const bytesMax = limits.unpackedBytes + limits.entries * HEADER_BYTES_MAX;
   let bytes = 0;
   let bytesBehindEnd = 0;
@@ -101,7 +101,7 @@ async function feed(tar: ByteStream, parser: Parser, gate: EntryGate, limits: Ar
   parser.once("eof", () => {
     isEnded = true;
   });
-  // Extended headers are no entries, and an archive may consist of nothing else.
+  // Extended headers are not entries, and an archive may contain nothing else.
   parser.on("meta", () => {
     extended += 1;
     if (extended > limits.entries) gate.refuse(tooManyHeaders(limits.entries));
@@ -109,7 +109,7 @@ async function feed(tar: ByteStream, parser: Parser, gate: EntryGate, limits: Ar
   let start: Buffer = Buffer.alloc(0);
   parser.on("error", (cause: unknown) => gate.refuse(isWriteError(cause) ? unwritable(cause) : damaged(cause)));
   parser.on("ignoredEntry", (entry: ReadEntry) => gate.refuse(unsupported(entry)));
-  const closed = once(parser, "close").catch(() => {}); // An error is kept by the gate.
+  const closed = once(parser, "close").catch(() => {}); // The gate stores the error.
   for await (const chunk of tar) {
     bytes += chunk.byteLength;
     if (bytes > bytesMax)
@@ -120,14 +120,14 @@ async function feed(tar: ByteStream, parser: Parser, gate: EntryGate, limits: Ar
     }
     if (gate.problem() !== undefined) throw gate.problem();
     if (isEnded) {
-      // The parser would keep all of it, copied once more with each chunk.
+      // The parser would buffer all of it, and copy the buffer for each chunk.
       bytesBehindEnd += chunk.byteLength;
       if (bytesBehindEnd > BEHIND_END_BYTES_MAX) throw tooMuchBehindEnd();
       continue;
     }
     const isReady = parser.write(Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength));
     if (!isReady && gate.problem() === undefined) await once(parser, "drain").catch(() => {});
-    // Bytes that are there at once would otherwise be read to the end before anybody else has a turn.
+    // Buffered data would otherwise be processed to the end without yielding to other work.
     await otherWork();
   }
   if (gate.problem() !== undefined) throw gate.problem();
@@ -136,27 +136,30 @@ async function feed(tar: ByteStream, parser: Parser, gate: EntryGate, limits: Ar
   if (gate.problem() !== undefined) throw gate.problem();
 }
 
-/** Programs fill up their last record with zeros: of 10 KB usually, of 1 MB for tapes. */
+/** Programs pad the last record with zeros: usually to 10 KB, for tapes to 1 MB. */
 const BEHIND_END_BYTES_MAX = 4 << 20;
 
 const tooMuchBehindEnd = () =>
-  new DomainError("request.too_large", "The archive holds more behind its end than padding. Pack the folder again.");
+  new DomainError("request.too_large", "The archive contains data after its end. Pack the folder again.");
 
 const tooManyHeaders = (max: number) =>
-  new DomainError("request.too_large", `The archive holds more than ${max} extended headers. Pack the folder again.`);
+  new DomainError(
+    "request.too_large",
+    `The archive contains more than ${max} extended headers. Pack the folder again.`,
+  );
 
-const HEADER_BYTES_MAX = 3 * 1024; // A header, and an extended header with its block, of 512 bytes each, and padding.
+const HEADER_BYTES_MAX = 3 * 1024; // A header, an extended header and its block of 512 bytes each, and padding.
 
 const unsupported = (entry: ReadEntry) =>
   new DomainError("source.invalid", `The entry "${entry.path}" is of a kind that cannot be unpacked (${entry.type}).`);
 
-/** The disk's fault, not the archive's. */
+/** An error of the disk, not of the archive. */
 const isWriteError = (cause: unknown) => cause instanceof Error && "syscall" in cause;
 
 const unwritable = (cause: unknown) =>
   new DomainError("engine.failed", "The source cannot be written to the disk. Check its free space.", { cause });
 
 const damaged = (cause: unknown) =>
-  new DomainError("source.invalid", "The archive is damaged or no tar. Send a tar or a tar.gz of the folder.", {
+  new DomainError("source.invalid", "The archive is damaged or not a tar. Send a tar or a tar.gz of the folder.", {
     cause,
   });

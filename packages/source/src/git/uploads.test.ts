@@ -121,9 +121,9 @@ describe("an upload", () => {
 describe("an upload is refused and nothing of it kept", () => {
   test.each<[string, Uint8Array, string]>([
     ["nothing", Buffer.alloc(0), "source.invalid"],
-    ["text", Buffer.from("hello world ".repeat(100)), "source.invalid The archive is damaged or no tar"],
-    ["a zip", Buffer.from("PK\x03\x04".padEnd(2000, "x")), "source.invalid The archive is damaged or no tar"],
-    ["a gzip of text", gzipSync("hello world ".repeat(100)), "source.invalid The archive is damaged or no tar"],
+    ["text", Buffer.from("hello world ".repeat(100)), "source.invalid The archive is damaged or not a tar"],
+    ["a zip", Buffer.from("PK\x03\x04".padEnd(2000, "x")), "source.invalid The archive is damaged or not a tar"],
+    ["a gzip of text", gzipSync("hello world ".repeat(100)), "source.invalid The archive is damaged or not a tar"],
     ["a gzip cut short", rawTarGz([{ path: "a", content: "x".repeat(9000) }]).subarray(0, 60), "source.invalid"],
     ["a tar cut short", rawTar([{ path: "a", content: "x".repeat(9000) }]).subarray(0, 3000), "source.invalid"],
     ["no entries", Buffer.alloc(1024), "source.invalid"],
@@ -140,7 +140,7 @@ describe("an upload is refused and nothing of it kept", () => {
     const unpacked = await codeOf(fetcher({ unpackedBytes: 1_000_000 }).saveUpload("app1", streamOf(zeros)));
     const entries = Array.from({ length: 50 }, (_, index) => ({ path: `f${index}` }));
     const many = await codeOf(fetcher({ entries: 49 }).saveUpload("app1", streamOf(rawTar(entries))));
-    // The size is written in a header that is itself the lie: far more bytes follow.
+    // The header states a small size, but far more bytes follow.
     const bomb = gzipSync(Buffer.concat([rawTar([{ path: "a" }]), Buffer.alloc(5_000_000)]));
     const trailing = await codeOf(fetcher({ unpackedBytes: 1000, entries: 10 }).saveUpload("app1", streamOf(bomb)));
     for (const code of [sent, unpacked, many, trailing]) expect(code).toMatch(/^request\.too_large /);
@@ -151,7 +151,7 @@ describe("an upload is refused and nothing of it kept", () => {
     const headers = Array.from({ length: 200 }, () => ({ path: "g", type: "g", content: "14 comment=ab\n" }));
     const bytes = rawTarGz([...headers, { path: "a" }]);
     const code = await codeOf(fetcher({ entries: 100 }).saveUpload("app1", streamOf(bytes)));
-    expect(code).toBe("request.too_large The archive holds more than 100 extended headers. Pack the folder again.");
+    expect(code).toBe("request.too_large The archive contains more than 100 extended headers. Pack the folder again.");
   });
 
   test("when much follows its end, of which no more is read than padding can be", async () => {
@@ -161,7 +161,7 @@ describe("an upload is refused and nothing of it kept", () => {
       for (; read < 1 << 30; read += 65_536) yield Buffer.alloc(65_536);
     }
     const problem = await inspectTar(endless(), { entries: 10, unpackedBytes: 2 ** 31 }).catch((error) => error);
-    expect([problem.code, problem.message]).toEqual(["request.too_large", expect.stringContaining("behind its end")]);
+    expect([problem.code, problem.message]).toEqual(["request.too_large", expect.stringContaining("after its end")]);
     expect(read).toBeLessThan(5 << 20);
   });
 
@@ -223,7 +223,7 @@ describe("an upload is refused and nothing of it kept", () => {
     const bytes = rawTar([{ path: "first", content: "1" }, ...entries(marker)]);
     expect(await codeOf(source.saveUpload("app1", streamOf(bytes)))).toMatch(/^source\.invalid /);
     expect(uploads()).toEqual([]);
-    // The same when it got past the first check: unpacking checks again.
+    // Unpacking checks again, in case the upload's check was passed.
     const commit = sha256(bytes);
     writeFileSync(join(base, "sources", "uploads", "app1", `${commit}.tar`), bytes);
     expect(await codeOf(checkout(commit))).toMatch(/^source\.invalid /);

@@ -8,21 +8,21 @@ import type { SourceLimits } from "./git-context.ts";
 import { removeLeftovers } from "./leftovers.ts";
 import { gunzipped, inspectTar, unpackTar } from "./unpack.ts";
 
-/** How many uploads of a resource are kept, so that a rollback finds what it needs. */
+/** Stored uploads of a resource, so that a rollback finds its source. */
 const KEPT_MAX = 5;
 
-/** No upload stands still for so long: the connection would have ended. */
+/** Older files are abandoned: no connection stays open for so long. */
 const LEFTOVER_SECONDS = 24 * 3600;
 
 export interface SavedUpload {
-  /** SHA-256 of the archive as it was sent. */
+  /** SHA-256 of the uploaded archive. */
   readonly commit: string;
   readonly sizeBytes: number;
 }
 
 /**
- * Uploaded archives, each checked entry by entry before it is kept: `FOLDER/RESOURCE/SHA256.tar(.gz)`, and a file
- * `latest` that names the newest.
+ * Uploaded archives, each checked before it is stored: `FOLDER/RESOURCE/SHA256.tar(.gz)`, and a file `latest` that
+ * names the newest.
  */
 export function uploadStore(folder: string, limits: SourceLimits) {
   const folderOf = (resourceUuid: string) => join(folder, safeName(resourceUuid));
@@ -49,7 +49,7 @@ export function uploadStore(folder: string, limits: SourceLimits) {
 
     /**
      * @param commit SHA-256 of an upload, or `HEAD` for the newest.
-     * @returns The SHA-256 of what was unpacked.
+     * @returns The SHA-256 of the unpacked archive.
      * @throws DomainError `source.not_found`
      */
     async unpack(
@@ -61,22 +61,22 @@ export function uploadStore(folder: string, limits: SourceLimits) {
       const wanted = commit === "" || commit === "HEAD" ? await latest(place) : commit.toLowerCase();
       const file = await archiveOf(place, wanted);
       if (wanted === undefined || file === undefined) throw missing(commit);
-      await utimes(file, new Date(), new Date()); // In use: the last to be tidied away.
+      await utimes(file, new Date(), new Date()); // Marks it as used, so that it is removed last.
       const bytes = gunzipped(createReadStream(file), file.endsWith(".gz"));
       return { commit: wanted, content: await unpackTar(bytes, into, limits) };
     },
 
-    /** Idempotent. */
+    /** Removes all uploads of a resource. Idempotent. */
     async remove(resourceUuid: string): Promise<void> {
       await rm(folderOf(resourceUuid), { recursive: true, force: true });
     },
   };
 }
 
-/** A name that is one part of a path. Uuids are; anything else is a mistake of the caller. */
+/** Checks that a name can be a part of a path: uuids always can. */
 export function safeName(uuid: string): string {
   if (/^[A-Za-z0-9][A-Za-z0-9_-]{0,127}$/.test(uuid)) return uuid;
-  throw new DomainError("source.invalid", "This identifier names no folder. Use the uuid of the object.");
+  throw new DomainError("source.invalid", "This identifier is not a folder name. Use the uuid of the object.");
 }
 
 async function receive(archive: AsyncIterable<Uint8Array>, file: string, bytesMax: number) {
@@ -125,7 +125,7 @@ async function removeOld(place: string, newest: string): Promise<void> {
   const aged = await Promise.all(
     names.map(async (name) => ({
       name,
-      // An upload that another request has just removed sorts last and is removed "again".
+      // An upload that another request has just removed sorts last, and removing it again does no harm.
       at: name.startsWith(newest)
         ? Number.POSITIVE_INFINITY
         : await stat(join(place, name)).then(

@@ -6,7 +6,7 @@ import { giteaPullRequest, giteaPush } from "./gitea.ts";
 import { githubPullRequest, githubPush } from "./github.ts";
 import { gitlabMergeRequest, gitlabPush } from "./gitlab.ts";
 
-/** Payloads as each host documents them, shortened only where they continue in the same way. */
+/** Payloads as documented by each host, shortened where they only repeat. */
 export const WEBHOOK_PAYLOADS: Readonly<
   Record<WebhookProvider, { push(push?: TestPush): TestEvent; pullRequest(request?: TestPullRequest): TestEvent }>
 > = {
@@ -21,7 +21,7 @@ export interface TestDelivery {
   readonly body: string;
 }
 
-/** A delivery as the host sends it, signed with the secret. */
+/** A delivery in the host's form, signed with the secret. */
 export function webhookDelivery(
   provider: WebhookProvider,
   { event, payload }: TestEvent,

@@ -16,7 +16,7 @@ export interface TestPullRequest {
   readonly number?: number;
   readonly base?: string;
   readonly commit?: string;
-  /** From a fork, by someone the repository does not know. */
+  /** Whether it comes from a fork, by an author unknown to the repository. */
   readonly isPublic?: boolean;
 }
 
@@ -49,7 +49,7 @@ export const PULL_REQUEST: Required<TestPullRequest> = {
   isPublic: false,
 };
 
-/** All files are those of the last commit. */
+/** All files belong to the last commit. */
 export const commitsOf = ({ commit, files, messages }: Required<TestPush>) =>
   messages.map((message, index) => {
     const isLast = index === messages.length - 1;

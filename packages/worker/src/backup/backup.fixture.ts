@@ -31,12 +31,12 @@ import {
 import type { BackupTools } from "../ports.ts";
 import { testRunner } from "./runner.fixture.ts";
 
-/** Databases in containers of this machine's engine, saved by a runner of this process. */
+/** Databases in containers of this machine's engine, with a backup runner in this process. */
 export interface BackupWorld {
   readonly engine: DockerEngine;
   readonly s3: S3Server;
   readonly folder: string;
-  /** Changed by a test that needs other tools, for runs that begin afterwards. */
+  /** Tests can replace the tools for later runs. */
   tools: BackupTools;
   database(kind: DatabaseEngine, fields?: Readonly<Record<string, string>>): Promise<RunningDatabase>;
   close(): Promise<void>;
@@ -44,13 +44,13 @@ export interface BackupWorld {
 
 export interface RunningDatabase {
   readonly record: DatabaseRecord;
-  /** Runs statements, and answers what they print. */
+  /** Runs statements and returns their output. */
   sql(statements: string, host?: string): Promise<string>;
   script(script: string): Promise<string>;
   schedule(settings?: Partial<BackupSettings>, bucket?: string): Promise<BackupScheduleRecord>;
-  /** Asks for a run, and waits for its end. */
+  /** Requests a run and waits for its end. */
   run(schedule: BackupScheduleRecord): Promise<BackupExecutionRecord>;
-  /** The same, without waiting. */
+  /** Requests a run without waiting. */
   begin(schedule: BackupScheduleRecord): Promise<BackupExecutionRecord>;
   ended(schedule: BackupScheduleRecord, uuid: string): Promise<BackupExecutionRecord>;
   restore(
@@ -61,7 +61,7 @@ export interface RunningDatabase {
   ): Promise<RestoreRecord>;
 }
 
-/** As they are on this machine; what they are made of is the product's. */
+/** Local stand-ins; other settings are the product's. */
 const IMAGES: Partial<Record<DatabaseEngine, string>> = { postgresql: "postgres:17-alpine", mariadb: "mariadb:11" };
 
 export async function backupWorld(fixture: DockerFixture): Promise<BackupWorld> {

@@ -70,7 +70,7 @@ describeDocker("backups of PostgreSQL", ["postgres:17-alpine"], (fixture) => {
     expect(await shop.sql("select count(*) from pg_database where datname = 'second'")).toBe("1");
     expect(await shop.restore("drill", backup)).toMatchObject({ status: "success" });
 
-    // Clients that come back at once do not keep it from being replaced.
+    // Clients that reconnect at once do not prevent the replacement.
     const clients = ["shop", "postgres", "template1", "second"].map((name) =>
       shop
         .script(
@@ -89,7 +89,7 @@ describeDocker("backups of PostgreSQL", ["postgres:17-alpine"], (fixture) => {
 
     const other = await world.database("postgresql", { postgres_db: "empty" });
     expect(await shop.restore("restore", backup, other.record)).toMatchObject({ status: "success", message: null });
-    // By address, where the password counts: it is still its own.
+    // Connects by address, where the password is checked: it is still the same.
     expect(await other.sql("select count(*) from pg_database where datname = 'second'", other.record.uuid)).toBe("1");
   }, 180_000);
 
@@ -122,7 +122,7 @@ describeDocker("backups of PostgreSQL", ["postgres:17-alpine"], (fixture) => {
       objectStorage: (storage, login) => ({ ...tools.objectStorage(storage, login), get: endless }),
     };
     try {
-      const message = expect.stringContaining("gives back more than the");
+      const message = expect.stringContaining("returns more than the");
       expect(await shop.restore("restore", backup)).toMatchObject({ status: "failed", message, tables: null });
       expect(await shop.run(await shop.schedule(S3))).toMatchObject({ s3_uploaded: false, message });
     } finally {
@@ -162,7 +162,7 @@ describeDocker("backups of PostgreSQL", ["postgres:17-alpine"], (fixture) => {
     world.tools = tools;
     expect(backup).toMatchObject({
       status: "failed",
-      message: expect.stringContaining("other checksum"),
+      message: expect.stringContaining("the checksum differs"),
       s3_uploaded: false,
     });
     await until(() => keyOf(backup.uuid) === "", { what: "the object goes" });
@@ -172,7 +172,7 @@ describeDocker("backups of PostgreSQL", ["postgres:17-alpine"], (fixture) => {
     const backup = await shop.run(await shop.schedule(S3, "no-such-bucket"));
     expect(backup).toMatchObject({
       ...{ status: "failed", s3_uploaded: false, local_storage_deleted: false },
-      message: expect.stringMatching(/has no bucket no-such-bucket.*\nThe file on the server is whole/),
+      message: expect.stringMatching(/has no bucket no-such-bucket.*\nThe file on the server is complete/),
     });
     expect(await shop.restore("restore", backup)).toMatchObject({ status: "success" });
   }, 60_000);
@@ -259,7 +259,7 @@ describeDocker("backups of MariaDB", ["mariadb:11"], (fixture) => {
     const backup = await shop.run(await shop.schedule({ dump_all: true }));
     const other = await world.database("mariadb", { mariadb_database: "empty" });
     expect(await shop.restore("restore", backup, other.record)).toMatchObject({ status: "success", message: null });
-    // As it reads them at its next start.
+    // Reloads the passwords, as a restart would.
     await other.sql("flush privileges");
     expect(await other.sql("select count(*) from shop.`odd ``name`", other.record.uuid)).toBe("2");
     expect(await shop.sql("select 1", shop.record.uuid)).toBe("1");

@@ -11,7 +11,7 @@ const isInterruption: (command: Parameters<Program>[0]) => boolean = ({ argv }) 
   argv.some((arg) => arg.includes("pg_cancel_backend"));
 const isRestore: typeof isInterruption = ({ argv }) => argv[0] === "pg_restore" || argv[0] === "mariadb";
 
-/** Interrupted, it ends by itself with this code: as the client of a server whose statement was ended. */
+/** A program that exits with this code when its statement is interrupted, like a database client. */
 function endsWhenInterrupted(isMeant: typeof isInterruption, exitCode: number) {
   const interrupted = Promise.withResolvers<void>();
   const begun = Promise.withResolvers<CommandIO>();
@@ -36,7 +36,7 @@ describe("a backup that is cancelled while it dumps", () => {
   test("has its statement ended by its name, and keeps neither file nor object", async () => {
     const { program, names } = endsWhenInterrupted(isDump, 1);
     at.program = program;
-    // No notification reaches this one: it hears of it when it renews its lease.
+    // It receives no notification, so it learns of the cancel when it renews its lease.
     at.start({ settings: { renewSeconds: 0.2 } });
     const backup = await at.scheduled();
     await backup.dumping();
@@ -70,7 +70,7 @@ describe("a backup that is cancelled while it dumps", () => {
       if (isDump(command)) return await endless(command, io).finally(() => killed.resolve());
       if (!isInterruption(command)) return DONE;
       await killed.promise;
-      // All that the end of the grace time brings has happened.
+      // Lets everything run that the end of the grace time causes.
       await new Promise(setImmediate);
       interruptions.push(!io.signal.aborted);
       return DONE;
@@ -108,7 +108,7 @@ describe("a backup that is cancelled while it dumps", () => {
       return await quick(command, io);
     };
     const { backups } = at.database.system;
-    // It never hears of the cancel.
+    // This worker never learns of the cancel.
     const renew: SystemStores["backups"]["renew"] = async (...asked) =>
       (await backups.renew(...asked)).map((run) => ({ ...run, is_cancel_requested: false }));
     at.start({ system: { ...at.database.system, backups: { ...backups, renew } } });
@@ -193,7 +193,7 @@ describe("a restore that is cancelled", () => {
       return await untilKilled(io);
     };
     const restore = await backup.restore();
-    // At once, and then its statement.
+    // The program at once, then its statement.
     expect(await interrupted.promise).toBe(true);
     expect((await restore.ended()).status).toBe("failed");
   });
@@ -214,7 +214,7 @@ describe("a restore that is cancelled", () => {
         return result;
       }
       if (command.argv.includes("--set=ON_ERROR_STOP=1")) {
-        // They would end these statements too, which go by the same name.
+        // An interruption now would also end these statements, which have the same name.
         expect(interruptions).toBe(0);
         for await (const chunk of io.input ?? []) input += Buffer.from(chunk).toString();
         return DONE;
@@ -231,7 +231,7 @@ describe("a restore that is cancelled", () => {
     });
     expect(input).toContain("set datallowconn = true");
     expect(input).toContain("with password 's3cret-password'");
-    // Its client was told that this is all, so that it opens them by itself too.
+    // Its input ends early, after which it lets clients in by itself.
     for await (const _ of io.input ?? []);
   });
 

@@ -6,7 +6,7 @@ import type { Engine, TableRows } from "@berth/core/ports";
 import type { KnownDatabase } from "./known-database.ts";
 import { type Command, interruptible } from "./program.ts";
 
-/** Output of programs without secrets, cut to a readable length. */
+/** Output of programs, redacted and shortened for a message. */
 export const shownMessage = (message: string, redact: (text: string) => string): string =>
   redact(message)
     .split("\n")
@@ -18,22 +18,22 @@ export const shownMessage = (message: string, redact: (text: string) => string):
 const LINE_LENGTH_MAX = 1000;
 const MESSAGE_LENGTH_MAX = 10_000;
 
-/** A running release of a database, and how programs are run in it. */
+/** A database's running release, and a function that runs programs in it. */
 export interface LiveDatabase {
   readonly ref: ReleaseRef;
   readonly command: Command;
 }
 
-/** @param uuid Of the run that it is for. @throws DomainError `engine.unsupported` */
+/** @param uuid Of the backup or restore. @throws DomainError `engine.unsupported` */
 export function live(engine: Engine, ref: ReleaseRef, database: KnownDatabase, uuid: string): LiveDatabase {
   const { containers } = engine;
   if (containers === undefined) {
-    throw new DomainError("engine.unsupported", "The server of this database runs no programs beside it.");
+    throw new DomainError("engine.unsupported", "The engine of this server cannot run programs inside a database.");
   }
   return { ref, command: interruptible((...asked) => containers.command(...asked), database, uuid) };
 }
 
-/** @throws DomainError `deploy.command_failed` with the last words of the program */
+/** @throws DomainError `deploy.command_failed` with the last output of the program */
 export function requireSuccess(
   { argv: [program] }: DatabaseCommand,
   { exitCode, errors }: { readonly exitCode: number; readonly errors: readonly string[] },
@@ -48,7 +48,7 @@ export function requireSuccess(
 
 const LAST_WORDS = 8;
 
-/** The rows of every table, of one database or of all; then each table's name begins with its database's. */
+/** Row counts of every table in one database, or in all: table names then begin with the database's name. */
 export async function countRows(
   { values, dumps }: KnownDatabase,
   { ref, command }: LiveDatabase,

@@ -10,7 +10,7 @@ export interface KnownDatabase {
   readonly dumps: NonNullable<EngineRow["dumps"]>;
 }
 
-/** @throws DomainError `engine.unsupported` for one that cannot be saved while it runs */
+/** @throws DomainError `engine.unsupported` for a database that cannot be backed up while it runs */
 export async function readDatabase(
   stores: Pick<SystemStores, "forTeam">,
   { team_id, uuid }: { readonly team_id: number; readonly uuid: string },
@@ -19,7 +19,7 @@ export async function readDatabase(
   const record = await databases.find(uuid);
   if (record === undefined) throw notFound("Database");
   const { dumps } = databaseEngine(record.engine);
-  if (dumps === null) throw new DomainError("engine.unsupported", "This database cannot be saved while it runs.");
+  if (dumps === null) throw new DomainError("engine.unsupported", "This database cannot be backed up while it runs.");
   const secrets = await databases.secrets(record.id);
   return { record, secrets, values: engineValues(record.engine, { ...record.fields, ...secrets }), dumps };
 }

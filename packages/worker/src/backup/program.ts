@@ -7,10 +7,10 @@ import type { KnownDatabase } from "./known-database.ts";
 export type Command = ContainerOperations["command"];
 
 /**
- * Runs programs so that the signal ends what the server does for them too: it continues with what a program has asked for
- * when that is killed, for hours where it builds an index. So the statement is ended first where that can be done,
- * after which the program ends by itself and says how; what does not end within the grace time is killed.
- * @param uuid Of the run: by it, what the server does for it is found.
+ * Runs programs so that the signal also ends their statements in the database: a server continues a statement after
+ * its client was killed, for hours when it builds an index. So the statement is ended first, where the database
+ * supports that, and the program then exits by itself; if it does not within the grace time, it is killed.
+ * @param uuid Of the backup or restore: names its statements in the database.
  */
 export function interruptible(command: Command, { dumps, values }: KnownDatabase, uuid: string): Command {
   const { interruption } = dumps;
@@ -26,13 +26,13 @@ export function interruptible(command: Command, { dumps, values }: KnownDatabase
     const end = async () => {
       const [over, late] = [new AbortController(), new AbortController()];
       program.catch(() => undefined).finally(() => over.abort());
-      // Another worker is about to record the end of a lost run.
+      // The run is lost: another worker is about to record its end.
       if (endingOf(signal) === "lost") killed.abort();
       const timers = [setTimeout(() => killed.abort(), GRACE_MS), setTimeout(() => late.abort(), LATE_MS)];
       do {
         await command(ref, interrupted, { signal: late.signal }).catch(() => undefined);
         await pause(INTERRUPT_SECONDS, over.signal);
-        // It may have stood between two statements, and be at the next one now.
+        // Repeated: it may have been between two statements, and be executing the next one now.
       } while (!over.signal.aborted && !killed.signal.aborted);
       for (const timer of timers) clearTimeout(timer);
     };
@@ -45,19 +45,19 @@ export function interruptible(command: Command, { dumps, values }: KnownDatabase
       return await program;
     } finally {
       signal.removeEventListener("abort", onAbort);
-      // Ending statements of this name would also end those of the next program.
+      // Wait for it: ending statements by name later would hit the next program of this run.
       await ending;
     }
   };
 }
 
 const INTERRUPT_SECONDS = 0.2;
-/** A cancelled run is over within 5 seconds, of which it may take 3 until its worker hears of that. */
+/** A cancelled run must end within 5 seconds, of which its worker may need 3 to learn of the cancel. */
 const GRACE_MS = 1200;
-/** The server would never stop: an engine that is slow has until then to end the statement. */
+/** Limit for ending the statement on a slow engine; without one the loop could run for ever. */
 const LATE_MS = 2000;
 
-/** The program is told that this was all. */
+/** Ends the input early, so that the program sees the end of its input. */
 async function* endedBy(chunks: AsyncIterable<Uint8Array>, signal: AbortSignal): AsyncGenerator<Uint8Array> {
   for await (const chunk of chunks) {
     if (signal.aborted) return;
@@ -65,20 +65,20 @@ async function* endedBy(chunks: AsyncIterable<Uint8Array>, signal: AbortSignal):
   }
 }
 
-/** Fails instead of going on. */
-export async function* stoppedBy(chunks: AsyncIterable<Uint8Array>, signal: AbortSignal): AsyncGenerator<Uint8Array> {
+/** Throws on abort. */
+export async function* abortedBy(chunks: AsyncIterable<Uint8Array>, signal: AbortSignal): AsyncGenerator<Uint8Array> {
   for await (const chunk of chunks) {
-    requireGoingOn(signal);
+    assertNotAborted(signal);
     yield chunk;
   }
 }
 
 /** @throws DomainError `deploy.cancelled` */
-export function requireGoingOn(signal: AbortSignal): void {
+export function assertNotAborted(signal: AbortSignal): void {
   if (signal.aborted) throw new DomainError("deploy.cancelled", "The work was cancelled.");
 }
 
-/** For what is to be done even then, and does not take long. */
+/** A signal for cleanup that may still take this long after the first signal fired. */
 export function graceAfter(signal: AbortSignal, graceMs: number): AbortSignal {
   const over = new AbortController();
   const end = () => setTimeout(() => over.abort(signal.reason), graceMs).unref();

@@ -13,23 +13,23 @@ import type {
   TableRows,
 } from "@berth/core/ports";
 import type { LeaseKeeper } from "../lease-keeper.ts";
-import { written } from "../lease-runner.ts";
+import { recordEnd } from "../lease-runner.ts";
 import { pause } from "../wait.ts";
 import { countRows, type LiveDatabase, live, requireSuccess, shownMessage } from "./database.ts";
 import { failureReason } from "./failure-reason.ts";
 import { type KnownDatabase, readDatabase, textsToHide } from "./known-database.ts";
-import { graceAfter, requireGoingOn, stoppedBy } from "./program.ts";
-import { type BackupDeps, notMoreThan, openStorage } from "./tools.ts";
+import { abortedBy, assertNotAborted, graceAfter } from "./program.ts";
+import { type BackupDeps, limitBytes, openStorage } from "./tools.ts";
 
 interface Run {
   readonly deps: BackupDeps;
   readonly claimed: ClaimedRestore;
-  /** Ends the run, also at its time limit. */
+  /** Ends the restore, also at its time limit. */
   readonly signal: AbortSignal;
   readonly report: (step: RestoreStep) => Promise<void>;
 }
 
-/** The outcome so far. */
+/** Results so far. */
 interface Outcome {
   hidden: readonly string[];
   notes: string[];
@@ -38,7 +38,7 @@ interface Outcome {
   reach: RestoreReach;
 }
 
-/** Restores what was claimed, or tries to. Never rejects. */
+/** Runs a claimed restore. Never rejects. */
 export async function runRestore(deps: BackupDeps, claimed: ClaimedRestore, keeper: LeaseKeeper): Promise<void> {
   const { stores, clock, logger, owner } = deps;
   const lease = { uuid: claimed.uuid, owner };
@@ -48,7 +48,7 @@ export async function runRestore(deps: BackupDeps, claimed: ClaimedRestore, keep
     const report = (step: RestoreStep) =>
       stores.restores
         .progress(lease, step)
-        .catch((error: unknown) => logger.debug("How far a restore is could not be written.", { error }));
+        .catch((error: unknown) => logger.debug("The progress of a restore could not be recorded.", { error }));
     let failure: string | undefined;
     try {
       await restore({ deps, claimed, signal: keeper.signal, report }, outcome);
@@ -67,11 +67,11 @@ export async function runRestore(deps: BackupDeps, claimed: ClaimedRestore, keep
       tables: outcome.tables,
       finished_at: clock.now(),
     };
-    await written(keeper, () => stores.restores.finish(lease, end));
+    await recordEnd(keeper, () => stores.restores.finish(lease, end));
     logger.info("Restore ended.", { restore: claimed.uuid, kind: claimed.kind, status: end.status });
   } catch (error) {
-    // Its lease runs out, and then it ends as failed.
-    logger.warn("The end of a restore could not be written down.", { restore: claimed.uuid, error });
+    // Another worker records it as failed once the lease has expired.
+    logger.warn("The end of a restore could not be recorded.", { restore: claimed.uuid, error });
   }
 }
 
@@ -107,13 +107,13 @@ async function restore(run: Run, outcome: Outcome): Promise<void> {
 }
 
 /**
- * Gives a file whose checksum is the one that was written down. A drill looks at all copies there are; a restore takes
- * the first good one. What is in a bucket is brought here first: it may be another the second time it is read.
+ * Calls `work` with a file whose checksum matches the recorded one. A drill checks all copies; a restore uses the
+ * first good one. An object of a bucket is downloaded first: read a second time, it might differ.
  */
 async function withContent(run: Run, outcome: Outcome, work: (path: string) => Promise<void>): Promise<void> {
   const { deps, claimed, signal, report } = run;
   const { files, digest } = deps.backups;
-  const staged = files.pathOf(STAGE, claimed.uuid);
+  const staged = files.pathOf(RESTORE_FOLDER, claimed.uuid);
   const { file, object } = claimed;
   const isNear = file !== null && file.folder === (await files.folder());
   const copies = [
@@ -122,7 +122,7 @@ async function withContent(run: Run, outcome: Outcome, work: (path: string) => P
           {
             name: "The file on the server",
             path: file.filename,
-            check: () => digest(stoppedBy(files.read(file.filename), signal)),
+            check: () => digest(abortedBy(files.read(file.filename), signal)),
           },
         ]
       : []),
@@ -135,8 +135,8 @@ async function withContent(run: Run, outcome: Outcome, work: (path: string) => P
             check: async () => {
               const storage = await openStorage(deps, { team_id: claimed.team_id, uuid: object.s3_storage_uuid });
               const content = storage.get(object.s3_key, signal);
-              // Older backups have their checksum alone.
-              const sent = claimed.size_bytes === null ? content : notMoreThan(claimed.size_bytes, content);
+              // Older backups have a checksum but no recorded size.
+              const sent = claimed.size_bytes === null ? content : limitBytes(claimed.size_bytes, content);
               return await files.write(staged, (take) => take(sent), { isCompressed: true });
             },
           },
@@ -150,7 +150,7 @@ async function withContent(run: Run, outcome: Outcome, work: (path: string) => P
       if (good !== undefined && claimed.kind === "restore") break;
       const problem = await check().then(
         ({ sha256 }) =>
-          sha256 === claimed.sha256 ? undefined : `${name} is damaged: its checksum is not the one of the backup.`,
+          sha256 === claimed.sha256 ? undefined : `${name} is damaged: its checksum differs from the backup's.`,
         (error: unknown) => {
           if (signal.aborted || !isDomainError(error)) throw error;
           return `${name} cannot be read: ${error.message}`;
@@ -160,7 +160,7 @@ async function withContent(run: Run, outcome: Outcome, work: (path: string) => P
       else bad.push(problem);
     }
     if (good === undefined || (claimed.kind === "drill" && bad.length > 0)) {
-      throw new DomainError("resource.state", bad.join("\n") || "No copy of this backup is left that can be reached.");
+      throw new DomainError("resource.state", bad.join("\n") || "No reachable copy of this backup is left.");
     }
     outcome.notes.push(...bad);
     await work(good);
@@ -169,8 +169,8 @@ async function withContent(run: Run, outcome: Outcome, work: (path: string) => P
   }
 }
 
-/** Holds what is brought here to be restored. */
-export const STAGE = "restoring";
+/** Folder for downloads that are to be restored. */
+export const RESTORE_FOLDER = "restoring";
 
 interface Feed {
   readonly database: KnownDatabase;
@@ -193,7 +193,7 @@ async function feed(run: Run, { database, running, into, path }: Feed, outcome: 
   const isAtomic = saved !== null && dumps.isRestoreAtomic;
   outcome.reach = isAtomic ? "either" : "partial";
   const isProblem = saved === null ? dumps.isProblem : undefined;
-  // After an interrupted restore clients stay locked out until then.
+  // Some databases lock clients out during a restore, and stay locked after an interruption.
   const letIn = async () =>
     saved === null ? await keepLogin(database, running, graceAfter(signal, LET_IN_MS_MAX)) : undefined;
   const result = await running.command(running.ref, asked, { signal, input }).catch(async (error: unknown) => {
@@ -211,7 +211,7 @@ async function feed(run: Run, { database, running, into, path }: Feed, outcome: 
 
 const LET_IN_MS_MAX = 3000;
 
-/** @returns What throws when its statements failed: the restore's own failure says more. */
+/** @returns A function that throws when the statements failed; the caller reports the restore's own failure first. */
 async function keepLogin(
   { dumps, values }: KnownDatabase,
   running: LiveDatabase,
@@ -232,7 +232,7 @@ interface Place {
   readonly release: ReleaseRecord;
 }
 
-/** A database of the same image for this drill only: without a port, without a volume that outlives it. */
+/** A temporary database of the same image for a drill: it has no public port, and its volumes are removed with it. */
 async function withScratch(
   { deps, claimed, signal, report }: Run,
   { target, server, release }: Place,
@@ -264,7 +264,7 @@ async function withScratch(
         if ((await running.command(ref, asked, { signal })).exitCode === 0) break;
       }
       await pause(HEALTH_SECONDS, signal);
-      requireGoingOn(signal);
+      assertNotAborted(signal);
     }
     await work(database, running);
   } finally {

@@ -2,8 +2,8 @@ import { BACKUP_PLACES, expiredCopies, retentionRule } from "@berth/core/backup"
 import type { ClaimedBackup } from "@berth/core/ports";
 import { type BackupDeps, openStorage } from "./tools.ts";
 
-/** Gives up the copies that the rules of a schedule do not keep, as they are now: they may have changed since the claim. */
-export async function keepRules(
+/** Marks copies for removal by the schedule's current retention rules, which may have changed since the claim. */
+export async function applyRetention(
   { stores, clock }: Pick<BackupDeps, "stores" | "clock">,
   { schedule_id, schedule_uuid, resource_id, team_id }: ClaimedBackup,
 ): Promise<void> {
@@ -21,7 +21,7 @@ export async function keepRules(
   }
 }
 
-/** Removes the copies that nobody knows any more. One that cannot be removed now comes again later. */
+/** Removes copies that no execution references. If that fails, the next round tries again. */
 export async function removeCopies(deps: BackupDeps, signal: AbortSignal): Promise<void> {
   const { stores, backups, logger } = deps;
   for (const removal of await stores.backups.removals(await backups.files.folder(), AT_ONCE)) {
@@ -35,7 +35,7 @@ export async function removeCopies(deps: BackupDeps, signal: AbortSignal): Promi
       }
       await stores.backups.removed(removal.id);
     } catch (error) {
-      logger.warn("A copy of a backup could not be removed; it is tried again.", { ...removal, error });
+      logger.warn("A copy of a backup could not be removed; Berth will retry.", { ...removal, error });
     }
   }
 }

@@ -28,12 +28,12 @@ export async function* text(value: string) {
   yield Buffer.from(value);
 }
 export const isDump = ({ argv }: DatabaseCommand) => argv[0] === "pg_dump";
-/** Counts nothing, and dumps in this way. */
+/** A program that counts nothing, and dumps in the given way. */
 export const dumping =
   (dump: Program): Program =>
   async (command, io) =>
     isDump(command) ? await dump(command, io) : DONE;
-/** Goes on until it is killed. */
+/** Runs until it is killed. */
 export const untilKilled = ({ signal }: CommandIO): Promise<never> =>
   new Promise((_, reject) => {
     signal.addEventListener("abort", () => reject(cancelled()), { once: true });
@@ -50,7 +50,7 @@ export const quick = dumping(async (_, { output }) => {
 
 export type BackupRuns = ReturnType<typeof backupRuns>;
 
-/** For a file of tests: runners of this process, and databases whose programs are of a test's making. */
+/** Call it once in a test file: runners in this process, and databases whose programs the tests define. */
 export function backupRuns() {
   const releases = new Map<number, ReleaseRecord>();
   const runners: LeaseRunner[] = [];
@@ -77,7 +77,7 @@ export function backupRuns() {
     ...{ digest, decompress },
   });
   const runs = {
-    /** Asked anew by each command. */
+    /** Looked up for each command, so that tests can change it. */
     program: quick,
     get database() {
       return database;
@@ -134,7 +134,7 @@ export function backupRuns() {
             },
             { what: "it ends" },
           ),
-        /** Restores the newest backup. */
+        /** Runs a restore of the newest backup. */
         async restore(kind: RestoreKind = "restore") {
           const uuid = testUuid();
           const { id = 0, database_name = null } = (await newest()) ?? {};

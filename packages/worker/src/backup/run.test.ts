@@ -44,7 +44,7 @@ test("is no success when the dump is empty, or the database does not run", async
 test("ends as failed, without a file, when its control plane is killed", async () => {
   at.program = endless;
   const backup = await at.scheduled();
-  // It never renews, as one that is gone.
+  // Never renews, like a worker that has died.
   const renew = async () => [];
   const killed = {
     ...at.database.system,

@@ -10,23 +10,23 @@ import type {
   TableRows,
 } from "@berth/core/ports";
 import type { LeaseKeeper } from "../lease-keeper.ts";
-import { written } from "../lease-runner.ts";
+import { recordEnd } from "../lease-runner.ts";
 import { countRows, type LiveDatabase, live, requireSuccess, shownMessage } from "./database.ts";
 import { failureReason } from "./failure-reason.ts";
 import { type KnownDatabase, readDatabase, textsToHide } from "./known-database.ts";
-import { keepRules, REMOVAL_MS_MAX, removeCopies } from "./retention.ts";
-import { type BackupDeps, notMoreThan, openStorage } from "./tools.ts";
+import { applyRetention, REMOVAL_MS_MAX, removeCopies } from "./retention.ts";
+import { type BackupDeps, limitBytes, openStorage } from "./tools.ts";
 
 interface Run {
   readonly deps: BackupDeps;
   readonly claimed: ClaimedBackup;
   readonly lease: RunLease;
-  /** Ends the run, also at its time limit. */
+  /** Ends the backup, also at its time limit. */
   readonly signal: AbortSignal;
   readonly report: (step: BackupStep, written: number) => void;
 }
 
-/** Saves what was claimed. Never rejects. */
+/** Runs a claimed backup. Never rejects. */
 export async function runBackup(deps: BackupDeps, claimed: ClaimedBackup, keeper: LeaseKeeper): Promise<void> {
   const { stores, clock, logger, owner, backups } = deps;
   const lease = { uuid: claimed.execution_uuid, owner };
@@ -51,24 +51,24 @@ export async function runBackup(deps: BackupDeps, claimed: ClaimedBackup, keeper
     const finished_at = clock.now();
     const isWritten =
       end !== undefined &&
-      (await written(keeper, () => stores.backups.finish(lease, { ...end, message, finished_at })));
-    // Deleted meanwhile, or somebody else's to end: nobody would know of the file, nor of what was sent.
+      (await recordEnd(keeper, () => stores.backups.finish(lease, { ...end, message, finished_at })));
+    // The execution was deleted, or another worker ends it: no record would reference the file or the object.
     if (!isWritten && saved.places) {
       await backups.files.remove(saved.places.filename);
       await stores.backups.discard(saved.places);
     }
     if (isWritten) logger.info("Backup ended.", { ...details, status: end.status });
     if (keeper.ending === "cancelled") await removeCopies(deps, AbortSignal.timeout(REMOVAL_MS_MAX));
-    await keepRules(deps, claimed);
+    await applyRetention(deps, claimed);
   } catch (error) {
-    // Its lease runs out, and then it ends as failed.
-    logger.warn("The end of a backup could not be written down.", { ...details, error });
+    // Another worker records it as failed once the lease has expired.
+    logger.warn("The end of a backup could not be recorded.", { ...details, error });
   } finally {
     await progress.stop();
   }
 }
 
-/** How far it came. */
+/** Results so far. */
 interface Saved {
   database?: KnownDatabase;
   places?: BackupPlaces;
@@ -87,7 +87,7 @@ async function save(run: Run, saved: Saved): Promise<void> {
   const places = await placesOf(deps, claimed, database);
   if (!(await stores.backups.place(lease, places))) throw new DomainError("deploy.cancelled", "It is being deleted.");
   saved.places = places;
-  // First of all: an S3 storage that is gone is reported before the work.
+  // Checked first, so that a deleted S3 storage is reported before the long dump.
   const storage =
     places.s3_key === null
       ? undefined
@@ -102,11 +102,11 @@ async function save(run: Run, saved: Saved): Promise<void> {
   run.report("uploading", sizeBytes);
   await storage.put(places.s3_key, backups.files.read(places.filename), { sizeBytes, signal });
   run.report("checking", sizeBytes);
-  const stored = await backups.digest(notMoreThan(sizeBytes, storage.get(places.s3_key, signal)));
+  const stored = await backups.digest(limitBytes(sizeBytes, storage.get(places.s3_key, signal)));
   if (stored.sha256 !== sha256) {
     throw new DomainError(
       "cloud.failed",
-      "What the S3 storage gives back is not what was sent to it (other checksum).",
+      "The S3 storage returns other content than was sent to it (the checksum differs).",
     );
   }
   saved.isUploaded = true;
@@ -176,7 +176,7 @@ async function* noticed(chunks: AsyncIterable<Uint8Array>, notice: () => void): 
   }
 }
 
-/** Only where it costs little: a backup does not fail, nor take long, for want of it. */
+/** Counts rows only where that is cheap: a backup neither fails nor waits because of the count. */
 async function quickCount(
   { claimed: { target }, signal }: Run,
   database: KnownDatabase,
@@ -193,13 +193,13 @@ async function quickCount(
 
 const COUNT_MS_MAX = 10_000;
 
-/** The dump is of some moment between the two. */
+/** Only counts that are the same before and after the dump are certain to match it. */
 const unchanged = (before: TableRows, after: TableRows): TableRows =>
   Object.fromEntries(Object.entries(before).filter(([table, rows]) => after[table] === rows));
 
 type End = Omit<BackupEnd, "finished_at">;
 
-/** `undefined` when nothing may be written of it any more. */
+/** `undefined` when this worker must not record the end. */
 function endOf({ settings }: ClaimedBackup, saved: Saved, failure: unknown, keeper: LeaseKeeper): End | undefined {
   const { content, rows, isUploaded = false } = saved;
   const found = {
@@ -219,11 +219,11 @@ function endOf({ settings }: ClaimedBackup, saved: Saved, failure: unknown, keep
   }
   const keepsFile = content !== undefined && !settings.disable_local_backup;
   const reason = failureReason(keeper, failure, settings.timeout);
-  const message = keepsFile ? `${reason}\nThe file on the server is whole and stays.` : reason;
+  const message = keepsFile ? `${reason}\nThe file on the server is complete and stays.` : reason;
   return { ...found, status: "failed", message, keepsFile };
 }
 
-/** Written now and then, the last of it before `stop` resolves. */
+/** Saves the progress at intervals; `stop` resolves after the last save. */
 function progressOf({ stores, logger, settings }: BackupDeps, lease: RunLease) {
   let step: BackupStep = "dumping";
   let written = 0;
@@ -234,7 +234,7 @@ function progressOf({ stores, logger, settings }: BackupDeps, lease: RunLease) {
     isNew = false;
     writing = stores.backups
       .progress(lease, { step, written_bytes: written })
-      .catch((error: unknown) => logger.debug("How far a backup is could not be written.", { error }));
+      .catch((error: unknown) => logger.debug("The progress of a backup could not be recorded.", { error }));
   };
   const timer = setInterval(write, settings.taskFlushMs);
   return {

@@ -11,13 +11,13 @@ export interface TestRunner {
   readonly system: SystemStores;
   readonly server: Pick<ServerRecord, "id">;
   readonly engine: Engine;
-  /** Releases of databases, by the database's id. */
+  /** Releases by database id. */
   readonly releases: ReadonlyMap<number, ReleaseRecord>;
   readonly tools: () => BackupTools;
   readonly settings?: Partial<WorkerSettings>;
 }
 
-/** A runner of this process, as a worker has it. */
+/** A backup runner in this process, configured like a worker's. */
 export function testRunner({ system, server, engine, releases, tools, settings }: TestRunner): LeaseRunner {
   const never = (): never => {
     throw new Error("Not for backups.");
@@ -26,7 +26,7 @@ export function testRunner({ system, server, engine, releases, tools, settings }
     {
       stores: { ...system, releases: { ...system.releases, live: async (id: number) => releases.get(id) } },
       engineFor: () => engine,
-      // Backups use an engine and nothing else of a server.
+      // Backups use only the engine of a server.
       adaptersOf: (found) => ({ server: found, engine, proxy: never, router: never, connect: undefined }) as never,
       proxyFor: never,
       source: never as never,

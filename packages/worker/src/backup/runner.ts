@@ -3,17 +3,17 @@ import type { ClaimedBackup, ClaimedRestore } from "@berth/core/ports";
 import { createLeaseRunner, type LeaseRunner, pruning } from "../lease-runner.ts";
 import type { ScheduledKind } from "../scheduler.ts";
 import type { WakeSignal } from "../wake-signal.ts";
-import { runRestore, STAGE } from "./restore.ts";
+import { RESTORE_FOLDER, runRestore } from "./restore.ts";
 import { removeCopies } from "./retention.ts";
 import { runBackup } from "./run.ts";
 import type { BackupDeps } from "./tools.ts";
 
-/** A due run waits among the executions until a worker that reaches its server takes it. */
+/** A due run becomes a queued execution, claimed by a worker that reaches its server. */
 export const scheduledBackup: ScheduledKind = {
   begin: (stores, { subjectId, dueAt }) => stores.backups.begin(subjectId, dueAt),
 };
 
-/** Makes backups, restores them, and removes those that nobody knows any more. */
+/** Runs backups and restores, and removes unreferenced copies. */
 export function createBackupRunner(deps: BackupDeps, wakeSignal: WakeSignal): LeaseRunner {
   const { stores, settings, logger } = deps;
   const { backups: runs, restores } = stores;
@@ -58,10 +58,10 @@ export function createBackupRunner(deps: BackupDeps, wakeSignal: WakeSignal): Le
       restorer.resume();
     },
     async start() {
-      // Nobody restores yet: what is there was left by one that was killed.
-      await deps.backups.files.removeFolder(STAGE).catch((error: unknown) => {
+      // No restore runs yet, so all files here are from a killed process.
+      await deps.backups.files.removeFolder(RESTORE_FOLDER).catch((error: unknown) => {
         if (!isDomainError(error)) throw error;
-        logger.warn("What restores left behind could not be removed.", { error });
+        logger.warn("Temporary files of restores could not be removed.", { error });
       });
       backups.start();
       restorer.start();

@@ -7,7 +7,7 @@ export interface BackupDeps extends ValidationDeps {
   readonly backups: BackupTools;
 }
 
-/** @throws DomainError when the storage is gone */
+/** @throws DomainError when the storage was deleted */
 export async function openStorage(
   { stores, backups }: { readonly stores: Pick<SystemStores, "forTeam">; readonly backups: BackupTools },
   { team_id, uuid }: { readonly team_id: number; readonly uuid: string | null },
@@ -24,18 +24,15 @@ export async function openStorage(
 }
 
 /**
- * What a bucket gives back, as long as it can be what was sent to it: somebody else's bucket may send without end.
+ * Content of an object, up to the size that was uploaded: a bucket of someone else might send without end.
  * @throws DomainError `cloud.failed`
  */
-export async function* notMoreThan(sizeBytes: number, chunks: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+export async function* limitBytes(sizeBytes: number, chunks: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
   let read = 0;
   for await (const chunk of chunks) {
     read += chunk.length;
     if (read > sizeBytes) {
-      throw new DomainError(
-        "cloud.failed",
-        `The S3 storage gives back more than the ${sizeBytes} bytes of the backup.`,
-      );
+      throw new DomainError("cloud.failed", `The S3 storage returns more than the ${sizeBytes} bytes of the backup.`);
     }
     yield chunk;
   }

@@ -17,7 +17,7 @@ test("a release joins its team's networks and nobody else's", async () => {
   const spec = { resourceUuid: uuid, network: "x", artifact: { type: "image", image: "x" } } as ReleaseSpec;
   const start = (owner: ObjectOwner) => {
     const adapters = { server: mine.server, engine: { containers: { ownersOf: async () => [owner] } } };
-    // Nothing else of them is asked.
+    // Only these members are used.
     const given = { stores: database.system, adapters, teamId: mine.server.team_id } as unknown;
     return assertOwnedByTeam(given as Parameters<typeof assertOwnedByTeam>[0], spec);
   };

@@ -5,7 +5,7 @@ import type { SystemStores } from "@berth/core/ports";
 import type { ServerAdapters } from "../server-adapters.ts";
 
 /**
- * Refuses a release that would join, mount or enter what is another's on its server.
+ * Refuses a release that would join, mount or enter objects of another team on its server.
  * @throws DomainError `deploy.start_failed`
  */
 export async function assertOwnedByTeam(
@@ -17,7 +17,7 @@ export async function assertOwnedByTeam(
   spec: ReleaseSpec,
 ): Promise<void> {
   const { engine, server } = adapters;
-  // What was made of the compose file just now took a while, and reading it takes as long again.
+  // Yields to other work: parsing the compose file took long, and reading it again will.
   await otherWork();
   const named = namedBy(spec);
   const owners = named.length === 0 ? undefined : await engine.containers?.ownersOf(named);
@@ -29,12 +29,12 @@ export async function assertOwnedByTeam(
     team.destinations.list({ server_id: server.id }),
   ]);
   const own = {
-    // That of a drill is recorded nowhere else.
+    // A drill's resource has no record, so its own uuid is added.
     resources: new Set([...resources, spec.resourceUuid]),
     networks: new Set(destinations.items.map(({ network }) => network)),
   };
   const foreign = named.find((object, at) => isForeign(object, owners[at], own));
   if (foreign === undefined) return;
-  const sentence = `The ${foreign.type} ${foreign.name} of server ${server.name} was not made for anything of this team. Name another one, or leave it out.`;
+  const sentence = `The ${foreign.type} ${foreign.name} of server ${server.name} does not belong to this team. Name another one, or remove it.`;
   throw new DomainError("deploy.start_failed", sentence);
 }

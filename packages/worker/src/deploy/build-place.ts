@@ -11,14 +11,14 @@ export interface BuildPlace {
 }
 
 /**
- * A build server where the application asks for one, else the server that it goes to. Recorded with the deployment, so
- * that the next worker builds at the same place while that can be used.
+ * A build server where the application asks for one, else its target server. Recorded with the deployment, so that the
+ * next worker builds there too while it can be used.
  */
 export async function chooseBuildPlace(ctx: StepContext): Promise<BuildPlace> {
   const { adapters, subject, kind, deployment, stores, lease, leaseKeeper } = ctx;
   const own: BuildPlace = adapters;
   if (!kind.usesBuildServer(subject)) return own;
-  // The build server may have been chosen after this run read its deployment.
+  // It may have been chosen after this run read its deployment.
   const before = (await stores.deployments.find(deployment.id))?.build_server_id ?? null;
   const choice = await chooseFree(ctx, before);
   if (choice.server === undefined) {
@@ -32,7 +32,7 @@ export async function chooseBuildPlace(ctx: StepContext): Promise<BuildPlace> {
   return choice.server.id === own.server.id ? own : { server: choice.server, engine: ctx.engineOf(choice.server) };
 }
 
-/** Waits for a place where each build server has as many builds as it may: which one is free first is not known. */
+/** Waits until one of the build servers has a free slot; which will be first is not known. */
 async function chooseFree(ctx: StepContext, before: number | null) {
   for (let isTold = false; ; isTold = true) {
     const choice = await choose(ctx, before);
@@ -50,7 +50,7 @@ async function chooseFree(ctx: StepContext, before: number | null) {
 async function choose({ adapters, deployment, stores, ownsServer }: StepContext, before: number | null) {
   const { server: target, engine } = adapters;
   if (engine.containers?.images === undefined) {
-    return { server: undefined, reason: `${target.name} runs no images, and nothing else is moved between servers` };
+    return { server: undefined, reason: `${target.name} cannot run images, and only images are moved between servers` };
   }
   const { items } = await stores.forTeam(deployment.team_id).servers.list();
   const servers = items.filter((server) => server.settings.is_build_server && ownsServer(server));
@@ -63,7 +63,7 @@ async function choose({ adapters, deployment, stores, ownsServer }: StepContext,
   return chooseBuildServer({ target, servers, activeBuilds, before });
 }
 
-/** The build server that still holds an unwanted build; `undefined` when nothing was built elsewhere. */
+/** The build server that still stores a build to discard; `undefined` when it was built on the target server. */
 export async function otherBuildPlace({
   adapters,
   deployment,

@@ -56,8 +56,8 @@ describe("an application that uses a build server", () => {
     world.engine.registry = undefined;
     const folder = await deployed(await application({ docker_registry_image_name: NAME }));
     expect(folder).toMatchObject({ status: "finished", build_server_id: null });
-    expect(folder.log).toContain("localhost runs no images");
-    expect(folder.log).toContain("localhost makes no images, so none is pushed.");
+    expect(folder.log).toContain("localhost cannot run images");
+    expect(folder.log).toContain("localhost does not build images, so none is pushed.");
     expect((await deployed(await world.application())).log).not.toContain("Builds on");
   });
 
@@ -88,7 +88,7 @@ describe("an application that uses a build server", () => {
     builder.points.fail("save", broken());
     const ended = await deployed(await application());
     expect(ended).toMatchObject({ status: "finished" });
-    expect(ended.log).toContain("The move broke off and begins again: The connection died.");
+    expect(ended.log).toContain("The move was interrupted and begins again: The connection died.");
   });
 
   test("fails when the connection dies again, and what ran continues", async () => {
@@ -200,7 +200,7 @@ describe("an application with the name of an image in a registry", () => {
     const first = await deployed(app);
     const second = await deployed(app);
     await until(async () => (await world.system.releases.find(first.id))?.role === "kept", { what: "it is kept" });
-    // Somebody removes the image behind Berth's back.
+    // The image is removed without Berth.
     await world.engine.for(life()).remove({ resourceUuid: app.uuid, deploymentUuid: first.uuid });
     const back = await deployed(app, { commit: first.commit, rollback: true, rollback_to: first.uuid });
     expect(back, back.error ?? "").toMatchObject({ status: "finished" });

@@ -5,22 +5,22 @@ import { isOwnMachine } from "@berth/core/server";
 import { chooseBuildPlace, otherBuildPlace } from "./build-place.ts";
 import type { Built, CheckedOut } from "./checkout.ts";
 import type { StepContext } from "./context.ts";
-import { bringBack, deliver, discardBuild } from "./delivery.ts";
+import { deliver, discardBuild, pullLostImages } from "./delivery.ts";
 
-/** Turns the source into what the engine can run. */
+/** Turns the source into an artifact that the engine can start. */
 export const build: Step<StepContext, CheckedOut, Built> = {
   name: "build",
-  // The engine builds the same deployment afresh when it is asked again.
+  // A repeated build of the same deployment starts afresh.
   resumable: true,
   async run(ctx, { folder, commit, reused }) {
     if (reused !== null) {
-      // Reports missing required variables before anything is pulled.
+      // Fails early, before images are pulled, when required variables are missing.
       ctx.kind.releaseSpec({ ...ctx, deployment: { ...ctx.deployment, commit } }, reused.artifact);
-      await bringBack(ctx, reused.artifact);
+      await pullLostImages(ctx, reused.artifact);
       return reused;
     }
     if (folder === null) throw new DomainError("deploy.build_failed", "The source to build is missing. Deploy again.");
-    // An engine may have moved files out of the checkout before it was interrupted.
+    // An interrupted build may have moved files out of the checkout, so it is fetched again.
     const source = ctx.wasInterrupted ? (await ctx.fetch(commit)).folder : folder;
     const { server } = ctx.adapters;
     const request = {

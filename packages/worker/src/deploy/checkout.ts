@@ -5,10 +5,10 @@ import type { StepContext } from "./context.ts";
 import { assertLease } from "./progress.ts";
 
 export interface CheckedOut {
-  /** `null`: nothing is built, so nothing was fetched. */
+  /** `null`: nothing was fetched, because nothing is built. */
   readonly folder: string | null;
   readonly commit: string;
-  /** The earlier build that is started again. */
+  /** The earlier build that is reused. */
   readonly reused: Built | null;
 }
 
@@ -18,7 +18,7 @@ export interface Built {
   readonly builtBy: string;
 }
 
-/** Fetches the source of the commit, or finds what a restart runs again. */
+/** Fetches the source of the commit, or finds the build that a restart or rollback reuses. */
 export const checkout: Step<StepContext, object, CheckedOut> = {
   name: "checkout",
   resumable: true,
@@ -53,8 +53,8 @@ function warnOfUnresolvedReferences({ variables, deployment, say }: StepContext)
     if (is_preview !== isPreview) continue;
     const what =
       references.length === 1
-        ? "no shared variable or database, and stays as it stands"
-        : "no shared variables or databases, and stay as they stand";
+        ? "no such shared variable or database exists, so it is not replaced"
+        : "no such shared variables or databases exist, so they are not replaced";
     say(
       `The variable ${key} refers to ${references.join(", ")}: ${what}. Create what is missing, or correct ${key}, then deploy again.`,
       "stderr",

@@ -4,15 +4,15 @@ import { commandContainer, type ReleaseContainer, type ReleaseRef } from "@berth
 import type { ReleaseRecord } from "@berth/core/ports";
 import type { StepContext } from "./context.ts";
 
-/** A user's command may not be safe to repeat, so its start and its end are recorded. */
+/** Start and end are recorded, since a user's command may not be safe to repeat. */
 interface Progress {
   readonly preCommand?: "running" | "done";
   readonly postCommand?: "running" | "done";
 }
 
 /**
- * Runs the pre-deployment command in the release that is to be replaced: before that gives way, or when the candidate
- * beside it is healthy.
+ * Runs the pre-deployment command in the release to be replaced: before that is stopped, or after the candidate beside
+ * it is healthy.
  * @throws DomainError `deploy.command_failed`, `deploy.interrupted`
  */
 export async function runPreCommand(ctx: StepContext, live: ReleaseRecord | undefined): Promise<void> {
@@ -44,7 +44,7 @@ export async function runPreCommand(ctx: StepContext, live: ReleaseRecord | unde
   await keep(ctx, { preCommand: "done" });
 }
 
-/** Traffic flows already: what goes wrong here is told and changes nothing. */
+/** The release is live already, so a failure is only logged. */
 export async function runPostCommand(ctx: StepContext): Promise<void> {
   const command = ctx.kind.commands(ctx.subject).post;
   const { postCommand: earlier }: Progress = ctx.saved;

@@ -17,16 +17,16 @@ import type { ServerAdapters } from "../server-adapters.ts";
 import type { WorkerSettings } from "../settings.ts";
 
 export interface DeployContext extends DeployInput {
-  /** How the subject is deployed. */
+  /** Rules for deploying this kind of resource. */
   readonly kind: DeployedKind<DeploySubject>;
   readonly ref: ReleaseRef;
-  /** Resolved shared variables of `envs`, and references without a target. */
+  /** Variables with shared ones resolved, and the references that have no target. */
   readonly variables: ResolvedEnvs;
   /** Adapters of the target server. */
   readonly adapters: ServerAdapters;
-  /** Of the server, for what a full disk is reported with. */
+  /** Disk usage of the server, for the message about a full disk. */
   readonly disk: () => Promise<DiskSpace | undefined>;
-  /** Engine of a server that may build it. */
+  /** Engine of a server on which the deployment may be built. */
   engineOf(server: ServerRecord): Engine;
   readonly ownsServer: WorkerDeps["ownsServer"];
   readonly stores: SystemStores;
@@ -36,23 +36,23 @@ export interface DeployContext extends DeployInput {
   readonly settings: WorkerSettings;
   readonly lease: Lease;
   readonly leaseKeeper: LeaseKeeper;
-  /** Told when a release is known to be healthy, so that its status need not wait for the next probe. */
+  /** Called when a release is healthy, so that its status does not wait for the next probe. */
   onHealthy(deploymentUuid: string): void;
 }
 
 export interface StepContext extends DeployContext {
-  /** Fetches the source of a commit, with what its repository asks for: that stands in no line of the log. */
+  /** Fetches the source of a commit with the repository's credentials, which never appear in the log. */
   fetch(commit: string): Promise<Checkout>;
-  /** Lines that a tool or an application wrote go here. */
+  /** Receives lines written by tools or the application. */
   readonly io: WorkIO;
-  /** A line of our own in the deployment's log. */
+  /** Writes a line of our own to the deployment's log. */
   say(text: string, stream?: "stdout" | "stderr"): void;
-  /** The worker that ran this step went away in its middle. */
+  /** Whether an earlier worker stopped during this step. */
   readonly wasInterrupted: boolean;
-  /** Somebody cancelled the deployment, and it is being undone. */
+  /** Whether the deployment was cancelled and is being undone. */
   readonly isCancelled: boolean;
   /** Progress that an earlier run of the step saved. */
   readonly saved: Readonly<Record<string, unknown>>;
-  /** Keeps how far the step has come. */
+  /** Saves the step's progress. */
   save(progress: Readonly<Record<string, unknown>>): Promise<void>;
 }

@@ -4,7 +4,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } fr
 import { life } from "../killable.fixture.ts";
 import { DEFAULT_SETTINGS } from "../settings.ts";
 import { type BuildServer, openWorld, type World } from "../world.fixture.ts";
-import { bringBack, type DeliveryContext, deliver } from "./delivery.ts";
+import { type DeliveryContext, deliver, pullLostImages } from "./delivery.ts";
 
 let database: TestDatabase;
 let world: World;
@@ -69,7 +69,7 @@ describe("what a Compose file came to on a build server", () => {
 
   test("is pulled again where its server has lost it and a registry has it", async () => {
     const { ctx, artifact } = await built();
-    await bringBack(ctx, artifact);
+    await pullLostImages(ctx, artifact);
     expect(world.engine.artifacts()).toEqual([`${ctx.ref.deploymentUuid}.cache`]);
   });
 });

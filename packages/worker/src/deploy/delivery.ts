@@ -15,8 +15,8 @@ export type DeliveryContext = Pick<
 };
 
 /**
- * Brings what was built to where it is wanted: into the registry that the application is set to, and from a build
- * server to the server that starts it.
+ * Transfers the built images: to the registry that the application names, and from a build server to the target
+ * server.
  * @throws DomainError `deploy.build_failed`, `deploy.cancelled`
  */
 export async function deliver(
@@ -28,7 +28,7 @@ export async function deliver(
   const names = ctx.kind.pushedImages(ctx.subject, { ...ctx.deployment, commit });
   const images = place.engine.containers?.images;
   if (artifact.type === "folder" || images === undefined) {
-    if (names.length > 0) ctx.say(`${place.server.name} makes no images, so none is pushed.`, "stderr");
+    if (names.length > 0) ctx.say(`${place.server.name} does not build images, so none is pushed.`, "stderr");
     return artifact;
   }
   const built = artifact.type === "image" ? await pushed(ctx, images, artifact, names) : artifact;
@@ -84,7 +84,7 @@ async function bring(
   return (await pulled(ctx, to, image)) ?? (await moveImage(move, ctx.io));
 }
 
-/** An engine may know an image by another id than the one that it came from. */
+/** Another engine may store the same image under another id. */
 function withIds(artifact: WithImages, ids: ReadonlyMap<string, string>): WithImages {
   const withId = <Image extends StackImage>(image: Image): Image => {
     const id = ids.get(image.image);
@@ -95,7 +95,7 @@ function withIds(artifact: WithImages, ids: ReadonlyMap<string, string>): WithIm
   return { ...artifact, images: Object.fromEntries(images) };
 }
 
-/** Its layers stay in the build cache. What cannot be removed now goes with the next cleanup of the build server. */
+/** Layers stay in the build cache. If removal fails, the next cleanup of the build server does it. */
 export async function discardBuild({ ref }: Pick<DeliveryContext, "ref">, { engine }: BuildPlace): Promise<void> {
   await engine.remove(ref).catch((error: unknown) => {
     if (!isDomainError(error)) throw error;
@@ -114,8 +114,8 @@ async function pulled(ctx: DeliveryContext, to: EngineImages, { image, digest }:
   }
 }
 
-/** Pulls images that the server has lost, where a registry has them. */
-export async function bringBack(ctx: DeliveryContext, artifact: Artifact): Promise<void> {
+/** Pulls images that are missing on the server again, if a registry has them. */
+export async function pullLostImages(ctx: DeliveryContext, artifact: Artifact): Promise<void> {
   const { engine } = ctx.adapters;
   for (const { image, digest } of await lostImages(engine, artifact)) {
     if (!digest) continue;

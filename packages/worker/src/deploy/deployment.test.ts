@@ -56,7 +56,7 @@ describe("a deployment", () => {
     const second = await world.deploy(application);
     expect((await world.ended(second)).status).toBe("finished");
     expect(await world.proxy.request(application.uuid)).toBe(second.uuid);
-    // Three requests are in flight: it must still be there.
+    // Three requests are in flight, so the release must still exist.
     expect((await world.system.releases.find(first.id))?.role).toBe("retiring");
     expect(world.engine.releases().map(({ deploymentUuid }) => deploymentUuid)).toContain(first.uuid);
     world.proxy.busy.clear();
@@ -157,7 +157,7 @@ describe("a deployment", () => {
       SOURCE_COMMIT: world.source.commit,
       BERTH_URL: `https://${application.uuid}.example.com`,
     });
-    // The build printed it.
+    // The build prints the secret.
     expect(await world.log(deployment)).toMatch(/building with .*\[REDACTED\]/);
     expect(await world.log(deployment)).not.toContain("Zk3vQ9 morning");
   });
@@ -247,7 +247,9 @@ describe("a deployment that fails", () => {
 
   test("for a reason of ours says no more than that, and tells the operator", async () => {
     const { deployment } = await failing(() => world.points.fail("build", new TypeError("x is not a function")));
-    expect(deployment.error).toBe("The step build failed for a reason of Berth's own; its log has the details.");
+    expect(deployment.error).toBe(
+      "The step build failed because of an internal error; Berth's own log has the details.",
+    );
     expect(world.warnings.join()).toContain("A step of a deployment failed unexpectedly.");
   });
 
@@ -267,7 +269,7 @@ describe("a deployment that fails", () => {
     world.points.fail("remove", unreachable, 2);
     const deployment = await world.ended(await world.deploy(await world.application()));
     expect(deployment.status).toBe("failed");
-    expect(await world.log(deployment)).toContain("What start made is not removed yet; that follows.");
+    expect(await world.log(deployment)).toContain("Cleanup of the step start is pending; Berth will retry.");
     await until(() => world.engine.releases().length === 0, { what: "the candidate is removed" });
     await until(async () => (await world.system.releases.find(deployment.id)) === undefined, {
       what: "its record too",
@@ -280,7 +282,7 @@ describe("a deployment that fails", () => {
     const held = world.points.hold("remove");
     const deployment = await world.ended(await world.deploy(await world.application()));
     expect(deployment.status).toBe("failed");
-    expect(await world.log(deployment)).toContain("What start made is not removed yet; that follows.");
+    expect(await world.log(deployment)).toContain("Cleanup of the step start is pending; Berth will retry.");
     held.open();
     await until(() => world.engine.releases().length === 0, { what: "the candidate is removed" });
     await until(async () => (await world.system.releases.find(deployment.id)) === undefined, {
@@ -595,7 +597,7 @@ describe("a release with a health check of its own", () => {
     });
     const application = await world.application();
     const deployment = await world.deploy(application);
-    await until(async () => (await world.log(deployment)).includes(`Asks it about each second: ${command}`), {
+    await until(async () => (await world.log(deployment)).includes(`Runs its check about every second: ${command}`), {
       what: "it is asked",
     });
     await until(async () => (await world.log(deployment)).includes("exited with code 2: no response"), {

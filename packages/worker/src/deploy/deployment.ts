@@ -16,10 +16,10 @@ import { deploy } from "./index.ts";
 import { type DeploymentLog, deploymentLog } from "./log.ts";
 import { type DeployStep, hasTraffic, type Run, type StepRow } from "./progress.ts";
 import { type DeploymentEnd, runToEnd } from "./run.ts";
-import { isUnmistakable, secretsOf, valuesByKey } from "./secrets.ts";
+import { isSafeToRedact, secretsOf, valuesByKey } from "./secrets.ts";
 import { variablesOf } from "./variables.ts";
 
-/** A deployment that this worker holds the lease of. */
+/** A deployment whose lease this worker holds. */
 export interface Claim {
   readonly lease: Lease;
   readonly deployment: DeploymentRecord;
@@ -29,7 +29,7 @@ export interface DeploymentDeps extends WorkerDeps {
   readonly settings: WorkerSettings;
   readonly adaptersOf: (server: ServerAdapters["server"]) => ServerAdapters;
   onHealthy(deploymentUuid: string): void;
-  /** The product's pipeline unless a test brings its own. */
+  /** Default: the product's pipeline; tests pass their own. */
   readonly steps?: readonly DeployStep[] | undefined;
 }
 
@@ -53,16 +53,19 @@ export async function runDeployment(
     }
     log = opened.log;
     if (claim.lease.attempt > 1) log.say(null, "Resuming after a restart of the control plane.");
-    // The names are those of core's table: the pipeline has no other steps.
+    // Core's table has all step names, and the pipeline has no other steps.
     const steps = deps.steps ?? (deploy.steps as readonly DeployStep[]);
     const outcome = await runToEnd({ ...opened, logger, settings: deps.settings, steps, state: {} });
     logger.info(`Deployment ${outcome}.`, details);
     return outcome;
   } catch (error) {
-    if (isExpected(leaseKeeper, error)) logger.info("Deployment left to its next worker.", details);
+    if (isExpected(leaseKeeper, error)) logger.info("Deployment handed over to the next worker.", details);
     else {
       const fault = errorSummary(error, log?.redact);
-      logger.error("A deployment's run broke off; it is taken up again.", { ...details, error: fault });
+      logger.error("The run of a deployment was interrupted; another worker continues it.", {
+        ...details,
+        error: fault,
+      });
     }
     return "left";
   } finally {
@@ -73,14 +76,14 @@ export async function runDeployment(
 const isExpected = (leaseKeeper: LeaseKeeper, error: unknown): boolean =>
   leaseKeeper.isLost || leaseKeeper.isStopping || isDatabaseUnavailable(error);
 
-/** Prepares a run, or answers how the deployment ended because it could not be prepared. */
+/** Prepares a run, or returns how the deployment ended because it could not be prepared. */
 async function open(
   deps: DeploymentDeps,
   claim: Claim,
   leaseKeeper: LeaseKeeper,
 ): Promise<Pick<Run, "ctx" | "log" | "rows"> | DeploymentOutcome> {
   const { attempt } = claim.lease;
-  // The attempt after the last was to undo it all, and did not come to its end either: nothing more is tried.
+  // The last allowed attempt was for undoing everything. It did not finish either, so nothing more is tried.
   if (attempt > deps.settings.attemptsMax + 1)
     return await failUnprepared(deps, claim, leaseKeeper, stoppedTooOften(attempt));
   try {
@@ -122,7 +125,7 @@ async function readContext(
   ]);
   if (subject === undefined || server === undefined || domains === undefined) return undefined;
   requireReachable(variables, deployment.pull_request_id !== 0);
-  // Counted from here: the time in which the control plane was down is not the deployment's.
+  // Counted from now: the time when no control plane ran does not count.
   leaseKeeper.limit(server.settings.dynamic_timeout);
   const adapters = deps.adaptersOf(server);
   return {
@@ -149,7 +152,7 @@ async function readContext(
   };
 }
 
-/** Others are served between its parts: each reads all variables, or a compose file. */
+/** Yields between its parts, which read all variables or a compose file. */
 async function openLog(
   deps: DeploymentDeps,
   { deployment, variables, subject, kind, domains }: DeployContext,
@@ -158,7 +161,7 @@ async function openLog(
   await otherWork();
   const hidden = secretsOf({ ...variables, own: kind.secretTexts(subject), inline, domains, subject });
   await otherWork();
-  const redactOwn = deps.redactor(hidden.filter(isUnmistakable));
+  const redactOwn = deps.redactor(hidden.filter(isSafeToRedact));
   await otherWork();
   return deploymentLog({
     deployments: deps.stores.deployments,
@@ -172,7 +175,7 @@ async function openLog(
   });
 }
 
-/** Every step has its row from the beginning, so that a reader sees what is still to come. */
+/** Creates all step rows at the start, so that readers see the steps to come. */
 async function readRows({ stores }: DeploymentDeps, lease: Lease): Promise<Map<StepName, StepRow>> {
   const saved = await stores.deployments.steps(lease.deployment_id);
   const rows = new Map<StepName, StepRow>(saved.map((step: DeploymentStep) => [step.name, step]));
@@ -189,11 +192,11 @@ async function endWithoutSubject({ stores }: DeploymentDeps, { lease, deployment
 }
 
 /**
- * Ends a deployment whose context or log cannot be opened: it would be taken up again for ever, deaf to a cancel. What
- * an earlier attempt made of a candidate is removed by the reconciler, as of every deployment that has ended.
+ * Ends a deployment whose context or log cannot be opened: otherwise it would be claimed again and again, and a cancel
+ * ignored. The reconciler removes its candidate, as for every deployment that has ended.
  *
- * @param reason A sentence for people, without secrets.
- * @throws when the database is away: the deployment is left to the next worker that claims it.
+ * @param reason A sentence without secrets.
+ * @throws when the database is unavailable: the next worker that claims the deployment continues.
  */
 async function failUnprepared(
   deps: DeploymentDeps,
@@ -202,7 +205,7 @@ async function failUnprepared(
   reason: string,
 ): Promise<DeploymentOutcome> {
   const { stores, source, logger, clock } = deps;
-  // A cancel that has come is obeyed.
+  // A cancel that was requested by now takes effect.
   await leaseKeeper.refresh();
   if (leaseKeeper.isLost) return "left";
   const isLive = hasTraffic(await stores.releases.find(deployment.id));
@@ -221,14 +224,14 @@ async function failUnprepared(
     await stores.deployments.appendLog(deployment.id, [{ ...line, output }]);
     await source.removeCheckout(deployment.uuid);
   };
-  // It ends, whatever of this succeeds.
+  // The deployment ends, even if the cleanup fails.
   await tidyUp().catch((cause: unknown) =>
-    logger.warn("A deployment left traces behind.", { deployment: deployment.uuid, error: errorSummary(cause) }),
+    logger.warn("The cleanup after a deployment failed.", { deployment: deployment.uuid, error: errorSummary(cause) }),
   );
   return (await stores.deployments.finish(lease, outcome, error)) ? outcome : "left";
 }
 
-/** The status of a step that will neither end nor be undone. */
+/** Final status of a step that is neither finished nor undone. */
 function leftStatus(status: StepStatus, outcome: DeploymentOutcome): StepStatus | undefined {
   if (status === "running") {
     if (outcome === "finished") return "done";

@@ -3,8 +3,8 @@ import type { StepName } from "@berth/core/deploy";
 import type { DiskSpace } from "@berth/core/ports";
 
 /**
- * What is to be said of a step that found its disk full; `undefined` for any other failure.
- * @param disk Of the server's folder for applications; read only when it is needed.
+ * Message for a step that failed because of a full disk; `undefined` for other failures.
+ * @param disk Usage of the server's application folder; read only when needed.
  */
 export async function fullDiskMessage(
   cause: unknown,
@@ -19,7 +19,7 @@ export async function fullDiskMessage(
   const place = folder === undefined ? "The server's disk" : `The disk of ${folder}`;
   const free = space === undefined ? "" : ` (${Math.floor(space.freeBytes / 1e6)} MB free)`;
   const sentence = `${place} is full${free}: the step ${step} could not write. Free space on it, then deploy again.`;
-  // What a program printed before says which one.
+  // The program's own message names the disk.
   return isDomainError(cause) ? `${cause.message} ${sentence}` : sentence;
 }
 
@@ -34,13 +34,13 @@ const isAboutFullDisk = ({ code, message }: Cause): boolean =>
   (typeof code === "string" && FULL_CODES.has(code)) || (typeof message === "string" && FULL_TEXT.test(message));
 
 const FULL_CODES: ReadonlySet<string> = new Set(["ENOSPC", "EDQUOT"]);
-/** As programs print it, and as the build's own hint says it. */
+/** Messages of programs, and of the build's own hint. */
 const FULL_TEXT = /\bENOSPC\b|No space left on device|Disk quota exceeded|disk is full/;
 
 function causesOf(cause: unknown): readonly Cause[] {
   const chain: Cause[] = [];
   for (let one = cause; typeof one === "object" && one !== null && chain.length < CAUSES_MAX; one = chain.at(-1)?.cause)
-    chain.push(one as Cause); // Each field is looked at as unknown.
+    chain.push(one as Cause); // A cause may be anything, so its fields are `unknown`.
   return chain;
 }
 

@@ -1,8 +1,8 @@
 /**
- * What Berth's own log says of an error that nobody expected: the name, the code, where it came from and the beginning
- * of its message. The whole of a foreign message may be long and quote what it failed on, secrets among it.
+ * Summary of an unexpected error for Berth's log: name, code, origin and the beginning of its message. A foreign
+ * message may be long and quote its input, which may contain secrets.
  *
- * @param redact Takes the secrets out of the message; without one the message is left out.
+ * @param redact Removes secrets from the message; without it the message is left out.
  */
 export function errorSummary(error: unknown, redact?: (text: string) => string): Readonly<Record<string, unknown>> {
   if (!(error instanceof Error)) return { name: typeof error };
@@ -11,10 +11,10 @@ export function errorSummary(error: unknown, redact?: (text: string) => string):
   return { name: error.name, ...code, ...message, at: framesOf(error) };
 }
 
-/** The stack without the message at its beginning, which may have lines that look like anything. */
+/** The stack frames only: the message before them may span several lines of any content. */
 function framesOf({ stack = "", message }: Error): readonly string[] {
   const from = message === "" ? 0 : stack.indexOf(message) + message.length;
-  // A message that was changed after the stack was made cannot be told from it.
+  // The message was changed after the stack was recorded, so the two cannot be separated.
   if (message !== "" && !stack.includes(message)) return [];
   const frames = stack.slice(from).split("\n");
   return frames.map((frame) => frame.trim()).filter((frame) => /^at .+:\d+:\d+\)?$/.test(frame));

@@ -4,16 +4,16 @@ import { fullDiskMessage } from "./disk-full.ts";
 import { errorSummary } from "./error-summary.ts";
 import type { Run } from "./progress.ts";
 
-/** Why a deployment goes back. */
+/** The reason why a deployment is undone. */
 export interface Failure {
   readonly outcome: "failed" | "cancelled-by-user";
-  /** The step that ended it, or that was not begun any more. */
+  /** The step that failed, or before which the deployment ended. */
   readonly step: StepName;
-  /** One sentence for people. */
+  /** One sentence for users. */
   readonly message: string;
 }
 
-/** Why a step must not begin. @throws DomainError when the deployment is left to the next worker that claims it. */
+/** The reason why a step must not begin. @throws DomainError when the next worker that claims it shall continue. */
 export function failureBefore(run: Run, step: StepName): Failure | undefined {
   const { leaseKeeper } = run.ctx;
   if (leaseKeeper.ending === "cancelled") return cancelled(step);
@@ -22,7 +22,7 @@ export function failureBefore(run: Run, step: StepName): Failure | undefined {
   return undefined;
 }
 
-/** The outcome of a step that threw. @throws when the next worker shall resume the deployment. */
+/** The failure to record for a step that threw. @throws when the next worker shall resume the deployment. */
 export async function failureOf(run: Run, step: StepName, cause: unknown): Promise<Failure> {
   const { leaseKeeper } = run.ctx;
   switch (leaseKeeper.ending) {
@@ -39,18 +39,18 @@ export async function failureOf(run: Run, step: StepName, cause: unknown): Promi
   }
   // Stopping the control plane may have ended the step's processes too. A real failure repeats after the next start.
   if (leaseKeeper.isStopping && !leaseKeeper.isCommitted) throw cause;
-  // Nothing can be said about a deployment whose record cannot be written; it is claimed again when that is possible.
+  // The failure cannot be recorded; the deployment is claimed again when the database is back.
   if (isDatabaseUnavailable(cause)) throw cause;
   const fullDisk = await fullDiskMessage(cause, step, run.ctx.disk);
   if (fullDisk !== undefined) return { outcome: "failed", step, message: fullDisk };
   if (isDomainError(cause)) return { outcome: "failed", step, message: cause.message };
   const details = { deployment: run.ctx.deployment.uuid, step, error: errorSummary(cause, run.log.redact) };
   run.logger.error("A step of a deployment failed unexpectedly.", details);
-  const message = `The step ${step} failed for a reason of Berth's own; its log has the details.`;
+  const message = `The step ${step} failed because of an internal error; Berth's own log has the details.`;
   return { outcome: "failed", step, message };
 }
 
-/** Steps that a worker had ended before it went away itself: what it had begun to undo is undone. */
+/** The failure that an earlier worker had begun to undo. */
 export function earlierFailure({ steps, rows }: Run): Failure | undefined {
   for (const { name } of steps) {
     const row = rows.get(name);

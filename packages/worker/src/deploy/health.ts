@@ -27,11 +27,11 @@ import { pause } from "../wait.ts";
 import type { StepContext } from "./context.ts";
 import type { Started } from "./start.ts";
 
-/** Nothing answers in its first moments, which is no news. */
+/** Failures in the first moments are normal and not logged. */
 const QUIET_SECONDS = 2;
 
 export interface Healthy {
-  /** It has passed its own health check, whatever its engine says so far. */
+  /** Whether it passed its own check, even if its engine has not run that check yet. */
   readonly hasPassedOwnCheck?: boolean;
 }
 
@@ -59,19 +59,19 @@ export const health: Step<StepContext, Started, Healthy> = {
         check = OWN_CHECK;
       }
       const asked = await askOwnCheck(ctx, state);
-      if (asked !== undefined && askedBy === undefined) ctx.say(`Asks it about each second: ${asked.command}`);
+      if (asked !== undefined && askedBy === undefined) ctx.say(`Runs its check about every second: ${asked.command}`);
       askedBy ??= asked?.command;
       const problem = asked === undefined ? await problemNow(ctx, check, state, elapsedSeconds) : asked.problem;
       ctx.io.signal.throwIfAborted();
       const verdict = judge(check, progress, { problem, elapsedSeconds });
       if (verdict.verdict === "healthy") {
-        // Each of several containers listens at ports of its own.
+        // In a release of several containers each listens on its own ports.
         if (!isStack) await warnOfSilentUrls(ctx, state?.upstream ?? null);
         await followUpstream(ctx, started, state);
         return asked === undefined ? {} : { hasPassedOwnCheck: true };
       }
       const wrongPort = await wrongPortOf(ctx, state, elapsedSeconds);
-      // The engine has been as patient as the image asks for. Of what has ended, that is no news: it has crashed.
+      // The engine has waited as long as the image asks for. An exited container is a crash instead.
       const isUnhealthy = state?.state === "running" && state.health === "unhealthy";
       const hasFailed = verdict.verdict === "unhealthy" || isUnhealthy;
       if (hasFailed || wrongPort !== undefined) {
@@ -119,7 +119,7 @@ async function problemNow(
   return problemOf(check, await probeRelease(ctx.adapters, state, check, ctx.io.signal));
 }
 
-/** A release that has listened elsewhere for so long will not come to the right port any more. */
+/** A release that has listened on other ports for so long will not open the right one. */
 async function wrongPortOf(
   { adapters, subject, kind, ref }: StepContext,
   state: ReleaseState | undefined,
@@ -132,13 +132,13 @@ async function wrongPortOf(
   return ports.length === 0 ? undefined : portProblem(ports, upstream.port);
 }
 
-/** Those URLs would answer with errors alone, and nothing else would say why. */
+/** These URLs would return only errors, with no other hint at the reason. */
 async function warnOfSilentUrls(
   { adapters, domains, ref, say }: StepContext,
   upstream: Upstream | null,
 ): Promise<void> {
   if (upstream === null || !adapters.proxy.capabilities.upstreamPorts) return;
-  // Most name no port of their own, and a look costs a program in the container.
+  // Looking up ports runs a program in the container, and most URLs name no port.
   if (silentUrls(domains, upstream, [upstream.port]).length === 0) return;
   try {
     const sentences = silentUrls(domains, upstream, await adapters.engine.listeningPorts(ref));
@@ -166,7 +166,7 @@ async function unhealthy(
   return await failure(ctx, "deploy.unhealthy", advice === undefined ? told : `${told} ${advice}`);
 }
 
-/** Puts the release's last words into the deployment's log: they say more than any sentence of ours. */
+/** Adds the release's last log lines to the deployment's log. */
 async function failure(
   { adapters, ref, io, say }: StepContext,
   code: ErrorCode,

@@ -12,13 +12,13 @@ export interface ImageMove {
   readonly from: ImagePlace;
   readonly to: ImagePlace;
   readonly image: string;
-  /** Before it is tried once more. */
+  /** Pause before the second attempt. */
   readonly retrySeconds: number;
 }
 
 /**
- * Streams an image from one engine to another, as fast as the slower of the two takes it. Begins once more when it
- * breaks off in the middle.
+ * Streams an image from one engine to another, at the speed of the slower one. Tries once more when the transfer is
+ * interrupted.
  * @throws DomainError `deploy.cancelled`, `deploy.build_failed`
  */
 export async function moveImage({ from, to, image, retrySeconds }: ImageMove, io: WorkIO): Promise<EngineImage> {
@@ -27,7 +27,7 @@ export async function moveImage({ from, to, image, retrySeconds }: ImageMove, io
   io.onLine(`Moves the image, about ${megabytes(source.sizeBytes)}, from ${from.name} to ${to.name}`, "stdout");
   for (let attempt = 1; ; attempt++) {
     try {
-      // Layers that existed at the first try may be gone at the second.
+      // The second attempt sends all layers: those that existed before may have been removed.
       const held = attempt === 1 ? await to.images.held(source.layers) : [];
       const { sizeBytes, layers } = source;
       return await sendImage({ from, to, image, sizeBytes, layerCount: layers.length, held }, io);
@@ -39,7 +39,7 @@ export async function moveImage({ from, to, image, retrySeconds }: ImageMove, io
         const message = `The image could not be moved from ${from.name} to ${to.name}: ${cause.message}`;
         throw new DomainError("deploy.build_failed", message, { cause });
       }
-      io.onLine(`The move broke off and begins again: ${cause.message}`, "stderr");
+      io.onLine(`The move was interrupted and begins again: ${cause.message}`, "stderr");
       await pause(retrySeconds, io.signal);
     }
   }

@@ -7,8 +7,8 @@ import { start } from "./start.ts";
 import { switchTraffic } from "./switch.ts";
 
 /**
- * How an application is deployed. When traffic flows to the candidate the deployment is finished; draining and removing
- * what it replaced is the step `retire`, which holds no place in the queue.
+ * The pipeline of a deployment. It is finished when the candidate receives the traffic; draining and removing the
+ * previous release is the step `retire`, which occupies no place in the queue.
  */
 export const deploy = pipeline<StepContext, object>()
   .step(checkout)

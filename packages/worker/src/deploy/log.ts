@@ -4,21 +4,21 @@ import pLimit from "p-limit";
 import type { Logger } from "../ports.ts";
 import type { WorkerSettings } from "../settings.ts";
 import { pause } from "../wait.ts";
-import { isUnmistakable } from "./secrets.ts";
+import { isSafeToRedact } from "./secrets.ts";
 
 type Stream = "stdout" | "stderr";
 
-/** The log of one deployment, written in batches. No line of it holds a secret. */
+/** The log of one deployment, written in batches and without secrets. */
 export interface DeploymentLog {
-  /** A line of our own. Never left out. */
+  /** Writes a line of our own. Never left out. */
   say(step: StepName | null, text: string, stream?: Stream): void;
-  /** A line that a tool or an application wrote: left out once the log is full. */
+  /** Writes a line of a tool or an application: left out once the log is full. */
   line(step: StepName | null, text: string, stream: Stream): void;
-  /** A sentence of our own without secrets. */
+  /** Removes secrets from a sentence of our own. */
   redact(text: string): string;
-  /** From here on these are secrets too. */
+  /** Adds secrets to be removed from later lines. */
   hide(secrets: readonly string[]): void;
-  /** Resolves when every line is kept. */
+  /** Resolves when every line is stored. */
   close(): Promise<void>;
 }
 
@@ -28,10 +28,10 @@ export interface DeploymentLogOptions {
   readonly clock: Clock;
   readonly logger: Logger;
   readonly settings: Pick<WorkerSettings, "logFlushMs" | "logBatchLines" | "logLinesMax" | "logBytesMax">;
-  /** For our own sentences. */
+  /** Removes secrets from our own sentences. */
   readonly redactOwn: (line: string) => string;
   readonly secrets: readonly string[];
-  /** Made for each stream: it remembers a line that was too long to be handed on whole. */
+  /** One redactor for each stream, since it remembers the end of a line that was split. */
   readonly redactor: (secrets: readonly string[]) => (line: string) => string;
 }
 
@@ -59,7 +59,7 @@ export function deploymentLog(options: DeploymentLogOptions): DeploymentLog {
     });
   };
 
-  /** The database may be away for a moment; a deployment does not fail for want of its log. */
+  /** If the database is unavailable the lines wait: a deployment does not fail because of its log. */
   const append = async (batch: readonly Omit<DeploymentLogLine, "seq">[]) => {
     for (let attempt = 1; ; attempt++) {
       try {
@@ -99,7 +99,7 @@ export function deploymentLog(options: DeploymentLogOptions): DeploymentLog {
       if (more.length === 0) return;
       for (const text of more) known.add(text);
       for (const stream of ["own", "stdout", "stderr"] as const) {
-        const [before, then] = [redact[stream], redactor(stream === "own" ? more.filter(isUnmistakable) : more)];
+        const [before, then] = [redact[stream], redactor(stream === "own" ? more.filter(isSafeToRedact) : more)];
         redact[stream] = (line) => then(before(line));
       }
     },
@@ -107,7 +107,7 @@ export function deploymentLog(options: DeploymentLogOptions): DeploymentLog {
   };
 }
 
-/** PostgreSQL's text holds neither NUL nor half of a surrogate pair. */
+/** PostgreSQL cannot store NUL or unpaired surrogates. */
 const storable = (text: string): string => text.slice(0, LINE_LENGTH_MAX).replaceAll("\0", "\uFFFD").toWellFormed();
 
 const APPEND_ATTEMPTS = 5;

@@ -6,7 +6,7 @@ import { isBackFromOutage } from "./run.ts";
 const LOST = new DomainError("server.unreachable", "Server web-1 broke off the connection.");
 const STEP = { name: "build", resumable: true } as const;
 
-/** @param refusals How often the machine does not answer before it does. */
+/** @param refusals Number of failed pings before the machine answers. */
 function interrupted({ refusals = 0, hasMachine = true, outageSecondsMax = 30 } = {}) {
   const cancel = new AbortController();
   const said: string[] = [];

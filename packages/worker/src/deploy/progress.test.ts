@@ -8,7 +8,7 @@ test("no line tells a secret of the compose file once that is read, also after a
     state: { commit: "abc" },
     log: { hide: (texts: readonly string[]) => void hidden.push(...texts) },
     ctx: { envs: [{ key: "MID", value: "x" }] },
-    // Only these are read.
+    // Only these fields are read.
   } as unknown as Run;
   mergeOutput(run, { folder: null });
   expect(hidden).toEqual([]);

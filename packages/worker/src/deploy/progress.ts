@@ -7,7 +7,7 @@ import type { Logger } from "../ports.ts";
 import type { WorkerSettings } from "../settings.ts";
 import type { DeployContext, StepContext } from "./context.ts";
 import type { DeploymentLog } from "./log.ts";
-import { tellingOf, valuesByKey } from "./secrets.ts";
+import { secretTexts, valuesByKey } from "./secrets.ts";
 
 export type DeployStep = AnyStep<StepContext> & { readonly name: StepName };
 export type StepRow = Pick<DeploymentStep, "status" | "output" | "error">;
@@ -19,9 +19,9 @@ export interface Run {
   readonly logger: Logger;
   readonly settings: WorkerSettings;
   readonly steps: readonly DeployStep[];
-  /** As last saved. */
+  /** Step rows as last saved. */
   readonly rows: Map<StepName, StepRow>;
-  /** Merged output of the steps so far. The pipeline types each step's output. */
+  /** Merged output of the finished steps, typed by the pipeline. */
   state: object;
 }
 
@@ -39,9 +39,9 @@ export async function saveStep(
 /** Makes a step's output available to later steps, and hides the secrets of the source's compose files from the log. */
 export function mergeOutput(run: Run, gives: object): void {
   run.state = { ...run.state, ...gives };
-  // Only the build gives something of this name.
+  // Only the build step returns an artifact.
   const { artifact } = gives as { readonly artifact?: Artifact };
-  run.log.hide(tellingOf(inlineSecretsOf(artifact, valuesByKey(run.ctx.envs))));
+  run.log.hide(secretTexts(inlineSecretsOf(artifact, valuesByKey(run.ctx.envs))));
 }
 
 export function stepContext(run: Run, name: StepName, wasInterrupted = false): StepContext {
@@ -73,11 +73,11 @@ function secretsOf(credentials: GitCredentials | undefined, repository = ""): re
   return login === undefined ? [] : [login.password];
 }
 
-/** Whether a deployment's release has become the live one, now or before. */
+/** Whether a deployment's release is or was the live one. */
 export const hasTraffic = (release: ReleaseRecord | undefined): boolean =>
   release !== undefined && release.role !== "candidate";
 
-/** Ends the run when a fenced write says that another worker has the deployment now. */
+/** Ends the run when a fenced write shows that another worker holds the lease. */
 export function assertLease(leaseKeeper: LeaseKeeper, isHeld: boolean): void {
   if (isHeld) return;
   leaseKeeper.lose();

@@ -19,15 +19,15 @@ import { type DeployStep, hasTraffic, mergeOutput, type Run, saveStep, stepConte
 export type DeploymentEnd = "finished" | "failed" | "cancelled-by-user";
 
 /**
- * Runs a claimed deployment from where it stands to its end, forward or back. What a step does is saved before it
- * begins and after it ended, so the next worker that claims the deployment continues there.
+ * Runs a claimed deployment from its current step to its end, forward or undoing. Each step is saved before it begins
+ * and after it ends, so that the next worker that claims the deployment continues there.
  *
- * @throws when the deployment is left to the next worker that claims it: the lease was lost, the control plane stops,
- * or the database is away. Nothing has been undone then.
+ * @throws when the next worker that claims it shall continue: the lease was lost, the control plane stops, or the
+ * database is unavailable. Nothing has been undone then.
  */
 export async function runToEnd(run: Run): Promise<DeploymentEnd> {
   const { leaseKeeper, source, deployment, stores } = run.ctx;
-  // Once the release is live the deployment succeeds, whatever happened to the worker after that.
+  // Once the release is live the deployment succeeds, whatever happened to the worker since.
   if (hasTraffic(await stores.releases.find(deployment.id))) leaseKeeper.commit();
   await leaseKeeper.refresh();
 
@@ -75,7 +75,7 @@ async function runStep(run: Run, step: DeployStep): Promise<Failure | undefined>
   if (before !== undefined) return before;
 
   const wasInterrupted = run.rows.get(name)?.status === "running";
-  // Saved before it begins: from here on its undo runs, whatever happens.
+  // Saved before it begins: from now on a failure runs its undo.
   await saveStep(run, name, { status: "running" });
   log.say(name, `> ${name}`);
   const startedMs = performance.now();
@@ -90,7 +90,7 @@ async function runStep(run: Run, step: DeployStep): Promise<Failure | undefined>
     const failure = await failureOf(run, name, cause);
     log.say(name, `${name} ended after ${lasted()}: ${failure.message}`, "stderr");
     if (!ctx.leaseKeeper.isCommitted) return failure;
-    // Traffic flows to the new release: the deployment has succeeded, whatever else went wrong.
+    // The new release is live: the deployment succeeds even if the rest of the switch failed.
     await saveStep(run, name, { status: "done" });
     return undefined;
   }
@@ -107,12 +107,12 @@ async function runThroughOutages(run: Run, step: DeployStep, wasInterrupted: boo
   }
 }
 
-/** A step that was told to stop is waited for, since what it makes cannot be undone before; but not for ever. */
+/** Waits for an aborted step, since its results cannot be undone before it ends; but only for a limited time. */
 async function settled<T>({ ctx: { leaseKeeper }, settings }: Run, work: Promise<T>): Promise<T> {
   work.catch(() => undefined);
   const listening = new AbortController();
   const ended = new Promise<undefined>((resolve) => {
-    // A cancel that comes after the promotion ends nothing.
+    // After the promotion a cancel has no effect.
     const look = () => leaseKeeper.ending !== undefined && resolve(undefined);
     for (const signal of [leaseKeeper.signal, leaseKeeper.leaving])
       signal.addEventListener("abort", look, { signal: listening.signal });
@@ -140,8 +140,8 @@ interface Interrupted {
 }
 
 /**
- * Whether a step that lost its server is to be run once more: it may be repeated, and the server answers by now. A
- * connection that was away for some seconds ends no deployment.
+ * Whether to repeat a step that lost its server: it must be resumable, and the server must answer again. So an outage
+ * of some seconds does not fail a deployment.
  */
 export async function isBackFromOutage(
   { ctx, log, settings }: Interrupted,
@@ -171,14 +171,14 @@ async function answers(machine: ServerMachine, wanted: AbortSignal): Promise<boo
   return (await within(ANSWER_SECONDS, asked))?.value ?? false;
 }
 
-/** A step of many calls may lose several connections. More failures while the server answers have another cause. */
+/** A step with many calls may lose several connections. More failures than this have another cause. */
 const ATTEMPTS_MAX = 20;
 const ASK_SECONDS = 0.5;
 const ANSWER_SECONDS = 5;
 
 /**
- * Undoes what a deployment has made, the last step first. Every undo may run twice: a worker that goes away here
- * leaves the rest to the next one, which begins again.
+ * Undoes the steps of a deployment, the last one first. Every undo may run twice: if this worker stops, the next one
+ * begins again.
  */
 async function unwind(run: Run, failure: Failure): Promise<void> {
   const status = failure.outcome === "failed" ? "failed" : "cancelled";
@@ -204,7 +204,7 @@ async function undo(run: Run, step: DeployStep): Promise<void> {
     try {
       if ((await within(run.settings.undoSecondsMax, step.undo(stepContext(run, step.name), run.state))) !== undefined)
         return;
-      // One that hangs would hang again.
+      // Not repeated: an undo that hung would hang again.
       return follows(run, step);
     } catch (error) {
       if (run.ctx.leaseKeeper.isLost || isDatabaseUnavailable(error)) throw error;
@@ -220,17 +220,14 @@ async function undo(run: Run, step: DeployStep): Promise<void> {
   }
 }
 
-/** The record of the candidate stays, so the reconciler removes it as soon as the engine answers. */
+/** The candidate's record stays, so the reconciler removes the release once the engine answers. */
 const follows = ({ log }: Run, { name }: DeployStep): void =>
-  log.say(name, `What ${name} made is not removed yet; that follows.`, "stderr");
+  log.say(name, `Cleanup of the step ${name} is pending; Berth will retry.`, "stderr");
 
-/**
- * Removing what was replaced is left to the worker that holds the server's lease; where nothing was replaced, nothing
- * is to come.
- */
+/** The worker with the server's lease removes the previous release. Without one, the step `retire` is skipped. */
 async function skipRetireStep(run: Run): Promise<void> {
   const { stores } = run.ctx;
-  // A switch that did not end as it should has not told.
+  // A switch that was interrupted has not returned it.
   const previous =
     "previous" in run.state ? run.state.previous : (await stores.releases.promote(run.ctx.lease))?.previous;
   if (!previous) await saveStep(run, "retire", { status: "skipped" });
@@ -239,7 +236,7 @@ async function skipRetireStep(run: Run): Promise<void> {
 async function end(run: Run, outcome: DeploymentEnd, error: string | null): Promise<DeploymentEnd> {
   const { ctx, log } = run;
   log.say(null, await farewell(run, outcome), outcome === "finished" ? "stdout" : "stderr");
-  // The last log line is written before the end is visible.
+  // Written first, so that readers who see the end also find the last line.
   await log.close();
   const deployments: SystemStores["deployments"] = ctx.stores.deployments;
   if (await deployments.finish(ctx.lease, outcome, error && log.redact(error))) return outcome;

@@ -2,7 +2,7 @@ import { createLeaseRunner, type LeaseRunner } from "../lease-runner.ts";
 import type { WakeSignal } from "../wake-signal.ts";
 import { type Claim, type DeploymentDeps, runDeployment } from "./deployment.ts";
 
-/** Claims deployments and runs them. The claim itself keeps the limits of servers and applications. */
+/** Claims and runs deployments. The claim itself enforces the limits of servers and applications. */
 export function createDeploymentRunner(deps: DeploymentDeps, wakeSignal: WakeSignal): LeaseRunner {
   const { deployments } = deps.stores;
   return createLeaseRunner<Claim>(deps, wakeSignal, {

@@ -3,41 +3,41 @@ import { type DeploySubject, deployedKind } from "@berth/core/deploy";
 import { isSecretValue, isShared, type NamedValue, type ResolvedEnvs } from "@berth/core/env";
 import type { DomainClaim, EnvRecord } from "@berth/core/ports";
 
-/** Values of variables by their names, for what is put together of them. */
+/** Values of variables by name. */
 export const valuesByKey = (
   envs: readonly Pick<EnvRecord, "key" | "value">[],
 ): Readonly<Record<string, string | null>> => Object.fromEntries(envs.map(({ key, value }) => [key, value]));
 
-/** The texts whose names say that they are secrets, and which are long enough to be hidden. */
-export const tellingOf = (texts: readonly string[], ownWords: ReadonlySet<string> = new Set()): readonly string[] =>
+/** Texts found under secret names that are long enough to be hidden. */
+export const secretTexts = (texts: readonly string[], ownWords: ReadonlySet<string> = new Set()): readonly string[] =>
   texts.filter((value) => isSecretValue({ key: "secret", value }, ownWords));
 
 interface SecretTexts extends Pick<ResolvedEnvs, "shared"> {
   readonly envs: readonly NamedValue[];
   /** Secrets of the resource itself. */
   readonly own: readonly (string | null)[];
-  /** What a compose file holds by names that say so. */
+  /** Values in a compose file whose keys name secrets. */
   readonly inline: readonly string[];
   readonly domains: readonly DomainClaim[];
   readonly subject?: DeploySubject | undefined;
 }
 
-/** The texts that must not stand in a log: `isSecretValue` says which. */
+/** All texts to hide in a log: `isSecretValue` decides. */
 export function secretsOf({ envs, shared, own, inline, domains, subject }: SecretTexts): readonly string[] {
   const words = ownWords(subject);
   const addresses = new Set(domains.flatMap(({ host, url }) => [host, addressOf(url)]));
-  // A shared value is a secret also where it is a part of another: a program may show that part alone.
+  // A shared value is hidden by itself, since a program may print only that part of another value.
   const values = [...envs, ...shared]
     .filter((variable) => isSecretValue(variable, words))
     .flatMap(({ value }) => value ?? [])
-    // A reference that leads to nothing is the name of a value, and none itself.
+    // An unresolved reference contains a name, not a value.
     .filter((value) => !addresses.has(addressOf(value)) && !isShared(value));
-  const named = tellingOf(inline, words);
+  const named = secretTexts(inline, words);
   const others = own.filter((value) => value !== null && value.length >= LENGTH_MIN);
   return [...new Set([...values, ...others, ...named])].filter((value) => value !== null);
 }
 
-/** Names and images of the resource, whole and in their parts. */
+/** Names and images of the resource, whole and split into parts: never treated as secrets. */
 function ownWords(subject: DeploySubject | undefined): ReadonlySet<string> {
   if (subject === undefined) return new Set();
   const kind = deployedKind(subject);
@@ -51,7 +51,7 @@ function ownWords(subject: DeploySubject | undefined): ReadonlySet<string> {
 
 const imageParts = (image: string): readonly string[] => [image, ...image.split(/[/:@]/)];
 
-/** A variable says a URL without its scheme, or without the port of the container, and it is the same. */
+/** A URL without scheme and container port, so that its variants compare as equal. */
 const addressOf = (url: string): string =>
   url
     .replace(/^https?:\/\//, "")
@@ -59,9 +59,9 @@ const addressOf = (url: string): string =>
     .replace(/\/$/, "");
 
 /**
- * Whether a secret can be hidden in our own sentences: a value that is a plain word, such as `release`, stands in them
- * by chance, and hiding it there would tell that it is a secret.
+ * Whether a secret can be hidden in our own sentences. A plain word such as `release` occurs there by chance, and
+ * hiding it would reveal that it is the secret.
  */
-export const isUnmistakable = (secret: string): boolean => !/^[A-Za-z]{1,11}$/.test(secret);
+export const isSafeToRedact = (secret: string): boolean => !/^[A-Za-z]{1,11}$/.test(secret);
 
 const LENGTH_MIN = 4;

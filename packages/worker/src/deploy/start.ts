@@ -9,21 +9,21 @@ import { forgetMadeVolumes, forgetVolumes, recordVolumes } from "./volume-record
 
 export interface Started {
   readonly upstream: Upstream | null;
-  /** In the release before, as that had to make way. */
+  /** Whether the pre-deployment command already ran in the previous release, before that was stopped. */
   readonly ranPreCommand: boolean;
 }
 
-/** Starts the candidate beside what runs. */
+/** Starts the candidate, beside the live release where possible. */
 export const start: Step<StepContext, Built & Pick<CheckedOut, "commit">, Started> = {
   name: "start",
-  // An engine that runs the release already answers where.
+  // Starting a running release again returns its address.
   resumable: true,
   async run(ctx, { artifact, builtBy, commit }) {
     const { stores, lease, leaseKeeper, adapters, deployment, kind } = ctx;
     const record = { artifact, built_by: builtBy };
     assertLease(leaseKeeper, await stores.releases.saveCandidate(lease, { ...record, upstream: null }));
     const spec = kind.releaseSpec({ ...ctx, deployment: { ...deployment, commit } }, artifact);
-    // Before anything that runs is stopped for it.
+    // Checked before any running release is stopped.
     await assertOwnedByTeam({ stores, adapters, teamId: ctx.subject.record.team_id }, spec);
     await adapters.engine.requireName(spec);
     warnOfUnknownContainers(ctx, artifact);
@@ -44,13 +44,13 @@ export const start: Step<StepContext, Built & Pick<CheckedOut, "commit">, Starte
   },
 };
 
-/** Which URLs and storages belong to none of the containers is known once the compose file has been read. */
+/** Only now is it known which URLs and storages name a missing container: the compose file has been read. */
 function warnOfUnknownContainers({ domains, storages, say }: StepContext, artifact: Built["artifact"]): void {
   const names = composeNames(artifact);
   if (names === undefined) return;
   for (const { container, is_managed, mount_path } of storages) {
     if (is_managed || (container !== null && names.includes(container))) continue;
-    const sentence = `Warning: the storage at ${mount_path} is mounted nowhere, since it names no container of the compose file. Write it into the file.`;
+    const sentence = `Warning: the storage at ${mount_path} is not mounted, since it names no container of the compose file. Add it to the file.`;
     say(sentence, "stderr");
   }
   for (const { container, url } of domains) {
@@ -59,5 +59,5 @@ function warnOfUnknownContainers({ domains, storages, say }: StepContext, artifa
   }
 }
 
-/** A candidate has no traffic to finish, and a cancelled deployment is gone within 5 seconds. */
+/** A candidate has no requests to finish, and a cancelled deployment must end within 5 seconds. */
 const UNDO_GRACE_SECONDS_MAX = 2;

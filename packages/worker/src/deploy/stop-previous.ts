@@ -6,14 +6,13 @@ import type { StepContext } from "./context.ts";
 export interface StopResult {
   /** The release to start. */
   readonly spec: ReleaseSpec;
-  /** The last moment for it was before this. */
+  /** Whether the pre-deployment command already ran, which needs the release that is stopped here. */
   readonly ranPreCommand: boolean;
 }
 
 /**
- * Makes room for a candidate: stops the live release where the candidate cannot run beside it. Of several containers
- * the engine decides for each, by what the candidate is told to replace. When the deployment fails, the reconciler
- * starts again what was stopped.
+ * Stops the live release where the candidate cannot run beside it. For several containers the engine decides each, by
+ * the predecessor in the spec. When the deployment fails, the reconciler starts the stopped ones again.
  */
 export async function stopPrevious(ctx: StepContext, spec: ReleaseSpec): Promise<StopResult> {
   const { adapters, stores, deployment, subject, kind, say } = ctx;
@@ -31,7 +30,7 @@ export async function stopPrevious(ctx: StepContext, spec: ReleaseSpec): Promise
     (deployment.pull_request_id === 0 ? kind.exclusiveReason(subject, adapters.engine.capabilities) : undefined);
   if (because === undefined) return { spec, ranPreCommand: false };
   await runPreCommand(ctx, live);
-  say(`Stops the release before it, since ${because}.`);
+  say(`Stops the previous release, since ${because}.`);
   const graceSeconds = kind.stopGraceSeconds(subject) ?? STOP_GRACE_SECONDS;
   await adapters.engine.stop({ resourceUuid, deploymentUuid }, { graceSeconds });
   return { spec, ranPreCommand: true };

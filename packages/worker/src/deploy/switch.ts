@@ -8,7 +8,7 @@ import { assertLease } from "./progress.ts";
 import type { Started } from "./start.ts";
 
 export interface Switched {
-  /** Uuid of the deployment that was live before. */
+  /** Deployment uuid of the previous live release. */
   readonly previous: string | null;
 }
 
@@ -26,7 +26,7 @@ export const switchTraffic: Step<StepContext, Started & Healthy, Switched> = {
     const { resource_id, pull_request_id } = ctx.deployment;
     if (!leaseKeeper.isCommitted) {
       if (!ranPreCommand) await runPreCommand(ctx, await stores.releases.live(resource_id, pull_request_id));
-      // A cancel that came while it was healthy still counts; after the promotion none does.
+      // Last chance for a cancel: after the promotion it has no effect.
       await leaseKeeper.refresh();
       leaseKeeper.signal.throwIfAborted();
     }
@@ -42,17 +42,17 @@ export const switchTraffic: Step<StepContext, Started & Healthy, Switched> = {
   },
 };
 
-/** Traffic flows whatever its container is called: what fails here is the reconciler's. */
+/** Traffic does not depend on the container's name: the reconciler retries a failure. */
 async function takeName({ adapters, ref, say }: StepContext): Promise<void> {
   try {
     await adapters.engine.takeName(ref);
   } catch (error) {
     if (!isDomainError(error)) throw error;
-    say(`The container does not have its name yet; that follows. ${error.message}`, "stderr");
+    say(`The container does not have its final name yet; Berth will retry. ${error.message}`, "stderr");
   }
 }
 
-/** The step before has seen it: a client that waits for the deployment must not read an older status after it. */
+/** Recorded now, so that a client that waited for the deployment does not read an older status. */
 async function recordHealthy(
   { stores, deployment, onHealthy, subject, kind, adapters, ref }: StepContext,
   hasPassedOwnCheck: boolean,
@@ -77,7 +77,7 @@ async function recordHealthy(
   if (preview !== undefined) await stores.previews.setStatus(preview.id, "running:healthy");
 }
 
-/** Its routes are known to it, but nobody gets to them. */
+/** The proxy knows the routes but is stopped, so no request reaches them. */
 async function warnOfStoppedProxy({ stores, adapters, say }: StepContext): Promise<void> {
   const server = await stores.servers.find(adapters.server.id);
   if (server?.is_proxy_stopped) say("The proxy of the server is stopped: URLs do not answer until it is started.");

@@ -38,7 +38,7 @@ describe("a deployment that cannot be prepared", () => {
     const { sharedVariables, teams, envs } = world.stores;
     const fields = { value: "x".repeat(131_000), is_multiline: false, is_shown_once: false, comment: null };
     const owner = { scope: "team", id: (await teams.current())?.id ?? -1 } as const;
-    // The team is that of every test here, also of a first try of this one.
+    // Unique, since all tests share the team, and a retry repeats the test.
     const long = `LONG_${testUuid()}`;
     await sharedVariables.insert(owner, testUuid(), { key: long, ...fields });
     for (let n = 0; n < 130; n += 1) {
@@ -55,7 +55,7 @@ describe("a deployment that cannot be prepared", () => {
   test("obeys a cancel", async () => {
     const deployment = await world.deploy(await world.application());
     const subject = async () => {
-      // The reconciler asks too, before it is claimed.
+      // The reconciler calls it too, before the deployment is claimed.
       const isRunning = (await world.find(deployment)).status === "in_progress";
       if (isRunning) await world.stores.deployments.requestCancel(deployment.uuid);
       return tooLarge();

@@ -1,7 +1,7 @@
 import { type ResolvedEnvs, referencesIn, resolveEnvs } from "@berth/core/env";
 import type { Stores } from "@berth/core/ports";
 
-/** The variables of a resource as its containers get them: with what is shared in the place of its references. */
+/** Variables of a resource as its containers get them, with shared variables filled in. */
 export async function variablesOf(
   { envs, sharedVariables }: Pick<Stores, "envs" | "sharedVariables">,
   resourceId: number,

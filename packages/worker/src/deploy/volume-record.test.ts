@@ -30,7 +30,7 @@ const recorded = async ({ id }: Application) => {
   return items.flatMap(({ uuid, has_volume }) => (has_volume ? uuid : []));
 };
 
-/** Its health check ends never. */
+/** The health check never ends. */
 async function begun(application: Application): Promise<DeploymentRecord> {
   world.engine.behave = () => ({ statusCode: () => 503 });
   const deployment = await world.deploy(application);

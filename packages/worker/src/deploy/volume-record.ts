@@ -2,7 +2,10 @@ import type { ReleaseSpec } from "@berth/core/deploy";
 import type { Engine, ResourceRecord, StorageRecord, SystemStores } from "@berth/core/ports";
 import type { DeployContext } from "./context.ts";
 
-/** From here on a start without one of these volumes is refused: it holds data that an empty one would hide. */
+/**
+ * Records that these volumes hold data: a start without one of them is then refused, since an empty volume would hide
+ * the loss.
+ */
 export async function recordVolumes(
   stores: SystemStores,
   { id, team_id }: Pick<ResourceRecord, "id" | "team_id">,
@@ -20,8 +23,8 @@ const volumesIn = ({ storages, stack }: Pick<ReleaseSpec, "storages" | "stack">)
   );
 
 /**
- * Removes the volumes that a cancelled deployment has made: what it began in them is not whole, and what there was
- * before is not in them. A failed one keeps them, since its next try may continue from there.
+ * Removes the volumes that a cancelled deployment created: their content is incomplete, and older data is not in them.
+ * A failed deployment keeps them, since the next attempt may continue with them.
  */
 export async function forgetMadeVolumes(ctx: DeployContext): Promise<void> {
   const { stores, adapters, ref, kind, subject, deployment } = ctx;
@@ -30,13 +33,13 @@ export async function forgetMadeVolumes(ctx: DeployContext): Promise<void> {
   if (candidate === undefined || made.length === 0) return;
   const volumes = volumesIn(kind.releaseSpec(ctx, candidate.artifact)).filter(({ uuid }) => made.includes(uuid));
   const { id, team_id } = subject.record;
-  // First, since a start is refused that misses one which is recorded.
+  // Unrecorded first: a start is refused while a recorded volume is missing.
   const recorded = volumes.map((mount) => mount.storageUuid ?? mount.uuid);
   await stores.forTeam(team_id).storages.recordVolumes(id, recorded, false);
   await adapters.engine.removeVolumes(ref.resourceUuid, volumes);
 }
 
-/** Removes what a run has kept that never came to be live: the next one begins with nothing. */
+/** Removes the volumes of a resource whose first release never became live, so that the next one starts empty. */
 export async function forgetVolumes(
   { stores, engine }: { readonly stores: SystemStores; readonly engine: Pick<Engine, "removeVolumes"> },
   { id, team_id, uuid }: Pick<ResourceRecord, "id" | "team_id" | "uuid">,

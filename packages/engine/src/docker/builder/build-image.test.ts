@@ -82,7 +82,7 @@ describeDocker("a build by the engine's BuildKit", ["alpine:3", "registry:2"], (
     breakable.hiccup();
     await expect(building).rejects.toMatchObject({
       code: "engine.unreachable",
-      message: expect.stringContaining("broke off during the build"),
+      message: expect.stringContaining("was lost during the build"),
     });
   });
 });

@@ -5,12 +5,12 @@ import type { BuildTarget } from "./build-target.ts";
 import type { BuildGuard } from "./guarded-build.ts";
 import type { KnownSteps } from "./progress.ts";
 
-/** Where and with what one build works. */
+/** Server, logins and guard of one build. */
 export interface BuildPlace extends EnginePlace {
   /** Logins for private base images. */
   readonly logins: RegistryLogins;
   readonly steps?: KnownSteps | undefined;
-  /** Where the engine's network is Berth's own. */
+  /** Set where the engine shares Berth's network, so that downloads must be checked. */
   readonly guard?: BuildGuard | undefined;
 }
 

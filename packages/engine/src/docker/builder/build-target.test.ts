@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { type BuildTarget, buildDemand, needsHostGateway } from "./build-target.ts";
+import { type BuildTarget, frontendOptions, needsHostGateway } from "./build-target.ts";
 
 const TARGET: BuildTarget = {
   context: "/src",
@@ -12,7 +12,7 @@ const TARGET: BuildTarget = {
   secretFiles: {},
   isForced: false,
 };
-const demand = (more: Partial<BuildTarget>, gateway?: string) => buildDemand({ ...TARGET, ...more }, gateway);
+const demand = (more: Partial<BuildTarget>, gateway?: string) => frontendOptions({ ...TARGET, ...more }, gateway);
 
 describe("what BuildKit is asked for", () => {
   test("is the Dockerfile with its arguments, labels and stage", () => {
@@ -113,7 +113,7 @@ describe("what BuildKit is asked for", () => {
   test("asks for the host's address only where it is wanted, and refuses without it", () => {
     const more = { extra_hosts: ["host:host-gateway"] };
     expect([needsHostGateway(TARGET), needsHostGateway({ ...TARGET, more })]).toEqual([false, true]);
-    expect(() => demand({ more })).toThrow("does not say what host-gateway stands for");
-    expect(() => demand({ more: { shm_size: "much" } })).toThrow("much is no size");
+    expect(() => demand({ more })).toThrow("does not report the address of host-gateway");
+    expect(() => demand({ more: { shm_size: "much" } })).toThrow("much is not a size");
   });
 });

@@ -3,11 +3,11 @@ import { DomainError } from "@berth/core";
 import { memoryBytes } from "@berth/core/deploy";
 import type { SharedFolder } from "../buildkit/file-sync.ts";
 
-/** An image that is to be made from a Dockerfile. Paths are absolute and on Berth's own machine. */
+/** An image to build from a Dockerfile. Paths are absolute and on Berth's own machine. */
 export interface BuildTarget {
-  /** The folder that `COPY` and `ADD` take from, whose `.dockerignore` is applied; or the address of one elsewhere. */
+  /** Folder for `COPY` and `ADD`, to which `.dockerignore` applies; or the URL of a remote context. */
   readonly context: string;
-  /** Within a context elsewhere, its path there. */
+  /** For a remote context, the path inside it. */
   readonly dockerfile: string;
   /** A stage of the Dockerfile; `null` for the last one. */
   readonly target: string | null;
@@ -17,19 +17,19 @@ export interface BuildTarget {
   readonly args: Readonly<Record<string, string>>;
   /** Build secrets by their id. */
   readonly secrets: Readonly<Record<string, string>>;
-  /** Build secrets whose value is a file's content, by their id. */
+  /** Build secrets read from files: path by id. */
   readonly secretFiles: Readonly<Record<string, string>>;
   readonly isForced: boolean;
-  /** Base images are looked for anew. */
+  /** Whether base images are pulled even when they exist locally. */
   readonly isPulled?: boolean | undefined;
-  readonly more?: MoreOfBuild | undefined;
-  /** The engine's own frontend makes the plan, whatever the Dockerfile says. */
+  readonly more?: ExtraBuildOptions | undefined;
+  /** Uses the engine's own frontend, whatever the Dockerfile's `syntax` line says. */
   readonly usesOwnFrontend?: boolean | undefined;
 }
 
 /** Further build options of a compose file, named as in the compose specification. */
-export interface MoreOfBuild {
-  /** Folders, or addresses of what lies elsewhere, by their name. */
+export interface ExtraBuildOptions {
+  /** Additional contexts by name: folders or URLs. */
   readonly contexts?: Readonly<Record<string, string>> | undefined;
   readonly cache_from?: unknown;
   readonly cache_to?: unknown;
@@ -39,29 +39,29 @@ export interface MoreOfBuild {
   readonly ulimits?: unknown;
 }
 
-/** How BuildKit's Dockerfile frontend is asked for it, and what it may read of this machine. */
-export interface BuildDemand {
+/** Options for BuildKit's Dockerfile frontend, and the folders that it may read from this machine. */
+export interface FrontendOptions {
   readonly frontend: "dockerfile.v0" | "gateway.v0";
   readonly attributes: Readonly<Record<string, string>>;
   readonly folders: Readonly<Record<string, SharedFolder>>;
-  /** Powers that the build is given. */
+  /** Privileges that the build requests. */
   readonly entitlements: readonly string[];
-  /** Whether the image itself tells later builds what it was made of. */
+  /** Whether the image records cache information for later builds. */
   readonly isCacheInlined: boolean;
 }
 
-/** @param hostGateway What `host-gateway` stands for. @throws DomainError `deploy.build_failed` */
-export function buildDemand(target: BuildTarget, hostGateway: string | undefined): BuildDemand {
+/** @param hostGateway Address that `host-gateway` stands for. @throws DomainError `deploy.build_failed` */
+export function frontendOptions(target: BuildTarget, hostGateway: string | undefined): FrontendOptions {
   const { syntax, attributes } = frontendOf(target.args);
   const contexts = Object.entries(target.more?.contexts ?? {}).map(([name, place]) => contextOf(name, place));
   return {
     frontend: syntax === undefined ? "dockerfile.v0" : "gateway.v0",
     attributes: {
       ...attributes,
-      // Its presence alone keeps the frontend from looking for another one.
+      // Its presence alone makes the frontend ignore the Dockerfile's `syntax` line.
       ...(target.usesOwnFrontend === true ? { cmdline: "-" } : {}),
       filename: basename(target.dockerfile),
-      // Images that only the server itself has are taken too.
+      // `local` also accepts images that exist only on the server.
       "image-resolve-mode": target.isPulled === true ? "pull" : "local",
       ...(target.target === null ? {} : { target: target.target }),
       ...(target.isForced ? { "no-cache": "" } : {}),
@@ -76,27 +76,27 @@ export function buildDemand(target: BuildTarget, hostGateway: string | undefined
     },
     folders: {
       ...Object.fromEntries(contexts.flatMap(({ folder }) => (folder === undefined ? [] : [folder]))),
-      ...(isElsewhere(target.context) ? {} : { context: { path: target.context } }),
+      ...(isRemoteContext(target.context) ? {} : { context: { path: target.context } }),
       ...(isAbsolute(target.dockerfile) ? { dockerfile: dockerfileFolder(target.dockerfile) } : {}),
     },
     entitlements: target.more?.network === "host" ? ["network.host"] : [],
-    // The engine writes no other cache.
+    // Inline is the only cache export that the engine supports.
     isCacheInlined: textsOf(target.more?.cache_to).some((entry) => /^(type=)?inline$/.test(entry)),
   };
 }
 
-/** Whether the engine itself would fetch the context. */
-export const isElsewhere = (context: string): boolean => /^((https?|git|ssh|docker-image):\/\/|git@)/.test(context);
+/** Whether the context is a URL, which the engine itself would fetch. */
+export const isRemoteContext = (context: string): boolean => /^((https?|git|ssh|docker-image):\/\/|git@)/.test(context);
 
 export const isImageContext = (context: string): boolean => context.startsWith("docker-image://");
 
-/** Whether a build asks for the address that containers reach their engine by. */
+/** Whether a build uses `host-gateway`, the address at which containers reach their host. */
 export const needsHostGateway = ({ more }: BuildTarget): boolean =>
   hostsOf(more?.extra_hosts).some(({ address }) => address === HOST_GATEWAY);
 
 const HOST_GATEWAY = "host-gateway";
 
-/** An own frontend instead of the engine's, as docker's clients take it from this argument. */
+/** A build argument may name another frontend, as with Docker's own clients. */
 function frontendOf(args: BuildTarget["args"]) {
   const syntax = args.BUILDKIT_SYNTAX?.trim();
   if (syntax === undefined || syntax === "") return { syntax: undefined, attributes: {} };
@@ -107,11 +107,11 @@ const prefixed = (prefix: string, record: Readonly<Record<string, string>>) =>
   Object.fromEntries(Object.entries(record).map(([name, value]) => [`${prefix}:${name}`, value]));
 
 function placeAttributes({ context, dockerfile }: BuildTarget): Record<string, string> {
-  if (!isElsewhere(context)) return {};
+  if (!isRemoteContext(context)) return {};
   return isAbsolute(dockerfile) ? { context, dockerfilekey: "dockerfile" } : { context, filename: dockerfile };
 }
 
-/** Nothing else that lies beside it, e.g. the values of secrets. */
+/** Only the Dockerfile and its ignore file: other files beside it may hold secrets. */
 const dockerfileFolder = (file: string): SharedFolder => ({
   path: dirname(file),
   only: [basename(file), `${basename(file)}.dockerignore`].map(literalPattern),
@@ -120,16 +120,19 @@ const dockerfileFolder = (file: string): SharedFolder => ({
 const literalPattern = (name: string): string => name.replace(/[\\*?[!]/g, "\\$&");
 
 function contextOf(name: string, place: string) {
-  if (isElsewhere(place)) return { attribute: [`context:${name}`, place] as const, folder: undefined };
+  if (isRemoteContext(place)) return { attribute: [`context:${name}`, place] as const, folder: undefined };
   const local = name === "context" || name === "dockerfile" ? `_${name}` : name;
   return { attribute: [`context:${name}`, `local:${local}`] as const, folder: [local, { path: place }] as const };
 }
 
-function limits(more: MoreOfBuild, hostGateway: string | undefined): Record<string, string> {
+function limits(more: ExtraBuildOptions, hostGateway: string | undefined): Record<string, string> {
   const hosts = hostsOf(more.extra_hosts).map(({ name, address }) => {
     if (address !== HOST_GATEWAY) return `${name}=${address}`;
     if (hostGateway !== undefined) return `${name}=${hostGateway}`;
-    throw refused("extra_hosts", "the engine does not say what host-gateway stands for: name an address, or update it");
+    throw refused(
+      "extra_hosts",
+      "the engine does not report the address of host-gateway: name an address, or update Docker",
+    );
   });
   const ulimits = ulimitsOf(more.ulimits);
   return {
@@ -145,7 +148,7 @@ function networkOf(network: unknown): Record<string, string> {
   throw refused("network", "BuildKit knows host, none and default");
 }
 
-/** An image by its name, or `type=...,ref=...`. */
+/** Cache sources: image names, or `type=...,ref=...`. */
 function cacheImports(said: unknown): Record<string, string> {
   const entries = textsOf(said).map((text) => {
     const { type: Type = "registry", ...Attrs } = text.includes("=")
@@ -158,7 +161,7 @@ function cacheImports(said: unknown): Record<string, string> {
 
 const textsOf = (said: unknown): readonly string[] => [said ?? []].flat().map(String);
 
-/** `name=address` or `name:address` in a list, or a map whose values are an address or several. */
+/** Extra hosts: a list of `name=address` or `name:address`, or a map of names to addresses. */
 function hostsOf(value: unknown): readonly { readonly name: string; readonly address: string }[] {
   if (Array.isArray(value)) {
     return value.map((item: unknown) => {
@@ -176,7 +179,7 @@ const bare = (address: string): string => address.replace(/^\[(.*)\]$/, "$1");
 
 function sizeOf(value: unknown): number {
   const bytes = typeof value === "number" ? value : memoryBytes(String(value));
-  if (bytes === null) throw refused("shm_size", `${String(value)} is no size`);
+  if (bytes === null) throw refused("shm_size", `${String(value)} is not a size`);
   return bytes;
 }
 

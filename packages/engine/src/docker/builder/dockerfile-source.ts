@@ -6,18 +6,18 @@ import { listNames } from "@berth/core/build";
 import type { BuildConfig } from "@berth/core/deploy";
 import { isWithin } from "../../builder/facts.ts";
 
-/** A Dockerfile as it is built from, the repository's own or Berth's. */
+/** A Dockerfile to build from, the repository's or a generated one. */
 export interface DockerfileSource {
   readonly text: string;
-  /** Content of `<name>.dockerignore`; without it the context's `.dockerignore` counts. */
+  /** Content of `<name>.dockerignore`; `undefined`: the context's `.dockerignore` applies. */
   readonly ignore: string | undefined;
 }
 
 /**
- * The Dockerfile of the record, or the one at its location in the repository.
+ * The Dockerfile stored in the settings, or the one at its location in the repository.
  * @param root The whole source, real path.
  * @param folder The base directory in it, real path.
- * @throws DomainError `deploy.build_failed` when it is none, or leaves the source by `..` or by a link.
+ * @throws DomainError `deploy.build_failed` when it is not a file, or leaves the source by `..` or by a link.
  */
 export async function dockerfileOf(root: string, folder: string, config: BuildConfig): Promise<DockerfileSource> {
   if (config.dockerfile !== null && config.dockerfile.trim() !== "") {
@@ -47,14 +47,14 @@ async function fileInside(root: string, folder: string, location: string): Promi
   return real;
 }
 
-const LEADS_OUT = "leads out of the source. Name a file inside it";
+const LEADS_OUT = "is outside of the source. Name a file inside it";
 
 const refused = (location: string, problem: string): DomainError =>
   new DomainError("deploy.build_failed", `The Dockerfile ${location.replace(/\p{C}/gu, "?")} ${problem}.`);
 
 const TEXT_BYTES_MAX = 1 << 20;
 
-/** A regular file's text. `undefined` when there is none: a link or a pipe is not followed or waited for. */
+/** Content of a regular file; `undefined` for anything else. Links are not followed, pipes not waited for. */
 async function readText(file: string): Promise<string | undefined> {
   const handle = await open(file, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK).catch(
     () => undefined,

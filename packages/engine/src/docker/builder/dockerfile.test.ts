@@ -138,7 +138,7 @@ describe.skipIf(!hasEngine)("an image from a Dockerfile", { timeout: 20_000 }, (
     ["/--help", {}],
   ])("is never taken from outside of the source: %j", async (location, files) => {
     const sentence = await refusal({ "keep.txt": "", ...files }, { dockerfile_location: location });
-    expect(sentence).toMatch(/^deploy.build_failed: The Dockerfile .* (leads out of|is not a file of) the source/);
+    expect(sentence).toMatch(/^deploy.build_failed: The Dockerfile .* (is outside of|is not a file of) the source/);
   });
 
   test("sends links as links: what they lead to outside of the source stays where it is", async () => {
@@ -200,7 +200,7 @@ describe.skipIf(!hasEngine)("an image from a Dockerfile", { timeout: 20_000 }, (
   });
 });
 
-/** Command lines of all processes of the machine. */
+/** Command lines of all processes on this machine. */
 function commandLines(): string[] {
   return readdirSync("/proc")
     .filter((name) => /^\d+$/.test(name))

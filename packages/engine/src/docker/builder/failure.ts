@@ -3,8 +3,8 @@ import { shown, stepFailure } from "../../builder/step-failure.ts";
 import type { FailedBuildStep } from "./progress.ts";
 
 /**
- * Why an image could not be built, in one sentence with what to do about it where the output tells.
- * @param cause What BuildKit said of the whole.
+ * The reason why an image could not be built, in one sentence, with a remedy where the output suggests one.
+ * @param cause BuildKit's error for the whole build.
  */
 export function buildFailure(step: FailedBuildStep | undefined, cause: unknown): DomainError {
   const exitCode = Number(/exit code: (\d+)/.exec(step?.error ?? "")?.[1] ?? Number.NaN);
@@ -18,7 +18,7 @@ export function buildFailure(step: FailedBuildStep | undefined, cause: unknown):
   return new DomainError("deploy.build_failed", hint === undefined ? sentence : `${sentence} ${hint}`, { cause });
 }
 
-/** Without what each layer of the software put in front of it. */
+/** Removes the prefixes that each layer of the software added. */
 function reasonOf(text: string): string {
   const bare = text
     .replace(/failed to solve(?: with frontend [\w.]+)?: /g, "")
@@ -33,7 +33,7 @@ const HINTS: readonly { readonly pattern: RegExp; readonly hint: string }[] = [
     pattern: /pull access denied|insufficient_scope|401 Unauthorized|no basic auth credentials/i,
     hint: "Check the name of the image; a private one needs a login for its registry among Berth's registries.",
   },
-  { pattern: /toomanyrequests|429 Too Many/i, hint: "The registry limits how often it is asked: try again later." },
+  { pattern: /toomanyrequests|429 Too Many/i, hint: "Rate limit of the registry reached: try again later." },
   {
     pattern: /no such host|i\/o timeout|connection refused|TLS handshake/i,
     hint: "The registry could not be reached.",

@@ -8,7 +8,7 @@ import { hasEngine, type ImageSuite, imageSuite } from "./image.fixture.ts";
 
 const COMPOSE = { build_pack: "dockercompose" } as const;
 
-/** The one private host of these tests that may be asked. */
+/** The only private host that these tests allow. */
 const ALLOWED = "127.0.0.2";
 
 describe.skipIf(!hasEngine)("a build on Berth's own engine", { timeout: 30_000 }, () => {
@@ -25,7 +25,7 @@ describe.skipIf(!hasEngine)("a build on Berth's own engine", { timeout: 30_000 }
   beforeAll(async () => {
     suite = imageSuite({ privateHosts: () => [ALLOWED] });
     await new Promise<void>((resolve) => server.listen(0, "0.0.0.0", resolve));
-    port = (server.address() as AddressInfo).port; // It listens on a port, not on a pipe.
+    port = (server.address() as AddressInfo).port; // A TCP server's address is an object.
   });
   beforeEach(() => {
     asked.length = 0;
@@ -105,7 +105,7 @@ describe.skipIf(!hasEngine)("a build on Berth's own engine", { timeout: 30_000 }
     ["an argument", () => ({ Dockerfile: "FROM alpine:3\n" }), { BUILDKIT_SYNTAX: "host/frontend" }],
   ])("runs no frontend that the Dockerfile names in %s", async (_where, files, env) => {
     const said = await refusal(files(`127.0.0.1:${port}`), { env });
-    expect(said).toContain("is a program that the engine would run as a part of itself");
+    expect(said).toContain("is a program that would run inside of the engine");
     expect(asked).toEqual([]);
   });
 

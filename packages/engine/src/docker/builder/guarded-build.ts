@@ -9,20 +9,20 @@ import type { FetchedSource, SourceGuard } from "../buildkit/plan.ts";
 import { type BuildTarget, isElsewhere, isImageContext } from "./build-target.ts";
 import { checksumOf } from "./checksum.ts";
 
-/** A build on an engine whose network is Berth's own: what it fetches by URL goes through Berth's dialer. */
+/** For builds on an engine that shares Berth's network: downloads by URL go through Berth's dialer. */
 export interface BuildGuard {
   readonly privateHosts: PrivateHosts;
-  /** A folder of this build alone, on Berth's machine. */
+  /** A folder for this build alone, on Berth's machine. */
   readonly folder: string;
 }
 
 /**
- * The target with the frontend that its Dockerfile names, so that the engine looks for none itself.
- * @throws DomainError `deploy.build_failed` for a frontend or a context that would fetch as it likes
+ * The target with the frontend that its Dockerfile names, so that the engine does not choose one itself.
+ * @throws DomainError `deploy.build_failed` for a frontend or a context that could fetch without Berth's checks
  */
 export async function guardedTarget(target: BuildTarget): Promise<BuildTarget> {
   for (const context of [target.context, ...Object.values(target.more?.contexts ?? {})]) {
-    if (isElsewhere(context) && !isImageContext(context)) {
+    if (isRemoteContext(context) && !isImageContext(context)) {
       throw refused(`The build context ${shownUrl(context)} is a URL`, "Put its files into the repository");
     }
   }
@@ -30,11 +30,11 @@ export async function guardedTarget(target: BuildTarget): Promise<BuildTarget> {
   const [frontend = ""] = syntax?.split(" ") ?? [];
   if (syntax === undefined) return { ...target, usesOwnFrontend: true };
   if (TRUSTED_FRONTEND.test(frontend)) return { ...target, args: { ...target.args, BUILDKIT_SYNTAX: syntax } };
-  const what = `The Dockerfile's syntax ${frontend.slice(0, 200)} is a program that the engine would run as a part of itself`;
+  const what = `The Dockerfile's syntax ${frontend.slice(0, 200)} is a program that would run inside of the engine`;
   throw refused(what, "Use docker/dockerfile, or leave the syntax out");
 }
 
-/** As BuildKit reads it: among the comments at the very beginning. */
+/** The frontend in the Dockerfile's leading comments, found as BuildKit finds it. */
 function syntaxOf(text: string): string | undefined {
   for (const line of text.replace(/^\uFEFF/, "").split("\n")) {
     const [, name, value] = /^#\s*([a-zA-Z][a-zA-Z0-9]*)\s*=\s*(.+?)\s*$/.exec(line) ?? [];
@@ -44,11 +44,11 @@ function syntaxOf(text: string): string | undefined {
   return undefined;
 }
 
-/** Made by Docker and by Railway; they fetch nothing but images while they plan. */
+/** Frontends by Docker and Railway, which fetch only images while they plan. */
 const TRUSTED_FRONTEND =
   /^((docker\.io\/)?docker\/dockerfile(-upstream)?|ghcr\.io\/railwayapp\/railpack-frontend)([:@][\w.:-]+)?$/;
 
-/** Fetches what a plan names by http, and refuses what neither Berth nor the engine may fetch. */
+/** Downloads the HTTP sources of a plan, and refuses sources that neither Berth nor the engine may fetch. */
 export function sourceGuard({ privateHosts, folder }: BuildGuard, io: WorkIO): SourceGuard {
   return async (sources, signal) => {
     const fetched: FetchedSource[] = [];
@@ -74,7 +74,7 @@ export function sourceGuard({ privateHosts, folder }: BuildGuard, io: WorkIO): S
   };
 }
 
-/** As BuildKit itself would: name, mode and time of the file are a part of what a step is made from. */
+/** Sets name, mode and time like BuildKit, which includes them in a step's cache key. */
 async function fetchFile(
   download: GuardedDownload,
   { identifier, attrs }: SourceOp,
@@ -124,4 +124,4 @@ const refused = (what: string, remedy: string): DomainError =>
   );
 
 const SECONDS_MAX = 600;
-const BYTES_MAX = 2 * 1024 ** 3; // All downloads of a build.
+const BYTES_MAX = 2 * 1024 ** 3; // Total of all downloads of a build.

@@ -31,15 +31,15 @@ import { prepareSource } from "./source.ts";
 import type { ToolFetcher } from "./tool-fetcher.ts";
 
 export interface ImageBuilderOptions extends LoginSources {
-  /** The server whose engine starts what is built. */
+  /** The server whose engine stores and starts the images. */
   readonly host: Host;
-  /** Where the engine listens on the server. Default: its usual place. */
+  /** Path of the engine's socket on the server. Default: Docker's own. */
   readonly socketPath?: string | undefined;
   /** Identifier of this control plane, used in the labels of everything it creates. */
   readonly instanceId: string;
-  /** A folder of Berth's own machine for what a build needs while it lasts. Nobody else may read it. */
+  /** A folder on Berth's machine for temporary files of builds. Nobody else may read it. */
   readonly folder: string;
-  /** PATH under which nixpacks and railpack are found. Default: the system's folders. */
+  /** PATH in which nixpacks and railpack are looked up. Default: the system's folders. */
   readonly path?: string | undefined;
   /** Fetches nixpacks and railpack where they are not installed. Default: they are done without. */
   readonly fetcher?: ToolFetcher | undefined;
@@ -47,7 +47,7 @@ export interface ImageBuilderOptions extends LoginSources {
   readonly privateHosts?: (() => PrivateHosts | undefined) | undefined;
 }
 
-/** Builds images with a server's own BuildKit, and pulls those that are built already. */
+/** Builds images with a server's own BuildKit, and pulls images that exist already. */
 export function imageBuilder(options: ImageBuilderOptions): ImageBuilder {
   const { host } = options;
   const docker = dockerClient(host, options.socketPath);
@@ -72,7 +72,7 @@ export function imageBuilder(options: ImageBuilderOptions): ImageBuilder {
   };
 }
 
-/** Every name of an image that this control plane gave for the resource; one that another built is not among them. */
+/** All image names that this control plane gave for the resource; names by others are not included. */
 async function namesIn(
   docker: Docker,
   { host, instanceId }: Pick<ImageBuilderOptions, "host" | "instanceId">,
@@ -128,7 +128,9 @@ async function build(
   }
 }
 
-/** Gives a pulled image the deployment's own name: it stays for as long as the deployment may be gone back to. */
+/**
+ * Gives a pulled image the deployment's own name, which keeps it as long as a rollback to the deployment is possible.
+ */
 async function takeImage(
   place: Parameters<typeof pullImage>[0],
   request: BuildRequest,
@@ -152,7 +154,7 @@ const labelsOf = (instanceId: string, { resourceUuid, deploymentUuid }: ImageRef
     [LABELS.deployment]: deploymentUuid,
   });
 
-/** By its name: what other names share with it stays. One that a container still uses loses the name only. */
+/** Removes one name; an image with other names stays, and so does one that a container uses. */
 async function removeImage(docker: Docker, server: string, name: string): Promise<void> {
   try {
     await docker.getImage(name).remove({ noprune: false });

@@ -21,7 +21,7 @@ export const hasEngine = await new Promise<boolean>((resolve) => {
 export interface ImageSuite {
   readonly docker: Docker;
   readonly builder: ImageBuilder;
-  /** Another builder for the same engine, which finds programs elsewhere. */
+  /** Another builder for the same engine, with another PATH. */
   withPath(path: string): ImageBuilder;
   readonly folder: string;
   readonly resourceUuid: string;
@@ -34,7 +34,7 @@ export interface ImageSuite {
     more?: Partial<BuildRequest>,
     signal?: AbortSignal,
   ): Promise<ImageArtifact>;
-  /** Output of the image's command or of another one. */
+  /** Output of the image's command, or of another one. */
   output(image: string, command?: readonly string[]): Promise<string>;
   /** Answers of the image on a port: status, and body on success. */
   served(
@@ -51,10 +51,10 @@ export function oneImage(artifact: Awaited<ReturnType<ImageBuilder["build"]>>): 
   return artifact;
 }
 
-/** Contents by path; `{ link }` is a symbolic link. */
+/** Content by path; `{ link }` makes a symbolic link. */
 export type Files = Readonly<Record<string, string | { readonly link: string }>>;
 
-/** A builder on the machine's own engine; everything that is built goes when it is closed. */
+/** A builder on this machine's engine; all its images are removed at the end. */
 export function imageSuite(options: Partial<ImageBuilderOptions> = {}): ImageSuite {
   const host = localHost("here");
   const docker = dockerClient(host);

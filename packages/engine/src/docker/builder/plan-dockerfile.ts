@@ -14,28 +14,28 @@ export interface PlannedImage {
   readonly env: Readonly<Record<string, string>>;
   /** The base directory, relative to the source. */
   readonly way: string;
-  /** Stands for what the build secrets hold: a step whose variables changed is not taken from the cache. */
+  /** Hash of the build secrets, so that changed variables invalidate cached steps. */
   readonly secretsHash: string;
-  /** Names the package managers' cache, which no other application shares. */
+  /** Id of the package managers' cache, different for each application. */
   readonly cacheId: string;
 }
 
 export interface PlannedDockerfile {
   readonly text: string;
-  /** The commands behind its instructions, as a person would write them, by the marks that stand in these. */
+  /** For each mark in the Dockerfile, the command that the log shows in its place. */
   readonly steps: KnownSteps;
 }
 
 /**
- * A Dockerfile for a project that Berth recognises by itself. Variables come as the secret file `berth-env`, and every
- * text of a user is one element of a JSON array, which neither the Dockerfile nor a shell reads anything into.
+ * A Dockerfile for a project that Berth recognised. Variables come from the secret file `berth-env`. Every text of a
+ * user is one element of a JSON array, so that neither Docker nor a shell interprets it.
  * @throws DomainError `deploy.build_failed` for a base directory that no image can work in
  */
 export function planDockerfile(image: PlannedImage): PlannedDockerfile {
   const { plan, config, way } = image;
   const images = baseImages(plan, image.env);
   const folder = folderOf(way);
-  // Changed secrets change the mark, and with it what BuildKit recognises a cached step by.
+  // The mark contains the hash of the secrets, so that changed secrets invalidate BuildKit's cache.
   const steps = plan.steps.map((step, index) => ({ step, mark: `berth-step-${index}-${image.secretsHash}` }));
   const build = [
     ...(images.node === undefined ? [] : [`FROM ${images.node} AS node`]),
@@ -94,7 +94,7 @@ function folderOf(way: string): string {
   return way === "" ? "/app" : `/app/${way}`;
 }
 
-/** Package managers that a base image may lack. */
+/** Installs package managers that a base image may lack. */
 function toolSteps({ steps }: BuildPlan, cacheId: string): string[] {
   const programs = new Set(steps.map(({ argv }) => argv[0]));
   return TOOLS.filter(({ program }) => programs.has(program)).map(({ program, release }) => {
@@ -120,7 +120,7 @@ function stepInstruction(
   const path = [...nodeBins(facts), ".venv/bin"].map((bin) => `$PWD/${bin}:`).join("");
   const script = [
     `. /run/secrets/${ENV_SECRET}`,
-    // A build needs the development dependencies, which package managers leave out for production.
+    // Builds need the development dependencies, which package managers skip with NODE_ENV=production.
     step.name === "build" ? FOR_PRODUCTION : WITH_DEVELOPMENT,
     ...(step.usesBins ? [`export PATH="${path}$PATH"`] : []),
     'exec "$@"',
@@ -136,7 +136,7 @@ function stepInstruction(
 const FOR_PRODUCTION = 'export NODE_ENV="${NODE_ENV:-production}"';
 const WITH_DEVELOPMENT = '{ [ "$NODE_ENV" != production ] || unset NODE_ENV; }';
 
-/** Moves the first folder that has an index.html to where the next stage takes it from. */
+/** Moves the first folder with an index.html to the path that the next stage copies from. */
 function publishInstruction(run: Extract<PlannedRun, { type: "static" }>, way: string): string {
   const script = run.isExplicit ? PUBLISH_NAMED : PUBLISH_FIRST;
   const folders = run.folders.map((folder) => folder.replace(/^\/+/, "") || ".");
@@ -155,8 +155,8 @@ const PUBLISH_FIRST =
 export const ENV_SECRET = "berth-env";
 
 /**
- * Variables as a shell reads them. What the image itself needs to find its programs stays as it is.
- * @param env Names that no shell takes are left out.
+ * Variables in shell syntax. PATH and the like of the image stay unchanged.
+ * @param env Names that are not valid in a shell are left out.
  */
 export function envFile(env: Readonly<Record<string, string>>): string {
   const lines = Object.entries(env)

@@ -5,9 +5,9 @@ import type { Status } from "../buildkit/messages.ts";
 /** Output of a build. */
 export interface BuildTrace {
   write(status: Status): void;
-  /** Hands on what stands without a line end. */
+  /** Passes on the last line, even without a line end. */
   end(): void;
-  /** The step that failed, with the end of what it wrote. */
+  /** The failed step, with the last lines of its output. */
   failedStep(): FailedBuildStep | undefined;
 }
 
@@ -19,10 +19,10 @@ export interface FailedBuildStep {
   readonly lines: readonly string[];
 }
 
-/** Commands by a mark in the instruction that Berth wrote for them: people are shown the command. */
+/** Commands by the marks that Berth wrote into its Dockerfiles; the log shows the command. */
 export type KnownSteps = ReadonlyMap<string, Pick<BuildStep, "name" | "shown">>;
 
-/** Turns BuildKit's own events into lines for people: each step as it begins, what it writes, and what was cached. */
+/** Turns BuildKit's events into log lines: the start of each step, its output, and whether it was cached. */
 export function buildTrace(
   onLine: (line: string, stream: "stdout" | "stderr") => void,
   known: KnownSteps = new Map(),
@@ -115,7 +115,7 @@ function failedStepOf(
   return { name: step?.name ?? "build", shown: step?.shown ?? instruction, ...failure };
 }
 
-/** Without the stage and its number in front. */
+/** The instruction without the prefix of stage and number. */
 const instructionOf = (name: string): string => oneLine(name.replace(/^\[[^\]]*\]\s*/, ""));
 
 function keepLast(lines: string[], line: string, count: number): void {
@@ -125,4 +125,4 @@ function keepLast(lines: string[], line: string, count: number): void {
 
 type Vertex = Status["vertexes"][number];
 
-const STEP_LINES_MAX = 200; // Enough to find the reason in; the deployment's log has them all.
+const STEP_LINES_MAX = 200; // Lines kept for the error message; the deployment's log has all.

@@ -33,7 +33,7 @@ describe.skipIf(!hasEngine)("an image that is built already", { timeout: 20_000 
     expect(made.digest).toMatch(/^127\.0\.0\.1:\d+\/team\/app@sha256:[a-f0-9]{64}$/);
     expect(await suite.output(made.image, ["echo", "runs"])).toBe("runs\n");
     expect(suite.lines.join("\n")).not.toContain(registry.password);
-    // Whatever becomes of the tag, the deployment's own name still leads to what ran.
+    // The deployment's own name still refers to the old image after the tag has moved.
     await registry.push("busybox:stable", "team/app", "v2");
     const other = await suite.build({}, image("team/app", "v2"));
     expect(other.id).not.toBe(made.id);
@@ -82,14 +82,14 @@ describe.skipIf(!hasEngine)("an image that is built already", { timeout: 20_000 
     await new Promise<void>((resolve) => silent.listen(0, "127.0.0.1", resolve));
     const asked = once(silent, "connection");
     const abort = new AbortController();
-    const { port } = silent.address() as AddressInfo; // It listens on TCP.
+    const { port } = silent.address() as AddressInfo; // A TCP server's address is an object.
     const config = { build_pack: "dockerimage", docker_registry_image_name: `127.0.0.1:${port}/never` } as const;
     const pulling = suite.build({}, config, {}, abort.signal).catch((cause: unknown) => cause);
-    const [client] = (await asked) as [Socket]; // What the event brings.
+    const [client] = (await asked) as [Socket]; // The event's argument is the socket.
     const gone = once(client, "close");
     abort.abort();
     expect(await pulling).toMatchObject({ code: "deploy.cancelled" });
-    // The engine does not continue with it either.
+    // The engine stops the pull as well.
     await gone;
     silent.close();
   });
@@ -125,7 +125,7 @@ describe("the name of an image", () => {
   });
 
   test.each([
-    ["toomanyrequests: You have reached your pull rate limit", "limits how often it is asked"],
+    ["toomanyrequests: You have reached your pull rate limit", "Rate limit of the registry"],
     ["pull access denied for x, repository does not exist or may require 'docker login'", "refuses the image"],
     ["unauthorized: authentication required", "refuses the image"],
     ["manifest for x:1 not found: manifest unknown: manifest unknown", "has no image"],

@@ -132,8 +132,8 @@ describe.skipIf(!hasEngine)("an image without a Dockerfile", { timeout: 20_000 }
     },
   );
 
-  test("is refused for a base directory that leads out of the source", async () => {
+  test("is refused for a base directory that is outside of the source", async () => {
     const building = suite.build({ out: { link: "/etc" } }, { ...nixpacks, base_directory: "/out" });
-    await expect(building).rejects.toMatchObject({ message: expect.stringContaining("leads out of the source") });
+    await expect(building).rejects.toMatchObject({ message: expect.stringContaining("is outside of the source") });
   });
 });

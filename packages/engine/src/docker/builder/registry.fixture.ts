@@ -9,12 +9,12 @@ import { vi } from "vitest";
 export interface TestRegistry {
   /** Host and port. */
   readonly address: string;
-  /** A Docker configuration with the login for it. */
+  /** A Docker configuration with this registry's login. */
   readonly configFile: string;
   readonly password: string;
-  /** As Berth keeps one. */
+  /** The login in the form in which Berth stores it. */
   readonly login: RegistryLogin;
-  /** Puts an image of the engine into it, under a repository of this name. */
+  /** Pushes an image of the engine to a repository of this name. */
   push(image: string, repository: string, tag: string): Promise<void>;
   close(): Promise<void>;
 }
@@ -23,7 +23,7 @@ const PASSWORD = "s3cret-canary";
 // Hash of the password above, with the lowest cost.
 const HTPASSWD = "bob:$2a$05$ezeQvZ1yM97e.LP3Ibb8k.y6/lp.VSK.H9jCZEoM8sTp5PnJ2z/N6\n";
 
-/** A registry that asks for a login, on loopback. */
+/** A registry on loopback that requires a login. */
 export async function testRegistry(docker: Docker): Promise<TestRegistry> {
   const folder = mkdtempSync(join(tmpdir(), "berth-registry-"));
   writeFileSync(join(folder, "htpasswd"), HTPASSWD, { mode: 0o644 });
@@ -71,12 +71,12 @@ export async function testRegistry(docker: Docker): Promise<TestRegistry> {
   };
 }
 
-/** Removes images that carry the name of this registry. */
+/** Removes images with names in this registry. */
 async function forget(docker: Docker, address: string): Promise<void> {
   for (const { RepoTags, RepoDigests } of await docker.listImages({ filters: { reference: [`${address}/*/*`] } })) {
     const names = [...(RepoTags ?? []), ...(RepoDigests ?? [])].filter((name) => name.startsWith(`${address}/`));
     for (const name of names) {
-      // The last tag takes the digest with it.
+      // Removing the last tag also removes the digest.
       await docker
         .getImage(name)
         .remove({ noprune: true })

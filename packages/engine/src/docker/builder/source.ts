@@ -16,23 +16,23 @@ import { NGINX_SECRET, nginxConfiguration, siteDockerfile } from "./static-site.
 import { type BuildTool, findTool, isForTool, runTool, toolOf, type UsableTool } from "./tool.ts";
 import type { ToolFetcher } from "./tool-fetcher.ts";
 
-/** Input of one build. */
+/** Source and settings of one build. */
 export interface PreparedSource
   extends Pick<BuildTarget, "context" | "dockerfile" | "target" | "args" | "secrets" | "secretFiles"> {
   readonly steps?: KnownSteps;
 }
 
 export interface PreparePlace {
-  /** Folder of this build alone. */
+  /** A folder for this build alone. */
   readonly jobFolder: string;
   readonly path: string;
-  /** Holds the key of the hashes by which changed secrets are noticed. */
+  /** Folder of the key for the hashes that detect changed secrets. */
   readonly keyFolder: string;
   /** Fetches build tools that are not installed, where the operator wants that. */
   readonly fetcher?: ToolFetcher | undefined;
 }
 
-/** Decides how a source becomes an image and writes what is needed for it beside the source. */
+/** Decides how to build an image from a source, and writes the files for it beside the source. */
 export async function prepareSource(request: BuildRequest, io: WorkIO, place: PreparePlace): Promise<PreparedSource> {
   try {
     const root = await folderInside(request.sourceFolder, "/", "base_directory");
@@ -48,7 +48,7 @@ export async function prepareSource(request: BuildRequest, io: WorkIO, place: Pr
       default:
         throw new DomainError(
           "engine.unsupported",
-          `The build pack ${request.config.build_pack} makes no single image. Choose another one.`,
+          `The build pack ${request.config.build_pack} does not build a single image. Choose another one.`,
         );
     }
   } catch (cause) {
@@ -187,7 +187,7 @@ async function writeJobFile({ jobFolder }: PreparePlace, name: string, text: str
   return file;
 }
 
-/** Stands in an image's history, so that nobody who reads it can try out what it was made from. */
+/** Keyed, because the hash is part of the image's history: without a key a reader could guess the secrets. */
 async function keyedHash({ keyFolder }: PreparePlace, texts: readonly string[]): Promise<string> {
   const key = await hashKey(join(keyFolder, "hash-key"));
   return createHmac("sha256", key).update(JSON.stringify(texts)).digest("hex").slice(0, 32);

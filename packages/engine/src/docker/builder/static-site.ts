@@ -1,6 +1,6 @@
 import { type BuildConfig, portsOf } from "@berth/core/deploy";
 
-/** nginx configuration of a static application: the user's, or the default. */
+/** nginx configuration of a static application: the user's own, or the default. */
 export function nginxConfiguration(config: BuildConfig, isSpa: boolean): string {
   const own = config.custom_nginx_configuration;
   if (own !== null && own.trim() !== "") return own;
@@ -31,7 +31,7 @@ export const siteDockerfile = (config: Pick<BuildConfig, "static_image">, config
     "\n",
   );
 
-/** Serves what an earlier stage named `build` left in its folder `/berth-site`. */
+/** Serves the files that an earlier stage named `build` left in its folder `/berth-site`. */
 export const builtSiteInstructions = (
   config: Pick<BuildConfig, "static_image">,
   configurationHash: string,
@@ -41,12 +41,12 @@ export const builtSiteInstructions = (
   ...serveInstructions(configurationHash),
 ];
 
-/** A secret is no part of what a cached step is recognised by: its hash is. */
+/** BuildKit's cache key does not include secrets, so the configuration's hash is added. */
 const serveInstructions = (configurationHash: string): readonly string[] => [
   `RUN --mount=type=secret,id=${NGINX_SECRET} ${JSON.stringify(["/bin/sh", "-c", INSTALL, configurationHash])}`,
 ];
 
-// A host that it forwards to is often known only where the image runs.
+// `host not found` is no failure here: upstream hosts may resolve only where the image runs.
 const INSTALL =
   "cp /run/secrets/berth-nginx /etc/nginx/conf.d/default.conf && chmod 0644 /etc/nginx/conf.d/default.conf && " +
   '{ said="$(nginx -t 2>&1)" || case "$said" in *"host not found"*) ;; *) echo "$said" >&2; exit 1;; esac; }';

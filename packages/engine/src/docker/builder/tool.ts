@@ -7,15 +7,15 @@ import { run } from "@berth/host";
 import { isProgram } from "../../builder/facts.ts";
 import { shown } from "../../builder/step-failure.ts";
 
-/** A program that turns a source into something BuildKit builds, where it is installed on Berth's machine. */
+/** A program on Berth's machine that turns a source into input for BuildKit. */
 export interface BuildTool {
   readonly name: "nixpacks" | "railpack";
-  /** Command that installs it. */
+  /** Command that installs the program. */
   readonly install: string;
   argv(place: ToolPlace): Argv;
-  /** Beside the application's own variables. */
+  /** Variables in addition to the application's own. */
   env(config: BuildConfig): Readonly<Record<string, string>>;
-  /** The build that the program has written. */
+  /** The build context and Dockerfile that the program has written. */
   made(place: Pick<ToolPlace, "source" | "out">): { readonly context: string; readonly dockerfile: string };
   /** Beside the application's own variables. */
   args(ids: {
@@ -35,15 +35,15 @@ export interface UsableTool {
 }
 
 export interface ToolPlace {
-  /** The base directory. Absolute, like `out`, a folder of this build alone that does not exist yet. */
+  /** The base directory, absolute. `out` is a folder for this build alone that does not exist yet. */
   readonly source: string;
   readonly out: string;
   readonly config: BuildConfig;
-  /** Names of variables, whose values stand in the program's environment. */
+  /** Names of variables; their values are in the program's environment. */
   readonly variables: readonly string[];
 }
 
-/** A user's text is always behind a `=`, so it is never read as an option. */
+/** The user's value follows a `=`, so it is never read as an option. */
 const option = (name: string, value: string | null): string[] => (value === null ? [] : [`--${name}=${value}`]);
 const variableOptions = (names: readonly string[]): string[] => names.map((name) => `--env=${name}`);
 
@@ -77,7 +77,7 @@ export const BUILD_TOOLS: Readonly<Record<BuildTool["name"], BuildTool>> = {
       ...option("start-cmd", config.start_command),
       ...variableOptions(config.install_command === null ? variables : [...variables, "RAILPACK_INSTALL_CMD"]),
     ],
-    // It has no option for it.
+    // Railpack has no option for the install command.
     env: ({ install_command }) => (install_command === null ? {} : { RAILPACK_INSTALL_CMD: install_command }),
     made: ({ source, out }) => ({ context: source, dockerfile: `${out}.json` }),
     args: ({ secretsHash, cacheId, version }) => ({
@@ -95,11 +95,11 @@ export async function findTool(config: BuildConfig, path: string): Promise<Usabl
   return tool !== undefined && (await isProgram(tool.name, path)) ? { tool, path } : undefined;
 }
 
-/** The program of a build pack. */
+/** The tool of a build pack. */
 export const toolOf = ({ build_pack }: BuildConfig): BuildTool | undefined =>
   build_pack === "nixpacks" || build_pack === "railpack" ? BUILD_TOOLS[build_pack] : undefined;
 
-/** Variables that would change how the program itself runs, and nothing about the application. */
+/** Variables that configure the program itself, not the application. */
 export const isForTool = (name: string): boolean =>
   /^[A-Za-z_]\w*$/.test(name) && !/^(PATH|HOME|TMPDIR|IFS|ENV|BASH_ENV|(LD|DYLD|RUST|GO|GIT|XDG|MISE)\w*)$/.test(name);
 
@@ -128,4 +128,4 @@ export async function runTool(
   throw new DomainError("deploy.build_failed", `${tool.name} ${what}${said === "" ? "" : `: ${said}`}.`);
 }
 
-const TOOL_SECONDS_MAX = 600; // It reads a source and asks a few registries for versions.
+const TOOL_SECONDS_MAX = 600; // Enough: the program only reads the source and asks registries for versions.

@@ -43,7 +43,7 @@ test("another source changes the names of all that follows it, and nothing else"
 test("a plan with steps that may fetch anything while it runs is refused", () => {
   const nested = step({ inputs: after(image), build: new Uint8Array([1]) });
   expect(() => sourcesOf({ def: [image, nested, end], metadata: {} })).toThrow("contains another plan");
-  // Field 20 of a later version.
+  // Encodes the unknown field 20.
   const unknown = new Uint8Array([0xa2, 0x01, 0x01, 0x07]);
   expect(() => sourcesOf({ def: [image, unknown, end], metadata: {} })).toThrow("unknown kind");
 });

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { type Definition, PlannedStep, type SourceOp } from "./messages.ts";
 
-/** @throws Error for a plan with steps that Berth does not know, which may fetch anything. */
+/** @throws Error for a plan with steps of a type unknown to Berth, which may fetch anything. */
 export function sourcesOf({ def }: Definition): ReadonlyMap<string, SourceOp> {
   const sources = new Map<string, SourceOp>();
   for (const bytes of def) {
@@ -16,9 +16,9 @@ export function sourcesOf({ def }: Definition): ReadonlyMap<string, SourceOp> {
 }
 
 /**
- * The same plan with other sources. A step is named by its hash, in which those of its inputs are: everything that follows
- * a changed source is named anew.
- * @param replaced By the digest of the step.
+ * Replaces sources in a plan. A step's name is a hash that includes its inputs' names, so all steps that depend on a
+ * replaced source get new names.
+ * @param replaced New source by the digest of the step.
  */
 export function withSources(definition: Definition, replaced: ReadonlyMap<string, SourceOp>): Definition {
   const names = new Map<string, string>();

@@ -8,16 +8,16 @@ import { isRegular, type Selection, sourceTree } from "./source-tree.ts";
 
 /** A folder of Berth's machine that an engine may read from. */
 export interface SharedFolder {
-  /** A real path. */
+  /** Real path of the folder. */
   readonly path: string;
-  /** All that it may have of it. Default: everything. */
+  /** The only files that it may read. Default: all. */
   readonly only?: readonly string[] | undefined;
 }
 
 type Call = ServerCall<Packet, Packet>;
 
 /**
- * Sends what an engine asks for of a folder: reports every file, then sends those that it wants.
+ * Sends files of a folder to an engine: reports every file, then sends those that it requests.
  * https://github.com/tonistiigi/fsutil
  */
 export async function sendFiles(call: Call, folders: Readonly<Record<string, SharedFolder>>): Promise<void> {
@@ -37,7 +37,7 @@ export async function sendFiles(call: Call, folders: Readonly<Record<string, Sha
 
 type Write = (packet: Packet) => Promise<void>;
 
-/** Files are reported and sent at once; each packet waits until the one before it is on its way. */
+/** Reports and data share the stream: each packet waits until the previous one is sent. */
 function inTurn(call: Call): Write {
   let last: Promise<void> = Promise.resolve();
   return (packet) => {
@@ -53,7 +53,7 @@ async function sendList(call: Call, folder: SharedFolder, files: Map<number, str
     id += 1;
     await write({ type: PACKETS.stat, stat });
   }
-  // That was the last.
+  // An empty packet marks the end of the list.
   await write({ type: PACKETS.stat });
 }
 
@@ -62,7 +62,7 @@ async function selectionOf(call: Call, { path, only }: SharedFolder): Promise<Se
   if (only !== undefined) return { include: only, exclude };
   const followed = values(call, "followpaths");
   const links = followed.length === 0 ? [] : await followedLinks(path, followed);
-  // Everything is wanted as soon as one of the paths is the folder itself.
+  // One of the paths is the folder itself, which selects everything.
   if (followed.length > 0 && links.length === 0) return { include: [], exclude };
   return { include: [...values(call, "include-patterns"), ...links], exclude };
 }
@@ -86,7 +86,7 @@ async function answer(
       const path = files.get(ID);
       if (path === undefined) throw new Error(`No file has the number ${ID}.`);
       sending = sending.then(() => sendFile(join(folder.path, path), ID, write));
-      // The engine would wait for the rest of the file.
+      // Without this the engine would wait for the rest of the file.
       sending.catch(failure.reject);
     }
   };
@@ -97,7 +97,7 @@ async function sendFile(file: string, ID: number, write: Write): Promise<void> {
   const handle = await open(file, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
   try {
     for (;;) {
-      // A chunk of its own for each packet: they are on their way while the next one is read.
+      // A new buffer for each packet: earlier ones are still being sent.
       const { bytesRead, buffer } = await handle.read(Buffer.allocUnsafe(CHUNK_BYTES));
       if (bytesRead === 0) break;
       await write({ type: PACKETS.data, ID, data: buffer.subarray(0, bytesRead) });
@@ -108,7 +108,7 @@ async function sendFile(file: string, ID: number, write: Write): Promise<void> {
   await write({ type: PACKETS.data, ID });
 }
 
-/** Values that are no ASCII come as parts of a URL, of which a header of its own tells. */
+/** Values that are not ASCII are URL-encoded; a header of its own says so. */
 function values(call: Call, name: string): string[] {
   const found = call.header(name);
   const [encoded] = call.header(`${name}-encoded`);
@@ -117,4 +117,4 @@ function values(call: Call, name: string): string[] {
 }
 
 const PACKETS = { stat: 0, request: 1, data: 2, end: 3, error: 4 } as const;
-const CHUNK_BYTES = 32 << 10; // As the engine's own clients.
+const CHUNK_BYTES = 32 << 10; // Same size as the engine's own clients.

@@ -4,9 +4,9 @@ import { hasCode } from "../../builder/source-move.ts";
 import { expressionOf, isWild } from "./patterns.ts";
 
 /**
- * Paths that are wanted, with what links on the way to them lead to: inside of the folder only, as if it were the root
- * of a file system.
- * @returns Patterns; none for all that there is.
+ * The requested paths and the targets of links on them, resolved inside the folder as if it were the root of a file
+ * system.
+ * @returns Patterns; none when everything is selected.
  */
 export async function followedLinks(root: string, paths: readonly string[]): Promise<readonly string[]> {
   const found = new Set<string>();
@@ -32,7 +32,7 @@ async function follow(root: string, path: string, found: Set<string>): Promise<v
   found.add(current);
 }
 
-/** Where the links of this name lead. */
+/** Targets of the links at a path, which may be a pattern. */
 async function targetsOf(root: string, path: string): Promise<readonly string[]> {
   const folder = posix.dirname(path);
   const base = posix.basename(path);

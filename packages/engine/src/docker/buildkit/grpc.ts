@@ -9,7 +9,7 @@ import type { Codec } from "./messages.ts";
 
 /** A method of a gRPC service. https://github.com/grpc/grpc/blob/master/doc/PROTOCOL-HTTP2.md */
 export interface Method<Request, Response> {
-  /** `/package.Service/Method` */
+  /** Path of the request: `/package.Service/Method` */
   readonly path: string;
   readonly request: Codec<Request>;
   readonly response: Codec<Response>;
@@ -24,7 +24,7 @@ export class GrpcError extends Error {
   }
 }
 
-/** No status came: what became of the call is not known. */
+/** The stream ended without a status, so the result of the call is unknown. */
 export class BrokenOff extends Error {
   override name = "BrokenOff";
 }
@@ -32,8 +32,8 @@ export class BrokenOff extends Error {
 export const GRPC_CODES = { ok: 0, notFound: 5, unimplemented: 12, internal: 13 } as const;
 
 /**
- * Calls a method and hands on each answer. Aborting tells the other side, which ends what it does.
- * @throws GrpcError with what the other side said, or `BrokenOff`
+ * Calls a method and yields each answer. Aborting cancels the call on the server.
+ * @throws GrpcError with the server's message, or `BrokenOff`
  */
 export async function* call<Request, Response>(
   session: ClientHttp2Session,
@@ -63,7 +63,7 @@ export async function* call<Request, Response>(
     stream.end(framed(request.encode(message)));
     for await (const bytes of messagesOf(stream)) yield response.decode(bytes);
   } catch (cause) {
-    // The status of the other side says more than the end of the stream.
+    // A status in the trailers is more precise than the error of the stream.
     if (ending["grpc-status"] === undefined) throw brokenOff(cause);
   } finally {
     signal.removeEventListener("abort", onAbort);
@@ -78,12 +78,12 @@ export async function* call<Request, Response>(
 const brokenOff = (cause: unknown): BrokenOff =>
   new BrokenOff(cause instanceof Error ? cause.message : "The connection broke off.", { cause });
 
-/** Answers a call: reads and writes messages, and ends with a status. */
+/** A call to answer: reads and writes messages, and ends with a status. */
 export interface ServerCall<Request, Response> {
   /** All values of a header, in their order. */
   header(name: string): readonly string[];
   readonly requests: AsyncIterable<Request>;
-  /** Resolves when more can be written. Rejects when the other side has gone. */
+  /** Resolves when more can be written. Rejects when the client has disconnected. */
   write(message: Response): Promise<void>;
 }
 
@@ -92,7 +92,7 @@ export interface Handler {
   handle(stream: ServerHttp2Stream, rawHeaders: readonly string[]): Promise<void>;
 }
 
-/** A `GrpcError` becomes the status of the answer. */
+/** A thrown `GrpcError` becomes the status of the answer. */
 export function handler<Request, Response>(
   { path, request, response }: Method<Request, Response>,
   answer: (call: ServerCall<Request, Response>) => Promise<void>,
@@ -150,7 +150,7 @@ function written(stream: ServerHttp2Stream, bytes: Buffer): Promise<void> {
   });
 }
 
-/** Node joins several headers of one name by commas, which a value may hold. */
+/** Node joins repeated headers with commas, which may also occur in values. */
 function valuesOf(rawHeaders: readonly string[], wanted: string): string[] {
   return rawHeaders.filter((_, index) => index % 2 === 1 && rawHeaders[index - 1] === wanted);
 }
@@ -170,11 +170,11 @@ async function* messagesOf(stream: Http2Stream): AsyncGenerator<Buffer, void> {
   let chunks: Buffer[] = [];
   let size = 0;
   let wanted = PREFIX_BYTES;
-  // A reader that stops early may still write.
+  // Writing may continue after the reader stops early.
   for await (const chunk of stream.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
     chunks.push(chunk);
     size += chunk.length;
-    // Joined once for a message, however many pieces it comes in.
+    // Chunks are joined only once per message, however many there are.
     if (size < wanted) continue;
     let held = Buffer.concat(chunks);
     for (;;) {
@@ -200,5 +200,5 @@ function decoded(text: string): string {
 }
 
 const CONTENT_TYPE = "application/grpc";
-const PREFIX_BYTES = 5; // Whether it is compressed, which we never offer, and the length.
+const PREFIX_BYTES = 5; // One byte for compression, which we never offer, and four for the length.
 const MESSAGE_BYTES_MAX = 16 << 20; // BuildKit's own limit.

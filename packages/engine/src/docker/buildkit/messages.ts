@@ -2,10 +2,10 @@ import { fileURLToPath } from "node:url";
 import protobuf from "protobufjs";
 import { z } from "zod";
 
-/** A message as BuildKit's own clients write it, and as something that is known. */
+/** Encodes and decodes a message in BuildKit's wire format. */
 export interface Codec<Message> {
   encode(message: Message): Uint8Array;
-  /** @throws Error when the bytes are no such message. */
+  /** @throws Error when the bytes do not encode such a message. */
   decode(bytes: Uint8Array): Message;
 }
 
@@ -67,9 +67,9 @@ export const ListWorkersResponse = codecOf(
 );
 
 const Definition = z.object({
-  /** Steps, each after those that it needs. */
+  /** Steps, each after its inputs. */
   def: z.array(Bytes),
-  /** By the SHA-256 of the step. */
+  /** Metadata by the SHA-256 of the step. */
   metadata: z.record(z.string(), Bytes),
   Source: Bytes.optional(),
 });
@@ -95,7 +95,7 @@ export const ReturnRequest = codecOf("ReturnRequest", z.object({ result: PlanRes
 export const ReturnResponse = codecOf("ReturnResponse", z.object({}));
 
 const SourceOp = z.object({ identifier: z.string(), attrs: Texts });
-/** Something that a build fetches, such as `https://...`, `docker-image://...` or `local://...`. */
+/** A source to fetch, such as `https://...`, `docker-image://...` or `local://...`. */
 export type SourceOp = z.infer<typeof SourceOp>;
 export const PlannedStep = codecOf(
   "PlannedStep",
@@ -124,10 +124,10 @@ export const HealthCheckResponse = codecOf("HealthCheckResponse", z.object({ sta
 
 const Stat = z.object({
   path: z.string(),
-  /** As Go's `fs.FileMode` has it. */
+  /** Mode bits of Go's `fs.FileMode`. */
   mode: z.number(),
   size: z.union([z.number(), z.string()]),
-  /** Nanoseconds, more than a number holds exactly. */
+  /** Nanoseconds; may exceed the integers that a number holds exactly. */
   modTime: z.union([z.number(), z.string()]),
   linkname: z.string(),
 });

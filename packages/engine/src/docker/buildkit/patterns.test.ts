@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { patternsOf } from "./patterns.ts";
 
-/** As a walk over folders finds it. */
+/** The result for a path when a walk visits the folders above it first. */
 function matches(patterns: readonly string[], path: string): boolean {
   const set = patternsOf(patterns);
   const names = path.split("/");

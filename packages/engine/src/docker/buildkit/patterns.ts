@@ -1,23 +1,23 @@
 import { posix } from "node:path";
 
 /**
- * Patterns of a `.dockerignore` as the engine's own clients take them (github.com/moby/patternmatcher): the last one that
- * matches a path, or a folder above it, decides; `!` turns it around.
+ * Patterns of a `.dockerignore`, matched like the engine's own clients do (github.com/moby/patternmatcher): the last
+ * pattern that matches a path, or a folder above it, decides; `!` negates it.
  */
 export interface Patterns {
-  /** @param parent What came out for the folder that the path lies in. */
+  /** @param parent Result for the folder that contains the path. */
   match(path: string, parent: PatternMatch | undefined): PatternMatch;
-  /** Whether something below a folder that does not match may match, or the other way round below one that does. */
+  /** Whether the result for a path below this folder may differ from the folder's own. */
   mayTurnBelow(folder: string, match: PatternMatch): boolean;
 }
 
 export interface PatternMatch {
   readonly isMatch: boolean;
-  /** Result of each pattern. */
+  /** Result of each pattern, in order. */
   readonly each: readonly boolean[];
 }
 
-/** @throws Error when one is not a pattern. */
+/** @throws Error when one of the patterns is invalid. */
 export function patternsOf(texts: readonly string[]): Patterns {
   const patterns = texts.flatMap((text) => (text.trim() === "" ? [] : [patternOf(text.trim())]));
   return {
@@ -40,7 +40,7 @@ export function patternsOf(texts: readonly string[]): Patterns {
 interface Pattern {
   readonly isException: boolean;
   readonly expression: RegExp;
-  /** Leading path segments that every match shares. */
+  /** Leading path segments that all matches have in common. */
   readonly prefix: readonly string[];
 }
 
@@ -64,10 +64,10 @@ function clean(path: string): string {
   return normal.length > 1 ? normal.replace(/\/$/, "") : normal;
 }
 
-/** Whether a name holds what stands for other names. */
+/** Whether a name contains wildcards. */
 export const isWild = (name: string): boolean => /[*?[\\]/.test(name);
 
-/** @throws Error when it is not a pattern. */
+/** @throws Error when the pattern is invalid. */
 export function expressionOf(pattern: string): RegExp {
   try {
     return new RegExp(`^${translated(pattern)}$`, "u");
@@ -104,7 +104,7 @@ function partOf(rest: string): { readonly text: string; readonly length: number 
   return { text: literal(character), length: character.length };
 }
 
-/** Ranges stay; nothing else in it means anything. */
+/** Escapes a character class; only ranges keep their meaning. */
 const classOf = (characters: string): string =>
   characters.replace(/\\(.)|([\]\\^[])/gsu, (_whole, escaped?: string, bare?: string) =>
     inClass(escaped ?? bare ?? ""),

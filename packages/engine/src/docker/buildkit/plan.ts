@@ -4,7 +4,7 @@ import type { SharedFolder } from "./file-sync.ts";
 import { call, type Method } from "./grpc.ts";
 import { PlanRequest, PlanResponse, ReturnRequest, ReturnResponse, type SourceOp } from "./messages.ts";
 
-/** Decides about what a build would fetch: refuses by throwing, or answers what Berth has fetched in its place. */
+/** Decides about the sources of a build: throws to refuse them, or returns local replacements. */
 export type SourceGuard = (sources: readonly SourceOp[], signal: AbortSignal) => Promise<readonly FetchedSource[]>;
 
 export interface FetchedSource {
@@ -13,19 +13,19 @@ export interface FetchedSource {
 }
 
 export interface PlannedBuild {
-  /** Names the build that waits for its plan. */
+  /** Id of the build that waits for its plan. */
   readonly ref: string;
   readonly session: string;
   readonly frontend: string;
   readonly attributes: Readonly<Record<string, string>>;
-  /** Receives the folders of what the guard has fetched. */
+  /** The folders that the guard downloaded are added here. */
   readonly folders: Record<string, SharedFolder>;
   readonly guard: SourceGuard;
 }
 
 /**
- * Gives a build its plan, as clients of BuildKit may: the frontend makes it, nothing of it is carried out yet, and what it
- * would fetch is decided by the guard. The engine then builds exactly the plan that was looked at.
+ * Submits the plan of a build: the frontend makes it, the guard checks and replaces its sources, and only then does
+ * the engine build exactly this plan.
  */
 export async function submitPlan(control: ClientHttp2Session, build: PlannedBuild, signal: AbortSignal): Promise<void> {
   const ask = <Request, Response>(method: Method<Request, Response>, request: Request) =>
@@ -35,7 +35,7 @@ export async function submitPlan(control: ClientHttp2Session, build: PlannedBuil
   const { result } = await ask(PLAN, { Frontend, FrontendOpt, CacheImports: [], ...results });
   const definition = result?.ref?.def;
   if (result == null || definition == null || definition.def.length === 0) {
-    throw new Error("The engine does not show what the build would do. Update Docker, or build on another server.");
+    throw new Error("The engine does not report the plan of a build. Update Docker, or build on another server.");
   }
   const sources = sourcesOf(definition);
   const fetched = await build.guard([...sources.values()], signal);
@@ -62,7 +62,7 @@ export async function submitPlan(control: ClientHttp2Session, build: PlannedBuil
   await ask(RETURN, { result: { ref: changed.result?.ref, metadata: result.metadata } });
 }
 
-/** As the frontend reads them for a plan of its own. */
+/** Cache imports in the form that the frontend uses in plans. */
 const importsOf = (attributes: Readonly<Record<string, string>>): { Type: string; Attrs: Record<string, string> }[] =>
   JSON.parse(attributes["cache-imports"] ?? "[]");
 

@@ -8,7 +8,7 @@ import { until } from "@berth/testing";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { openSession } from "./session.ts";
 
-/** What an HTTP/2 client begins with. */
+/** The first bytes of an HTTP/2 client. */
 const PREFACE = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\u0004\0\0\0\0\0";
 const OFFER = { folders: {}, secrets: new Map(), logins: new Map() };
 

@@ -12,7 +12,7 @@ import {
   HealthCheckResponse,
   Packets,
 } from "./messages.ts";
-import { type EnginePlace, upgraded } from "./upgrade.ts";
+import { type EnginePlace, upgradeToHttp2 } from "./upgrade.ts";
 
 /** Files and secrets that an engine may request during a build. It gets only what it requests. */
 export interface SessionOffer {
@@ -24,13 +24,16 @@ export interface SessionOffer {
 
 export interface Session {
   readonly id: string;
-  /** Whether its connection ended before it was closed: a build fails then, in whatever words. */
+  /** Whether the connection ended before `close`: the build then fails with unrelated messages. */
   isLost(): boolean;
   /** Idempotent. */
   close(): void;
 }
 
-/** A connection on which an engine asks, and Berth answers. https://github.com/moby/buildkit/tree/master/session */
+/**
+ * A connection on which the engine sends requests and Berth answers.
+ * https://github.com/moby/buildkit/tree/master/session
+ */
 export async function openSession(
   place: EnginePlace,
   id: string,
@@ -38,13 +41,13 @@ export async function openSession(
   signal: AbortSignal,
 ): Promise<Session> {
   const handlers = new Map(handlersOf(offer).map((one) => [one.path, one]));
-  const socket = await upgraded(
+  const socket = await upgradeToHttp2(
     place,
     "/session",
     {
       "X-Docker-Expose-Session-Uuid": id,
       "X-Docker-Expose-Session-Name": "berth",
-      // The key separates cached files by source: files of two commits may look the same.
+      // The key separates cached files by source, since files of two commits may look alike.
       "X-Docker-Expose-Session-Sharedkey": id,
       "X-Docker-Expose-Session-Grpc-Method": [...handlers.keys()],
     },
@@ -64,7 +67,7 @@ export async function openSession(
 }
 
 function serve(session: ServerHttp2Session, handlers: ReadonlyMap<string, Handler>): void {
-  // The build itself reports a connection that breaks off.
+  // Ignored: the build reports a broken connection itself.
   session.on("error", () => undefined);
   session.on("stream", (stream, headers, _flags, rawHeaders) => {
     const found = handlers.get(headers[":path"] ?? "");

@@ -14,7 +14,7 @@ import {
 } from "./messages.ts";
 import { type SourceGuard, submitPlan } from "./plan.ts";
 import { openSession, type SessionOffer } from "./session.ts";
-import { type EnginePlace, upgraded } from "./upgrade.ts";
+import { type EnginePlace, upgradeToHttp2 } from "./upgrade.ts";
 
 /** Input of a BuildKit solve. */
 export interface Solve {
@@ -22,17 +22,17 @@ export interface Solve {
   readonly attributes: Readonly<Record<string, string>>;
   readonly entitlements: readonly string[];
   readonly isCacheInlined: boolean;
-  /** The name that the image gets on the engine. */
+  /** Name of the resulting image on the engine. */
   readonly image: string;
   readonly offer: SessionOffer;
-  /** Decides about what the build fetches. Default: the engine fetches what it is told to. */
+  /** Checks the sources of the build. Default: the engine fetches all of them. */
   readonly guard?: SourceGuard | undefined;
 }
 
 /**
- * Has an engine make an image, as its own clients do. Aborting ends the build, and is over when the engine has ended it.
- * Whatever becomes of the caller, a build ends with its connection.
- * @throws GrpcError with BuildKit's own sentence, `BrokenOff`, or as `upgraded`
+ * Builds an image like the engine's own clients. Aborting ends the build and waits until the engine has ended it. A
+ * build never outlives its connection.
+ * @throws GrpcError with BuildKit's message, `BrokenOff`, or as `upgradeToHttp2`
  */
 export async function solve(
   place: EnginePlace,
@@ -46,7 +46,7 @@ export async function solve(
     openSession(place, randomUUID(), { ...offer, folders }, signal),
   );
   const ending = new AbortController();
-  // A plan that is refused ends the build that waits for it, and the other way round.
+  // If the plan is refused, the build that waits for it ends; if the build fails, the plan is given up.
   const failing = new AbortController();
   const working = AbortSignal.any([signal, failing.signal]);
   try {
@@ -70,13 +70,14 @@ export async function solve(
         guard === undefined ? undefined : submitPlan(control, { ...planned, guard }, working),
       ]);
     } catch (cause) {
-      // What the guard refused is the reason, whatever happened to the connections then.
+      // A refusal by the guard is the reason, even when the connection broke afterwards.
       throw session.isLost() && !isDomainError(cause)
         ? new BrokenOff("The engine lost its connection to the files of the build.", { cause })
         : cause;
     } finally {
       failing.abort();
-      // It ends with the build: what was written last still comes, and what was cancelled has ended.
+      // The status stream ends with the build: the last output arrives before it, and a cancelled build has ended
+      // then.
       await Promise.race([watching, delay(ENDING_SECONDS_MAX * 1000, undefined, { signal: ending.signal })]).catch(
         () => undefined,
       );
@@ -88,7 +89,7 @@ export async function solve(
   }
 }
 
-/** Address by which the engine's containers reach their host; `undefined` when unknown. */
+/** Address at which containers of the engine reach their host; `undefined` when unknown. */
 export async function hostGateway(place: EnginePlace, signal: AbortSignal): Promise<string | undefined> {
   const control = await openControl(place, signal);
   try {
@@ -107,14 +108,14 @@ async function drained(answers: AsyncIterable<unknown>): Promise<void> {
 }
 
 async function openControl(place: EnginePlace, signal: AbortSignal): Promise<ClientHttp2Session> {
-  const socket = await upgraded(place, "/grpc", {}, signal);
+  const socket = await upgradeToHttp2(place, "/grpc", {}, signal);
   const session = connect("http://engine", { createConnection: () => socket });
-  // Each call reports it.
+  // Ignored here: each call reports the error itself.
   session.on("error", () => undefined);
   return session;
 }
 
-/** Neither is left open when the other one fails. */
+/** When one fails, the other is closed. */
 async function both<A extends { destroy(): void }, B extends { close(): void }>(
   first: Promise<A>,
   second: Promise<B>,
@@ -137,7 +138,7 @@ async function watch(
   try {
     for await (const status of call(control, STATUS, { Ref }, signal)) onStatus(status);
   } catch {
-    // The call of the build itself reports its outcome.
+    // Ignored: the call of the build reports the outcome.
   }
 }
 
@@ -158,4 +159,4 @@ const LIST_WORKERS = {
   response: ListWorkersResponse,
 };
 const HOST_GATEWAY = "org.mobyproject.buildkit.worker.moby.host-gateway-ip";
-const ENDING_SECONDS_MAX = 3; // A cancelled build has to be gone within 5.
+const ENDING_SECONDS_MAX = 3; // Less than the 5 seconds within which a cancelled build must end.

@@ -4,16 +4,13 @@ import { join } from "node:path";
 import type { Stat } from "./messages.ts";
 import { type PatternMatch, type Patterns, patternsOf } from "./patterns.ts";
 
-/** Files of a folder that an engine requests. */
+/** Include and exclude patterns of an engine's request. */
 export interface Selection {
   readonly include: readonly string[];
   readonly exclude: readonly string[];
 }
 
-/**
- * What lies in a folder, each folder before what is in it, in the order of the bytes of the names. A link is a link,
- * wherever it leads.
- */
+/** Entries of a folder, each folder before its content, sorted by the bytes of the names. Links are not followed. */
 export async function* sourceTree(root: string, { include, exclude }: Selection): AsyncGenerator<Stat, void> {
   const filter = {
     include: include.length === 0 ? undefined : patternsOf(include),
@@ -38,14 +35,14 @@ async function* below(walk: Walk, way: string, parents: readonly Folder[]): Asyn
   const { root, filter } = walk;
   const parent = parents.at(-1);
   for (const entry of await namesIn(join(root, way))) {
-    // Nothing of theirs can be sent.
+    // The protocol cannot send entries of these types.
     if (entry.isSocket() || entry.isCharacterDevice() || entry.isBlockDevice()) continue;
     const path = way === "" ? entry.name : `${way}/${entry.name}`;
     const include = filter.include?.match(path, parent?.include);
     const exclude = filter.exclude?.match(path, parent?.exclude);
     const isWanted = include?.isMatch !== false && exclude?.isMatch !== true;
     if (isWanted) {
-      // A folder that is not wanted itself is reported once something in it is.
+      // A folder that is not selected itself is reported before the first selected entry below it.
       for (const folder of parents.filter(({ isTold }) => !isTold)) {
         yield await statOf(root, folder.path);
         folder.isTold = true;
@@ -84,10 +81,10 @@ async function statOf(root: string, path: string): Promise<Stat> {
   };
 }
 
-/** Only of this kind has data that is sent. */
+/** Only regular files have data to send. */
 export const isRegular = ({ mode }: Stat): boolean => (mode & (GO_FOLDER | GO_LINK | GO_PIPE)) === 0;
 
-/** https://pkg.go.dev/io/fs#FileMode */
+/** Mode bits as in https://pkg.go.dev/io/fs#FileMode */
 function modeOf(stats: BigIntStats): number {
   const mode = Number(stats.mode);
   let found = mode & 0o777;

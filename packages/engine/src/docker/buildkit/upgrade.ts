@@ -3,17 +3,17 @@ import { Duplex } from "node:stream";
 import { DomainError } from "@berth/core";
 import type { Host } from "@berth/host";
 
-/** Where an engine listens. */
+/** Host and socket path of an engine. */
 export interface EnginePlace {
   readonly host: Host;
   readonly socketPath: string;
 }
 
 /**
- * A connection to an engine that speaks HTTP/2 from here on: what its BuildKit listens on.
+ * Upgrades a connection to HTTP/2, which the engine's BuildKit speaks.
  * @throws DomainError `engine.unsupported` when the engine has no BuildKit, else as `Host.connectSocket`
  */
-export async function upgraded(
+export async function upgradeToHttp2(
   { host, socketPath }: EnginePlace,
   path: "/grpc" | "/session",
   headers: Readonly<Record<string, string | readonly string[]>>,
@@ -36,8 +36,8 @@ export async function upgraded(
     const sent = request(options);
     sent.once("upgrade", (_answer, stream, head) => {
       if (head.length === 0) return resolve(stream);
-      // The engine may speak first, in the same packet. Of a socket Node's HTTP/2 reads such bytes a tick later, and ends
-      // the process when the session was closed meanwhile; it reads any other stream as it should.
+      // The engine's first bytes may come in the same packet. Node's HTTP/2 reads them a tick late from a socket, and
+      // crashes the process when the session was closed meanwhile; from any other stream it reads them correctly.
       stream.unshift(head);
       resolve(Duplex.from({ readable: stream, writable: stream }));
     });
@@ -58,5 +58,5 @@ const headersOf = (headers: Readonly<Record<string, string | readonly string[]>>
 const refusal = (server: string, { statusCode }: IncomingMessage): DomainError =>
   new DomainError(
     "engine.unsupported",
-    `The engine of ${server} builds no images with BuildKit (it answered ${statusCode}). Update Docker there to 20.10 or newer and deploy again.`,
+    `The engine of ${server} does not support BuildKit (it answered ${statusCode}). Update Docker there to 20.10 or newer and deploy again.`,
   );

@@ -4,7 +4,7 @@ import type { BuildPlace } from "../builder/build-image.ts";
 
 export interface StackBuildPlace extends Omit<BuildPlace, "steps"> {
   readonly docker: Docker;
-  /** A folder of Berth's own machine that nobody else reads, for this build alone. */
+  /** A folder on Berth's machine for this build alone. Nobody else may read it. */
   readonly jobFolder: string;
   /** Labels of every built image. */
   readonly labels: Labels;

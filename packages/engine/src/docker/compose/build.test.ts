@@ -105,11 +105,11 @@ describeDocker("a compose file in a repository", ["busybox:stable"], (fixture) =
   });
 
   test.each([
-    [{ composeFiles: ["docker-compose.yaml", "away.yaml"] }, "The path away.yaml leads out of the source"],
+    [{ composeFiles: ["docker-compose.yaml", "away.yaml"] }, "The path away.yaml is outside of the source"],
     [{ composeFiles: ["docker-compose.yaml", "none.yaml"] }, "Compose file none.yaml, named"],
     [{ composeFiles: ["docker-compose.yaml", "list.yaml"] }, "list.yaml: services is of another form"],
     [{ composeFiles: ["docker-compose.yaml", "include.yaml"] }, "include: Other files cannot be included"],
-    [{ composeEnvFiles: ["away.yaml"] }, "The path away.yaml leads out of the source"],
+    [{ composeEnvFiles: ["away.yaml"] }, "The path away.yaml is outside of the source"],
     [{ composeEnvFiles: ["none.env"] }, "Env file none.env, named"],
   ])("with files that it cannot have is refused: %j", async (more, problem) => {
     const engine = await engineOf();
@@ -200,7 +200,7 @@ describeDocker("a compose file in a repository", ["busybox:stable"], (fixture) =
 
   test.each([
     ["volumes: [/:/host]", { isHostGuarded: true }, "host privileges"],
-    ["env_file: link.env", {}, "leads out of the source"],
+    ["env_file: link.env", {}, "is outside of the source"],
     ["env_file: gone.env", {}, "File gone.env is not in the source"],
     ["env_file: ../x.env", {}, "not in the service's own folder"],
   ])("is refused with %s", async (line, more, sentence) => {

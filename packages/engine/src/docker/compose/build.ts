@@ -23,7 +23,7 @@ import {
   pullImage,
 } from "@berth/docker-client";
 import { buildImage } from "../builder/build-image.ts";
-import { type BuildTarget, isElsewhere } from "../builder/build-target.ts";
+import { type BuildTarget, isRemoteContext } from "../builder/build-target.ts";
 import { dockerfileOf } from "../builder/dockerfile-source.ts";
 import type { StackBuildPlace } from "./build-place.ts";
 import { insideSource, prepareStack, type StackSource } from "./source.ts";
@@ -32,7 +32,7 @@ import { composeText, fileVariables } from "./text.ts";
 import { pairsOf } from "./values.ts";
 
 /**
- * Brings what a compose text names to the server: images that it pulls, and those that it builds from the source.
+ * Pulls the images of a compose file, and builds those that it defines from the source.
  * @throws DomainError `deploy.build_failed`, `deploy.cancelled`
  */
 export async function buildStack(place: StackBuildPlace, written: BuildRequest, io: WorkIO): Promise<StackArtifact> {
@@ -41,7 +41,7 @@ export async function buildStack(place: StackBuildPlace, written: BuildRequest, 
   const request = { ...written, env: { ...variables, ...written.env } };
   await otherWork();
   const compose = parsed(text);
-  // A text of the record was looked at when it was written.
+  // A compose file stored in the settings was checked when it was saved.
   if (request.isHostGuarded === true && source !== undefined) requireNoPowers(compose);
   for (const warning of composeWarnings(compose.document)) io.onLine(`Warning: ${warning}`, "stderr");
   await otherWork();
@@ -56,7 +56,7 @@ export async function buildStack(place: StackBuildPlace, written: BuildRequest, 
   for (const name of buildOrder(compose)) {
     // An image that is already present needs no waiting, so a cancel is checked here.
     if (io.signal.aborted) throw new DomainError("deploy.cancelled", "The build was cancelled.");
-    // Only those that are started are built or fetched.
+    // Services that are not started need no image.
     if (!isActive(compose.document.services[name] ?? {}, request.env)) continue;
     const image = containerImageName(request, name);
     if (inherited(compose, name, "build") != null) {
@@ -74,13 +74,13 @@ export async function buildStack(place: StackBuildPlace, written: BuildRequest, 
   return { type: "stack", compose: artifactText, ...more, images, files };
 }
 
-/** Each after those whose images it is built from. */
+/** Services in build order, each after those whose images it uses. */
 function buildOrder(compose: Compose): readonly string[] {
   const ordered = new Set<string>();
   const add = (name: string, depth: number): void => {
     const contexts = pairsOf(recordOf(inherited(compose, name, "build")).additional_contexts);
     const needed = Object.values(contexts).flatMap((path) => SERVICE_CONTEXT.exec(path ?? "")?.[1] ?? []);
-    // A circle is refused by the build itself, which finds no such image.
+    // Circular references are not detected here: the build fails because the image is missing.
     if (depth < EXTENDS_MAX) for (const other of needed) if (!ordered.has(other)) add(other, depth + 1);
     if (compose.document.services[name] !== undefined) ordered.add(name);
   };
@@ -109,7 +109,7 @@ async function pullOne({ docker, host, logins }: StackBuildPlace, image: string,
   return { image, id, digest };
 }
 
-/** It stays under this name for as long as the deployment may be gone back to. */
+/** Names the image after the deployment, which keeps it as long as a rollback is possible. */
 async function tag({ docker, host }: StackBuildPlace, id: string, request: BuildRequest, image: string): Promise<void> {
   const repository = imageRepository(request.resourceUuid);
   try {
@@ -119,7 +119,7 @@ async function tag({ docker, host }: StackBuildPlace, id: string, request: Build
   }
 }
 
-/** As the text says, or what it extends. */
+/** A key of the service, or of the service that it extends. */
 function inherited(compose: Pick<Compose, "document">, name: string, key: "image" | "build", depth = 0): unknown {
   const service = compose.document.services[name];
   if (service === undefined || depth > EXTENDS_MAX) return undefined;
@@ -183,7 +183,7 @@ async function contextOf(
   const context = String(build.context ?? ".");
   const inline = typeof build.dockerfile_inline === "string" ? build.dockerfile_inline : null;
   const location = typeof build.dockerfile === "string" ? build.dockerfile : "Dockerfile";
-  const isFetched = isElsewhere(context);
+  const isFetched = isRemoteContext(context);
   if (isFetched && inline === null) return { context, dockerfile: location };
   const folder = isFetched ? context : await contextFolder(source, name, context);
   const { text, ignore } =
@@ -210,10 +210,10 @@ async function contextFolder(source: StackSource | undefined, name: string, cont
 async function contextsOf({ source, request }: One, build: Readonly<Record<string, unknown>>) {
   const entries: [string, string][] = [];
   for (const [name, path] of Object.entries(withoutNull(pairsOf(build.additional_contexts)))) {
-    // One that is built before.
+    // The image of another service, which is built before.
     const [, other] = SERVICE_CONTEXT.exec(path) ?? [];
     const image = other === undefined ? undefined : `docker-image://${containerImageName(request, other)}`;
-    entries.push([name, image ?? (isElsewhere(path) ? path : await contextFolder(source, name, path))]);
+    entries.push([name, image ?? (isRemoteContext(path) ? path : await contextFolder(source, name, path))]);
   }
   return Object.fromEntries(entries);
 }

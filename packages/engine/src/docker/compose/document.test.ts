@@ -145,7 +145,7 @@ services:
     expect(services.b).not.toHaveProperty("restart");
     expect(services.c).toMatchObject({ profiles: ["debug"], restart: "unless-stopped" });
     expect(services.d).not.toHaveProperty("profiles");
-    expect(() => documentOf(text, { stack: { variables: { COUNT: "many" } } })).toThrow("one whole number");
+    expect(() => documentOf(text, { stack: { variables: { COUNT: "many" } } })).toThrow("must be an integer from 0 to");
   });
 
   test("keeps volumes and networks as the text defines them", () => {
@@ -256,7 +256,7 @@ networks: { back: { internal: true, ipam: { config: [{ subnet: 10.9.0.0/24 }] } 
     ]);
     const containers = { a: { networkAliases: ["a-res"] } };
     const { document, shared } = planOf(text, { containers, stack: { networks: ["berth"] } });
-    // The compose tool would give them their keys there, which other services have too.
+    // The compose tool would add the services' keys as aliases, which other services may have too.
     expect([...shared]).toEqual([
       ["a", ["a-res"]],
       ["c", []],
@@ -296,8 +296,8 @@ test.each([
     ["Error response from daemon: driver failed: Bind for 0.0.0.0:80 failed: port is already allocated"],
     "port 80 of the server is taken. Choose another one in the compose file.",
   ],
-  [['external volume "x" not found'], "the server has no volume x. Make it, or leave out external in the file."],
-  // Where the text lies on Berth's own machine is nobody's business.
+  [['external volume "x" not found'], "the server has no volume x. Create it, or remove external from the file."],
+  // The path of the compose file on Berth's own machine must not be revealed.
   [
     ["validating /data/stacks/x/compose.json: services.a.networks must be a list"],
     "services.a.networks must be a list.",

@@ -22,21 +22,21 @@ import { SOURCE_IMAGE } from "./source-image.ts";
 import { projectName, type StackSpec, scopeOf, stackContainerName } from "./spec.ts";
 import { pairsOf, userLabels } from "./values.ts";
 
-/** Document for the compose tool, and the objects that must exist before. */
+/** Document for the compose tool, and the objects that must exist before it runs. */
 export interface StackPlan {
   /** The compose file with references filled in. */
   readonly source: ComposeDocument;
-  /** With nothing in it that the tool would have to look up. */
+  /** Contains no references to anything outside of it, such as variables or files. */
   readonly document: StackDocument;
   readonly volumes: readonly StackVolume[];
   readonly networks: readonly WantedNetwork[];
-  /** By the container's name: how it is found in the networks of the server that it joins before it starts. */
+  /** Aliases by container name, for the server's networks that a container joins before it starts. */
   readonly shared: ReadonlyMap<string, readonly string[]>;
-  /** By the container's name: what is put into it before it starts. */
+  /** Files by container name, which are copied in before the start. */
   readonly files: ReadonlyMap<string, ContainerFiles>;
 }
 
-/** A volume that Berth makes for a stack, as its text defines it. */
+/** A volume that Berth creates for a stack, as the compose file defines it. */
 export interface StackVolume extends VolumeMount {
   readonly driver?: string;
   readonly driverOptions?: Readonly<Record<string, string>>;
@@ -51,20 +51,20 @@ export interface StackDocument {
 }
 
 export interface ContainerFiles {
-  /** Files of the compose file and its source. */
+  /** Configs, secrets and mounted files of the compose file. */
   readonly entries: readonly FileEntry[];
-  /** Storages. */
+  /** Storages of type file. */
   readonly mounts: readonly FileMount[];
-  /** The image of the source that holds more of them; `null`: there are none. */
+  /** The image with further files of the source; `null`: there are none. */
   readonly source: string | null;
 }
 
 export const NO_STACK_CONTAINER: StackContainer = { env: {}, labels: {}, ports: [], storages: [], networkAliases: [] };
 
 /**
- * What a stack is started as. Everything that makes a container Berth's own is written after what the text says, so no
- * text undoes it. Pure: the same spec gives the same document.
- * @param compose Of the artifact's text.
+ * Plans how a stack starts. The settings by which Berth recognises and protects containers are applied last, so that
+ * no compose file can override them. Pure: the same spec gives the same document.
+ * @param compose The artifact's compose file.
  */
 export function planStack(spec: StackSpec, compose: Compose, instance: string): StackPlan {
   const { variables } = spec.stack;
@@ -120,7 +120,7 @@ export function planStack(spec: StackSpec, compose: Compose, instance: string): 
   };
 }
 
-/** @param names Of networks that have another than the text's, by that. */
+/** @param names New name of a network by the name in the plan. */
 export function withNetworks(plan: StackPlan, names: ReadonlyMap<string, string>): StackPlan {
   if (names.size === 0) return plan;
   const named = <Network extends { readonly name: string }>(network: Network): Network => ({
@@ -137,7 +137,7 @@ export function withNetworks(plan: StackPlan, names: ReadonlyMap<string, string>
 
 interface Planned {
   readonly spec: StackSpec;
-  /** Without references, like `service`. */
+  /** The compose file with references filled in, like `service`. */
   readonly document: ComposeDocument;
   readonly service: ComposeService;
   readonly container: ComposeContainer;
@@ -179,7 +179,7 @@ function planContainer(planned: Planned, compose: Compose, instance: string) {
       ...(image === undefined ? {} : { image }),
       ...deployOf(service),
       ...(isIdle ? { profiles } : {}),
-      // With several replicas the tool numbers the containers.
+      // Several replicas cannot share a name: the tool numbers them.
       ...(replicas === 1 ? { container_name: stackContainerName(container.name, spec) } : { scale: replicas }),
       pull_policy: "never",
       ...processesOf(service),
@@ -187,13 +187,13 @@ function planContainer(planned: Planned, compose: Compose, instance: string) {
       environment: environmentOf(planned, compose, env_file != null),
       labels: labelsOf(planned, replicas, instance),
       volumes: mounts.volumes,
-      // Bounded, and readable whatever the engine's own default is.
+      // Limited, and a format that can be read back, whatever the engine's default is.
       logging: { driver: "json-file", options: { "max-size": "20m", "max-file": "3" } },
     },
   };
 }
 
-/** Their number stands in `scale`. A limit of processes stands here too: the tool takes no two that differ. */
+/** Replicas are set by `scale` instead. The process limit is repeated: the tool rejects two that differ. */
 function deployOf(service: ComposeService): object {
   if (service.deploy == null) return {};
   const { replicas: _, resources, ...rest } = recordOf(service.deploy);
@@ -204,29 +204,32 @@ function deployOf(service: ComposeService): object {
   return { deploy: { ...rest, resources: { ...others, limits: limited } } };
 }
 
-/** A fork bomb would take the whole server: none is without a limit. */
+/** Always limited: a fork bomb would bring down the whole server. */
 function processesOf({ pids_limit, deploy }: ComposeService): { readonly pids_limit: number } {
   const said = Number(pids_limit ?? recordOf(recordOf(recordOf(deploy).resources).limits).pids);
   return { pids_limit: Number.isInteger(said) && said > 0 ? said : PROCESSES_MAX };
 }
 
-/** @throws DomainError `deploy.start_failed` where a variable comes to what is no number */
+/** @throws DomainError `deploy.start_failed` where the value is not a number after variables are filled in */
 function replicasIn(service: ComposeService, name: string): number {
   const replicas = replicasOf(service);
   if (replicas !== undefined && replicas <= REPLICAS_MAX) return replicas;
-  const sentence = `The compose file's ${name} must say by scale or deploy.replicas one whole number from 0 to ${REPLICAS_MAX}. Correct the variable in it.`;
+  const sentence = `scale or deploy.replicas of ${name} must be an integer from 0 to ${REPLICAS_MAX}. Correct the variable in the compose file.`;
   throw new DomainError("deploy.start_failed", sentence);
 }
 
-const REPLICAS_MAX = 100; // As many containers as a text may have.
+const REPLICAS_MAX = 100; // Same limit as when the compose file is validated.
 
-/** Without a word of it in the text, containers run until they are stopped. */
+/** Default without a setting in the compose file: run until stopped. */
 function restartOf({ restart, deploy }: ComposeService): object {
   const isElsewhere = restart == null && deploy?.restart_policy != null;
   return isElsewhere ? {} : { restart: restart === false ? "no" : restart || "unless-stopped" };
 }
 
-/** Byte for byte. A text that names a file of variables which is not in the source means those of the resource. */
+/**
+ * Values are not changed by a shell or by YAML. An `env_file` that is not in the source means the resource's
+ * variables.
+ */
 function environmentOf({ spec, own, container }: Planned, compose: Compose, hasFile: boolean): Record<string, string> {
   const { variables } = spec.stack;
   const said = (compose.environments.get(container.name) ?? []).flatMap(({ key, value }) => {
@@ -277,7 +280,7 @@ function entriesOf({ spec, document, service, container }: Planned): readonly Fi
   return [...given, ...shared];
 }
 
-/** A config or secret of the text. One from a file of the source is among the files of the artifact. */
+/** A config or secret of the compose file. One from a file of the source is already among the artifact's files. */
 function sharedFile(
   { stack }: StackSpec,
   document: ComposeDocument,
@@ -310,7 +313,7 @@ function sharedFile(
 
 const ROOT = { uid: 0, gid: 0 };
 
-/** Where a container finds one. */
+/** Path of a config or secret in the container. */
 export function sharedPath(section: "configs" | "secrets", entry: unknown): string {
   const { source = entry, target = source } = recordOf(entry);
   if (String(target).startsWith("/")) return String(target);
@@ -322,7 +325,7 @@ function numberOf(value: unknown, radix: number): number | undefined {
   return typeof number === "number" && Number.isInteger(number) && number >= 0 ? number : undefined;
 }
 
-/** Its definition in the compose file, without its name. */
+/** A volume's definition in the compose file, without its name. */
 function definitionOf(
   { uuid }: VolumeMount,
   { resourceUuid, stack }: StackSpec,
@@ -346,7 +349,7 @@ function dedupe(mounts: readonly VolumeMount[]): readonly VolumeMount[] {
   const byUuid = new Map<string, VolumeMount>();
   for (const mount of mounts) {
     const known = byUuid.get(mount.uuid);
-    // One mount that recorded data counts for all of the same volume.
+    // Of several mounts of a volume, one that recorded data is kept.
     byUuid.set(mount.uuid, known?.isRecorded === true ? known : mount);
   }
   return [...byUuid.values()];

@@ -1,6 +1,4 @@
-/**
- * A tar archive without its folders: unpacking makes those that are missing, and leaves the others as they are.
- */
+/** Removes the folders from a tar archive: unpacking then creates missing ones, and does not change the others. */
 export async function* filesOnly(archive: AsyncIterable<Uint8Array | string>): AsyncGenerator<Uint8Array> {
   let rest = Buffer.alloc(0);
   /** Extended headers of the next entry. */

@@ -4,10 +4,10 @@ import { recordOf } from "@berth/core/compose";
 type Service = Readonly<Record<string, unknown>>;
 
 /**
- * Fingerprint of what a container is made from: of two with the same one, the older may be kept in place of the newer.
- * What only says which deployment made it is left out.
- * @param image Of the image itself, not the name that a deployment gives it.
- * @param more What is put into it.
+ * Hash of everything that a container is made from: a container with the same hash need not be replaced. The
+ * deployment's own uuid is left out.
+ * @param image Id of the image itself, not the name that a deployment gives it.
+ * @param more Files that are copied into the container.
  */
 export function fingerprint(
   service: Service,
@@ -23,7 +23,7 @@ export function fingerprint(
   return createHash("sha256").update(text).digest("hex");
 }
 
-/** The order of keys says nothing. */
+/** Sorts keys, since their order has no meaning. */
 export function sorted(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(sorted);
   if (typeof value !== "object" || value === null) return value;

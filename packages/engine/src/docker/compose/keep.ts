@@ -5,9 +5,9 @@ import type { SeenContainer } from "../watch.ts";
 import type { StackDocument } from "./document.ts";
 import type { StackSpec } from "./spec.ts";
 
-/** Which containers of the previous release are kept. */
-export interface Succession {
-  /** They continue, in the new release too. */
+/** Which containers of the previous release continue, and which must stop first. */
+export interface KeepPlan {
+  /** These continue unchanged in the new release. */
   readonly kept: readonly SeenContainer[];
   /** They stop before the new ones start. */
   readonly stopping: readonly SeenContainer[];
@@ -18,18 +18,18 @@ export interface Succession {
 interface Stack {
   readonly spec: Pick<StackSpec, "stack">;
   readonly compose: Compose;
-  /** Without references. */
+  /** The compose file with references filled in. */
   readonly source: ComposeDocument;
   readonly document: StackDocument;
 }
 
-/** Decides by what runs, not by what was said before: somebody may have changed it. */
-export function succession(
+/** Compares with what runs now, not with the previous spec: somebody may have changed containers since. */
+export function planKeeping(
   { spec, compose, source, document }: Stack,
   { keeps, isRestart }: Pick<StackPredecessor, "keeps" | "isRestart">,
   old: readonly SeenContainer[],
   fingerprintLabel: (typeof LABELS)["spec"],
-): Succession {
+): KeepPlan {
   const names = Object.keys(document.services);
   const labelOf = (name: string) => recordOf(recordOf(document.services[name]).labels)[fingerprintLabel];
   const ofName = (name: string) => old.filter(({ container }) => container.name === name);
@@ -51,11 +51,11 @@ export function succession(
     kept,
     stopping: replaced.flatMap(({ one, because }) => (because === undefined ? [] : one)),
     lines: [
-      ...titles(kept).map((title) => `Keeps ${title}, of which nothing has changed`),
+      ...titles(kept).map((title) => `Keeps ${title}, which is unchanged`),
       ...replaced.map(({ one: { container }, because }) =>
         because === undefined
-          ? `Leaves ${containerTitle(container)} running until the new one has the traffic`
-          : `Stops ${containerTitle(container)} of the release before, since ${because}`,
+          ? `Leaves ${containerTitle(container)} running until the new one receives the traffic`
+          : `Stops ${containerTitle(container)} of the previous release, since ${because}`,
       ),
     ],
   };
@@ -75,6 +75,6 @@ const titles = (containers: readonly SeenContainer[]) => containers.map(({ conta
 const isWell = ({ container: { state, health } }: SeenContainer): boolean =>
   state === "running" && (health === undefined || health === "healthy");
 
-/** Anonymous volumes are its own alone, and files that only it reads. */
+/** Whether the container has anonymous volumes, or files that only it reads. */
 const hasOwnData = ({ info }: SeenContainer): boolean =>
   info.Mounts.some(({ Type, Name = "", RW }) => RW && (Type === "bind" || !/^[0-9a-f]{64}$/.test(Name)));

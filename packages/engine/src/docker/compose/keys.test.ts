@@ -22,7 +22,7 @@ const skipReason = "no copy of the published compose schema: name one by BERTH_C
 const NO_SCHEMA = { definitions: {}, properties: {} };
 const Properties = z.looseObject({ properties: z.record(z.string(), z.unknown()) });
 
-/** A value that the schema takes, for each key of a service. */
+/** A value that the schema accepts, for each key of a service. */
 const SERVICE: Readonly<Record<string, unknown>> = {
   annotations: { a: "b" },
   attach: true,

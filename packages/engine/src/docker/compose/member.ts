@@ -2,12 +2,12 @@ import type { ReleaseRef } from "@berth/core/deploy";
 import { LABELS, type Labels, labelOf, refOf, statusCodeOf } from "@berth/docker-client";
 import type Docker from "dockerode";
 
-// A container that nothing changes continues from one release to the next. Its labels are those it was made with, so its
-// name says whose it is: `<name>-<resource>-<deployment>`, with the next deployment behind a dot as long as both have it.
+// An unchanged container continues from one release to the next. Its labels cannot change, so its name records its
+// releases: `<name>-<resource>-<deployment>`, followed by a dot and the next deployment while it belongs to both.
 
 /**
  * The releases that a container belongs to.
- * @param name As the engine knows it now; `undefined`: nobody asked.
+ * @param name Its current name; `undefined`: not looked up.
  */
 export function refsOf(labels: Labels | undefined, name: string | undefined, instance: string): readonly ReleaseRef[] {
   const made = refOf(labels, instance);
@@ -18,7 +18,7 @@ export function refsOf(labels: Labels | undefined, name: string | undefined, ins
   return owners.map((deploymentUuid) => ({ resourceUuid, deploymentUuid }));
 }
 
-/** Makes a container one of these releases'. Idempotent. */
+/** Renames a container so that it belongs to these releases. Idempotent. */
 export async function rename(
   container: Docker.Container,
   current: string,
@@ -31,7 +31,7 @@ export async function rename(
   try {
     await container.rename({ name });
   } catch (cause) {
-    // It is gone, and so is the question whose it is.
+    // 404: the container was removed, so it needs no owner.
     if (statusCodeOf(cause) !== 404) throw cause;
   }
 }
@@ -46,5 +46,5 @@ function splitName(name: string, resourceUuid: string): readonly [string, readon
 
 const plainName = (name: string): string => name.replace(/^\//, "");
 
-/** No uuid has it. */
+/** Never part of a uuid. */
 const OWNERS_MARK = ".";

@@ -47,7 +47,7 @@ configs: { one: { content: one }, two: { content: two } }
 secrets: { one: { file: ./one }, two: { file: ./two } }
 `;
 
-/** Each is a file behind the first. */
+/** Each is merged into the first file. */
 const LATER: readonly (readonly [string, string])[] = [
   ["a value", "services: { web: { image: 'web:2', restart: 'no' } }"],
   ["nothing", "services: { web: { image: , ports: } }\nvolumes:\n"],
@@ -135,7 +135,7 @@ describeDocker("several compose files", [], () => {
   });
 });
 
-/** The file as the compose tool reads it. No engine is needed. */
+/** The merged file as the compose tool prints it. No engine is needed. */
 async function config(folder: string, files: readonly string[]): Promise<unknown> {
   const argv = [
     "compose",

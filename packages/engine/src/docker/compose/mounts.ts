@@ -11,15 +11,15 @@ export interface ContainerMounts {
   /** Volumes that Berth creates and checks before the start. */
   readonly owned: readonly Extract<StorageMount, { type: "volume" }>[];
   readonly files: readonly Extract<StorageMount, { type: "file" }>[];
-  /** Volumes of the server that the text mounts by their own name. */
+  /** Existing volumes of the server that the compose file mounts by name. */
   readonly external: readonly string[];
 }
 
 /**
- * The mounts of the text, with the storages of the release in the place of those at the same path. A volume of the text
- * that none of them stands for is the resource's own too.
- * @param text Without references.
- * @param carried Paths of the files that the source puts into the container.
+ * Mounts of the compose file, where the release's storages replace those at the same path. Other volumes of the
+ * compose file belong to the resource as well.
+ * @param text Volumes of the service, with references filled in.
+ * @param carried Paths of files that are copied from the source into the container.
  */
 export function containerMounts(
   spec: Pick<ReleaseSpec, "resourceUuid">,
@@ -27,13 +27,13 @@ export function containerMounts(
   text: readonly Volume[],
   { storages, carried }: { readonly storages: readonly StorageMount[]; readonly carried: readonly string[] },
 ): ContainerMounts {
-  // A file of the source, or a folder that nobody writes to, needs no place outside of the container.
+  // Files of the source are inside the container, and so is the content of a read-only folder.
   const isCarried = ({ mountPath, isReadOnly }: Pick<StorageMount, "mountPath" | "isReadOnly">) =>
     carried.some((path) => path === mountPath || (isReadOnly === true && path.startsWith(`${plainPath(mountPath)}/`)));
   const given = new Map(storages.map((mount) => [plainPath(mount.mountPath), mount]));
   const rest = text.flatMap((volume): readonly Placed[] => {
     const [read] = volumesOf([volume]);
-    // Anonymous ones and memory are the container's own matter, and folders of the server the text's.
+    // Anonymous volumes, tmpfs and folders of the server are passed on as the compose file defines them.
     const isOfServer = read?.content === null && read.hostPath?.startsWith("/");
     if (read === undefined || isOfServer) {
       return read && given.has(plainPath(read.mountPath)) ? [] : [{ volume: plainVolume(volume), mount: undefined }];
@@ -53,13 +53,13 @@ export function containerMounts(
   };
 }
 
-/** A mount of the text; `undefined`: as the text says. */
+/** A mount of the compose file; `mount` is `undefined` when it is passed on unchanged. */
 interface Placed {
   readonly volume: unknown;
   readonly mount: StorageMount | ExternalMount | undefined;
 }
 
-/** A volume that exists on the server, made by Berth or not. */
+/** A volume that existed on the server before, whoever created it. */
 interface ExternalMount {
   readonly type: "external";
   readonly volume: string;
@@ -86,14 +86,14 @@ function ownMount(
   return { ...mount, uuid: `${resourceUuid}_${key}`, type: "volume" };
 }
 
-/** Without what the compose specification does not know. */
+/** Drops keys that the compose specification does not define. */
 function plainVolume(volume: Volume): unknown {
   if (typeof volume === "string") return volume;
   const { content: _c, is_directory: _d, isDirectory: _i, ...rest } = volume;
   return rest;
 }
 
-/** Files are put into the container itself. */
+/** No entry for files: they are copied into the container itself. */
 function mountEntry(
   mount: StorageMount | ExternalMount,
   options: Readonly<Record<string, unknown>>,
@@ -109,7 +109,7 @@ function mountEntry(
   return [{ type: "volume", source, target, ...isReadOnly, ...(options.volume ? { volume: options.volume } : {}) }];
 }
 
-/** Options of a mount's long form. */
+/** Options of the mount at a path, in the long syntax. */
 const optionsAt = (text: readonly Volume[], path: string): Readonly<Record<string, unknown>> =>
   recordOf(text.find((volume) => typeof volume === "object" && plainPath(volume.target) === plainPath(path)));
 

@@ -15,7 +15,7 @@ import { sorted } from "./fingerprint.ts";
 import { type StackSpec, scopeOf } from "./spec.ts";
 import { userLabels } from "./values.ts";
 
-/** A network that Berth makes for a stack before it starts. */
+/** A network that Berth creates for a stack before the start. */
 export interface WantedNetwork {
   readonly name: string;
   readonly isInternal: boolean;
@@ -26,27 +26,27 @@ export interface WantedNetwork {
   readonly driver: string;
   readonly driverOptions: Readonly<Record<string, string>>;
   readonly ipam: Readonly<Record<string, unknown>> | undefined;
-  /** Its key in the text; `null`: the one that all containers join. */
+  /** Its key in the compose file; `null`: the default network of all containers. */
   readonly key: string | null;
 }
 
 interface StackNetworks {
   readonly document: Readonly<Record<string, { readonly name: string; readonly external: true }>>;
   readonly wanted: readonly WantedNetwork[];
-  /** Network section of a service. */
+  /** The `networks` section of a service. */
   of(service: ComposeService, own: StackContainer | undefined): object;
-  /** Fingerprints of those that a service joins and that the text says something of. */
+  /** Fingerprints of the networks that a service joins and that the compose file defines. */
   marksOf(service: ComposeService): readonly string[];
-  /** Under which names it is found in those of the server that were asked for; `undefined`: it joins none. */
+  /** Aliases of a service in the server's networks that the resource joins; `undefined`: it joins none of them. */
   sharedNames(service: ComposeService, own: StackContainer | undefined): readonly string[] | undefined;
 }
 
 /**
- * The networks of a stack: one that all of its containers join but those that shall not get outside, and those that the
- * text defines. Their names are the resource's, so its next deployment finds them.
+ * The networks of a stack: a common one for all containers except those without outside access, and those that the
+ * compose file defines. They are named after the resource, so the next deployment finds them.
  *
- * Those of the server that were asked for are not the compose tool's to join: it would give each container its key as a
- * name there, and `db` of one service would be found by the containers of another.
+ * The server's own networks are not joined by the compose tool: it would add each service's key as an alias, so that
+ * `db` of one resource would be found by containers of another.
  */
 export function stackNetworks(spec: StackSpec, document: ComposeDocument): StackNetworks {
   const scope = scopeOf(spec);
@@ -79,7 +79,7 @@ export function stackNetworks(spec: StackSpec, document: ComposeDocument): Stack
   };
 }
 
-/** Defines the default network where it is used, since the compose tool would create it without labels. */
+/** Adds the implicit default network where it is used: the compose tool would create it without labels. */
 function impliedNetworks({ services }: ComposeDocument): NonNullable<ComposeDocument["networks"]> {
   const isAsked = Object.values(services).some(({ networks }) =>
     Array.isArray(networks) ? networks.includes("default") : "default" in recordOf(networks),
@@ -110,9 +110,9 @@ export function networkMark({ name: _n, key: _k, ...definition }: WantedNetwork)
 const MARK_LENGTH = 12;
 
 /**
- * No engine changes a network that is there. One whose definition has changed is therefore made anew under a name with
- * the definition's fingerprint, beside the one that the release before continues in.
- * @returns Names by those without it; the ones that keep theirs are missing.
+ * Engines cannot change an existing network. When its definition has changed, a new one is created, with the
+ * definition's fingerprint in its name, beside the one that the previous release uses.
+ * @returns New names by old ones, only for networks that get a new name.
  */
 export async function renamedNetworks(
   docker: Docker,
@@ -127,10 +127,10 @@ export async function renamedNetworks(
     const there = await docker.listNetworks({ filters: { name: [network.name] } });
     const [found, foundOther] = [network.name, other].map((name) => there.find(({ Name }) => Name === name));
     const foundMark = labelOf(found?.Labels, LABELS.spec);
-    // Containers in the newer network stay there, also when the older one is gone.
+    // Containers in the renamed network stay there, even after the older network was removed.
     const isChanged = foundOther === undefined && foundMark !== undefined && foundMark !== mark;
     if (foundOther !== undefined || isChanged) names.set(network.name, other);
-    if (isChanged) lines.push(`Makes the network ${network.key} anew, since what the file says of it has changed`);
+    if (isChanged) lines.push(`Creates the network ${network.key} anew, since its definition has changed`);
   }
   return { names, lines };
 }

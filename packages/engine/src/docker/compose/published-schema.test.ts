@@ -67,13 +67,13 @@ function problemsOf(value: unknown): readonly string[] {
   return "problems" in read ? read.problems : [];
 }
 
-/** Whether a problem concerns the type of a value, not Berth's own rules for names and paths. */
+/** Whether a problem concerns a value's type, not Berth's own rules for names and paths. */
 const isOfShape = (problem: string) => /: Invalid input/.test(problem);
 
-/** The schema does not ask for it, and the tool does. */
+/** The tool requires a target, but the schema does not. */
 const isOfTarget = (problem: string) => /\.(ports|volumes)\.\d+(\.target)?: /.test(problem);
 
-/** Forms that the tool accepts and files of this API family use, although the schema lacks them. */
+/** Forms that the tool accepts and existing files use, although the schema lacks them. */
 const LENIENT = {
   "a restart that YAML read as a boolean": { image: "a", restart: false },
   "numbers in a list of variables": { image: "a", environment: [1] },
@@ -96,7 +96,7 @@ const unique = <T>(item: fc.Arbitrary<T>) =>
 const some = <T extends object>(keys: { [Key in keyof T]: fc.Arbitrary<T[Key]> }) =>
   fc.record(keys, { requiredKeys: [] });
 
-/** Each key that Berth reads, in every form that the schema has for it. */
+/** Each key that Berth reads, in every form of the schema. */
 const FORMS = {
   build: fc.oneof(name, some({ context: name, dockerfile: name, target: name })),
   restart: fc.constantFrom("no", "always", "on-failure", "on-failure:3", "unless-stopped"),
@@ -127,7 +127,7 @@ const FORMS = {
     unique(name),
     fc.dictionary(name, fc.oneof(fc.constant(null), some({ aliases: unique(name) })), { maxKeys: 3 }),
   ),
-  // None of them is read, and all are passed on.
+  // Keys that Berth does not read but passes on.
   command: fc.oneof(name, unique(name)),
   labels: fc.oneof(unique(name), fc.dictionary(name, name, { maxKeys: 2 })),
   depends_on: fc.constant([]),
@@ -136,7 +136,7 @@ const FORMS = {
     fc.record({ test: unique(name).map((rest) => ["CMD", ...rest]) }),
   ),
   deploy: some({ replicas: fc.integer({ min: 0, max: 3 }), labels: unique(name) }),
-  // One key is refused wherever it stands, and another one merges the map that is its value.
+  // `__proto__` is refused everywhere, and `<<` merges the map that is its value.
   "x-own": fc.jsonValue({ maxDepth: 2 }).filter((value) => !/__proto__|"<<"/.test(JSON.stringify(value))),
 };
 type Forms = typeof FORMS;
@@ -146,7 +146,7 @@ const form = <K extends Key>(key: K): fc.Arbitrary<unknown> => FORMS[key];
 const JUNK = fc.oneof(fc.jsonValue({ maxDepth: 2 }), fc.constantFrom(-1, "", [], {}, [[]], [{}], { a: [] }));
 const junkSomewhere = (key: Key) => fc.oneof({ weight: 4, arbitrary: form(key) }, { weight: 1, arbitrary: JUNK });
 
-/** Networks and volumes that are named are declared, as the tool wants them. */
+/** Networks and volumes that are used must be declared, as the tool requires. */
 function document(value: (key: Key) => fc.Arbitrary<unknown>) {
   const keys = Object.keys(FORMS) as Key[];
   const service = fc.record(

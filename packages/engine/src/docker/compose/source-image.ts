@@ -10,13 +10,13 @@ import { removeContainer } from "../start.ts";
 import type { StackBuildPlace } from "./build-place.ts";
 import { filesOnly } from "./files-only.ts";
 
-// Mounted files of the source are put into the containers at the start. A few are stored with the artifact;
-// more goes to the server once, as an image that holds nothing else, and is copied out of that.
+// Files of the source that the compose file mounts are copied into the containers at the start. Small ones are stored
+// with the artifact; the others are sent to the server once, as an image without programs, and copied from it.
 
-/** No name of a container begins like this. */
+/** Container names cannot begin with a dot. */
 export const SOURCE_IMAGE = ".source";
 
-/** A file of the source, and where a container finds it. */
+/** A file of the source, and its path in a container. */
 export interface MountedFile {
   readonly container: string;
   readonly path: string;
@@ -52,14 +52,14 @@ export async function buildSourceImage(
 
 const SOURCE_NAME = "_source";
 
-/** Copies what each of these containers shall find, none of which runs. */
+/** Copies each container's files into it, before it starts. */
 export async function putSourceFiles(
   { docker, instance }: { readonly docker: Docker; readonly instance: string },
   image: string,
   targets: readonly { readonly id: string; readonly name: string }[],
 ): Promise<void> {
   const labels: Labels = ownedLabels(instance);
-  // It is never started, so what its command says is never read.
+  // Never started, so the command does not matter.
   const holder = await docker.createContainer({ Image: image, Cmd: ["-"], Labels: { ...labels } });
   try {
     for (const { id, name } of targets) {

@@ -9,26 +9,26 @@ import { sharedPath } from "./document.ts";
 import type { MountedFile } from "./source-image.ts";
 import { pairsOf } from "./values.ts";
 
-/** Where the files lie that a compose text names. Real paths. */
+/** Where the files of a compose file lie. Real paths. */
 export interface StackSource {
   readonly root: string;
-  /** That of the compose file: relative paths begin there. */
+  /** Folder of the compose file; relative paths begin there. */
   readonly folder: string;
 }
 
 export interface PreparedStack {
-  /** Without other files. Its references to variables are still there. */
+  /** The compose file with the content of other files filled in. References to variables remain. */
   readonly document: Readonly<Record<string, unknown>>;
   readonly files: readonly StackFile[];
-  /** Those of them that are sent to the server by themselves, since together they are too large to be written down. */
+  /** Files that are too large for the artifact, and are sent to the server as an image. */
   readonly sent: readonly MountedFile[];
 }
 
 /**
- * A compose text with what lies beside it: variables of files stand in it, and the files that containers get are
- * carried along, since the source is gone when it is started again.
- * @param source `undefined`: nothing lies beside the text.
- * @param variables For paths.
+ * Adds the content of other files to a compose file: variables from env files, and mounted files, since the source no
+ * longer exists when a release is started again.
+ * @param source `undefined`: the compose file has no repository.
+ * @param variables Values for references in paths.
  */
 export async function prepareStack(
   compose: Compose,
@@ -61,7 +61,7 @@ export async function prepareStack(
 
 interface FileVariables {
   readonly entries: Readonly<Record<string, string>>;
-  /** One that is not in the source stands for the resource's own variables. */
+  /** Whether a named file is not in the source; the resource's own variables then take its place. */
   readonly isMissing: boolean;
 }
 
@@ -88,7 +88,7 @@ async function variablesOf({ source, read }: Files, name: string, said: unknown)
   return { entries, isMissing };
 }
 
-/** Many services may name one file, and each gets all of it. */
+/** Limits the total length, since many services may name the same file and each gets a copy. */
 function boundedReader(): typeof readText {
   let length = 0;
   return async (file, path) => {
@@ -121,7 +121,7 @@ async function filesOf(
   for (const { path, mountPath, ...more } of [...mounted, ...shared]) {
     const found = await insideSource(source, String(interpolated(path, variables)));
     if (found === undefined && "isRequired" in more) throw refused(`File ${shown(path)} is not in the source.`);
-    // A folder that is not in the source begins empty.
+    // A folder that is not in the source starts empty.
     if (found === undefined) continue;
     const target = String(interpolated(mountPath, variables));
     for (const file of await treeOf(found, target)) {
@@ -137,7 +137,7 @@ interface TreeFile {
   readonly mountPath: string;
 }
 
-/** Links and what is neither file nor folder are left out: they mean something on this machine only. */
+/** Leaves out links and special files, which have no meaning on another machine. */
 async function treeOf(path: string, mountPath: string): Promise<readonly TreeFile[]> {
   const stats = await lstat(path);
   if (stats.isFile()) return [{ path, mountPath }];
@@ -148,7 +148,7 @@ async function treeOf(path: string, mountPath: string): Promise<readonly TreeFil
   return all;
 }
 
-/** @throws DomainError `deploy.build_failed` when there is more of it than a server should be sent */
+/** @throws DomainError `deploy.build_failed` when the files are too large to send to a server */
 async function carried(files: readonly MountedFile[]): Promise<Pick<PreparedStack, "files" | "sent">> {
   let bytes = 0;
   for (const { path } of files) bytes += (await lstat(path)).size;
@@ -164,13 +164,16 @@ async function carried(files: readonly MountedFile[]): Promise<Pick<PreparedStac
   return { files: await Promise.all(written), sent: isSent ? files : [] };
 }
 
-/** `undefined`: there is nothing. @throws DomainError `deploy.build_failed` for what leaves the source, also by a link. */
+/**
+ * `undefined`: it does not exist. @throws DomainError `deploy.build_failed` for a path outside the source, also by a
+ * link.
+ */
 export async function insideSource({ root, folder }: StackSource, path: string): Promise<string | undefined> {
   const wanted = join(folder, path.includes("\0") ? "\0" : path);
   const isInside = !path.includes("\0") && !path.startsWith("/") && isWithin(root, wanted);
   const real = isInside ? await realpath(wanted).catch(() => undefined) : undefined;
   if (!isInside || (real !== undefined && !isWithin(root, real))) {
-    throw refused(`The path ${shown(path)} leads out of the source.`);
+    throw refused(`The path ${shown(path)} is outside of the source.`);
   }
   return real;
 }
@@ -188,8 +191,8 @@ const shown = (path: unknown): string => String(path).slice(0, 200).replace(/\p{
 
 const ENV_FILE = ".env";
 const TEXT_BYTES_MAX = 1 << 20;
-const VARIABLES_LENGTH_MAX = 4 << 20; // What comes of them must fit into one compose text, comments left out.
-/** They go into the record of the release. */
+const VARIABLES_LENGTH_MAX = 4 << 20; // All variables together must fit into one compose file.
+/** These files are stored in the release's record. */
 const WRITTEN_BYTES_MAX = 4 << 20;
 const WRITTEN_FILES_MAX = 1000;
 const SENT_BYTES_MAX = 4 * 2 ** 30;

@@ -6,13 +6,13 @@ export interface StackSpec extends ReleaseSpec {
   readonly stack: StackOptions;
 }
 
-/** The part of its networks' names that identifies it. */
+/** The part of its network names that identifies the stack. */
 export const scopeOf = ({ resourceUuid, stack }: StackSpec): string => stack.scope ?? resourceUuid;
 
-/** Names the containers of one deployment for the compose tool. */
+/** Project name under which the compose tool groups one deployment's containers. */
 export const projectName = (deploymentUuid: string): string => `berth-${deploymentUuid}`;
 
-/** Two deployments of one resource stand side by side for a while, so its own name alone would not do. */
+/** Contains the deployment, since two deployments of a resource run side by side for a while. */
 export const stackContainerName = (
   name: string,
   { resourceUuid, deploymentUuid }: Pick<ReleaseSpec, "resourceUuid" | "deploymentUuid">,

@@ -6,7 +6,7 @@ import type { StackContainer, StackOptions } from "@berth/core/deploy";
 import { NO_STACK_CONTAINER } from "./document.ts";
 import type { StackSpec } from "./spec.ts";
 
-/** A release of a compose text. */
+/** A release of a compose file. */
 export function stackSpec(compose: string, change: StackChange = {}): StackSpec {
   const { containers = {}, stack, files = [], images = {}, ...rest } = change;
   return {

@@ -141,7 +141,7 @@ networks: { back: { internal: true }, aaa: }
     const scope = spec.resourceUuid;
     expect(Object.keys(networksOf("web"))).toEqual([`${scope}_back`]);
     expect(await fixture.client.getNetwork(`${scope}_back`).inspect()).toMatchObject({ Internal: true });
-    // The server may reach others of its networks or not; it is always asked in the one of all.
+    // The server may not reach the other networks, so the address is always in the common one.
     expect(started[1]?.address).toBe(networksOf("gate")[scope]?.IPAddress);
     await engine.remove(spec, { graceSeconds: 0 });
   });
@@ -170,15 +170,15 @@ networks: { back: ${network} }
     const second = await deploy("{ internal: true }", first);
     expect(await networksOf(second)).toMatchObject([{ Internal: true }]);
     expect(await networksOf(first)).toMatchObject([{ Internal: false }]);
-    expect(lines).toContain("Makes the network back anew, since what the file says of it has changed");
-    expect(lines).toContain("Keeps other, of which nothing has changed");
+    expect(lines).toContain("Creates the network back anew, since its definition has changed");
+    expect(lines).toContain("Keeps other, which is unchanged");
     await engine.remove(first, { graceSeconds: 0 });
     lines.length = 0;
-    // It is the one that is there now.
+    // The existing network is used again.
     const third = await deploy("{ internal: true }", second);
     expect(lines.filter((line) => !line.startsWith("Container"))).toEqual([
-      "Keeps web, of which nothing has changed",
-      "Keeps other, of which nothing has changed",
+      "Keeps web, which is unchanged",
+      "Keeps other, which is unchanged",
     ]);
     await engine.remove(second, { graceSeconds: 0 });
     await engine.remove(third, { graceSeconds: 0 });
@@ -264,8 +264,8 @@ volumes: { data: , other: }
       ]);
       expect(lines).toEqual(
         expect.arrayContaining([
-          "Keeps store, of which nothing has changed",
-          "Leaves web running until the new one has the traffic",
+          "Keeps store, which is unchanged",
+          "Leaves web running until the new one receives the traffic",
           "Container web Started",
         ]),
       );
@@ -278,7 +278,7 @@ volumes: { data: , other: }
       expect([after("store"), after("web").length]).toEqual([before("store"), 1]);
       expect((await engine.inspect(second))?.containers).toHaveLength(3);
 
-      // Undone: what it had in common with the one before stays that one's.
+      // After the undo, shared containers belong to the previous release again.
       const third = next(second.deploymentUuid, text("three", "two"), first.resourceUuid);
       await engine.start(third, io());
       const changed = await idsOf(first);
@@ -295,7 +295,7 @@ volumes: { data: , other: }
       const again = await idsOf(first);
       expect([again("store"), again("cache")]).toEqual([before("store"), before("cache")]);
 
-      // A restart of what nothing has changed is one of all.
+      // A restart without changes restarts all containers.
       const restarted = next(second.deploymentUuid, text("two"), first.resourceUuid, true);
       await engine.start(restarted, io());
       expect((await idsOf(first))("store")).not.toEqual(before("store"));

@@ -10,7 +10,7 @@ import { explain } from "../start.ts";
 import { ensureVolumes } from "../volumes.ts";
 import type { Seen, SeenContainer } from "../watch.ts";
 import { planStack, type StackDocument, type StackPlan, withNetworks } from "./document.ts";
-import { succession } from "./keep.ts";
+import { planKeeping } from "./keep.ts";
 import { rename } from "./member.ts";
 import { networkMark, renamedNetworks, type WantedNetwork } from "./networks.ts";
 import { dependenciesOf, stopOrder } from "./order.ts";
@@ -20,11 +20,11 @@ import type { ComposeTool } from "./tool.ts";
 
 export interface StackPlace {
   readonly docker: Docker;
-  /** For people. */
+  /** Name of the server, for messages. */
   readonly server: string;
   readonly instance: string;
   readonly tool: ComposeTool;
-  /** Its existing containers, or those of another release of the resource. */
+  /** Existing containers of this release, or of another one of the resource. */
   seen(deploymentUuid?: string): Promise<Seen | undefined>;
   stop(containers: readonly SeenContainer[]): Promise<void>;
 }
@@ -33,8 +33,8 @@ export const isStack = (spec: ReleaseSpec): spec is StackSpec =>
   spec.artifact.type === "stack" && spec.stack !== undefined;
 
 /**
- * Starts a release of several containers: those that it has, and new ones in the place of those that are missing or
- * were made from something else. What runs is never replaced by a mere start.
+ * Starts a release of several containers: existing ones are started, missing or outdated ones created. Running
+ * containers are never replaced.
  * @throws DomainError `deploy.start_failed`, `deploy.cancelled`
  */
 export async function startStack(place: StackPlace, spec: StackSpec, io: WorkIO): Promise<void> {
@@ -70,7 +70,7 @@ export async function startStack(place: StackPlace, spec: StackSpec, io: WorkIO)
   await tool.up(spec.deploymentUuid, document, { isCreateOnly: false, keepsExisting }, io);
 }
 
-/** Takes over what nothing changes of the release before, and stops of the rest what cannot run beside the new one. */
+/** Takes over unchanged containers of the previous release, and stops those that cannot run beside the new ones. */
 async function succeed(
   place: StackPlace,
   spec: StackSpec,
@@ -80,10 +80,10 @@ async function succeed(
   const { replaces } = spec.stack;
   const old = replaces && (await place.seen(replaces.deploymentUuid));
   if (replaces === undefined || old === undefined) return;
-  // Containers that it already owns come from an earlier try.
+  // Containers that belong to this release already were taken over by an earlier attempt.
   const others = old.containers.filter(({ owners }) => !owners.includes(spec.deploymentUuid));
   const { source, document } = plan;
-  const { kept, stopping, lines } = succession({ spec, compose, source, document }, replaces, others, LABELS.spec);
+  const { kept, stopping, lines } = planKeeping({ spec, compose, source, document }, replaces, others, LABELS.spec);
   for (const line of lines) io.onLine(line, "stdout");
   for (const { id, info, owners } of kept) {
     const container = place.docker.getContainer(id);
@@ -95,7 +95,7 @@ async function succeed(
 const isOfProject = ({ info }: SeenContainer, { deploymentUuid }: StackSpec): boolean =>
   info.Config.Labels["com.docker.compose.project"] === projectName(deploymentUuid);
 
-/** Removes existing containers from the document: the tool shall neither create nor await them. */
+/** Removes existing containers from the document, so that the tool neither creates nor awaits them. */
 function without(document: StackDocument, names: ReadonlySet<string>): StackDocument {
   const services = Object.entries(document.services).flatMap(([name, { depends_on, ...service }]) => {
     if (names.has(name)) return [];
@@ -107,7 +107,7 @@ function without(document: StackDocument, names: ReadonlySet<string>): StackDocu
   return { ...document, services: Object.fromEntries(services) };
 }
 
-/** Nothing is left to be started: all run, or have done their work. */
+/** Whether nothing is left to start: all containers run, or have finished. */
 function isWhole({ document }: StackPlan, seen: readonly SeenContainer[]): boolean {
   const wanted = Object.entries(document.services).flatMap(([name, { profiles, scale = 1 }]) =>
     Array.isArray(profiles) ? [] : [[name, Number(scale)] as const],
@@ -125,7 +125,7 @@ const isOnce = ({ HostConfig }: SeenContainer["info"]): boolean =>
 const hasFiles = ({ files }: StackPlan): boolean =>
   [...files.values()].some(({ entries, mounts, source }) => entries.length + mounts.length > 0 || source !== null);
 
-/** Before they start. Idempotent. */
+/** Joins containers to the server's networks before they start. Idempotent. */
 async function joinShared(place: StackPlace, { stack }: StackSpec, { shared }: StackPlan): Promise<void> {
   for (const { id, info, container } of (await place.seen())?.containers ?? []) {
     const names = shared.get(container.name);
@@ -146,7 +146,7 @@ function refusedToJoin(container: string, network: string) {
   };
 }
 
-/** Before they start, and anew before every start: what they shall find may have changed. */
+/** Copies files into the containers before every start, since their content may have changed. */
 async function fill(place: StackPlace, { files }: StackPlan): Promise<void> {
   const targets = new Map<string, { id: string; name: string }[]>();
   for (const { id, info, container } of (await place.seen())?.containers ?? []) {
@@ -188,14 +188,14 @@ async function makeNetwork({ docker, instance }: StackPlace, spec: StackSpec, wa
     const advice = /pool overlaps/i.test(cause.message)
       ? " If the previous network has its subnet, choose another subnet in the compose file."
       : "";
-    const which = `The network ${wanted.key ?? wanted.name} could not be made`;
+    const which = `The network ${wanted.key ?? wanted.name} could not be created`;
     throw new DomainError("deploy.start_failed", `${which}: ${explain(cause).replace(/\.?$/, ".")}${advice}`, {
       cause,
     });
   });
 }
 
-/** Each after those that need it. Idempotent. */
+/** Stops containers in order, each before those that it depends on. Idempotent. */
 export async function stopStack(
   containers: readonly SeenContainer[],
   stop: (container: SeenContainer) => Promise<void>,
@@ -208,7 +208,7 @@ export async function stopStack(
   for (const group of stopOrder(dependents)) await Promise.all(group.map(({ one }) => stop(one)));
 }
 
-/** The networks of containers that are gone, unless others of their resource are still there, running or not. */
+/** Removes a stack's networks unless containers of it exist, running or not. */
 export async function removeStackNetworks(
   { docker, instance }: { readonly docker: Docker; readonly instance: string },
   resourceUuid: string,
@@ -220,10 +220,7 @@ export async function removeStackNetworks(
   if (left.length === 0) await removeNetworks(docker, labels);
 }
 
-/**
- * The networks that one deployment has made and that nothing of the resource is to join, running or not: all that it
- * joined them with is gone.
- */
+/** Removes the networks that one deployment created, once none of the resource's containers uses them. */
 export async function removeMadeNetworks(
   { docker, instance }: { readonly docker: Docker; readonly instance: string },
   { resourceUuid, deploymentUuid }: ReleaseRef,

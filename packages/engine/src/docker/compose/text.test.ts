@@ -11,7 +11,7 @@ import { composeText, fileVariables } from "./text.ts";
 
 const WEB = "services: { web: { image: nginx } }";
 
-/** A source of these files inside of a folder with another one beside it. */
+/** A source with these files, inside a folder that contains another one. */
 async function withSource<T>(files: Files, work: (source: string) => Promise<T>): Promise<T> {
   return await withFolder(async (folder) => {
     const source = join(folder, "source");
@@ -26,7 +26,7 @@ async function withSource<T>(files: Files, work: (source: string) => Promise<T>)
 
 type Files = Readonly<Record<string, string>>;
 
-/** Only what is read of them here. */
+/** Only the fields that are read here. */
 const request = (sourceFolder: string, config: Partial<BuildConfig>): BuildRequest => ({
   resourceUuid: "r",
   deploymentUuid: "d",
@@ -39,12 +39,12 @@ const request = (sourceFolder: string, config: Partial<BuildConfig>): BuildReque
 
 describe("the files that the compose commands name", () => {
   test.each([
-    ["../beside.yaml", "leads out of the source"],
-    ["sub/../../beside.yaml", "leads out of the source"],
-    ["/etc/passwd", "leads out of the source"],
-    ["link", "leads out of the source"],
-    ["folder/beside.yaml", "leads out of the source"],
-    ["chain", "leads out of the source"],
+    ["../beside.yaml", "is outside of the source"],
+    ["sub/../../beside.yaml", "is outside of the source"],
+    ["/etc/passwd", "is outside of the source"],
+    ["link", "is outside of the source"],
+    ["folder/beside.yaml", "is outside of the source"],
+    ["chain", "is outside of the source"],
     ["sub", "is not a text file"],
     ["pipe", "is not a text file"],
     ["circle", "is not in the source"],

@@ -7,7 +7,7 @@ import { inTurns } from "@berth/host";
 import { folderInside } from "../../builder/facts.ts";
 import { insideSource, readText, type StackSource } from "./source.ts";
 
-/** The text of the record, or the file in the source. */
+/** The compose file stored in the settings, or the one in the source. */
 export async function composeText(request: BuildRequest): Promise<{ text: string; source: StackSource | undefined }> {
   if (request.compose !== undefined) return { text: request.compose, source: undefined };
   const place = await commandPlace(request);
@@ -22,7 +22,7 @@ export async function composeText(request: BuildRequest): Promise<{ text: string
   return { text: await readText(file, location), source: { root: place.root, folder: join(file, "..") } };
 }
 
-/** Relative paths begin where the first file lies. */
+/** Relative paths begin in the folder of the first file. */
 async function mergedText(place: StackSource, paths: readonly string[]) {
   const parts: { path: string; text: string; folder: string }[] = [];
   for (const path of paths) {
@@ -39,7 +39,7 @@ async function mergedText(place: StackSource, paths: readonly string[]) {
   throw new DomainError("deploy.build_failed", `The compose files cannot be used: ${merged.problems.join(" ")}`);
 }
 
-/** Variables of the env files in the custom commands. Later files win. */
+/** Variables of the env files in the custom commands. Later files override earlier ones. */
 export async function fileVariables(request: BuildRequest): Promise<Readonly<Record<string, string>>> {
   const { composeEnvFiles = [] } = request.config;
   if (composeEnvFiles.length === 0) return {};
@@ -55,7 +55,7 @@ export async function fileVariables(request: BuildRequest): Promise<Readonly<Rec
     for (const [key, value] of composeEnvFile(await readText(file, path), { isRaw: false })) {
       const lookUp = (name: string) => (Object.hasOwn(request.env, name) ? request.env[name] : variables.get(name));
       const text = interpolateCompose(value, lookUp);
-      // A value that names the one before it twice, again and again, is soon longer than any memory.
+      // Variables that each double the one before would exhaust the memory.
       length += key.length + text.length;
       if (length > COMPOSE_LENGTH_MAX) {
         const sentence = `The env files named in the custom command exceed ${COMPOSE_LENGTH_MAX} characters at ${path}. Shorten them.`;
@@ -67,7 +67,7 @@ export async function fileVariables(request: BuildRequest): Promise<Readonly<Rec
   return Object.fromEntries(variables);
 }
 
-/** Where the compose tool would be run. */
+/** The working directory of the custom commands. */
 async function commandPlace({ sourceFolder, config }: BuildRequest): Promise<StackSource> {
   const root = await folderInside(sourceFolder, "/", "base_directory");
   return { root, folder: await folderInside(root, config.base_directory, "base_directory") };

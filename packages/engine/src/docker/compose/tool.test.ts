@@ -26,7 +26,7 @@ function composeOf(text: string): Compose {
   return compose;
 }
 
-/** The document as the real compose tool reads it. No engine is needed. */
+/** The document as the real compose tool parses it. No engine is needed. */
 async function read(document: unknown): Promise<{ services: Record<string, { environment: Record<string, string> }> }> {
   const folder = await mkdtemp(join(tmpdir(), "berth-compose-"));
   try {
@@ -46,7 +46,7 @@ async function read(document: unknown): Promise<{ services: Record<string, { env
 }
 
 describe.skipIf(!hasCompose)("the real compose tool", () => {
-  /** As they may be stored: no NUL, no half of a pair. */
+  /** Values that can be stored: no NUL, no unpaired surrogates. */
   const value = fc
     .oneof(
       fc.string({ unit: "binary", maxLength: 40 }),
@@ -89,7 +89,7 @@ describe.skipIf(!hasCompose)("the real compose tool", () => {
         BERTH_DEPLOYMENT_UUID: spec.deploymentUuid,
       });
     });
-    // Each run takes a quarter of a second, so each tries many.
+    // Each run takes a quarter of a second, so each tests many values.
     await fc.assert(property, { numRuns: 12 });
   }, 60_000);
 

@@ -12,19 +12,19 @@ import { yamlText } from "./yaml-text.ts";
 export interface ComposeToolOptions {
   /** The server whose engine runs the containers. */
   readonly host: Host;
-  /** Where the engine listens on the server. Default: its usual place. */
+  /** Path of the engine's socket on the server. Default: Docker's own. */
   readonly socketPath?: string | undefined;
-  /** A folder of Berth's own machine for what a start needs while it lasts. Nobody else may read it. */
+  /** A folder on Berth's machine for temporary files of a start. Nobody else may read it. */
   readonly folder: string;
-  /** PATH under which docker is found. Default: the system's folders. */
+  /** PATH in which docker is looked up. Default: the system's folders. */
   readonly path?: string | undefined;
 }
 
-/** `docker compose` on Berth's own machine, for the containers of one server. */
+/** `docker compose`, run on Berth's machine for the containers of one server. */
 export interface ComposeTool {
   /**
-   * Makes the containers of a document and starts them in the order that they ask for. Those that run stay as they are.
-   * @param options.isCreateOnly They are made only, so that something can be put into them.
+   * Creates the containers of a document and starts them in dependency order. Running ones are not changed.
+   * @param options.isCreateOnly Only creates them, so that files can be copied in before the start.
    * @throws DomainError `deploy.start_failed`, `deploy.cancelled`, `engine.unsupported` without the program
    */
   up(
@@ -70,7 +70,7 @@ interface Call {
 async function call(options: ComposeToolOptions, one: Call, io: WorkIO): Promise<void> {
   const { host, socketPath = DOCKER_SOCKET, path = SYSTEM_PATH } = options;
   const marker = `BERTH_STACK=${one.deploymentUuid}`;
-  // Ends a tool that a killed control plane left behind.
+  // Ends a process of the tool that survived the control plane.
   await endGroup({ others: () => pidsWithEnv(marker) }, 0);
   const config = join(one.folder, "config");
   await mkdir(config, { mode: 0o700 });
@@ -81,7 +81,7 @@ async function call(options: ComposeToolOptions, one: Call, io: WorkIO): Promise
   const said = new Set<string>();
   const { exitCode } = await run(composeArgv(one, file), {
     cwd: one.folder,
-    // Its variables would be those of the document: there are none but what the program itself needs.
+    // Only variables that the program needs: it would fill in others in the document.
     env: {
       PATH: path,
       HOME: one.folder,
@@ -98,7 +98,7 @@ async function call(options: ComposeToolOptions, one: Call, io: WorkIO): Promise
       words.push(line);
       if (words.length > WORDS_MAX) words.shift();
       const shown = shownProgress(line);
-      // Each state of a container is told once, though the tool looks at it again and again.
+      // The tool repeats a container's state, which is logged only once.
       if (shown !== undefined && !said.has(shown)) io.onLine(shown, "stdout");
       if (shown !== undefined && said.size < PROGRESS_MAX) said.add(shown);
     },
@@ -111,12 +111,12 @@ async function call(options: ComposeToolOptions, one: Call, io: WorkIO): Promise
   if (MISSING.test(words.join("\n"))) throw missingCompose();
   const reason = composeReason(words);
   if (isLostConnection(reason)) {
-    throw new DomainError("engine.unreachable", `The connection to the engine of ${host.name} broke off: ${reason}`);
+    throw new DomainError("engine.unreachable", `The connection to the engine of ${host.name} was lost: ${reason}`);
   }
   throw new DomainError("deploy.start_failed", `The containers could not be started: ${reason}`);
 }
 
-/** Holds no text of a user: all of it stands in the document. */
+/** Contains no text of users: all of that is in the document. */
 export const composeArgv = ({ deploymentUuid, folder, argv }: Omit<Call, "document">, file: string): Argv => [
   "docker",
   "compose",
@@ -144,6 +144,6 @@ const missingCompose = (cause?: unknown): DomainError =>
 
 const MISSING = /is not a docker command|unknown command: docker compose|unknown flag: --(ansi|project-name)/;
 const SYSTEM_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
-const CANCEL_GRACE_SECONDS = 2; // A cancelled deployment is gone within 5.
+const CANCEL_GRACE_SECONDS = 2; // Less than the 5 seconds within which a cancelled deployment must end.
 const WORDS_MAX = 200;
 const PROGRESS_MAX = 1000;

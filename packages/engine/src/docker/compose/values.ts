@@ -1,6 +1,6 @@
 import { recordOf } from "@berth/core/compose";
 
-/** `name=value` in a list, or a map. A value that is missing is `null`. */
+/** Parses a list of `name=value`, or a map. A missing value is `null`. */
 export function pairsOf(value: unknown): Readonly<Record<string, string | null>> {
   if (!Array.isArray(value)) {
     const entries = Object.entries(recordOf(value));
@@ -15,7 +15,7 @@ export function pairsOf(value: unknown): Readonly<Record<string, string | null>>
   );
 }
 
-/** Labels that a text gives, without those by which Berth and the compose tool find what is theirs. */
+/** Labels of a compose file, without those that Berth and the compose tool set themselves. */
 export const userLabels = (said: unknown): Readonly<Record<string, string>> =>
   Object.fromEntries(
     Object.entries(pairsOf(said)).flatMap(([name, value]) =>

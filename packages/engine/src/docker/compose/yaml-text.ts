@@ -1,6 +1,6 @@
 /**
- * A document as the compose tool reads it, byte for byte: JSON, in which the characters are escaped that YAML would take
- * for line ends or refuse, and every `$` is doubled, since the tool takes a single one for the beginning of a variable.
+ * JSON that the compose tool's YAML parser reads without changes: characters that YAML treats as line ends or rejects
+ * are escaped, and every `$` is doubled, since a single one begins a variable.
  */
 export const yamlText = (document: unknown): string =>
   JSON.stringify(document, (_key, value: unknown) =>
