@@ -9,7 +9,7 @@ export const CreatedUuid = z
   .meta({ id: "CreatedUuid", description: "The uuid of what was created or changed." });
 export type CreatedUuid = z.infer<typeof CreatedUuid>;
 
-/** After a change of what holds a credential. */
+/** Answer to a change of something that holds a credential. */
 export const ChangedCredential = CreatedUuid.extend({
   message: z.string().optional().describe("Only where a credential is missing: it was for the address before."),
 }).meta({ id: "ChangedCredential", description: "The uuid of what was changed." });

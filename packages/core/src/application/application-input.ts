@@ -35,10 +35,10 @@ const PLACE = {
   github_app_uuid: z.string().max(255).optional().describe("Accepted and ignored."),
 };
 
-/** A whole file is kept as it is, as secrets are. */
+/** The content of a whole file is stored untrimmed, as secrets are. */
 const isTrimmed = (key: string) => key !== "custom_nginx_configuration";
 
-/** Everything that shapes an application. Creations accept all of it, whatever its source. */
+/** All fields that shape an application. Creations accept all of them, whatever the source. */
 const SECRETS = inputShape(ApplicationSecrets.shape);
 const SETTINGS = { ...inputShape(settings, {}, isTrimmed), ...SECRETS };
 const SETTINGS_WITH_DEFAULTS = { ...inputShape(settings, DEFAULTS, isTrimmed), ...SECRETS };
@@ -102,7 +102,7 @@ export const ApplicationCreateImage = z.strictObject({
 });
 export type ApplicationCreateImage = z.infer<typeof ApplicationCreateImage>;
 
-/** Makes a service, as old clients ask for one; a service has an operation of its own. */
+/** Creates a service, for old clients; services have an operation of their own. */
 export const ApplicationCreateCompose = z.strictObject({
   ...PLACE_INPUT,
   type: z.string().max(255).optional().describe("Accepted and ignored."),

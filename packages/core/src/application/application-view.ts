@@ -197,9 +197,9 @@ export const UploadedSource = z
   .meta({ id: "UploadedSource", description: "Source code that was uploaded." });
 
 export interface ApplicationViewOptions {
-  /** `undefined` for those who may not read secrets. */
+  /** `undefined` for callers that may not read secrets. */
   readonly secrets: ApplicationSecrets | undefined;
-  /** How a URL is reached: with the port of the server's proxy. */
+  /** Adds the port of the server's proxy to a URL. */
   readonly publicUrl: (url: string) => string;
 }
 
@@ -257,7 +257,7 @@ function destinationView({ placement }: ApplicationRecord): Application["destina
 function settingsView(settings: ApplicationSettings) {
   const port = settings.health_check_port;
   return {
-    // Some belong to the object `settings`; the answer's schema leaves them out.
+    // This includes fields of the object `settings`; the answer's schema drops those.
     ...settings,
     health_check_port: port === null ? null : String(port),
     docker_compose_domains: composeDomainsText(settings.docker_compose_domains),
@@ -275,7 +275,7 @@ const secretsView = ({ private_key_id }: ApplicationRecord, secrets: Application
   private_key_id,
 });
 
-/** Adds the switches that lists leave out. */
+/** Adds the switches that are missing in lists. */
 export const settingView = (settings: ApplicationSettings): ApplicationSetting => ({
   ...SWITCHES_WITHOUT_MEANING_YET,
   is_static: settings.is_static,
@@ -302,7 +302,7 @@ export const settingView = (settings: ApplicationSettings): ApplicationSetting =
   custom_internal_name: settings.custom_internal_name,
 });
 
-/** Fields that clients of this API family read. */
+/** Fields that clients of this API family read, although Berth does not use them. */
 const WITHOUT_MEANING_YET = {
   destination_type: "standalone",
   additional_servers: [],

@@ -5,7 +5,7 @@ import { CONTAINER_NAME_SETTINGS } from "./container-name.ts";
 import { GPU_SETTINGS } from "./gpu.ts";
 
 const COMMAND_LENGTH_MAX = 1000;
-/** Run only inside the application's own build or container, as one argument of its shell: no whitelist is needed. */
+/** Runs only in the application's own build or container, as one argument of its shell, so it needs no whitelist. */
 const command = (about: string) => z.string().max(COMMAND_LENGTH_MAX).nullable().describe(about);
 const folder = (about: string) =>
   z
@@ -26,7 +26,7 @@ const containerName = z
   .regex(/^[A-Za-z0-9][\w.-]*$/)
   .nullable();
 
-/** Everything about an application that a user may set and nobody searches for: one `jsonb` column. */
+/** The settings of an application that no query filters by, stored in one `jsonb` column. */
 export const ApplicationSettings = z.object({
   git_repository: z.string().max(2048).default("").describe("https, http, git or ssh URL, or git@host:path."),
   git_branch: z.string().max(255).default("").describe("Branch to deploy."),
@@ -169,7 +169,7 @@ export const ApplicationSettings = z.object({
 });
 export type ApplicationSettings = z.infer<typeof ApplicationSettings>;
 
-/** Settings that are secrets, or texts that hold some: encrypted at rest, absent without `read:sensitive`. */
+/** Secrets, and texts that may contain some: encrypted at rest, left out of answers without `read:sensitive`. */
 export const ApplicationSecrets = z.object({
   custom_labels: z.string().max(65536).nullable().default(null),
   dockerfile: z.string().max(262144).nullable().default(null),

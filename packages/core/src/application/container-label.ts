@@ -1,4 +1,4 @@
-/** Reads labels as people write them: one `name=value` a line. Lines that say nothing are left out. */
+/** Reads labels, one `name=value` per line. Lines without a name are skipped. */
 export function readLabels(text: string | null): Readonly<Record<string, string>> {
   const lines = (text ?? "").split("\n").map((line) => line.trim().replace(/^- /, ""));
   return Object.fromEntries(
@@ -11,7 +11,7 @@ export function readLabels(text: string | null): Readonly<Record<string, string>
   );
 }
 
-/** By field, as requests are answered. */
+/** Problems by field, as in the answer to an invalid request. */
 export function labelProblems({
   custom_labels: text,
 }: {
@@ -25,8 +25,8 @@ export function labelProblems({
 }
 
 /**
- * What a label's value becomes where `$` is not escaped: variables of the application stand in for `$NAME` and
- * `${NAME}`, nothing for those it has not, and `$$` is one `$`.
+ * The value of a label whose `$` are not escaped: `$NAME` and `${NAME}` become the application's variables, or
+ * nothing where it has none of that name; `$$` becomes `$`.
  */
 export const interpolateLabel = (value: string, env: Readonly<Record<string, string>>): string =>
   value.replace(

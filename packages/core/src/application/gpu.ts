@@ -1,7 +1,7 @@
 import { z } from "zod";
 import type { Gpus } from "../deploy/container.ts";
 
-/** Graphics processors that an application's container gets. */
+/** GPUs of an application's container. */
 export const GPU_SETTINGS = {
   is_gpu_enabled: z
     .boolean()
@@ -36,7 +36,7 @@ export const GPU_SETTINGS = {
 const GpuSettings = z.object(GPU_SETTINGS);
 type GpuSettings = z.infer<typeof GpuSettings>;
 
-/** `null`: none are asked for by these settings. */
+/** `null`: the settings ask for no GPU. */
 export function gpusOf(settings: GpuSettings): Gpus | null {
   const { is_gpu_enabled, gpu_driver, gpu_count, gpu_device_ids, gpu_options } = settings;
   if (!is_gpu_enabled) return null;

@@ -6,7 +6,7 @@ const CHARACTERS_MAX = 262_144;
 const ALL_CHARACTERS_MAX = 1_048_576;
 const FILENAME = /^[A-Za-z0-9_][A-Za-z0-9_.-]{0,127}$/;
 
-/** A script that a new database runs. */
+/** A script that a new database runs at its first start. */
 export const InitScript = z
   .object({
     index: z.int().describe("Its place among them, from 0."),
@@ -42,7 +42,7 @@ export const InitScriptsInput = z
   );
 type InitScriptsInput = z.infer<typeof InitScriptsInput>;
 
-/** Problems of the file names, for an engine that runs files with these extensions. */
+/** Problems of the file names: the engine runs only files with its extensions. */
 export function scriptProblems({ options = [] }: EngineField, scripts: InitScriptsInput): readonly string[] {
   const isRun = (filename: string) => options.some((extension) => filename.endsWith(extension));
   return scripts
@@ -50,7 +50,7 @@ export function scriptProblems({ options = [] }: EngineField, scripts: InitScrip
     .map(({ filename }) => `${filename} would not be run: its name must end with ${options.join(" or ")}.`);
 }
 
-/** As they are kept, in the order in which they run. */
+/** The stored form of scripts, in the order in which they run. */
 export const keptScripts = (scripts: InitScriptsInput): string =>
   JSON.stringify(
     scripts
@@ -59,12 +59,12 @@ export const keptScripts = (scripts: InitScriptsInput): string =>
       .map(({ filename, content }, index): InitScript => ({ index, filename, content })),
   );
 
-/** @param kept By `keptScripts`. */
+/** @param kept Written by `keptScripts`. */
 export const initScripts = (kept: string | null | undefined): readonly InitScript[] =>
-  // Written by `keptScripts` alone.
+  // Only `keptScripts` writes this value.
   kept ? (JSON.parse(kept) as readonly InitScript[]) : [];
 
-/** For a database that is not begun anew. */
+/** Drops the scripts of a database that already has data. */
 export function withoutScripts<Secrets extends Readonly<Record<string, string>>>({
   init_scripts: _scripts,
   ...secrets
@@ -72,7 +72,7 @@ export function withoutScripts<Secrets extends Readonly<Record<string, string>>>
   return secrets;
 }
 
-/** Images run what is there in the order of the names. */
+/** Files for the image, which runs them in the order of their names. */
 export const scriptFiles = (kept: string | null | undefined): readonly DatabaseFile[] =>
   initScripts(kept).map(({ index, filename, content }) => ({
     path: `/docker-entrypoint-initdb.d/${String(index).padStart(4, "0")}-${filename}`,

@@ -31,7 +31,7 @@ export const BackupExecution = z
   .meta({ id: "BackupExecution", description: "One backup of a database." });
 export type BackupExecution = z.infer<typeof BackupExecution>;
 
-/** An execution in the list of all. */
+/** An execution in the list of executions. */
 export const BackupExecutionSummary = z
   .object({
     uuid: z.string(),

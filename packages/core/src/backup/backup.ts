@@ -5,7 +5,7 @@ import type { FieldErrors } from "../errors.ts";
 import { inputShape, lenient, sentFields } from "../input.ts";
 import { Frequency } from "../schedule/cron.ts";
 
-/** Limit per database. */
+/** Limit of schedules per database. */
 export const BACKUPS_MAX = 100;
 
 const count = (about: string) => z.int().min(0).default(0).describe(`${about} 0 keeps all.`);
@@ -60,10 +60,10 @@ export type BackupCreate = z.infer<typeof BackupCreate>;
 export const BackupUpdate = z.strictObject({ frequency: Frequency.optional(), ...OPTIONAL, ...inputShape(SETTINGS) });
 export type BackupUpdate = z.infer<typeof BackupUpdate>;
 
-/** Each is a run of its own. */
+/** Limit of databases per schedule; each gets a run of its own. */
 const TARGETS_MAX = 100;
 
-/** The databases to dump, each once; `undefined` when the text names none. */
+/** The databases to dump, without duplicates; `undefined` when the text names none. */
 export function dumpTargets(engine: DatabaseEngine, text: string): readonly DumpTarget[] | undefined {
   const { dumps } = databaseEngine(engine);
   if (dumps === null) return undefined;
@@ -79,7 +79,7 @@ export function dumpTargets(engine: DatabaseEngine, text: string): readonly Dump
 // Safe as an argument of the client programs: neither an option nor a server address.
 const NAME = /^[A-Za-z0-9_][A-Za-z0-9_.$-]{0,127}$/;
 
-/** Whether a database of this name can be saved. */
+/** Whether a database of this name can be dumped. */
 export const isDumpName = (name: string): boolean => NAME.test(name);
 
 function dumpTarget(entry: string, hasCollections: boolean): DumpTarget | undefined {
@@ -90,7 +90,7 @@ function dumpTarget(entry: string, hasCollections: boolean): DumpTarget | undefi
   return isSound ? { database, excludedCollections } : undefined;
 }
 
-/** A schedule as it shall be. */
+/** The settings of a schedule after a request. */
 export interface BackupPlan {
   readonly enabled: boolean;
   readonly frequency: string;
@@ -99,20 +99,20 @@ export interface BackupPlan {
 
 export interface BackupSubject {
   readonly engine: DatabaseEngine;
-  /** The database's own fields, of which one names its first database. */
+  /** Fields of the database; one of them names its first database. */
   readonly fields: Readonly<Record<string, string | null>>;
-  /** An S3 storage is named now, or was before. */
+  /** The schedule names an S3 storage, now or already before. */
   readonly hasStorage: boolean;
 }
 
-/** A new schedule, before what else was sent for it. */
+/** A new schedule, before the fields of the request are applied. */
 export const newBackup = ({ frequency, s3_storage_uuid }: BackupCreate): BackupPlan => ({
   enabled: true,
   frequency,
   settings: { ...BACKUP_DEFAULTS, save_s3: typeof s3_storage_uuid === "string" },
 });
 
-/** A schedule with what was sent for it. No name of a database means the first one. */
+/** A schedule with the fields of a request applied. Without names of databases it dumps the first one. */
 export function backupPlan(
   subject: BackupSubject,
   current: BackupPlan,
@@ -135,7 +135,7 @@ export function backupPlan(
 const S3_NEEDED = "They would be kept nowhere: set save_s3 too.";
 const STORAGE_NEEDED = "This field is required when save_s3 is true.";
 
-/** The one that is made first. */
+/** The database that the engine creates first. */
 export function mainDatabase(engine: DatabaseEngine, fields: Readonly<Record<string, string | null>>): string | null {
   const { dumps } = databaseEngine(engine);
   return dumps === null ? null : (engineValues(engine, fields)[dumps.mainField] ?? null);

@@ -80,7 +80,10 @@ type Copies = Pick<
   "status" | "sha256" | "filename" | "local_storage_deleted" | "s3_uploaded" | "s3_storage_deleted"
 >;
 
-/** Why a backup cannot be restored; `undefined` when it can. One whose upload failed still has its file. */
+/**
+ * Why a backup cannot be restored; `undefined` when it can. A backup whose upload failed can be restored from its
+ * file.
+ */
 export function restoreProblem(execution: Copies): string | undefined {
   if (execution.status === "running") return "The backup has not ended yet.";
   const hasFile = execution.filename !== null && !execution.local_storage_deleted;
@@ -96,16 +99,16 @@ const NOTHING_LEFT: Readonly<Record<BackupOutcome, string>> = {
 };
 
 /**
- * What the database has of a restore that was broken off:
- * - `untouched`: nothing was begun
+ * How far a cancelled restore has changed the database:
+ * - `untouched`: nothing has begun
  * - `undone`: its transaction was rolled back
- * - `either`: its one transaction was broken off without a word about how it ended
- * - `partial`: it has no one transaction, and had begun
- * - `whole`: only the count was left
+ * - `either`: unknown, since its transaction was interrupted without an answer
+ * - `partial`: changed in part, since it runs without a transaction
+ * - `whole`: restored; only the rows were not counted
  */
 export type RestoreReach = "untouched" | "undone" | "either" | "partial" | "whole";
 
-/** For people. */
+/** The message of a cancelled restore. */
 export const cancelledRestore = (kind: RestoreKind, reach: RestoreReach): string =>
   `${CANCELLED_BY_USER} ${kind === "drill" ? DRILL_CANCELLED : RESTORE_CANCELLED[reach]}`;
 

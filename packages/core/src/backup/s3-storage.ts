@@ -74,7 +74,7 @@ export const S3StorageValidity = z
   .meta({ id: "S3StorageValidity", description: "What was found when the bucket was tried." });
 export type S3StorageValidity = z.infer<typeof S3StorageValidity>;
 
-/** @param credentials `undefined` for those who may not read secrets. */
+/** @param credentials `undefined` for callers that may not read secrets. */
 export const s3StorageView = (
   storage: S3StorageRecord,
   credentials: OriginCredential<S3Credentials> | undefined,

@@ -44,7 +44,7 @@ export const Attachment = z
   .meta({ id: "Attachment", description: "A variable of a resource that gets the URL of a database." });
 export type Attachment = z.infer<typeof Attachment>;
 
-/** Its name as references have it; its uuid where the name is another's too, or no reference can have it. */
+/** The name for references to the database; its uuid if the name is not unique, or invalid in references. */
 export const referableName = (
   { uuid, name }: Pick<DatabaseRecord, "uuid" | "name">,
   namesakes: readonly Pick<DatabaseRecord, "uuid">[],

@@ -1,10 +1,10 @@
 import { z } from "zod";
 
-/** Characters that one request may send to the client. */
+/** Limit of the input of one request, in characters. */
 export const CLIENT_INPUT_MAX = 1_048_576;
-/** Bytes of output that an answer has. */
+/** Limit of the output in an answer, in bytes. */
 export const CLIENT_OUTPUT_MAX = 1_048_576;
-/** Time that the client may take. */
+/** Time limit of the client. */
 export const CLIENT_SECONDS_MAX = 300;
 
 export const DatabaseStatements = z.strictObject({

@@ -44,7 +44,7 @@ type FieldInput<Field> = Field extends { readonly type: infer Type extends keyof
   ? z.ZodOptional<(typeof FIELD_INPUTS)[Type]>
   : never;
 
-/** By name; a name that several engines have is of one type in all of them. */
+/** By name; engines that share a field name share its type. */
 type FieldsInput<E extends DatabaseEngine> = {
   [Name in SettableFieldName<E>]: FieldInput<FieldNamed<E, Name>>;
 };
@@ -53,14 +53,14 @@ type FieldNamed<E extends DatabaseEngine, Name> = {
 }[E];
 type Fields<E extends DatabaseEngine> = (typeof DATABASE_ENGINES)[E]["fields"];
 
-/** @param isNew Tells the defaults too. */
+/** @param isNew Adds the defaults to the descriptions. */
 function fieldsInput<E extends DatabaseEngine>(engine: E, { isNew }: { isNew: boolean }): FieldsInput<E> {
   const inputs = engineFields(engine).flatMap(([name, field]) => {
     if (field.type === "fixed" || field.type === "issued") return [];
     const about = [field.about, ...(isNew ? [optionsOf(field), defaultOf(field)] : [])].filter(Boolean).join(" ");
     return [[name, lenient(FIELD_INPUTS[field.type]).optional().describe(about)]];
   });
-  // One for each field that can be set, as the type says.
+  // Has one input for each settable field, as the type says.
   return Object.fromEntries(inputs) as FieldsInput<E>;
 }
 
@@ -89,7 +89,7 @@ type DatabaseCreates = { readonly [E in DatabaseEngine]: ReturnType<typeof datab
 /** Input schemas of creations, by engine. */
 export const DATABASE_CREATES = Object.fromEntries(
   DATABASE_ENGINE_NAMES.map((engine) => [engine, databaseCreate(engine)]),
-  // One for each engine, as the type says; `map` gives all of them one type.
+  // Has one entry for each engine, as the type says; `map` returns one common type.
 ) as unknown as DatabaseCreates;
 
 type SentFields = { readonly [Name in SettableFieldName]?: z.infer<FieldsInput<DatabaseEngine>[Name]> };
@@ -100,7 +100,7 @@ export type DatabaseCreate = Omit<z.infer<DatabaseCreates["dragonfly"]>, Settabl
 const ALL_FIELDS = Object.assign(
   {},
   ...DATABASE_ENGINE_NAMES.map((engine) => fieldsInput(engine, { isNew: false })),
-  // The fields of all engines: those of one name take the same.
+  // Fields with the same name accept the same values in all engines.
 ) as FieldsInput<DatabaseEngine>;
 
 /** Accepts the fields of all engines; `databaseChange` refuses those of another engine. */

@@ -2,7 +2,7 @@ import { z } from "zod";
 import { LIMIT_SETTINGS } from "../limits.ts";
 import { type DatabaseEngine, databaseEngine } from "./database-engine.ts";
 
-/** Settings of databases of every engine that no query filters by. */
+/** Settings common to all engines that no query filters by. */
 export const DatabaseSettings = z.object({
   image: z
     .string()

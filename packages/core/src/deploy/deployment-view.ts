@@ -62,7 +62,7 @@ export const Deployment = z
   });
 export type Deployment = z.infer<typeof Deployment>;
 
-/** @param logs `undefined` for those who may not read secrets, `null` where they are not part of the answer. */
+/** @param logs `undefined` for callers that may not read secrets, `null` if the answer does not include logs. */
 export function deploymentView(deployment: DeploymentRecord, logs: string | null | undefined): Deployment {
   return {
     id: deployment.id,
@@ -100,7 +100,7 @@ export function deploymentView(deployment: DeploymentRecord, logs: string | null
   };
 }
 
-/** The field `logs` as clients of this API family parse it. */
+/** The field `logs` in the format that clients of this API family parse. */
 export const logsText = (lines: readonly DeploymentLogLine[]): string =>
   JSON.stringify(
     lines.map(({ seq, output, type, timestamp: at, hidden }) => ({
@@ -167,7 +167,7 @@ export const DeploymentPage = z
   .object({ count: z.int().describe("Of all, whatever the page."), deployments: z.array(Deployment) })
   .meta({ id: "DeploymentPage", description: "Deployments of one application, newest first." });
 
-/** Events of a followed deployment: log lines as they come, and each change of its state. */
+/** Events while following a deployment: new log lines, and changes of its state. */
 export const DeploymentEvent = z
   .discriminatedUnion("type", [
     z.object({ type: z.literal("line"), line: DeploymentLogEntry }),

@@ -3,7 +3,7 @@ import { lenient } from "../input.ts";
 
 const flag = (about: string) => lenient(z.boolean()).optional().describe(about);
 
-/** Options of a deletion, for every kind. */
+/** Options of a deletion, for all kinds of resources. */
 export const ResourceDelete = z.strictObject({
   delete_configurations: flag(
     "Changes nothing: of its configuration a server has only its sites and what lies in its containers, which go in any case. Default true.",
@@ -22,11 +22,11 @@ export const DatabaseDelete = ResourceDelete.extend({
   force: flag("Also when variables of other resources name it: these get the reference as it stands. Default false."),
 });
 
-/** The options that concern a server's objects besides releases. */
+/** The options for objects of the server other than releases. */
 export const REMOVAL_FLAGS = ["delete_volumes", "docker_cleanup", "delete_connected_networks"] as const;
 export type RemovalFlags = Readonly<Record<(typeof REMOVAL_FLAGS)[number], boolean>>;
 
-/** @param asked What is left out goes too. */
+/** @param asked Options that are left out count as true. */
 export const removalFlags = (asked: Partial<Record<keyof RemovalFlags, boolean | undefined>>): RemovalFlags => ({
   delete_volumes: asked.delete_volumes ?? true,
   docker_cleanup: asked.docker_cleanup ?? true,

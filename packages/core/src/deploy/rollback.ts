@@ -2,7 +2,7 @@ import { z } from "zod";
 import type { KeptBuild } from "../ports/rollback.ts";
 import { timestamp } from "../timestamp.ts";
 
-/** The target of a rollback. */
+/** The build to roll back to. */
 export const ApplicationRollback = z.strictObject({
   commit: z
     .string()
@@ -43,11 +43,11 @@ export function rollbackImagesView(builds: readonly KeptBuild[]): RollbackImages
   return { current: images.find(({ is_current }) => is_current)?.tag ?? null, images };
 }
 
-/** The newest build that the text names: by its commit, or by the deployment that made it. */
+/** The newest build with this commit, or the one of this deployment. */
 export function findBuild(builds: readonly KeptBuild[], text: string): KeptBuild | undefined {
   return builds.find(({ built_by }) => built_by === text) ?? builds.find((build) => buildTag(build) === text);
 }
 
-/** An image or a Dockerfile of the record has no commit: every build of it is named by its deployment. */
+/** Builds from an image or a stored Dockerfile have no commit, so they are named by their deployment. */
 export const buildTag = ({ commit, built_by }: Pick<KeptBuild, "commit" | "built_by">): string =>
   commit === "HEAD" ? built_by : commit;

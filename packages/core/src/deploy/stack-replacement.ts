@@ -3,16 +3,16 @@ import { recordOf } from "../compose/record.ts";
 import type { ComposeDocument } from "../compose/schema.ts";
 
 export interface StackReplacement {
-  /** `candidate_first`: no container that runs stops before the new ones have the traffic. */
+  /** `candidate_first`: running containers stop only after the new ones receive the traffic. */
   readonly mode: "candidate_first" | "stop_first";
-  /** In a sentence, for people. */
+  /** A sentence for people. */
   readonly reason: string;
   readonly containers: readonly ContainerReplacement[];
 }
 
 export interface ContainerReplacement {
   readonly name: string;
-  /** `kept`: it stays as it is. The others are replaced, each in one of two ways, or new, or go. */
+  /** `kept`: it continues unchanged. The other values replace, add or remove it. */
   readonly action: "kept" | "candidate_first" | "stop_first" | "added" | "removed";
   readonly reason: string;
 }
@@ -20,8 +20,8 @@ export interface ContainerReplacement {
 type Stack = Pick<Compose, "document" | "containers">;
 
 /**
- * How the containers of a compose text are replaced by those of the next one.
- * @param changed Names of those of which something differs: of their definition, or of what they are given.
+ * How the containers of a compose file are replaced by those of its next version.
+ * @param changed Names of containers whose definition or input differs.
  */
 export function stackReplacement(before: Stack, after: Stack, changed: ReadonlySet<string>): StackReplacement {
   const moved = withCoupled(after.document, changed);
@@ -49,8 +49,9 @@ export function stackReplacement(before: Stack, after: Stack, changed: ReadonlyS
 const BESIDE = "The new container starts beside the old one, which stops once the new one has the traffic.";
 
 /**
- * Why a container stops before a new one of it starts, as the end of a sentence; `undefined`: two may run. Only one that
- * keeps nothing, holds nothing that there is once, and is looked for by no other container may run twice.
+ * Why a container must stop before its replacement starts, as the end of a sentence; `undefined`: both may run. Two
+ * may run only without persistent data, without anything that exists once (such as a port), and if no other container
+ * connects to it.
  */
 export function containerAloneBecause(
   { name, kind, volumes, ports }: Pick<ComposeContainer, "name" | "kind" | "volumes" | "ports">,
@@ -69,7 +70,7 @@ export function containerAloneBecause(
   return seeker === undefined ? undefined : `${seeker} finds it by its name`;
 }
 
-/** Why the containers of a text cannot all run twice; `undefined`: they can. */
+/** Why the containers of a compose file cannot all run twice; `undefined`: they can. */
 export function stackAloneBecause({ document, containers }: Stack): string | undefined {
   for (const container of containers) {
     const because = containerAloneBecause(container, document);
@@ -83,7 +84,7 @@ const hasAddress = (networks: unknown): boolean =>
     ["ipv4_address", "ipv6_address", "mac_address"].some((key) => recordOf(options)[key] != null),
   );
 
-/** Another container that would reach both of two with this name. */
+/** Another container that connects to this one by its name, and so might reach either of two. */
 function seekerOf(name: string, { services }: ComposeDocument): string | undefined {
   const { container_name } = services[name] ?? {};
   const names = [name, ...(typeof container_name === "string" && container_name !== "" ? [container_name] : [])];
@@ -91,15 +92,15 @@ function seekerOf(name: string, { services }: ComposeDocument): string | undefin
   return Object.entries(services).find(([other, service]) => other !== name && word.test(soughtIn(service)))?.[0];
 }
 
-/** Where a container would say whom it talks to. */
+/** The settings in which a container names the hosts it connects to. */
 function soughtIn(service: Readonly<Record<string, unknown>>): string {
   const { image: _i, build: _b, labels: _l, volumes: _v, container_name: _c, working_dir: _w, ...rest } = service;
   return JSON.stringify(rest);
 }
 
 /**
- * With those that cannot stay as they are when these change: what shares a part of a container goes with it, and what
- * asks to be restarted with it.
+ * The changed containers and those that depend on them: containers that share a part of a changed one, and those that
+ * ask to be restarted with it.
  */
 export function withCoupled(
   { services }: Pick<ComposeDocument, "services">,

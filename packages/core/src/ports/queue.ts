@@ -1,9 +1,9 @@
 import type { JobType } from "../server/job-status.ts";
 
-/** Work that waits in the database until a worker takes it. Deployments have their own, which reports itself. */
+/** A queue of work in the database. Deployments have a queue of their own, with its own notifications. */
 export type QueueName = JobType | "scheduled_task" | "requested_backup" | "backup" | "restore";
 
-/** For workers, which would otherwise ask each queue by itself every few seconds and mostly find nothing. */
+/** Lets workers poll all queues at once, instead of each of them every few seconds. */
 export interface SystemQueueStore {
   /** Queues with runs that have not ended, on any server: waiting, running or abandoned. */
   busy(): Promise<ReadonlySet<QueueName>>;

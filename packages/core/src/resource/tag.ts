@@ -8,7 +8,7 @@ const TAGS_MAX = 100;
 
 const clean = (name: unknown): unknown => (typeof name === "string" ? stripTags(name).trim().toLowerCase() : name);
 
-// Parses to what the inner schema gives; only the text is tidied before.
+// Has the type of the inner schema; the text is cleaned first.
 const TagName = z.preprocess(
   clean,
   z
@@ -34,7 +34,7 @@ export const TagAttach = z
   });
 export type TagAttach = z.infer<typeof TagAttach>;
 
-/** The names that are sent, each once. */
+/** The names that were sent, without duplicates. */
 export const tagNames = ({ tag_name, tag_names = [] }: TagAttach): readonly string[] => [
   ...new Set(tag_name === undefined ? tag_names : [tag_name]),
 ];

@@ -32,14 +32,17 @@ export type Metric = z.infer<typeof Metric>;
 
 export const metricView = ({ at, ...metric }: MetricRecord): Metric => ({ at: timestamp(at), ...metric });
 
-/** One reading of a release. */
+/** One reading of a release's usage. */
 export interface UsageReading {
   readonly at: Date;
   readonly deploymentUuid: string;
   readonly usage: ReleaseUsage;
 }
 
-/** @param before Of the same resource. What another release, or this one before a restart, has counted is no use of now. */
+/**
+ * @param before Previous reading of the same resource. Counters of another release, or from before a restart, are
+ * ignored.
+ */
 export function metricOf(before: UsageReading | undefined, { at, deploymentUuid, usage }: UsageReading): MetricRecord {
   const last = before?.deploymentUuid === deploymentUuid ? before : undefined;
   const seconds = last === undefined ? 0 : (at.getTime() - last.at.getTime()) / 1000;

@@ -11,14 +11,14 @@ import type { ResourceKind, ResourceRef } from "../resource/resource.ts";
 import { Timestamp, timestamp, timestampOrNull } from "../timestamp.ts";
 import { Frequency } from "./cron.ts";
 
-/** Kinds of resource that run tasks of their own. */
+/** Kinds of resources that run their own tasks. */
 export const KINDS_WITH_TASKS = ["application", "service"] as const satisfies readonly ResourceKind[];
 export type TaskOwnerRef = ResourceRef & { readonly kind: (typeof KINDS_WITH_TASKS)[number] };
 
 /** Limit per resource. */
 export const SCHEDULED_TASKS_MAX = 100;
-const COMMAND_LENGTH_MAX = 65_536; // Half of the longest argument that Linux passes on (MAX_ARG_STRLEN).
-const TIMEOUT_SECONDS_MAX = 2_147_483_647; // What a column of 32 bits holds.
+const COMMAND_LENGTH_MAX = 65_536; // Half of Linux's limit for one argument (MAX_ARG_STRLEN).
+const TIMEOUT_SECONDS_MAX = 2_147_483_647; // The largest value of a 32-bit column.
 const TIMEOUT_SECONDS = 300;
 
 const FIELDS = {
@@ -135,6 +135,6 @@ export const scheduledTaskExecutionView = (execution: ScheduledTaskExecutionReco
 
 function durationOf({ started_at, finished_at }: ScheduledTaskExecutionRecord): string | null {
   if (finished_at === null) return null;
-  // The clock may have been set back meanwhile.
+  // The clock may have been set back in between.
   return Math.max(0, (finished_at.getTime() - started_at.getTime()) / 1000).toFixed(2);
 }

@@ -55,7 +55,7 @@ export const HetznerServerCreated = z
   .meta({ id: "HetznerServerCreated", description: "A new server and the machine that was rented for it." });
 export type HetznerServerCreated = z.infer<typeof HetznerServerCreated>;
 
-/** @throws DomainError `request.invalid` for a machine that nobody could reach */
+/** @throws DomainError `request.invalid` without any address */
 export function addressesWanted({ enable_ipv4, enable_ipv6 }: HetznerServerCreate) {
   const wanted = { hasIpv4: enable_ipv4 ?? true, hasIpv6: enable_ipv6 ?? true };
   if (wanted.hasIpv4 || wanted.hasIpv6) return wanted;
@@ -63,7 +63,7 @@ export function addressesWanted({ enable_ipv4, enable_ipv6 }: HetznerServerCreat
   throw invalid({ enable_ipv4: [problem], enable_ipv6: [problem] });
 }
 
-/** IPv4 before IPv6; of an IPv6 network its first address, which providers give the machine. */
+/** IPv4 is preferred; in an IPv6 network the machine has the first address. */
 export function machineAddress({ ipv4, ipv6 }: Pick<Machine, "ipv4" | "ipv6">): string | undefined {
   if (ipv4 !== null && z.ipv4().safeParse(ipv4).success) return ipv4;
   const [address = "", bits] = (ipv6 ?? "").split("/");

@@ -4,7 +4,7 @@ import type { CloudTokenRecord } from "../ports/cloud-token.ts";
 import { Timestamp, timestamp } from "../timestamp.ts";
 import { CLOUD_PROVIDERS, type CloudProviderKind } from "./cloud-provider-kind.ts";
 
-// The keys of the table, which `keys` forgets.
+// `Object.keys` has a wider type: these are the keys of the table.
 const PROVIDERS = Object.keys(CLOUD_PROVIDERS) as [CloudProviderKind, ...CloudProviderKind[]];
 
 export const CloudTokenCreate = z.strictObject({
@@ -51,7 +51,7 @@ export const cloudTokenView = (token: CloudTokenRecord): CloudToken => ({
   updated_at: timestamp(token.updated_at),
 });
 
-/** How a request names the token to act with. */
+/** How a request selects its token. */
 export const cloudTokenFields = {
   cloud_provider_token_uuid: z
     .string()

@@ -5,13 +5,13 @@ import type { DestinationRecord } from "../ports/destination.ts";
 import { Timestamp, timestamp } from "../timestamp.ts";
 import { ENGINES, type EngineKind } from "./server-settings.ts";
 
-/** Name of the network of a server's first destination. */
+/** Network of a server's first destination. */
 export const FIRST_NETWORK = "berth";
 
 export const DESTINATION_TYPES = ["standalone", "swarm"] as const;
 export type DestinationType = (typeof DESTINATION_TYPES)[number];
 
-/** Nothing in them is found by its name, and in the first a container has the server's own network. */
+/** The engine's predefined networks do not resolve names of containers, and `host` is the server's own. */
 const ENGINES_OWN: ReadonlySet<string> = new Set(["host", "none", "bridge", "default"]);
 
 export const DestinationCreate = z.strictObject({
@@ -42,7 +42,7 @@ export const Destination = z
   .meta({ id: "Destination", description: "A network of a server, which resources are put on." });
 export type Destination = z.infer<typeof Destination>;
 
-/** The one that a server with this engine has. */
+/** The type of destinations on servers with this engine. */
 export const destinationType = (engine: EngineKind): DestinationType => ENGINES[engine].destinationType;
 
 export const destinationView = (destination: DestinationRecord): Destination => ({

@@ -50,7 +50,7 @@ export const jobView = (job: JobRecord): Job => ({
   updated_at: timestamp(job.updated_at),
 });
 
-/** The answer to what is done in the background. */
+/** The answer to a request that is processed in the background. */
 export const JobStarted = z
   .object({
     message: z.string().describe("What was asked for, for people."),

@@ -67,7 +67,7 @@ export const ServerCreate = z.strictObject({
 });
 export type ServerCreate = z.infer<typeof ServerCreate>;
 
-/** Null or absent keeps what is, except for the description and the host key. */
+/** Null and missing fields keep their values, except for the description and the host key. */
 export const ServerUpdate = z.strictObject({
   name: ResourceName.nullable().optional(),
   description: ResourceDescription.optional(),
@@ -92,7 +92,7 @@ export const ServerValidate = z.strictObject({
 });
 export type ServerValidate = z.infer<typeof ServerValidate>;
 
-/** The settings among what was sent. */
+/** The settings among the sent fields. */
 export function serverSettingsChange(sent: ServerUpdate): Partial<ServerSettings> {
   const change = Object.entries(sent).filter(
     ([key, value]) => key in SETTABLE && value !== undefined && (value !== null || key === "wildcard_domain"),
@@ -105,7 +105,7 @@ function isHttpUrlOrNull(text: string | null): boolean {
   return text === null || (/^https?:\/\//i.test(text) && URL.canParse(text));
 }
 
-/** One spelling for each address, so that no two servers have the same one. */
+/** Normalises an address, so that no two servers have the same one. */
 function canonicalAddress(text: string): string {
   const lower = text.toLowerCase();
   const url = `http://[${lower}]/`;

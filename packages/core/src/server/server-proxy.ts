@@ -8,7 +8,7 @@ import { ENGINES } from "./server-settings.ts";
 export const proxyStatusOf = ({ state }: Pick<ManagedProxyStatus, "state">): ProxyStatus =>
   state === "absent" ? "exited" : state;
 
-/** As it was seen last; before the first look, as it will be once it is needed. */
+/** The last observed status; before the first observation, the expected one. */
 export function shownProxyStatus(
   server: Pick<ServerRecord, "proxy_type" | "proxy_status" | "is_proxy_stopped" | "settings">,
 ): ProxyStatus {
@@ -16,7 +16,7 @@ export function shownProxyStatus(
   return isOn ? (server.proxy_status ?? "running") : "exited";
 }
 
-/** Whether anything leads URLs on to what runs there. Without Docker it is Berth itself. */
+/** Whether URLs can be routed to the server's resources. Without Docker, Berth itself is the proxy. */
 export const hasProxy = ({ engine, proxy_type, settings }: Pick<ServerRecord, "engine" | "proxy_type" | "settings">) =>
   !settings.is_build_server && (!ENGINES[engine].hasContainers || proxy_type.toUpperCase() !== "NONE");
 

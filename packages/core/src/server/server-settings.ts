@@ -31,20 +31,20 @@ export const ServerSettings = z.object({
 export type ServerSettings = z.infer<typeof ServerSettings>;
 
 interface EngineTraits {
-  /** For people. */
+  /** Name for people. */
   readonly title: string;
-  /** It runs on machines of control planes alone: no login leads to it. */
+  /** It runs only on the machine of a control plane, without a login. */
   readonly isOwnMachineOnly: boolean;
-  /** Berth runs containers on it, among them its proxy, and looks after the machine below. */
+  /** Berth runs containers on it, including the proxy, and manages the machine. */
   readonly hasContainers: boolean;
   readonly destinationType: "standalone" | "swarm";
 }
 
-/** The engines, and what sets them apart. Other code asks for a trait, never for an engine's name. */
+/** The engines and their traits. Other code asks for a trait, never for an engine's name. */
 export const ENGINES = {
   process: { title: "processes", isOwnMachineOnly: true, hasContainers: false, destinationType: "standalone" },
   docker: { title: "Docker", isOwnMachineOnly: false, hasContainers: true, destinationType: "standalone" },
-  // Recorded, and not driven yet.
+  // Can be recorded, but is not supported yet.
   swarm: { title: "Docker Swarm", isOwnMachineOnly: false, hasContainers: false, destinationType: "swarm" },
 } as const satisfies Readonly<Record<string, EngineTraits>>;
 export type EngineKind = keyof typeof ENGINES;

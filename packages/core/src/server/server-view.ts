@@ -94,7 +94,7 @@ export const ServerResource = z
   .meta({ id: "ServerResource", description: "A resource on a server." });
 export type ServerResource = z.infer<typeof ServerResource>;
 
-// The keys of the table, which `keys` forgets.
+// `Object.keys` has a wider type: these are the keys of the table.
 const ENGINE_KINDS = Object.keys(ENGINES) as [EngineKind, ...EngineKind[]];
 
 export const Server = z
@@ -211,7 +211,7 @@ function settingsView({ id, settings, created_at, updated_at }: ServerRecord): S
   };
 }
 
-/** Fields that clients of this API family read. */
+/** Fields that clients of this API family read, although Berth does not use them. */
 const WITHOUT_MEANING_YET = {
   log_drain_notification_sent: false,
   swarm_cluster: null,

@@ -5,7 +5,7 @@ import { PLACE_INPUT } from "../server/place-input.ts";
 
 const flag = (about: string) => lenient(z.boolean()).optional().describe(about);
 const compose = (about: string) => z.string().max(COMPOSE_FIELD_LENGTH_MAX).nullable().optional().describe(about);
-/** A compose text in base64 is a third longer. */
+/** In base64 a compose file is a third longer. */
 export const COMPOSE_FIELD_LENGTH_MAX = 1_400_000;
 
 const COMPOSE = {

@@ -35,9 +35,9 @@ export const ServiceTemplateFilter = z.strictObject({
 export type ServiceTemplateFilter = z.infer<typeof ServiceTemplateFilter>;
 
 /**
- * Reads a template: a compose file that begins with comments such as `# slogan: ...`.
- * @param type Name of the file without its ending
- * @throws DomainError `setup.failed` that says what is wrong with it
+ * Parses a template: a compose file that begins with comments such as `# slogan: ...`.
+ * @param type Name of the file without its extension
+ * @throws DomainError `setup.failed` with the problem of the template
  */
 export function parseTemplate(type: string, text: string): TemplateRecord {
   const compose = parseCompose(text);
@@ -60,7 +60,7 @@ export function parseTemplate(type: string, text: string): TemplateRecord {
   };
 }
 
-/** The comments before the first line of the compose file itself. */
+/** The comments at the beginning of the compose file. */
 function headOf(text: string): ReadonlyMap<string, string> {
   const lines = text.split("\n");
   const end = lines.findIndex((line) => line.trim() !== "" && !line.startsWith("#"));
@@ -97,7 +97,7 @@ export function filterTemplates(
   });
 }
 
-/** @throws DomainError `resource.not_found` with what there is, and what was probably meant */
+/** @throws DomainError `resource.not_found` with the existing templates and the closest names */
 export function chosenTemplate(templates: readonly TemplateRecord[], type: string): TemplateRecord {
   const found =
     templates.find((template) => template.type === type) ?? templates.find(({ aliases }) => aliases.includes(type));

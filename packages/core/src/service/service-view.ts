@@ -103,9 +103,9 @@ export type SavedService = z.infer<typeof SavedService>;
 
 export interface ServiceViewOptions {
   readonly containers: readonly ServiceContainerRecord[];
-  /** `undefined` for those who may not read secrets. */
+  /** `undefined` for callers that may not read secrets. */
   readonly secrets: ServiceSecrets | undefined;
-  /** How a URL is reached: with the port of the server's proxy. */
+  /** Adds the port of the server's proxy to a URL. */
   readonly publicUrl: (url: string) => string;
 }
 
@@ -186,6 +186,6 @@ const containerView = (container: ServiceContainerRecord) => ({
   deleted_at: null,
 });
 
-/** URLs of a service, as its creation answers them. */
+/** URLs of a service, as in the answer of its creation. */
 export const serviceUrls = (containers: readonly Pick<ServiceContainerRecord, "fqdn">[]): string[] =>
   containers.flatMap(({ fqdn }) => (fqdn === null ? [] : [fqdn])).sort();

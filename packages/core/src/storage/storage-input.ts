@@ -1,10 +1,10 @@
 import { z } from "zod";
 import { lenient } from "../input.ts";
 
-const CONTENT_LENGTH_MAX = 524_288; // Half of what one request may hold.
-const PATH_LENGTH_MAX = 1024; // Far longer than paths are, and a quarter of Linux's own limit.
+const CONTENT_LENGTH_MAX = 524_288; // Half the size of a request.
+const PATH_LENGTH_MAX = 1024; // A quarter of Linux's own limit, and far longer than real paths.
 
-/** Every `/` once and none at the end, nothing for `.`. */
+/** No double or trailing slashes, and no `.` parts. */
 export const normalPath = (path: string): string =>
   `/${path
     .split("/")
@@ -39,11 +39,11 @@ const storageName = (lengthMax: number) =>
       "Only letters, digits, . _ - are allowed, and a letter or digit at the beginning.",
     );
 const NAME_LENGTH_MAX = 255;
-const OWN_NAME_LENGTH_MAX = 200; // A uuid comes before it, and the whole must be a name still.
+const OWN_NAME_LENGTH_MAX = 200; // A uuid is put before it, and the result must be a valid name.
 
 const StorageType = z.enum(["persistent", "file"]);
 
-// Kept byte for byte: an empty text stays one.
+// Stored byte for byte: an empty text stays empty.
 const Content = z
   .string()
   .max(CONTENT_LENGTH_MAX, `At most ${CONTENT_LENGTH_MAX} characters.`)
@@ -75,7 +75,7 @@ const CREATE = {
 export const StorageCreate = z.strictObject(CREATE);
 export type StorageCreate = z.infer<typeof StorageCreate>;
 
-/** For a resource of several containers. */
+/** For a resource with several containers. */
 export const ContainerStorageCreate = z.strictObject({
   ...CREATE,
   resource_uuid: z.string().min(1, "This field is required.").describe("The container that it is mounted into."),

@@ -29,7 +29,7 @@ export const EventPage = z
   .meta({ id: "EventPage", description: "Some of the team's events." });
 export type EventPage = z.infer<typeof EventPage>;
 
-/** Which events a reader wants. */
+/** Filter for events. */
 export const EventFilter = {
   type: z
     .string()

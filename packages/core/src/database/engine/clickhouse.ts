@@ -27,8 +27,8 @@ export const clickhouse = engineRow({
       CLICKHOUSE_DEFAULT_ACCESS_MANAGEMENT: "1",
     }),
   start: () => ({}),
-  // By its HTTP port, which answers this without a login.
+  // The HTTP port answers a ping without a login.
   health: () => ["wget", "--quiet", "--spider", "http://127.0.0.1:8123/ping"],
-  // Its own BACKUP writes to disks that its configuration names first.
+  // Its BACKUP writes only to disks named in its configuration.
   dumps: null,
 });
