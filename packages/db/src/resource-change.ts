@@ -2,18 +2,18 @@ import type { SystemResourceStore } from "@berth/core/ports";
 import { sql } from "kysely";
 import type { Context } from "./context.ts";
 
-/** What triggers record of resources and of what belongs to them. */
+/** Reads the changes that triggers record of resources and their children. */
 export function resourceChanges({ db }: Context): Pick<SystemResourceStore, "changes" | "pruneChanges"> {
   return {
     async changes(since) {
       const serverIds = [...since.keys()];
       const positions = [...since.values()].map((position) => position ?? null);
-      // Left out where nobody asks for it: PostgreSQL might read all resources to find none.
+      // Left out if not needed: PostgreSQL might read all resources to find none.
       const whole = positions.includes(null)
         ? sql`union all select resource.server_id, resource.id, ''
             from wanted join resource on resource.server_id = wanted.server_id where wanted.since is null`
         : sql``;
-      // One statement sees one snapshot: what it cannot see yet has a transaction id of `position` or above.
+      // One statement has one snapshot: transactions it cannot see yet have an id of `position` or above.
       const { rows } = await sql<{ position: string; server_id: number | null; resource_id: number; key: string }>`
         with wanted as (select * from unnest(${serverIds}::bigint[], ${positions}::text[]) as wanted (server_id, since)),
         found as (

@@ -67,7 +67,7 @@ export function storageStore(context: TeamContext): StorageStore {
       const row = await db
         .insertInto("storage")
         .values({ ...pick(fields, FIELDS), uuid, resource_id: owner.id, content: seal(context, uuid, content) })
-        // An error would end the caller's transaction.
+        // An error would abort the caller's transaction.
         .onConflict((conflict) =>
           conflict.expression(sql`resource_id, coalesce(container, ''), mount_path`).doNothing(),
         )

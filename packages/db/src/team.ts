@@ -14,7 +14,7 @@ export const TEAM_COLUMNS = [
   "updated_at",
 ] as const;
 
-/** The root team sees all teams, any other sees itself. */
+/** The root team sees all teams, other teams themselves. */
 export function teamStore(context: TeamContext): TeamStore {
   const { db, teamId } = context;
   const visible = () => db.selectFrom("team").$if(!isRoot(context), (query) => query.where("id", "=", teamId));
@@ -29,7 +29,7 @@ export function teamStore(context: TeamContext): TeamStore {
     find: async (id) =>
       isId(id) ? await visible().select(TEAM_COLUMNS).where("id", "=", id).executeTakeFirst() : undefined,
     async alone() {
-      // Weaker than what a deletion takes, so that who only refers to the team continues.
+      // Weaker than a deletion's lock, so that transactions that only refer to the team continue.
       await db.selectFrom("team").select("id").where("id", "=", teamId).forNoKeyUpdate().execute();
     },
     async insert({ owner_id = ROOT_USER_ID, ...team }) {

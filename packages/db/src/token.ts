@@ -65,7 +65,7 @@ function isNotExpired(eb: ExpressionBuilder<DB, "token">) {
   return eb.or([eb("expires_at", "is", null), eb("expires_at", ">", sql<Date>`now()`)]);
 }
 
-// Beside another table that has columns of the same names.
+// Qualified, for queries that join a table with the same column names.
 const OF_TOKEN = [
   "token.id",
   "token.team_id",
@@ -77,7 +77,7 @@ const OF_TOKEN = [
   "token.created_at",
 ] as const;
 
-/** Runs first in every request, so it is compiled once. */
+/** Runs first in every request, so it is compiled only once. */
 const findByHash = prepared((db, hash: string) =>
   db
     .selectFrom("token")
@@ -98,7 +98,10 @@ const findByHash = prepared((db, hash: string) =>
 
 const FLUSH_SECONDS = 10;
 
-/** The token lookup of every request: one query on two small indexes. Uses of tokens are written when it closes, too. */
+/**
+ * The token lookup of every request: one query on two small indexes. Closing it also writes the pending times of last
+ * use.
+ */
 export function authenticator(database: Database): Authenticator {
   const { kysely } = database;
   const uses = new Map<number, Date>();
@@ -124,7 +127,7 @@ export function authenticator(database: Database): Authenticator {
     findToken: (hash) => findByHash(kysely, hash),
     touchToken(id, at) {
       uses.set(id, at);
-      // When a write fails, e.g. while the database restarts, only the time of last use is a little older.
+      // If the write fails, e.g. while the database restarts, only the time of last use is a little older.
       timer ??= setTimeout(() => void flush().catch(() => undefined), FLUSH_SECONDS * 1000).unref();
     },
   };
