@@ -30,10 +30,10 @@ import { emitResourceEvent } from "./event.ts";
 import { requireEngineFor } from "./lifecycle.ts";
 import { mapPage } from "./page.ts";
 
-/** Executions shown with each schedule. */
+/** Number of executions shown with each schedule. */
 const EXECUTIONS_SHOWN = 100;
 
-/** When databases are saved, and how that went. */
+/** Schedules of databases' backups, and their executions. */
 export function backups(context: UseCaseContext) {
   const { scope, stores, ids, clock } = context;
   return {
@@ -78,7 +78,10 @@ export function backups(context: UseCaseContext) {
       return { message: "Database backup configuration updated" };
     },
 
-    /** With its executions and their files, and with `deleteS3` their objects. @throws DomainError `resource.in_use` */
+    /**
+     * Also deletes its executions and their files, and with `deleteS3` their objects. @throws DomainError
+     * `resource.in_use`
+     */
     async delete(databaseUuid: string, uuid: string, deleteS3 = false): Promise<{ message: string }> {
       requireAbility(scope, "write");
       requireConfirmation(scope);
@@ -100,7 +103,7 @@ export function backups(context: UseCaseContext) {
       return mapPage(await stores.backups.executions(schedule.id, paging), backupExecutionSummary);
     },
 
-    /** Its file goes too, and with `deleteS3` its object. @throws DomainError `resource.in_use` */
+    /** Also deletes its file, and with `deleteS3` its object. @throws DomainError `resource.in_use` */
     async deleteExecution(
       databaseUuid: string,
       uuid: string,
@@ -141,7 +144,10 @@ async function findSchedule(stores: Stores, database: DatabaseRecord, uuid: stri
   return schedule;
 }
 
-/** An interrupted restore may leave a database half restored. @throws DomainError `resource.in_use` */
+/**
+ * A backup must not be deleted during its restore, which could leave a database half restored. @throws DomainError
+ * `resource.in_use`
+ */
 async function requireNotRestored(tx: Stores, scheduleId: number, executionUuid?: string): Promise<void> {
   if (!(await tx.restores.isRunning(scheduleId, executionUuid))) return;
   throw new DomainError("resource.in_use", "The backup is in use: it is being restored. Wait until that has ended.");

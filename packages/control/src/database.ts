@@ -26,7 +26,7 @@ import { resolvePlace } from "./placement.ts";
 
 const PASSWORD_LENGTH = 64;
 
-/** Databases of all engines: where they differ is their row of `DATABASE_ENGINES`. */
+/** Databases of all engines, which differ only in their row of `DATABASE_ENGINES`. */
 export function databases(context: UseCaseContext) {
   const { scope, stores } = context;
   return {
@@ -51,8 +51,8 @@ export function databases(context: UseCaseContext) {
 }
 
 /**
- * Makes a database with its variables and the storage of its data and, with `instant_deploy`, asks for its start: all
- * of it or nothing.
+ * Creates a database with its variables and the storage of its data and, with `instant_deploy`, requests its start:
+ * all or nothing.
  *
  * @throws DomainError `request.invalid`, `port.taken`, `engine.unsupported`
  */
@@ -98,7 +98,7 @@ const unknownEnvironment = () => {
   return invalid({ environment_name: [text], environment_uuid: [text] });
 };
 
-/** A volume that only its engine's row moves. */
+/** A volume at the path that the engine's row defines; users cannot move it. */
 const dataStorage = ({ uuid, engine }: DatabaseRecord): StorageFields => ({
   type: "persistent",
   name: `${uuid}-data`,
@@ -134,7 +134,7 @@ async function update(context: UseCaseContext, uuid: string, sent: DatabaseUpdat
   return { message: "Database updated." };
 }
 
-/** The fields that live as environment variables. */
+/** The fields that are stored as environment variables. */
 async function saveVariables(
   { ids }: UseCaseContext,
   tx: Stores,

@@ -3,7 +3,7 @@ import type { DestinationRecord, EnvironmentRecord, ServerRecord, Stores } from 
 import { findProject } from "./project.ts";
 import { findServer, requireStaying } from "./server.ts";
 
-/** Where a new resource shall live, as a caller says it. */
+/** The place of a new resource, as requested. */
 export interface WantedPlace {
   readonly project_uuid: string;
   readonly environment_name?: string | null | undefined;
@@ -19,9 +19,9 @@ export interface Place {
 }
 
 /**
- * @param unknownEnvironment What is thrown when the project has no such environment.
+ * @param unknownEnvironment The error if the project has no such environment.
  * @throws DomainError `resource.not_found`, `request.invalid`, `resource.state`, `destination.missing`,
- *   `destination.ambiguous`
+ * `destination.ambiguous`
  */
 export async function resolvePlace(
   stores: Stores,
@@ -47,7 +47,7 @@ export async function resolvePlace(
 
 const ENVIRONMENT_NEEDED = "You need to provide at least one of environment_name or environment_uuid.";
 
-/** The name counts first; the uuid when no environment has that name. */
+/** Searches by name first, then by uuid. */
 async function firstEnvironment(stores: Stores, projectId: number, names: readonly (string | null | undefined)[]) {
   for (const name of names) {
     const environment = await stores.environments.find(projectId, name ?? "");
@@ -56,7 +56,10 @@ async function firstEnvironment(stores: Stores, projectId: number, names: readon
   return undefined;
 }
 
-/** @throws DomainError `destination.missing`, `destination.ambiguous`, `request.invalid` for one of another server */
+/**
+ * @throws DomainError `destination.missing`, `destination.ambiguous`, `request.invalid` for a destination of another
+ * server
+ */
 function chooseDestination(destinations: readonly DestinationRecord[], uuid: string | null | undefined) {
   const [first, ...others] = destinations;
   if (first === undefined) throw new DomainError("destination.missing", "Server has no destinations.");

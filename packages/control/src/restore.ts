@@ -17,14 +17,14 @@ import { emitResourceEvent } from "./event.ts";
 import { requireEngineFor } from "./lifecycle.ts";
 import { mapPage } from "./page.ts";
 
-/** Names a backup of a database. */
+/** Identifies a backup of a database. */
 export interface BackupRef {
   readonly uuid: string;
   readonly scheduled_backup_uuid: string;
   readonly execution_uuid: string;
 }
 
-/** Backups that are restored, or tried. */
+/** Restores and drills of backups. */
 export function restores(context: UseCaseContext) {
   const { scope, stores, ids, clock } = context;
 

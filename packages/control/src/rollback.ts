@@ -13,7 +13,7 @@ import type { UseCaseContext } from "./context.ts";
 import { applicationRequest, requestDeployment } from "./deployment-request.ts";
 import type { DeploymentStarted } from "./lifecycle.ts";
 
-/** Taking an application back to a build that its server keeps. */
+/** Rolls an application back to a build that its server keeps. */
 export function rollbacks(context: UseCaseContext) {
   const { scope, stores } = context;
   return {

@@ -18,7 +18,7 @@ import { claimDomains, requireFreeDomains } from "./domain.ts";
 
 export interface Definition {
   readonly compose: Compose;
-  /** Whether the compose file changes; `false` when only URLs do. */
+  /** Whether the compose file changes; `false` if only URLs do. */
   readonly isNewCompose: boolean;
   readonly requested: ContainerClaims;
   readonly isForced: boolean;
@@ -27,13 +27,13 @@ export interface Definition {
 export interface Applied {
   readonly containers: readonly ServiceContainerRecord[];
   readonly overridden: readonly DomainConflict[];
-  /** The applied plan and its service. */
+  /** The applied plan, for the answer. */
   readonly plan: Omit<ServicePlan, "before" | "after" | "hasNewSettings">;
 }
 
 /**
- * Makes a service what its compose text and the URLs asked for say: containers, URLs, variables, storages. In the
- * transaction that made or changed the service, which keeps others from changing it meanwhile.
+ * Applies the compose file and the requested URLs to a service: containers, URLs, variables, storages. Must run in
+ * the transaction that created or changed the service, whose lock serialises changes.
  * @throws DomainError `domain.conflict`
  */
 export async function applyDefinition(
@@ -93,7 +93,7 @@ export const currentClaims = (containers: readonly ServiceContainerRecord[]): Co
 
 const NO_CHANGE = { insert: [], update: [], delete: [] } as const;
 
-/** Where neither the compose text nor URLs change. @param variables The existing ones, for what is reported of them. */
+/** The result if neither compose file nor URLs change. @param variables Existing ones, which the answer lists. */
 export const nothingApplied = (
   containers: readonly ServiceContainerRecord[],
   variables: ServicePlan["existing"]["variables"],
@@ -172,8 +172,7 @@ async function write<Fields>(
 }
 
 /**
- * Folders and rights of this machine are Berth's own too: where an engine grants them to every caller, only who may
- * manage the instance asks.
+ * On Berth's own machine, only its operator may use folders and host privileges, if the engine grants them.
  * @throws DomainError `auth.missing_ability`, `auth.root_team_only`, `engine.unreachable`
  */
 export async function requireHostAccess(
@@ -203,8 +202,8 @@ function hostAccessSentence(powers: readonly string[]): string {
 const POWERS_NAMED_MAX = 10;
 
 /**
- * Refuses a compose text that names networks, volumes or containers of resources that the team does not have.
- * @throws DomainError `request.invalid` at the field that was sent
+ * Refuses a compose file that names networks, volumes or containers of resources outside of the team.
+ * @throws DomainError `request.invalid` for the field that was sent
  */
 export async function requireOwnNames(
   stores: Stores,
