@@ -53,5 +53,5 @@ const ofDatabase = {
     .mutation(({ ctx, input: { uuid, ...sent } }) => ctx.control.attachments.detach(uuid, sent)),
 };
 
-/** Databases and what uses them. */
+/** Databases and the resources that use them. */
 export const attachments = { ...list, database: { ...list.database, ...ofDatabase } };

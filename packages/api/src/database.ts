@@ -39,7 +39,7 @@ const createOf = <E extends DatabaseEngine>(engine: E) =>
   })
     .input(DATABASE_CREATES[engine])
     .output(CreatedDatabase)
-    // The input of one engine fits the union of all: engine fields are optional texts.
+    // The input of each engine is assignable to the union: engine fields are optional texts.
     .mutation(({ ctx, input }) => ctx.control.databases.create(engine, input as DatabaseCreate));
 
 type Creates = { readonly [E in DatabaseEngine]: ReturnType<typeof createOf<E>> };
@@ -67,7 +67,7 @@ export const databases = {
     .output(z.array(Database))
     .query(async ({ ctx, input }) => [...listed(ctx, await ctx.control.databases.list(input), input)]),
 
-  // One for each engine, as the type says.
+  // Has one creation for each engine, as the type says.
   create: Object.fromEntries(DATABASE_ENGINE_NAMES.map((engine) => [engine, createOf(engine)])) as unknown as Creates,
 
   get: operation({

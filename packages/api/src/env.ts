@@ -4,7 +4,7 @@ import { z } from "zod";
 import { listed, paging } from "./list.ts";
 import { onResource, perKind } from "./per-kind.ts";
 
-/** Answers to a creation by kind: databases and services answer the variable itself. */
+/** Answers to a creation, by kind: databases and services return the variable itself. */
 const CREATED = { application: CreatedUuid, service: EnvironmentVariable, database: EnvironmentVariable } as const;
 
 export const envs = perKind(["application", "service", "database"], (kind) => ({

@@ -12,17 +12,17 @@ import { JobStarted } from "@berth/core/server";
 import { z } from "zod";
 import { article, onResource, perKind } from "./per-kind.ts";
 
-/** Only a database is used by others. */
+/** Only databases are used by other resources. */
 const DELETE_INPUT = { application: ResourceDelete, service: ResourceDelete, database: DatabaseDelete } as const;
 const DELETE_ERRORS = { application: [], service: [], database: ["resource.in_use"] } as const satisfies Record<
   ResourceKind,
   readonly ErrorCode[]
 >;
 
-/** Only services are made of images that can be pulled anew. */
+/** Only services can pull newer images. */
 const RESTART_INPUT = { service: ResourceRestart, database: z.strictObject({}) } as const;
 
-/** Starting is what the kinds do not share. */
+/** Starting differs between kinds. */
 const applicationStart = {
   start: onResource("application", {
     method: "POST",
@@ -116,7 +116,7 @@ const anyKind = perKind(["application", "service", "database"], (kind) => ({
     .mutation(({ ctx, input: { uuid, ...flags } }) => ctx.control.lifecycle.delete({ kind, uuid }, flags)),
 }));
 
-/** Starting, stopping and deleting. */
+/** Starts, stops and deletes resources. */
 export const lifecycle = {
   application: { ...applicationStart, ...anyKind.application },
   service: { ...recordStart.service, ...anyKind.service },

@@ -36,7 +36,7 @@ const container = z
   .optional()
   .describe("Which container's, where there are several. Default: the first that takes requests.");
 
-/** As clients of this API family call it. */
+/** The name that clients of this API family use. */
 const sub_service_name = container.describe("The same as `container`, which counts where both are sent.");
 
 const show_timestamps = lenient(z.boolean())
@@ -55,7 +55,7 @@ const previous = lenient(z.boolean())
   .optional()
   .describe("Of a resource that does not run: what its last run printed, as long as it is kept.");
 
-/** A database is one container. */
+/** A database has only one container. */
 const SOURCE_INPUT = {
   application: { container },
   service: { container, sub_service_name },
@@ -69,7 +69,7 @@ interface SourceInput {
   readonly sub_service_name?: unknown;
 }
 
-/** Who asks by time wants all of that time. */
+/** With a time, all lines since then are returned. */
 const countOf = ({ lines: count, since: start }: SourceInput) =>
   count ?? (start === undefined ? LINES_DEFAULT : LINES_MAX);
 

@@ -26,7 +26,7 @@ export const sharedVariables = {
 interface Place<Owner extends z.ZodRawShape> {
   readonly path: Path;
   readonly tag: Tag;
-  /** Path parameters that name the owner. */
+  /** Path parameters that identify the owner. */
   readonly owner: Owner;
 }
 
@@ -42,11 +42,11 @@ function variablesOf<Owner extends z.ZodRawShape>(scope: SharedOwnerRef["scope"]
     const operationId = options.operationId.replace("{scope}", scope);
     const whole: unknown = z.strictObject({ ...sent.shape, ...owner });
     return operation({ ...options, path: `${path}/shared-variables${options.path}`, tag, operationId }).input(
-      // The type of a spread of two generic shapes cannot be computed.
+      // TypeScript cannot compute the type of two spread generic shapes.
       whole as z.ZodObject<Shape & Owner, z.core.$strict>,
     );
   };
-  /** Whose variables an input is about, and what it says of them: `on` made it of exactly these two. */
+  /** Splits an input into the owner and the rest: `on` merged exactly these two. */
   const parted = <Sent extends object>(input: object | undefined = {}) => {
     const keys = Object.entries(input);
     const ref = { scope, ...Object.fromEntries(keys.filter(([key]) => key in owner)) } as SharedOwnerRef;

@@ -27,7 +27,7 @@ const CREATE = {
   errors: ["engine.unreachable"] satisfies ErrorCode[],
 } as const;
 
-/** A service has several containers, so it is said which one. */
+/** A service has several containers, so the request must name one. */
 const create = {
   ...perKind(["application", "database"], (kind) => ({
     create: onResource(kind, { ...CREATE, input: StorageCreate })

@@ -11,6 +11,6 @@ export const headers = {
   "Retry-After": header("integer", "Seconds to wait."),
 };
 
-/** @param names Of `headers` */
+/** @param names Keys of `headers` */
 export const headersOf = (...names: readonly (keyof typeof headers)[]) =>
   Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` }]));

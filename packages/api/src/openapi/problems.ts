@@ -3,7 +3,7 @@ import { statusOf } from "../errors.ts";
 import type { Route } from "../rest/routes.ts";
 import { headersOf } from "./headers.ts";
 
-/** How each sort of error is named and described, and the codes that any operation may have. */
+/** Name and description of each category of errors, and the codes that any operation may return. */
 const RESPONSES = {
   bad_request: [
     "BadRequest",
@@ -33,7 +33,7 @@ const RESPONSES = {
 } as const satisfies Record<ErrorCategory, readonly [name: string, description: string, usual: readonly ErrorCode[]]>;
 
 export const responses = Object.fromEntries(
-  // `entries` forgets the keys' type.
+  // The type of `Object.entries` is wider.
   (Object.entries(RESPONSES) as [ErrorCategory, readonly [string, string, readonly ErrorCode[]]][]).map(
     ([category, [name, description, usual]]) => [
       name,
@@ -53,7 +53,7 @@ export const responses = Object.fromEntries(
   ),
 );
 
-/** A route's errors by status, with the codes it may have. */
+/** A route's errors by status, with its possible codes. */
 export function problemsOf(route: Route): Record<string, unknown> {
   const byCategory = new Map<ErrorCategory, Set<ErrorCode>>();
   for (const code of codesOf(route)) {
@@ -65,7 +65,7 @@ export function problemsOf(route: Route): Record<string, unknown> {
   );
 }
 
-/** A description beside the reference, where codes are possible that the shared one does not name. */
+/** Adds a description to the reference, if codes are possible that the shared one does not list. */
 function referenceTo(category: ErrorCategory, codes: readonly ErrorCode[]): unknown {
   const [name, description, usual] = RESPONSES[category];
   const isUsual = codes.every((code) => (usual as readonly ErrorCode[]).includes(code));
@@ -83,7 +83,7 @@ function codesOf({ operation, method, pathKeys, body }: Route): ErrorCode[] {
   const { ability, extras = [], isRootTeamOnly, errors = [], isUncounted, evenWhenDisabled } = operation.options;
   const isOperators = isRootTeamOnly || extras.some(({ needs }) => needs === "operator");
   return [
-    // Also where no body is asked for, one that is sent is looked at.
+    // A body is validated even if the operation needs none.
     ...(method === "GET" ? [] : (["request.malformed", "request.too_large"] as const)),
     ...(body === "upload" ? (["request.unsupported_media_type"] as const) : []),
     ...(ability === null ? [] : (["auth.unauthenticated", "auth.missing_ability"] as const)),
