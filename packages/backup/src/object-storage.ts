@@ -20,7 +20,7 @@ export interface ObjectStorageOptions {
 
 type Bucket = Pick<S3StorageRecord, "name" | "endpoint" | "bucket" | "region">;
 
-/** A bucket of a service that speaks the S3 API. It connects to no private address that is not allowed. */
+/** A bucket of a service with the S3 API. Connections to private addresses are refused unless allowed. */
 export function objectStorage(
   { allowedPrivateHosts }: ObjectStorageOptions,
   storage: Bucket,
@@ -35,9 +35,9 @@ export function objectStorage(
       endpoint: storage.endpoint,
       region: storage.region,
       credentials: { accessKeyId: key, secretAccessKey: secret },
-      // As every service understands it: hosts by bucket need names that many do not have.
+      // Every service supports this: hosts by bucket need DNS names that many services do not have.
       forcePathStyle: true,
-      // Newer checksums are unknown to many services; what was stored is read back and compared anyway.
+      // Many services do not know the newer checksums; uploads are read back and compared anyway.
       requestChecksumCalculation: "WHEN_REQUIRED",
       responseChecksumValidation: "WHEN_REQUIRED",
       followRegionRedirects: false,
@@ -87,8 +87,7 @@ export function objectStorage(
     remove: (name, signal) =>
       using(async (s3) => {
         await s3.send(new DeleteObjectCommand({ Bucket, Key: name }));
-        // Pieces of an upload that did not end are no object, and cost money all the same. Not every service lists
-        // them.
+        // Parts of an interrupted upload are not an object, but still cost money. Not every service can list them.
         const listed = await s3.send(new ListMultipartUploadsCommand({ Bucket, Prefix: name })).catch(() => undefined);
         for (const { Key, UploadId } of listed?.Uploads ?? []) {
           await s3.send(new AbortMultipartUploadCommand({ Bucket, Key, UploadId }));
@@ -101,15 +100,15 @@ const CONNECT_MS_MAX = 10_000;
 const SILENCE_MS_MAX = 120_000;
 const PARTS_AT_ONCE = 3;
 const PART_BYTES_MIN = 16 * 1024 * 1024;
-/** S3 takes 10,000; a few are left for content that grew. */
+/** S3 allows 10,000; a few are left for content that grew. */
 const PARTS_MAX = 9_900;
 
-/** Size of one part. Several are in memory at a time, so parts grow only when there would be too many. */
+/** Size of one part. Several are in memory at a time, so parts are enlarged only if there would be too many. */
 export const partBytes = (sizeBytes: number): number => Math.max(PART_BYTES_MIN, Math.ceil(sizeBytes / PARTS_MAX));
 
 /**
- * Every request of the client, also those that it makes itself: an upload knows of no signal, and sends again what was
- * broken off. What it removes then, its pieces, it may.
+ * Aborts every request of the client, even its internal ones: an upload ignores the signal and repeats interrupted
+ * requests. Requests that delete its parts are still allowed.
  */
 function endWith(signal: AbortSignal, { config: { requestHandler } }: S3Client): void {
   const handle = requestHandler.handle.bind(requestHandler);
@@ -119,7 +118,7 @@ function endWith(signal: AbortSignal, { config: { requestHandler } }: S3Client):
       const sent = await handle(request, { ...options, abortSignal: request.method === "DELETE" ? over : signal });
       const { response } = sent;
       const isObject = request.method === "GET" && response.statusCode < 300 && request.query?.uploads === undefined;
-      // The client keeps all of what is not an object.
+      // The client keeps any answer in memory that is not an object.
       if (!isObject && response.body instanceof Readable) response.body = response.body.pipe(bounded());
       return sent;
     },
@@ -139,10 +138,10 @@ function bounded(): Transform {
   });
 }
 
-/** A page of a list and an error are far smaller. */
+/** Pages of lists and errors are far smaller. */
 const ANSWER_BYTES_MAX = 4 << 20;
 
-/** A little later: the caller that broke it off waits for its end. */
+/** Aborts somewhat later, since the caller that aborts waits for the removal. */
 function overAfter(signal: AbortSignal): AbortSignal {
   const over = new AbortController();
   const end = () => setTimeout(() => over.abort(), REMOVAL_MS_MAX).unref();
@@ -153,14 +152,14 @@ function overAfter(signal: AbortSignal): AbortSignal {
 
 const REMOVAL_MS_MAX = 1000;
 
-/** Checked when a connection is made: what a name meant before does not count. */
+/** Checked for each connection, since a name may have resolved to another address before. */
 function guarded<T extends HttpAgent>(Base: new (options: AgentOptions) => T, allowed: PrivateHosts): T {
   const agent = new Base({ keepAlive: true, lookup: guardedLookup(allowed, privateAddress) });
   const connect = agent.createConnection.bind(agent);
   Object.assign(agent, {
     createConnection(options: ClientRequestArgs, callback: (error: Error | null) => void) {
       const host = (options.host ?? "").replace(/^\[|\]$/g, "");
-      // A literal address is never looked up.
+      // A literal address is never resolved, so it is checked here.
       if (isIP(host) !== 0 && !mayConnect(host, host, allowed)) {
         callback(privateAddress(host, host));
         return undefined;
@@ -199,7 +198,7 @@ function storageError({ name, bucket }: Bucket, cause: unknown, signal: AbortSig
   return new DomainError("cloud.failed", `The S3 storage ${name} cannot be used: ${reason}.`, { cause });
 }
 
-/** By the names that S3 gives them. */
+/** By the error names of S3. */
 const KNOWN: Readonly<Record<string, (bucket: string) => string>> = {
   NoSuchBucket: (bucket) => `it has no bucket ${bucket}`,
   AccessDenied: (bucket) => `the key may not use the bucket ${bucket}`,
@@ -207,7 +206,7 @@ const KNOWN: Readonly<Record<string, (bucket: string) => string>> = {
   SignatureDoesNotMatch: () => "the secret is wrong",
 };
 
-/** By the codes of Node, for a storage that has not answered at all. */
+/** By the error codes of Node, if the storage has not answered at all. */
 const UNREACHED: Readonly<Record<string, () => string>> = {
   ECONNREFUSED: () => "nothing listens at its endpoint",
   ENOTFOUND: () => "no host has the name of its endpoint",

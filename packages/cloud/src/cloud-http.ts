@@ -4,10 +4,10 @@ import type { PrivateHosts } from "@berth/host";
 import { guardedFetch, HttpFault } from "@berth/host";
 
 export interface CloudHttpOptions {
-  /** Without a slash at its end. */
+  /** Without a trailing slash. */
   readonly baseUrl: string;
   readonly allowedPrivateHosts: PrivateHosts;
-  /** For one call, to the end of its answer. */
+  /** Time limit of one call, until the end of its answer. */
   readonly secondsMax?: number;
   readonly now?: () => Date;
 }
@@ -19,21 +19,21 @@ export interface CloudQuestion {
   readonly body?: unknown;
 }
 
-/** The provider's answer: done, or refused with a status from 400 to 499. */
+/** The provider's answer: success, or a refusal with a status from 400 to 499. */
 export interface CloudAnswer {
   readonly status: number;
-  /** JSON; `undefined` for an empty body, and for a refusal in another form. */
+  /** JSON; `undefined` for an empty body, and for a refusal in another format. */
   readonly body: unknown;
 }
 
-/** There is no answer to rely on. */
+/** There is no usable answer. */
 export interface CloudSilence {
   readonly error: DomainError;
-  /** The provider cannot have done what it was asked for. */
+  /** The provider certainly has not executed the request. */
   readonly isUndone: boolean;
 }
 
-/** One call. Redirects are not followed. @throws DomainError `cloud.rate_limited` */
+/** A single call. Redirects are not followed. @throws DomainError `cloud.rate_limited` */
 export type CloudHttp = (token: string, question: CloudQuestion) => Promise<CloudAnswer | CloudSilence>;
 
 const SECONDS_MAX = 30;
@@ -99,7 +99,7 @@ const rateLimited = (headers: { get(name: string): string | null }, now: Date) =
 
 const failed = (message: string, cause?: unknown) => new DomainError("cloud.failed", message, { cause });
 
-/** For what is only read, where an answer is all that counts. @throws DomainError `cloud.failed` */
+/** For reads, which need an answer. @throws DomainError `cloud.failed` */
 export function answered(answer: CloudAnswer | CloudSilence): CloudAnswer {
   if ("error" in answer) throw answer.error;
   return answer;

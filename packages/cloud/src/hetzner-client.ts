@@ -12,9 +12,9 @@ import { type HetznerRefusal, Paged, read, refusalOf } from "./hetzner-answers.t
 
 export interface HetznerClient {
   readonly http: CloudHttp;
-  /** Answer of a successful request. @throws DomainError `cloud.refused`, `cloud.failed` */
+  /** The answer of a successful request. @throws DomainError `cloud.refused`, `cloud.failed` */
   ask(token: string, question: CloudQuestion): Promise<unknown>;
-  /** All pages of a list. @param key Under which an answer has the entries; the list's path, too. */
+  /** All pages of a list. @param key The key of the entries in an answer, and the list's path. */
   list<T extends z.ZodType>(
     token: string,
     key: string,
@@ -50,7 +50,7 @@ export function hetznerClient(options: CloudHttpOptions): HetznerClient {
         const body = await ask(token, question);
         entries.push(...(read(Page, body, `its ${key}`)[key] ?? []));
         const next = read(Paged, body, `its ${key}`).meta?.pagination.next_page ?? 0;
-        // Also a page before this one is none that leads on.
+        // A page that is not after this one would repeat the list for ever.
         if (next <= page) return entries;
         page = next;
       }
