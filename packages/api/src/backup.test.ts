@@ -82,7 +82,7 @@ describe("backup schedules of a database", () => {
   ])("are refused with %j", async (body, field) => {
     const path = `/databases/${await createdDatabase(api)}/backups`;
     const { status, json } = await api.ask("POST", path, { body: { x: undefined, ...body } });
-    // An empty object is no request at all.
+    // An empty object is a malformed request.
     if (Object.keys(body).length === 0) expect(status).toBe(400);
     else expect([status, Object.keys(json.errors)]).toEqual([422, [field]]);
     expect((await api.ask("GET", path)).json).toEqual([]);
@@ -246,7 +246,7 @@ describe("restores", () => {
       return restore?.uuid;
     };
     const [drill, restore] = [await insert("drill"), await insert("restore")];
-    // One of a kind at a time.
+    // Only one of its kind may run at a time.
     expect(await insert("drill")).toBeUndefined();
     const claim = () =>
       api.db.system.restores.claim([api.place.server.id], { owner: "worker", leaseSeconds: 60, at: new Date() });

@@ -20,7 +20,7 @@ const ownerOf = async (kind: ResourceKind) => {
   path = `/${RESOURCE_KINDS[kind].plural}/${owner.uuid}/storages`;
 };
 
-/** As its definition makes one. */
+/** As the resource's definition creates one. */
 const defined = (fields: object = {}) =>
   api.stores.storages.insert(owner.id, testUuid(), {
     ...newStorage({ type: "persistent", name: "data", mount_path: "/data" }, { resourceUuid: "x", container: null }),

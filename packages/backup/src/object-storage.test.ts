@@ -111,7 +111,7 @@ test("ends an upload that is aborted, and leaves nothing behind", async () => {
 });
 
 describe("an upload that is aborted while the storage takes it", () => {
-  /** Begins uploads of pieces and removes them, and never says that it has taken something. */
+  /** Accepts uploads in parts and their removal, but never confirms a part. */
   async function slowStorage(puts: number) {
     const asked: string[] = [];
     const taking = Promise.withResolvers<void>();
@@ -122,7 +122,7 @@ describe("an upload that is aborted while the storage takes it", () => {
     });
     slow.listen(0, "127.0.0.1");
     await once(slow, "listening");
-    const { port } = slow.address() as AddressInfo; // It listens by TCP.
+    const { port } = slow.address() as AddressInfo; // it listens by TCP
     onTestFinished(() => {
       slow.closeAllConnections();
       slow.close();
@@ -161,7 +161,7 @@ describe("a storage that sends without end", () => {
     });
     endless.listen(0, "127.0.0.1");
     await once(endless, "listening");
-    const { port } = endless.address() as AddressInfo; // It listens by TCP.
+    const { port } = endless.address() as AddressInfo; // it listens by TCP
     onTestFinished(() => {
       endless.closeAllConnections();
       endless.close();

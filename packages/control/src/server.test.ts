@@ -233,7 +233,7 @@ describe("deleting a server", () => {
     expect(found).toMatchObject(uuids.map(() => ({ type: "resource.delete", status: "queued" })));
     expect(await at.own.jobs.get(job_uuid ?? "")).toMatchObject({ type: "server.delete", subject_uuid: uuid });
     expect((await at.own.deployments.listActive({})).items).toEqual([]);
-    // Asking again changes nothing, and answers the same job.
+    // A second request changes nothing and returns the same job.
     expect(await at.own.servers.delete(uuid, {})).toMatchObject({ job_uuid });
     expect((await at.own.servers.get(uuid)).deleted_at).not.toBeNull();
   });

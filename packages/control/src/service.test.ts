@@ -29,7 +29,7 @@ const serviceAt = (at: Pick<World, "where">, fields: Partial<ServiceCreate> = {}
   ...fields,
 });
 
-/** Everything that belongs to a service, as its owner sees it. */
+/** Everything that belongs to a service, as seen by its owner. */
 async function ownedBy(at: World, uuid: string) {
   const ref = { kind: "service", uuid } as const;
   const { items: envs } = await at.own.envs.list(ref, {});
@@ -528,7 +528,7 @@ configs: { main: { content: ${content} } }
     };
     expect(await changesOf(text(true, "one"))).toEqual([true, ["web"]]);
     expect(await changesOf(text(false, "two"))).toEqual([true, ["api"]]);
-    // It names no network, so it is in the default one.
+    // A container without networks is in the default one.
     expect(await changesOf(text(false, "one", ", default: { internal: true }"))).toEqual([true, ["worker"]]);
     expect((await changesOf(text(false, "one")))[0]).toBe(false);
   });

@@ -12,7 +12,7 @@ describe("an address of a database", () => {
     for (const database of opened.splice(0)) await database.close();
   });
 
-  /** The sentence it is refused with. */
+  /** The message of the error. */
   async function refusal(url: string): Promise<string> {
     const error = await openDatabase({ url }).then(
       (database) => {

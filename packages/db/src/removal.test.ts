@@ -24,7 +24,7 @@ async function world() {
 }
 type World = Awaited<ReturnType<typeof world>>;
 
-/** Resolves when some statement waits for a lock that another transaction holds. */
+/** Resolves when a statement waits for a lock of another transaction. */
 const someoneWaits = () =>
   expect
     .poll(async () => {

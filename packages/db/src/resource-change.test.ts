@@ -21,12 +21,12 @@ describe.each(["embedded", "pglite"] as const)("changes of resources on %s", (ba
   const read = (position?: string): Promise<ResourceChanges> =>
     database.system.resources.changes(new Map([[place.server.id, position]]));
   const idsOf = ({ changes }: ResourceChanges) => [...new Set(changes.map(({ resource_id }) => resource_id))];
-  /** Those that a reader has not read before: another transaction of the machine may make it read more. */
+  /** Ids that the reader did not get before: another transaction on the machine may make it read some again. */
   const newIdsOf = ({ changes: before }: ResourceChanges, { position, changes }: ResourceChanges) => {
     const keys = new Set(before.map(({ key }) => key));
     return idsOf({ position, changes: changes.filter(({ key }) => !keys.has(key)) });
   };
-  /** Which resources a change is recorded of that this makes. */
+  /** The resources for which `work` records a change. */
   const changedBy = async (work: () => Promise<unknown>) => {
     const before = await read();
     await work();
@@ -102,7 +102,7 @@ test("a change is read although its transaction ends after one that began later 
     await slowChange;
     const second = await read(first.position);
     const known = new Set([...before.changes, ...first.changes].map(({ key }) => key));
-    // By its key the reader knows that it has read the other one.
+    // The reader recognises by the key that it has read the other change.
     const fresh = second.changes.filter(({ key }) => !known.has(key));
     expect(fresh.map(({ resource_id }) => resource_id)).toEqual([slow.id]);
   } finally {

@@ -112,7 +112,7 @@ onEachBackend((database) => {
     await leases.acquire(`server:${server.id}`, "b", 60);
     expect(await scheduledTasks.endAbandoned(at(5))).toBe(0);
     await leases.release(`server:${server.id}`, "b");
-    // Its control plane may be on its way back.
+    // Its control plane may be restarting.
     expect(await scheduledTasks.endAbandoned(at(5))).toBe(0);
     await sql`update lease set expires_at = now() - interval '1 hour' where name = ${`server:${server.id}`}`.execute(
       database().database.kysely,

@@ -38,7 +38,7 @@ describe("a large delivery", () => {
         isRead = true;
       });
       for (; !isRead; turns += 1) await turn();
-      // Read by this thread, it would leave two or three.
+      // Parsing in this thread would leave only two or three turns.
       expect(turns).toBeGreaterThan(20);
     }
   });

@@ -32,7 +32,7 @@ const state = (change: Partial<ReleaseState>): ReleaseState => ({
   ...change,
 });
 
-/** Probes on until there is a verdict; the first `failures` probes fail, each takes no time. */
+/** Probes until there is a verdict. The first `failures` probes fail; probes take no time. */
 function follow(check: HealthCheck, failures: number) {
   let elapsedSeconds = 0;
   let progress = NO_PROGRESS;

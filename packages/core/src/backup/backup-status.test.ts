@@ -24,7 +24,7 @@ describe("a cancelled restore", () => {
   ] as const)("that left it %s says what the database holds", (reach, said) => {
     expect(cancelledRestore("restore", reach)).toMatch(/^Cancelled by a user\. /);
     expect(cancelledRestore("restore", reach)).toContain(said);
-    // Whatever it did, it did it to another one.
+    // A drill never changes the original database.
     expect(cancelledRestore("drill", reach)).toBe("Cancelled by a user. The database that was saved was not touched.");
   });
 });

@@ -11,7 +11,7 @@ function whole(...texts: readonly string[]): unknown {
   return JSON.parse(merged.text);
 }
 
-// The engine's suite compares the result with that of the compose tool.
+// The engine's tests compare the result with that of the compose tool.
 describe("several compose files as one", () => {
   test("say what the last of them says, and the rest of all", () => {
     const base = "services: { web: { image: 'web:1', environment: [A=1, B=1], ports: ['80:80'] }, db: { image: db } }";

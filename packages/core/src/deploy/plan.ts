@@ -119,7 +119,7 @@ function planRelease(
       if (part === undefined) return [];
       return planLive(resource, part, release, ref, seen.get(deploymentUuid), wanted, observed);
     case "retiring": {
-      // The removal ends the replacing deployment and is part of its log, so it waits for that.
+      // The removal is the last step of the replacing deployment, so it waits until that has ended.
       if (release.isSuccessorActive) return [];
       const keepsArtifact = resource.releases.some((other) => other !== release && other.builtBy === deploymentUuid);
       return [{ type: "retire", resourceId: resource.id, pullRequestId, release: ref, deploymentId, keepsArtifact }];

@@ -28,7 +28,7 @@ export function containerOptions(
   };
 }
 
-/** Starts the image's own command, passes HOST and PORT, and has no health check run by the engine. */
+/** Starts the image's own command with HOST and PORT; Berth or the image checks its health. */
 const OWN_START = { command: null, healthCheck: null, isToldPort: true } as const;
 
 const listOf = (text: string | null): readonly string[] => (text ?? "").split(",").filter(Boolean);

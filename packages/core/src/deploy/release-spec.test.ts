@@ -200,7 +200,7 @@ const input = (commands: Partial<ApplicationSettings>, own: Readonly<Record<stri
     domains: [],
     envs: Object.entries(own).map(([key, value]) => ({ key, value, is_preview: false, is_runtime: true })),
     storages: [],
-    // The parts that are read.
+    // Has only the fields that are read.
   }) as unknown as ApplicationInput;
 
 describe("an application", () => {

@@ -85,6 +85,6 @@ export interface SystemJobStore extends RenewableRuns {
   writeLog(lease: JobLease, log: string): Promise<boolean>;
   /** The last request of such work, by the subject's id. Missing: never, or its record was already deleted. */
   lastRequests(type: Subject["type"], subjectIds: readonly number[]): Promise<ReadonlyMap<number, Date>>;
-  /** Deletes records of jobs that ended before this. Returns their number. */
+  /** Deletes records of jobs that ended longer ago. Returns their number. */
   prune(keptDays: number): Promise<number>;
 }

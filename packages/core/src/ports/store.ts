@@ -92,7 +92,7 @@ export interface TeamStore {
   /** The scope's team; for the root team, all teams of the instance. */
   list(paging?: Paging): Promise<Page<TeamRecord>>;
   find(id: number): Promise<TeamRecord | undefined>;
-  /** In a transaction: locks the teams until its end, so that what the caller counts does not change. */
+  /** In a transaction: locks the scope's team until its end, so that what the caller counts does not change. */
   alone(): Promise<void>;
   /** @param team Its owner becomes the first member; default: the instance's own user. */
   insert(team: {

@@ -236,7 +236,7 @@ export interface SystemResourceStore {
   /** Those of these uuids that belong or belonged to a resource of this instance. */
   everRecorded(uuids: Iterable<string>): Promise<ReadonlySet<string>>;
   /**
-   * Deletes records of resources that were removed before this. What is still on a server of them is then left alone.
+   * Deletes records of resources that were removed longer ago. What is still on a server of them is then left alone.
    * @returns Their number.
    */
   pruneRemoved(keptDays: number): Promise<number>;

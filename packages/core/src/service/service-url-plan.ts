@@ -7,7 +7,7 @@ import { type ContainerClaims, generatedLabel, generatedServiceUrl } from "./ser
 export interface UrlPlan {
   /** Claims of the containers whose URLs change. */
   readonly claims: ContainerClaims;
-  /** The claim of each URL that the compose file asks for. */
+  /** Each URL that the compose file asks for, with its new value. */
   readonly urls: readonly PlannedUrl[];
 }
 

@@ -50,7 +50,7 @@ describe("a team", () => {
     expect(isRefused(0, 2, [0, 2])).toBe(false);
   });
 
-  /** Somebody changes somebody to a role, or removes them. */
+  /** One member changes the role of another, or removes them. */
   const change = fc.record({
     actor: fc.nat(3),
     target: fc.nat(3),
