@@ -292,8 +292,8 @@ describe("cancelling", () => {
     });
     const backup = `${path}/backups/${schedule.uuid}/executions/${execution.uuid}`;
     for (const [at, title, detail] of [
-      [backup, "Backup execution", "Nothing is kept of it."],
-      [`${path}/restores/${uuid}`, "Restore", "Nothing had been restored: the database is as it was."],
+      [backup, "Backup execution", "Nothing of it was kept."],
+      [`${path}/restores/${uuid}`, "Restore", "Nothing had been restored yet, so the database is unchanged."],
     ] as const) {
       const answer = await api.ask("POST", `${at}/cancel`);
       expect([answer.status, answer.json]).toEqual([

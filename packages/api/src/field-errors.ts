@@ -68,7 +68,7 @@ function textOf(issue: Issue): string {
     case "too_big":
       return `Must ${limit("most", issue.origin, issue.maximum, issue.inclusive)}.`;
     case "invalid_union":
-      return "Has none of the allowed forms.";
+      return "Does not have any of the allowed forms.";
     case "invalid_format":
       return issue.format === "regex"
         ? "Has characters or a form that is not allowed."

@@ -4,16 +4,16 @@ import type { Context } from "./trpc.ts";
 
 export const TAKE_MAX = 1000;
 
-const skip = z.int().min(0).max(Number.MAX_SAFE_INTEGER).optional().describe("Entries passed over. Default 0.");
-const take = z.int().min(1).max(TAKE_MAX).optional().describe("Entries answered at most. All by default.");
+const skip = z.int().min(0).max(Number.MAX_SAFE_INTEGER).optional().describe("Number of entries to skip. Default 0.");
+const take = z.int().min(1).max(TAKE_MAX).optional().describe("Maximum number of entries. All by default.");
 
 /** Input keys of lists; without `take` all items are returned. */
 export const paging = { skip, take };
 
 /** Input keys of lists with at most `takeDefault` items by default. */
 export const pagingOf = (takeDefault: number) => ({
-  skip: z.int().min(0).max(Number.MAX_SAFE_INTEGER).default(0).describe("Entries passed over."),
-  take: z.int().min(1).max(TAKE_MAX).default(takeDefault).describe("Entries answered at most."),
+  skip: z.int().min(0).max(Number.MAX_SAFE_INTEGER).default(0).describe("Number of entries to skip."),
+  take: z.int().min(1).max(TAKE_MAX).default(takeDefault).describe("Maximum number of entries."),
 });
 
 /**

@@ -43,7 +43,7 @@ export async function describe(router: AnyRouter): Promise<Description> {
       description: ABOUT,
       license: { name: "Apache-2.0", identifier: "Apache-2.0" },
     },
-    servers: [{ url: "/api/v1", description: "The server that answered with this description." }],
+    servers: [{ url: "/api/v1", description: "The server that returned this document." }],
     security: [{ bearer: [] }],
     tags: Object.entries(TAGS).flatMap(([name, about]) => (used.has(name) ? [{ name, description: about }] : [])),
     paths,

@@ -30,7 +30,10 @@ export function operation(options: OperationOptions) {
 const procedure = t.procedure.use(({ ctx, type, next }) => {
   if (ctx.socket === undefined || type === "subscription") return next();
   throw asTrpcError(
-    new DomainError("request.method_not_allowed", "Only subscriptions run over a WebSocket. Ask for others by HTTP."),
+    new DomainError(
+      "request.method_not_allowed",
+      "Only subscriptions run over a WebSocket. Use HTTP for other operations.",
+    ),
   );
 });
 

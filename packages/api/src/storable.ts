@@ -40,7 +40,7 @@ function check(value: unknown, path: string[], errors: Map<string, string>): voi
 }
 
 function unstorable(text: string): string | undefined {
-  if (text.includes("\0")) return "Must not hold the character NUL.";
+  if (text.includes("\0")) return "Must not contain the character NUL.";
   return text.isWellFormed() ? undefined : "Must be well-formed Unicode.";
 }
 

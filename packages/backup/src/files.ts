@@ -155,7 +155,7 @@ function diskError(cause: unknown): DomainError {
   const code = codeOf(cause);
   const isFull = code === "ENOSPC" || code === "EDQUOT" || code === "EFBIG";
   const sentence = isFull
-    ? "The disk that keeps backups is full. Make room on it, or keep fewer backups."
+    ? "The disk with the backups is full. Free space on it, or keep fewer backups."
     : `The folder of backups cannot be used${typeof code === "string" ? ` (${code})` : ""}.`;
   return new DomainError("engine.failed", sentence, { cause });
 }

@@ -77,7 +77,7 @@ describe("a bucket that is tried", () => {
 
   test("is no good when it gives back something else, or does not answer in time", async () => {
     const damaged = { ...storage(), get: () => chunksOf(randomBytes(64)) };
-    expect(await bucketProblem(damaged, probe())).toBe("It gave back something else than what was written to it.");
+    expect(await bucketProblem(damaged, probe())).toBe("It returned different bytes than were written to it.");
     const late = { ...probe(), signal: AbortSignal.abort() };
     expect(await bucketProblem(storage(), late)).toBe("It did not answer in time.");
     expect(server.objects()).toEqual([]);

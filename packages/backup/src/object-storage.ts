@@ -131,9 +131,7 @@ function bounded(): Transform {
     transform(chunk: Buffer, _encoding, done) {
       bytes += chunk.length;
       if (bytes <= ANSWER_BYTES_MAX) return done(null, chunk);
-      done(
-        new DomainError("cloud.failed", "The S3 storage cannot be used: it answered more than any S3 storage does."),
-      );
+      done(new DomainError("cloud.failed", "The S3 storage cannot be used: its answer is too large."));
     },
   });
 }

@@ -67,7 +67,7 @@ export function cloudHttp(kind: CloudProviderKind, options: CloudHttpOptions): C
       }
       const parsed = parseJson(answer.text);
       if (parsed.isJson || isRefusal) return { status, body: parsed.value };
-      return { error: failed(`${title} answered with something else than JSON.`), isUndone: false };
+      return { error: failed(`${title} did not answer with JSON.`), isUndone: false };
     } catch (cause) {
       if (!(cause instanceof HttpFault)) throw cause;
       return { error: failed(`${title} did not answer: ${cause.message}`, cause), isUndone: wasNeverSent(cause) };

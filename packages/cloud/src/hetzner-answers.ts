@@ -71,7 +71,7 @@ export function read<T extends z.ZodType>(schema: T, body: unknown, about: strin
   if (parsed.success) return parsed.data;
   const [issue] = parsed.error.issues;
   const where = issue?.path.map(String).join(".") || "its whole";
-  const message = `Hetzner's answer about ${about} is not as it documents it, in ${where}.`;
+  const message = `Hetzner's answer about ${about} does not match its documentation, in ${where}.`;
   throw new DomainError("cloud.failed", message, { cause: parsed.error });
 }
 

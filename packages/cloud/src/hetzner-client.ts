@@ -68,4 +68,4 @@ export function refused(refusal: HetznerRefusal): DomainError {
   return new DomainError("cloud.refused", isTokenRefused ? TOKEN_REFUSED : `Hetzner refused: ${message}.`);
 }
 
-const TOKEN_REFUSED = "Hetzner does not accept this token. Make a new one in the project's settings there.";
+const TOKEN_REFUSED = "Hetzner does not accept this token. Create a new one in the project's settings there.";

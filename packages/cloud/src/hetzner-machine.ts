@@ -58,7 +58,7 @@ async function findLost(client: HetznerClient, token: string, machine: NewMachin
   if (found !== undefined) throw lost;
   throw new DomainError(
     "cloud.failed",
-    `Hetzner may have made the server ${machine.name}, but does not answer. Look there, and delete it if there is one.`,
+    `Hetzner may have created the server ${machine.name}, but does not answer. Check there, and delete it if it exists.`,
     { cause: lost },
   );
 }

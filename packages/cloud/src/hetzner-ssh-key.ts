@@ -22,10 +22,7 @@ export async function ensureSshKey(client: HetznerClient, token: string, key: Pu
     const found = id ?? (await findSshKey(client, token, fingerprint));
     if (found !== undefined) return found;
   }
-  throw new DomainError(
-    "cloud.refused",
-    `Hetzner has other SSH keys of the name ${key.name}. Rename the private key here.`,
-  );
+  throw new DomainError("cloud.refused", `Hetzner has other SSH keys named ${key.name}. Rename the private key here.`);
 }
 
 async function findSshKey(client: HetznerClient, token: string, fingerprint: string): Promise<number | undefined> {

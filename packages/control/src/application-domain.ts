@@ -33,7 +33,7 @@ export async function changedDomains(
   }
   const server = await stores.servers.findById(current.server_id);
   if (server === undefined || hasProxy(server) || hasContainers) return { sent, claims };
-  return { sent, claims: undefined, message: `Server ${server.name} has no proxy, so the domains stay as they were.` };
+  return { sent, claims: undefined, message: `Server ${server.name} has no proxy, so the domains are unchanged.` };
 }
 
 async function ofContainers(stores: Stores, current: ApplicationRecord, sent: ApplicationUpdate) {

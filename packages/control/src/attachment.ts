@@ -176,5 +176,5 @@ const taken = ({ name }: ResourceRecord, key: string) =>
 const mixed = ({ name }: ResourceRecord, key: string) =>
   new DomainError(
     "resource.in_use",
-    `The variable ${key} of ${name} holds more than the database's URL. Change or delete that variable instead.`,
+    `The variable ${key} of ${name} contains more than the database's URL. Change or delete that variable instead.`,
   );

@@ -150,7 +150,10 @@ async function findSchedule(stores: Stores, database: DatabaseRecord, uuid: stri
  */
 async function requireNotRestored(tx: Stores, scheduleId: number, executionUuid?: string): Promise<void> {
   if (!(await tx.restores.isRunning(scheduleId, executionUuid))) return;
-  throw new DomainError("resource.in_use", "The backup is in use: it is being restored. Wait until that has ended.");
+  throw new DomainError(
+    "resource.in_use",
+    "The backup is in use: it is being restored. Wait until the restore has ended.",
+  );
 }
 
 /** The schedules of these databases with their newest execution, by the database's uuid. */

@@ -96,5 +96,5 @@ export async function findResourceForUpdate(tx: Stores, ref: ResourceRef): Promi
 
 /** @throws DomainError `request.invalid` if a resource has reached the limit of something. */
 export function requireRoom({ total }: { readonly total: number }, max: number, things: string): void {
-  if (total >= max) throw invalid({ _: [`At most ${max} ${things} of one resource.`] });
+  if (total >= max) throw invalid({ _: [`Limit reached: at most ${max} ${things} per resource.`] });
 }

@@ -66,4 +66,4 @@ async function* linesOf(input: string): AsyncGenerator<Uint8Array> {
 
 const notRunning = () => new DomainError("resource.not_running", "Database is not running.");
 const unsupported = (title: string) =>
-  new DomainError("engine.unsupported", `Berth starts no client of ${title}. Connect to its URL with one of your own.`);
+  new DomainError("engine.unsupported", `Berth has no client for ${title}. Connect to its URL with your own client.`);

@@ -46,7 +46,7 @@ function readComposeDomains(items: ComposeDomains, isForced: boolean): readonly 
   const twice = isForced ? [] : claims.filter((claim) => !new Set(byPlace.values()).has(claim));
   const problems = [
     ...read.flatMap((one) => one.problems),
-    ...twice.map(({ url }) => `The URL ${url} is there twice.`),
+    ...twice.map(({ url }) => `The URL ${url} is listed twice.`),
   ];
   if (problems.length > 0) throw invalid({ docker_compose_domains: problems });
   return claims.filter((claim) => byPlace.get(`${claim.host}${claim.path}`) === claim);

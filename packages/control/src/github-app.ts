@@ -129,7 +129,7 @@ const missing = () => notFound("GitHub app");
 const inUse = ({ name }: GithubAppRecord) =>
   new DomainError(
     "github_app.in_use",
-    `GitHub app ${name} is in use: applications get their code through it. Delete them first.`,
+    `GitHub app ${name} is in use: applications use it as their source. Delete them first.`,
   );
 
 const cut = <T>(all: readonly T[], { skip = 0, take = all.length }: Paging): Page<T> => ({

@@ -62,7 +62,7 @@ function repositoryOf(context: Context, app: GithubAppRecord, text: string): Git
 const unreadable = ({ api_url }: GithubAppRecord) =>
   new DomainError(
     "git_host.failed",
-    `${new URL(api_url).host} gave the repository a name that is none. Check api_url.`,
+    `${new URL(api_url).host} returned an invalid name for the repository. Check api_url.`,
   );
 
 async function find({ stores, gitHost }: Context, app: GithubAppRecord, name: RepositoryName) {

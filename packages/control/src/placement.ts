@@ -38,7 +38,7 @@ export async function resolvePlace(
   const server = await findServer(stores, wanted.server_uuid);
   requireStaying(server);
   if (server.settings.is_build_server) {
-    throw invalid({ server_uuid: ["This server only builds. Choose another one to run on."] });
+    throw invalid({ server_uuid: ["This is a build server and cannot run resources. Choose another server."] });
   }
   const { items: destinations } = await stores.destinations.list({ server_id: server.id });
   const destination = chooseDestination(destinations, wanted.destination_uuid);

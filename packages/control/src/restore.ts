@@ -149,7 +149,7 @@ function nameIn(
 ): string | null {
   if (database_name === null) {
     if (sent.database_name === undefined) return null;
-    throw invalid({ database_name: ["All databases were saved: they keep their names."] });
+    throw invalid({ database_name: ["The backup contains all databases, which keep their names."] });
   }
   if (sent.database_name !== undefined && !isDumpName(sent.database_name)) {
     throw invalid({ database_name: ["Must be of letters, digits and _ . $ - only."] });

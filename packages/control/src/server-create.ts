@@ -91,7 +91,7 @@ export async function requestInstallation(
     return await requestJob(context, tx, "server.install_engine", { ...server, type: "server" });
   }
   throw new DomainError("engine.unsupported", "Validation failed.", {
-    fields: { install_engine: ["Berth installs Docker on servers that it reaches over SSH only."] },
+    fields: { install_engine: ["Berth can install Docker only on servers that it reaches over SSH."] },
   });
 }
 

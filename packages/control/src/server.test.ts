@@ -155,7 +155,7 @@ describe("the host key of a server", () => {
 describe("the machine that Berth runs on", () => {
   const refusals = [
     "Missing required permissions: root",
-    "Only the root team may reach into the machine that Berth runs on.",
+    "Only the root team may access the machine that Berth runs on.",
   ];
 
   test("is no address for a new server, nor for one that moves, unless the operator says so", async () => {

@@ -214,7 +214,8 @@ export async function requireOwnNames(
   const uuids = named.flatMap(({ name }) => uuidIn(name) ?? []);
   const own = uuids.length === 0 ? new Set<string>() : await stores.resources.ownAmong(uuids);
   const problems = foreignNames(named, (uuid) => own.has(uuid)).map(
-    ({ type, name }) => `The ${type} ${name} is of no resource of this team. Name another one, or leave it out.`,
+    ({ type, name }) =>
+      `The ${type} ${name} does not belong to a resource of this team. Use another one, or remove it.`,
   );
   if (problems.length > 0) throw invalid({ [sent.docker_compose ? "docker_compose" : "docker_compose_raw"]: problems });
 }

@@ -586,9 +586,9 @@ volumes: { data: , more: }
         reason: expect.stringContaining("it has volumes"),
         containers: [
           { name: "web", action: "stop_first", reason: expect.stringContaining("it has volumes") },
-          { name: "worker", action: "added", reason: "It is new." },
-          { name: "api", action: "removed", reason: "The text has it no more." },
-          { name: "db", action: "removed", reason: "The text has it no more." },
+          { name: "worker", action: "added", reason: "It is a new container." },
+          { name: "api", action: "removed", reason: "Removed from the compose file." },
+          { name: "db", action: "removed", reason: "Removed from the compose file." },
         ],
       },
       warnings: [],

@@ -99,7 +99,7 @@ export function tokens({ scope, stores, clock, ids, hashToken }: UseCaseContext)
         if (!covers(scope.abilities, token.abilities)) {
           throw new DomainError(
             "auth.missing_ability",
-            "This token may do more than yours, so yours cannot revoke it.",
+            "This token has more abilities than yours, so yours cannot revoke it.",
           );
         }
         await tx.tokens.delete(id);

@@ -100,7 +100,7 @@ async function prepared(
     return { result: { ...result, ...(closing === undefined ? NOT_OPEN : CLOSED) } };
   }
   if (await isDeployed(team, application, intent)) {
-    return { result: { ...result, status: "skipped", message: "This commit is deployed already." } };
+    return { result: { ...result, status: "skipped", message: "This commit is already deployed." } };
   }
   const preview = await openPullRequest(context, provider, application, intent);
   return typeof preview === "string" ? { result: { ...result, status: "failed", message: preview } } : { preview };

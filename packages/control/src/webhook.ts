@@ -57,13 +57,13 @@ export function webhooks({ stores, ids, instanceUrl }: WebhookDeps): Webhooks {
         received.githubAppId === undefined
           ? await ownersOf(stores, received, repository)
           : await appsOf(stores, received, received.githubAppId, repository);
-      if (found === undefined) return nothing(`No application gets its code from ${repository.name}.`);
+      if (found === undefined) return nothing(`No application uses the repository ${repository.name}.`);
 
       const tasks = tasksOf(found.applications, reportedIntents(report), repository);
       const { deliveryId: id } = received;
       const delivery = id === undefined ? undefined : { provider, owner: found.owner, id };
       return once(stores, delivery, async (tx) => {
-        if (tasks.length === 0) return nothing(`No application follows what happened in ${repository.name}.`);
+        if (tasks.length === 0) return nothing(`No application uses the changed branches of ${repository.name}.`);
         return applyDecision({ stores: tx, ids, instanceUrl }, provider, tasks);
       });
     },

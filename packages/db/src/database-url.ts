@@ -45,8 +45,8 @@ export function connectionProblem(error: unknown, { user, database, place }: Dat
       ECONNREFUSED: `No PostgreSQL listens at ${place} of BERTH_DATABASE_URL. Start it, or correct host and port.`,
       ENOENT: `No PostgreSQL listens in ${place} of BERTH_DATABASE_URL. Start it, or correct the folder of its socket.`,
       "28P01": `PostgreSQL at ${place} refuses the password of ${user}, or it has none. Correct BERTH_DATABASE_URL.`,
-      "28000": `PostgreSQL at ${place} does not let ${user} in from here. Make the role, or allow it in pg_hba.conf.`,
-      "3D000": `The database ${database} does not exist at ${place}. Make it, or correct BERTH_DATABASE_URL.`,
+      "28000": `PostgreSQL at ${place} does not allow ${user} to connect from here. Create the role, or allow it in pg_hba.conf.`,
+      "3D000": `The database ${database} does not exist at ${place}. Create it, or correct BERTH_DATABASE_URL.`,
       "53300": `PostgreSQL at ${place} has no connection left. Raise its max_connections.`,
       "57P03": `PostgreSQL at ${place} is starting or stopping. Try again in a moment.`,
     }[code] ??

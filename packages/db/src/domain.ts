@@ -106,7 +106,7 @@ async function hold({ db }: Context, { resourceId, pullRequestId }: ClaimHolder,
       order by claim.host, claim.path, claim.position`.execute(db);
   } catch (error) {
     if (!violates(error, "domain_holder")) throw error;
-    throw new DomainError("domain.conflict", "A domain was claimed by another resource in this moment. Try again.", {
+    throw new DomainError("domain.conflict", "Another resource has just claimed a domain. Try again.", {
       cause: error,
     });
   }

@@ -99,7 +99,7 @@ export function wrapDatabaseError(error: unknown): DomainError {
   if (["22021", "22P05", "22P02", "22003"].includes(code)) {
     return new DomainError("request.invalid", "Validation failed.", {
       cause: error,
-      fields: { _: ["A value holds a character or number that cannot be stored."] },
+      fields: { _: ["A value contains a character or number that cannot be stored."] },
     });
   }
   return new DomainError("internal.error", "The database refused a statement.", { cause: error });

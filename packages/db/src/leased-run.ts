@@ -84,7 +84,7 @@ export function isUnreached(run: string): RawBuilder<unknown> {
     select from lease where lease.name = 'server:' || resource.server_id and lease.expires_at > ${longAgo})`;
 }
 
-export const UNREACHED = "Its server is not within reach of any control plane.";
+export const UNREACHED = "No control plane can reach its server.";
 
 interface Abandoned {
   readonly isMeant: RawBuilder<unknown>;

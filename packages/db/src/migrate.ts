@@ -35,12 +35,12 @@ export async function migrate({ kysely }: Database): Promise<void> {
   if (databaseErrorCode(error) === "42501") {
     throw new DomainError(
       "setup.failed",
-      "The user of BERTH_DATABASE_URL may not make tables. Make it the owner of the database.",
+      "The user of BERTH_DATABASE_URL may not create tables. Make it the owner of the database.",
       { cause: error },
     );
   }
   if (isDatabaseUnavailable(error)) throw error;
-  throw new DomainError("setup.failed", "The tables of the database could not be made.", { cause: error });
+  throw new DomainError("setup.failed", "The tables of the database could not be created.", { cause: error });
 }
 
 /** A start without pending migrations, which is nearly every start, does no more than this. */

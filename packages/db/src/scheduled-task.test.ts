@@ -118,7 +118,7 @@ onEachBackend((database) => {
       database().database.kysely,
     );
     expect(await scheduledTasks.endAbandoned(at(5))).toBe(1);
-    expect(await errors()).toEqual([left, "Its server is not within reach of any control plane."]);
+    expect(await errors()).toEqual([left, "No control plane can reach its server."]);
   });
 
   it("begins and renews nothing of a task that is disabled or goes", async () => {

@@ -118,6 +118,10 @@ function isChosen(key: StorageKey) {
 }
 
 const taken = (mountPath: string | undefined, cause?: unknown) =>
-  new DomainError("resource.already_exists", `Something is mounted at ${mountPath} already. Choose another path.`, {
-    cause,
-  });
+  new DomainError(
+    "resource.already_exists",
+    `Another storage is already mounted at ${mountPath}. Choose another path.`,
+    {
+      cause,
+    },
+  );

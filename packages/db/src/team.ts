@@ -34,7 +34,7 @@ export function teamStore(context: TeamContext): TeamStore {
     },
     async insert({ owner_id = ROOT_USER_ID, ...team }) {
       if (!isRoot(context)) {
-        throw new DomainError("auth.root_team_only", "Only the root team makes teams.");
+        throw new DomainError("auth.root_team_only", "Only the root team may create teams.");
       }
       return await inTransaction(context, async ({ db: tx }) => {
         const made = await tx.insertInto("team").values(team).returning(TEAM_COLUMNS).executeTakeFirstOrThrow();

@@ -50,7 +50,7 @@ function success({ operation }: Route, { answer }: GeneratedParts): unknown {
   const { options, input } = operation;
   const isList = input !== undefined && "skip" in input.shape && "take" in input.shape;
   return {
-    description: options.status === 204 ? "Done; nothing to tell." : "Done.",
+    description: options.status === 204 ? "Done, without an answer." : "Done.",
     headers: {
       ...headersOf("X-Request-Id"),
       ...(options.isUncounted ? {} : headersOf("X-RateLimit-Limit", "X-RateLimit-Remaining")),
@@ -97,10 +97,10 @@ interface ParameterSchema {
 const LAST_EVENT_ID = {
   in: "header",
   name: "Last-Event-ID",
-  description: "Id of the last event that was received, before `lastEventId` of the query.",
+  description: "Id of the last received event. Overrides `lastEventId` of the query.",
   schema: { type: "string" },
 };
 
 const EVENTS =
-  "Server-sent events. `id` is what to resume from. `event: end` comes when there will be no more, `event: error` with " +
-  "an error's body when the source broke; both have no `id`.";
+  "Server-sent events. `id` identifies where to resume. `event: end` comes when there will be no more, `event: error` with " +
+  "an error's body if the stream failed; both have no `id`.";

@@ -7,7 +7,7 @@ import { headersOf } from "./headers.ts";
 const RESPONSES = {
   bad_request: [
     "BadRequest",
-    "The request cannot be read, or not be done in the present state.",
+    "The request cannot be parsed, or is not allowed in the current state.",
     ["request.malformed"],
   ],
   unauthenticated: ["Unauthenticated", "No token, or one that is unknown or expired.", ["auth.unauthenticated"]],
@@ -18,7 +18,7 @@ const RESPONSES = {
   ],
   not_found: ["NotFound", "No such object exists in the token's team.", ["resource.not_found"]],
   method_not_allowed: ["MethodNotAllowed", "The path is served with the methods in `Allow`.", []],
-  conflict: ["Conflict", "Something else is in the way.", []],
+  conflict: ["Conflict", "The request conflicts with another object.", []],
   precondition_failed: ["PreconditionFailed", "The object has changed since it was read.", []],
   too_large: ["TooLarge", "The body is too large.", ["request.too_large"]],
   unsupported_media_type: [
@@ -28,8 +28,8 @@ const RESPONSES = {
   ],
   invalid: ["Invalid", "A field is missing, unknown or wrong.", ["request.invalid"]],
   too_many: ["TooMany", "Too many requests, or a full queue.", ["rate.limited"]],
-  unavailable: ["Unavailable", "Something that is needed cannot be reached now.", ["database.unavailable"]],
-  internal: ["Internal", "A fault of the server; its log names the `request_id`.", ["internal.error"]],
+  unavailable: ["Unavailable", "A required system cannot be reached at the moment.", ["database.unavailable"]],
+  internal: ["Internal", "An error of the server; its log contains the `request_id`.", ["internal.error"]],
 } as const satisfies Record<ErrorCategory, readonly [name: string, description: string, usual: readonly ErrorCode[]]>;
 
 export const responses = Object.fromEntries(
@@ -124,7 +124,7 @@ export const schemas = {
       },
       read_only_fields: {
         type: "array",
-        description: "Of a storage that its compose file manages: the fields of the request that cannot be changed.",
+        description: "For a storage that its compose file manages: the fields of the request that cannot be changed.",
         items: { type: "string" },
       },
     },

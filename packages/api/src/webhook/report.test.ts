@@ -79,7 +79,7 @@ describe("a large delivery", () => {
     try {
       const refusal = await narrow.read(push(paths(220_000)), waits).catch((error: unknown) => error);
       expect(isDomainError(refusal, "request.malformed") && refusal.details).toEqual({
-        error: "It takes too much time or memory to read.",
+        error: "It takes too much time or memory to parse.",
       });
     } finally {
       await narrow.close();

@@ -73,7 +73,7 @@ async function threads({ memoryMbMax }: ReaderLimits) {
       } catch (error) {
         // Also if the request was aborted meanwhile.
         if (!signal.aborted && !isOutOfMemory(error)) throw error;
-        throw malformed("It takes too much time or memory to read.");
+        throw malformed("It takes too much time or memory to parse.");
       }
     },
     close: () => pool.destroy(),

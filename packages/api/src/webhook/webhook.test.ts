@@ -396,7 +396,7 @@ describe.each(PROVIDERS)("a pull request at %s", (provider) => {
     await api.db.system.deployments.saveCommit(running.lease, COMMIT, null);
     await api.db.system.deployments.finish(running.lease, "finished", null);
     const titled = await pullRequest(provider, { action: "update" });
-    expect(titled.json).toMatchObject([{ status: "skipped", message: "This commit is deployed already." }]);
+    expect(titled.json).toMatchObject([{ status: "skipped", message: "This commit is already deployed." }]);
     const pushed = await pullRequest(provider, { action: "update", commit: "b".repeat(40) });
     expect(pushed.json).toMatchObject([{ status: "queued" }]);
     expect(await deploymentsOf(uuid)).toHaveLength(2);

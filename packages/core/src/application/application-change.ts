@@ -123,7 +123,7 @@ function readRepository(text: string): void {
 }
 
 const LOGIN_PROBLEM =
-  "The address of the repository holds a login, which every reader of the application would see. Leave it out.";
+  "The address of the repository contains a login, which everyone who reads the application would see. Remove it.";
 
 function problemOf(field: string, text: string | undefined, read: (text: string) => unknown) {
   if (text === undefined) return {};

@@ -20,8 +20,8 @@ export function labelProblems({
   const names = Object.keys(readLabels(text ?? null));
   const isOurs = names.some((name) => name.toLowerCase().startsWith(OWN_PREFIX));
   const isOdd = names.some((name) => name === "" || name.length > NAME_LENGTH_MAX || /[\p{Cc}\s]/u.test(name));
-  if (isOurs) return { custom_labels: [`Labels that begin with ${OWN_PREFIX} are Berth's own.`] };
-  return isOdd ? { custom_labels: ["One label a line, as name=value; a name holds no blank."] } : {};
+  if (isOurs) return { custom_labels: [`Labels that begin with ${OWN_PREFIX} are reserved for Berth.`] };
+  return isOdd ? { custom_labels: ["Write one label per line, as name=value; names cannot contain spaces."] } : {};
 }
 
 /**

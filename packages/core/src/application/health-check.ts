@@ -158,7 +158,7 @@ export function problemOf({ probe, timeoutSeconds }: HealthCheck, outcome: Probe
     case "timeout":
       return `${request} did not end within ${seconds(timeoutSeconds)}`;
     case "not_http":
-      return "it takes connections but does not answer in HTTP";
+      return "it accepts connections but does not speak HTTP";
     case "not_running":
       return "it is not running";
     case "exit":
@@ -234,7 +234,7 @@ export function crashOf(
 
 function exitPhrase(exitCode: number | null): string {
   if (exitCode === null) return "it exited";
-  if (exitCode === 137) return "it was killed (exit code 137), most often for want of memory";
+  if (exitCode === 137) return "it was killed (exit code 137), most often for lack of memory";
   if (exitCode > 128) return `it was ended by signal ${exitCode - 128} (exit code ${exitCode})`;
   return `it exited with code ${exitCode}`;
 }

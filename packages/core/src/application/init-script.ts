@@ -9,7 +9,7 @@ const FILENAME = /^[A-Za-z0-9_][A-Za-z0-9_.-]{0,127}$/;
 /** A script that a new database runs at its first start. */
 export const InitScript = z
   .object({
-    index: z.int().describe("Its place among them, from 0."),
+    index: z.int().describe("Its position among the scripts, from 0."),
     filename: z.string(),
     content: z.string(),
   })
@@ -22,23 +22,28 @@ export const InitScriptsInput = z
       filename: z
         .string()
         .regex(FILENAME, "A name such as schema.sql: letters, digits, _, . and -, beginning with a letter or digit.")
-        .describe("Its extension says how it is run."),
+        .describe("Its extension determines how it is run."),
       content: z
         .string()
         .max(CHARACTERS_MAX, `At most ${CHARACTERS_MAX} characters.`)
-        .refine((text) => !text.includes("\0"), "Must have no NUL.")
+        .refine((text) => !text.includes("\0"), "Must not contain NUL.")
         .describe("Plain text."),
-      index: z.int().min(0).max(9999).optional().describe("Its place among them. Default: as they are sent."),
+      index: z
+        .int()
+        .min(0)
+        .max(9999)
+        .optional()
+        .describe("Its position among the scripts. Default: the order in which they are sent."),
     }),
   )
   .max(SCRIPTS_MAX, `At most ${SCRIPTS_MAX} scripts.`)
   .refine(
     (scripts) => new Set(scripts.map(({ filename }) => filename)).size === scripts.length,
-    "Each needs a name of its own.",
+    "Each script needs a different name.",
   )
   .refine(
     (scripts) => scripts.reduce((sum, { content }) => sum + content.length, 0) <= ALL_CHARACTERS_MAX,
-    `At most ${ALL_CHARACTERS_MAX} characters in all.`,
+    `At most ${ALL_CHARACTERS_MAX} characters in total.`,
   );
 type InitScriptsInput = z.infer<typeof InitScriptsInput>;
 

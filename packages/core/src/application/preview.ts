@@ -18,7 +18,7 @@ export const ApplicationPreview = z
     pull_request_html_url: text,
     pull_request_issue_comment_id: textOrNull,
     fqdn: textOrNull.describe("Its URL."),
-    urls: z.array(text).describe("Its URL as it is reached, with the port of the proxy where it is not the usual one."),
+    urls: z.array(text).describe("Its URL for a browser, with the proxy's port unless it is the default one."),
     status: text.describe("`state:health`, e.g. `running:healthy` or `exited:unhealthy`."),
     git_type: textOrNull,
     docker_compose_domains: textOrNull,
@@ -28,7 +28,7 @@ export const ApplicationPreview = z
     updated_at: Timestamp.nullable(),
     deleted_at: Timestamp.nullable(),
   })
-  .meta({ id: "ApplicationPreview", description: "What a pull request of an application runs as." });
+  .meta({ id: "ApplicationPreview", description: "The preview of a pull request of an application." });
 export type ApplicationPreview = z.infer<typeof ApplicationPreview>;
 
 /** @param publicUrl Adds the port of the server's proxy to a URL. */
@@ -100,7 +100,7 @@ export function previewTemplateProblems(template: string): readonly string[] {
   const sample = { pr_id: "1", domain: "app.example.com", random: "a1b2c3d4" };
   const host = filled(template, sample);
   const isHost = host !== undefined && "claim" in parseDomainUrl(`http://${host}`);
-  if (!isHost) return ["Must give a host name when {{pr_id}}, {{domain}} and {{random}} are filled in."];
+  if (!isHost) return ["Must be a host name after {{pr_id}}, {{domain}} and {{random}} are replaced."];
   if (filled(template, { ...sample, pr_id: "2", random: "e5f6g7h8" }) !== host) return [];
   return ["Must contain {{pr_id}} or {{random}}, since each pull request needs its own host."];
 }

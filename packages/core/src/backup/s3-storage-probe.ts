@@ -19,7 +19,7 @@ export async function bucketProblem(storage: ObjectStorage, probe: Probe): Promi
     await storage.put(key, once(content), { sizeBytes: content.length, signal });
     const stored = await bytesOf(storage.get(key, signal), content.length);
     await storage.remove(key, signal);
-    return isSame(stored, content) ? undefined : "It gave back something else than what was written to it.";
+    return isSame(stored, content) ? undefined : "It returned different bytes than were written to it.";
   } catch (error) {
     if (!isDomainError(error)) throw error;
     // Deletes the object also when it could be written but not read.

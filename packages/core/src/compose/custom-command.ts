@@ -139,7 +139,7 @@ export function readComposeCommand(
   if (words === undefined) return { problem: "A quotation mark is not closed." };
   const [program, plugin, ...rest] = words[0] === "docker-compose" ? ["docker", "compose", ...words.slice(1)] : words;
   if (program !== "docker" || plugin !== "compose")
-    return { problem: `Only ${own} can be asked for, without a shell.` };
+    return { problem: `Only ${own} can be used here, without a shell.` };
   const before = readOptions(rest, OPTIONS, NO_COMMAND, location);
   if ("problem" in before) return refused(own, before.problem, OPTIONS);
   const [command, ...others] = before.rest;

@@ -19,7 +19,7 @@ type Keys = Readonly<Record<string, KeyFate>>;
 
 const each = (fate: KeyFate, keys: string): Keys => Object.fromEntries(keys.split(/\s+/).map((key) => [key, fate]));
 
-const IN_SWARMS: KeyFate = { warning: "Is for swarms; docker compose passes over it too." };
+const IN_SWARMS: KeyFate = { warning: "Is for swarms only; docker compose ignores it too." };
 
 /** Known keys by path. A file with any other key is refused, as the compose tool would. */
 export const COMPOSE_KEYS = {
@@ -53,10 +53,10 @@ export const COMPOSE_KEYS = {
     logging: { warning: "Berth keeps the output itself, in three files of 20 MB." },
     pre_stop: { warning: "Is not run: Berth stops containers itself." },
     pull_policy: {
-      warning: "Images are looked for anew at every deployment; where no registry has one, the server's own is taken.",
+      warning: "Images are pulled at every deployment; if no registry has one, the server's own is used.",
       when: (value) => value !== "always" && value !== "build",
     },
-    pull_refresh_after: { warning: "Images are looked for anew at every deployment." },
+    pull_refresh_after: { warning: "Images are pulled at every deployment." },
   },
   build: {
     ...each("obeyed", "additional_contexts args cache_from context dockerfile dockerfile_inline extra_hosts labels"),
@@ -66,10 +66,10 @@ export const COMPOSE_KEYS = {
       warning: "Only a cache of type=inline is written; the server keeps its own in any case.",
       when: (value) => [value].flat().some((entry) => !isInlineCache(String(entry))),
     },
-    entitlements: { warning: "Builds get no rights beyond the usual ones." },
+    entitlements: { warning: "Builds get no additional privileges." },
     isolation: { warning: "Is for Windows only." },
     platforms: { warning: "The image is built for the server's own platform only." },
-    privileged: { warning: "Builds get no rights beyond the usual ones." },
+    privileged: { warning: "Builds get no additional privileges." },
     provenance: { warning: "No attestation is kept with the image." },
     sbom: { warning: "No attestation is kept with the image." },
     tags: { warning: "Berth names the image itself. Remove this key." },
@@ -87,11 +87,14 @@ export const COMPOSE_KEYS = {
   healthcheck: each("passed_on", "disable interval retries start_interval start_period test timeout"),
   network: {
     ...each("obeyed", "attachable driver driver_opts enable_ipv4 enable_ipv6 external internal ipam labels"),
-    name: { warning: "The network is this resource's own, whatever its name. Others reach it by external networks." },
+    name: {
+      warning:
+        "The network belongs to this resource only, whatever its name. Use external networks to connect to others.",
+    },
   },
   volume: {
     ...each("obeyed", "driver driver_opts external labels"),
-    name: { warning: "The volume is this resource's own, whatever its name. Mark it as external to share one." },
+    name: { warning: "The volume belongs to this resource only, whatever its name. Mark it as external to share one." },
   },
   secret: {
     ...each("obeyed", "environment file"),

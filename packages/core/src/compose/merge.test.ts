@@ -69,8 +69,11 @@ describe("several compose files as one", () => {
   test.each([
     [["services: {}", "a: ["], "1.yaml: Not valid YAML"],
     [["services: {}", "- a"], "1.yaml: Must be a map"],
-    [["services: { a: { image: a } }", "services: []"], "1.yaml: services is of another form"],
-    [["services: { a: { ports: [1] } }", "services: { a: { ports: { x: 1 } } }"], "1.yaml: services.a.ports is of"],
+    [["services: { a: { image: a } }", "services: []"], "1.yaml: services has another type"],
+    [
+      ["services: { a: { ports: [1] } }", "services: { a: { ports: { x: 1 } } }"],
+      "1.yaml: services.a.ports has another type",
+    ],
     [[`x: &a ${"a".repeat(40_000)}\ny: [${"*a,".repeat(40)}]`], "Together they exceed"],
   ])("that cannot be put together are refused with the file: %#", (texts, problem) => {
     expect(merge(...texts)).toEqual({ problems: [expect.stringContaining(problem)] });

@@ -55,7 +55,7 @@ type Path = readonly string[];
 /** Thrown when one file has a list where another has a map. */
 class Unlike extends Error {
   constructor(path: Path) {
-    super(`${path.join(".").slice(0, 200)} is of another form than in the files before.`);
+    super(`${path.join(".").slice(0, 200)} has another type than in the earlier files.`);
   }
 }
 

@@ -145,8 +145,8 @@ function* problemsOf(document: ComposeDocument): Generator<string, void> {
 function serviceProblems(name: string, service: ComposeService): readonly string[] {
   const shown = name.slice(0, 100).replace(/\p{C}/gu, "?");
   if (!/^[A-Za-z0-9][A-Za-z0-9._-]*$/.test(name) || name.length > NAME_LENGTH_MAX) {
-    const allowed = `letters, digits and . _ - only, at most ${NAME_LENGTH_MAX} of them, and begins with a letter or digit`;
-    return [`services.${shown}: A service's name holds ${allowed}.`];
+    const allowed = `letters, digits and . _ -, at most ${NAME_LENGTH_MAX}, beginning with a letter or digit`;
+    return [`services.${shown}: A service's name may have only ${allowed}.`];
   }
   const hasSource = Boolean(service.image) || Boolean(service.build) || Boolean(service.extends);
   const sourceProblems = hasSource ? [] : [`services.${shown}: Needs an image.`];
@@ -154,7 +154,7 @@ function serviceProblems(name: string, service: ComposeService): readonly string
     const problem = volumeProblem(volume);
     return problem === undefined
       ? []
-      : [`services.${shown}: The volume's ${problem} holds characters that are not allowed.`];
+      : [`services.${shown}: The volume's ${problem} contains characters that are not allowed.`];
   });
   const count = replicasProblem(service);
   return [...sourceProblems, ...volumeProblems, ...(count === undefined ? [] : [`services.${shown}: ${count}`])];

@@ -169,8 +169,7 @@ function readNode(node: unknown, reading: Reading, depth: number): unknown {
 
 function aliasOf(node: { readonly source: string }, reading: Reading): unknown {
   const anchor = reading.anchors.get(node.source);
-  if (anchor === undefined)
-    throw new Problem(`The alias *${node.source} stands for nothing${at(reading.lines, node)}.`);
+  if (anchor === undefined) throw new Problem(`The alias *${node.source} is not defined${at(reading.lines, node)}.`);
   grow(reading, anchor);
   return anchor.value;
 }
@@ -281,7 +280,7 @@ function scalarOf(node: unknown, reading: Reading): unknown {
 
 function requireText(text: string, node: unknown, { lines }: Reading): void {
   if (!text.includes("\0") && text.isWellFormed()) return;
-  throw new Problem(`Holds a character that cannot be stored${at(lines, node)}.`);
+  throw new Problem(`Contains a character that cannot be stored${at(lines, node)}.`);
 }
 
 function entryNote<Key>(key: Key, node: unknown): readonly (readonly [Key, EntryNote])[] {

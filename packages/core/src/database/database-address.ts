@@ -47,13 +47,13 @@ export function databaseReach(client: DatabaseClient, database: Reached, secrets
     return portAddress(database, secrets, { route: "public_port", host: outerHost(placement.server_ip), port });
   }
 
-  const problem = `The database ${name} is not reached from ${client.name}`;
+  const problem = `The database ${name} cannot be reached from ${client.name}`;
   if (isNear) {
     const remedy = `Set connect_to_docker_network of ${client.name}, then deploy it again.`;
     return { problem: `${problem}: the containers of ${client.name} have a network of their own. ${remedy}` };
   }
   if (isContainersHost(placement.server_ip)) {
-    const remedy = `Make the database in the same destination of server ${client.server_name} as ${client.name}.`;
+    const remedy = `Create the database in the same destination of server ${client.server_name} as ${client.name}.`;
     return {
       problem: `${problem}: it runs in another network of Berth's own machine, which has no public address. ${remedy}`,
     };
@@ -85,6 +85,7 @@ interface Port {
 
 function portAddress(database: Reached, secrets: KnownValues, { route, host, port }: Port): DatabaseReach {
   const { name, public_port_problem } = database;
-  if (public_port_problem !== null) return { problem: `The database ${name} is not reached: ${public_port_problem}` };
+  if (public_port_problem !== null)
+    return { problem: `The database ${name} cannot be reached: ${public_port_problem}` };
   return { route, url: urlOfDatabase(database, secrets, { host, port }) };
 }

@@ -14,7 +14,7 @@ import {
 import type { EngineField } from "./engine/row.ts";
 
 const IDENTIFIER = /^[A-Za-z_][A-Za-z0-9_]{0,62}$/;
-const IDENTIFIER_PROBLEM = "At most 63 letters, digits and _, beginning with no digit.";
+const IDENTIFIER_PROBLEM = "At most 63 letters, digits and _, not beginning with a digit.";
 const PASSWORD = /^[A-Za-z0-9!@#%^*()_+\-=[\]{}:,.?/~]+$/;
 const PASSWORD_PROBLEM = "Only letters, digits and ! @ # % ^ * ( ) _ + - = [ ] { } : , . ? / ~ are allowed.";
 const PORT_PROBLEM = "Must be a port from 1024 to 65535.";
@@ -68,7 +68,7 @@ const flag = (about: string) => lenient(z.boolean()).optional().describe(about);
 
 const COMMON = {
   description: ResourceDescription.optional().describe("For people."),
-  is_public: flag("Reachable from outside its server at public_port; without that port it is not. Default false."),
+  is_public: flag("Reachable from outside its server at public_port, which must be set too. Default false."),
   public_port: lenient(z.int().min(1024, PORT_PROBLEM).max(65_535, PORT_PROBLEM).nullable())
     .optional()
     .describe("Port of the server, 1024 to 65535, that no other public database there uses."),
@@ -78,8 +78,8 @@ const databaseCreate = <E extends DatabaseEngine>(engine: E) =>
   z.strictObject({
     ...PLACE_INPUT,
     ...COMMON,
-    name: ResourceName.optional().describe("Default: made from its engine."),
-    instant_deploy: flag("Start it at once. When its server runs no databases, nothing is created."),
+    name: ResourceName.optional().describe("Default: generated from its engine."),
+    instant_deploy: flag("Start it at once. If its server cannot run databases, nothing is created."),
     ...inputShape(DatabaseSettings.shape, databaseDefaults(engine)),
     ...fieldsInput(engine, { isNew: true }),
   });
@@ -107,7 +107,7 @@ const ALL_FIELDS = Object.assign(
 export const DatabaseUpdate = z.strictObject({
   ...COMMON,
   name: ResourceName.nullable().optional().describe("Null keeps the name."),
-  instant_deploy: flag("Accepted and ignored: changes hold from the next start on."),
+  instant_deploy: flag("Accepted and ignored: changes apply from the next start on."),
   ...inputShape(DatabaseSettings.shape),
   ...ALL_FIELDS,
 });

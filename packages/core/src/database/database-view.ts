@@ -70,19 +70,23 @@ const COMMON = {
   image: text,
   is_public: flag.describe("Reachable from outside its server."),
   public_port: integer.nullable(),
-  public_port_problem: textOrNull.describe("Why public_port does not lead to it, seen last. Null while it does."),
+  public_port_problem: textOrNull.describe("Why public_port does not work, as last observed. Null while it works."),
   public_port_timeout: integer.nullable().describe("Seconds."),
   ports_mappings: textOrNull,
-  internal_db_url: secretText.describe("For what runs in the same network. Absent without read:sensitive."),
-  external_db_url: secretText.describe("Null unless it is public. Absent without read:sensitive."),
+  internal_db_url: secretText.describe("URL for resources in the same network. Absent without read:sensitive."),
+  external_db_url: secretText.describe(
+    "URL from outside its server. Null unless it is public. Absent without read:sensitive.",
+  ),
   ...LIMIT_FIELDS,
   health_check_enabled: flag,
   health_check_interval: integer.describe("Seconds."),
   health_check_timeout: integer.describe("Seconds."),
   health_check_retries: integer,
   health_check_start_period: integer.describe("Seconds."),
-  enable_ssl: flag.describe("Clients reach it by TLS."),
-  certificate_expires_at: Timestamp.nullable().describe("End of the certificate that it has from its next start on."),
+  enable_ssl: flag.describe("Clients connect with TLS."),
+  certificate_expires_at: Timestamp.nullable().describe(
+    "Expiry of the certificate that it uses from its next start on.",
+  ),
   is_log_drain_enabled: flag,
   is_include_timestamps: flag,
   custom_docker_run_options: textOrNull,
@@ -92,7 +96,7 @@ const COMMON = {
   environment_uuid: text,
   environment_name: text,
   server_uuid: text,
-  server_status: flag.describe("Its server can be used."),
+  server_status: flag.describe("Its server is reachable and usable."),
   destination_type: text,
   destination_id: integer,
   destination_uuid: text,
@@ -157,9 +161,9 @@ export const CreatedDatabase = z
   .object({
     uuid: text,
     internal_db_url: text.describe(
-      "For what runs in the same network. With its password for tokens that may read secrets.",
+      "URL for resources in the same network. Contains the password only for tokens with `read:sensitive`.",
     ),
-    external_db_url: text.optional().describe("Only for a public one."),
+    external_db_url: text.optional().describe("URL from outside its server, only if it is public."),
   })
   .meta({ id: "CreatedDatabase", description: "A new database and how to reach it." });
 export type CreatedDatabase = z.infer<typeof CreatedDatabase>;

@@ -83,7 +83,7 @@ const PLAIN = {
 } as const satisfies Partial<DeployedKind<DeploySubject>>;
 
 const isStack = ({ build_pack }: Pick<ApplicationSettings, "build_pack">): boolean => build_pack === "dockercompose";
-const STACK_ALONE = "its containers share what they keep";
+const STACK_ALONE = "its containers share persistent data";
 
 const NO_COMMANDS = { pre: null, post: null };
 
@@ -101,7 +101,7 @@ const application: DeployedKind<SubjectOf<"application">> = {
   exclusiveReason({ record: { settings } }, { port_mappings }) {
     if (isStack(settings)) return STACK_ALONE;
     const ports = port_mappings ? portMappingsOf(settings.ports_mappings).map(({ serverPort }) => serverPort) : [];
-    return ports.length === 0 ? undefined : `only one can hold port ${ports.join(", ")} of the server`;
+    return ports.length === 0 ? undefined : `only one can use port ${ports.join(", ")} of the server`;
   },
   stopGraceSeconds: ({ record }) => record.settings.stop_grace_period,
   commands: ({ record: { settings } }) => ({
@@ -142,7 +142,7 @@ const database: DeployedKind<SubjectOf<"database">> = {
   keptBuilds: () => 0,
   site: () => undefined,
   isFirstRun: ({ record, secrets }) => record.started_at === null && initScripts(secrets.init_scripts).length > 0,
-  unhealthyAdvice: "If it only needs longer, as for a long first start, raise health_check_retries.",
+  unhealthyAdvice: "If it only needs more time, e.g. for its first start, raise health_check_retries.",
   restartCount: ({ record }) => record.restart_count,
   secretTexts: ({ secrets }) => Object.values(secrets),
   image: ({ record }) => record.settings.image,

@@ -45,7 +45,7 @@ describe("what is fetched", () => {
   });
 
   test("of a pull request that the host keeps no ref of needs a commit", () => {
-    expect(() => spec({}, { pull_request_id: 7, git_type: "bitbucket" })).toThrow("which commit pull request 7 is at");
+    expect(() => spec({}, { pull_request_id: 7, git_type: "bitbucket" })).toThrow("newest commit of pull request 7");
   });
 
   test("is kept for the team and its credential alone", () => {

@@ -81,7 +81,7 @@ const wantedCommit = ({ git_branch, git_commit_sha }: ApplicationSettings, { com
 function pullRequestHead(application: SourceOwner, { commit, pull_request_id, git_type }: DeployedSource) {
   const branch = pullRequestRef(git_type, repositoryUrl(application), pull_request_id);
   if (branch !== undefined || commit !== "HEAD") return { branch: branch ?? application.settings.git_branch, commit };
-  const message = `The repository's host does not say which commit pull request ${pull_request_id} is at. Push to it, so that its webhook does.`;
+  const message = `The repository's host has no ref for the newest commit of pull request ${pull_request_id}. Push to the pull request, so that its webhook reports the commit.`;
   throw new DomainError("source.not_found", message);
 }
 

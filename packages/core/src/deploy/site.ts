@@ -183,7 +183,7 @@ export function silentUrls(
   return domains.flatMap(({ url }) => {
     const port = portOf(url);
     if (port === undefined || listening.includes(port)) return [];
-    return `${url} leads to port ${port} of the container, where nothing listens. It listens on ${ports}: leave the port out of the URL, or write one of these.`;
+    return `${url} names port ${port} of the container, where nothing listens. It listens on ${ports}: remove the port from the URL, or use one of these.`;
   });
 }
 

@@ -30,13 +30,16 @@ export function stackReplacement(before: Stack, after: Stack, changed: ReadonlyS
   const containers = [
     ...after.containers.map((container): ContainerReplacement => {
       const { name } = container;
-      if (!old.has(name)) return { name, action: "added", reason: "It is new." };
-      if (!moved.has(name)) return { name, action: "kept", reason: "Nothing of it has changed." };
+      if (!old.has(name)) return { name, action: "added", reason: "It is a new container." };
+      if (!moved.has(name))
+        return { name, action: "kept", reason: "Neither its definition nor its input has changed." };
       const because = containerAloneBecause(container, after.document);
       if (because === undefined) return { name, action: "candidate_first", reason: BESIDE };
       return { name, action: "stop_first", reason: `The old one stops before the new one starts, since ${because}.` };
     }),
-    ...gone.map(({ name }): ContainerReplacement => ({ name, action: "removed", reason: "The text has it no more." })),
+    ...gone.map(
+      ({ name }): ContainerReplacement => ({ name, action: "removed", reason: "Removed from the compose file." }),
+    ),
   ];
   const stopping = containers.filter(({ action }) => action === "stop_first");
   return {
@@ -62,7 +65,7 @@ export function containerAloneBecause(
     return "it has volumes, which only one may write to";
   }
   if (kind === "database") return "it is a database";
-  if (ports !== null) return "it holds ports of the server, which only one can";
+  if (ports !== null) return "it uses ports of the server, which only one can use";
   if (service.network_mode === "host") return "it is in the server's own network";
   if (coupledTo(service).length > 0) return "it shares a part of another container";
   if (hasAddress(service.networks)) return "it has a fixed address, which only one can have";

@@ -19,14 +19,18 @@ export function entryProblems(
   path = "",
 ): FieldErrors {
   if (!isTooLong(key, value ?? "")) return {};
-  return { [`${path}value`]: [`${key}=value has more than ${ENV_ENTRY_BYTES_MAX} bytes: no program starts with it.`] };
+  return {
+    [`${path}value`]: [
+      `${key}=value has more than ${ENV_ENTRY_BYTES_MAX} bytes, so no program can be started with it.`,
+    ],
+  };
 }
 
 /** @throws DomainError `deploy.start_failed` that names the first variable that is too long to start a program with. */
 export function requireStartable(env: Readonly<Record<string, string>>): void {
   const [key] = Object.entries(env).find((entry) => isTooLong(...entry)) ?? [];
   if (key === undefined) return;
-  const message = `The variable ${key} is too long: with all that it refers to, ${key}=value has more than ${ENV_ENTRY_BYTES_MAX} bytes, and no program starts with that. Shorten it, or mount a file, then deploy again.`;
+  const message = `The variable ${key} is too long: with its references replaced, ${key}=value has more than ${ENV_ENTRY_BYTES_MAX} bytes, so no program can be started with it. Shorten it, or mount a file, then deploy again.`;
   throw new DomainError("deploy.start_failed", message);
 }
 

@@ -20,7 +20,7 @@ const EnvValue = z
   .string()
   .max(ENV_VALUE_LENGTH_MAX, `At most ${ENV_VALUE_LENGTH_MAX} characters.`)
   .nullable()
-  .describe("Kept byte for byte. May hold references such as {{ project.KEY }}.");
+  .describe("Stored byte for byte. May contain references such as {{ project.KEY }}.");
 
 const flag = (description: string) => lenient(z.boolean()).optional().describe(description);
 

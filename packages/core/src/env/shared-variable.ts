@@ -18,7 +18,7 @@ export const SharedVariableCreate = EnvCreate.pick({
   is_shown_once: true,
   comment: true,
 }).safeExtend({
-  value: EnvCreate.shape.value.describe("Kept byte for byte. References in it are not replaced."),
+  value: EnvCreate.shape.value.describe("Stored byte for byte. References in it are not replaced."),
 });
 export type SharedVariableCreate = z.infer<typeof SharedVariableCreate>;
 
@@ -36,7 +36,7 @@ export const SharedVariable = z
     uuid: z.string(),
     key: z.string(),
     value: z.string().nullable().optional().describe("Absent without read:sensitive, and when it is shown once."),
-    reference: z.string().describe("What stands for the value in an environment variable."),
+    reference: z.string().describe("The reference to use in environment variables."),
     comment: z.string().nullable(),
     is_multiline: z.boolean(),
     is_shown_once: z.boolean(),

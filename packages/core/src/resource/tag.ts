@@ -15,12 +15,12 @@ const TagName = z.preprocess(
     .string()
     .min(2, "At least 2 characters.")
     .max(255, "At most 255 characters.")
-    .regex(/^[^,]*$/, "Without commas: they separate tags where several are named."),
+    .regex(/^[^,]*$/, "Must not contain commas, which separate tags."),
 ) as unknown as z.ZodString;
 
 export const TagAttach = z
   .strictObject({
-    tag_name: TagName.optional().describe("One tag. Kept in lower case."),
+    tag_name: TagName.optional().describe("One tag. Stored in lower case."),
     tag_names: z
       .array(TagName)
       .min(1, "At least one tag.")
@@ -46,7 +46,7 @@ export const Tag = z
     created_at: Timestamp,
     updated_at: Timestamp,
   })
-  .meta({ id: "Tag", description: "A word by which resources are found and deployed together." });
+  .meta({ id: "Tag", description: "A word that groups resources, to find and deploy them together." });
 export type Tag = z.infer<typeof Tag>;
 
 export const tagView = ({ uuid, name, created_at, updated_at }: TagRecord): Tag => ({

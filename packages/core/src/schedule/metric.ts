@@ -18,16 +18,19 @@ const Bytes = z.int().nullable();
 export const Metric = z
   .object({
     at: Timestamp,
-    deployment_uuid: z.string().describe("Of the release that was measured."),
-    cpu_percent: z.number().nullable().describe("Of one processor, since the sample before: two busy ones are 200."),
+    deployment_uuid: z.string().describe("Deployment of the measured release."),
+    cpu_percent: z
+      .number()
+      .nullable()
+      .describe("Percent of one processor since the previous sample: two busy processors are 200."),
     memory_bytes: z.int(),
     processes: z.int(),
-    network_received_bytes: Bytes.describe("Since the sample before; null where that is not known."),
+    network_received_bytes: Bytes.describe("Since the previous sample; null if unknown."),
     network_sent_bytes: Bytes,
     disk_read_bytes: Bytes,
     disk_written_bytes: Bytes,
   })
-  .meta({ id: "Metric", description: "What a resource used at a moment." });
+  .meta({ id: "Metric", description: "Usage of a resource at one moment." });
 export type Metric = z.infer<typeof Metric>;
 
 export const metricView = ({ at, ...metric }: MetricRecord): Metric => ({ at: timestamp(at), ...metric });

@@ -43,8 +43,8 @@ export const CleanupOperation = z
     type: z.enum(CLEANUP_OBJECT_TYPES).describe("What is removed."),
     id: z.string(),
     name: z.string().nullable(),
-    resource_uuid: z.string().nullable().describe("What it was made for."),
-    size_bytes: z.int().nullable().describe("What it takes up, as the engine says; parts may be shared."),
+    resource_uuid: z.string().nullable().describe("The resource it was created for."),
+    size_bytes: z.int().nullable().describe("Its size as the engine reports it; parts may be shared."),
     reason: z.string().describe("Why it is no longer needed."),
   })
   .meta({ id: "CleanupOperation", description: "Something that a cleanup removes from a server." });
@@ -128,14 +128,14 @@ export interface ServerCleaner {
 }
 
 export const ServerCleanup = z.strictObject({
-  dry_run: z.boolean().optional().describe("Answer what would be removed, and remove nothing. Default false."),
+  dry_run: z.boolean().optional().describe("Only return what would be removed. Default false."),
 });
 export type ServerCleanup = z.infer<typeof ServerCleanup>;
 
 export const CleanupStarted = z
   .object({
     message: z.string(),
-    job_uuid: z.string().optional().describe("Names the work; none with dry_run."),
+    job_uuid: z.string().optional().describe("Identifier of the job; none with dry_run."),
     operations: z.array(CleanupOperation).optional().describe("With dry_run: what would be removed."),
   })
   .meta({ id: "CleanupStarted", description: "A cleanup of a server, begun or only planned." });

@@ -30,13 +30,13 @@ export const HetznerServerCreate = z.strictObject({
   location: Required.describe("Name of a location, e.g. fsn1."),
   server_type: Required.describe("Name of a type of server, e.g. cx22."),
   image: lenient(z.int().min(1)).describe("Number of an image with the architecture of the type."),
-  private_key_uuid: Required.describe("Key of SSH: Berth reaches the machine by it. Hetzner is given the public one."),
+  private_key_uuid: Required.describe("SSH key that Berth connects with. Hetzner gets its public part."),
   hetzner_ssh_key_ids: z
     .array(lenient(z.int().min(1)))
     .max(100, "At most 100 keys.")
     .nullable()
     .optional()
-    .describe("Further SSH keys that Hetzner keeps, which may log in."),
+    .describe("Further SSH keys stored at Hetzner, which may log in."),
   enable_ipv4: flag("A public IPv4 address. Default true."),
   enable_ipv6: flag("A public IPv6 network. Default true."),
   cloud_init_script: lenient(CloudInit.nullable())
@@ -48,9 +48,9 @@ export type HetznerServerCreate = z.infer<typeof HetznerServerCreate>;
 
 export const HetznerServerCreated = z
   .object({
-    uuid: z.string().describe("Names the server from now on."),
+    uuid: z.string().describe("Identifier of the server."),
     hetzner_server_id: z.int().describe("The machine's number at Hetzner."),
-    ip: z.string().describe("Address that the server is reached at: IPv4 if it has one."),
+    ip: z.string().describe("Address of the server: IPv4 if it has one."),
   })
   .meta({ id: "HetznerServerCreated", description: "A new server and the machine that was rented for it." });
 export type HetznerServerCreated = z.infer<typeof HetznerServerCreated>;

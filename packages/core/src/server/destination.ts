@@ -20,9 +20,9 @@ export const DestinationCreate = z.strictObject({
     .string()
     .max(255)
     .regex(/^[a-zA-Z0-9][a-zA-Z0-9._-]*$/, "Only letters, digits and . _ - are allowed, a letter or digit first.")
-    .refine((name) => !ENGINES_OWN.has(name), "This network is the engine's own. Name another one.")
-    .describe("Name of the network, once on each server."),
-  type: lenient(z.enum(DESTINATION_TYPES).nullable()).optional().describe("Default: what the server's engine has."),
+    .refine((name) => !ENGINES_OWN.has(name), "This network is predefined by the engine. Use another name.")
+    .describe("Name of the network, unique on each server."),
+  type: lenient(z.enum(DESTINATION_TYPES).nullable()).optional().describe("Default: the type of the server's engine."),
 });
 export type DestinationCreate = z.infer<typeof DestinationCreate>;
 
@@ -39,7 +39,7 @@ export const Destination = z
     created_at: Timestamp,
     updated_at: Timestamp,
   })
-  .meta({ id: "Destination", description: "A network of a server, which resources are put on." });
+  .meta({ id: "Destination", description: "A Docker network of a server, for resources." });
 export type Destination = z.infer<typeof Destination>;
 
 /** The type of destinations on servers with this engine. */

@@ -91,6 +91,6 @@ const NAME_FIELD = "docker_registry_image_name";
 const TAG_FIELD = "docker_registry_image_tag";
 const NAME_PROBLEM =
   "Not a name of an image. Write it like nginx, ghcr.io/owner/name, name:tag or name@sha256:<64 hexadecimal digits>.";
-const TAG_PROBLEM = "A tag holds letters, digits and _ . - only, 128 at most, and begins with a letter, a digit or _.";
-const TWO_TAGS_PROBLEM = "docker_registry_image_name names another tag. Give one of the two.";
+const TAG_PROBLEM = "A tag has at most 128 letters, digits and _ . -, beginning with a letter, a digit or _.";
+const TWO_TAGS_PROBLEM = "docker_registry_image_name contains another tag. Send only one of the two.";
 const DIGEST_PROBLEM = "A name that ends with @sha256 needs the 64 hexadecimal digits of the digest as its tag.";

@@ -45,14 +45,14 @@ const FIELDS = {
     .string()
     .min(1, "This field is required.")
     .max(255, "At most 255 characters.")
-    .regex(/^[^\p{C}:]*$/u, "Must have no colon and no invisible characters.")
-    .describe("Who logs in."),
+    .regex(/^[^\p{C}:]*$/u, "Must not contain colons or invisible characters.")
+    .describe("Name of the user."),
   password: z
     .string()
     .min(1, "This field is required.")
     .max(8192, "At most 8192 characters.")
     .regex(/^[^\r\n\0]*$/, "Must be one line.")
-    .describe("Password or access token. Kept encrypted."),
+    .describe("Password or access token. Stored encrypted."),
 };
 const OPTIONAL = { description: ResourceDescription.optional().describe("For people.") };
 

@@ -27,8 +27,8 @@ export const ServerProxyDetails = z
     problem: z
       .string()
       .nullable()
-      .describe("Why it does not run, or does not know what it leads to. Null while nothing is wrong."),
-    is_stopped: z.boolean().describe("It was asked to stop, and stays so until it is asked to start."),
+      .describe("Why it does not run, or does not have its routes. Null without a problem."),
+    is_stopped: z.boolean().describe("It was stopped on request, and starts only on request."),
     redirect_enabled: z.boolean(),
     redirect_url: z.string().nullable(),
     generate_exact_labels: z.boolean(),

@@ -11,7 +11,12 @@ export const ServerSettings = z.object({
   is_jump_server: z.boolean().default(false),
   is_reachable: z.boolean().default(false),
   is_usable: z.boolean().default(false),
-  wildcard_domain: z.string().max(255).nullable().default(null).describe("URL that generated domains hang below."),
+  wildcard_domain: z
+    .string()
+    .max(255)
+    .nullable()
+    .default(null)
+    .describe("URL that generated domains are placed below."),
   is_cloudflare_tunnel: z.boolean().default(false),
   is_metrics_enabled: z.boolean().default(false),
   is_terminal_enabled: z.boolean().default(true),

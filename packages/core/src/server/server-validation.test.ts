@@ -33,7 +33,7 @@ describe("the validation of a server", () => {
   test("says plainly that an engine cannot be driven yet", () => {
     const found = undrivenValidation("swarm");
     expect(found).toMatchObject({ is_reachable: false, is_usable: false });
-    expect(found.validation_logs).toMatch(/cannot drive servers with Docker Swarm yet/);
+    expect(found.validation_logs).toMatch(/does not support servers with Docker Swarm yet/);
   });
 });
 

@@ -65,7 +65,7 @@ const otherSystem = (osType: string | null) =>
 
 function rareArchitecture({ architecture }: ServerFacts): string | null {
   if (TRIED_ARCHITECTURES.includes(architecture)) return null;
-  return `Its architecture ${architecture} is not one that Berth is tried on (${TRIED_ARCHITECTURES.join(", ")}). Check that the images you use exist for it.`;
+  return `Its architecture ${architecture} is not tested with Berth (${TRIED_ARCHITECTURES.join(", ")}). Check that the images you use exist for it.`;
 }
 
 function littleMemory({ memory_bytes }: ServerFacts): string | null {
@@ -94,5 +94,5 @@ function diskProblem(disk: DiskSpace | null, thresholdPercent: number): string |
 export const undrivenValidation = (engine: EngineKind): ValidationResult => ({
   is_reachable: false,
   is_usable: false,
-  validation_logs: `This version of Berth cannot drive servers with ${ENGINES[engine].title} yet: the server is kept as a record, and nothing runs on it.`,
+  validation_logs: `This version of Berth does not support servers with ${ENGINES[engine].title} yet: the server is recorded, but nothing can run on it.`,
 });

@@ -19,7 +19,7 @@ export const ServiceChanges = z
       z.object({
         name: z.string(),
         change: Change,
-        fields: z.array(z.string()).describe("Of a changed one: which parts of its definition differ."),
+        fields: z.array(z.string()).describe("For a changed container: the parts of its definition that differ."),
       }),
     ),
     variables: z.array(z.object({ key: z.string(), change: Change })).describe("Without their values."),
@@ -39,17 +39,17 @@ export const ServiceChanges = z
           )
           .describe("Unchanged containers keep running."),
       })
-      .describe("How the containers that run are replaced by the next deployment."),
+      .describe("How the next deployment replaces the running containers."),
     warnings: z
       .array(z.string())
       .describe(
-        "What the compose file says that is not done as it says, and what it demands before it can be deployed.",
+        "Settings of the compose file that Berth ignores or handles differently, and what it requires before it can be deployed.",
       ),
     needs_deployment: z
       .boolean()
       .describe("Running containers stay as they are until the next deployment. URLs take effect at once."),
   })
-  .meta({ id: "ServiceChanges", description: "What a change of a service changes." });
+  .meta({ id: "ServiceChanges", description: "The effects of a change of a service." });
 export type ServiceChanges = z.infer<typeof ServiceChanges>;
 
 export interface ServicePlan {

@@ -46,7 +46,7 @@ function twice(claims: readonly DomainClaim[]): readonly string[] {
   const seen = new Set<string>();
   return claims.flatMap(({ host, path, url }) => {
     const key = `${host}${path}`;
-    if (seen.has(key)) return [`The URL ${url} is there twice.`];
+    if (seen.has(key)) return [`The URL ${url} is listed twice.`];
     seen.add(key);
     return [];
   });

@@ -30,7 +30,7 @@ export function parseGitUrl(text: string): GitUrl {
   if (text.length > URL_LENGTH_MAX) throw badUrl(`is longer than ${URL_LENGTH_MAX} characters`);
   if (text === "") throw badUrl("is empty");
   if (/[\p{C}\s\\'"`$;|&<>(){}^*!]/u.test(text)) {
-    throw badUrl("holds a space, a quote or another character that no repository address has");
+    throw badUrl("contains a space, a quote or another character that repository addresses cannot have");
   }
   const scheme = /^([a-z][a-z0-9+.-]*):\/\//i.exec(text)?.[1]?.toLowerCase();
   const url = scheme === undefined ? parseScp(text) : parseWithScheme(text, scheme);
@@ -108,7 +108,8 @@ function parseWithScheme(text: string, scheme: string): GitUrl {
   if (isFile && url.hostname !== "") throw badUrl("must name a folder of this machine: file:///path");
   const isHttp = scheme === "https" || scheme === "http";
   if (!isHttp && url.password !== "") throw badUrl("holds a password. Give an SSH key, or use https");
-  if (!isHttp && scheme !== "ssh" && url.username !== "") throw badUrl(`holds a login, which ${scheme}:// has none of`);
+  if (!isHttp && scheme !== "ssh" && url.username !== "")
+    throw badUrl(`contains a login, which ${scheme}:// does not support`);
   const username = decode(url.username) || (scheme === "ssh" ? "git" : null);
   if (scheme === "ssh") checkLogin(username ?? "");
   return {
@@ -179,7 +180,7 @@ function checkLogin(username: string): void {
 function checkPath(path: string): void {
   const name = decode(path);
   // biome-ignore lint/suspicious/noControlCharactersInRegex: encoded control characters are what is refused here.
-  if (/[\u0000-\u001f\u007f]/.test(name)) throw badUrl("holds an encoded control character");
+  if (/[\u0000-\u001f\u007f]/.test(name)) throw badUrl("contains an encoded control character");
   if (name.split("/").includes("..")) throw badUrl("has .. in its path");
   if (/^\/*$/.test(name)) throw badUrl("names a host but no repository");
 }

@@ -38,12 +38,12 @@ const FIELDS = {
   app_id: number.describe("Its number at GitHub."),
   installation_id: number.describe("Number of its installation in the organization or account."),
   client_id: filled.max(255),
-  client_secret: filled.max(1000).describe("Kept encrypted and never answered."),
+  client_secret: filled.max(1000).describe("Stored encrypted and never returned."),
   webhook_secret: filled
     .max(1000)
-    .describe("What GitHub signs its deliveries to /webhooks/source/github/events with. Never answered."),
+    .describe("The secret that GitHub signs its deliveries to /webhooks/source/github/events with. Never returned."),
   private_key_uuid: filled.max(255).describe("Private key of the team with the app's RSA key."),
-  is_system_wide: lenient(z.boolean()).describe("Kept and answered; other teams cannot use it."),
+  is_system_wide: lenient(z.boolean()).describe("Stored and returned, without effect: other teams cannot use it."),
 };
 
 const API_URL = "The REST API. Default: https://api.github.com, or /api/v3 of an enterprise's own site.";
@@ -88,7 +88,7 @@ export const GithubApp = z
   })
   .meta({
     id: "GithubApp",
-    description: "An app at GitHub that gives access to repositories. Its secrets are never answered.",
+    description: "An app at GitHub that gives access to repositories. Its secrets are never returned.",
   });
 export type GithubApp = z.infer<typeof GithubApp>;
 
@@ -99,7 +99,7 @@ export type GithubAppChanged = z.infer<typeof GithubAppChanged>;
 
 export const HostedRepositories = z
   .object({ repositories: z.array(HostedRepository) })
-  .meta({ id: "HostedRepositories", description: "What an app may see." });
+  .meta({ id: "HostedRepositories", description: "The repositories that an app may read." });
 export const HostedBranches = z
   .object({ branches: z.array(HostedBranch) })
   .meta({ id: "HostedBranches", description: "The branches of a repository." });

@@ -27,7 +27,7 @@ const BASIC_AUTH = {
 };
 
 export const PrivateKeyCreate = z.strictObject({
-  name: ResourceName.nullable().optional().describe("Default: made from the key's sort."),
+  name: ResourceName.nullable().optional().describe("Default: generated from the key's type."),
   description: ShortDescription.optional(),
   private_key: KeyText,
   ...BASIC_AUTH,
@@ -59,7 +59,7 @@ export const PrivateKey = z
     created_at: Timestamp.nullable(),
     updated_at: Timestamp.nullable(),
   })
-  .meta({ id: "PrivateKey", description: "A key of SSH: for servers, and for repositories that are not public." });
+  .meta({ id: "PrivateKey", description: "An SSH key, for servers and for private repositories." });
 export type PrivateKey = z.infer<typeof PrivateKey>;
 
 /** @param secrets Left out if the caller may not see them. */

@@ -12,16 +12,16 @@ export const normalPath = (path: string): string =>
     .join("/")}`;
 
 const leadsUp = (path: string): boolean => path.split("/").includes("..");
-const LEADS_UP = "Must not hold .. as a part.";
+const LEADS_UP = "Must not contain .. as a part.";
 
 const MountPath = z
   .string()
   .min(1, "This field is required.")
   .max(PATH_LENGTH_MAX, `At most ${PATH_LENGTH_MAX} characters.`)
   .refine((path) => !leadsUp(path), LEADS_UP)
-  .refine((path) => !/[\p{Cc}:]/u.test(path), "Must hold no colon and no control character.")
+  .refine((path) => !/[\p{Cc}:]/u.test(path), "Must not contain colons or control characters.")
   .refine((path) => !/(^|\/)\s|\s(\/|$)/u.test(path), "No part of it may begin or end with a space.")
-  .refine((path) => normalPath(path) !== "/", "Must name a place below /.")
+  .refine((path) => normalPath(path) !== "/", "Must be a path below /.")
   .describe("Where it is mounted. A leading / is added.");
 
 const ServerPath = z
@@ -48,10 +48,10 @@ const Content = z
   .string()
   .max(CONTENT_LENGTH_MAX, `At most ${CONTENT_LENGTH_MAX} characters.`)
   .nullable()
-  .describe("Of a file. Kept byte for byte.");
+  .describe("Content of a file, stored byte for byte.");
 
 const HostPath = lenient(ServerPath.regex(/^\//, "Must begin with /.").nullable()).describe(
-  "Of a persistent storage: this folder of the server is mounted instead of a volume.",
+  "For a persistent storage: the folder of the server to mount instead of a volume.",
 );
 
 const CREATE = {
@@ -60,16 +60,16 @@ const CREATE = {
   ),
   name: lenient(storageName(OWN_NAME_LENGTH_MAX).nullable())
     .optional()
-    .describe("Of a persistent storage, which needs one. Kept with the resource's uuid before it."),
+    .describe("Name of a persistent storage, required there. Stored with the resource's uuid before it."),
   mount_path: MountPath,
   host_path: HostPath.optional(),
   content: Content.optional(),
   is_directory: lenient(z.boolean())
     .optional()
-    .describe("Of a file: it is a folder of the server, named by `fs_path`. Default false."),
+    .describe("For a file: it is a folder of the server, at `fs_path`. Default false."),
   fs_path: lenient(ServerPath.nullable())
     .optional()
-    .describe("The server's folder, for `is_directory` only: a file's own place is chosen for it."),
+    .describe("The folder of the server, only with `is_directory`; for a file Berth chooses the path."),
 };
 
 export const StorageCreate = z.strictObject(CREATE);
@@ -91,7 +91,7 @@ export const StorageUpdate = z
     type: StorageType.optional().describe("Must be the storage's own."),
     name: lenient(storageName(NAME_LENGTH_MAX).nullable())
       .optional()
-      .describe("Of a persistent storage. Kept as it is sent."),
+      .describe("Name of a persistent storage. Stored unchanged."),
     mount_path: MountPath.optional(),
     host_path: HostPath.optional(),
     content: Content.optional(),

@@ -54,7 +54,7 @@ export const isReadOnly = ({ is_managed, is_read_only }: StorageFields): boolean
 /** @throws DomainError `request.invalid` */
 export function requireDeletable(storage: StorageRecord): StorageRecord {
   if (!isReadOnly(storage)) return storage;
-  throw invalid({ _: [`${READ_ONLY} It goes when it is taken out there.`] });
+  throw invalid({ _: [`${READ_ONLY} Remove it there.`] });
 }
 
 /** A storage defined by a service, compose file or database engine is changed there. */
@@ -88,7 +88,8 @@ const typeProblems = (current: StorageRecord, { type }: StorageUpdate): Problems
 function foreignProblems(sent: Omit<StorageCreate, "mount_path">): Problems {
   const foreign =
     sent.type === "persistent" ? (["content", "fs_path", "is_directory"] as const) : (["name", "host_path"] as const);
-  const sentence = sent.type === "persistent" ? "Only files have it." : "Only persistent storages have it.";
+  const sentence =
+    sent.type === "persistent" ? "Only files have this field." : "Only persistent storages have this field.";
   const given = foreign.filter((field) => isGiven(sent[field]) && sent[field] !== false);
   return Object.fromEntries(given.map((field) => [field, [sentence]]));
 }
@@ -100,7 +101,7 @@ const NO_DIRECTORY_CONTENT = "A directory has no content.";
 
 function directoryProblems({ type, is_directory = false, fs_path, content }: StorageCreate): Problems {
   if (type === "persistent") return {};
-  if (!is_directory) return isGiven(fs_path) ? { fs_path: ["Only a directory has it: set is_directory."] } : {};
+  if (!is_directory) return isGiven(fs_path) ? { fs_path: ["Only a directory has this field: set is_directory."] } : {};
   return {
     ...(isGiven(fs_path) ? {} : { fs_path: ["This field is required for a directory."] }),
     ...(isGiven(content) ? { content: [NO_DIRECTORY_CONTENT] } : {}),

@@ -84,7 +84,7 @@ export function requireWrite(scope: Scope, sent: { readonly instant_deploy?: boo
 export function requireOperator(scope: Scope): void {
   requireAbility(scope, "root");
   if (scope.teamId === ROOT_TEAM_ID) return;
-  throw new DomainError("auth.root_team_only", "Only the root team may reach into the machine that Berth runs on.");
+  throw new DomainError("auth.root_team_only", "Only the root team may access the machine that Berth runs on.");
 }
 
 const holds = ({ abilities }: Scope, ability: Ability): boolean =>

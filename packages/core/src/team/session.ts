@@ -111,7 +111,7 @@ export const Session = z
     expires_at: Timestamp.describe("Unless it is used before."),
     is_current: z.boolean(),
   })
-  .meta({ id: "Session", description: "A browser that somebody signed in with." });
+  .meta({ id: "Session", description: "A browser session of a user." });
 export type Session = z.infer<typeof Session>;
 
 const TeamOfUser = z

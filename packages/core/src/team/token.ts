@@ -42,7 +42,7 @@ export const TokenCreate = z.strictObject({
     .optional()
     .meta({
       pattern: undefined,
-      description: "When it stops working, not after the token that makes it. Default: with that one.",
+      description: "When it expires, at the latest with the token that creates it, which is the default.",
     }),
   team_id: z
     .int()
@@ -53,7 +53,7 @@ export const TokenCreate = z.strictObject({
     .int()
     .min(0)
     .optional()
-    .describe("Member of the team who acts by it, within what their role allows. Default: the caller."),
+    .describe("Member of the team that it acts for, within what their role allows. Default: the caller."),
 });
 export type TokenCreate = z.infer<typeof TokenCreate>;
 
@@ -61,7 +61,7 @@ export const Token = z
   .object({
     id: z.int(),
     team_id: z.int(),
-    user_id: z.int().describe("Who acts by it. Their role in the team bounds what it may do."),
+    user_id: z.int().describe("The user it acts for, whose role in the team limits its abilities."),
     name: z.string(),
     abilities: z.array(z.enum(ABILITIES)),
     expires_at: Timestamp.nullable(),

@@ -100,5 +100,5 @@ export function webhookIntents(provider: WebhookProvider, event: string, payload
 function read<T>(schema: z.ZodType<T>, payload: unknown, what: string): T {
   const parsed = schema.safeParse(payload);
   if (parsed.success) return parsed.data;
-  throw new DomainError("request.malformed", `The body does not hold ${what}.`, { cause: parsed.error });
+  throw new DomainError("request.malformed", `The body does not contain ${what}.`, { cause: parsed.error });
 }

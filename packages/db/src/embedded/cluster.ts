@@ -94,7 +94,7 @@ async function createCluster(folder: ClusterFolder, owner: DatabaseOwner, binari
 }
 
 const notMade = (output: string) =>
-  new DomainError("setup.failed", `The embedded database could not be made: ${lastLine(output)}`, {
+  new DomainError("setup.failed", `The embedded database could not be created: ${lastLine(output)}`, {
     cause: new Error(output),
   });
 const lastLine = (text: string) => text.trim().split("\n").at(-1) ?? "";

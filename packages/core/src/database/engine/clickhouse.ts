@@ -9,8 +9,8 @@ export const clickhouse = engineRow({
   dataPath: "/var/lib/clickhouse",
   fields: {
     clickhouse_admin_user: identifier("default", "Its administrator."),
-    clickhouse_admin_password: password("Of the administrator."),
-    clickhouse_db: fixed("default", "Database that is made first."),
+    clickhouse_admin_password: password("Password of the administrator."),
+    clickhouse_db: fixed("default", "Database created at the first start."),
     init_scripts: scripts(".sql", ".sh"),
   },
   address: ({ clickhouse_admin_user, clickhouse_admin_password, clickhouse_db }) => ({

@@ -69,8 +69,8 @@ export const mongodb = engineRow({
   dataPath: "/data/db",
   fields: {
     mongo_initdb_root_username: identifier("root", "Its superuser."),
-    mongo_initdb_root_password: password("Of the superuser."),
-    mongo_initdb_database: identifier("default", "Database that is made first."),
+    mongo_initdb_root_password: password("Password of the superuser."),
+    mongo_initdb_database: identifier("default", "Database created at the first start."),
     mongo_conf: configuration("Text of mongod.conf."),
     init_scripts: scripts(".js", ".sh"),
     ...TLS_FIELDS,

@@ -64,10 +64,10 @@ export const postgresql = engineRow({
   dataPath: "/var/lib/postgresql/data",
   fields: {
     postgres_user: identifier("postgres", "Its superuser."),
-    postgres_password: password("Of the superuser."),
-    postgres_db: identifier("postgres", "Database that is made first."),
+    postgres_password: password("Password of the superuser."),
+    postgres_db: identifier("postgres", "Database created at the first start."),
     postgres_initdb_args: text("Arguments for initdb, used at the first start."),
-    postgres_host_auth_method: text("How clients prove who they are, e.g. scram-sha-256; used at the first start."),
+    postgres_host_auth_method: text("How clients authenticate, e.g. scram-sha-256; used at the first start."),
     postgres_conf: configuration("Text of postgresql.conf."),
     init_scripts: scripts(".sql", ".sh"),
     ...TLS_FIELDS,

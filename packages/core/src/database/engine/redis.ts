@@ -30,7 +30,10 @@ export const redis = engineRow({
   accounts: ["redis", "valkey"],
   dataPath: DATA_PATH,
   fields: {
-    redis_password: asVariable(password("Of its user: the environment variable REDIS_PASSWORD."), "REDIS_PASSWORD"),
+    redis_password: asVariable(
+      password("Password of its user: the environment variable REDIS_PASSWORD."),
+      "REDIS_PASSWORD",
+    ),
     redis_username: asVariable(
       fixed(DEFAULT_USER, "Its user: the environment variable REDIS_USERNAME."),
       "REDIS_USERNAME",
@@ -64,7 +67,7 @@ export const keydb = engineRow({
   accounts: ["keydb"],
   dataPath: DATA_PATH,
   fields: {
-    keydb_password: password("Of its user."),
+    keydb_password: password("Password of its user."),
     keydb_conf: configuration("Text of keydb.conf."),
     ...TLS_FIELDS,
   },
@@ -91,7 +94,7 @@ export const dragonfly = engineRow({
   tlsPort: TLS_PORT,
   accounts: ["dfly"],
   dataPath: DATA_PATH,
-  fields: { dragonfly_password: password("Of its user."), ...TLS_FIELDS },
+  fields: { dragonfly_password: password("Password of its user."), ...TLS_FIELDS },
   address: (values) => addressOf(values, values.dragonfly_password),
   // The image reads flags from variables that start with DFLY_.
   variables: ({ dragonfly_password }) =>

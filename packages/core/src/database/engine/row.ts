@@ -194,8 +194,8 @@ export const scripts = (...extensions: readonly string[]) =>
     default: null,
     options: extensions,
     about:
-      "Scripts that are run when it starts for the first time, in this order, or that of index: " +
-      `files named *${extensions.join(" or *")}. Later changes of them change nothing in it.`,
+      "Scripts that run at the first start, in this order or that of index: " +
+      `files named *${extensions.join(" or *")}. Later changes have no effect.`,
     variable: null,
   }) as const;
 export const issued = (about: string) => ({ type: "issued", default: null, about, variable: null }) as const;
