@@ -12,7 +12,7 @@ export interface CloudHttpOptions {
   readonly now?: () => Date;
 }
 
-export interface CloudQuestion {
+export interface CloudRequest {
   readonly method?: "GET" | "POST" | "DELETE";
   readonly path: `/${string}`;
   readonly query?: Readonly<Record<string, string>>;
@@ -27,14 +27,14 @@ export interface CloudAnswer {
 }
 
 /** There is no usable answer. */
-export interface CloudSilence {
+export interface CloudNoAnswer {
   readonly error: DomainError;
   /** The provider certainly has not executed the request. */
   readonly isUndone: boolean;
 }
 
 /** A single call. Redirects are not followed. @throws DomainError `cloud.rate_limited` */
-export type CloudHttp = (token: string, question: CloudQuestion) => Promise<CloudAnswer | CloudSilence>;
+export type CloudHttp = (token: string, question: CloudRequest) => Promise<CloudAnswer | CloudNoAnswer>;
 
 const SECONDS_MAX = 30;
 const BYTES_MAX = 4 << 20; // A page of 50 entries has some hundred kilobytes.
@@ -100,7 +100,7 @@ const rateLimited = (headers: { get(name: string): string | null }, now: Date) =
 const failed = (message: string, cause?: unknown) => new DomainError("cloud.failed", message, { cause });
 
 /** For reads, which need an answer. @throws DomainError `cloud.failed` */
-export function answered(answer: CloudAnswer | CloudSilence): CloudAnswer {
+export function answered(answer: CloudAnswer | CloudNoAnswer): CloudAnswer {
   if ("error" in answer) throw answer.error;
   return answer;
 }

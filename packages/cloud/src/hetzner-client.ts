@@ -5,7 +5,7 @@ import {
   type CloudAnswer,
   type CloudHttp,
   type CloudHttpOptions,
-  type CloudQuestion,
+  type CloudRequest,
   cloudHttp,
 } from "./cloud-http.ts";
 import { type HetznerRefusal, Paged, read, refusalOf } from "./hetzner-answers.ts";
@@ -13,7 +13,7 @@ import { type HetznerRefusal, Paged, read, refusalOf } from "./hetzner-answers.t
 export interface HetznerClient {
   readonly http: CloudHttp;
   /** The answer of a successful request. @throws DomainError `cloud.refused`, `cloud.failed` */
-  ask(token: string, question: CloudQuestion): Promise<unknown>;
+  ask(token: string, question: CloudRequest): Promise<unknown>;
   /** All pages of a list. @param key The key of the entries in an answer, and the list's path. */
   list<T extends z.ZodType>(
     token: string,
@@ -43,7 +43,7 @@ export function hetznerClient(options: CloudHttpOptions): HetznerClient {
       const Page = z.object({ [key]: z.array(entry) });
       const entries: z.infer<typeof entry>[] = [];
       for (let page = 1, pages = 1; pages <= PAGES_MAX; pages += 1) {
-        const question: CloudQuestion = {
+        const question: CloudRequest = {
           path: `/${key}`,
           query: { ...query, page: String(page), per_page: PER_PAGE },
         };

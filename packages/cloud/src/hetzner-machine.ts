@@ -1,6 +1,6 @@
 import { DomainError, invalid } from "@berth/core";
 import type { Machine, NewMachine } from "@berth/core/ports";
-import type { CloudQuestion } from "./cloud-http.ts";
+import type { CloudRequest } from "./cloud-http.ts";
 import { CreatedServer, FoundServers, type HetznerRefusal, type HetznerServer, read } from "./hetzner-answers.ts";
 import { type HetznerClient, refusalIn, refused } from "./hetzner-client.ts";
 
@@ -22,7 +22,7 @@ export async function createMachine(client: HetznerClient, token: string, machin
   }
 }
 
-const creationOf = (machine: NewMachine): CloudQuestion => ({
+const creationOf = (machine: NewMachine): CloudRequest => ({
   method: "POST",
   path: "/servers",
   body: {

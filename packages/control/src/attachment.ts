@@ -14,7 +14,7 @@ import type { DatabaseRecord, NamedDatabase, Page, Paging, ResourceRecord, Store
 import { RESOURCE_KINDS, type ResourceKind, type ResourceRef } from "@berth/core/resource";
 import { requireAbility } from "@berth/core/team";
 import { findResource, type UseCaseContext } from "./context.ts";
-import { findDatabaseAlone } from "./database-answer.ts";
+import { findDatabaseForUpdate } from "./database-answer.ts";
 import { envs } from "./env.ts";
 
 /** Databases and the resources that use them by variables that reference them. */
@@ -35,7 +35,7 @@ export function attachments(context: UseCaseContext) {
     async attach(uuid: string, { resource_uuid, as = DEFAULT_VARIABLE }: DatabaseAttach): Promise<Attachment> {
       requireAbility(scope, "write");
       return stores.transaction(async (tx) => {
-        const database = await findDatabaseAlone(tx, uuid);
+        const database = await findDatabaseForUpdate(tx, uuid);
         const resource = await findClient(tx, database, resource_uuid);
         const value = databaseReferenceText(referableName(database, await namesakesOf(tx, database)));
         const current = await tx.envs.findByKey(resource.id, as, false);
@@ -59,7 +59,7 @@ export function attachments(context: UseCaseContext) {
     async detach(uuid: string, { resource_uuid, as }: DatabaseDetach): Promise<{ message: string }> {
       requireAbility(scope, "write");
       await stores.transaction(async (tx) => {
-        const database = await findDatabaseAlone(tx, uuid);
+        const database = await findDatabaseForUpdate(tx, uuid);
         const resource = await findClient(tx, database, resource_uuid);
         const used = (await attachmentsIn(tx, database)).filter(
           (one) =>

@@ -25,7 +25,7 @@ import type {
 import { requireAbility, requireConfirmation } from "@berth/core/team";
 import { cancelBackupRun } from "./backup-cancel.ts";
 import { requireRoom, type UseCaseContext } from "./context.ts";
-import { findDatabase, findDatabaseAlone } from "./database-answer.ts";
+import { findDatabase, findDatabaseForUpdate } from "./database-answer.ts";
 import { emitResourceEvent } from "./event.ts";
 import { requireEngineFor } from "./lifecycle.ts";
 import { mapPage } from "./page.ts";
@@ -54,7 +54,7 @@ export function backups(context: UseCaseContext) {
     async create(databaseUuid: string, sent: BackupCreate): Promise<{ uuid: string; message: string }> {
       requireAbility(scope, "write");
       return stores.transaction(async (tx) => {
-        const database = await findDatabaseAlone(tx, databaseUuid);
+        const database = await findDatabaseForUpdate(tx, databaseUuid);
         requireRoom(await tx.backups.list(database.id, { take: 0 }), BACKUPS_MAX, "backup schedules");
         const fields = await fieldsOf(tx, database, { ...newBackup(sent), s3_storage_id: null }, sent);
         const { uuid } = await tx.backups.insert(database.id, ids.uuid(), fields);
@@ -68,7 +68,7 @@ export function backups(context: UseCaseContext) {
     async update(databaseUuid: string, uuid: string, sent: BackupUpdate): Promise<{ message: string }> {
       requireAbility(scope, "write");
       await stores.transaction(async (tx) => {
-        const database = await findDatabaseAlone(tx, databaseUuid);
+        const database = await findDatabaseForUpdate(tx, databaseUuid);
         const current = await tx.backups.find(database.id, uuid);
         if (current === undefined) throw notFound("Backup config");
         await tx.backups.update(database.id, uuid, await fieldsOf(tx, database, current, sent));
@@ -86,7 +86,7 @@ export function backups(context: UseCaseContext) {
       requireAbility(scope, "write");
       requireConfirmation(scope);
       await stores.transaction(async (tx) => {
-        const database = await findDatabaseAlone(tx, databaseUuid);
+        const database = await findDatabaseForUpdate(tx, databaseUuid);
         const schedule = await findSchedule(tx, database, uuid);
         await requireNotRestored(tx, schedule.id);
         if (!(await tx.backups.delete(database.id, uuid, { deleteS3 }))) throw notFound(THING);
@@ -112,7 +112,7 @@ export function backups(context: UseCaseContext) {
       requireAbility(scope, "write");
       requireConfirmation(scope);
       await stores.transaction(async (tx) => {
-        const database = await findDatabaseAlone(tx, databaseUuid);
+        const database = await findDatabaseForUpdate(tx, databaseUuid);
         const schedule = await findSchedule(tx, database, uuid);
         await requireNotRestored(tx, schedule.id, executionUuid);
         const isDeleted = await tx.backups.deleteExecution(schedule.id, executionUuid, { deleteS3 });

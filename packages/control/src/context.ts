@@ -89,7 +89,7 @@ export async function findResource(stores: Stores, ref: ResourceRef): Promise<Re
  * @throws DomainError `resource.not_found` that names the kind
  */
 export async function findResourceForUpdate(tx: Stores, ref: ResourceRef): Promise<ResourceRecord> {
-  const resource = await tx.resources.findAlone(ref);
+  const resource = await tx.resources.findForUpdate(ref);
   if (resource === undefined) throw notFound(RESOURCE_KINDS[ref.kind].title);
   return resource;
 }

@@ -13,7 +13,7 @@ export async function findDatabase(stores: Stores, uuid: string): Promise<Databa
 }
 
 /** Locks the database, so that changes are serialised. @throws DomainError `resource.not_found` */
-export async function findDatabaseAlone(tx: Stores, uuid: string): Promise<DatabaseRecord> {
+export async function findDatabaseForUpdate(tx: Stores, uuid: string): Promise<DatabaseRecord> {
   await findResourceForUpdate(tx, { kind: "database", uuid });
   return findDatabase(tx, uuid);
 }

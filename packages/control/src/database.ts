@@ -18,7 +18,7 @@ import type { DatabaseRecord, Page, Paging, StorageFields, Stores } from "@berth
 import { maySeeSecrets, requireAbility, requireWrite } from "@berth/core/team";
 import { backupConfigurations } from "./backup.ts";
 import type { UseCaseContext } from "./context.ts";
-import { databaseViews, findDatabase, findDatabaseAlone } from "./database-answer.ts";
+import { databaseViews, findDatabase, findDatabaseForUpdate } from "./database-answer.ts";
 import { renewCertificate } from "./database-certificate.ts";
 import { emitResourceEvent } from "./event.ts";
 import { recordStarter } from "./lifecycle.ts";
@@ -117,7 +117,7 @@ async function update(context: UseCaseContext, uuid: string, sent: DatabaseUpdat
   const { scope, stores } = context;
   requireAbility(scope, "write");
   await stores.transaction(async (tx) => {
-    const current = await findDatabaseAlone(tx, uuid);
+    const current = await findDatabaseForUpdate(tx, uuid);
     const { problems, variables, ...change } = databaseChange(current.engine, sent);
     if (Object.keys(problems).length > 0) throw invalid(problems);
     const database = await tx.databases.update(current.id, {

@@ -12,7 +12,7 @@ import type { BackupExecutionRecord, DatabaseRecord, Page, Paging, RestoreKind, 
 import { requireAbility } from "@berth/core/team";
 import { cancelBackupRun } from "./backup-cancel.ts";
 import type { UseCaseContext } from "./context.ts";
-import { findDatabase, findDatabaseAlone } from "./database-answer.ts";
+import { findDatabase, findDatabaseForUpdate } from "./database-answer.ts";
 import { emitResourceEvent } from "./event.ts";
 import { requireEngineFor } from "./lifecycle.ts";
 import { mapPage } from "./page.ts";
@@ -112,7 +112,7 @@ interface Wanted {
 }
 
 async function findBackup(tx: Stores, { uuid, scheduled_backup_uuid, execution_uuid }: BackupRef) {
-  const source = await findDatabaseAlone(tx, uuid);
+  const source = await findDatabaseForUpdate(tx, uuid);
   const schedule = await tx.backups.find(source.id, scheduled_backup_uuid);
   if (schedule === undefined) throw notFound("Backup configuration");
   const execution = await tx.backups.findExecution(schedule.id, execution_uuid);

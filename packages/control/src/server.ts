@@ -162,7 +162,7 @@ export function servers(context: UseCaseContext) {
       requireAbility(scope, "write");
       requireConfirmation(scope);
       const job = await stores.transaction(async (tx) => {
-        const server = await tx.servers.findAlone(uuid);
+        const server = await tx.servers.findForUpdate(uuid);
         if (server === undefined) throw notFound("Server");
         if (isOwnMachine(server)) throw new DomainError("resource.in_use", "Local server cannot be deleted.");
         // Resources that are being removed do not block: the server is removed after them.

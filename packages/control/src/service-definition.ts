@@ -1,6 +1,6 @@
 import { DomainError, invalid, isDomainError } from "@berth/core";
 import { type DomainConflict, isLocalHost, parseUrlList } from "@berth/core/application";
-import { type Compose, composeStorages, containerPort, externalReferences, hostPowers } from "@berth/core/compose";
+import { type Compose, composeStorages, containerPort, externalReferences, hostPrivileges } from "@berth/core/compose";
 import { foreignNames, uuidIn } from "@berth/core/deploy";
 import type { ServerRecord, ServiceContainerRecord, ServiceRecord, StorageRecord, Stores } from "@berth/core/ports";
 import { isOwnMachine } from "@berth/core/server";
@@ -181,7 +181,7 @@ export async function requireHostAccess(
   { document, containers }: Compose,
 ): Promise<void> {
   const isOwn = isLocalHost(server.ip) || isOwnMachine(server);
-  const powers = isOwn ? hostPowers(document, containers) : [];
+  const powers = isOwn ? hostPrivileges(document, containers) : [];
   if (powers.length === 0) return;
   const { capabilities } = await engineFor(server);
   if (!capabilities.privileged_mounts) return;

@@ -4,7 +4,7 @@ import {
   type Ability,
   type CreatedToken,
   covers,
-  excessOf,
+  exceedingAbilities,
   missingRole,
   ROOT_TEAM_ID,
   requireAbility,
@@ -55,7 +55,7 @@ export function tokens({ scope, stores, clock, ids, hashToken }: UseCaseContext)
     if (member === undefined) throw notFound("User");
     // Otherwise an administrator could act as an owner.
     if (user_id !== userIdOf(scope)) requireManaging(scope, teamId, member.role);
-    if (excessOf(member.role, abilities).length > 0) throw missingRole();
+    if (exceedingAbilities(member.role, abilities).length > 0) throw missingRole();
     return user_id;
   }
 

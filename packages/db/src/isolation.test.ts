@@ -293,7 +293,7 @@ const ATTEMPTS: Attempts = {
     update: (stores, { server }) => stores.servers.update(server.uuid, { name: "stolen" }),
     // Whether an address is free may be known, but not whose it is.
     isAddressTaken: (stores, { server }) => stores.servers.isAddressTaken(server.ip).then(() => undefined),
-    findAlone: (stores, { server }) => stores.servers.findAlone(server.uuid),
+    findForUpdate: (stores, { server }) => stores.servers.findForUpdate(server.uuid),
     markRemoving: (stores, { server }) => stores.servers.markRemoving(server.id),
     hosts: (stores, { server }) => stores.servers.hosts(server.id),
   },
@@ -320,7 +320,7 @@ const ATTEMPTS: Attempts = {
   },
   resources: {
     find: (stores, { app }) => stores.resources.find(app),
-    findAlone: (stores, { app }) => stores.resources.findAlone(app),
+    findForUpdate: (stores, { app }) => stores.resources.findForUpdate(app),
     list: (stores, { environment }) =>
       stores.resources
         .list({ environment_id: environment.id }, { take: 0 })

@@ -24,7 +24,7 @@ export function resourceStore(context: TeamContext): ResourceStore {
   return {
     find: ({ kind, uuid }) =>
       own().select(RESOURCE_COLUMNS).where("uuid", "=", uuid).where("kind", "=", kind).executeTakeFirst(),
-    findAlone: ({ kind, uuid }) =>
+    findForUpdate: ({ kind, uuid }) =>
       own()
         .select(RESOURCE_COLUMNS)
         .where("uuid", "=", uuid)

@@ -122,7 +122,7 @@ export function serverStore(context: TeamContext): ServerStore {
       return await unlessTaken(() => firstRecord(updating));
     },
     // Stronger than an update's lock: it waits for transactions that refer to the row, and makes later ones wait.
-    findAlone: (uuid) => firstRecord(own().select(COLUMNS).where("uuid", "=", uuid).forUpdate()),
+    findForUpdate: (uuid) => firstRecord(own().select(COLUMNS).where("uuid", "=", uuid).forUpdate()),
     markRemoving: (id) =>
       inTransaction(context, async (tx) => {
         const marked = await tx.db

@@ -70,7 +70,7 @@ const isOutside = (path: unknown): boolean =>
   typeof path === "string" && (/^[/~]|[$:\\]/.test(path) || path.split("/").includes(".."));
 
 /** Settings of the compose file that give a container host privileges; empty for most files. */
-export function hostPowers(
+export function hostPrivileges(
   document: ComposeDocument,
   containers: readonly { readonly name: string; readonly volumes: readonly ComposeVolume[] }[],
 ): readonly string[] {

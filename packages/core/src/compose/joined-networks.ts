@@ -6,7 +6,7 @@ export type JoinedNetworks = Readonly<Record<string, unknown>>;
 /**
  * The networks that a service names. Without any it is in the default network, if the file defines options for that.
  */
-export function saidNetworks({ networks }: ComposeService, document: ComposeDocument): JoinedNetworks {
+export function serviceNetworks({ networks }: ComposeService, document: ComposeDocument): JoinedNetworks {
   const said = Array.isArray(networks) ? Object.fromEntries(networks.map((name) => [name, null])) : (networks ?? {});
   const isNone = Object.keys(said).length === 0;
   return isNone && Object.hasOwn(document.networks ?? {}, "default") ? { default: null } : said;

@@ -2,7 +2,7 @@ import { stringify } from "yaml";
 import type { ServiceSettings } from "../service/service.ts";
 import { containerPort } from "./container-port.ts";
 import type { EnvironmentEntry } from "./environment.ts";
-import { isCutOff, saidNetworks } from "./joined-networks.ts";
+import { isCutOff, serviceNetworks } from "./joined-networks.ts";
 import type { Compose, ComposeContainer } from "./parse.ts";
 import { recordOf } from "./record.ts";
 import { replicasOf } from "./replicas.ts";
@@ -23,7 +23,7 @@ export interface RenderOptions {
 export function renderCompose(compose: Compose, { uuid, settings, network }: RenderOptions): string {
   const { document, environments } = compose;
   const networksOf = (container: ComposeContainer, service: ComposeService) => {
-    const said = saidNetworks(service, document);
+    const said = serviceNetworks(service, document);
     const takesRequests = containerPort(container, compose.urls) !== null;
     const added = [
       ...(isCutOff(said, document, takesRequests) ? [] : [uuid]),

@@ -19,7 +19,7 @@ import { portMappingsOf } from "./release-container.ts";
 import { buildConfig, buildRequest, releaseSpec, sourceSpec } from "./release-spec.ts";
 import { serviceSpec, serviceValues } from "./service-release.ts";
 import { applicationSite, PLAIN_SITE, type SiteSubject } from "./site.ts";
-import { stackAloneBecause } from "./stack-replacement.ts";
+import { exclusiveStackReason } from "./stack-replacement.ts";
 import type { DeployInput, DeploySubject, SubjectOf } from "./subject.ts";
 
 type DeployedSource = Pick<DeploymentRecord, "commit" | "pull_request_id" | "git_type">;
@@ -171,7 +171,7 @@ const service: DeployedKind<SubjectOf<"service">> = {
   releaseSpec: ({ subject: { record, secrets }, ...input }, artifact) =>
     serviceSpec({ service: record, secrets, ...input }, artifact),
   healthCheck: () => STEADY_CHECK,
-  exclusiveReason: ({ secrets }) => aloneOf(secrets),
+  exclusiveReason: ({ secrets }) => exclusiveReasonOf(secrets),
   stopGraceSeconds: () => null,
   commands: () => NO_COMMANDS,
   keptBuilds: () => 0,
@@ -187,11 +187,11 @@ const service: DeployedKind<SubjectOf<"service">> = {
 /** Cached, since snapshots read all services every few seconds, and compose files are long. */
 const alone = new WeakMap<ServiceSecrets, { readonly because: string | undefined }>();
 
-function aloneOf(secrets: ServiceSecrets): string | undefined {
+function exclusiveReasonOf(secrets: ServiceSecrets): string | undefined {
   const known = alone.get(secrets);
   if (known !== undefined) return known.because;
   const compose = parseCompose(secrets.docker_compose_raw);
-  const because = "problems" in compose ? "its compose file cannot be read" : stackAloneBecause(compose);
+  const because = "problems" in compose ? "its compose file cannot be read" : exclusiveStackReason(compose);
   alone.set(secrets, { because });
   return because;
 }

@@ -33,7 +33,7 @@ export function stackReplacement(before: Stack, after: Stack, changed: ReadonlyS
       if (!old.has(name)) return { name, action: "added", reason: "It is a new container." };
       if (!moved.has(name))
         return { name, action: "kept", reason: "Neither its definition nor its input has changed." };
-      const because = containerAloneBecause(container, after.document);
+      const because = exclusiveContainerReason(container, after.document);
       if (because === undefined) return { name, action: "candidate_first", reason: BESIDE };
       return { name, action: "stop_first", reason: `The old one stops before the new one starts, since ${because}.` };
     }),
@@ -56,7 +56,7 @@ const BESIDE = "The new container starts beside the old one, which stops once th
  * may run only without persistent data, without anything that exists once (such as a port), and if no other container
  * connects to it.
  */
-export function containerAloneBecause(
+export function exclusiveContainerReason(
   { name, kind, volumes, ports }: Pick<ComposeContainer, "name" | "kind" | "volumes" | "ports">,
   document: ComposeDocument,
 ): string | undefined {
@@ -69,14 +69,14 @@ export function containerAloneBecause(
   if (service.network_mode === "host") return "it is in the server's own network";
   if (coupledTo(service).length > 0) return "it shares a part of another container";
   if (hasAddress(service.networks)) return "it has a fixed address, which only one can have";
-  const seeker = seekerOf(name, document);
+  const seeker = connectingService(name, document);
   return seeker === undefined ? undefined : `${seeker} finds it by its name`;
 }
 
 /** Why the containers of a compose file cannot all run twice; `undefined`: they can. */
-export function stackAloneBecause({ document, containers }: Stack): string | undefined {
+export function exclusiveStackReason({ document, containers }: Stack): string | undefined {
   for (const container of containers) {
-    const because = containerAloneBecause(container, document);
+    const because = exclusiveContainerReason(container, document);
     if (because !== undefined) return `of its container ${container.name}, ${because}`;
   }
   return undefined;
@@ -88,15 +88,17 @@ const hasAddress = (networks: unknown): boolean =>
   );
 
 /** Another container that connects to this one by its name, and so might reach either of two. */
-function seekerOf(name: string, { services }: ComposeDocument): string | undefined {
+function connectingService(name: string, { services }: ComposeDocument): string | undefined {
   const { container_name } = services[name] ?? {};
   const names = [name, ...(typeof container_name === "string" && container_name !== "" ? [container_name] : [])];
   const word = new RegExp(`(?<![\\w-])(${names.map((one) => one.replace(/[.]/g, "\\.")).join("|")})(?![\\w-])`);
-  return Object.entries(services).find(([other, service]) => other !== name && word.test(soughtIn(service)))?.[0];
+  return Object.entries(services).find(
+    ([other, service]) => other !== name && word.test(connectionSettings(service)),
+  )?.[0];
 }
 
 /** The settings in which a container names the hosts it connects to. */
-function soughtIn(service: Readonly<Record<string, unknown>>): string {
+function connectionSettings(service: Readonly<Record<string, unknown>>): string {
   const { image: _i, build: _b, labels: _l, volumes: _v, container_name: _c, working_dir: _w, ...rest } = service;
   return JSON.stringify(rest);
 }

@@ -173,7 +173,7 @@ export interface ServerStore {
    * In a transaction: locks the server, waiting for transactions that create something on it. Nothing can be created
    * on it before this one ends.
    */
-  findAlone(uuid: string): Promise<ServerRecord | undefined>;
+  findForUpdate(uuid: string): Promise<ServerRecord | undefined>;
   /** Marks it for removal and wakes the workers. `false` if it was marked before. */
   markRemoving(id: number): Promise<boolean>;
   /** Hosts of the resources on it, without duplicates, by name. */
@@ -191,7 +191,7 @@ export type NewServer = Pick<
 export interface ResourceStore {
   find(ref: ResourceRef): Promise<ResourceRecord | undefined>;
   /** In a transaction: locks the resource until its end, so that other callers wait. */
-  findAlone(ref: ResourceRef): Promise<ResourceRecord | undefined>;
+  findForUpdate(ref: ResourceRef): Promise<ResourceRecord | undefined>;
   list(
     filter: { readonly kind?: ResourceKind; readonly environment_id?: number; readonly server_id?: number },
     paging?: Paging,

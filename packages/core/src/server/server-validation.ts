@@ -91,7 +91,7 @@ function diskProblem(disk: DiskSpace | null, thresholdPercent: number): string |
 }
 
 /** The validation of a server whose engine this version does not support. */
-export const undrivenValidation = (engine: EngineKind): ValidationResult => ({
+export const unsupportedEngineValidation = (engine: EngineKind): ValidationResult => ({
   is_reachable: false,
   is_usable: false,
   validation_logs: `This version of Berth does not support servers with ${ENGINES[engine].title} yet: the server is recorded, but nothing can run on it.`,

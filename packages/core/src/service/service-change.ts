@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { saidNetworks } from "../compose/joined-networks.ts";
+import { serviceNetworks } from "../compose/joined-networks.ts";
 import { composeWarnings } from "../compose/keys.ts";
 import type { Compose } from "../compose/parse.ts";
 import { recordOf } from "../compose/record.ts";
@@ -125,7 +125,7 @@ function replacementOf(
 /** A container without networks is in the default one, if the file defines it. */
 function joined({ document }: Pick<Compose, "document">, name: string): readonly string[] {
   const service = document.services[name] ?? {};
-  return service.network_mode ? [] : Object.keys(saidNetworks(service, document));
+  return service.network_mode ? [] : Object.keys(serviceNetworks(service, document));
 }
 
 /** Top-level sections whose entries containers refer to by name. */

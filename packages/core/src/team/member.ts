@@ -73,5 +73,5 @@ export function requireDispensable(teamId: number, userId: number, owners: reado
 }
 
 /** The abilities that a token of this role may not have. */
-export const excessOf = (role: Role, abilities: readonly Ability[]): readonly Ability[] =>
+export const exceedingAbilities = (role: Role, abilities: readonly Ability[]): readonly Ability[] =>
   abilities.filter((ability) => !roleAllows(role, ability));
