@@ -22,10 +22,9 @@ const BALLAST_ROWS = 200_000;
 const CANCEL_MS_MAX = 5000;
 /** Duration of `nothingRuns` on an idle machine. */
 const _LOOK_MS = 250;
-const AS_IT_WAS =
-  "Cancelled by a user. It is restored in one transaction, which was rolled back: the database is as it was.";
+const AS_IT_WAS = "Cancelled by a user. The restore's transaction was rolled back, so the database is unchanged.";
 const NOTHING_KEPT = {
-  ...{ message: "Cancelled by a user. Nothing is kept of it.", size: null },
+  ...{ message: "Cancelled by a user. Nothing of it was kept.", size: null },
   local_storage_deleted: true,
 };
 const ENDLESS = "select pg_sleep(3600)";
@@ -189,7 +188,7 @@ describeDocker("a backup, restore or drill that is cancelled", ["postgres:17-alp
     const drill = await asked("drill");
     await until(async () => (await restoreOf(drill)).step === "restoring", { seconds: 90 });
     const { message } = await cancelledRestore(drill, async () => !(await engineObjectsOf(docker)).some(isOf(drill)));
-    expect(message).toBe("Cancelled by a user. The database that was saved was not touched.");
+    expect(message).toBe("Cancelled by a user. The original database was not changed.");
     expect(filesBut(kept)).toEqual([]);
   }, 180_000);
 
@@ -236,7 +235,7 @@ describeDocker("a backup, restore or drill that is cancelled", ["postgres:17-alp
     const { uuid: restore } = await ask("POST", path, {});
     await stands(database, "wait_event = 'PgSleep'");
     const { message } = await cancelledRestore(restore, nothingRuns);
-    expect(message).toMatch(/holds some of the backup .* Restore a backup before you use it\.$/);
+    expect(message).toMatch(/contains parts of the backup .* Restore a backup before you use it\.$/);
     const closed = "select count(*) from pg_database where not datallowconn and datname <> 'template0'";
     expect(await sql(closed)).toBe("0");
     expect(await sql("select count(*) from slow")).toBe("0");

@@ -56,7 +56,7 @@ describeDocker("this machine's Docker engine", ["node:24-alpine", "caddy:2"], (d
     const outcome = await deploy(server, uuid);
     expect(outcome, outcome.log).toMatchObject({ status: "finished" });
     expect(outcome.log.split("nothing listens")).toHaveLength(2);
-    expect(outcome.log).toContain(`${deaf}:9999 leads to port 9999 of the container, where nothing listens.`);
+    expect(outcome.log).toContain(`${deaf}:9999 names port 9999 of the container, where nothing listens.`);
   }, 120_000);
 
   test("fails no request through deployments under load", async () => {

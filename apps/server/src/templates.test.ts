@@ -4,7 +4,7 @@ import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { hostPowers, interpolateCompose, parseCompose, renderCompose, withDefaults } from "@berth/core/compose";
+import { hostPrivileges, interpolateCompose, parseCompose, renderCompose, withDefaults } from "@berth/core/compose";
 import { ServerSettings } from "@berth/core/server";
 import { chosenTemplate, planUrls, planVariables, ServiceSettings } from "@berth/core/service";
 import { Ajv } from "ajv";
@@ -133,7 +133,7 @@ describe.each(byType)("%s", (type, template) => {
   });
 
   test("gives no container privileges on the server, nor a port of it that a URL can stand for", () => {
-    expect(hostPowers(compose.document, compose.containers)).toEqual([]);
+    expect(hostPrivileges(compose.document, compose.containers)).toEqual([]);
     expect(compose.text).not.toMatch(/docker\.sock|privileged|network_mode/);
     // Port numbers are defaults, so that a second service can have others.
     expect(compose.text).not.toMatch(/^ +- "?\d+:\d+/m);

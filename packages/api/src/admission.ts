@@ -8,7 +8,7 @@ import { type Quota, rateLimiter } from "./rate-limit.ts";
 
 export interface AdmissionOptions {
   readonly authenticator: Authenticator;
-  /** Requests per minute of a token, or of an address without one. 0 is unlimited. */
+  /** Requests per minute of a token, or of an address without one. 0: unlimited. */
   readonly requestsPerMinute: number;
   /** Default: `OPEN_CALLS`. */
   readonly openCallLimits?: typeof OPEN_CALLS;
@@ -19,28 +19,31 @@ export interface AdmissionOptions {
 
 export interface Caller {
   readonly authorization: string | undefined;
-  /** What stands in for it: the session of a browser. */
+  /** Replaces the token: the session of a browser. */
   readonly session: Credentials | undefined;
   readonly ip: string;
-  /** Calls that this request makes: more than one in a batch. */
+  /** Number of calls in this request: more than one in a batch. */
   readonly calls: number;
   setHeader(name: string, value: string): void;
 }
 
 export interface Admission {
-  /** The caller; `undefined` without a valid token. That is not an error yet, since some operations are public. */
+  /**
+   * The caller's identity; `undefined` without a valid token, which is no error yet, since some operations are
+   * public.
+   */
   identify(caller: Caller): Promise<Identity | undefined>;
   /** Counts a request that needs no token. */
   count(caller: Caller): void;
-  /** Enters a call that stays open; answers what ends it. @throws DomainError `rate.limited` */
+  /** Counts an open call; the returned function ends it. @throws DomainError `rate.limited` */
   enter(kind: OpenCall, scope: Scope): () => void;
-  /** Counts the bytes that a request holds until it is closed. @param ip For a caller without a token. */
+  /** Counts the bytes of a request until it is closed. @param ip For a caller without a token. */
   bytesOf(scope: Scope | undefined, ip: string): HeldBytes;
 }
 
 /**
- * Decides who a caller is and whether it may ask now, at most one query a request. Both functions set the headers of
- * the rate limit and throw DomainError `rate.limited`.
+ * Identifies callers and limits their requests, with at most one query per request. `identify` and `count` set the
+ * headers of the rate limit and throw DomainError `rate.limited`.
  */
 export function admission(options: AdmissionOptions): Admission {
   const { authenticator, requestsPerMinute, openCallLimits, byteShares = BYTE_SHARES, now } = options;
@@ -58,7 +61,7 @@ export function admission(options: AdmissionOptions): Admission {
         count(addressOf(caller), caller);
         return undefined;
       }
-      // Tokens are counted by their hash, only after they were found valid: a known hash never waits for its address,
+      // Tokens are counted by their hash, after they were found valid: a known hash is not limited by its address,
       // and guesses beyond the address's limit cost no query.
       if (limiter && !limiter.peek(credentials.hash)) {
         const guesses = limiter.peek(addressOf(caller));
@@ -87,7 +90,7 @@ function enforce({ limit, remaining, isExceeded, resetAt }: Quota, { setHeader }
   throw new DomainError("rate.limited", "Too Many Attempts.", { retryAfterSeconds });
 }
 
-/** An IPv6 caller owns a whole /64, so it is counted as one. */
+/** An IPv6 caller has a whole /64, so that is counted as one address. */
 function addressOf({ ip }: Caller): string {
   if (!ip.includes(":") || ip.startsWith("::ffff:")) return ip;
   const [head = ""] = ip.split("::");

@@ -4,7 +4,7 @@ import { appRouter } from "./root.ts";
 
 let known: Promise<AnswerCheck> | undefined;
 
-/** The description is made once for all tests of a worker. */
+/** The OpenAPI document is generated once for all tests of a worker. */
 export const answerCheck = (): Promise<AnswerCheck> => {
   known ??= describe(appRouter).then(answerCheckOf);
   return known;

@@ -38,7 +38,7 @@ const CREATE = {
 } as const;
 
 const DEPLOYS_AT_ONCE =
-  "With `instant_deploy` its first deployment is queued too; when the queue is full, nothing is created.";
+  "With `instant_deploy` its first deployment is queued too; if the queue is full, nothing is created.";
 
 export const applications = {
   attachments: attachments.application,
@@ -80,7 +80,7 @@ export const applications = {
     path: "/applications/private-deploy-key",
     operationId: "create-private-deploy-key-application",
     summary: "Create an application from a private git repository, with a key",
-    description: `${DEPLOYS_AT_ONCE} An https address is read with the key's name and password; where it has none, the repository is read over ssh from the same host.`,
+    description: `${DEPLOYS_AT_ONCE} An https address is read with the key's name and password; if the key has none, the repository is read over ssh from the same host.`,
     extras: [OPERATOR.powers, OPERATOR.folder],
   })
     .input(ApplicationCreateDeployKey)
@@ -115,7 +115,7 @@ export const applications = {
     path: "/applications/dockerimage",
     operationId: "create-dockerimage-application",
     summary: "Create an application from an image",
-    description: `${DEPLOYS_AT_ONCE} Without a tag the image is the one called latest.`,
+    description: `${DEPLOYS_AT_ONCE} Without a tag, the tag is latest.`,
   })
     .input(ApplicationCreateImage)
     .output(CreatedApplication)
@@ -126,7 +126,7 @@ export const applications = {
     path: "/applications/dockercompose",
     operationId: "create-dockercompose-application",
     summary: "Create a service from a compose file",
-    description: "Use `POST /services`, which makes the same service and answers the URLs of its containers.",
+    description: "Use `POST /services`, which creates the same service and returns the URLs of its containers.",
     deprecated: true,
   })
     .input(ApplicationCreateCompose)

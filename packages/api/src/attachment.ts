@@ -9,7 +9,8 @@ const list = perKind(["application", "service", "database"], (kind) => ({
     method: "GET",
     path: "/attachments",
     operationId: "list-attachments-by-{kind}-uuid",
-    summary: kind === "database" ? "List what uses a database" : `List the databases that ${article(kind)} uses`,
+    summary:
+      kind === "database" ? "List the resources that use a database" : `List the databases that ${article(kind)} uses`,
     description: "By variables that name a database, such as `{{ database.shop.url }}`.",
     ability: "read",
     input: z.strictObject(paging),
@@ -27,8 +28,8 @@ const ofDatabase = {
     operationId: "attach-database-by-uuid",
     summary: "Attach a database to a resource",
     description:
-      "Gives the resource a variable that names the database. Its deployments put the URL there, with the address that " +
-      "works from where the resource runs and the password of that moment. Refused where no address works. Doing it " +
+      "Creates a variable of the resource that references the database. Its deployments insert the URL, with the address that " +
+      "works from where the resource runs and the current password. Refused if no address works. Doing it " +
       "again changes nothing.",
     ability: "write",
     status: 201,
@@ -43,7 +44,8 @@ const ofDatabase = {
     path: "/attachments/{resource_uuid}",
     operationId: "detach-database-by-uuid",
     summary: "Detach a database from a resource",
-    description: "Deletes the variables that are its URL. What runs has it until its next deployment.",
+    description:
+      "Deletes the variables that contain only its URL. The running release has the URL until its next deployment.",
     ability: "write",
     query: ["as"],
     errors: ["resource.in_use"],
@@ -53,5 +55,5 @@ const ofDatabase = {
     .mutation(({ ctx, input: { uuid, ...sent } }) => ctx.control.attachments.detach(uuid, sent)),
 };
 
-/** Databases and what uses them. */
+/** Databases and the resources that use them. */
 export const attachments = { ...list, database: { ...list.database, ...ofDatabase } };

@@ -2,25 +2,25 @@ import { hash } from "node:crypto";
 import type { Authenticator, FoundToken } from "@berth/core/ports";
 import { isConfirmed, type Scope } from "@berth/core/team";
 
-/** The stored hash of a token: SHA-256 (hex) of its secret part. */
+/** The hash under which a token is stored: SHA-256 (hex) of its secret part. */
 export const hashOfSecret = (secret: string): string => hash("sha256", secret, "hex");
 
 export interface Credentials {
   readonly hash: string;
-  /** Set for the form `<id>|<secret>`; a bare secret has no id. */
+  /** Missing for a secret without the `<id>|` before it. */
   readonly id: number | undefined;
-  /** A session is not taken from the header of a token, nor a token from a cookie. */
+  /** Sessions are not accepted in the header of a token, nor tokens in a cookie. */
   readonly kind: FoundToken["kind"];
 }
 
-/** The token of an `Authorization` header, if it holds one. */
+/** The token of an `Authorization` header, if it contains one. */
 export function credentialsOf(authorization: string | undefined): Credentials | undefined {
   const { id, secret } = authorization?.match(BEARER)?.groups ?? {};
   if (secret === undefined) return undefined;
   return { hash: hashOfSecret(secret), id: id === undefined ? undefined : Number(id), kind: "api" };
 }
 
-/** A session, of the cookie's half `<id>.<secret>` and the key that the page keeps. */
+/** A session, from the cookie's half `<id>.<secret>` and the page's half, the key. */
 export function sessionCredentials(cookie: string, key: string): Credentials | undefined {
   const { id, secret } = cookie.match(SESSION_COOKIE)?.groups ?? {};
   if (secret === undefined || id === undefined || !/^[A-Za-z0-9]{1,100}$/.test(key)) return undefined;
@@ -34,7 +34,7 @@ export interface Identity {
   readonly isApiEnabled: boolean;
 }
 
-/** The identity of a token; `undefined` when it is unknown or expired. One query. */
+/** The identity of a token; `undefined` if it is unknown or expired. One query. */
 export async function identify(
   authenticator: Authenticator,
   { hash: secretHash, id, kind }: Credentials,
@@ -51,7 +51,7 @@ export async function identify(
       : undefined;
   return {
     scope: { teamId, abilities, actor: { type: "token", id: token.id, name, expiresAt, userId, role, session } },
-    // The switch is for programs: who may turn it on again must not be locked out.
+    // The switch turns off programs only: a person must be able to turn the API on again.
     isApiEnabled: token.is_api_enabled || session !== undefined,
   };
 }

@@ -82,7 +82,7 @@ describe("backup schedules of a database", () => {
   ])("are refused with %j", async (body, field) => {
     const path = `/databases/${await createdDatabase(api)}/backups`;
     const { status, json } = await api.ask("POST", path, { body: { x: undefined, ...body } });
-    // An empty object is no request at all.
+    // An empty object is a malformed request.
     if (Object.keys(body).length === 0) expect(status).toBe(400);
     else expect([status, Object.keys(json.errors)]).toEqual([422, [field]]);
     expect((await api.ask("GET", path)).json).toEqual([]);
@@ -246,7 +246,7 @@ describe("restores", () => {
       return restore?.uuid;
     };
     const [drill, restore] = [await insert("drill"), await insert("restore")];
-    // One of a kind at a time.
+    // Only one of its kind may run at a time.
     expect(await insert("drill")).toBeUndefined();
     const claim = () =>
       api.db.system.restores.claim([api.place.server.id], { owner: "worker", leaseSeconds: 60, at: new Date() });
@@ -292,8 +292,8 @@ describe("cancelling", () => {
     });
     const backup = `${path}/backups/${schedule.uuid}/executions/${execution.uuid}`;
     for (const [at, title, detail] of [
-      [backup, "Backup execution", "Nothing is kept of it."],
-      [`${path}/restores/${uuid}`, "Restore", "Nothing had been restored: the database is as it was."],
+      [backup, "Backup execution", "Nothing of it was kept."],
+      [`${path}/restores/${uuid}`, "Restore", "Nothing had been restored yet, so the database is unchanged."],
     ] as const) {
       const answer = await api.ask("POST", `${at}/cancel`);
       expect([answer.status, answer.json]).toEqual([

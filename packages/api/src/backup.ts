@@ -13,7 +13,7 @@ import { onResource } from "./per-kind.ts";
 
 const scheduled_backup_uuid = z.string().describe("The schedule's identifier.");
 const execution_uuid = z.string().describe("The backup's identifier.");
-const delete_s3 = lenient(z.boolean()).optional().describe("Delete it from the S3 storage too. Default false.");
+const delete_s3 = lenient(z.boolean()).optional().describe("Also delete it from the S3 storage. Default false.");
 
 export const backups = {
   list: onResource("database", {
@@ -35,7 +35,7 @@ export const backups = {
     path: "/backups",
     operationId: "create-database-backup",
     summary: "Create a backup schedule",
-    description: "Of PostgreSQL, MySQL, MariaDB and MongoDB; the others cannot be saved while they run.",
+    description: "For PostgreSQL, MySQL, MariaDB and MongoDB; other databases cannot be dumped while they run.",
     ability: "write",
     status: 201,
     errors: ["engine.unsupported"],
@@ -49,7 +49,7 @@ export const backups = {
     path: "/backups/{scheduled_backup_uuid}",
     operationId: "update-database-backup",
     summary: "Change a backup schedule",
-    description: "What is not sent stays as it is.",
+    description: "Omitted fields keep their values.",
     ability: "write",
     errors: ["engine.unsupported"],
     input: BackupUpdate.extend({ scheduled_backup_uuid }),
@@ -64,7 +64,7 @@ export const backups = {
     path: "/backups/{scheduled_backup_uuid}",
     operationId: "delete-backup-configuration-by-uuid",
     summary: "Delete a backup schedule",
-    description: "With its executions and their files. Refused while one of them is being restored.",
+    description: "Also deletes its executions and their files. Refused while one of them is being restored.",
     ability: "write",
     errors: ["resource.in_use"],
     input: z.strictObject({ scheduled_backup_uuid, delete_s3 }),
@@ -91,7 +91,7 @@ export const backups = {
     path: "/backups/{scheduled_backup_uuid}/executions/{execution_uuid}",
     operationId: "delete-backup-execution-by-uuid",
     summary: "Delete a backup",
-    description: "With its file on the server. Refused while it is being restored.",
+    description: "Also deletes its file on the server. Refused while it is being restored.",
     ability: "write",
     errors: ["resource.in_use"],
     input: z.strictObject({ scheduled_backup_uuid, execution_uuid, delete_s3 }),
@@ -110,8 +110,8 @@ export const backups = {
     operationId: "cancel-backup-execution-by-uuid",
     summary: "Cancel a backup",
     description:
-      "Answers when its work has ended, within seconds; nothing is kept of it. `status` is `running` in the answer " +
-      "when that takes longer; it is cancelled then as soon as the work has ended.",
+      "Answers when its work has ended, within seconds; nothing of it is kept. `status` is `running` in the answer " +
+      "if that takes longer; it is then cancelled as soon as the work has ended.",
     ability: "write",
     errors: ["backup.not_cancellable"],
     input: z.strictObject({ scheduled_backup_uuid, execution_uuid }),

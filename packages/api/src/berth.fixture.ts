@@ -39,12 +39,12 @@ export interface Served {
   readonly engine: PrintingEngine;
   readonly stores: Stores;
   readonly place: TestPlace;
-  /** All that a creation needs to say where. */
+  /** The place, as in the input of a creation. */
   readonly where: Where;
-  /** May everything in the team that `place` belongs to. */
+  /** Has all abilities in the team of `place`. */
   readonly token: string;
   readonly otherTeam: OtherTeam;
-  /** Token of the team with id 0. */
+  /** Token of the root team. */
   readonly rootToken: string;
   tokenWith(...abilities: Ability[]): Promise<string>;
   ask(method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE", path: string, options?: AskOptions): Promise<Answer>;
@@ -63,7 +63,7 @@ export interface OtherTeam extends Pick<Served, "token" | "where" | "stores" | "
   readonly powerfulToken: string;
 }
 
-/** The same API as the other team has it. */
+/** The same API with the token of the other team. */
 export const asOtherTeam = (api: Served): Served => ({
   ...api,
   ...api.otherTeam,
@@ -240,7 +240,7 @@ async function ask(
   return answer;
 }
 
-/** A git application that can be created as it stands. */
+/** Valid input for an application from git. */
 export const gitApplication = ({ where }: { readonly where: Where }, fields: object = {}) => ({
   ...where,
   git_repository: "https://git.example/team/hello.git",
@@ -249,14 +249,14 @@ export const gitApplication = ({ where }: { readonly where: Where }, fields: obj
   ...fields,
 });
 
-/** Creates one, answers its uuid. */
+/** Creates an application, returns its uuid. */
 export async function createdApplication(api: Served, fields: object = {}): Promise<string> {
   const { status, json } = await api.ask("POST", "/applications/public", { body: gitApplication(api, fields) });
   if (status !== 201) throw new Error(`It was not created: ${JSON.stringify(json)}`);
   return json.uuid;
 }
 
-/** Creates a PostgreSQL database, answers its uuid. */
+/** Creates a PostgreSQL database, returns its uuid. */
 export async function createdDatabase(api: Served, fields: object = {}): Promise<string> {
   const { status, json } = await api.ask("POST", "/databases/postgresql", { body: { ...api.where, ...fields } });
   if (status !== 201) throw new Error(`It was not created: ${JSON.stringify(json)}`);
@@ -265,7 +265,7 @@ export async function createdDatabase(api: Served, fields: object = {}): Promise
 
 export const COMPOSE = "services:\n  web:\n    image: nginx:1.27\n  db:\n    image: postgres:16\n";
 
-/** Creates a service, answers its uuid. */
+/** Creates a service, returns its uuid. */
 export async function createdService(api: Served, fields: object = {}): Promise<string> {
   const body = { ...api.where, docker_compose: COMPOSE, ...fields };
   const { status, json } = await api.ask("POST", "/services", { body });

@@ -5,11 +5,11 @@ import type { Served } from "./berth.fixture.ts";
 export const PASSWORD = "correct horse battery";
 const HOST = "berth.test";
 
-/** As a browser shows itself on a page of the dashboard's own. */
+/** Headers of a browser on a page of the dashboard. */
 export const OWN_PAGE = { host: HOST, origin: `http://${HOST}`, "sec-fetch-site": "same-origin" };
 
 export interface TestBrowser {
-  /** What a request of its page carries. */
+  /** Headers of a request from its page. */
   readonly headers: Readonly<Record<string, string>>;
   ask(method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE", path: string, body?: object): Promise<BrowserAnswer>;
 }
@@ -21,7 +21,7 @@ interface BrowserAnswer {
   readonly headers: Readonly<Record<string, unknown>>;
 }
 
-/** Asks by REST as a page would. */
+/** Calls REST as a page would. */
 export async function request(
   { app }: Pick<Served, "app">,
   method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE",
@@ -41,14 +41,14 @@ export async function request(
 export const cookieOf = ({ headers }: Pick<BrowserAnswer, "headers">): string =>
   String(headers["set-cookie"]).split(";", 1)[0] ?? "";
 
-/** What a sign-in answered, as a browser keeps it. */
+/** A browser with the session of a sign-in. */
 export function browserOf(api: Pick<Served, "app">, signedIn: BrowserAnswer): TestBrowser {
   if (signedIn.status !== 201) throw new Error(`Nobody was signed in: ${JSON.stringify(signedIn.json)}`);
   const headers = { ...OWN_PAGE, cookie: cookieOf(signedIn), "x-berth-session-key": signedIn.json.key };
   return { headers, ask: (method, path, body) => request(api, method, path, { headers, body }) };
 }
 
-/** A new user of the team with a password, who accepted it. */
+/** A new user with a password, who has joined the team. */
 export async function person(api: Served, role: Role = "owner", teamId = api.place.server.team_id) {
   const email = `${testUuid()}@example.com`;
   const { id } = await api.db.stores(ROOT_TEAM_ID).members.insert(teamId, { email, name: "Ada", role });

@@ -4,7 +4,7 @@ import { SESSION_DAYS_MAX } from "@berth/core/team";
 import type { FastifyReply, FastifyRequest } from "fastify";
 import { type Credentials, sessionCredentials } from "./auth.ts";
 
-/** Half of a session. The proxies take it away from what they forward to applications. */
+/** Contains half of a session. The proxies remove it from requests to applications. */
 const COOKIE = "berth_session";
 const SECURE_COOKIE = `__Host-${COOKIE}`;
 
@@ -12,29 +12,29 @@ export const SESSION_KEY_HEADER = "x-berth-session-key";
 
 type Asked = Pick<FastifyRequest, "headers" | "method" | "protocol">;
 
-/** What a request says of the browser that it came from. */
+/** What the headers of a request say about its browser. */
 export interface Browsers {
-  /** The session that a request of the dashboard's own page may act by. @param key Where no header contains it. */
+  /** The session of a request from the dashboard's own page. @param key Given if no header contains it. */
   session(request: Asked, key?: string): Credentials | undefined;
-  /** Whether a WebSocket is opened by a page of another origin, or by one that does not say. */
+  /** Whether a page of another or unknown origin opens the WebSocket. */
   isForeignSocket(request: Asked): boolean;
   exchange(request: FastifyRequest, reply: FastifyReply): BrowserExchange;
 }
 
-/** For operations that begin and end sessions. */
+/** For operations that create and end sessions. */
 export interface BrowserExchange {
   readonly visitor: Visitor;
   /** @throws DomainError `auth.foreign_page` */
   requireOwnPage(): void;
-  /** @param value `undefined` takes it away. */
+  /** @param value `undefined` removes the cookie. */
   setCookie(value: string | undefined): void;
 }
 
-/** @param publicUrl Its host is the dashboard's too, where a proxy before it changes `Host`. */
+/** @param publicUrl Its host counts as the dashboard's too, since a proxy in front may change `Host`. */
 export function browsers(publicUrl: string | null): Browsers {
   const publicOrigin = publicUrl === null ? undefined : new URL(publicUrl);
 
-  /** `unknown`: no browser, or one that says nothing of the page, as over plain http where nothing is changed. */
+  /** `unknown`: not a browser, or one that does not send the page's origin, as with reads over plain http. */
   function pageOf({ headers: { origin, host, "sec-fetch-site": site } }: Asked): "own" | "foreign" | "unknown" {
     if (site !== undefined && site !== "same-origin" && site !== "none") return "foreign";
     if (origin === undefined) return site === undefined ? "unknown" : "own";

@@ -29,7 +29,7 @@ describe("a cleanup that is asked for", () => {
     expect(started.json.message).toBe("Cleanup started.");
     const job = await api.ask("GET", `/jobs/${started.json.job_uuid}`);
     expect(job.json).toMatchObject({ type: "server.cleanup", status: "queued" });
-    // A waiting job is answered instead of queued again.
+    // While a job is waiting it is returned, and no other is queued.
     expect((await api.ask("POST", path, { body: {} })).json.job_uuid).toBe(started.json.job_uuid);
   });
 

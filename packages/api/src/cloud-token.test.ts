@@ -151,7 +151,7 @@ describe("the description", () => {
 
 const propertiesOf = (schema: unknown) => (schema as { properties: Record<string, unknown> }).properties;
 
-/** How the older name is described as a parameter or as a property. */
+/** All places where the older name is documented, as a parameter or as a property. */
 function* marksOf(node: unknown): Generator<{ deprecated?: unknown; description?: unknown }> {
   if (typeof node !== "object" || node === null) return;
   if ("name" in node && node.name === "cloud_provider_token_id") yield { deprecated: undefined, ...node };

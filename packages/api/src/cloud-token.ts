@@ -13,7 +13,7 @@ export const cloudTokens = {
     operationId: "list-cloud-tokens",
     tag: "Cloud Tokens",
     summary: "List cloud tokens",
-    description: "Without the tokens themselves, which nobody can read again.",
+    description: "Without the tokens themselves, which are never shown again.",
     ability: "read",
   })
     .input(z.strictObject(paging))
@@ -26,7 +26,7 @@ export const cloudTokens = {
     operationId: "create-cloud-token",
     tag: "Cloud Tokens",
     summary: "Add a cloud token",
-    description: "The provider is asked whether it takes the token; it is kept encrypted.",
+    description: "The token is checked with the provider, and stored encrypted.",
     ability: "write",
     status: 201,
     errors: ["cloud.refused", "cloud.rate_limited", "cloud.failed"],
@@ -53,7 +53,7 @@ export const cloudTokens = {
     operationId: "update-cloud-token-by-uuid",
     tag: "Cloud Tokens",
     summary: "Rename a cloud token",
-    description: "Nothing else of it changes: add another one for another login.",
+    description: "Only the name can be changed: add another token for another login.",
     ability: "write",
   })
     .input(CloudTokenUpdate.extend({ uuid }))
@@ -66,7 +66,7 @@ export const cloudTokens = {
     operationId: "delete-cloud-token-by-uuid",
     tag: "Cloud Tokens",
     summary: "Delete a cloud token",
-    description: "Refused while servers that were made with it exist. It stays valid at the provider.",
+    description: "Refused while servers exist that were created with it. The token stays valid at the provider.",
     ability: "write",
     errors: ["resource.in_use"],
   })

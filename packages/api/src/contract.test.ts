@@ -18,7 +18,7 @@ const routes = operationsOf(appRouter)
 const scoped = routes.filter(([, { operation }]) => operation.options.ability !== null);
 const withBody = scoped.filter(([, { method, body }]) => method !== "GET" && body !== "upload");
 
-/** Rules of every operation that apply before its use case: none of these requests reaches one. */
+/** Rules for every operation that apply before its use case, which none of these requests reaches. */
 describe("every operation", () => {
   let app: FastifyInstance;
   let documented: (route: Route, status: number) => boolean;
@@ -73,7 +73,7 @@ describe("every operation", () => {
   it.each(routes.filter(([, { method }]) => method !== "GET"))(
     "%s refuses what is unknown in the query",
     async (_, route) => {
-      // Sent with a body where one is asked for, so that the query is what is wrong.
+      // With a valid body if one is required, so that only the query is wrong.
       const sent = route.body === "required" ? { text: '{"nope":1}', type: "application/json" } : {};
       const { status, json } = await ask(route, { token: "root", query: "?nope=1", ...sent });
       expect([status, json.errors?.nope, documented(route, status)]).toEqual([
@@ -104,7 +104,7 @@ describe("every operation", () => {
     const served = new Set(routes.filter(([, other]) => other.path === path).map(([, other]) => other.method));
     for (const method of (["PUT", "PATCH", "DELETE"] as const).filter((other) => !served.has(other))) {
       const { status, headers } = await ask({ method, path }, { token: "nobody" });
-      // Another operation may have a parameter where this path has a word.
+      // The path may match another operation with a parameter in place of a word.
       if (status === 401) continue;
       expect([status, String(headers.allow).split(", ")]).toEqual([404, expect.arrayContaining([...served])]);
     }
@@ -133,7 +133,7 @@ describe("every operation", () => {
 
 const isTyped = (output: Operation["output"]) => output !== undefined && !["any", "unknown"].includes(output.def.type);
 
-/** Where a schema of a body lets unknown fields pass. */
+/** Paths in a body's schema where unknown fields are allowed. */
 function openObjects(node: unknown, components: unknown, path = ""): string[] {
   if (typeof node !== "object" || node === null) return [];
   const { $ref, type, properties, additionalProperties } = node as Record<string, unknown>;
@@ -149,7 +149,7 @@ function openObjects(node: unknown, components: unknown, path = ""): string[] {
   ];
 }
 
-/** Tokens named like the ability they have. */
+/** Tokens named by their ability. */
 const authenticator = {
   async findToken(hash: string) {
     const ability: Ability | undefined = ABILITIES.find((name) => hashOfSecret(name) === hash);
@@ -169,5 +169,5 @@ const authenticator = {
 };
 
 const unreachable = (reached: string[]): Control =>
-  // Every use case there is or will be, so that a request which gets that far is seen.
+  // Has any use case, to notice requests that reach one.
   new Proxy({}, { get: (_, name) => void reached.push(String(name)) }) as Control;

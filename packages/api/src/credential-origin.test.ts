@@ -26,7 +26,7 @@ describe("the password of a registry", () => {
     const { status, json } = await patch(path, { address: "evil.example" });
     expect([status, json.message]).toEqual([200, expect.stringContaining("Send password for evil.example")]);
     expect([await logins(), (await get(path)).password]).toEqual([[], undefined]);
-    // Nor does it come back with the address.
+    // The login does not come back together with the old address.
     await patch(path, { address: "ghcr.io" });
     expect(await logins()).toEqual([]);
     expect((await patch(path, { password: "newer" })).json).toEqual({ uuid: expect.any(String) });
@@ -107,7 +107,7 @@ describe("the name and password of a private key", () => {
     const path = `/applications/${first.json.uuid}`;
     expect((await patch(path, { git_repository: "https://evil.example/team/a.git" })).status).toBe(422);
     expect((await get(path)).git_repository).toBe("https://git.example/team/a.git");
-    // By ssh nothing is shown that others could use.
+    // Over ssh no secret is sent, so the host may change.
     expect((await patch(path, { git_repository: "git@other.example:team/a.git" })).status).toBe(200);
     expect((await patch(`/security/keys/${uuid}`, { private_key, name: "renamed" })).status).toBe(201);
     expect((await patch(path, { git_repository: "https://other.example/team/a.git" })).status).toBe(422);

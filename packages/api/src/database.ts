@@ -33,13 +33,13 @@ const createOf = <E extends DatabaseEngine>(engine: E) =>
     operationId: `create-database-${engine}`,
     tag: "Databases",
     summary: `Create a database of ${databaseEngine(engine).title}`,
-    description: "With `instant_deploy` it is started too; where that is not possible, nothing is created.",
+    description: "With `instant_deploy` it is started too; if that is not possible, nothing is created.",
     ability: "write",
     errors: [...creation.errors, "port.taken"] satisfies ErrorCode[],
   })
     .input(DATABASE_CREATES[engine])
     .output(CreatedDatabase)
-    // The input of one engine fits the union of all: engine fields are optional texts.
+    // The input of each engine is assignable to the union: engine fields are optional texts.
     .mutation(({ ctx, input }) => ctx.control.databases.create(engine, input as DatabaseCreate));
 
 type Creates = { readonly [E in DatabaseEngine]: ReturnType<typeof createOf<E>> };
@@ -67,7 +67,7 @@ export const databases = {
     .output(z.array(Database))
     .query(async ({ ctx, input }) => [...listed(ctx, await ctx.control.databases.list(input), input)]),
 
-  // One for each engine, as the type says.
+  // Has one creation for each engine, as the type says.
   create: Object.fromEntries(DATABASE_ENGINE_NAMES.map((engine) => [engine, createOf(engine)])) as unknown as Creates,
 
   get: operation({
@@ -89,8 +89,8 @@ export const databases = {
     tag: "Databases",
     summary: "Run statements in a database by its own client",
     description:
-      "Inside of its container, with all rights in it: `psql`, `mysql`, `mariadb`, `redis-cli` or `keydb-cli` reads the " +
-      "statements. Each call is a session of its own. The answer has what it printed, also when it failed.",
+      "Inside its container, with all rights in it: `psql`, `mysql`, `mariadb`, `redis-cli` or `keydb-cli` reads the " +
+      "statements. Each call is a separate session. The answer has the output, also of a failure.",
     ability: "write",
     errors: ["resource.not_running", "engine.unsupported", "engine.unreachable", "deploy.timeout"],
   })
@@ -105,9 +105,9 @@ export const databases = {
     tag: "Databases",
     summary: "Change a database",
     description:
-      "What is not sent stays. Of the engines' own fields it takes those of its engine. Changes hold from its next " +
-      "start on, those of its public port at once; names and passwords inside it are made at the first start only by " +
-      "most engines, so change them there too.",
+      "Omitted fields keep their values. Only fields of the database's own engine are accepted. Changes apply from its next " +
+      "start on, those of its public port at once. Most engines set names and passwords only at the first " +
+      "start, so change them inside the database too.",
     ability: "write",
     errors: ["port.taken"],
   })

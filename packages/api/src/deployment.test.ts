@@ -26,7 +26,7 @@ describe("asking for a deployment", () => {
       const { status, json } = await api.ask(method, path, body === undefined ? {} : { body });
       expect([status, json]).toEqual([200, { deployments: [entry] }]);
     }
-    // false means false: the second request names the deployment that waits.
+    // `false` is parsed as false, so the second request returns the waiting deployment.
     const { json } = await api.ask("GET", `/deploy?uuid=${uuid}&force=false`);
     expect(json.deployments[0].message).toBe("Deployment already queued for this commit.");
   });

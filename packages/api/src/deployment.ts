@@ -26,10 +26,10 @@ export const deploy = operation({
   tag: "Deployments",
   summary: "Deploy resources by uuid or by tag",
   description:
-    "Give `uuid` or `tag`, each a list separated by commas. Either all of them are queued or, when the queue is full, " +
-    "none. Services and, by uuid, databases are started. An application whose commit is queued or being deployed " +
-    "already is not queued again, unless `force` is set. With `pull_request_id` its preview is made and deployed, " +
-    "where is_preview_deployments_enabled is on.",
+    "Send `uuid` or `tag`, each a list separated by commas. Either all of them are queued or, if the queue is full, " +
+    "none. Services and, by uuid, databases are started. An application whose commit is already queued or being " +
+    "deployed is not queued again, unless `force` is set. With `pull_request_id` its preview is created and deployed, " +
+    "if is_preview_deployments_enabled is on.",
   ability: "deploy",
   alsoByGet: true,
   ignoresEmptyFields: true,
@@ -45,19 +45,16 @@ export const deploy = operation({
 })
   .input(
     z.strictObject({
-      uuid: z
-        .string()
-        .optional()
-        .describe("At most 100 identifiers, separated by commas. Unknown ones are passed over."),
+      uuid: z.string().optional().describe("At most 100 identifiers, separated by commas. Unknown ones are ignored."),
       tag: z.string().optional().describe("Names of at most 100 tags, separated by commas."),
-      force: z.boolean().optional().describe("Build without any cache, and queue it also when it is queued already."),
+      force: z.boolean().optional().describe("Build without cache, and queue it even if it is already queued."),
       pr: pullRequest.optional().describe("The same as pull_request_id."),
       pull_request_id: pullRequest.optional().describe("Deploy the preview of this pull request. 0: none."),
       docker_tag: z
         .string()
         .regex(/^\w[\w.-]{0,127}$/, "Not a tag of an image.")
         .optional()
-        .describe("Of an application made from an image: tag of what the pull request runs."),
+        .describe("For an application made from an image: the tag that the pull request's preview runs."),
     }),
   )
   .output(DeployRequestResult)
@@ -76,7 +73,7 @@ const listOf = (kind: ResourceKind, operationId: string) =>
     .input(
       z.strictObject({
         uuid: z.string().describe(`The ${kind}'s identifier.`),
-        pull_request_id: pullRequest.optional().describe("Only those of this pull request; 0: of none."),
+        pull_request_id: pullRequest.optional().describe("Only deployments of this pull request; 0: of none."),
         ...pagingOf(10),
       }),
     )
@@ -92,8 +89,8 @@ export const deployments = {
     path: "/deployments",
     operationId: "list-deployments",
     tag: "Deployments",
-    summary: "List the deployments that wait or run",
-    description: "Those of applications of the whole team, oldest first.",
+    summary: "List the waiting and running deployments",
+    description: "Deployments of applications of the whole team, oldest first.",
     ability: "read",
   })
     .input(z.strictObject(pagingOf(100)))
@@ -123,8 +120,8 @@ export const deployments = {
     tag: "Deployments",
     summary: "Cancel a deployment",
     description:
-      "Answers when its work has ended, within seconds. `status` is `in_progress` in the answer when that takes longer; " +
-      "it is cancelled then as soon as the work has ended.",
+      "Answers when its work has ended, within seconds. `status` is `in_progress` in the answer if that takes longer; " +
+      "it is then cancelled as soon as the work has ended.",
     ability: "deploy",
     errors: ["deployment.not_cancellable"],
   })
@@ -150,14 +147,14 @@ export const deployments = {
     operationId: "get-deployment-logs-by-uuid",
     tag: "Deployments",
     summary: "Read the log of a deployment",
-    description: "Hidden lines are there for tokens that may read secrets only.",
+    description: "Hidden lines are returned only to tokens with `read:sensitive`.",
     ability: "read",
   })
     .input(
       z.strictObject({
         uuid,
-        after: z.int().min(0).max(Number.MAX_SAFE_INTEGER).default(0).describe("Only lines behind this `seq`."),
-        take: z.int().min(1).max(1000).default(1000).describe("Lines answered at most."),
+        after: z.int().min(0).max(Number.MAX_SAFE_INTEGER).default(0).describe("Only lines after this `seq`."),
+        take: z.int().min(1).max(1000).default(1000).describe("Maximum number of lines."),
       }),
     )
     .output(DeploymentLogPage)
@@ -169,14 +166,14 @@ export const deployments = {
     operationId: "follow-deployment-by-uuid",
     tag: "Deployments",
     summary: "Follow a deployment",
-    description: "The lines of its log and the changes of its state, from the beginning until it has ended.",
+    description: "Streams the lines of its log and the changes of its state, from the beginning until it has ended.",
     ability: "read",
     events: DeploymentEvent,
   })
     .input(
       z.strictObject({
         uuid,
-        after: z.int().min(0).max(Number.MAX_SAFE_INTEGER).default(0).describe("Only lines behind this `seq`."),
+        after: z.int().min(0).max(Number.MAX_SAFE_INTEGER).default(0).describe("Only lines after this `seq`."),
         ...resumable,
       }),
     )

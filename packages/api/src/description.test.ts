@@ -13,7 +13,7 @@ const operations = () =>
   Object.entries(description.paths).flatMap(([path, item]) =>
     Object.entries(item).map(([method, operation]) => ({ name: `${method.toUpperCase()} ${path}`, operation })),
   );
-/** Every key and every text below a value, with the key that a text stands under. */
+/** All keys and texts inside a value, each text with its key. */
 function* entriesOf(value: unknown): Generator<readonly [key: string, value: unknown]> {
   if (typeof value !== "object" || value === null) return;
   for (const [key, inner] of Object.entries(value)) {
@@ -49,7 +49,7 @@ describe("the description of Berth", () => {
   });
 
   test("[S05] gives no answer an attribute named domains, but lists of several", () => {
-    // Saved services have them: clients of this API family read the containers' URLs there.
+    // `SavedService` has a field `domains`, where clients of this API family read the containers' URLs.
     const { ServerDomains, SavedService: _, ...schemas } = description.components.schemas;
     expect(ServerDomains).toMatchObject({ properties: { ip: {}, domains: {} } });
     const answers = [schemas, ...operations().map(({ operation }) => operation.responses)];
@@ -67,7 +67,7 @@ describe("the description of Berth", () => {
       .flatMap((part) => [...entriesOf(part)])
       .filter(([key]) => key === "description" || key === "summary")
       .map(([, text]) => String(text));
-    // A field's own name may stand in a text.
+    // Names of fields may appear in texts.
     expect(texts.filter((text) => /\bdomains?\b/i.test(text.replace(/`[^`]*`|\w+_domains?/g, "")))).toEqual([]);
     expect(texts.some((text) => /\bURLs\b/.test(text))).toBe(true);
   });

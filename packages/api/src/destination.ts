@@ -79,7 +79,7 @@ export const destinations = {
     operationId: "delete-destination-by-uuid",
     tag: "Servers",
     summary: "Delete a destination",
-    description: "Refused while resources are on it.",
+    description: "Refused while resources use it.",
     ability: "write",
     errors: ["destination.in_use"],
   })

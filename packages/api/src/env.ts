@@ -4,7 +4,7 @@ import { z } from "zod";
 import { listed, paging } from "./list.ts";
 import { onResource, perKind } from "./per-kind.ts";
 
-/** Answers to a creation by kind: databases and services answer the variable itself. */
+/** Answers to a creation, by kind: databases and services return the variable itself. */
 const CREATED = { application: CreatedUuid, service: EnvironmentVariable, database: EnvironmentVariable } as const;
 
 export const envs = perKind(["application", "service", "database"], (kind) => ({
@@ -13,7 +13,7 @@ export const envs = perKind(["application", "service", "database"], (kind) => ({
     path: "/envs",
     operationId: "list-envs-by-{kind}-uuid",
     summary: "List environment variables",
-    description: "Values are there for tokens that may read secrets only.",
+    description: "Values are returned only to tokens with `read:sensitive`.",
     ability: "read",
     input: z.strictObject(paging),
   })
@@ -40,7 +40,7 @@ export const envs = perKind(["application", "service", "database"], (kind) => ({
     path: "/envs",
     operationId: "update-env-by-{kind}-uuid",
     summary: "Change an environment variable",
-    description: "It is chosen by `key` (and `is_preview`). What is not sent stays.",
+    description: "`key` (and `is_preview`) select the variable. Omitted fields keep their values.",
     ability: "write",
     status: 201,
     input: EnvUpdate,
@@ -53,7 +53,7 @@ export const envs = perKind(["application", "service", "database"], (kind) => ({
     path: "/envs/bulk",
     operationId: "update-envs-by-{kind}-uuid",
     summary: "Create or change several environment variables",
-    description: "Each by its key. All of them or none.",
+    description: "Each is selected by its key. All of them are saved, or none.",
     ability: "write",
     status: 201,
     input: EnvBulk,

@@ -5,7 +5,7 @@ import { ZodError } from "zod";
 import { boundedErrors, fieldErrors } from "./field-errors.ts";
 import type { ProblemBody } from "./problem-body.ts";
 
-/** The only place where a domain error's category becomes a transport's code; REST takes its status from it. */
+/** The only place that maps categories of errors to tRPC's codes; REST derives its status from them. */
 export const TRPC_CODE = {
   bad_request: "BAD_REQUEST",
   unauthenticated: "UNAUTHORIZED",
@@ -28,7 +28,7 @@ export interface Problem {
   readonly body: ProblemBody;
 }
 
-/** The public part of an error: never a stack, a query or a cause. */
+/** The public part of an error: never a stack trace, a query or a cause. */
 export function problemOf(thrown: unknown, requestId: string): Problem {
   const error = asDomainError(thrown);
   const { retryAfterSeconds } = error;
@@ -42,7 +42,7 @@ export function problemOf(thrown: unknown, requestId: string): Problem {
       code: error.code,
       request_id: requestId,
       ...(error.fields && { errors: boundedErrors(error.fields) }),
-      // One form for all of them: who reads fields finds what is wrong, also where it is no single field's fault.
+      // All of these have the same form: a problem of no particular field is listed too, as `_`.
       ...(error.category === "invalid" && {
         message: "Validation failed.",
         errors: boundedErrors(error.fields ?? { _: [error.message] }),
@@ -55,16 +55,16 @@ export const statusOf = (category: ErrorCategory): number =>
   getHTTPStatusCodeFromError(new TRPCError({ code: TRPC_CODE[category] }));
 
 /**
- * The domain error behind anything thrown: by a use case, by tRPC, by a schema.
+ * The domain error for anything thrown: by a use case, by tRPC, by a schema.
  *
- * @param input What was parsed, to tell a missing field from a wrong one.
+ * @param input The parsed input, to distinguish missing from invalid fields.
  */
 export function asDomainError(thrown: unknown, input?: unknown): DomainError {
   if (thrown instanceof DomainError) return thrown;
   if (thrown instanceof TRPCError) {
     const { cause } = thrown;
     if (cause instanceof DomainError) return cause;
-    // tRPC gives this code to what `.input()` refused only; a ZodError from elsewhere is a fault of ours.
+    // tRPC has this code only for what `.input()` refused; a ZodError from elsewhere is an error of the server.
     if (cause instanceof ZodError && thrown.code === "BAD_REQUEST") return invalid(fieldErrors(cause, input));
     const refused = TRPC_REFUSALS[thrown.code];
     if (refused) return new DomainError(refused[0], refused[1], { cause: thrown });
@@ -78,7 +78,7 @@ export function asTrpcError(thrown: unknown, input?: unknown): TRPCError {
   return new TRPCError({ code: TRPC_CODE[error.category], message: error.message, cause: error });
 }
 
-/** Refusals of tRPC itself under `/trpc`, before a procedure runs. */
+/** Errors of tRPC itself under `/trpc`, before a procedure runs. */
 const TRPC_REFUSALS: Partial<Record<TRPCError["code"], readonly [ErrorCode, string]>> = {
   PARSE_ERROR: ["request.malformed", "Invalid request."],
   BAD_REQUEST: ["request.malformed", "Invalid request."],

@@ -12,18 +12,18 @@ export const events = {
     path: "/events",
     operationId: "list-events",
     tag: "Events",
-    summary: "List what happened in the team",
+    summary: "List the team's events",
     description:
-      "The newest first, and with `after` the oldest first. `next` leads to the next page. Kept as long as " +
+      "The newest first, and with `after` the oldest first. `next` selects the next page. Kept as long as " +
       "`BERTH_EVENT_DAYS` says.",
     ability: "read",
   })
     .input(
       z.strictObject({
         ...EventFilter,
-        after: cursor.describe("Only those behind this one, by its `id`."),
-        before: cursor.describe("Only those before this one, by its `id`."),
-        take: z.int().min(1).max(500).default(100).describe("Events answered at most."),
+        after: cursor.describe("Only events after this one, by its `id`."),
+        before: cursor.describe("Only events before this one, by its `id`."),
+        take: z.int().min(1).max(500).default(100).describe("Maximum number of events."),
       }),
     )
     .output(EventPage)
@@ -34,8 +34,8 @@ export const events = {
     path: "/events/follow",
     operationId: "follow-events",
     tag: "Events",
-    summary: "Follow what happens in the team",
-    description: "From now on, or behind the event that was received last, without gap or repeat.",
+    summary: "Follow the team's events",
+    description: "From now on, or after the last received event, without gaps or repeats.",
     ability: "read",
     events: Event,
   })

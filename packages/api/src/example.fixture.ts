@@ -21,7 +21,7 @@ import { type Control, router } from "./trpc.ts";
 import { trpcPlugin } from "./trpc-plugin.ts";
 import { SOCKET_OPTIONS } from "./trpc-socket.ts";
 
-/** A small API of its own that has an operation of every sort. Nothing here is Berth's. */
+/** A small separate API with an operation of every kind; not Berth's own. */
 const Note = z
   .object({ uuid: z.string(), title: z.string(), pinned: z.boolean(), size: z.int() })
   .meta({ id: "Note", description: "A note." });
@@ -34,7 +34,7 @@ export interface Example {
   readonly faults: { readonly error: unknown; readonly id: string; readonly operation: string | undefined }[];
   readonly scopes: Scope[];
   readonly lines: string[];
-  /** Streams that were opened and ended. */
+  /** Number of opened and ended streams. */
   readonly streams: { opened: number; ended: number };
   readonly look: { count: number };
 }
@@ -76,7 +76,7 @@ export function example({
     }),
     browsers: browsers(null),
     signIns: {} as SignIns,
-    // The example's operations need no use cases, only to see that they get those of the right scope.
+    // The example has no use cases; its operations only check that the scope is right.
     controlFor: (scope: Scope) => ({ scope }) as unknown as Control,
     onFault: (error: unknown, request: { id: string; operation: string | undefined }) =>
       void state.faults.push({ error, ...request }),
@@ -299,11 +299,11 @@ export interface Ask {
   readonly token?: string | null;
   readonly headers?: Record<string, string>;
   readonly body?: unknown;
-  /** Sent as it is. */
+  /** Sent unchanged. */
   readonly text?: string | Buffer;
 }
 
-/** A request to the REST API, by the token that may do most unless another is given. */
+/** Calls REST, by default with the token that has the most abilities. */
 export async function ask(
   { app }: Pick<Example, "app">,
   method: string,
@@ -312,7 +312,7 @@ export async function ask(
 ) {
   const payload = text ?? (body === undefined ? undefined : JSON.stringify(body));
   const response = await app.inject({
-    // Inject's type knows the common methods only; Node speaks more.
+    // Inject's type has only the common methods; Node supports more.
     method: method as "GET",
     url: `/api/v1${path}`,
     headers: {

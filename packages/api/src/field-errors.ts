@@ -4,9 +4,9 @@ import type { ZodError } from "zod";
 type Issue = ZodError["issues"][number];
 
 /**
- * What a schema refused, field by field: dotted names for nested fields, `_` for the whole body.
+ * Problems of a schema by field: dotted names for nested fields, `_` for the whole body.
  *
- * @param input What was parsed, to tell a missing field from a wrong one.
+ * @param input The parsed input, to distinguish missing from invalid fields.
  */
 export function fieldErrors({ issues }: ZodError, input: unknown): FieldErrors {
   const fields = new Map<string, Set<string>>();
@@ -21,7 +21,7 @@ export function fieldErrors({ issues }: ZodError, input: unknown): FieldErrors {
   return Object.fromEntries([...fields].map(([name, texts]) => [name, [...texts]]));
 }
 
-/** What is answered of wrong fields: an answer is never larger than what was wrong with it. */
+/** Limits the number and length of problems, so that the answer does not grow with the input. */
 export function boundedErrors(fields: FieldErrors): FieldErrors {
   const all = Object.entries(fields);
   const isUnknown = ([, texts]: (typeof all)[number]) => texts.length === 1 && texts[0] === NOT_ALLOWED;
@@ -46,14 +46,14 @@ export const REQUIRED = "This field is required.";
 function isMissing({ code, path }: Issue, input: unknown): boolean {
   if (path.length === 0 || !["invalid_type", "invalid_value", "invalid_union"].includes(code)) return false;
   const value = path.reduce<unknown>(
-    // Indexing is safe on any object, and what is no object has no such field.
+    // Indexing is safe on any object, and other values have no such field.
     (at, key) => (typeof at === "object" && at !== null ? (at as Record<PropertyKey, unknown>)[key] : undefined),
     input,
   );
   return value === undefined;
 }
 
-/** A text that a schema gives itself stands; zod's own are worded for the one who fills in the field. */
+/** Messages of a schema itself are kept; zod's own are reworded for users. */
 function textOf(issue: Issue): string {
   if (!ZOD_TEXT.test(issue.message)) return issue.message;
   switch (issue.code) {
@@ -68,7 +68,7 @@ function textOf(issue: Issue): string {
     case "too_big":
       return `Must ${limit("most", issue.origin, issue.maximum, issue.inclusive)}.`;
     case "invalid_union":
-      return "Has none of the allowed forms.";
+      return "Does not have any of the allowed forms.";
     case "invalid_format":
       return issue.format === "regex"
         ? "Has characters or a form that is not allowed."
@@ -85,7 +85,7 @@ function limit(side: "least" | "most", origin: string, bound: number | bigint, i
   return `be ${side === "least" ? "greater" : "less"} than ${bound}`;
 }
 
-/** Unlike ours, zod's own texts are no sentences: none ends with a full stop. */
+/** Unlike Berth's messages, zod's own do not end with a full stop. */
 const ZOD_TEXT = /^(Invalid|Too (small|big)).*[^.]$/s;
 const TYPES: Readonly<Record<string, string>> = {
   string: "a text",

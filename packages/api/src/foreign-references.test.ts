@@ -5,10 +5,10 @@ import { exampleBody, madeObjects, type Objects, pathOf } from "./objects.fixtur
 import { operationsOf, type Route, routesOf } from "./rest/routes.ts";
 import { appRouter } from "./root.ts";
 
-/** Fields of bodies and queries that name an object. */
+/** Fields of bodies and queries that identify an object. */
 const isReference = (key: string) => /(^|_)uuids?$|_token_id$/.test(key);
 
-/** Named by the caller's own text, which may be of no object at all. */
+/** A text of the caller's own, which need not belong to an object. */
 const FREE = new Set(["job_uuid"]);
 
 const routes = operationsOf(appRouter)
@@ -20,7 +20,7 @@ const routes = operationsOf(appRouter)
     return (
       keys
         .filter((key) => isReference(key) && !inPath.has(key) && !FREE.has(key))
-        // Other creations take it and leave it.
+        // Other creations ignore it.
         .filter((key) => key !== "github_app_uuid" || route.path.endsWith("/private-github-app"))
         .map((key) => [`${route.method} ${route.path}: ${key}`, route, key] as const)
     );
@@ -29,7 +29,7 @@ const routes = operationsOf(appRouter)
 describe("[S67] another team's object that a request refers to", () => {
   let api: Served;
   let objects: Objects;
-  /** By the field, of one kind of path where they differ. */
+  /** By field, or by path and field where they differ. */
   let foreign: Readonly<Record<string, string>>;
   beforeAll(async () => {
     api = await served();
@@ -81,7 +81,7 @@ describe("[S67] another team's object that a request refers to", () => {
     if (isInQuery) {
       return api.ask(route.method, `${path}?${key}=${reference}`, route.body === "none" ? {} : { body: example });
     }
-    // An environment's name would be found first, in the caller's own project.
+    // The environment's name would be looked up first, in the caller's own project.
     const { environment_name: _, ...rest } = { environment_name: "", ...example };
     return api.ask(route.method, path, {
       body: { ...(key === "environment_uuid" ? rest : example), [key]: reference },

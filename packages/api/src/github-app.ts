@@ -33,7 +33,8 @@ export const githubApps = {
     operationId: "create-github-app",
     tag: "GitHub Apps",
     summary: "Add a GitHub app",
-    description: "One that was made and installed at GitHub. Its RSA key is kept as a private key of the team first.",
+    description:
+      "Adds an app that was created and installed at GitHub. Its RSA key must be stored as a private key of the team first.",
     ability: "write",
     status: 201,
     errors: ["resource.not_found"],
@@ -48,7 +49,7 @@ export const githubApps = {
     operationId: "updateGithubApp",
     tag: "GitHub Apps",
     summary: "Change a GitHub app",
-    description: "What is not sent stays, secrets too.",
+    description: "Omitted fields keep their values, secrets too.",
     ability: "write",
   })
     .input(GithubAppUpdate.extend({ github_app_id }))
@@ -61,7 +62,7 @@ export const githubApps = {
     operationId: "deleteGithubApp",
     tag: "GitHub Apps",
     summary: "Remove a GitHub app",
-    description: "Here, not at GitHub. Refused while applications get their code through it.",
+    description: "Removes it here, not at GitHub. Refused while applications use it as their source.",
     ability: "write",
     errors: ["github_app.in_use"],
   })
@@ -75,7 +76,7 @@ export const githubApps = {
     operationId: "load-repositories",
     tag: "GitHub Apps",
     summary: "List the repositories a GitHub app may read",
-    description: "Asked of GitHub at this moment; at most 5000.",
+    description: "Read from GitHub now; at most 5000.",
     ability: "read",
     errors: ["git_host.refused", "git_host.failed", "rate.limited"],
   })
@@ -91,7 +92,7 @@ export const githubApps = {
     operationId: "load-branches",
     tag: "GitHub Apps",
     summary: "List the branches of a repository",
-    description: "Asked of GitHub at this moment; at most 5000.",
+    description: "Read from GitHub now; at most 5000.",
     ability: "read",
     errors: ["git_host.not_found", "git_host.refused", "git_host.failed", "rate.limited"],
   })

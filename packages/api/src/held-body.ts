@@ -3,8 +3,8 @@ import type { FastifyInstance, FastifyRequest } from "fastify";
 import type { HeldBytes } from "./held-bytes.ts";
 
 /**
- * Counts large bodies as they arrive, until their answer is sent. One that is beyond its owner's share is refused, and
- * the rest of it is not read.
+ * Counts large bodies while they arrive, until their answer is sent. A body beyond its owner's share is refused, and
+ * the rest is not read.
  *
  * @param heldBy `undefined`: its body is not kept in memory.
  */
@@ -19,12 +19,12 @@ export function holdBodies(app: FastifyInstance, heldBy: (request: FastifyReques
 }
 
 async function* counting(payload: Readable, bytes: HeldBytes) {
-  // The connection stays, for the refusal to be sent on it.
+  // The connection must stay open, to send the error.
   for await (const chunk of payload.iterator({ destroyOnReturn: false })) {
     bytes.hold((chunk as Buffer).length);
     yield chunk;
   }
 }
 
-/** As many of them as there may be connections are little. */
+/** Small enough that even the maximum number of connections needs little memory. */
 const SMALL_BYTES = 16 * 1024;

@@ -35,7 +35,7 @@ describe("bytes that requests hold", () => {
     const ledger = byteLedger(SHARES);
     const greedy = ["a", "b"].map((team) => ["1", "2", "3"].map((n) => ledger({ token: `${team}${n}`, team })));
     for (const requests of greedy) for (const request of requests) request.hold(50);
-    // All of the total is held, and each of four teams may have a quarter of it.
+    // The total is used up, and each of four teams may have a quarter of it.
     const small = ledger({ token: "c", team: "c" });
     small.hold(70);
     const smaller = ledger({ token: "d", team: "d" });
@@ -68,7 +68,7 @@ describe("large bodies", () => {
     const api = example({ byteShares: { perToken: 400_000, perTeam: 600_000, total: 2_000_000 } });
     apis.push(api);
     const { port } = new URL(await api.app.listen({ port: 0, host: "127.0.0.1" }));
-    /** Sends a part of what it announces, and keeps the rest back. */
+    /** Sends only a part of the announced body. */
     const half = (token: string, { announced, sent }: { announced: number; sent: number }, path = "/api/v1/notes") => {
       const socket = connect(Number(port), "127.0.0.1");
       sockets.push(socket);

@@ -1,14 +1,14 @@
 import { DomainError } from "@berth/core";
 
-/** Bytes that one request holds: of its body, and of the answer until the client has taken it. */
+/** Bytes that one request keeps in memory: its body, and its answer until the client has received it. */
 export interface HeldBytes {
-  /** @throws DomainError `request.overloaded` beyond a share; it then counts none of them. */
+  /** @throws DomainError `request.overloaded` beyond a share; nothing is counted then. */
   hold(bytes: number): void;
-  /** Counts what cannot be refused any more. */
+  /** Counts bytes that can no longer be refused. */
   note(bytes: number): void;
-  /** Of this request. */
+  /** Bytes of this request. */
   readonly held: number;
-  /** Gives all back, now and whatever is held later. */
+  /** Releases all bytes, and ignores later ones. */
   close(): void;
 }
 
@@ -24,10 +24,10 @@ export interface ByteShares {
 }
 
 const MB = 1024 * 1024;
-/** The heap of `npm start` is 192 MB, and what is held as text was there as objects. */
+/** The heap of `npm start` is 192 MB, and besides the counted text there are objects of it. */
 export const BYTE_SHARES: ByteShares = { perToken: 32 * MB, perTeam: 48 * MB, total: 64 * MB };
 
-/** Counts the bytes that requests hold, so that none of them takes the memory of all. */
+/** Counts the bytes that requests keep in memory, so that no caller can use all of it. */
 export function byteLedger(shares = BYTE_SHARES): (owner: ByteOwner) => HeldBytes {
   const held = new Map<string, number>();
   let heldByAll = 0;
@@ -52,11 +52,12 @@ export function byteLedger(shares = BYTE_SHARES): (owner: ByteOwner) => HeldByte
     };
     return {
       hold(bytes) {
-        // Nobody reads the answer any more, and nothing would give back what it holds.
+        // After the end nobody reads the answer, and nothing would release its bytes.
         if (isClosed) throw overloaded();
         const ofTeam = (held.get(teamKey) ?? 0) + bytes;
         if ((held.get(tokenKey) ?? 0) + bytes > shares.perToken || ofTeam > shares.perTeam) throw overloaded();
-        // Where all together hold too much, those wait that hold more than others: a team is never refused for another.
+        // If the total is exceeded, only teams with more than an equal share are refused: a team is never refused
+        // because of another.
         const isLarge = ofTeam > shares.total / Math.max(1, teams);
         if (heldByAll + bytes > shares.total && isLarge) throw overloaded();
         count(bytes);

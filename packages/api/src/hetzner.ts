@@ -65,7 +65,7 @@ export const hetzner = {
     ...catalogue,
     path: "/hetzner/ssh-keys",
     operationId: "get-hetzner-ssh-keys",
-    summary: "List the SSH keys that Hetzner keeps",
+    summary: "List the SSH keys stored at Hetzner",
   })
     .input(Query)
     .output(z.array(CloudSshKey))
@@ -80,8 +80,8 @@ export const hetzner = {
     tag: "Hetzner",
     summary: "Rent a machine at Hetzner and add it as a server",
     description:
-      "The machine gets the public part of the key, and root logs in with it. When it cannot be added as a server, it is " +
-      "deleted again. A name that a machine of the project has is refused with 409, so a repeated request makes no " +
+      "The machine gets the public part of the key, for the login of root. If it cannot be added as a server, it is " +
+      "deleted again. A name that a machine of the project already has is refused with 409, so a repeated request creates no " +
       "second one. While Hetzner's rate limit is reached, the request waits for up to a minute before it answers 429.",
     ability: "write",
     status: 201,

@@ -5,10 +5,10 @@ import { exampleBody, madeObjects, type Objects, pathOf } from "./objects.fixtur
 import { operationsOf, type Route, routesOf } from "./rest/routes.ts";
 import { appRouter } from "./root.ts";
 
-/** Into every field of every operation. */
+/** Sent in every field of every operation. */
 const OF_WRONG_TYPE: readonly unknown[] = [null, true, -1, 1.5, "", "a\0b", ["a", 1], [null], { uuid: 1 }, {}];
 
-/** Some of them into every field, others into the next. */
+/** Each field gets some of these; the next field gets the next ones. */
 const BREAKING: readonly unknown[] = [
   ...[
     0,
@@ -37,9 +37,9 @@ const BREAKING: readonly unknown[] = [
 const BREAKING_COUNT = 6;
 
 /**
- * @param n Of the field: each begins where the one before ended.
- * @param isFirst Where several operations share a field's schema, the first is sent the wrong types: they are refused
- *   before an operation is asked.
+ * @param n Number of the field: each starts with the value after the previous field's last one.
+ * @param isFirst If several operations share a field's schema, only the first gets wrong types: they are refused
+ * before the operation runs.
  */
 const hostileFor = (n: number, isFirst: boolean): readonly unknown[] => [
   ...(isFirst ? OF_WRONG_TYPE : []),
@@ -49,15 +49,15 @@ const hostileFor = (n: number, isFirst: boolean): readonly unknown[] => [
 const routes = operationsOf(appRouter)
   .flatMap(routesOf)
   .filter(({ isTwin, operation }) => !isTwin && operation.options.events === undefined)
-  // Switching the API off would refuse all the others.
+  // Switching off the API would make all other requests fail.
   .filter(({ operation }) => operation.options.evenWhenDisabled !== true && operation.options.upload === undefined)
-  // Deletions come last, since later operations would miss their objects.
+  // Deletions come last, since other operations need the objects.
   .sort((a, b) => Number(a.method === "DELETE") - Number(b.method === "DELETE"))
   .map((route) => [`${route.method} ${route.path}`, route] as const);
 
 const fieldsOf = ({ operation }: Route): Readonly<Record<string, unknown>> => operation.input?.shape ?? {};
 
-/** Of each schema, the first operation that has it. */
+/** The first operation with each schema. */
 const firstOf = new Map<unknown, Route["operation"]>();
 for (const [, route] of routes) {
   for (const schema of Object.values(fieldsOf(route))) {
@@ -99,7 +99,7 @@ function* nonsenseFor(
   for (const [n, { name, key }] of queryKeys.entries()) {
     for (const value of hostileIn(n, key)) {
       const text = typeof value === "string" ? value : JSON.stringify(value);
-      // Half a surrogate pair has no form in a URL, and a URL has an end.
+      // A lone surrogate cannot be encoded in a URL, and URLs have a maximum length.
       if (!text.isWellFormed() || text.length > 10_000) continue;
       yield [`${path}?${name}=${encodeURIComponent(text)}`, route.body === "none" ? undefined : base];
     }

@@ -17,7 +17,7 @@ export const instance = {
     path: "/enable",
     operationId: "enable-api",
     summary: "Switch the API on",
-    description: "Answers also while the API is off.",
+    description: "Also works while the API is off.",
   })
     .output(Message)
     .mutation(({ ctx }) => ctx.control.instance.enableApi()),
@@ -27,7 +27,7 @@ export const instance = {
     path: "/disable",
     operationId: "disable-api",
     summary: "Switch the API off",
-    description: "From then on everything but `/enable` and `/disable` answers 403.",
+    description: "Afterwards all operations except `/enable` and `/disable` answer 403.",
   })
     .output(Message)
     .mutation(({ ctx }) => ctx.control.instance.disableApi()),

@@ -47,7 +47,7 @@ describe("[S67] another team's object reads as not found", () => {
   });
 });
 
-/** They name nothing of a team: a pull request, a user, a repository. */
+/** These do not identify objects of a team: a pull request, a user, a repository. */
 const OF_NO_TEAM = ["{pull_request_id}", "{user_id}", "{owner}", "{repo}"];
 
 const children = routes.flatMap(([name, route]) => {

@@ -12,17 +12,17 @@ import { JobStarted } from "@berth/core/server";
 import { z } from "zod";
 import { article, onResource, perKind } from "./per-kind.ts";
 
-/** Only a database is used by others. */
+/** Only databases are used by other resources. */
 const DELETE_INPUT = { application: ResourceDelete, service: ResourceDelete, database: DatabaseDelete } as const;
 const DELETE_ERRORS = { application: [], service: [], database: ["resource.in_use"] } as const satisfies Record<
   ResourceKind,
   readonly ErrorCode[]
 >;
 
-/** Only services are made of images that can be pulled anew. */
+/** Only services can pull newer images. */
 const RESTART_INPUT = { service: ResourceRestart, database: z.strictObject({}) } as const;
 
-/** Starting is what the kinds do not share. */
+/** Starting differs between kinds. */
 const applicationStart = {
   start: onResource("application", {
     method: "POST",
@@ -46,7 +46,7 @@ const applicationStart = {
     path: "/restart",
     operationId: "restart-{kind}-by-uuid",
     summary: "Restart an application",
-    description: "Queues a deployment of what was built last, without building it again.",
+    description: "Queues a deployment of the last build, without building again.",
     ability: "deploy",
     alsoByGet: true,
     errors: ["queue.full"],
@@ -61,7 +61,7 @@ const recordStart = perKind(["service", "database"], (kind) => ({
     path: "/start",
     operationId: "start-{kind}-by-uuid",
     summary: `Start a ${kind}`,
-    description: "Queues a deployment, which takes its settings as they are now. Refused while it runs.",
+    description: "Queues a deployment with the current settings. Refused while it runs.",
     ability: "deploy",
     alsoByGet: true,
     errors: ["resource.already_running", "resource.state", "queue.full", "engine.unsupported"],
@@ -74,7 +74,7 @@ const recordStart = perKind(["service", "database"], (kind) => ({
     path: "/restart",
     operationId: "restart-{kind}-by-uuid",
     summary: `Restart a ${kind}`,
-    description: "Queues a deployment, which takes its settings as they are now.",
+    description: "Queues a deployment with the current settings.",
     ability: "deploy",
     alsoByGet: true,
     query: Object.keys(RESTART_INPUT[kind].shape),
@@ -91,7 +91,7 @@ const anyKind = perKind(["application", "service", "database"], (kind) => ({
     path: "/stop",
     operationId: "stop-{kind}-by-uuid",
     summary: `Stop ${article(kind)}`,
-    description: "It stays stopped until it is started or deployed again. Refused when it is stopped already.",
+    description: "It stays stopped until it is started or deployed again. Refused if it is already stopped.",
     ability: "deploy",
     alsoByGet: true,
     query: ["docker_cleanup"],
@@ -107,7 +107,7 @@ const anyKind = perKind(["application", "service", "database"], (kind) => ({
     operationId: "delete-{kind}-by-uuid",
     summary: `Delete ${article(kind)}`,
     description:
-      "Answers at once. Its status is `removing` until nothing of it is left, then it reads as not found. The job shows its progress.",
+      "Answers at once. Its status is `removing` until everything is removed; afterwards it is not found. The job shows its progress.",
     ability: "write",
     errors: DELETE_ERRORS[kind],
     input: DELETE_INPUT[kind],
@@ -116,7 +116,7 @@ const anyKind = perKind(["application", "service", "database"], (kind) => ({
     .mutation(({ ctx, input: { uuid, ...flags } }) => ctx.control.lifecycle.delete({ kind, uuid }, flags)),
 }));
 
-/** Starting, stopping and deleting. */
+/** Starts, stops and deletes resources. */
 export const lifecycle = {
   application: { ...applicationStart, ...anyKind.application },
   service: { ...recordStart.service, ...anyKind.service },

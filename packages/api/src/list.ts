@@ -4,22 +4,22 @@ import type { Context } from "./trpc.ts";
 
 export const TAKE_MAX = 1000;
 
-const skip = z.int().min(0).max(Number.MAX_SAFE_INTEGER).optional().describe("Entries passed over. Default 0.");
-const take = z.int().min(1).max(TAKE_MAX).optional().describe("Entries answered at most. All by default.");
+const skip = z.int().min(0).max(Number.MAX_SAFE_INTEGER).optional().describe("Number of entries to skip. Default 0.");
+const take = z.int().min(1).max(TAKE_MAX).optional().describe("Maximum number of entries. All by default.");
 
-/** Input keys of every list; nothing is cut unless it is asked for. */
+/** Input keys of lists; without `take` all items are returned. */
 export const paging = { skip, take };
 
-/** Input keys of a list that is cut to `takeDefault` entries unless it is asked for more. */
+/** Input keys of lists with at most `takeDefault` items by default. */
 export const pagingOf = (takeDefault: number) => ({
-  skip: z.int().min(0).max(Number.MAX_SAFE_INTEGER).default(0).describe("Entries passed over."),
-  take: z.int().min(1).max(TAKE_MAX).default(takeDefault).describe("Entries answered at most."),
+  skip: z.int().min(0).max(Number.MAX_SAFE_INTEGER).default(0).describe("Number of entries to skip."),
+  take: z.int().min(1).max(TAKE_MAX).default(takeDefault).describe("Maximum number of entries."),
 });
 
 /**
- * The items of a page; by REST also the headers `X-Total-Count` and `Link` (RFC 8288).
+ * The items of a page; in REST also the headers `X-Total-Count` and `Link` (RFC 8288).
  *
- * @param asked `skip` and `take` as the store got them
+ * @param asked `skip` and `take` as passed to the store
  */
 export function listed<T>({ rest }: Pick<Context, "rest">, { items, total }: Page<T>, asked: Paging): readonly T[] {
   if (!rest) return items;

@@ -14,48 +14,46 @@ const lines = z
     const count = Number(value);
     return Number.isInteger(count) && count > 0 ? Math.min(count, LINES_MAX) : LINES_DEFAULT;
   }, z.int().min(1).max(LINES_MAX))
-  .describe(`How many of the last lines, at most ${LINES_MAX}. Default ${LINES_DEFAULT}.`)
+  .describe(`Number of last lines, at most ${LINES_MAX}. Default ${LINES_DEFAULT}.`)
   .optional();
 
 const Logs = z
   .object({ logs: z.string().describe("Lines, oldest first.") })
-  .meta({ id: "Logs", description: "What a resource printed." });
+  .meta({ id: "Logs", description: "Output of a resource." });
 
 const LogLine = z
   .object({
     line: z.string(),
     moment: z.string().optional().describe("When it was printed (RFC 3339). Absent without containers."),
-    deployment_uuid: z.string().describe("Of the release that printed it."),
+    deployment_uuid: z.string().describe("Deployment of the release that printed it."),
   })
-  .meta({ id: "LogLine", description: "A line that a resource printed." });
+  .meta({ id: "LogLine", description: "A line of a resource's output." });
 
 const container = z
   .string()
   .min(1)
   .max(255)
   .optional()
-  .describe("Which container's, where there are several. Default: the first that takes requests.");
+  .describe("Container to read, if there are several. Default: the first that receives requests.");
 
-/** As clients of this API family call it. */
-const sub_service_name = container.describe("The same as `container`, which counts where both are sent.");
+/** The name that clients of this API family use. */
+const sub_service_name = container.describe("The same as `container`, which is used if both are sent.");
 
 const show_timestamps = lenient(z.boolean())
   .optional()
-  .describe("Each line after the moment it was printed at (RFC 3339). Without containers the moment is not known.");
+  .describe("Begin each line with the time it was printed (RFC 3339). Not known without containers.");
 
 const since = z.iso
   .datetime({ offset: true })
   .transform((moment) => new Date(moment).toISOString())
   .optional()
-  .describe(
-    "Only lines printed from this moment on (RFC 3339). Refused without containers, where moments are not known.",
-  );
+  .describe("Only lines printed since this time (RFC 3339). Refused without containers, where times are not known.");
 
 const previous = lenient(z.boolean())
   .optional()
-  .describe("Of a resource that does not run: what its last run printed, as long as it is kept.");
+  .describe("For a stopped resource: the output of its last run, as long as it is kept.");
 
-/** A database is one container. */
+/** A database has only one container. */
 const SOURCE_INPUT = {
   application: { container },
   service: { container, sub_service_name },
@@ -69,7 +67,7 @@ interface SourceInput {
   readonly sub_service_name?: unknown;
 }
 
-/** Who asks by time wants all of that time. */
+/** With a time, all lines since then are returned. */
 const countOf = ({ lines: count, since: start }: SourceInput) =>
   count ?? (start === undefined ? LINES_DEFAULT : LINES_MAX);
 
@@ -102,7 +100,7 @@ export const logs = perKind(["application", "service", "database"], (kind) => ({
     path: "/logs/follow",
     operationId: "follow-{kind}-logs-by-uuid",
     summary: `Follow ${article(kind)}'s output`,
-    description: "The last lines, then each as it comes, from one release to the next.",
+    description: "Streams the last lines and then new ones, from one release to the next.",
     ability: "read",
     errors: ["resource.not_running", "engine.unreachable", "engine.unsupported"],
     input: z.strictObject({ lines, since, ...SOURCE_INPUT[kind], ...resumable }),

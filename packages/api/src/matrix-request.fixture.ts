@@ -7,7 +7,7 @@ import type { Extra } from "./operation-options.ts";
 import type { Permission } from "./permission.ts";
 import { routesOf } from "./rest/routes.ts";
 
-/** A team with one object of every kind, and what calls for something extra name. */
+/** A team with one object of every kind, and the objects that requests with extra requirements name. */
 export interface World {
   readonly api: Pick<Served, "where">;
   readonly objects: Objects;
@@ -15,19 +15,19 @@ export interface World {
   readonly privateKey: string;
   readonly githubApp: string;
   readonly cloudToken: string;
-  /** By the plural of their kind. */
+  /** By the plural of the owner's kind. */
   readonly storages: Readonly<Record<string, string>>;
   readonly container: string;
-  /** By their role, without a token. */
+  /** Users without a token, by role. */
   readonly users: Readonly<Record<Role, string>>;
   /** An administrator with a token that may deploy. */
   readonly userWithToken: string;
   readonly environmentVariable: string;
-  /** Numbers of tokens that may write, and deploy. */
+  /** Ids of tokens with the ability to write, and to deploy. */
   readonly tokens: { readonly write: string; readonly deploy: string };
 }
 
-/** An address that stands for Berth's own machine. */
+/** An address that counts as Berth's own machine. */
 export const OWN_ADDRESS = "192.0.2.7";
 export const POWERFUL_COMPOSE = "services:\n  web:\n    image: nginx:1.27\n    privileged: true\n";
 
@@ -77,7 +77,7 @@ export async function madeWorld(api: Served): Promise<World> {
 const environmentPath = (objects: Objects): string =>
   `/projects/${objects["/projects/{uuid}"]}/environments/${objects["{environment_name_or_uuid}"]}`;
 
-/** What asks for an operation, with objects of the world alone, so that only what the caller may decides. */
+/** A request for an operation that names only existing objects, so that its result depends on the caller's rights. */
 export function requestOf(world: World, { operation }: Permission, extra: Extra | undefined) {
   const [route] = routesOf(operation);
   if (route === undefined) throw new Error(`${operation.name} has no route.`);
@@ -108,7 +108,7 @@ export function requestOf(world: World, { operation }: Permission, extra: Extra 
   };
 }
 
-/** By operation, what else of the team it must name. */
+/** Fields with other objects of the team that an operation requires, by operation. */
 const referencesOf = (world: World): Readonly<Record<string, object>> => {
   const cloud = { cloud_provider_token_uuid: world.cloudToken };
   const key = { private_key_uuid: world.privateKey };
@@ -139,7 +139,7 @@ interface Asked {
   readonly body?: object;
 }
 
-/** What asks for the extra: by what it is for, and by operation where that differs. */
+/** A request that needs the extra: by the extra's text, and by operation where that differs. */
 function extraOf(world: World, operationId: string, extra: Extra): Asked {
   const { users, tokens, userWithToken } = world;
   const asked: Readonly<Record<string, Asked>> = {

@@ -8,7 +8,7 @@ export const metrics = perKind(["application"], (kind) => ({
     method: "GET",
     path: "/metrics",
     operationId: "list-metrics-by-{kind}-uuid",
-    summary: `List what an ${kind} used`,
+    summary: `List the usage of an ${kind}`,
     description: "CPU, memory, network and disk, sampled every minute. Oldest first.",
     ability: "read",
     input: MetricQuery.extend(paging),

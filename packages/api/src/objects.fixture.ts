@@ -5,7 +5,7 @@ import { testBackup, testGithubApp, testKey, testPrivateKey, testUuid } from "@b
 import { COMPOSE, createdApplication, createdService, type Served } from "./berth.fixture.ts";
 import type { Operation, Route } from "./rest/routes.ts";
 
-/** Path, or parameter in one, also of one kind of resource only, to what stands for its parameter. */
+/** Values of path parameters by the path, or by the parameter in it; for some, by the kind of resource. */
 export type Objects = Readonly<Record<string, string>>;
 
 /** The same body for an operation of several kinds. */
@@ -69,9 +69,7 @@ export const EXAMPLE_BODIES: Readonly<Record<string, object>> = {
   ...ofKinds(ALL_KINDS, "update-storage-by-{kind}-uuid", { uuid: "x", name: "mine" }),
 };
 
-/**
- * Bodies of creations, beside the place that is wanted: with it they pass validation.
- */
+/** Bodies of creations without the place; with it they are valid. */
 const CREATIONS: Readonly<Record<string, object>> = {
   "create-public-application": {
     git_repository: "https://git.example/a/b.git",
@@ -131,7 +129,7 @@ export function exampleBody({ where }: Pick<Served, "where">, { options, input }
   return { ...place, ...CREATIONS[options.operationId], ...EXAMPLE_BODIES[options.operationId] };
 }
 
-/** One object of the team for every path that names one. */
+/** Creates one object of the team for every path parameter. */
 export async function madeObjects(api: Served): Promise<Objects> {
   const application = await createdApplication(api, { instant_deploy: true });
   const { json } = await api.ask("GET", `/deployments/applications/${application}`);
@@ -195,7 +193,7 @@ async function madeSharedVariables({ ask, where }: Served): Promise<Objects> {
   };
 }
 
-/** One of each of what a resource may have, by its kind. */
+/** Creates one object of everything that a resource of this kind may have. */
 async function madeChildren(api: Served, kind: string, uuid: string): Promise<Objects> {
   const make = async (path: string, body?: object) => {
     const { status, json } = await api.ask("POST", `/${kind}/${uuid}/${path}`, body && { body });
@@ -233,7 +231,7 @@ async function madeBackup({ db, stores, place }: Served): Promise<Objects> {
   };
 }
 
-/** The route's path with the objects in it. The longest path that fits names the first parameter. */
+/** The route's path with its parameters filled in. The longest matching path determines the first one. */
 export function pathOf({ path }: Pick<Route, "path">, objects: Objects): string {
   const prefix = Object.keys(objects)
     .filter((key) => key.startsWith("/") && (path === key || path.startsWith(`${key}/`)))

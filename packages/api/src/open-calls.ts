@@ -1,7 +1,7 @@
 import { DomainError } from "@berth/core";
 import type { Scope } from "@berth/core/team";
 
-/** Calls that stay open and cost something all the while. */
+/** Calls that stay open and use resources meanwhile. */
 export type OpenCall = "stream" | "upload";
 
 export interface OpenCallLimits {
@@ -9,15 +9,15 @@ export interface OpenCallLimits {
   readonly perTeam: number;
 }
 
-/** A team reads logs in many windows, and deploys several folders at once; nobody reads more than these. */
+/** A team may read logs in many windows and deploy several folders at once, but not more than this. */
 export const OPEN_CALLS: Readonly<Record<OpenCall, OpenCallLimits>> = {
   stream: { perToken: 100, perTeam: 200 },
   upload: { perToken: 4, perTeam: 8 },
 };
 
 /**
- * Counts what tokens and teams have open, so that none has it all.
- * @returns Enters one call and returns what ends it. Throws DomainError `rate.limited`.
+ * Limits the open calls of tokens and teams.
+ * @returns Counts one call and returns a function that ends it. Throws DomainError `rate.limited`.
  */
 export function openCalls(limits = OPEN_CALLS): (kind: OpenCall, scope: Scope) => () => void {
   const open = new Map<string, number>();

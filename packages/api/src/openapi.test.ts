@@ -105,7 +105,7 @@ suite("the description", () => {
       ...["path uuid", "query until", "query lastEventId", "header Last-Event-ID"],
     ]);
     expect(at("get", "/notes").parameters[1]).toEqual({
-      ...{ in: "query", name: "take", description: "Entries answered at most. All by default." },
+      ...{ in: "query", name: "take", description: "Maximum number of entries. All by default." },
       schema: { type: "integer", minimum: 1, maximum: 1000 },
     });
   });

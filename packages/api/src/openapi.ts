@@ -15,9 +15,9 @@ export interface Description {
 }
 
 /**
- * The OpenAPI description of a router's operations, the same for the same router. It is made from what the routes are
- * made from, so that they cannot differ. What it takes is loaded on first use: a server that is never asked needs none
- * of it in memory.
+ * The OpenAPI document of a router, always the same for the same router. It is generated from the same definitions as
+ * the routes, so that they cannot differ. Dependencies are imported on first use, so that a server which is never
+ * asked for it needs no memory for them.
  */
 export async function describe(router: AnyRouter): Promise<Description> {
   const { generate } = await import("./openapi/generate.ts");
@@ -43,7 +43,7 @@ export async function describe(router: AnyRouter): Promise<Description> {
       description: ABOUT,
       license: { name: "Apache-2.0", identifier: "Apache-2.0" },
     },
-    servers: [{ url: "/api/v1", description: "The server that answered with this description." }],
+    servers: [{ url: "/api/v1", description: "The server that returned this document." }],
     security: [{ bearer: [] }],
     tags: Object.entries(TAGS).flatMap(([name, about]) => (used.has(name) ? [{ name, description: about }] : [])),
     paths,
@@ -56,16 +56,16 @@ export async function describe(router: AnyRouter): Promise<Description> {
   });
 }
 
-/** The description as `openapi.json` at the repository's root and at `/api/v1` holds it. */
+/** The content of `openapi.json` at the repository's root and under `/api/v1`. */
 export const jsonOf = (description: Description): string => `${JSON.stringify(description, null, 2)}\n`;
 
-/** The same as YAML. Takes far more memory for a moment than JSON does. */
+/** The same as YAML. For a moment this needs far more memory than JSON. */
 export async function yamlOf(description: Description): Promise<string> {
   const { stringify } = await import("./openapi/yaml.ts");
   return stringify(description, { aliasDuplicateObjects: false, lineWidth: 0 });
 }
 
-/** By code unit: the same everywhere, whatever the locale. */
+/** By code unit, which is independent of the locale. */
 const order = (a: string, b: string): number => (a < b ? -1 : Number(a > b));
 
 const ABOUT = [

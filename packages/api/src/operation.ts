@@ -8,11 +8,11 @@ import { checkedEvents } from "./stream.ts";
 import { type Context, type Control, t } from "./trpc.ts";
 
 /**
- * The one way to define an operation, for REST and tRPC alike:
+ * The only way to define an operation, for both REST and tRPC:
  * `operation({...}).input(z.strictObject({...})).output(Schema).query(({ ctx, input }) => ctx.control...)`.
  *
- * Inside, `ctx.scope` is who asks, and `ctx.control` the use cases in that scope. Refuses, before the input is looked
- * at: `auth.unauthenticated`, `auth.api_disabled`, `auth.missing_ability`.
+ * `ctx.scope` is the caller's scope, and `ctx.control` has the use cases in that scope. Refused before the input is
+ * validated: `auth.unauthenticated`, `auth.api_disabled`, `auth.missing_ability`.
  */
 export function operation(options: OperationOptions & { readonly ability: null }): typeof openProcedure;
 export function operation(
@@ -24,11 +24,16 @@ export function operation(options: OperationOptions) {
   return procedure.meta({ operation: options });
 }
 
-/** Limits, roles and what a list may hold are looked at for each request by HTTP; a socket has only one. */
+/**
+ * Limits, roles and sizes of lists are checked for each HTTP request; over a socket only subscriptions are supported.
+ */
 const procedure = t.procedure.use(({ ctx, type, next }) => {
   if (ctx.socket === undefined || type === "subscription") return next();
   throw asTrpcError(
-    new DomainError("request.method_not_allowed", "Only subscriptions run over a WebSocket. Ask for others by HTTP."),
+    new DomainError(
+      "request.method_not_allowed",
+      "Only subscriptions run over a WebSocket. Use HTTP for other operations.",
+    ),
   );
 });
 
@@ -113,13 +118,13 @@ async function rawInput(read: () => Promise<unknown>): Promise<unknown> {
   }
 }
 
-/** Calls `leave` when a subscription has ended by itself, or was refused. */
+/** Calls `leave` when a subscription has ended or was refused. */
 function untilEnd<R extends { readonly ok: boolean }>(result: R, leave: () => void): R {
   if (!("data" in result)) {
     leave();
     return result;
   }
-  // What a subscription answers was checked to be one.
+  // The result of a subscription was checked to be an iterable.
   return { ...result, data: endedBy(result.data as AsyncIterable<unknown>, leave) };
 }
 
@@ -131,7 +136,7 @@ async function* endedBy(events: AsyncIterable<unknown>, leave: () => void) {
   }
 }
 
-/** Gives errors their transport's code, and events their check. */
+/** Converts errors to tRPC's, and validates events. */
 function settled<R extends { readonly ok: boolean }>(result: R, input: unknown, events: ZodType | undefined): R {
   if ("error" in result) throw asTrpcError(result.error, input);
   if (!events || !("data" in result)) return result;

@@ -10,7 +10,7 @@ export function perKind<K extends ResourceKind, R extends TRPCRouterRecord>(
   kinds: readonly K[],
   build: (kind: K) => R,
 ): Record<K, R> {
-  // `fromEntries` forgets the keys' type; they are exactly `kinds`.
+  // The type of `Object.fromEntries` is wider; the keys are exactly `kinds`.
   return Object.fromEntries(kinds.map((kind) => [kind, build(kind)])) as Record<K, R>;
 }
 
@@ -22,7 +22,7 @@ export interface ResourceOperationOptions<Shape extends z.ZodRawShape>
   readonly ability: Ability;
   /** Below `/{plural}/{uuid}`, e.g. `/envs`; `""` is the resource itself. */
   readonly path: Path | "";
-  /** `{kind}` stands for the kind's name: `list-envs-by-{kind}-uuid`. */
+  /** `{kind}` is replaced by the kind's name: `list-envs-by-{kind}-uuid`. */
   readonly operationId: string;
   /** Input besides the path: a strict object, without `uuid` unless `uuidKey` names another key. */
   readonly input?: z.ZodObject<Shape>;
@@ -30,7 +30,8 @@ export interface ResourceOperationOptions<Shape extends z.ZodRawShape>
 
 /**
  * An operation under `/{plural}/{uuid}` of a kind, e.g. `POST /databases/{uuid}/storages`. Its input is `input` with
- * the resource's `uuid`. With `pathKeys: { uuid: "owner_uuid" }` the resource's is `owner_uuid` and `uuid` is free.
+ * the resource's `uuid`. With `pathKeys: { uuid: "owner_uuid" }` the resource's is `owner_uuid`, and `input` may have
+ * another `uuid`.
  */
 export function onResource<Shape extends z.ZodRawShape = {}, Key extends string = "uuid">(
   kind: ResourceKind,

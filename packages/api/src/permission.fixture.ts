@@ -10,7 +10,7 @@ import type { Extra } from "./operation-options.ts";
 import type { Permission } from "./permission.ts";
 
 export const TEAMS = ["own", "other", "root"] as const;
-/** Seen from who owns the objects that are asked for. */
+/** From the point of view of the owner of the requested objects. */
 export type CallerTeam = (typeof TEAMS)[number];
 
 export interface Caller {
@@ -23,10 +23,10 @@ export const CALLERS: readonly Caller[] = TEAMS.flatMap((team) =>
   ROLES.flatMap((role) => ABILITIES.map((ability) => ({ abilities: [ability], role, team }))),
 );
 
-/** `undefined`: let in. What is done then is for other suites to say. */
+/** `undefined`: allowed. Other tests check what the operation does. */
 export type Refusal = 401 | 403 | 404 | undefined;
 
-/** What the published matrix says of a call, whose objects are those of the team `own`. */
+/** What the published matrix says about a call with objects of the team `own`. */
 export function refusalOf(permission: Permission, caller: Caller | undefined): Refusal {
   const { ability, isRootTeamOnly, namesObjects, roles, rootTeamReaches } = permission;
   if (ability === null) return undefined;
@@ -39,7 +39,7 @@ export function refusalOf(permission: Permission, caller: Caller | undefined): R
   return may(caller, rootTeamReaches) ? undefined : 403;
 }
 
-/** The same of a call in the caller's own team that asks for something extra. `same`: the ability `deploy`. */
+/** The same for a call in the caller's own team with an extra requirement. `same`: the ability `deploy`. */
 export function extraRefusalOf(permission: Permission, extra: Extra, caller: Caller): Refusal {
   const { needs } = extra;
   const refusal = refusalOf(permission, { ...caller, team: "own" });
@@ -49,7 +49,7 @@ export function extraRefusalOf(permission: Permission, extra: Extra, caller: Cal
   return may(caller, abilityFor(extra) ?? "root") ? undefined : 403;
 }
 
-/** The further ability that an extra needs, where one is enough. */
+/** The additional ability that an extra needs, if a single one is enough. */
 export function abilityFor({ needs }: Extra): Ability | undefined {
   if (needs === "operator" || needs === "owner") return undefined;
   return needs === "same" ? "deploy" : needs;
@@ -58,10 +58,10 @@ export function abilityFor({ needs }: Extra): Ability | undefined {
 const may = ({ abilities, role }: Caller, ability: Ability): boolean =>
   (abilities.includes(ability) || abilities.includes("root")) && roleAllows(role, ability);
 
-/** Where every call is answered as if it were the first: what it writes is undone. */
+/** Every call has the same starting point, since its changes are rolled back. */
 export interface Matrix {
   readonly api: Served;
-  /** The status; 400 where the call did what it was to do, and was undone. */
+  /** The status; 400 if the call did its work, which was then rolled back. */
   statusOf(permission: Permission, caller: Caller | undefined, extra?: Extra): Promise<number>;
   close(): Promise<void>;
 }
@@ -85,7 +85,7 @@ export async function matrix(): Promise<Matrix> {
       otherTeam: { token: api.rootToken, powerfulToken: api.rootToken, stores, place, where: whereOf(place) },
     }),
   );
-  // What a body names by its key is the caller's team's, which has one of that key.
+  // Keys in bodies refer to the caller's own team, so that team gets a variable with this key.
   const body = { key: "THEIRS", value: "1" };
   await api.ask("POST", "/teams/current/shared-variables", { token: api.otherTeam.token, body });
   const tokens = tokensOf(api);
@@ -96,7 +96,7 @@ export async function matrix(): Promise<Matrix> {
       const request = requestOf(extra !== undefined && caller?.team === "root" ? root : own, permission, extra);
       const token = caller && (await tokens(caller));
       const headers = { ...request.headers, ...(token && { authorization: `Bearer ${token}` }) };
-      // A stream has no end, so only its head is waited for.
+      // A stream does not end, so only its head is read.
       const response = await api.app.inject({ ...request, headers, payloadAsStream: true });
       response.stream().destroy();
       return response.statusCode;
@@ -105,7 +105,7 @@ export async function matrix(): Promise<Matrix> {
   };
 }
 
-/** What a transaction writes is undone at its end, by an error. */
+/** Rolls transactions back at their end, by an error. */
 const undoing = (stores: Stores): Stores => ({
   ...stores,
   transaction: (work) =>
@@ -115,7 +115,7 @@ const undoing = (stores: Stores): Stores => ({
     }),
 });
 
-/** Tokens are made when they are first asked for, each user once by team and role. */
+/** Tokens are created when first needed, each user once by team and role. */
 function tokensOf({ db, place, otherTeam }: Served): (caller: Caller) => Promise<string> {
   const teamIds = { own: place.server.team_id, other: otherTeam.place.server.team_id, root: 0 };
   const stores = db.stores();

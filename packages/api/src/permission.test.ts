@@ -52,7 +52,7 @@ describe("who may do what is as docs/permissions.md says", () => {
 
 const REFUSALS: readonly number[] = [401, 403, 404];
 
-/** What was answered against what is said, in words. */
+/** The differences between the answer and the matrix, as texts. */
 function mistakes(caller: Caller | undefined, status: number, said: Refusal): string[] {
   const isAsSaid = said === undefined ? !REFUSALS.includes(status) : status === said;
   const who = caller ? `${caller.role} of the ${caller.team} team with ${caller.abilities.join("+")}` : "nobody";

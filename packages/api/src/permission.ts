@@ -4,15 +4,18 @@ import { z } from "zod";
 import type { Extra } from "./operation-options.ts";
 import { type Operation, operationsOf } from "./rest/routes.ts";
 
-/** What an operation needs. The description, `docs/permissions.md` and the test of each of its cells are made from it. */
+/**
+ * The requirements of an operation. The OpenAPI document, `docs/permissions.md` and the tests of each requirement are
+ * generated from it.
+ */
 export interface Permission {
   readonly operation: Operation;
   readonly ability: Ability | null;
-  /** Whose tokens may hold that ability. */
+  /** Roles whose tokens may have that ability. */
   readonly roles: readonly Role[];
   readonly isRootTeamOnly: boolean;
   readonly rootTeamReaches: Ability | undefined;
-  /** A request names objects, which other teams are told do not exist. */
+  /** Its requests contain ids of objects; those of other teams are reported as not found. */
   readonly namesObjects: boolean;
   readonly extras: readonly Extra[];
 }
@@ -35,7 +38,7 @@ export function permissionOf(operation: Operation): Permission {
   };
 }
 
-/** As a sentence, for the description. */
+/** A sentence for the OpenAPI document. */
 export function needsText(operation: Operation): string {
   const { ability, isRootTeamOnly, roles, extras } = permissionOf(operation);
   if (ability === null) return "Needs no token.";
@@ -47,7 +50,7 @@ export function needsText(operation: Operation): string {
 
 export const extraText = (extra: Extra): string => `for ${extra.for}: ${NEEDS[extra.needs] ?? `\`${extra.needs}\``}`;
 
-/** What an extra needs, where that is not an ability. */
+/** Texts for requirements other than abilities. */
 const NEEDS: Readonly<Partial<Record<Extra["needs"], string>>> = {
   operator: "`root` in the root team",
   owner: "the role `owner`",
@@ -60,7 +63,7 @@ function extrasOf({ options, input }: Operation, keys: readonly string[]): reado
   return [...(deploys ? [{ needs: "deploy", for: "`instant_deploy`" } as const] : []), ...(options.extras ?? [])];
 }
 
-/** Fields of the answer, at any depth, that are described as there with `read:sensitive` only. */
+/** Fields of the answer, at any depth, that are documented as returned only with `read:sensitive`. */
 export function sensitiveFields({ options, output }: Operation): readonly string[] {
   const schema = options.events ?? output;
   if (schema === undefined) return [];
@@ -77,5 +80,5 @@ function sensitiveIn(node: unknown): string[] {
 
 const SENSITIVE = /(absent|password|needs|without) (without )?`?read:sensitive/i;
 
-/** Fields of bodies and queries that name an object. */
+/** Fields of bodies and queries that identify an object. */
 const REFERENCE = /(^|_)uuids?$|_token_id$/;

@@ -14,7 +14,7 @@ export const previews = {
     operationId: "list-previews-by-application-uuid",
     tag: "Applications",
     summary: "List the previews of an application",
-    description: "One for each pull request that was deployed and not closed, with its URL and status.",
+    description: "One for each deployed open pull request, with its URL and status.",
     ability: "read",
   })
     .input(z.strictObject({ uuid, ...paging }))
@@ -30,7 +30,7 @@ export const previews = {
     tag: "Applications",
     summary: "Delete the preview of a pull request",
     description:
-      "Ends its deployments, then removes what runs, its URL and the storages of its own, within seconds. The job shows its progress.",
+      "Ends its deployments, then removes its containers, its URL and its own storages, within seconds. The job shows its progress.",
     ability: "write",
   })
     .input(

@@ -13,7 +13,7 @@ export const privateKeys = {
     operationId: "list-private-keys",
     tag: "Private Keys",
     summary: "List private keys",
-    description: "Their private parts and passwords only with the ability `read:sensitive`.",
+    description: "Private parts and passwords are returned only with the ability `read:sensitive`.",
     ability: "read",
   })
     .input(z.strictObject(paging))
@@ -40,7 +40,7 @@ export const privateKeys = {
     operationId: "get-private-key-by-uuid",
     tag: "Private Keys",
     summary: "Get a private key",
-    description: "Its private part and password only with the ability `read:sensitive`.",
+    description: "Private part and password are returned only with the ability `read:sensitive`.",
     ability: "read",
   })
     .input(z.strictObject({ uuid }))
@@ -53,7 +53,7 @@ export const privateKeys = {
     operationId: "update-private-key-by-uuid",
     tag: "Private Keys",
     summary: "Change a private key",
-    description: "The key itself is always sent.",
+    description: "The key itself must always be sent.",
     ability: "write",
     status: 201,
   })
@@ -67,7 +67,7 @@ export const privateKeys = {
     operationId: "update-private-key",
     tag: "Private Keys",
     summary: "Change a private key that is named in the body",
-    description: "By its `uuid`; without one, the key that is sent is the one to change.",
+    description: "`uuid` selects the key; without it, the sent key itself does.",
     ability: "write",
     status: 201,
     errors: ["resource.not_found"],

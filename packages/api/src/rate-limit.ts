@@ -1,4 +1,4 @@
-/** Where a caller stands within the current minute. */
+/** A caller's remaining requests in the current minute. */
 export interface Quota {
   readonly limit: number;
   readonly remaining: number;
@@ -8,14 +8,17 @@ export interface Quota {
 }
 
 export interface RateLimiter {
-  /** Counts `requests` more for a caller. */
+  /** Adds `requests` to a caller's count. */
   count(caller: string, requests: number): Quota;
-  /** Where a caller stands, without counting; `undefined` for one who has not been counted in this minute. */
+  /** A caller's quota, without counting; `undefined` if the caller was not counted in this minute. */
   peek(caller: string): Quota | undefined;
 }
 
 const WINDOW_SECONDS = 60;
-/** Beyond it new callers of the same minute share one count, so that a flood of addresses cannot fill the memory. */
+/**
+ * Above this number, new callers within the minute share one count, so that a flood of addresses cannot fill the
+ * memory.
+ */
 const CALLERS_MAX = 50_000;
 
 /** Fixed windows of a minute, in this process's memory. */

@@ -13,7 +13,7 @@ export const registries = {
     operationId: "list-registries",
     tag: "Registries",
     summary: "List registries",
-    description: "With their passwords for tokens that may read secrets only.",
+    description: "Passwords are returned only to tokens with `read:sensitive`.",
     ability: "read",
   })
     .input(z.strictObject(paging))
@@ -53,8 +53,7 @@ export const registries = {
     operationId: "update-registry-by-uuid",
     tag: "Registries",
     summary: "Change a registry",
-    description:
-      "What is not sent stays; but a password is for its address: with another one, it is removed unless it is sent too.",
+    description: "Omitted fields keep their values. With a new address, the password is removed unless it is sent too.",
     ability: "write",
     errors: ["resource.already_exists"],
   })
@@ -68,7 +67,7 @@ export const registries = {
     operationId: "delete-registry-by-uuid",
     tag: "Registries",
     summary: "Delete a registry",
-    description: "Images that servers have stay there; they are not pulled with this login any more.",
+    description: "Images on servers stay there; they are no longer pulled with this login.",
     ability: "write",
   })
     .input(z.strictObject({ uuid }))

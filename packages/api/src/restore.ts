@@ -17,7 +17,7 @@ export const restores = {
     operationId: "restore-database-backup",
     summary: "Restore a backup",
     description:
-      "Into the database that was saved, or another of the same engine. Its checksum is checked before anything is restored; what the backup holds replaces what is there.",
+      "Into the database of the backup, or another one of the same engine. The checksum is verified first; the backup's content replaces that of the database.",
     ability: "write",
     status: 202,
     errors: ["auth.confirmation_required", "engine.unsupported", "resource.state"],
@@ -32,9 +32,9 @@ export const restores = {
     method: "POST",
     path: `${EXECUTION}/drill`,
     operationId: "drill-database-backup",
-    summary: "Prove a backup",
+    summary: "Test a backup",
     description:
-      "Restores it into a database that exists for that only, and counts the rows of every table. The database that was saved is not touched.",
+      "Restores it into a temporary database, and counts the rows of every table. The original database is not changed.",
     ability: "write",
     status: 202,
     errors: ["engine.unsupported", "resource.state"],
@@ -74,8 +74,8 @@ export const restores = {
     operationId: "cancel-database-restore",
     summary: "Cancel a restore or drill",
     description:
-      "Answers when its work has ended, within seconds. `status` is `running` in the answer when that takes longer; " +
-      "it is cancelled then as soon as the work has ended. `detail` says what the database holds.",
+      "Answers when its work has ended, within seconds. `status` is `running` in the answer if that takes longer; " +
+      "it is then cancelled as soon as the work has ended. `detail` describes the state of the database.",
     ability: "write",
     errors: ["backup.not_cancellable"],
     input: z.strictObject({ restore_uuid }),

@@ -9,7 +9,7 @@ beforeAll(async () => {
 });
 afterAll(() => api.close());
 
-/** An application with finished deployments of these commits, the last of which runs; what was before it is kept. */
+/** An application with finished deployments of these commits; the last one runs, the builds of the others are kept. */
 async function deployedApplication(commits: readonly string[]) {
   const uuid = await createdApplication(api);
   const application = await api.stores.applications.find(uuid);

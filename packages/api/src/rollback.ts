@@ -10,10 +10,10 @@ export const rollbacks = {
     path: "/applications/{uuid}/rollback",
     operationId: "rollback-application-by-uuid",
     tag: "Applications",
-    summary: "Roll an application back to an image that is kept",
+    summary: "Roll an application back to a kept image",
     description:
-      "Nothing is built: the image starts with the application's present settings and variables, and takes the traffic " +
-      "once it is healthy. docker_images_to_keep says how many earlier images stay.",
+      "Nothing is built: the image starts with the application's current settings and variables, and gets the traffic " +
+      "once it is healthy. docker_images_to_keep sets how many earlier images are kept.",
     ability: "deploy",
     errors: ["queue.full", "engine.unsupported", "resource.state"],
   })

@@ -13,7 +13,7 @@ export const s3Storages = {
     operationId: "list-s3-storages",
     tag: "S3 storages",
     summary: "List S3 storages",
-    description: "With their keys for tokens that may read secrets only.",
+    description: "Keys are returned only to tokens with `read:sensitive`.",
     ability: "read",
   })
     .input(z.strictObject(paging))
@@ -52,7 +52,7 @@ export const s3Storages = {
     tag: "S3 storages",
     summary: "Change an S3 storage",
     description:
-      "What is not sent stays; but key and secret are for their host: with another one, they are removed unless both are sent too.",
+      "Omitted fields keep their values. With a new endpoint, key and secret are removed unless both are sent too.",
     ability: "write",
   })
     .input(S3StorageUpdate.extend({ uuid }))
@@ -64,10 +64,10 @@ export const s3Storages = {
     path: "/s3-storages/{uuid}/validate",
     operationId: "validate-s3-storage-by-uuid",
     tag: "S3 storages",
-    summary: "Try an S3 storage",
+    summary: "Test an S3 storage",
     description:
       "Writes an object, reads it back and deletes it. A storage that fails one of them is not an error: `valid` is false, and " +
-      "`message` says why. `is_usable` is changed to what was found.",
+      "`message` says why. The result is stored in `is_usable`.",
     ability: "write",
   })
     .input(z.strictObject({ uuid }))

@@ -44,7 +44,7 @@ export const scheduledTasks = perKind(KINDS_WITH_TASKS, (kind) => ({
     path: "/scheduled-tasks/{task_uuid}",
     operationId: "update-scheduled-task-by-{kind}-uuid",
     summary: "Change a scheduled task",
-    description: "What is not sent stays as it is.",
+    description: "Omitted fields keep their values.",
     ability: "write",
     input: ScheduledTaskUpdate.extend({ task_uuid }),
   })
@@ -70,7 +70,7 @@ export const scheduledTasks = perKind(KINDS_WITH_TASKS, (kind) => ({
     path: "/scheduled-tasks/{task_uuid}/run",
     operationId: "run-scheduled-task-by-{kind}-uuid",
     summary: "Run a scheduled task now",
-    description: "Beside its schedule, and also when it is disabled. Refused while it runs.",
+    description: "Also outside its schedule and while it is disabled. Refused while it runs.",
     ability: "write",
     errors: ["resource.already_running"],
     input: z.strictObject({ task_uuid }),
@@ -83,7 +83,7 @@ export const scheduledTasks = perKind(KINDS_WITH_TASKS, (kind) => ({
     path: "/scheduled-tasks/{task_uuid}/executions/{task_execution_uuid}",
     operationId: "get-scheduled-task-execution-by-{kind}-uuid",
     summary: "Get an execution of a scheduled task",
-    description: "While it runs, `message` grows: text is only ever added to it.",
+    description: "While it runs, output is appended to `message`.",
     ability: "read",
     input: z.strictObject({ task_uuid, task_execution_uuid: z.string().describe("The execution's identifier.") }),
   })

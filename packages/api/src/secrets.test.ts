@@ -8,12 +8,12 @@ import { describe as describeApi } from "./openapi.ts";
 import { operationsOf, parametersOf, routesOf } from "./rest/routes.ts";
 import { appRouter } from "./root.ts";
 
-/** Fields that only `read:sensitive` sees and that no request sets, with the reason. */
+/** Fields that only `read:sensitive` returns and no request sets, with the reason. */
 const NOT_SENT: ReadonlySet<string> = new Set([
-  "Deployment.logs", // written by workers, who take known secrets out of every line
-  "Database-redis.redis_username", // an environment variable, which is a field of its own
-  "Application.private_key_id", // a number; the key itself is a field of its own
-  "Application.docker_compose", // made from docker_compose_raw
+  "Deployment.logs", // written by workers, which redact known secrets
+  "Database-redis.redis_username", // an environment variable, which has a field of its own
+  "Application.private_key_id", // a number; the key itself has a field of its own
+  "Application.docker_compose", // derived from docker_compose_raw
   // Fields of features that Berth does not have.
   ...["logdrain_newrelic_license_key", "logdrain_axiom_api_key", "logdrain_custom_config"].map(ofSettings),
   ...["logdrain_custom_config_parser", "sentinel_token", "sentinel_custom_url"].map(ofSettings),
@@ -46,10 +46,10 @@ describe("a secret", () => {
   test("is put into every field that is shown to nobody but those who may see secrets", async () => {
     const { components } = await describeApi(appRouter);
     const hidden = Object.entries(components.schemas).flatMap(([name, schema]) =>
-      // As JSON Schema has them.
+      // The properties of a JSON Schema.
       Object.entries((schema as { properties?: Record<string, { description?: string }> }).properties ?? {})
         .filter(([, { description }]) => description?.includes("read:sensitive") === true)
-        // In the list of all resources each kind has its own fields.
+        // In the list of all resources each kind has its own schema.
         .map(([field]) => `${name.replace(/^Listed/, "")}.${field}`),
     );
     expect(hidden.filter((field) => !canaries.has(field) && !NOT_SENT.has(field) && !sameAs.has(field))).toEqual([]);
@@ -124,7 +124,7 @@ describe("a secret", () => {
   });
 });
 
-/** The text of a `bytea` column if it were not encrypted. */
+/** A row with the text that its `bytea` columns would contain if they were not encrypted. */
 const clearBytes = (row: string): string =>
   [...row.matchAll(/\\x([0-9a-f]+)/g)].map(([, hex = ""]) => Buffer.from(hex, "hex").toString("latin1")).join("");
 

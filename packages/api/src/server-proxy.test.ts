@@ -40,7 +40,7 @@ describe("the proxy of a server", () => {
     expect(job.json).toMatchObject({ type: "server.stop_proxy", subject_uuid: uuid, status: "queued" });
     expect((await ask("GET", "/proxy")).json).toMatchObject({ status: "exited", is_stopped: true });
     expect((await ask("GET", "")).json.proxy).toMatchObject({ type: "CADDY", status: "exited" });
-    // Asked for again it is the same job.
+    // A second request returns the same job.
     expect((await ask("POST", "/proxy/stop")).json.job_uuid).toBe(stop.json.job_uuid);
     for (const action of ["start", "restart"]) {
       await ask("POST", "/proxy/stop");

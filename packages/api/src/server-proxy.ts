@@ -24,7 +24,7 @@ export const serverProxies = {
     operationId: "update-server-proxy",
     tag: "Servers",
     summary: "Change the proxy of a server",
-    description: "A proxy of another type takes over the routes of the one before. One that is stopped stays so.",
+    description: "A proxy of another type takes over the routes of the previous one. A stopped proxy stays stopped.",
     ability: "write",
     errors: [...REFUSALS, "resource.in_use"],
   })
@@ -38,7 +38,7 @@ export const serverProxies = {
     operationId: "start-server-proxy",
     tag: "Servers",
     summary: "Start the proxy of a server",
-    description: "With the routes of all that is deployed there, also of what was deployed while it was stopped.",
+    description: "With the routes of all deployed resources, also of those deployed while it was stopped.",
     ability: "write",
     errors: [...REFUSALS],
   })
@@ -68,7 +68,7 @@ export const serverProxies = {
     operationId: "restart-server-proxy",
     tag: "Servers",
     summary: "Restart the proxy of a server",
-    description: "Its container is made anew. Requests in flight are cut. One that was stopped is started.",
+    description: "Its container is recreated, which cuts requests in flight. A stopped proxy is started.",
     ability: "write",
     errors: [...REFUSALS],
   })

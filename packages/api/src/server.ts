@@ -49,7 +49,7 @@ export const servers = {
     tag: "Servers",
     summary: "Add a server",
     description:
-      "A machine that is reached by SSH. It gets its settings and one destination. Validate it before its first use: " +
+      "Adds a machine that is reached by SSH, with settings and one destination. Validate it before its first use: " +
       "that records its host key and reports what is missing.",
     ability: "write",
     extras: [OPERATOR.address],
@@ -67,9 +67,9 @@ export const servers = {
     tag: "Servers",
     summary: "Validate a server",
     description:
-      "Answers at once. What is found is in `validation_logs` and in `is_reachable` and `is_usable` of the settings; " +
-      "the job ends as failed when the server is not usable. With `install_engine`, Docker is installed on a Debian or " +
-      "Ubuntu server first; what that prints is in the `log` of the job.",
+      "Answers at once. The result is in `validation_logs`, and in `is_reachable` and `is_usable` of the settings; " +
+      "the job fails if the server is not usable. With `install_engine`, Docker is installed on a Debian or " +
+      "Ubuntu server first; its output is in the `log` of the job.",
     ability: "write",
     status: 201,
     alsoByGet: true,
@@ -84,11 +84,11 @@ export const servers = {
     path: "/servers/{uuid}/cleanup",
     operationId: "cleanup-server-by-uuid",
     tag: "Servers",
-    summary: "Clean a server up",
+    summary: "Clean up a server",
     description:
-      "Removes what Berth has made there and needs no more: images that no deployment runs and none is kept to roll " +
-      "back to, and, where the server's settings say so, volumes and networks of deleted resources. What is recorded, " +
-      "in use or not Berth's own always stays. With `dry_run` it only answers what would go.",
+      "Removes what Berth has created there and no longer needs: images that no deployment runs or keeps for a " +
+      "rollback and, if the server's settings say so, volumes and networks of deleted resources. What is recorded, " +
+      "in use or not Berth's own is always kept. With `dry_run` it only returns what would be removed.",
     ability: "write",
     errors: ["engine.unsupported", "engine.unreachable", "resource.state"],
   })
@@ -104,7 +104,7 @@ export const servers = {
     summary: "Delete a server",
     description:
       "Refused while it has resources. With `force=true` every resource on it is queued for deletion first, and the " +
-      "server goes when the last one is gone. The machine itself stays, also when it was rented for it.",
+      "server is deleted after the last one. The machine itself is kept, even if it was rented for the server.",
     ability: "write",
     errors: ["resource.in_use"],
   })
@@ -118,7 +118,7 @@ export const servers = {
     operationId: "get-domains-by-server-uuid",
     tag: "Servers",
     summary: "List the domains of a server",
-    description: "The host names that lead to its resources. With `uuid` in the query, the URLs of that application.",
+    description: "The host names of its resources. With `uuid` in the query, the URLs of that application.",
     ability: "read",
     pathKeys: { uuid: "server_uuid" },
   })
@@ -140,7 +140,7 @@ export const servers = {
     operationId: "update-server-by-uuid",
     tag: "Servers",
     summary: "Change a server and its settings",
-    description: "A new deployment_queue_limit or concurrent_builds holds from the next deployment on.",
+    description: "A new deployment_queue_limit or concurrent_builds applies from the next deployment on.",
     ability: "write",
     extras: [OPERATOR.address],
     status: 201,

@@ -25,7 +25,7 @@ const found = async (query: string): Promise<readonly ServiceTemplate[]> =>
   (await api.ask("GET", `/services/templates?${query}`)).json;
 const typesOf = async (query: string) => (await found(query)).map(({ type }) => type);
 
-/** Creates a service, and answers the keys that its owner must give a value before it starts. */
+/** Creates a service, and returns the keys that need a value before its start. */
 async function missing(type: string): Promise<readonly string[]> {
   const { status, json } = await api.ask("POST", "/services/one-click", { body: { ...api.where, type } });
   expect([type, status]).toEqual([type, 201]);
@@ -86,13 +86,13 @@ describe("the catalogue of one-click services", () => {
 
   test("holds no type that cannot be created, with a URL and without a variable left to chance", async () => {
     const left: string[] = [];
-    // A few at once, as one client may have.
+    // A few at a time, like a real client.
     for (let at = 0; at < types.length; at += 8) {
       const some = types.slice(at, at + 8);
       const keys = await Promise.all(some.map(missing));
       left.push(...some.filter((_, index) => keys[index]?.length !== 0));
     }
-    // Values that only their owner can know.
+    // Values that only the owner can know.
     expect(left).toEqual([
       "collabora",
       "foundryvtt",

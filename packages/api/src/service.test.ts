@@ -59,7 +59,7 @@ describe("POST /services", () => {
     for (const [text, sentence] of [
       ["services: {}", "Needs a map named services with at least one container."],
       ["services:\n  web: [", expect.stringMatching(/^Not valid YAML at line 2/)],
-      ["services: {'a b': {image: x}}", expect.stringContaining("A service's name holds")],
+      ["services: {'a b': {image: x}}", expect.stringContaining("A service's name may have only")],
       ["services: {a: {image: x, volumes: ['$(id):/a']}}", expect.stringContaining("not allowed")],
       [Buffer.from([0xff, 0xfe, 0xfd]).toString("base64"), "Must be plain text, or base64 of UTF-8 text."],
     ] as const) {

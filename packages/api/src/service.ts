@@ -57,7 +57,7 @@ export const services = {
     operationId: "create-service",
     summary: "Create a service from a compose file or a template",
     description:
-      "Give exactly one of `docker_compose`, `docker_compose_raw` and `type`. When one of its URLs is taken, nothing is " +
+      "Send exactly one of `docker_compose`, `docker_compose_raw` and `type`. If one of its URLs is taken, nothing is " +
       "created.",
   })
     .input(ServiceCreate)
@@ -69,7 +69,7 @@ export const services = {
     path: "/services/one-click",
     operationId: "create-one-click-service",
     summary: "Create a one-click service",
-    description: "`GET /services/templates` lists the types. When one of its URLs is taken, nothing is created.",
+    description: "`GET /services/templates` lists the types. If one of its URLs is taken, nothing is created.",
   })
     .input(ServiceCreateOneClick)
     .output(SavedService)
@@ -80,7 +80,7 @@ export const services = {
     path: "/services/templates",
     operationId: "list-service-templates",
     tag: "Services",
-    summary: "List the one-click services there are",
+    summary: "List the available one-click services",
     ability: "read",
     isMadeWhole: true,
   })
@@ -95,9 +95,9 @@ export const services = {
     tag: "Services",
     summary: "Change a service",
     description:
-      "What is not sent stays. With a new compose file its containers, storages and variables follow: values that are " +
-      "there are kept. All of it is changed, or nothing. URLs lead to their containers at once; all else holds from the " +
-      "next start on. With dry_run nothing is changed, and the answer says what would be.",
+      "Omitted fields keep their values. A new compose file changes containers, storages and variables; existing values " +
+      "are kept. Everything is changed, or nothing. URLs take effect at once; all else applies from the " +
+      "next start on. With dry_run nothing is changed, and the answer says what would be changed.",
     ability: "write",
     extras: [OPERATOR.powers],
     errors: ["domain.conflict", "engine.unsupported"],

@@ -56,7 +56,7 @@ describe("a sign-in link", () => {
     expect(inspected.json.password).toBe("enter");
     const taken = await request(api, "POST", "/auth/links/redeem", { body: { code, password: "mine instead of it" } });
     expect([taken.status, taken.json.code]).toEqual([400, "auth.sign_in_failed"]);
-    // Who knows the password accepts the invitation by it, and then may switch.
+    // A user with a password accepts the invitation by entering it, and may then use the team.
     const accepted = await request(api, "POST", "/auth/links/redeem", { body: { code, password: PASSWORD } });
     expect(accepted.json.session.teams.map((team: { name: string }) => team.name)).toEqual(["Other", "Own"]);
   });
@@ -181,7 +181,7 @@ describe("a session", () => {
     await browser.ask("POST", "/auth/sessions/revoke-others", {});
     expect(await alive()).toEqual([401, 401]);
     expect((await browser.ask("GET", "/auth/sessions")).json).toHaveLength(1);
-    // Another user's reads as unknown.
+    // Sessions of other users are not found.
     const stranger = await person(api);
     const own = (await browser.ask("GET", "/auth/session")).json.session.id;
     expect((await stranger.browser.ask("POST", "/auth/sessions/revoke", { id: own })).status).toBe(404);

@@ -227,7 +227,7 @@ export const auth = {
   },
 };
 
-/** The cookie's half of the session goes into the cookie alone. */
+/** The cookie's half of the session must only be sent in the cookie. */
 async function opened(
   { browser }: Context,
   open: (visitor: Visitor) => Promise<OpenedSession>,

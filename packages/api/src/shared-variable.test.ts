@@ -51,7 +51,7 @@ describe("shared variables", () => {
     expect([again.status, again.json.message]).toEqual([409, sentence]);
     const missing = await api.ask("PATCH", environment, { body: { key: "B" } });
     expect([missing.status, missing.json.message]).toEqual([404, "Shared variable not found."]);
-    // Only the path of the team names nothing that may be missing.
+    // In the path of the current team no object can be missing, only the variable.
     const ofTeam = await api.ask("PATCH", "/teams/current/shared-variables", { body: { key: "NOWHERE" } });
     expect([ofTeam.status, ofTeam.json.message]).toEqual([404, "Shared variable not found."]);
     const data = [{ key: "C", value: "1" }, { key: "D", is_buildtime: true }, { key: "1E" }];

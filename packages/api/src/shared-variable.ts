@@ -26,7 +26,7 @@ export const sharedVariables = {
 interface Place<Owner extends z.ZodRawShape> {
   readonly path: Path;
   readonly tag: Tag;
-  /** Path parameters that name the owner. */
+  /** Path parameters that identify the owner. */
   readonly owner: Owner;
 }
 
@@ -42,11 +42,11 @@ function variablesOf<Owner extends z.ZodRawShape>(scope: SharedOwnerRef["scope"]
     const operationId = options.operationId.replace("{scope}", scope);
     const whole: unknown = z.strictObject({ ...sent.shape, ...owner });
     return operation({ ...options, path: `${path}/shared-variables${options.path}`, tag, operationId }).input(
-      // The type of a spread of two generic shapes cannot be computed.
+      // TypeScript cannot compute the type of two spread generic shapes.
       whole as z.ZodObject<Shape & Owner, z.core.$strict>,
     );
   };
-  /** Whose variables an input is about, and what it says of them: `on` made it of exactly these two. */
+  /** Splits an input into the owner and the rest: `on` merged exactly these two. */
   const parted = <Sent extends object>(input: object | undefined = {}) => {
     const keys = Object.entries(input);
     const ref = { scope, ...Object.fromEntries(keys.filter(([key]) => key in owner)) } as SharedOwnerRef;
@@ -60,7 +60,7 @@ function variablesOf<Owner extends z.ZodRawShape>(scope: SharedOwnerRef["scope"]
         path: "",
         operationId: "list-shared-variables-by-{scope}",
         summary: `List the shared variables of ${anOwner}`,
-        description: "Values are there for tokens that may read secrets only.",
+        description: "Values are returned only to tokens with `read:sensitive`.",
         ability: "read",
       },
       z.strictObject(paging),
@@ -79,7 +79,7 @@ function variablesOf<Owner extends z.ZodRawShape>(scope: SharedOwnerRef["scope"]
         summary: `Create a shared variable of ${anOwner}`,
         description:
           `Environment variables of all that belongs to the ${scope} may refer to it as \`{{ ${scope}.KEY }}\`. ` +
-          "It reaches what runs with the next deployment.",
+          "A change takes effect with the next deployment.",
         ability: "write",
         status: 201,
         errors: ["resource.already_exists"],
@@ -98,7 +98,7 @@ function variablesOf<Owner extends z.ZodRawShape>(scope: SharedOwnerRef["scope"]
         path: "",
         operationId: "update-shared-variable-by-{scope}",
         summary: `Change a shared variable of ${anOwner}`,
-        description: "It is chosen by `key`. What is not sent stays.",
+        description: "`key` selects the variable. Omitted fields keep their values.",
         ability: "write",
         errors: ["resource.not_found"],
       },
@@ -116,7 +116,7 @@ function variablesOf<Owner extends z.ZodRawShape>(scope: SharedOwnerRef["scope"]
         path: "/bulk",
         operationId: "update-shared-variables-by-{scope}",
         summary: `Create or change several shared variables of ${anOwner}`,
-        description: "Each by its key. All of them or none.",
+        description: "Each is selected by its key. All of them are saved, or none.",
         ability: "write",
       },
       SharedVariableBulk,
@@ -133,7 +133,7 @@ function variablesOf<Owner extends z.ZodRawShape>(scope: SharedOwnerRef["scope"]
         path: "/{variable_uuid}",
         operationId: "delete-shared-variable-by-{scope}",
         summary: `Delete a shared variable of ${anOwner}`,
-        description: "What refers to it gets the reference itself with its next deployment, whose log says so.",
+        description: "References to it stay unresolved in the next deployment, whose log reports them.",
         ability: "write",
       },
       z.strictObject({ variable_uuid: z.string().describe("The shared variable's identifier.") }),

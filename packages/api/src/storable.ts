@@ -1,11 +1,11 @@
 import { DomainError, type FieldErrors, invalid, NOT_ALLOWED } from "@berth/core";
 
-/** Deeper than any description of ours, far from what exhausts a stack. */
+/** Deeper than any schema of Berth, but far from a stack overflow. */
 export const DEPTH_MAX = 64;
 
 /**
- * Refuses what no text column and no environment variable can hold (NUL, lone surrogates), keys that would change an
- * object's prototype, and nesting that exhausts the stack of the next function that walks it.
+ * Refuses text that neither a database column nor an environment variable can contain (NUL, lone surrogates), keys
+ * that would change an object's prototype, and nesting that would overflow the stack of later code.
  *
  * @throws DomainError `request.invalid` with the fields, `request.malformed` for the nesting
  */
@@ -33,14 +33,14 @@ function check(value: unknown, path: string[], errors: Map<string, string>): voi
     path.push(key);
     if (key === "__proto__") errors.set(printable(path.join(".")), NOT_ALLOWED);
     else if (unstorable(key)) errors.set(printable(path.join(".")), NOT_ALLOWED);
-    // Its own enumerable key, as `hasOwn` says.
+    // An own enumerable key, as `hasOwn` checked.
     else check((value as Record<string, unknown>)[key], path, errors);
     path.pop();
   }
 }
 
 function unstorable(text: string): string | undefined {
-  if (text.includes("\0")) return "Must not hold the character NUL.";
+  if (text.includes("\0")) return "Must not contain the character NUL.";
   return text.isWellFormed() ? undefined : "Must be well-formed Unicode.";
 }
 

@@ -20,7 +20,7 @@ const ownerOf = async (kind: ResourceKind) => {
   path = `/${RESOURCE_KINDS[kind].plural}/${owner.uuid}/storages`;
 };
 
-/** As its definition makes one. */
+/** As the resource's definition creates one. */
 const defined = (fields: object = {}) =>
   api.stores.storages.insert(owner.id, testUuid(), {
     ...newStorage({ type: "persistent", name: "data", mount_path: "/data" }, { resourceUuid: "x", container: null }),
@@ -97,9 +97,9 @@ describe.each(["application", "database"] as const)("storages of a resource of t
       [{ mount_path: "/x", is_directory: true }, { is_directory: ["This field is not allowed."] }],
       [{ mount_path: "/x", resource_uuid: "x" }, { resource_uuid: ["This field is not allowed."] }],
       [{ mount_path: "/x", owner_uuid: "x" }, { owner_uuid: ["This field is not allowed."] }],
-      [{ mount_path: "/x", content: "x" }, { content: ["Only files have it."] }],
+      [{ mount_path: "/x", content: "x" }, { content: ["Only files have this field."] }],
       [{ mount_path: "/x", type: "file" }, { type: ["Must be persistent, as the storage is."] }],
-      [{ mount_path: "/../x" }, { mount_path: ["Must not hold .. as a part."] }],
+      [{ mount_path: "/../x" }, { mount_path: ["Must not contain .. as a part."] }],
     ]) {
       const { status, json } = await api.ask("PATCH", path, { body: { uuid: created.uuid, ...body } });
       expect([status, json.message, json.errors]).toEqual([422, "Validation failed.", errors]);

@@ -19,7 +19,7 @@ const CREATE = {
   operationId: "create-storage-by-{kind}-uuid",
   summary: "Create a storage",
   description:
-    "A persistent one is a folder that outlives deployments; a file has the content that is sent. It is mounted from " +
+    "A persistent storage is a folder that outlives deployments; a file has the sent content. It is mounted from " +
     "the next deployment or start on.",
   ability: "write",
   extras: [OPERATOR.folder],
@@ -27,7 +27,7 @@ const CREATE = {
   errors: ["engine.unreachable"] satisfies ErrorCode[],
 } as const;
 
-/** A service has several containers, so it is said which one. */
+/** A service has several containers, so the request must name one. */
 const create = {
   ...perKind(["application", "database"], (kind) => ({
     create: onResource(kind, { ...CREATE, input: StorageCreate })
@@ -51,7 +51,7 @@ export const storages = perKind(["application", "service", "database"], (kind) =
     path: "/storages",
     operationId: "list-storages-by-{kind}-uuid",
     summary: "List storages",
-    description: "Persistent ones, then files, whose content is there for tokens that may read secrets only.",
+    description: "Persistent storages, then files, whose content is returned only to tokens with `read:sensitive`.",
     ability: "read",
     input: z.strictObject(paging),
   })
@@ -66,8 +66,8 @@ export const storages = perKind(["application", "service", "database"], (kind) =
     operationId: "update-storage-by-{kind}-uuid",
     summary: "Change a storage",
     description:
-      "What is not sent stays as it is. Of a storage that a compose file or a service defines, only " +
-      "`is_preview_suffix_enabled` can be changed: the refusal of others names them in `read_only_fields` too.",
+      "Omitted fields keep their values. Of a storage that a compose file or a service defines, only " +
+      "`is_preview_suffix_enabled` can be changed: the error lists other fields in `read_only_fields`.",
     ability: "write",
     extras: [OPERATOR.folder],
     pathKeys: { uuid: "owner_uuid" },
@@ -84,7 +84,7 @@ export const storages = perKind(["application", "service", "database"], (kind) =
     path: "/storages/{storage_uuid}",
     operationId: "delete-storage-by-{kind}-uuid",
     summary: "Delete a storage",
-    description: "It is mounted no more from the next deployment on. Its data stays until the resource is deleted.",
+    description: "It is no longer mounted from the next deployment on. Its data is kept until the resource is deleted.",
     ability: "write",
     input: z.strictObject({ storage_uuid: z.string().describe("The storage's identifier.") }),
   })

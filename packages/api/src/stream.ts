@@ -3,21 +3,21 @@ import { type ZodType, z } from "zod";
 import { asTrpcError } from "./errors.ts";
 
 /**
- * Input key of every subscription that resumes: the id of the last event the caller has. tRPC's client and a browser's
- * `EventSource` send it by themselves after a lost connection.
+ * Input key of subscriptions that can resume: the id of the last received event. tRPC's client and a browser's
+ * `EventSource` send it automatically after a lost connection.
  *
- * A subscription looks up what it follows before it answers, so that an unknown object is a 404 rather than a broken
- * stream: `.subscription(async ({ ctx, input, signal }) => ctx.control.deployments.follow(...))`, where `follow` checks,
- * then answers an async iterable of `tracked(id, data)`. The stream ends when the iterable does.
+ * A subscription looks up its object before it returns, so that an unknown one is a 404 rather than a broken stream:
+ * `.subscription(async ({ ctx, input, signal }) => ctx.control.deployments.follow(...))`, where `follow` checks, then
+ * returns an async iterable of `tracked(id, data)`. The stream ends with the iterable.
  */
 export const resumable = {
   lastEventId: z.string().max(255).nullish().describe("Id of the last event that was received."),
 };
 
 /**
- * Events as they are documented, with errors in the transport's terms.
+ * Validated events, with errors converted to tRPC's.
  *
- * @param data What a subscription answered
+ * @param data Result of a subscription
  */
 export function checkedEvents(data: unknown, schema: ZodType): AsyncGenerator<unknown, void> {
   if (!isAsyncIterable(data)) throw new TypeError("A subscription must answer an async iterable.");

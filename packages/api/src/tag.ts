@@ -24,7 +24,7 @@ export const resourceTags = perKind(["application", "service", "database"], (kin
     path: "/tags",
     operationId: "create-tag-by-{kind}-uuid",
     summary: "Add tags",
-    description: "Beside those that are there; one that the team does not know yet is made. Answers all of them.",
+    description: "Adds to the existing tags; a new name becomes a tag of the team. Returns all tags of the resource.",
     ability: "write",
     status: 201,
     input: TagAttach,
@@ -37,7 +37,7 @@ export const resourceTags = perKind(["application", "service", "database"], (kin
     path: "/tags/{tag_uuid}",
     operationId: "delete-tag-by-{kind}-uuid",
     summary: "Remove a tag",
-    description: "From this one. A tag that no resource uses is deleted.",
+    description: "Removes it from this resource. A tag that no resource uses is deleted.",
     ability: "write",
     input: z.strictObject({ tag_uuid: z.string().describe("The tag's identifier.") }),
   })
@@ -52,7 +52,7 @@ export const tags = {
     operationId: "list-tags",
     tag: "System",
     summary: "List tags",
-    description: "All that a resource of the team has, by name.",
+    description: "All tags that resources of the team have, by name.",
     ability: "read",
   })
     .input(z.strictObject(paging))

@@ -11,7 +11,7 @@ export const tokens = {
     operationId: "list-tokens",
     tag: "Tokens",
     summary: "List the team's tokens",
-    description: "Without their texts, which nobody can read again.",
+    description: "Without their texts, which are never shown again.",
     ability: "read",
   })
     .input(z.strictObject(paging))
@@ -25,7 +25,7 @@ export const tokens = {
     tag: "Tokens",
     summary: "Create a token",
     description:
-      "The answer is the only place where its text is shown. Nobody can give more abilities than they have, nor more than the user's role in the team allows.",
+      "Only this answer shows its text. Nobody can grant more abilities than they have, nor more than the user's role in the team allows.",
     ability: "write",
     extras: [
       { needs: "same", for: "the token that is made" },
@@ -44,11 +44,11 @@ export const tokens = {
     operationId: "revoke-token-by-id",
     tag: "Tokens",
     summary: "Revoke a token",
-    description: "It stops working at once. A token that may do more than the caller's cannot be revoked by it.",
+    description: "It stops working at once. A token with more abilities than the caller's cannot be revoked.",
     ability: "write",
     extras: [{ needs: "same", for: "the token that is revoked" }],
   })
-    .input(z.strictObject({ id: z.int().min(0).describe("The token's number: what stands before `|` in its text.") }))
+    .input(z.strictObject({ id: z.int().min(0).describe("The token's number: the part of its text before `|`.") }))
     .output(Message)
     .mutation(({ ctx, input }) => ctx.control.tokens.revoke(input.id)),
 };

@@ -80,7 +80,7 @@ describe("the same operations by tRPC", () => {
       });
     const ok = await batch(40);
     expect([ok.statusCode, ok.headers["x-ratelimit-remaining"], it.look.count]).toEqual([200, "60", 1]);
-    // Refused as one call.
+    // Counted and refused as one call.
     expect((await batch(BATCH_MAX + 1)).statusCode).toBe(400);
     expect((await batch(40)).headers["x-ratelimit-remaining"]).toBe("19");
     const over = await batch(40);

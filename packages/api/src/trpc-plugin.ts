@@ -19,7 +19,7 @@ export interface TrpcOptions
   readonly router: AnyRouter;
 }
 
-/** Calls in one request at most. */
+/** Limit of calls in one request. */
 export const BATCH_MAX = 50;
 
 /**
@@ -38,17 +38,17 @@ export function trpcPlugin(app: FastifyInstance, options: TrpcOptions, done: () 
     callers.set(request, { found, bytes });
   });
   holdBodies(app, (request) => callers.get(request)?.bytes);
-  // Those who may not ask at all; whether a token may ask for what its path names, the operation says.
+  // Bodies of unidentified callers are not read; whether a token may call an operation is checked by the operation.
   const isPublic = publicCalls(router);
   withholdBodies(app, (request) => !isIdentified(callers.get(request)?.found) && !isPublic(pathOf(request)));
-  // What is refused before tRPC reads it.
+  // For errors before tRPC reads the request.
   app.setErrorHandler((error, request, reply) => {
     const { status, headers, body } = problemOf(asRequestError(error), request.id);
     return reply.code(status).headers(headers).type("application/json; charset=utf-8").send(JSON.stringify(body));
   });
   trpcSocket(app, router, options);
   app.removeAllContentTypeParsers();
-  // The adapter reads the body as text, and parses it in the handler.
+  // The adapter gets the body as text and parses it in its handler, so it is checked here.
   app.addHook("preHandler", async ({ body, id }, reply) => {
     try {
       if (typeof body === "string") assertFewValues(body);
@@ -75,19 +75,19 @@ export function trpcPlugin(app: FastifyInstance, options: TrpcOptions, done: () 
   done();
 }
 
-/** Whether all calls of a path are of operations that need no token. */
+/** Whether all calls of a path are of public operations. */
 function publicCalls(router: AnyRouter): (path: string) => boolean {
   const names = new Set(operationsOf(router).flatMap(({ name, options }) => (options.ability === null ? [name] : [])));
   return (path) => path.split(",").every((name) => names.has(name));
 }
 
-/** As tRPC reads its URLs. */
+/** Parsed as tRPC does. */
 const pathOf = ({ params }: FastifyRequest): string => (params as { path?: string }).path ?? "";
 
 const isIdentified = (found: Identification | undefined) =>
   found !== undefined && "identity" in found && found.identity !== undefined;
 
-/** Who asks, or why nobody may ask now. */
+/** The caller's identity, or why the request is refused. */
 type Identification = { readonly identity: Identity | undefined } | { readonly refusal: unknown };
 
 interface TrpcCaller {
@@ -95,7 +95,7 @@ interface TrpcCaller {
   readonly bytes: HeldBytes;
 }
 
-/** Before the body: those who may not ask need not send one. */
+/** Runs before the body is read, so that refused callers need not send it. */
 async function identification(
   request: FastifyRequest,
   reply: FastifyReply,
@@ -117,7 +117,7 @@ async function identification(
   }
 }
 
-/** A batch that is too long is refused as one call. */
+/** A batch above the limit is refused, so it counts as one call. */
 function batchCalls(path: string): number {
   const calls = path.split(",").length;
   return calls > BATCH_MAX ? 1 : calls;

@@ -27,7 +27,7 @@ interface Message {
   readonly error?: { readonly data: { readonly problem: { readonly code: string } } };
 }
 
-/** A socket as tRPC's client opens it. @param key Sent as its first message. */
+/** A socket as opened by tRPC's client. @param key Sent as its first message. */
 async function socketWith(headers: Readonly<Record<string, string>>, key?: string) {
   const query = key === undefined ? "" : "?connectionParams=1";
   const socket = new WebSocket(`ws://127.0.0.1:${port}/trpc${query}`, { headers });

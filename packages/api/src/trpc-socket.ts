@@ -8,10 +8,10 @@ import type { OpenCall } from "./open-calls.ts";
 import type { RestOptions } from "./rest/plugin.ts";
 import type { Context, SocketCaller } from "./trpc.ts";
 
-/** For `@fastify/websocket`, which is registered once. A subscription is a short message. */
+/** For `@fastify/websocket`, which is registered once. Messages of subscriptions are short. */
 export const SOCKET_OPTIONS = { options: { maxPayload: 65_536 } } as const;
 
-/** Whether Node hands a request over as a WebSocket. Others that ask for an upgrade, such as to h2c, go on without. */
+/** Whether Node passes a request on as a WebSocket. Other upgrades, such as to h2c, are ignored. */
 export const isSocketRequest = ({
   headers,
   url = "",
@@ -22,13 +22,13 @@ export const isSocketRequest = ({
 
 type SocketOptions = Pick<RestOptions, "admission" | "controlFor" | "signIns" | "browsers" | "onFault">;
 
-/** Without a subscription it is closed. A page opens another one when it needs it. */
+/** Closed without a subscription after this time. A page opens another one when it needs it. */
 const IDLE_SECONDS_MAX = 60;
-/** Of answers that a client does not take. */
+/** Limit of bytes that a client has not received yet. */
 const BUFFERED_BYTES_MAX = 16_777_216;
 const CHECK_SECONDS = 5;
 
-/** Subscriptions over one WebSocket at the prefix itself. Everything else goes by HTTP. */
+/** Subscriptions over one WebSocket at the prefix itself. Everything else uses HTTP. */
 export function trpcSocket(app: FastifyInstance, router: AnyRouter, options: SocketOptions): void {
   const { browsers, onFault } = options;
   const refuseForeign = async (request: FastifyRequest, reply: FastifyReply) => {
@@ -55,7 +55,7 @@ export function trpcSocket(app: FastifyInstance, router: AnyRouter, options: Soc
 
 const BATCH_MAX = 50;
 
-/** What a client broke, or its line: frames that are none, too long a message, a lost connection. */
+/** Errors of a client or its connection: invalid frames, too long messages, a lost connection. */
 const isOfConnection = (cause: (Error & { readonly code?: unknown }) | undefined): boolean =>
   /^(WS_ERR_|ECONNRESET$|EPIPE$)/.test(String(cause?.code));
 
@@ -64,7 +64,7 @@ interface Connection {
   enter(kind: OpenCall, scope: Scope): () => void;
 }
 
-/** Counts its subscriptions, and closes it when it has none, or a client that does not read. */
+/** Counts the subscriptions of a connection, and closes it if it has none, or if its client stops reading. */
 function openConnection(socket: WebSocket, { admission }: SocketOptions): Connection {
   const gone = new AbortController();
   const leaving = new Set<() => void>();

@@ -12,39 +12,39 @@ export type { Control } from "@berth/control";
 
 /** Context of a request, made before its operation runs. */
 export interface Context {
-  /** In every answer's `X-Request-Id` and error body, and in the log. */
+  /** Part of every answer's `X-Request-Id`, of error bodies and of the log. */
   readonly requestId: string;
   /** Scope of the caller; `undefined` without a valid token. */
   readonly scope: Scope | undefined;
   readonly isApiEnabled: boolean;
   readonly controlFor: (scope: Scope) => Control;
   readonly signIns: SignIns;
-  /** `undefined` on a WebSocket, which has no headers to answer by. */
+  /** `undefined` on a WebSocket, which cannot set cookies. */
   readonly browser: BrowserExchange | undefined;
-  /** Aborts when the client goes away. */
+  /** Aborted when the client disconnects. */
   readonly signal: AbortSignal;
   /**
-   * Counts this request among the open calls until its connection is done with it, or until what it answers is called.
+   * Counts this request as an open call until its connection is done, or until the returned function is called.
    * @throws DomainError `rate.limited`
    */
   readonly enter: (kind: OpenCall, scope: Scope) => () => void;
-  /** Present on a WebSocket, whose context is made once for all of its calls. */
+  /** Set on a WebSocket, whose context is created once for all of its calls. */
   readonly socket?: SocketCaller | undefined;
-  /** Present when the request came by tRPC. */
+  /** Set for requests of tRPC. */
   readonly lists?: BoundedLists | undefined;
-  /** Present when the request came by REST. */
+  /** Set for requests of REST. */
   readonly rest?: RestExchange | undefined;
 }
 
-/** Who opened a WebSocket, looked up for each call anew: a token may have been revoked since. */
+/** The caller of a WebSocket, looked up again for each call: its token may have been revoked. */
 export interface SocketCaller {
   identify(): Promise<Identity | undefined>;
 }
 
-/** The lists of one request whose answer is sent as a whole. */
+/** Reads the lists of one request whose answer is sent as a whole. */
 export interface BoundedLists {
   /**
-   * The list that `name` answers, read in parts; of every other operation what `read` answers. All of it is counted.
+   * Reads the list operation `name` in parts; for other operations calls `read` once. All of the result is counted.
    * @throws DomainError `answer.too_large`, `request.overloaded`
    */
   read<R extends { readonly ok: boolean }>(
@@ -55,12 +55,12 @@ export interface BoundedLists {
 }
 
 export interface RestExchange {
-  /** Path and query as they were asked for, e.g. `/api/v1/applications?take=10`. */
+  /** Path and query as requested, e.g. `/api/v1/applications?take=10`. */
   readonly url: string;
   setHeader(name: string, value: string): void;
-  /** The page that the client asked for, where the operation is asked for a part of it. */
+  /** The page that the client requested, if the operation is called for a part of it. */
   readonly asked?: Paging | undefined;
-  /** The body of an upload, as it arrives. Not limited in size: who reads it stops where it must. */
+  /** The body of an upload while it arrives. Its size is not limited: the reader must stop. */
   readonly upload?: AsyncIterable<Uint8Array> | undefined;
 }
 
@@ -75,12 +75,12 @@ export const t = initTRPC
     isDev: false,
     sse: {
       ping: { enabled: true, intervalMs: 15_000 },
-      // Three pings missed: the connection is dead though no end of it was seen.
+      // Three missed pings: the connection is dead, although it was not closed.
       client: { reconnectAfterInactivityMs: 45_000 },
     },
     errorFormatter({ shape, error, ctx }) {
       const { status, body } = problemOf(error, ctx?.requestId ?? "");
-      // Built anew rather than from `shape.data`, which may hold a stack.
+      // Created anew, since `shape.data` may contain a stack trace.
       const { code, path } = shape.data;
       return { code: shape.code, message: body.message, data: { code, httpStatus: status, path, problem: body } };
     },

@@ -8,7 +8,7 @@ import { listBounds } from "./whole-list.ts";
 
 const MB = 1024 * 1024;
 
-/** Opens requests of one token, or of the token that is named. */
+/** Opens requests of one token, or of the given token. */
 function bounds() {
   const ledger = byteLedger();
   const lists = listsOf();
@@ -33,7 +33,7 @@ const listsOf = () =>
     }),
   );
 
-/** Answers `count` items of a megabyte, as tRPC does. */
+/** Returns `count` items of a megabyte, like tRPC. */
 const megabytes = (count: number) => async (input: unknown) => {
   const { skip = 0, take = count } = (input ?? {}) as { skip?: number; take?: number };
   const all = Array.from({ length: count }, (_, at) => ({ uuid: `u${at}`, text: "x".repeat(MB) }));
@@ -82,7 +82,7 @@ describe("a list that is sent as a whole", () => {
     expect(await lists.read("things", asked, async () => failure)).toBe(failure);
     const large = async () => ({ ok: true, data: "x".repeat(20 * MB) });
     await expect(lists.read("other", asked, large)).rejects.toMatchObject({ code: "answer.too_large" });
-    // It has taken effect.
+    // The change must be reported.
     expect(await lists.read("other", { ...asked, type: "mutation" }, large)).toMatchObject({ ok: true });
   });
 });

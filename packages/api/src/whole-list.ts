@@ -6,9 +6,9 @@ import { itemSizes, type ListPart, listParts, type ReadPart, sizeOf } from "./re
 import { askedPage, isPagedList, operationsOf } from "./rest/routes.ts";
 import type { BoundedLists } from "./trpc.ts";
 
-/** Bounds the lists of tRPC, which sends an answer as a whole, by what all requests hold together. */
+/** Limits the lists of tRPC, which sends an answer as a whole, by the memory of all requests. */
 export interface ListBounds {
-  /** For one request, until its bytes are closed. */
+  /** For one request, until its `bytes` are closed. */
   open(bytes: HeldBytes): BoundedLists;
 }
 
@@ -23,7 +23,7 @@ export function listBounds(router: AnyRouter): ListBounds {
         if (answered > ANSWER_CHARACTERS_MAX) throw tooLarge();
         bytes.hold(characters * FORMS);
       };
-      // The calls of a batch come at once; what each reads is counted before the next ones read.
+      // The calls of a batch start together; few read at once, so that their results are counted before others read.
       const oneOfFew = pLimit(CALLS_AT_ONCE);
       return {
         async read(name, { input, teamId, type }, read) {
@@ -37,7 +37,7 @@ export function listBounds(router: AnyRouter): ListBounds {
           return await oneOfFew(async () => {
             const result = await read(input);
             if (!("data" in result)) return result;
-            // What has taken effect is answered whatever its size.
+            // The result of a change must be returned, whatever its size.
             if (type === "mutation") bytes.note(sizeOf(result.data) * FORMS);
             else hold(sizeOf(result.data));
             return result;
@@ -49,7 +49,7 @@ export function listBounds(router: AnyRouter): ListBounds {
 }
 
 const ANSWER_CHARACTERS_MAX = 16 * 1024 * 1024;
-/** What is sent as a whole is there as objects and as text. */
+/** An answer sent as a whole is in memory as objects and as text. */
 const FORMS = 2;
 const CALLS_AT_ONCE = 4;
 
@@ -58,7 +58,7 @@ const tooLarge = () =>
     "answer.too_large",
     "The answer exceeds 16 MB. Ask for less with `take` and `skip`, or by REST, which has no limit.",
   );
-/** A list as one result. Its parts are counted as they are read. */
+/** A list as one result. Its parts are counted while they are read. */
 async function wholeList<R extends { readonly ok: boolean }>(
   partsOf: (read: ReadPart) => AsyncIterable<ListPart>,
   { input, hold }: { readonly input: unknown; readonly hold: (characters: number) => void },
@@ -68,7 +68,7 @@ async function wholeList<R extends { readonly ok: boolean }>(
   const readPart: ReadPart = async (page) => {
     result = await read({ ...inputOf(input), ...page });
     if (!("data" in result)) throw new PartFailed();
-    return result.data as readonly unknown[]; // As its output says.
+    return result.data as readonly unknown[]; // as declared by its output
   };
   const data: unknown[] = [];
   try {
@@ -78,7 +78,7 @@ async function wholeList<R extends { readonly ok: boolean }>(
     }
   } catch (error) {
     if (!(error instanceof PartFailed)) throw error;
-    return result as R; // It says why.
+    return result as R; // it contains the error
   }
   return { ...(result as R), data };
 }

@@ -2,8 +2,8 @@ import { Readable } from "node:stream";
 import type { FastifyInstance, FastifyRequest } from "fastify";
 
 /**
- * Leaves the body of a request unread that will be refused whatever is in it, and calls on as if it had none: the
- * refusal is then answered at once, by what refuses it anyway.
+ * Does not read the body of a request that will be refused whatever it contains, and continues as if it were empty,
+ * so that the error is returned at once.
  *
  * @param isRefused Decides from the headers alone.
  */
@@ -11,7 +11,7 @@ export function withholdBodies(app: FastifyInstance, isRefused: (request: Fastif
   app.addHook("preParsing", async (request, _reply, payload) => {
     if (!isRefused(request)) return payload;
     const empty = Readable.from([]);
-    // The parsers compare it with what was announced.
+    // The parsers compare it with the announced length.
     return Object.assign(empty, { receivedEncodedLength: Number(request.headers["content-length"] ?? 0) });
   });
 }

@@ -93,7 +93,7 @@ test.runIf(mayMount)("fail with that as their reason when the disk is full, and 
     }
     const path = files.pathOf("db", "x");
     await expect(files.write(path, (sink) => sink(much()), { isCompressed: true })).rejects.toThrow(
-      "disk that keeps backups is full",
+      "disk with the backups is full",
     );
     expect(readdirSync(join(root, "db"))).toEqual([]);
   } finally {

@@ -69,7 +69,7 @@ const PART = ".part";
 
 const isWithin = (root: string, path: string): boolean => resolve(path).startsWith(resolve(root) + sep);
 
-/** Where a file is now that was recorded before its folder was moved, with all that is in it. */
+/** The current path of a recorded file, since its folder may have been moved with all its content. */
 function moved(root: string, recorded: string): string {
   const database = basename(dirname(recorded));
   return DATABASE_UUID.test(database) ? join(root, database, basename(recorded)) : recorded;
@@ -98,11 +98,11 @@ async function writeWhole(
       try {
         await sink(chunks);
       } catch (cause) {
-        // Errors of the producer are passed on.
+        // Errors of the producer are thrown unchanged.
         throw diskError(cause);
       }
     });
-    // Until then a full disk may not have been reported.
+    // Before this, a full disk may not have been reported.
     await file.sync();
   } finally {
     await file.close();
@@ -126,7 +126,7 @@ async function* compressed(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<Ui
   }
 }
 
-/** A name is kept only when its folder is. */
+/** A new file name is durable only after its folder is synced. */
 async function syncFolder(path: string): Promise<void> {
   const folder = await open(path, "r");
   try {
@@ -140,7 +140,7 @@ async function identity(root: string): Promise<string> {
   await mkdir(root, { recursive: true, mode: 0o700 });
   const path = join(root, "folder-id");
   try {
-    // The first writer decides.
+    // Of several writers the first one wins.
     await writeFile(path, randomBytes(12).toString("hex"), { mode: 0o600, flag: "wx" });
   } catch (cause) {
     if (codeOf(cause) !== "EEXIST") throw cause;
@@ -155,7 +155,7 @@ function diskError(cause: unknown): DomainError {
   const code = codeOf(cause);
   const isFull = code === "ENOSPC" || code === "EDQUOT" || code === "EFBIG";
   const sentence = isFull
-    ? "The disk that keeps backups is full. Make room on it, or keep fewer backups."
+    ? "The disk with the backups is full. Free space on it, or keep fewer backups."
     : `The folder of backups cannot be used${typeof code === "string" ? ` (${code})` : ""}.`;
   return new DomainError("engine.failed", sentence, { cause });
 }

@@ -78,7 +78,7 @@ describe("a bucket that is tried", () => {
 
   test("is no good when it gives back something else, or does not answer in time", async () => {
     const damaged = { ...storage(), get: () => chunksOf(randomBytes(64)) };
-    expect(await bucketProblem(damaged, probe())).toBe("It gave back something else than what was written to it.");
+    expect(await bucketProblem(damaged, probe())).toBe("It returned different bytes than were written to it.");
     const late = { ...probe(), signal: AbortSignal.abort() };
     expect(await bucketProblem(storage(), late)).toBe("It did not answer in time.");
     expect(server.objects()).toEqual([]);
@@ -112,7 +112,7 @@ test("ends an upload that is aborted, and leaves nothing behind", async () => {
 });
 
 describe("an upload that is aborted while the storage takes it", () => {
-  /** Begins uploads of pieces and removes them, and never says that it has taken something. */
+  /** Accepts uploads in parts and their removal, but never confirms a part. */
   async function slowStorage(puts: number) {
     const asked: string[] = [];
     const taking = Promise.withResolvers<void>();
@@ -123,7 +123,7 @@ describe("an upload that is aborted while the storage takes it", () => {
     });
     slow.listen(0, "127.0.0.1");
     await once(slow, "listening");
-    const { port } = slow.address() as AddressInfo; // It listens by TCP.
+    const { port } = slow.address() as AddressInfo; // it listens by TCP
     onTestFinished(() => {
       slow.closeAllConnections();
       slow.close();
@@ -162,7 +162,7 @@ describe("a storage that sends without end", () => {
     });
     endless.listen(0, "127.0.0.1");
     await once(endless, "listening");
-    const { port } = endless.address() as AddressInfo; // It listens by TCP.
+    const { port } = endless.address() as AddressInfo; // it listens by TCP
     onTestFinished(() => {
       endless.closeAllConnections();
       endless.close();

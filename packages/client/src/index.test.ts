@@ -23,7 +23,7 @@ describe("the client's types", () => {
 });
 
 it("knows an error that no server gave", async () => {
-  // Port 9 is the discard service's, which nobody runs.
+  // Port 9 is that of the discard service, which is never running.
   const failed = createClient({ url: "http://127.0.0.1:9" }).health.query();
   await expect(failed).rejects.toSatisfy((error) => problemOf(error) === undefined);
 });

@@ -12,11 +12,14 @@ import type { inferRouterInputs, inferRouterOutputs } from "@trpc/server";
 import { EventSource } from "eventsource";
 
 export interface ClientOptions {
-  /** Where Berth is, e.g. `http://localhost:8000`. */
+  /** Address of Berth, e.g. `http://localhost:8000`. */
   readonly url: string;
   /** `<id>|<secret>` */
   readonly token?: string | undefined;
-  /** Instead of the package `eventsource`. It must take a `fetch`, for a browser's own can send no token. */
+  /**
+   * Replaces the package `eventsource`. It must support the option `fetch`: a browser's own EventSource cannot send a
+   * token.
+   */
   readonly EventSource?: typeof EventSource;
 }
 
@@ -27,8 +30,8 @@ export type Outputs = inferRouterOutputs<AppRouter>;
 export type { ProblemBody } from "@berth/api";
 
 /**
- * A client for all operations, with their types. Calls of the same moment share a request. Subscriptions connect again
- * by themselves and continue after the last event they had.
+ * A client for all operations, with their types. Calls made at the same moment share a request. Subscriptions
+ * reconnect automatically and continue after the last received event.
  */
 export function createClient({ url, token, EventSource: Events = EventSource }: ClientOptions): Client {
   const endpoint = `${url.replace(/\/+$/, "")}/trpc`;
@@ -56,16 +59,16 @@ export function createClient({ url, token, EventSource: Events = EventSource }: 
   });
 }
 
-/** The server's error: code, fields and request id; `undefined` when no server answered. */
+/** The server's error: code, fields and request id; `undefined` without an answer. */
 export function problemOf(error: unknown): ProblemBody | undefined {
-  // Errors of this package come from `AppRouter` only.
+  // Errors of this package come only from `AppRouter`.
   return error instanceof TRPCClientError ? (error as TRPCClientError<AppRouter>).data?.problem : undefined;
 }
 
-/** Whether a stream broke for what passes by itself: a gateway's answer while the server restarts, a rate limit. */
+/** Whether a stream failed temporarily: an error of a gateway while the server restarts, or a rate limit. */
 function isPassing(error: TRPCClientError<AppRouter>): boolean {
   if (error.data) return false;
-  // An error of the event source, which has the status of the answer.
+  // An error of the event source has the status of the answer as its code.
   const { code } = (error.cause ?? {}) as { readonly code?: unknown };
   return typeof code === "number" && PASSING_STATUSES.includes(code);
 }
@@ -73,5 +76,5 @@ function isPassing(error: TRPCClientError<AppRouter>): boolean {
 const PASSING_STATUSES: readonly number[] = [408, 429, 500, 502, 503, 504];
 const RETRY_DELAY_MS_MAX = 5000;
 const CALLS_MAX = 20;
-/** Well below what servers and proxies take. */
+/** Well below the limits of servers and proxies. */
 const URL_LENGTH_MAX = 6000;

@@ -91,9 +91,9 @@ describe("Hetzner's catalogue", () => {
   const FAULTS: readonly (readonly [string, CloudFault, string])[] = [
     ["a broken server", { kind: "answer", status: 503 }, "status 503"],
     ["a redirect", { kind: "answer", status: 302, headers: { location: "http://127.0.0.1:1/" } }, "status 302"],
-    ["half an answer", { kind: "garbage", text: '{"locations": [' }, "something else than JSON"],
-    ["a page of HTML", { kind: "garbage", text: "<html>Maintenance</html>" }, "something else than JSON"],
-    ["an empty answer", { kind: "garbage", text: "" }, "not as it documents it"],
+    ["half an answer", { kind: "garbage", text: '{"locations": [' }, "did not answer with JSON"],
+    ["a page of HTML", { kind: "garbage", text: "<html>Maintenance</html>" }, "did not answer with JSON"],
+    ["an empty answer", { kind: "garbage", text: "" }, "does not match its documentation"],
     ["another shape", { kind: "garbage", text: '{"locations":{}}' }, "in locations"],
     ["entries of another shape", { kind: "garbage", text: '{"locations":[{"id":"1"}]}' }, "in locations.0.id"],
     ["a page that is none", { kind: "garbage", text: pageTo("2") }, "in meta.pagination.next_page"],

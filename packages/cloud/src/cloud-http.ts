@@ -4,37 +4,37 @@ import type { PrivateHosts } from "@berth/host";
 import { guardedFetch, HttpFault } from "@berth/host";
 
 export interface CloudHttpOptions {
-  /** Without a slash at its end. */
+  /** Without a trailing slash. */
   readonly baseUrl: string;
   readonly allowedPrivateHosts: PrivateHosts;
-  /** For one call, to the end of its answer. */
+  /** Time limit of one call, until the end of its answer. */
   readonly secondsMax?: number;
   readonly now?: () => Date;
 }
 
-export interface CloudQuestion {
+export interface CloudRequest {
   readonly method?: "GET" | "POST" | "DELETE";
   readonly path: `/${string}`;
   readonly query?: Readonly<Record<string, string>>;
   readonly body?: unknown;
 }
 
-/** The provider's answer: done, or refused with a status from 400 to 499. */
+/** The provider's answer: success, or a refusal with a status from 400 to 499. */
 export interface CloudAnswer {
   readonly status: number;
-  /** JSON; `undefined` for an empty body, and for a refusal in another form. */
+  /** JSON; `undefined` for an empty body, and for a refusal in another format. */
   readonly body: unknown;
 }
 
-/** There is no answer to rely on. */
-export interface CloudSilence {
+/** There is no usable answer. */
+export interface CloudNoAnswer {
   readonly error: DomainError;
-  /** The provider cannot have done what it was asked for. */
+  /** The provider certainly has not executed the request. */
   readonly isUndone: boolean;
 }
 
-/** One call. Redirects are not followed. @throws DomainError `cloud.rate_limited` */
-export type CloudHttp = (token: string, question: CloudQuestion) => Promise<CloudAnswer | CloudSilence>;
+/** A single call. Redirects are not followed. @throws DomainError `cloud.rate_limited` */
+export type CloudHttp = (token: string, question: CloudRequest) => Promise<CloudAnswer | CloudNoAnswer>;
 
 const SECONDS_MAX = 30;
 const BYTES_MAX = 4 << 20; // A page of 50 entries has some hundred kilobytes.
@@ -67,7 +67,7 @@ export function cloudHttp(kind: CloudProviderKind, options: CloudHttpOptions): C
       }
       const parsed = parseJson(answer.text);
       if (parsed.isJson || isRefusal) return { status, body: parsed.value };
-      return { error: failed(`${title} answered with something else than JSON.`), isUndone: false };
+      return { error: failed(`${title} did not answer with JSON.`), isUndone: false };
     } catch (cause) {
       if (!(cause instanceof HttpFault)) throw cause;
       return { error: failed(`${title} did not answer: ${cause.message}`, cause), isUndone: wasNeverSent(cause) };
@@ -99,8 +99,8 @@ const rateLimited = (headers: { get(name: string): string | null }, now: Date) =
 
 const failed = (message: string, cause?: unknown) => new DomainError("cloud.failed", message, { cause });
 
-/** For what is only read, where an answer is all that counts. @throws DomainError `cloud.failed` */
-export function answered(answer: CloudAnswer | CloudSilence): CloudAnswer {
+/** For reads, which need an answer. @throws DomainError `cloud.failed` */
+export function answered(answer: CloudAnswer | CloudNoAnswer): CloudAnswer {
   if ("error" in answer) throw answer.error;
   return answer;
 }

@@ -12,7 +12,7 @@ import { cloudProviders } from "./providers.ts";
 export const TOKEN = "good-t0ken";
 export const NOW = new Date("2026-01-01T00:00:00.000Z");
 
-/** The adapters beside servers that speak the providers' APIs. */
+/** The adapters, connected to test servers with the providers' APIs. */
 export interface CloudBench extends CloudProviders {
   readonly hetznerServer: HetznerServer;
   readonly digitaloceanServer: CloudServer;
@@ -41,7 +41,7 @@ export async function cloudBench(
   };
 }
 
-/** The domain error of a refusal; fails when the work succeeds or throws anything else. */
+/** The domain error of a refusal; fails if the work succeeds or throws anything else. */
 export async function refusalOf(work: Promise<unknown>): Promise<DomainError> {
   const error = await work.then(
     () => undefined,

@@ -18,6 +18,6 @@ export function digitalocean(options: CloudHttpOptions): CloudProvider {
 }
 
 const REFUSALS: Readonly<Record<number, string>> = {
-  401: "DigitalOcean does not accept this token. Make a new one there.",
+  401: "DigitalOcean does not accept this token. Create a new one there.",
   403: "DigitalOcean knows this token, but it may not read the account. Give it the scope account:read.",
 };

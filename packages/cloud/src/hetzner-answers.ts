@@ -2,12 +2,12 @@ import { DomainError, type FieldErrors } from "@berth/core";
 import { CloudImage, CloudLocation, CloudServerType, CloudSshKey } from "@berth/core/server";
 import { z } from "zod";
 
-// Schemas of Hetzner's answers, in its documented shapes. Other keys are ignored.
+// Schemas of Hetzner's answers, as documented. Other keys are ignored.
 
 export const Location = CloudLocation;
 export const SshKey = CloudSshKey;
 
-// Optional fields must not fail the whole list.
+// Optional fields must not make the whole list fail.
 const { element: Price } = CloudServerType.shape.prices;
 const { cpu_type, architecture } = CloudServerType.shape;
 
@@ -22,7 +22,7 @@ export const ServerType = z.object({
       price_per_tb_traffic: Price.shape.price_per_tb_traffic.catch(undefined),
     }),
   ),
-  // Absent once Hetzner has moved it into `deprecation`.
+  // Missing after Hetzner has moved it to `deprecation`.
   deprecated: z.boolean().nullish(),
   deprecation: z.object({ unavailable_after: z.string() }).nullish(),
 });
@@ -65,22 +65,22 @@ const Refusal = z.object({
   }),
 });
 
-/** @throws DomainError `cloud.failed` that says where the answer is not as documented. */
+/** @throws DomainError `cloud.failed` with the place where the answer is not as documented. */
 export function read<T extends z.ZodType>(schema: T, body: unknown, about: string): z.infer<T> {
   const parsed = schema.safeParse(body);
   if (parsed.success) return parsed.data;
   const [issue] = parsed.error.issues;
   const where = issue?.path.map(String).join(".") || "its whole";
-  const message = `Hetzner's answer about ${about} is not as it documents it, in ${where}.`;
+  const message = `Hetzner's answer about ${about} does not match its documentation, in ${where}.`;
   throw new DomainError("cloud.failed", message, { cause: parsed.error });
 }
 
-/** Why Hetzner refused, as far as its answer says it. */
+/** Why Hetzner refused, as far as its answer says. */
 export interface HetznerRefusal {
   readonly status: number;
   readonly code: string;
   readonly message: string;
-  /** By Hetzner's own names. */
+  /** By Hetzner's own field names. */
   readonly fields: FieldErrors;
 }
 
@@ -97,7 +97,7 @@ export function refusalOf(status: number, body: unknown, token: string): Hetzner
 
 const MESSAGE_LENGTH_MAX = 300;
 
-/** A sentence of the provider's, fit for an answer. */
+/** A sentence of the provider, made safe for an answer. */
 const readable = (text: string, token: string): string =>
   text
     .replaceAll(token, "***")

@@ -5,16 +5,16 @@ import {
   type CloudAnswer,
   type CloudHttp,
   type CloudHttpOptions,
-  type CloudQuestion,
+  type CloudRequest,
   cloudHttp,
 } from "./cloud-http.ts";
 import { type HetznerRefusal, Paged, read, refusalOf } from "./hetzner-answers.ts";
 
 export interface HetznerClient {
   readonly http: CloudHttp;
-  /** Answer of a successful request. @throws DomainError `cloud.refused`, `cloud.failed` */
-  ask(token: string, question: CloudQuestion): Promise<unknown>;
-  /** All pages of a list. @param key Under which an answer has the entries; the list's path, too. */
+  /** The answer of a successful request. @throws DomainError `cloud.refused`, `cloud.failed` */
+  ask(token: string, question: CloudRequest): Promise<unknown>;
+  /** All pages of a list. @param key The key of the entries in an answer, and the list's path. */
   list<T extends z.ZodType>(
     token: string,
     key: string,
@@ -43,14 +43,14 @@ export function hetznerClient(options: CloudHttpOptions): HetznerClient {
       const Page = z.object({ [key]: z.array(entry) });
       const entries: z.infer<typeof entry>[] = [];
       for (let page = 1, pages = 1; pages <= PAGES_MAX; pages += 1) {
-        const question: CloudQuestion = {
+        const question: CloudRequest = {
           path: `/${key}`,
           query: { ...query, page: String(page), per_page: PER_PAGE },
         };
         const body = await ask(token, question);
         entries.push(...(read(Page, body, `its ${key}`)[key] ?? []));
         const next = read(Paged, body, `its ${key}`).meta?.pagination.next_page ?? 0;
-        // Also a page before this one is none that leads on.
+        // A page that is not after this one would repeat the list for ever.
         if (next <= page) return entries;
         page = next;
       }
@@ -68,4 +68,4 @@ export function refused(refusal: HetznerRefusal): DomainError {
   return new DomainError("cloud.refused", isTokenRefused ? TOKEN_REFUSED : `Hetzner refused: ${message}.`);
 }
 
-const TOKEN_REFUSED = "Hetzner does not accept this token. Make a new one in the project's settings there.";
+const TOKEN_REFUSED = "Hetzner does not accept this token. Create a new one in the project's settings there.";

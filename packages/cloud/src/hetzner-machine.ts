@@ -1,10 +1,10 @@
 import { DomainError, invalid } from "@berth/core";
 import type { Machine, NewMachine } from "@berth/core/ports";
-import type { CloudQuestion } from "./cloud-http.ts";
+import type { CloudRequest } from "./cloud-http.ts";
 import { CreatedServer, FoundServers, type HetznerRefusal, type HetznerServer, read } from "./hetzner-answers.ts";
 import { type HetznerClient, refusalIn, refused } from "./hetzner-client.ts";
 
-/** On every machine, with the uuid of its server. */
+/** Label of every machine, with the uuid of its server. */
 const LABEL = "berth-server";
 
 export async function createMachine(client: HetznerClient, token: string, machine: NewMachine): Promise<Machine> {
@@ -22,7 +22,7 @@ export async function createMachine(client: HetznerClient, token: string, machin
   }
 }
 
-const creationOf = (machine: NewMachine): CloudQuestion => ({
+const creationOf = (machine: NewMachine): CloudRequest => ({
   method: "POST",
   path: "/servers",
   body: {
@@ -45,7 +45,7 @@ const machineOf = ({ id, name, public_net: { ipv4, ipv6 } }: HetznerServer): Mac
   ipv6: ipv6?.ip ?? null,
 });
 
-/** The machine may have been made although its answer is lost. */
+/** The machine may have been created although the answer was lost. */
 async function findLost(client: HetznerClient, token: string, machine: NewMachine, lost: unknown): Promise<Machine> {
   const label_selector = `${LABEL}==${machine.serverUuid}`;
   const found = await client
@@ -54,11 +54,11 @@ async function findLost(client: HetznerClient, token: string, machine: NewMachin
     .catch(() => undefined);
   const [server] = found ?? [];
   if (server !== undefined) return machineOf(server);
-  // It is known that there is none.
+  // The list shows that it was not created.
   if (found !== undefined) throw lost;
   throw new DomainError(
     "cloud.failed",
-    `Hetzner may have made the server ${machine.name}, but does not answer. Look there, and delete it if there is one.`,
+    `Hetzner may have created the server ${machine.name}, but does not answer. Check there, and delete it if it exists.`,
     { cause: lost },
   );
 }
@@ -76,7 +76,7 @@ function refusedMachine(refusal: HetznerRefusal, { name }: NewMachine): DomainEr
   return invalid(named.length > 0 ? Object.fromEntries(named) : { [fieldIn(message)]: [message] });
 }
 
-/** Hetzner's names of what a creation is sent, and the contract's. */
+/** Hetzner's field names of a creation, and those of Berth's API. */
 const FIELDS: Readonly<Record<string, string>> = {
   name: "name",
   location: "location",
@@ -87,7 +87,7 @@ const FIELDS: Readonly<Record<string, string>> = {
   public_net: "enable_ipv4",
 };
 
-/** Where only the sentence says it, e.g. `server type not found`. */
+/** For errors that name the field only in their message, e.g. `server type not found`. */
 function fieldIn(message: string): string {
   const words = message.toLowerCase().replaceAll("_", " ");
   const named = Object.keys(FIELDS).find((field) => words.includes(field.replaceAll("_", " ").replace(/s$/, "")));

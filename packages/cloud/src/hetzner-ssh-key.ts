@@ -9,23 +9,20 @@ interface PublicKey {
   readonly publicKey: string;
 }
 
-/** A key is the same when its fingerprint is, whatever it is called there. */
+/** Keys are compared by fingerprint, whatever their names. */
 export async function ensureSshKey(client: HetznerClient, token: string, key: PublicKey): Promise<number> {
   const fingerprint = md5Fingerprint(key.publicKey);
   const known = await findSshKey(client, token, fingerprint);
   if (known !== undefined) return known;
   const [, last = ""] = /(\w\w:\w\w:\w\w)$/.exec(fingerprint) ?? [];
-  // The second name is for a project that has another key of the first one.
+  // The second name is for a project in which another key has the first one.
   for (const name of [key.name, `${key.name} ${last.replaceAll(":", "")}`]) {
     const id = await uploadSshKey(client, token, { ...key, name });
-    // Someone else may have been faster.
+    // Another request may have been faster.
     const found = id ?? (await findSshKey(client, token, fingerprint));
     if (found !== undefined) return found;
   }
-  throw new DomainError(
-    "cloud.refused",
-    `Hetzner has other SSH keys of the name ${key.name}. Rename the private key here.`,
-  );
+  throw new DomainError("cloud.refused", `Hetzner has other SSH keys named ${key.name}. Rename the private key here.`);
 }
 
 async function findSshKey(client: HetznerClient, token: string, fingerprint: string): Promise<number | undefined> {
@@ -33,7 +30,7 @@ async function findSshKey(client: HetznerClient, token: string, fingerprint: str
   return keys.find((key) => key.fingerprint === fingerprint)?.id;
 }
 
-/** `undefined` when the name or the key is there already. */
+/** `undefined` if the name or the key exists already. */
 async function uploadSshKey(client: HetznerClient, token: string, key: PublicKey): Promise<number | undefined> {
   const body = { name: key.name, public_key: key.publicKey };
   const answer = answered(await client.http(token, { method: "POST", path: "/ssh_keys", body }));
@@ -43,7 +40,7 @@ async function uploadSshKey(client: HetznerClient, token: string, key: PublicKey
   return read(CreatedSshKey, answer.body, "the new SSH key").ssh_key.id;
 }
 
-/** As Hetzner names keys: MD5 of the key itself, in pairs of hexadecimal digits. */
+/** Hetzner's identification of keys: MD5 of the key itself, in pairs of hexadecimal digits. */
 export function md5Fingerprint(publicKey: string): string {
   const [, data = ""] = publicKey.trim().split(/\s+/);
   const digest = createHash("md5").update(Buffer.from(data, "base64")).digest("hex");

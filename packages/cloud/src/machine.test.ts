@@ -157,7 +157,7 @@ describe("a machine", () => {
     bench.hetznerServer.fail("POST /servers", { kind: "lost" });
     bench.hetznerServer.fail("GET /servers", { kind: "answer", status: 500 });
     const error = await refusalOf(bench.hetzner.createMachine(TOKEN, MACHINE));
-    expect(error.message).toContain("may have made the server web-1");
+    expect(error.message).toContain("may have created the server web-1");
   });
 
   test("is certainly not made while Hetzner cannot be reached", async () => {

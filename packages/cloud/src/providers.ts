@@ -4,7 +4,7 @@ import { DIGITALOCEAN_URL, digitalocean } from "./digitalocean.ts";
 import { HETZNER_URL, hetzner } from "./hetzner.ts";
 
 export interface CloudProvidersOptions extends Omit<CloudHttpOptions, "baseUrl"> {
-  /** Instead of the providers' own addresses, for tests. */
+  /** Replace the providers' own addresses, for tests. */
   readonly urls?: { readonly hetzner?: string; readonly digitalocean?: string };
 }
 

@@ -3,15 +3,15 @@ import { type Event, type EventPage, eventView, requireAbility } from "@berth/co
 import type { UseCaseContext } from "./context.ts";
 import { whileTokenWorks } from "./token-watch.ts";
 
-/** Read at once by a follower. */
+/** Number of events that a follower reads at once. */
 const FOLLOWED_MAX = 500;
 
 type Filter = Pick<EventQuery, "type" | "resource">;
 
-/** What happened in the team. Payloads contain names and identifiers, which members may see. */
+/** Events of the team. Payloads contain names and identifiers, which members may see. */
 export function activity({ scope, stores }: UseCaseContext) {
   return {
-    /** Behind `after` the oldest first, else the newest first. */
+    /** With `after` the oldest events first, else the newest first. */
     async list({ take, ...query }: EventQuery & { readonly take: number }): Promise<EventPage> {
       requireAbility(scope, "read");
       const newestFirst = query.after === undefined;
@@ -21,14 +21,15 @@ export function activity({ scope, stores }: UseCaseContext) {
     },
 
     /**
-     * Every event behind `after`, or from now on, without gap or repeat, until `signal` or until the token works no more.
+     * All events after `after`, or from now on, without gaps or repeats, until `signal` fires or the token becomes
+     * invalid.
      */
     async follow(
       filter: Filter,
       { after, signal }: { readonly after: number | undefined; readonly signal: AbortSignal },
     ): Promise<AsyncIterable<Event>> {
       requireAbility(scope, "read");
-      // From the moment of asking, not from that of the first read.
+      // From the time of the request, not of the first read.
       const from = after ?? (await stores.events.last());
       return whileTokenWorks({ scope, stores }, signal, async function* (ended) {
         let cursor = from;

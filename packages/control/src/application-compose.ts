@@ -2,7 +2,7 @@ import type { ApplicationCreateCompose, CreatedApplication } from "@berth/core/a
 import type { UseCaseContext } from "./context.ts";
 import { createService } from "./service-create.ts";
 
-/** A compose file is a service: what old clients ask for as an application is made as one. */
+/** Creates a service, since a compose file is one: old clients ask for an application instead. */
 export async function createCompose(
   context: UseCaseContext,
   { type: _, ...sent }: ApplicationCreateCompose,

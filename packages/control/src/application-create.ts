@@ -34,7 +34,7 @@ import { type GithubRepository, githubRepository } from "./github-repository.ts"
 import { type Place, resolvePlace } from "./placement.ts";
 import { findPrivateKey } from "./private-key.ts";
 
-/** One creation for each source; all follow the same way. */
+/** One creation for each source, with the same steps. */
 export function createApplication(context: UseCaseContext) {
   return {
     createPublic: (sent: ApplicationCreatePublic) => create(context, "git", sent, sent.build_pack),
@@ -63,7 +63,7 @@ interface Draft {
 }
 
 /**
- * Makes an application, its URLs and, with `instant_deploy`, its first deployment: all of it or nothing.
+ * Creates an application, its URLs and, with `instant_deploy`, its first deployment: all or nothing.
  *
  * @throws DomainError `request.invalid`, `engine.unsupported`, `domain.conflict`, `queue.full`
  */
@@ -126,18 +126,18 @@ function drafted(
     name: sent.name ?? generatedName(source, { uuid, ...settings }),
     description: sent.description ?? null,
     source,
-    // An upload has its commit from what is uploaded, never from the request.
+    // The commit of an upload comes from its content, never from the request.
     settings: source === "upload" ? { ...settings, git_commit_sha: "HEAD" } : settings,
     secrets,
     isInstant: sent.instant_deploy ?? false,
   };
 }
 
-/** An image built from a Dockerfile alone says nothing of its port, so it is the family's default. */
+/** The build of a single Dockerfile does not know its port, so the default of the API family is used. */
 const sourceDefaults = (source: ApplicationSource): Partial<ApplicationSettings> =>
   source === "dockerfile" ? { ports_exposes: "80" } : {};
 
-/** Takes the first URL that is free; where another request takes it first, the next one. */
+/** Claims the first free URL; if another request claims it first, the next one. */
 async function insertWithGeneratedUrl(context: UseCaseContext, draft: Draft): Promise<CreatedApplication> {
   const { server } = draft.place;
   const urls = generatedUrls(server, draft);
@@ -147,7 +147,7 @@ async function insertWithGeneratedUrl(context: UseCaseContext, draft: Draft): Pr
     const made = await insertIfFree(context, draft, claims);
     if (made !== undefined) return made;
   }
-  // The last one holds the uuid, so that only who claimed it on purpose can have it.
+  // The last URL contains the uuid, so it can only be taken on purpose.
   return insert(context, draft, { claims: [], isForced: false });
 }
 

@@ -5,18 +5,18 @@ import { hasProxy } from "@berth/core/server";
 import type { UseCaseContext } from "./context.ts";
 import { requestedDomains, requireServable } from "./domain.ts";
 
-/** URLs of a change, without those that cannot be kept. */
+/** The URLs of a change, except those that cannot be stored. */
 export interface ChangedDomains {
   readonly sent: ApplicationUpdate;
-  /** `undefined`: they stay. */
+  /** `undefined`: unchanged. */
   readonly claims: readonly DomainClaim[] | undefined;
   /** The omitted URLs, and why. */
   readonly message?: string;
 }
 
 /**
- * URLs of containers lead to none that the compose file lacks, which is known once a deployment has read it; and where
- * nothing can lead a URL on, those of an application stay as they are.
+ * Reads the URL changes of an application. URLs of containers must name containers of the compose file, which are
+ * known after a deployment has read it. Without a proxy on the server, URLs of an application stay unchanged.
  * @throws DomainError `request.invalid`
  */
 export async function changedDomains(
@@ -30,13 +30,13 @@ export async function changedDomains(
   if (hasContainers && sent.docker_compose_domains) return await ofContainers(stores, current, sent);
   const claims = requestedDomains(sent, hasContainers);
   if (claims === undefined) {
-    // URLs of containers lead to nothing that has none.
+    // Without containers, their URLs are removed.
     return { sent, claims: hadContainers && !hasContainers ? [] : undefined };
   }
   const server = await stores.servers.findById(current.server_id);
   if (server !== undefined) requireServable(context, claims, server);
   if (server === undefined || hasProxy(server) || hasContainers) return { sent, claims };
-  return { sent, claims: undefined, message: `Server ${server.name} has no proxy, so the domains stay as they were.` };
+  return { sent, claims: undefined, message: `Server ${server.name} has no proxy, so the domains are unchanged.` };
 }
 
 async function ofContainers(stores: Stores, current: ApplicationRecord, sent: ApplicationUpdate) {

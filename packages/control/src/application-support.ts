@@ -6,7 +6,7 @@ import { loginOrigin, parseGitUrl, requireLoginOrigin } from "@berth/core/source
 import { requireOperator, type Scope } from "@berth/core/team";
 import type { UseCaseContext } from "./context.ts";
 
-/** Build packs that fit a source that is no repository and no upload. */
+/** Build packs for sources other than repositories and uploads. */
 const PACK_OF_SOURCE: Readonly<Partial<Record<ApplicationSource, BuildPack>>> = {
   dockerfile: "dockerfile",
   image: "dockerimage",
@@ -40,8 +40,8 @@ function unsupported(buildPack: BuildPack, kind: string, server: string, { build
 }
 
 /**
- * Folders of this machine are for its own server, and read by the control plane's own user: who names one may read
- * whatever that user may.
+ * Folders of Berth's own machine are read by the control plane's user, so only its operator may name one, and only
+ * for the server on this machine.
  * @throws DomainError `request.invalid`, `auth.missing_ability`, `auth.root_team_only`
  */
 export function requireReachableSource(scope: Scope, repository: string, serverIp: string): void {
@@ -53,7 +53,7 @@ export function requireReachableSource(scope: Scope, repository: string, serverI
 }
 
 /**
- * The name and password of a private key are for the first host that they are used at.
+ * The name and password of a private key may be used only for the first host they were used for.
  * @throws DomainError `request.invalid`
  */
 export async function requireKeyForRepository(
@@ -67,7 +67,7 @@ export async function requireKeyForRepository(
 }
 
 /**
- * Options that give privileges on the machine that Berth itself runs on are its operator's, as its folders are.
+ * On Berth's own machine, only its operator may use options that give host privileges.
  * @throws DomainError `auth.missing_ability`, `auth.root_team_only`, `engine.unreachable`
  */
 export async function requireContainerPowers(

@@ -60,8 +60,9 @@ export function applications(context: UseCaseContext) {
     update: (uuid: string, sent: ApplicationUpdate) => update(context, uuid, sent),
 
     /**
-     * Keeps an archive as what the next deployment builds.
-     * @throws DomainError `resource.state` when its source is not an upload, `source.invalid`, `request.too_large`
+     * Stores an archive for the next deployment to build.
+     * @throws DomainError `resource.state` if the application's source is not an upload, `source.invalid`,
+     * `request.too_large`
      */
     async uploadSource(uuid: string, archive: AsyncIterable<Uint8Array>): Promise<{ commit: string; size: number }> {
       requireAbility(scope, "write");

@@ -14,14 +14,14 @@ import type { DatabaseRecord, NamedDatabase, Page, Paging, ResourceRecord, Store
 import { RESOURCE_KINDS, type ResourceKind, type ResourceRef } from "@berth/core/resource";
 import { requireAbility } from "@berth/core/team";
 import { findResource, type UseCaseContext } from "./context.ts";
-import { findDatabaseAlone } from "./database-answer.ts";
+import { findDatabaseForUpdate } from "./database-answer.ts";
 import { envs } from "./env.ts";
 
-/** Which resources use which databases: by variables that name them. */
+/** Databases and the resources that use them by variables that reference them. */
 export function attachments(context: UseCaseContext) {
   const { scope, stores } = context;
   return {
-    /** Of a database, who uses it; of another resource, what it uses. */
+    /** For a database the resources that use it; for another resource the databases that it uses. */
     async list(ref: ResourceRef, { skip = 0, take }: Paging): Promise<Page<Attachment>> {
       requireAbility(scope, "read");
       const resource = await findResource(stores, ref);
@@ -31,11 +31,11 @@ export function attachments(context: UseCaseContext) {
       return { items: all.slice(skip, take === undefined ? undefined : skip + take), total: all.length };
     },
 
-    /** Doing it again changes nothing. @throws DomainError `request.invalid`, `resource.already_exists` */
+    /** Idempotent. @throws DomainError `request.invalid`, `resource.already_exists` */
     async attach(uuid: string, { resource_uuid, as = DEFAULT_VARIABLE }: DatabaseAttach): Promise<Attachment> {
       requireAbility(scope, "write");
       return stores.transaction(async (tx) => {
-        const database = await findDatabaseAlone(tx, uuid);
+        const database = await findDatabaseForUpdate(tx, uuid);
         const resource = await findClient(tx, database, resource_uuid);
         const value = databaseReferenceText(referableName(database, await namesakesOf(tx, database)));
         const current = await tx.envs.findByKey(resource.id, as, false);
@@ -52,11 +52,14 @@ export function attachments(context: UseCaseContext) {
       });
     },
 
-    /** Also its preview twin goes. @throws DomainError `resource.in_use` where a variable holds more than the URL */
+    /**
+     * Also deletes the variable of previews. @throws DomainError `resource.in_use` if a variable contains more than
+     * the URL
+     */
     async detach(uuid: string, { resource_uuid, as }: DatabaseDetach): Promise<{ message: string }> {
       requireAbility(scope, "write");
       await stores.transaction(async (tx) => {
-        const database = await findDatabaseAlone(tx, uuid);
+        const database = await findDatabaseForUpdate(tx, uuid);
         const resource = await findClient(tx, database, resource_uuid);
         const used = (await attachmentsIn(tx, database)).filter(
           (one) =>
@@ -75,7 +78,7 @@ export function attachments(context: UseCaseContext) {
   };
 }
 
-/** @throws DomainError `resource.in_use` with who uses the database */
+/** @throws DomainError `resource.in_use` with the resources that use the database */
 export async function requireUnused(stores: Stores, database: ResourceRecord): Promise<void> {
   const used = (await attachmentsIn(stores, database)).filter(({ database_uuid }) => database_uuid === database.uuid);
   if (used.length === 0) return;
@@ -86,7 +89,7 @@ export async function requireUnused(stores: Stores, database: ResourceRecord): P
   throw new DomainError("resource.in_use", sentence, { details: { attachments: used } });
 }
 
-/** Of an environment: each variable with each database that it names. */
+/** For an environment: each variable with each database that it references. */
 async function attachmentsIn(
   stores: Stores,
   { environment_id }: Pick<ResourceRecord, "environment_id">,
@@ -139,7 +142,7 @@ async function namesOnly(
   return matching(await tx.databases.namedBy([id], [name]), name).some(({ database }) => database.uuid === uuid);
 }
 
-/** The spaces around and in it do not matter. */
+/** Ignores spaces around and within the braces. */
 const isSameReference = (value: string | null, text: string): boolean =>
   value
     ?.trim()
@@ -151,9 +154,9 @@ async function namesakesOf(tx: Stores, { environment_id, name }: DatabaseRecord)
   return items.filter((other) => other.removing_at === null && [other.name, other.uuid].includes(name));
 }
 
-/** @throws DomainError `resource.not_found`, `request.invalid` for one of another environment */
+/** @throws DomainError `resource.not_found`, `request.invalid` for a resource of another environment */
 async function findClient(tx: Stores, database: DatabaseRecord, uuid: string): Promise<ResourceRecord> {
-  // The kinds, which `keys` forgets.
+  // The type of `Object.keys` is wider: these are the kinds.
   for (const kind of Object.keys(RESOURCE_KINDS) as ResourceKind[]) {
     const found = await tx.resources.find({ kind, uuid });
     if (found === undefined || found.id === database.id) continue;
@@ -173,5 +176,5 @@ const taken = ({ name }: ResourceRecord, key: string) =>
 const mixed = ({ name }: ResourceRecord, key: string) =>
   new DomainError(
     "resource.in_use",
-    `The variable ${key} of ${name} holds more than the database's URL. Change or delete that variable instead.`,
+    `The variable ${key} of ${name} contains more than the database's URL. Change or delete that variable instead.`,
   );

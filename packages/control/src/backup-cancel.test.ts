@@ -17,7 +17,7 @@ beforeEach(async () => {
 const LEASE = { owner: "worker", leaseSeconds: 60 };
 const ENDED = { message: null, finished_at: new Date() };
 
-/** A run of each kind that waits. */
+/** A waiting run of each kind. */
 interface Waiting {
   readonly title: string;
   readonly uuid: string;
@@ -58,7 +58,7 @@ const restore = (kind: "restore" | "drill") => async (): Promise<Waiting> => {
   };
 };
 
-/** Those of others that wait are left running. */
+/** Other waiting runs that it claims before are left running. */
 async function claimed(
   uuid: string,
   claim: (hold: typeof LEASE & { readonly at: Date }) => Promise<string | undefined>,
@@ -96,13 +96,13 @@ describe.each([
     const run = await waiting();
     await run.claim();
     expect(await run.isCancelRequested()).toBe(false);
-    // Neither has to wait for a connection: the run is over soon.
+    // Opens connections beforehand, since the run ends soon.
     await Promise.all([told(), told(), told()]);
     const cancelling = Promise.allSettled([run.cancel(), run.cancel()]);
     await asked(run);
     expect((await told()).filter((type) => type === `${run.event}.cancel_requested`)).not.toEqual([]);
     expect(await run.finish("cancelled-by-user")).toBe(true);
-    // The run may have ended before the slower of them was read.
+    // The run may have ended before the second request read it.
     const late = { message: `${run.title} cannot be cancelled. Current status: cancelled-by-user` };
     const answers = (await cancelling).map((one) => (one.status === "fulfilled" ? one.value : one.reason));
     expect(answers).toContainEqual(expect.objectContaining({ status: "cancelled-by-user" }));

@@ -2,14 +2,14 @@ import { DomainError, notFound } from "@berth/core";
 import { type BackupRunCancelled, backupStates } from "@berth/core/backup";
 import type { BackupExecutionRecord, RestoreRecord } from "@berth/core/ports";
 
-/** The work of what is cancelled ends within five seconds; the answer waits a little longer for it. */
+/** Cancelled work ends within five seconds; the answer waits a little longer. */
 const CANCEL_WAIT_SECONDS = 8;
 
 type Run = Pick<BackupExecutionRecord | RestoreRecord, "uuid" | "status" | "message">;
 
-/** One run of a database that may be cancelled. */
+/** A backup, restore or drill that may be cancelled. */
 export interface CancellableRun {
-  /** As people call it. */
+  /** Name for people. */
   readonly title: "Backup execution" | "Restore" | "Drill";
   find(): Promise<Run | undefined>;
   requestCancel(): Promise<Run | undefined>;
@@ -17,7 +17,7 @@ export interface CancellableRun {
 }
 
 /**
- * Answers when the work has ended, so that the status tells the truth.
+ * Returns when the work has ended, so that the status is final.
  * @throws DomainError `backup.not_cancellable`
  */
 export async function cancelBackupRun(run: CancellableRun): Promise<BackupRunCancelled> {
@@ -26,7 +26,7 @@ export async function cancelBackupRun(run: CancellableRun): Promise<BackupRunCan
   known(run, await run.requestCancel());
   const { uuid, status, message: detail } = known(run, await run.untilEnded(CANCEL_WAIT_SECONDS));
   if (status === "cancelled-by-user") return { message: `${run.title} cancelled successfully.`, uuid, status, detail };
-  // It was faster than the request.
+  // It ended before it noticed the request.
   if (backupStates.isTerminal(status)) throw notCancellable(run, { status });
   return { message: `${run.title} cancellation requested.`, uuid, status, detail };
 }

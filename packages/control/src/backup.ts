@@ -25,15 +25,15 @@ import type {
 import { requireAbility, requireConfirmation } from "@berth/core/team";
 import { cancelBackupRun } from "./backup-cancel.ts";
 import { requireRoom, type UseCaseContext } from "./context.ts";
-import { findDatabase, findDatabaseAlone } from "./database-answer.ts";
+import { findDatabase, findDatabaseForUpdate } from "./database-answer.ts";
 import { emitResourceEvent } from "./event.ts";
 import { requireEngineFor } from "./lifecycle.ts";
 import { mapPage } from "./page.ts";
 
-/** Executions shown with each schedule. */
+/** Number of executions shown with each schedule. */
 const EXECUTIONS_SHOWN = 100;
 
-/** When databases are saved, and how that went. */
+/** Schedules of databases' backups, and their executions. */
 export function backups(context: UseCaseContext) {
   const { scope, stores, ids, clock } = context;
   return {
@@ -54,7 +54,7 @@ export function backups(context: UseCaseContext) {
     async create(databaseUuid: string, sent: BackupCreate): Promise<{ uuid: string; message: string }> {
       requireAbility(scope, "write");
       return stores.transaction(async (tx) => {
-        const database = await findDatabaseAlone(tx, databaseUuid);
+        const database = await findDatabaseForUpdate(tx, databaseUuid);
         requireRoom(await tx.backups.list(database.id, { take: 0 }), BACKUPS_MAX, "backup schedules");
         const fields = await fieldsOf(tx, database, { ...newBackup(sent), s3_storage_id: null }, sent);
         const { uuid } = await tx.backups.insert(database.id, ids.uuid(), fields);
@@ -68,7 +68,7 @@ export function backups(context: UseCaseContext) {
     async update(databaseUuid: string, uuid: string, sent: BackupUpdate): Promise<{ message: string }> {
       requireAbility(scope, "write");
       await stores.transaction(async (tx) => {
-        const database = await findDatabaseAlone(tx, databaseUuid);
+        const database = await findDatabaseForUpdate(tx, databaseUuid);
         const current = await tx.backups.find(database.id, uuid);
         if (current === undefined) throw notFound("Backup config");
         await tx.backups.update(database.id, uuid, await fieldsOf(tx, database, current, sent));
@@ -78,12 +78,15 @@ export function backups(context: UseCaseContext) {
       return { message: "Database backup configuration updated" };
     },
 
-    /** With its executions and their files, and with `deleteS3` their objects. @throws DomainError `resource.in_use` */
+    /**
+     * Also deletes its executions and their files, and with `deleteS3` their objects. @throws DomainError
+     * `resource.in_use`
+     */
     async delete(databaseUuid: string, uuid: string, deleteS3 = false): Promise<{ message: string }> {
       requireAbility(scope, "write");
       requireConfirmation(scope);
       await stores.transaction(async (tx) => {
-        const database = await findDatabaseAlone(tx, databaseUuid);
+        const database = await findDatabaseForUpdate(tx, databaseUuid);
         const schedule = await findSchedule(tx, database, uuid);
         await requireNotRestored(tx, schedule.id);
         if (!(await tx.backups.delete(database.id, uuid, { deleteS3 }))) throw notFound(THING);
@@ -100,7 +103,7 @@ export function backups(context: UseCaseContext) {
       return mapPage(await stores.backups.executions(schedule.id, paging), backupExecutionSummary);
     },
 
-    /** Its file goes too, and with `deleteS3` its object. @throws DomainError `resource.in_use` */
+    /** Also deletes its file, and with `deleteS3` its object. @throws DomainError `resource.in_use` */
     async deleteExecution(
       databaseUuid: string,
       uuid: string,
@@ -109,7 +112,7 @@ export function backups(context: UseCaseContext) {
       requireAbility(scope, "write");
       requireConfirmation(scope);
       await stores.transaction(async (tx) => {
-        const database = await findDatabaseAlone(tx, databaseUuid);
+        const database = await findDatabaseForUpdate(tx, databaseUuid);
         const schedule = await findSchedule(tx, database, uuid);
         await requireNotRestored(tx, schedule.id, executionUuid);
         const isDeleted = await tx.backups.deleteExecution(schedule.id, executionUuid, { deleteS3 });
@@ -141,10 +144,16 @@ async function findSchedule(stores: Stores, database: DatabaseRecord, uuid: stri
   return schedule;
 }
 
-/** An interrupted restore may leave a database half restored. @throws DomainError `resource.in_use` */
+/**
+ * A backup must not be deleted during its restore, which could leave a database half restored. @throws DomainError
+ * `resource.in_use`
+ */
 async function requireNotRestored(tx: Stores, scheduleId: number, executionUuid?: string): Promise<void> {
   if (!(await tx.restores.isRunning(scheduleId, executionUuid))) return;
-  throw new DomainError("resource.in_use", "The backup is in use: it is being restored. Wait until that has ended.");
+  throw new DomainError(
+    "resource.in_use",
+    "The backup is in use: it is being restored. Wait until the restore has ended.",
+  );
 }
 
 /** The schedules of these databases with their newest execution, by the database's uuid. */

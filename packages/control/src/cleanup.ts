@@ -6,7 +6,7 @@ import type { UseCaseContext } from "./context.ts";
 import { requestJob } from "./job.ts";
 import { findServer, requireStaying } from "./server.ts";
 
-/** Cleaning a server up at once, beside what its `docker_cleanup_frequency` asks for. */
+/** Cleans up a server at once, in addition to its `docker_cleanup_frequency`. */
 export function cleanups(context: UseCaseContext) {
   const { scope, stores, planCleanup } = context;
   return {
@@ -15,7 +15,7 @@ export function cleanups(context: UseCaseContext) {
       requireAbility(scope, "write");
       const server = await findServer(stores, uuid);
       requireStaying(server);
-      // Asked of a server that has nothing to clean up, the work would only fail later.
+      // On a server without anything to clean up, the job would only fail later.
       const operations = await planCleanup?.(server);
       if (operations === undefined) throw nothingToClean(server);
       if (dry_run) return { message: `${operations.length} objects would be removed.`, operations: [...operations] };

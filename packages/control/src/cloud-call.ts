@@ -2,7 +2,7 @@ import { DomainError, isDomainError } from "@berth/core";
 import { CLOUD_RETRY_AFTER_SECONDS, nextCloudWait } from "@berth/core/server";
 
 /**
- * A call to a cloud provider, with its failure told as what could not be done.
+ * A call to a cloud provider. Its failure is reported as what could not be done.
  *
  * @param failure A sentence for `cloud.failed`, e.g. `Failed to fetch Hetzner images.`
  * @throws DomainError `cloud.rate_limited`, always with the seconds to wait
@@ -24,8 +24,8 @@ export async function cloudCall<T>(failure: string, call: () => Promise<T>): Pro
 }
 
 /**
- * For the calls of one request: each is made again after a wait while the provider's rate limit refuses it, as far as
- * `nextCloudWait` lets all of them together.
+ * Retries the calls of one request while the provider's rate limit refuses them, as long as `nextCloudWait` allows it
+ * for all of them together.
  */
 export function patience(wait: (seconds: number) => Promise<void>): <T>(call: () => Promise<T>) => Promise<T> {
   let retries = 0;

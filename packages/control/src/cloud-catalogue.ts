@@ -7,7 +7,10 @@ import { cloudTokenSecret } from "./cloud-token.ts";
 import type { UseCaseContext } from "./context.ts";
 import { pageOf } from "./page.ts";
 
-/** The newer name counts. @throws DomainError `request.invalid` when there is neither */
+/**
+ * `cloud_provider_token_uuid` overrides the older `cloud_provider_token_id`. @throws DomainError `request.invalid` if
+ * both are missing
+ */
 export function cloudTokenUuidOf(sent: CloudCatalogueQuery): string {
   const uuid = sent.cloud_provider_token_uuid?.trim() || sent.cloud_provider_token_id?.trim();
   if (uuid) return uuid;
@@ -16,7 +19,7 @@ export function cloudTokenUuidOf(sent: CloudCatalogueQuery): string {
 
 const NEEDED = "You need to provide cloud_provider_token_uuid.";
 
-/** @throws DomainError `resource.not_found`, also for another provider's token */
+/** @throws DomainError `resource.not_found`, also for a token of another provider */
 export async function findHetznerToken(stores: Stores, uuid: string): Promise<CloudTokenRecord> {
   const token = await stores.cloudTokens.find(uuid);
   if (token?.provider !== "hetzner") throw notFound("Hetzner cloud provider token");

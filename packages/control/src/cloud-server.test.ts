@@ -12,7 +12,7 @@ let at: World;
 let hetzner: HetznerServer;
 let waits: number[];
 let sent: HetznerServerCreate;
-/** Happens between the machine and the server. */
+/** Runs after the machine was created, before the server is saved. */
 let onceMade: () => Promise<unknown>;
 beforeEach(async () => {
   await open();
@@ -185,7 +185,7 @@ describe("[S71] Hetzner's rate limit", () => {
     hetzner.fail("GET /ssh_keys", limited(50));
     hetzner.fail("POST /servers", limited(4), limited(20));
     await create();
-    // A minute for all calls together: of the last delay no more is left.
+    // The limit of a minute applies to all calls together, so the last delay is cut.
     expect(waits).toEqual([50, 4, 6]);
   });
 
@@ -213,7 +213,7 @@ describe("[S71] Hetzner's rate limit", () => {
   });
 });
 
-/** The machine that is made next gets an address that a server of another team has. */
+/** Gives the address of the next machine to a server of another team. */
 async function takeNextAddress(): Promise<void> {
   await at.db.stores(at.otherTeam.id).servers.insert({
     ...at.place.server,
@@ -223,7 +223,7 @@ async function takeNextAddress(): Promise<void> {
     ip: `192.0.2.${nextMachineId() % 256}`,
   });
 }
-/** After the key, which is uploaded first. */
+/** The number after that of the key, which is uploaded first. */
 const nextMachineId = () => 1002;
 
 describe("nothing half-made:", () => {

@@ -19,8 +19,8 @@ export function cloudServers(context: UseCaseContext) {
   const { scope, stores, ids } = context;
   return {
     /**
-     * Rents a machine and makes it a server; when it cannot be made one, the machine is given back.
-     * @throws DomainError `resource.not_found`, `resource.in_use`, and what a `MachineProvider` throws
+     * Rents a machine and adds it as a server. If it cannot be added, the machine is deleted.
+     * @throws DomainError `resource.not_found`, `resource.in_use`, and the errors of a `MachineProvider`
      */
     async createHetzner(sent: HetznerServerCreate): Promise<HetznerServerCreated> {
       requireAbility(scope, "write");
@@ -78,7 +78,7 @@ async function rent(context: UseCaseContext, rental: Rental, sent: Wanted): Prom
   );
 }
 
-/** The machine is a server or is no more. */
+/** Adds the machine as a server, or deletes it. */
 async function settle(context: UseCaseContext, rental: Rental, machine: Machine): Promise<HetznerServerCreated> {
   try {
     return await save(context, rental, machine);
@@ -116,7 +116,7 @@ async function save(context: UseCaseContext, rental: Rental, machine: Machine): 
   return { uuid, hetzner_server_id: machine.id, ip };
 }
 
-/** @throws DomainError `cloud.failed` that names the machine when it could not be deleted */
+/** @throws DomainError `cloud.failed` that names the machine if it could not be deleted */
 async function giveBack(context: UseCaseContext, rental: Rental, machine: Machine, reason: unknown): Promise<void> {
   const { cloud, wait } = context;
   try {
@@ -124,7 +124,7 @@ async function giveBack(context: UseCaseContext, rental: Rental, machine: Machin
   } catch (cause) {
     const why = isDomainError(reason) ? reason.message : "The server could not be saved.";
     const named = { hetzner_server_id: machine.id, hetzner_server_name: machine.name };
-    // The event may fail for the same reason as the server; then only the answer names the machine.
+    // The event may fail for the same reason as the server; then only the error names the machine.
     await emitMachineEvent(context, rental, "cloud_machine.left", named).catch(() => undefined);
     throw new DomainError(
       "cloud.failed",
@@ -134,7 +134,7 @@ async function giveBack(context: UseCaseContext, rental: Rental, machine: Machin
   }
 }
 
-/** Outside of any other transaction, since it reports what happens elsewhere. */
+/** Outside of any other transaction, since it reports a change at the provider. */
 const emitMachineEvent = (
   { stores }: UseCaseContext,
   { uuid, name, cloudToken }: Rental,

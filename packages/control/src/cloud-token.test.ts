@@ -194,7 +194,7 @@ describe("Hetzner's catalogue", () => {
       hetzner.fail(`GET /${path}`, { kind: "garbage", text: "<html>" });
       const messages = await outcomes(lists().map(([, list]) => list({ cloud_provider_token_uuid: uuid }, {})));
       expect(messages.filter((message) => message !== "done")).toEqual([
-        `Failed to fetch Hetzner ${words}. Hetzner answered with something else than JSON.`,
+        `Failed to fetch Hetzner ${words}. Hetzner did not answer with JSON.`,
       ]);
     }
   });

@@ -20,7 +20,7 @@ export async function findCloudToken(stores: Stores, uuid: string): Promise<Clou
   return token;
 }
 
-/** The text that the provider knows. */
+/** The token itself, for calls to the provider. */
 export async function cloudTokenSecret(stores: Stores, uuid: string): Promise<string> {
   const secret = await stores.cloudTokens.secret(uuid);
   if (secret === undefined) throw notFound("Cloud provider token");
@@ -44,7 +44,7 @@ export function cloudTokens({ scope, stores, ids, cloud }: UseCaseContext) {
       return cloudTokenView(await findCloudToken(stores, uuid));
     },
 
-    /** @throws DomainError `cloud.refused` for a token that the provider does not take, or cannot be asked about */
+    /** @throws DomainError `cloud.refused` if the provider rejects the token, or could not be asked */
     async create({ provider, name, token }: CloudTokenCreate): Promise<{ uuid: string }> {
       requireAbility(scope, "write");
       const checked = await check(provider, token).catch(refused);
@@ -92,7 +92,7 @@ const inUse = () =>
     "Cannot delete token that is used by servers. It is in use until the servers that were made with it are deleted.",
   );
 
-/** A token that nobody could check is not stored, which is an answer to the caller and no fault of the server. */
+/** A token that could not be checked is not stored; that is an error of the request, not of the server. */
 function refused(error: unknown): never {
   if (!isDomainError(error, "cloud.failed")) throw error;
   throw new DomainError("cloud.refused", error.message, { cause: error });

@@ -2,7 +2,7 @@ import { BACKENDS } from "@berth/testing";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { gitApplication, outcomes, type World, world } from "./world.fixture.ts";
 
-/** How often each outcome came. */
+/** How often each outcome occurred. */
 function counted(results: readonly string[]): Record<string, number> {
   const counts: Record<string, number> = {};
   for (const result of results) counts[result] = (counts[result] ?? 0) + 1;
@@ -40,7 +40,7 @@ describe.each(BACKENDS)("many requests at once on %s", (backend) => {
     const bulk = (n: number) =>
       at.own.envs.updateBulk(
         { kind: "application", uuid },
-        // In opposite orders, which would make two wait for each other.
+        // In opposite orders, which could deadlock.
         { data: (n % 2 === 0 ? keys : keys.toReversed()).map((key) => ({ key, value: `of ${n}` })) },
       );
     expect(counted(await outcomes(many(10, bulk)))).toEqual({ done: 10 });

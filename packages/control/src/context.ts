@@ -36,11 +36,11 @@ export interface ControlDeps {
   readonly source: Pick<SourceFetcher, "saveUpload">;
   /** @throws DomainError `engine.unreachable` */
   readonly engineFor: (server: ServerRecord) => ControlEngine | Promise<ControlEngine>;
-  /** Plans a cleanup of a server now; `undefined` when its engine has nothing to clean up. */
+  /** Plans a cleanup of a server now; `undefined` if its engine has nothing to clean up. */
   readonly planCleanup?: (server: ServerRecord) => Promise<readonly CleanupOperation[] | undefined>;
-  /** Whether there is anything that a cleanup of a server could remove, as far as is known without asking it. */
+  /** Whether a cleanup could remove anything from a server, as far as known without asking it. */
   readonly hasCleanup?: (server: ServerRecord) => boolean;
-  /** How a URL of a resource is reached: with the port of its server's proxy where it is not the usual one. */
+  /** Adds the port of the server's proxy to a URL, if it is not the default one. */
   readonly publicUrl: (url: string, serverId: number) => string;
   /** Whether the server's proxy can answer `https:`. */
   readonly servesHttps: (server: ServerRecord) => boolean;
@@ -48,24 +48,24 @@ export interface ControlDeps {
   readonly instanceUrl: string | null;
   /** Answer of `GET /version`. */
   readonly reportedVersion: string;
-  /** How many servers a team may have; `null` for any number. */
+  /** Limit of servers per team; `null`: unlimited. */
   readonly teamServersMax: number | null;
   readonly keys: KeyReader;
   readonly addresses: AddressBook;
   readonly gitHost: Pick<GitHost, "repositories" | "repository" | "branches" | "mayCall">;
   readonly cloud: CloudProviders;
   readonly objectStorage: (storage: S3StorageRecord, credentials: OriginCredential<S3Credentials>) => ObjectStorage;
-  /** For the rate limit of a cloud provider. */
+  /** Waits between retries when a cloud provider's rate limit refuses a call. */
   readonly wait: (seconds: number) => Promise<void>;
   /** Issues TLS certificates for databases. */
   readonly certificates: CertificateIssuer;
   readonly clock: Clock;
   readonly ids: Ids;
-  /** For the variables that a service makes by itself. */
+  /** Random values for the variables that a service generates. */
   readonly magic: Omit<MagicSource, "secret">;
-  /** The one-click services, by their types. */
+  /** The one-click services, by type. */
   readonly templates: readonly TemplateRecord[];
-  /** For users and their sessions, who are the same in all teams. */
+  /** Users and their sessions, which are independent of teams. */
   readonly system: SystemStores;
   readonly passwords: PasswordHasher;
   readonly tries: SignInTries;
@@ -87,16 +87,16 @@ export async function findResource(stores: Stores, ref: ResourceRef): Promise<Re
 }
 
 /**
- * For changes of what belongs to a resource: they follow one after the other, so that none sees half of another.
+ * Locks the resource, so that concurrent changes of its parts are serialised.
  * @throws DomainError `resource.not_found` that names the kind
  */
 export async function findResourceForUpdate(tx: Stores, ref: ResourceRef): Promise<ResourceRecord> {
-  const resource = await tx.resources.findAlone(ref);
+  const resource = await tx.resources.findForUpdate(ref);
   if (resource === undefined) throw notFound(RESOURCE_KINDS[ref.kind].title);
   return resource;
 }
 
-/** @throws DomainError `request.invalid` where a resource has as many of something as it may have. */
+/** @throws DomainError `request.invalid` if a resource has reached the limit of something. */
 export function requireRoom({ total }: { readonly total: number }, max: number, things: string): void {
-  if (total >= max) throw invalid({ _: [`At most ${max} ${things} of one resource.`] });
+  if (total >= max) throw invalid({ _: [`Limit reached: at most ${max} ${things} per resource.`] });
 }

@@ -12,8 +12,8 @@ export async function findDatabase(stores: Stores, uuid: string): Promise<Databa
   return database;
 }
 
-/** For changes, which follow one after the other. @throws DomainError `resource.not_found` */
-export async function findDatabaseAlone(tx: Stores, uuid: string): Promise<DatabaseRecord> {
+/** Locks the database, so that changes are serialised. @throws DomainError `resource.not_found` */
+export async function findDatabaseForUpdate(tx: Stores, uuid: string): Promise<DatabaseRecord> {
   await findResourceForUpdate(tx, { kind: "database", uuid });
   return findDatabase(tx, uuid);
 }
@@ -29,13 +29,13 @@ export async function databaseViews(
   return databases.map((database) => databaseView(database, { secrets: secrets?.get(database.id) }));
 }
 
-/** The values of the secret fields, by the database's id; some engines keep theirs as environment variables. */
+/** The values of the secret fields, by the database's id; some engines store theirs as environment variables. */
 async function secretsOf(stores: Stores, databases: readonly DatabaseRecord[]) {
   const keys = databases.flatMap(({ engine }) => engineFields(engine).flatMap(([, { variable }]) => variable ?? []));
   const ids = databases.map(({ id }) => id);
   const secrets = await stores.databases.secretsOf(ids);
   const all = keys.length === 0 ? [] : await stores.envs.findByKeys(ids, [...new Set(keys)]);
-  // Values that are shown once appear in no field and in no URL.
+  // Values marked as shown once appear in no field and no URL.
   const found = all.filter(({ is_shown_once }) => !is_shown_once);
   const shared = await stores.sharedVariables.seenBy(ids, referencesIn(found.map(({ value }) => value)));
   const open = shared.filter(({ is_shown_once }) => !is_shown_once);

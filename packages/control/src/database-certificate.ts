@@ -5,7 +5,7 @@ import { findDatabase } from "./database-answer.ts";
 
 type Issuing = Pick<UseCaseContext, "certificates" | "clock">;
 
-/** Gives a database that offers TLS a certificate for its next start, where it has none that will do. */
+/** Issues a certificate for the next start of a database that offers TLS, if it has none or an outdated one. */
 export async function renewCertificate(
   { certificates, clock }: Issuing,
   tx: Stores,
@@ -17,7 +17,7 @@ export async function renewCertificate(
   await tx.databases.update(database.id, certificateChange(wanted, kept, await certificates.issue(wanted)));
 }
 
-/** The same for whatever is about to be started: of other kinds nothing is issued. */
+/** Does the same for any resource that is about to be started; only databases have certificates. */
 export async function renewCertificateOf(
   context: Issuing,
   tx: Stores,

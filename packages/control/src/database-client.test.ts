@@ -7,7 +7,7 @@ import { type World, world } from "./world.fixture.ts";
 const commands: DatabaseCommand[] = [];
 let printed = "";
 
-/** Answers what it read, and with `printed` after it. */
+/** Returns its input, followed by `printed`. */
 async function command(_ref: unknown, asked: DatabaseCommand, { input, output }: CommandIO) {
   commands.push(asked);
   const read: Uint8Array[] = [];

@@ -11,10 +11,10 @@ import { requireAbility } from "@berth/core/team";
 import type { UseCaseContext } from "./context.ts";
 import { findDatabase } from "./database-answer.ts";
 
-/** Runs the client of databases, inside of their containers. */
+/** Runs database clients within the databases' containers. */
 export const databaseClients = ({ scope, stores, engineFor }: UseCaseContext) => ({
   /**
-   * Each run is a session of its own, with all rights in the database.
+   * Each run is a separate session, with all rights in the database.
    * @throws DomainError `resource.not_running`, `engine.unsupported`, `engine.unreachable`, `deploy.timeout`
    */
   async run(uuid: string, { statements }: DatabaseStatements, signal?: AbortSignal): Promise<ClientRun> {
@@ -66,4 +66,4 @@ async function* linesOf(input: string): AsyncGenerator<Uint8Array> {
 
 const notRunning = () => new DomainError("resource.not_running", "Database is not running.");
 const unsupported = (title: string) =>
-  new DomainError("engine.unsupported", `Berth starts no client of ${title}. Connect to its URL with one of your own.`);
+  new DomainError("engine.unsupported", `Berth has no client for ${title}. Connect to its URL with your own client.`);

@@ -3,7 +3,7 @@ import { BACKENDS, printingEngine } from "@berth/testing";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { gitApplication, outcomes, secondDestination, type World, world } from "./world.fixture.ts";
 
-/** A world whose server runs databases too. */
+/** A world whose server can run databases too. */
 const worldWithDatabases = () => world({ engineFor: () => printingEngine({ kinds: ["application", "database"] }) });
 
 describe.each(BACKENDS)("databases made at once on %s", (backend) => {

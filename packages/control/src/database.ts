@@ -18,7 +18,7 @@ import type { DatabaseRecord, Page, Paging, StorageFields, Stores } from "@berth
 import { maySeeSecrets, requireAbility, requireWrite } from "@berth/core/team";
 import { backupConfigurations } from "./backup.ts";
 import type { UseCaseContext } from "./context.ts";
-import { databaseViews, findDatabase, findDatabaseAlone } from "./database-answer.ts";
+import { databaseViews, findDatabase, findDatabaseForUpdate } from "./database-answer.ts";
 import { renewCertificate } from "./database-certificate.ts";
 import { emitResourceEvent } from "./event.ts";
 import { recordStarter } from "./lifecycle.ts";
@@ -26,7 +26,7 @@ import { resolvePlace } from "./placement.ts";
 
 const PASSWORD_LENGTH = 64;
 
-/** Databases of all engines: where they differ is their row of `DATABASE_ENGINES`. */
+/** Databases of all engines, which differ only in their row of `DATABASE_ENGINES`. */
 export function databases(context: UseCaseContext) {
   const { scope, stores } = context;
   return {
@@ -51,8 +51,8 @@ export function databases(context: UseCaseContext) {
 }
 
 /**
- * Makes a database with its variables and the storage of its data and, with `instant_deploy`, asks for its start: all
- * of it or nothing.
+ * Creates a database with its variables and the storage of its data and, with `instant_deploy`, requests its start:
+ * all or nothing.
  *
  * @throws DomainError `request.invalid`, `port.taken`, `engine.unsupported`
  */
@@ -103,7 +103,7 @@ const unknownEnvironment = () => {
   return invalid({ environment_name: [text], environment_uuid: [text] });
 };
 
-/** A volume that only its engine's row moves. */
+/** A volume at the path that the engine's row defines; users cannot move it. */
 const dataStorage = ({ uuid, engine }: DatabaseRecord): StorageFields => ({
   type: "persistent",
   name: `${uuid}-data`,
@@ -122,7 +122,7 @@ async function update(context: UseCaseContext, uuid: string, sent: DatabaseUpdat
   const { scope, stores } = context;
   requireAbility(scope, "write");
   await stores.transaction(async (tx) => {
-    const current = await findDatabaseAlone(tx, uuid);
+    const current = await findDatabaseForUpdate(tx, uuid);
     const { problems, variables, ...change } = databaseChange(current.engine, sent);
     if (Object.keys(problems).length > 0) throw invalid(problems);
     const database = await tx.databases.update(current.id, {
@@ -139,7 +139,7 @@ async function update(context: UseCaseContext, uuid: string, sent: DatabaseUpdat
   return { message: "Database updated." };
 }
 
-/** The fields that live as environment variables. */
+/** The fields that are stored as environment variables. */
 async function saveVariables(
   { ids }: UseCaseContext,
   tx: Stores,

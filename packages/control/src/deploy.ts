@@ -17,7 +17,7 @@ import { requireEngineFor } from "./lifecycle.ts";
 import { openPreview } from "./preview.ts";
 
 export interface DeployRequest {
-  /** Separated by commas, as tags are; at most 100 of either. */
+  /** Comma-separated; at most 100 uuids or tags. */
   readonly uuid?: string | undefined;
   readonly tag?: string | undefined;
   readonly force?: boolean | undefined;
@@ -26,7 +26,7 @@ export interface DeployRequest {
   readonly docker_tag?: string | undefined;
 }
 
-/** Deploys by uuid or by tag: all that is asked for, or nothing. */
+/** Deploys by uuid or by tag: everything requested, or nothing. */
 export function deploy(context: UseCaseContext) {
   const { scope, stores } = context;
 
@@ -45,7 +45,7 @@ export function deploy(context: UseCaseContext) {
     });
   }
 
-  /** In the order of the targets. */
+  /** Results are in the order of the targets. */
   async function deployAll(
     tx: Stores,
     targets: readonly Target[],
@@ -64,7 +64,7 @@ export function deploy(context: UseCaseContext) {
     );
   }
 
-  /** In the order of the targets; those that have no pull requests are told so. */
+  /** Results are in the order of the targets; for those without pull requests they say so. */
   async function deployPreviews(
     tx: Stores,
     targets: readonly Target[],
@@ -118,7 +118,10 @@ export function deploy(context: UseCaseContext) {
     });
   }
 
-  /** @throws DomainError `request.malformed`, `resource.not_found`, `queue.full`, `engine.unsupported`; of previews also `domain.conflict` */
+  /**
+   * @throws DomainError `request.malformed`, `resource.not_found`, `queue.full`, `engine.unsupported`; for previews
+   * also `domain.conflict`
+   */
   return async function request(asked: DeployRequest): Promise<DeployRequestResult> {
     requireAbility(scope, "deploy");
     const refusal = contradictionOf(asked);
@@ -130,11 +133,11 @@ export function deploy(context: UseCaseContext) {
 
 interface Target {
   readonly resource: ResourceRecord;
-  /** The same, where it is one. */
+  /** The application, if the resource is one. */
   readonly application?: ApplicationRecord;
 }
 
-/** A resource of any kind; a container of a service names its service. */
+/** A resource of any kind; the uuid of a service's container selects the service. */
 async function targetOf(tx: Stores, uuid: string): Promise<Target | undefined> {
   const application = await tx.applications.find(uuid);
   if (application !== undefined) return { resource: application, application };
@@ -153,7 +156,7 @@ const QUEUED: Readonly<Record<ResourceKind, (requested: Requested) => string>> =
   database: ({ deployment }) => `Database ${deployment.resource_name} started.`,
 };
 
-/** Far more than a queue takes, and read within a moment. */
+/** Far above the limit of a queue, and still fast to read. */
 const LISTED_MAX = 100;
 
 function contradictionOf({ uuid, tag, pr, pull_request_id, docker_tag }: DeployRequest): string | undefined {

@@ -13,30 +13,30 @@ import { RESOURCE_KINDS } from "@berth/core/resource";
 import type { UseCaseContext } from "./context.ts";
 
 export interface DeploymentRequest {
-  /** An application is made one by `applicationWish`, which knows what else it needs. */
+  /** For an application, create the request by `applicationRequest`, which adds the other fields. */
   readonly resource: ResourceRecord;
   readonly isForced?: boolean | undefined;
   readonly isRestart?: boolean | undefined;
-  /** At once, whatever else is under way; only the queue's limit holds. */
+  /** Starts at once, ignoring other deployments; only the limit of the queue applies. */
   readonly isInstant?: boolean | undefined;
-  /** Default `HEAD`: the newest there is. */
+  /** Default `HEAD`: the newest commit. */
   readonly commit?: string | undefined;
-  /** Deploys this preview of the application, opened in the same transaction, instead of the application itself. */
+  /** Deploys this preview, opened in the same transaction, instead of the application itself. */
   readonly preview?: PreviewRecord | undefined;
-  /** Runs this kept build again instead of building. */
+  /** Runs this kept build instead of building. */
   readonly rollbackTo?: Pick<KeptBuild, "built_by" | "commit"> | undefined;
-  /** The host whose webhook asks for it. */
+  /** Kind of the host whose webhook requests it. */
   readonly gitType?: string | undefined;
 }
 
 export interface Requested {
   readonly deployment: DeploymentRecord;
-  /** The one that waits or runs already, for the same commit. */
+  /** Another deployment of the same commit is waiting or running. */
   readonly isDuplicate: boolean;
 }
 
 /**
- * Queues all of them or none. Must run in a transaction, which the refusal undoes.
+ * Queues all of them or none. Must run in a transaction, which an error reverts.
  *
  * @throws DomainError `queue.full`, `resource.state`, `source.not_found`
  */
@@ -53,8 +53,8 @@ export async function requestDeployments(
     return { deployment: outcome.deployment, isDuplicate: outcome.outcome === "duplicate" };
   });
   for (const { resource, preview } of requests) {
-    // A deployment means that the resource shall run, also after a restart of the control plane. A preview runs anyway,
-    // and does not bring back an application that was stopped.
+    // A deployment means that the resource should run, also after a restart of the control plane. A preview runs
+    // anyway, and must not start an application that was stopped.
     if (preview === undefined && resource.desired_state !== "running")
       await tx.resources.setDesiredState(resource.id, "running");
   }
@@ -62,7 +62,8 @@ export async function requestDeployments(
 }
 
 /**
- * Of an application: what it is set to unless another commit is asked for; of a pull request, its newest.
+ * A request for an application: of its configured commit unless another is requested; for a pull request of its
+ * newest one.
  * @throws DomainError `source.not_found`
  */
 export function applicationRequest(
@@ -74,7 +75,7 @@ export function applicationRequest(
   return { ...request, resource: application, commit };
 }
 
-/** One of them. @see requestDeployments */
+/** A single request. @see requestDeployments */
 export async function requestDeployment(
   context: Pick<UseCaseContext, "ids">,
   tx: Stores,
@@ -93,7 +94,7 @@ async function newDeployment(uuid: string, tx: Stores, request: DeploymentReques
     const sentence = `${RESOURCE_KINDS[resource.kind].title} ${resource.name} is being removed, so it cannot be deployed.`;
     throw new DomainError("resource.state", sentence);
   }
-  // Nothing to start again: it is built as if it were deployed.
+  // Without a release there is nothing to restart, so it is built as for a deployment.
   const hasRelease = isRestart && (await tx.releases.live(resource.id, 0)) !== undefined;
   return {
     uuid,

@@ -14,7 +14,7 @@ beforeEach(async () => {
 });
 afterAll(() => at.db.close());
 
-/** Does what a worker does to the deployment, step by step. */
+/** Makes the deployment progress like a worker does, step by step. */
 async function claimed(): Promise<{ lease: Lease; id: number }> {
   for (;;) {
     const claim = await at.db.system.deployments.claimNext({ owner: "test", leaseSeconds: 60 });

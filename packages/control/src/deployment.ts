@@ -19,9 +19,9 @@ import { findResource, type UseCaseContext } from "./context.ts";
 import { mapPage } from "./page.ts";
 import { whileTokenWorks } from "./token-watch.ts";
 
-/** A cancelled deployment's work ends within five seconds; the answer waits a little longer for it. */
+/** Cancelled work ends within five seconds; the answer waits a little longer. */
 const CANCEL_WAIT_SECONDS = 8;
-/** Lines read at once by a follower. */
+/** Number of lines that a follower reads at once. */
 const FOLLOW_LINES = 500;
 
 export function deployments({ scope, stores, clock }: UseCaseContext) {
@@ -62,7 +62,7 @@ export function deployments({ scope, stores, clock }: UseCaseContext) {
 
     async log(uuid: string, { after, take }: { after: number; take: number }): Promise<DeploymentLogPage> {
       requireAbility(scope, "read");
-      // The status first: when it is terminal, no line of what led to it comes later than the lines read now.
+      // Reads the status first: if it is terminal, the lines read afterwards are complete.
       const { id, status } = await findDeployment(stores, uuid);
       const lines = await stores.deployments.log(id, { after, take });
       const shown = lines.filter(({ hidden }) => isOpen || !hidden);
@@ -70,8 +70,8 @@ export function deployments({ scope, stores, clock }: UseCaseContext) {
     },
 
     /**
-     * Everything from the line behind `after` on, until the deployment has ended or the token works no more. Each event comes with the cursor to
-     * resume from.
+     * All events after the line `after`, until the deployment has ended or the token becomes invalid. Each event has
+     * the cursor to resume from.
      */
     async follow(
       uuid: string,
@@ -86,7 +86,7 @@ export function deployments({ scope, stores, clock }: UseCaseContext) {
     },
 
     /**
-     * Answers when the work has ended, so that the status tells the truth.
+     * Returns when the work has ended, so that the status is final.
      * @throws DomainError `deployment.not_cancellable`
      */
     async cancel(uuid: string): Promise<DeploymentCancelled> {
@@ -99,7 +99,7 @@ export function deployments({ scope, stores, clock }: UseCaseContext) {
       if (after.status === "cancelled-by-user") {
         return { message: "Deployment cancelled successfully.", deployment_uuid: uuid, status: after.status };
       }
-      // It was faster than the request.
+      // It ended before it noticed the request.
       if (isTerminal(after.status)) throw notCancellable(after);
       return { message: "Deployment cancellation requested.", deployment_uuid: uuid, status: after.status };
     },
@@ -128,7 +128,7 @@ const notCancellable = ({ status }: DeploymentRecord) =>
   new DomainError("deployment.not_cancellable", `Deployment cannot be cancelled. Current status: ${status}`);
 
 export interface FollowedEvent {
-  /** Cursor of the last line: the `after` of the next request after a lost connection. */
+  /** Cursor of the last line: `after` of the next request after a lost connection. */
   readonly cursor: number;
   readonly event: DeploymentEvent;
 }
@@ -143,7 +143,7 @@ async function* followEvents(
   let cursor = after;
   let told = "";
   while (!signal.aborted) {
-    // The state is read before the lines: once it is terminal, what the lines are then is all there is.
+    // Reads the state before the lines: if it is terminal, the lines are complete.
     const deployment = await stores.deployments.find(uuid);
     if (deployment === undefined) return;
     const steps = (await stores.deployments.steps(deployment.id)).map(stepView);
@@ -164,7 +164,7 @@ async function* followEvents(
   }
 }
 
-/** The fields whose changes a follower gets; renewals of the lease are not among them. */
+/** The fields whose changes are reported to followers; renewals of the lease are not. */
 const stateOf = ({ deployment: { status, commit, cancel_requested_at }, steps }: StateEvent): string =>
   JSON.stringify([status, commit, cancel_requested_at, steps]);
 

@@ -20,7 +20,7 @@ async function findDestination(stores: Stores, uuid: string): Promise<Destinatio
   return destination;
 }
 
-/** The networks of servers, which resources are put on. */
+/** Networks of servers, which resources are deployed to. */
 export function destinations({ scope, stores, ids }: UseCaseContext) {
   const emit = (tx: Stores, { uuid, name }: DestinationRecord, change: "created" | "updated" | "deleted") =>
     tx.events.append({ type: `destination.${change}`, resource_uuid: uuid, payload: { name } });
@@ -77,7 +77,7 @@ export function destinations({ scope, stores, ids }: UseCaseContext) {
       await stores.transaction(async (tx) => {
         const destination = await findDestination(tx, uuid);
         await requireUnused(tx, destination);
-        // The foreign key refuses the deletion when something was created on it meanwhile.
+        // The foreign key refuses the deletion if a resource was created on it meanwhile.
         if (!(await tx.destinations.deleteIfUnused(destination.id))) throw inUse("a resource");
         await emit(tx, destination, "deleted");
       });

@@ -12,7 +12,7 @@ import type { Scope } from "@berth/core/team";
 import type { UseCaseContext } from "./context.ts";
 import { followLostUrls } from "./lost-url.ts";
 
-/** @throws DomainError `request.invalid` with a sentence for each wrong URL */
+/** @throws DomainError `request.invalid` with a sentence for each invalid URL */
 export function readDomains(text: string | null | undefined): readonly DomainClaim[] {
   const { claims, problems } = parseUrlList(text ?? "");
   if (problems.length > 0) throw invalid({ domains: problems });
@@ -37,7 +37,7 @@ export function requireServable(
 type ComposeDomains = ApplicationSettings["docker_compose_domains"];
 
 /**
- * The URLs that a request says of an application: its own, or those of its containers; `undefined`: they stay.
+ * The URLs that a request sets for an application or for its containers; `undefined`: unchanged.
  * @throws DomainError `request.invalid`
  */
 export function requestedDomains(
@@ -53,7 +53,7 @@ export function requestedDomains(
   return readComposeDomains(sent.docker_compose_domains ?? null, sent.force_domain_override ?? false);
 }
 
-/** @throws DomainError `request.invalid` with a sentence for each wrong URL, and for one that is there twice */
+/** @throws DomainError `request.invalid` with a sentence for each invalid or repeated URL */
 function readComposeDomains(items: ComposeDomains, isForced: boolean): readonly DomainClaim[] {
   const read = (items ?? []).map(({ name, domain }) => ({ name, ...parseUrlList(domain ?? "") }));
   const claims = read.flatMap(({ name, claims: own }) => own.map((claim) => ({ ...claim, container: name })));
@@ -61,7 +61,7 @@ function readComposeDomains(items: ComposeDomains, isForced: boolean): readonly 
   const twice = isForced ? [] : claims.filter((claim) => !new Set(byPlace.values()).has(claim));
   const problems = [
     ...read.flatMap((one) => one.problems),
-    ...twice.map(({ url }) => `The URL ${url} is there twice.`),
+    ...twice.map(({ url }) => `The URL ${url} is listed twice.`),
   ];
   if (problems.length > 0) throw invalid({ docker_compose_domains: problems });
   return claims.filter((claim) => byPlace.get(`${claim.host}${claim.path}`) === claim);
@@ -70,17 +70,17 @@ function readComposeDomains(items: ComposeDomains, isForced: boolean): readonly 
 export interface WantedDomains {
   readonly claims: readonly DomainClaim[];
   readonly isForced: boolean;
-  /** The resource that shall hold them; what it holds already is no conflict. */
+  /** The future holder; its own claims are no conflict. */
   readonly resourceId?: number | undefined;
   /** Set for a preview of the resource. */
   readonly pullRequestId?: number | undefined;
-  /** Containers of a service whose claims these replace. */
+  /** Containers of a service whose claims are replaced. */
   readonly containerIds?: readonly number[] | undefined;
 }
 
 type DomainContext = Pick<UseCaseContext, "instanceUrl"> & { readonly scope: Pick<Scope, "teamId"> };
 
-/** @throws DomainError `domain.conflict` that tells who holds what */
+/** @throws DomainError `domain.conflict` with the URLs and their holders */
 export async function requireFreeDomains(
   { scope, instanceUrl }: DomainContext,
   stores: Stores,
@@ -99,8 +99,8 @@ export async function requireFreeDomains(
 }
 
 /**
- * Inside the transaction that makes or changes the resource. Answers what lost its URL to it.
- * @throws DomainError `domain.conflict` when another request was faster
+ * Must run in the transaction that creates or changes the resource. Returns the resources that lost a URL to it.
+ * @throws DomainError `domain.conflict` if another request was faster
  */
 export async function claimDomains(
   { scope }: DomainContext,

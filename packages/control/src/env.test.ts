@@ -98,7 +98,7 @@ describe("environment variables", () => {
   });
 
   test("in bulk are all saved or none", async () => {
-    // A comment that the schema lets through and the database cannot hold stands for anything that fails in the middle.
+    // The schema accepts this comment but the database cannot store it, so the request fails in its middle.
     const bulk = {
       data: [
         { key: "A", value: "1" },

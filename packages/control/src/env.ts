@@ -59,7 +59,7 @@ function envsOf({
       return changed;
     },
 
-    /** Exactly this one: its preview twin stays. */
+    /** Deletes only this one: its preview variable stays. */
     delete: (uuid) => stores.envs.delete(owner.id, uuid),
 
     emitChange: (keys) => emitResourceEvent(stores, owner, "resource.variables_changed", { keys }),
@@ -68,7 +68,7 @@ function envsOf({
       const maySee = maySeeSecrets(scope);
       const references = referencesIn(rows.map(({ value }) => value));
       const seen = await stores.sharedVariables.seenBy([owner.id], references);
-      // Values that are shown once do not appear through references either.
+      // Values marked as shown once do not appear through references either.
       const shared = sharedVariables(seen.filter(({ is_shown_once }) => !is_shown_once));
       return envViews(rows, { maySeeSecrets: maySee, shared, version });
     },

@@ -22,7 +22,7 @@ export async function findEnvironment(
   return environment;
 }
 
-/** An environment with what lives in it, by kind. */
+/** An environment with its resources, by kind. */
 export type EnvironmentContent = Environment &
   DatabaseCollections & {
     applications: Application[];

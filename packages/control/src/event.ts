@@ -1,6 +1,6 @@
 import type { ResourceRecord, Stores } from "@berth/core/ports";
 
-/** Changes of a resource that a use case makes; its stores emit the events of its life themselves. */
+/** Changes of a resource by use cases; its stores emit the events of its lifecycle themselves. */
 type ResourceChange =
   | "resource.updated"
   | "resource.variables_changed"
@@ -14,7 +14,7 @@ type ResourceChange =
   | "resource.restart_requested"
   | "resource.stop_requested";
 
-/** In the transaction of the change. @param details Never secrets. */
+/** Must run in the transaction of the change. @param details Never secrets. */
 export const emitResourceEvent = (
   tx: Stores,
   { uuid, kind, name }: Pick<ResourceRecord, "uuid" | "kind" | "name">,

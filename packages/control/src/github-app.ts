@@ -19,7 +19,7 @@ import { requireAbility } from "@berth/core/team";
 import type { UseCaseContext } from "./context.ts";
 import { mapPage } from "./page.ts";
 
-/** Apps at GitHub that give the team access to repositories. */
+/** GitHub apps that give the team access to repositories. */
 export function githubApps(context: UseCaseContext) {
   const { scope, stores, gitHost } = context;
   return {
@@ -28,7 +28,9 @@ export function githubApps(context: UseCaseContext) {
       return mapPage(await stores.githubApps.list(paging), githubAppView);
     },
 
-    /** @throws DomainError `resource.not_found` for the key, `request.invalid` for an address that is not called */
+    /**
+     * @throws DomainError `resource.not_found` for the key, `request.invalid` for an address that must not be called
+     */
     async create(sent: GithubAppCreate): Promise<GithubApp> {
       requireAbility(scope, "write");
       return stores.transaction(async (tx) => {
@@ -93,7 +95,7 @@ async function findGithubApp(stores: Stores, id: number): Promise<GithubAppRecor
   return app;
 }
 
-/** With what Berth signs in as the app. */
+/** The login with which Berth authenticates as the app. */
 export const loginOf = async (
   { privateKeys }: Pick<Stores, "privateKeys">,
   app: GithubAppRecord,
@@ -105,7 +107,7 @@ async function findKey(stores: Stores, uuid: string): Promise<PrivateKeyRecord> 
   throw new DomainError("resource.not_found", "Private key not found or does not belong to your team.");
 }
 
-/** A name is resolved only at the call, where it is checked again. */
+/** A host name is resolved only when it is called, and checked again then. */
 function requireCallable(
   { gitHost }: Pick<UseCaseContext, "gitHost">,
   sent: { readonly api_url?: string | null | undefined; readonly html_url?: string | undefined },
@@ -127,7 +129,7 @@ const missing = () => notFound("GitHub app");
 const inUse = ({ name }: GithubAppRecord) =>
   new DomainError(
     "github_app.in_use",
-    `GitHub app ${name} is in use: applications get their code through it. Delete them first.`,
+    `GitHub app ${name} is in use: applications use it as their source. Delete them first.`,
   );
 
 const cut = <T>(all: readonly T[], { skip = 0, take = all.length }: Paging): Page<T> => ({

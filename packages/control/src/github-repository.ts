@@ -7,14 +7,14 @@ import { loginOf } from "./github-app.ts";
 
 type Context = Pick<UseCaseContext, "stores" | "gitHost">;
 
-/** A repository that an application gets its code from through a GitHub app. */
+/** The repository of an application that uses a GitHub app. */
 export interface GithubRepository {
-  /** Its address, to be checked as any other is. */
+  /** Its address, to be validated like any other. */
   readonly url: string;
-  /** Asks GitHub whether the app may read it. Slow, so it comes last of what may refuse a request. */
+  /** Asks GitHub whether the app may read it. Slow, so it is the last check of a request. */
   verify(): Promise<{
     readonly github_app: Pick<GithubSource, "id" | "repository_id">;
-    /** As GitHub calls it now. */
+    /** With GitHub's current name of the repository. */
     readonly settings: Pick<ApplicationSettings, "git_repository">;
   }>;
 }
@@ -29,7 +29,7 @@ export async function githubRepository(
   return repositoryOf(context, app, sent.git_repository);
 }
 
-/** Another repository for an application that has one. @throws DomainError `request.invalid` */
+/** Changes the repository of an application. @throws DomainError `request.invalid` */
 export async function changedRepository(
   context: Context,
   { github_app }: ApplicationRecord,
@@ -58,11 +58,11 @@ function repositoryOf(context: Context, app: GithubAppRecord, text: string): Git
   };
 }
 
-/** It becomes a part of the address that is fetched from, on a host that may be hostile. */
+/** The name becomes a part of the URL to fetch from, and the host may be hostile. */
 const unreadable = ({ api_url }: GithubAppRecord) =>
   new DomainError(
     "git_host.failed",
-    `${new URL(api_url).host} gave the repository a name that is none. Check api_url.`,
+    `${new URL(api_url).host} returned an invalid name for the repository. Check api_url.`,
   );
 
 async function find({ stores, gitHost }: Context, app: GithubAppRecord, name: RepositoryName) {

@@ -50,7 +50,7 @@ export { type OpenedSession, type SignInDeps, type SignIns, signIns, type Visito
 export { signInTries } from "./sign-in-tries.ts";
 export { type ReceivedWebhook, unsigned, type Webhooks, webhooks } from "./webhook.ts";
 
-/** The use cases: wired once with what they need of the world, then given to each caller in their own scope. */
+/** All use cases. They are created once with their dependencies, and then used in the scope of each caller. */
 export function control(deps: ControlDeps) {
   return (scope: Scope) => {
     const context: UseCaseContext = { ...deps, scope, stores: deps.stores(scope) };

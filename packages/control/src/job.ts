@@ -21,7 +21,10 @@ export function jobs({ scope, stores }: UseCaseContext) {
   };
 }
 
-/** In the transaction of the change that the work belongs to. Answers the job that has not ended yet, if there is one. */
+/**
+ * Must run in the transaction of the change that the work belongs to. Returns the unfinished job of the same work, if
+ * there is one.
+ */
 export async function requestJob(
   { ids }: Pick<UseCaseContext, "ids">,
   tx: Stores,

@@ -3,7 +3,7 @@ import { entryProblems } from "@berth/core/env";
 import type { Page, Paging, Stores } from "@berth/core/ports";
 import { requireAbility, type Scope } from "@berth/core/team";
 
-/** A request about one variable. */
+/** The part of a request that selects one variable. */
 interface Sent {
   readonly key: string;
   readonly value?: string | null | undefined;
@@ -15,29 +15,29 @@ interface Variable {
   readonly is_shown_once: boolean;
 }
 
-/** The variables of one owner, in the stores that it was found in. */
+/** The variables of one owner, in the stores (or transaction) that the owner was read from. */
 export interface OwnedVariables<Change extends Sent, Row extends Variable, View> {
   list(paging: Paging): Promise<Page<Row>>;
   find(sent: Change): Promise<Row | undefined>;
   insert(sent: Change): Promise<Row>;
   change(current: Row, sent: Change): Promise<Row>;
   delete(uuid: string): Promise<boolean>;
-  /** After all changes of a request. @param keys Those that were written; values are secrets. */
+  /** Emitted after all changes of a request. @param keys Keys of the written variables; values are secrets. */
   emitChange(keys: readonly string[]): Promise<void>;
   views(rows: readonly Row[]): Promise<readonly View[]>;
 }
 
-/** A kind of variables: what differs between those of resources and those that are shared. */
+/** What differs between variables of resources and shared variables. */
 export interface VariableKind<Ref, Change extends Sent, Row extends Variable, View> {
-  /** As messages call one. */
+  /** Name of one in messages. */
   readonly title: string;
   /** @throws DomainError `resource.not_found` */
   of(stores: Stores, ref: Ref): Promise<OwnedVariables<Change, Row, View>>;
-  /** For changes in a transaction, which follow one after the other. @throws DomainError `resource.not_found` */
+  /** Locks the owner, so that changes are serialised. @throws DomainError `resource.not_found` */
   forUpdate(tx: Stores, ref: Ref): Promise<OwnedVariables<Change, Row, View>>;
 }
 
-/** The use cases of variables that requests choose by their keys. */
+/** Use cases for variables that requests select by key. */
 export function keyedVariables<Ref, Change extends Sent, Row extends Variable, View>(
   { scope, stores }: { readonly scope: Scope; readonly stores: Stores },
   { title, of, forUpdate }: VariableKind<Ref, Change, Row, View>,
@@ -62,7 +62,7 @@ export function keyedVariables<Ref, Change extends Sent, Row extends Variable, V
     if (view === undefined) throw new DomainError("internal.error", `A ${title.toLowerCase()} is shown as nothing.`);
     return view;
   };
-  /** In one transaction, with the owner's other changes before or after it. */
+  /** Runs in one transaction, serialised with other changes of the owner. */
   const write = <T>(ref: Ref, work: (owned: Owned) => Promise<T>): Promise<T> =>
     stores.transaction(async (tx) => work(await forUpdate(tx, ref)));
 
@@ -81,7 +81,7 @@ export function keyedVariables<Ref, Change extends Sent, Row extends Variable, V
       return write(ref, async (owned) => {
         if ((await owned.find(sent)) !== undefined) throw exists();
         const made = await owned.insert(sent).catch((cause: unknown) => {
-          // One of two simultaneous requests is too late.
+          // Of two simultaneous requests, the second one fails.
           throw isDomainError(cause, "resource.already_exists") ? exists(cause) : cause;
         });
         await owned.emitChange([sent.key]);
@@ -89,7 +89,7 @@ export function keyedVariables<Ref, Change extends Sent, Row extends Variable, V
       });
     },
 
-    /** The variable is chosen by its key. @throws DomainError `request.invalid` */
+    /** The key selects the variable. @throws DomainError `request.invalid` */
     async update(ref: Ref, sent: Change): Promise<View> {
       requireAbility(scope, "write");
       requireNone(entryProblems(sent));
@@ -102,7 +102,7 @@ export function keyedVariables<Ref, Change extends Sent, Row extends Variable, V
       });
     },
 
-    /** Creates or changes each by its key; all of them or none. */
+    /** Creates or changes variables by key; all of them or none. */
     async updateBulk(ref: Ref, { data = [] }: { readonly data?: readonly Change[] | undefined }): Promise<View[]> {
       requireAbility(scope, "write");
       if (data.length === 0) throw new DomainError("request.malformed", "Bulk data is required.");

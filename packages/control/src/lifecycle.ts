@@ -13,13 +13,13 @@ import { requestJob } from "./job.ts";
 import { requestRemoval } from "./removal.ts";
 
 export interface StartOptions {
-  /** Build afresh, and also when it runs already. */
+  /** Builds without cache, and even if it is already running. */
   readonly force?: boolean | undefined;
   readonly instant_deploy?: boolean | undefined;
 }
 
 interface ForcedDelete extends ResourceDelete {
-  /** Also a database that is in use. */
+  /** Also deletes a database that is in use. */
   readonly force?: boolean | undefined;
 }
 
@@ -28,13 +28,13 @@ export interface DeploymentStarted {
   readonly deployment_uuid: string;
 }
 
-/** How a kind is started: what the kinds do not share. */
+/** The part of starting that differs between kinds. */
 interface Starter {
   start(tx: Stores, resource: ResourceRecord, options: StartOptions): Promise<DeploymentStarted>;
   restart(tx: Stores, resource: ResourceRecord): Promise<DeploymentStarted>;
 }
 
-/** Starting, stopping and removing a resource of any kind. */
+/** Starts, stops and deletes resources of any kind. */
 export function lifecycle(context: UseCaseContext) {
   const { scope, stores } = context;
   const starters: Readonly<Record<ResourceKind, Starter>> = {
@@ -49,7 +49,7 @@ export function lifecycle(context: UseCaseContext) {
       requireAbility(scope, "deploy");
       return stores.transaction(async (tx) => {
         const resource = await findResource(tx, ref);
-        // One that is just being stopped may be started again.
+        // A resource that is being stopped may be started again.
         const runs = isRunning(resource.status) && resource.desired_state === "running";
         if (runs && !options.force) throw stateError("resource.already_running", resource);
         return starters[ref.kind].start(tx, resource, options);
@@ -67,7 +67,7 @@ export function lifecycle(context: UseCaseContext) {
       requireAbility(scope, "deploy");
       await stores.transaction(async (tx) => {
         const resource = await findResource(tx, ref);
-        // One that has crashed, or waits for its deployment, may be stopped: it then stays so.
+        // A resource that has crashed, or waits for its deployment, may be stopped too; it then stays stopped.
         const isDown = isStopped(resource.status) && resource.desired_state === "stopped";
         if (isDown) throw stateError("resource.already_stopped", resource);
         await tx.resources.setDesiredState(resource.id, "stopped");
@@ -78,8 +78,8 @@ export function lifecycle(context: UseCaseContext) {
     },
 
     /**
-     * Marks it; the worker removes it within seconds. Asking again changes nothing.
-     * @throws DomainError `resource.in_use` for a database that variables of other resources name
+     * Marks the resource; the worker removes it within seconds. Idempotent.
+     * @throws DomainError `resource.in_use` for a database that variables of other resources reference
      */
     async delete(ref: ResourceRef, { force = false, ...asked }: ForcedDelete): Promise<JobStarted> {
       requireAbility(scope, "write");
@@ -95,8 +95,8 @@ export function lifecycle(context: UseCaseContext) {
 }
 
 /**
- * Of the server that it is on. What a stopped resource needs to be started again is recorded, and stays: so it does not
- * matter which of the two comes first.
+ * Cleans up the resource's server. Objects that a stopped resource needs for its next start are recorded and kept, so
+ * the order of stop and cleanup does not matter.
  */
 async function requestCleanup(context: UseCaseContext, tx: Stores, { server_id }: ResourceRecord): Promise<void> {
   const server = await tx.servers.findById(server_id);
@@ -104,7 +104,7 @@ async function requestCleanup(context: UseCaseContext, tx: Stores, { server_id }
   await requestJob(context, tx, "server.cleanup", { ...server, type: "server" });
 }
 
-/** @throws DomainError `engine.unsupported` when the server's engine does not run resources of this kind. */
+/** @throws DomainError `engine.unsupported` if the server's engine cannot run resources of this kind. */
 export async function requireEngineFor(
   { engineFor }: Pick<UseCaseContext, "engineFor">,
   tx: Stores,
@@ -119,7 +119,7 @@ export async function requireEngineFor(
   throw new DomainError("engine.unsupported", sentence, { fields: { server_uuid: [sentence] } });
 }
 
-/** For kinds that are made from what is recorded of them alone: each start takes that anew. */
+/** For kinds that need no build: each start uses the current record. */
 export function recordStarter(context: UseCaseContext): Starter {
   async function begin(
     tx: Stores,

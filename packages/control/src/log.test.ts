@@ -15,7 +15,7 @@ beforeEach(async () => {
 });
 afterAll(() => at.db.close());
 
-/** Deploys as a worker would, down to a live release; answers its deployment's uuid. */
+/** Deploys like a worker, up to a live release; returns its deployment's uuid. */
 async function deployed({ isKnownToEngine = true } = {}): Promise<string> {
   const { deployments = [] } = await at.own.deploy({ uuid: ref.uuid, force: true });
   const claim = await at.db.system.deployments.claimNext({ owner: "test", leaseSeconds: 60 });
@@ -109,7 +109,7 @@ describe("what an application prints", () => {
       return resumed.map((one) => one.line).filter((text) => !text.startsWith("end of"));
     };
     expect(await behind("b1")).toEqual(["b2"]);
-    // The release it was read from is no longer the live one: nothing of the new one was seen.
+    // The cursor belongs to an earlier release: all lines of the new one are returned.
     expect(await behind("a3")).toEqual(["b1", "b2"]);
   });
 

@@ -7,33 +7,33 @@ import { requireAbility } from "@berth/core/team";
 import { type ControlEngine, findResource, type UseCaseContext } from "./context.ts";
 import { whileTokenWorks } from "./token-watch.ts";
 
-/** One line of what a resource prints. */
+/** A line of a resource's output. */
 export interface FollowedLine {
-  /** Opaque: what to resume from after a lost connection. */
+  /** Opaque; resumes after a lost connection. */
   readonly cursor: string;
   readonly line: string;
-  /** When it was printed, where the engine knows it. */
+  /** When it was printed, if the engine knows. */
   readonly moment?: string;
   readonly deployment_uuid: string;
 }
 
-/** Of a deployment, from its end: what its release wrote stands there, and the steps that undo it. */
+/** Lines read from the end of a deployment's log: the output of its release, and the steps that undo it. */
 const LOG_LINES_MAX = 200;
 
-/** How often a follower looks whether another release has taken over. */
+/** How often a follower checks whether another release is live. */
 const TAKEOVER_CHECK_SECONDS = 1;
 
 /** Source of a log. Default with several containers: the first that receives requests. */
 export interface LogSource {
   readonly container?: string | undefined;
-  /** RFC 3339 in UTC: only what was printed from then on. */
+  /** Only output since this time, in RFC 3339 and UTC. */
   readonly since?: string | undefined;
 }
 
 export interface TailOptions extends LogSource {
-  /** Each line after its moment, where the engine knows it. */
+  /** Puts the time before each line, if the engine knows it. */
   readonly hasTimestamps?: boolean | undefined;
-  /** Of a resource that does not run: what its last run printed. */
+  /** For a stopped resource: the output of its last run. */
   readonly previous?: boolean | undefined;
 }
 
@@ -53,11 +53,11 @@ export function logs({ scope, stores, engineFor }: UseCaseContext) {
     return engineFor(server);
   }
 
-  /** What runs, else what is being started: its output says why that takes long. */
+  /** The live release, else the candidate: its output shows why its start takes long. */
   const shownRelease = async ({ id }: ResourceRecord) =>
     (await stores.releases.live(id, 0)) ?? (await stores.releases.candidate(id));
 
-  /** Of a release that could not be started, and is removed: its deployment has kept the end of what it wrote. */
+  /** Output of a release that failed to start and was removed: the deployment's log has its last lines. */
   async function lastWords({ id, desired_state }: ResourceRecord, lines: number, ref: ResourceRef): Promise<string> {
     const { items } = await stores.deployments.listByResource(id, { pull_request_id: 0 }, { take: 1 });
     const [newest] = items;
@@ -95,8 +95,8 @@ export function logs({ scope, stores, engineFor }: UseCaseContext) {
     },
 
     /**
-     * The last `lines`, or what is behind `after`, and then what comes, from one release to the next, until `signal` or
-     * until the token works no more.
+     * The last `lines`, or those after `after`, and then new ones, from one release to the next, until `signal` fires
+     * or the token becomes invalid.
      * @throws DomainError `resource.not_running`
      */
     async follow(ref: ResourceRef, options: FollowOptions): Promise<AsyncIterable<FollowedLine>> {
@@ -146,7 +146,7 @@ async function* followReleases(
   const own = sourceOf({ container: source.container });
   let query: LogQuery = { lines, ...sourceOf(source) };
   if (resumed !== undefined) query = { after: resumed, ...own };
-  // Another release has taken over while the follower was away: all of what it printed is new.
+  // Another release became live while the follower was disconnected: all of its output is new.
   else if (after !== undefined) query = { lines: ALL_LINES, ...own };
   while (release !== undefined && !signal.aborted) {
     yield* followRelease(engine, live, release, query, signal);
@@ -158,7 +158,7 @@ async function* followReleases(
 /** More than any engine keeps. */
 const ALL_LINES = 1_000_000;
 
-/** Ends when another release has taken over and what this one had printed until then is told. */
+/** Ends when another release is live and the output of this one until then was returned. */
 async function* followRelease(
   engine: ControlEngine,
   live: () => Promise<ReleaseRecord | undefined>,
@@ -183,7 +183,7 @@ async function* followRelease(
       yield { ...place, line, ...(moment === undefined ? {} : { moment }) };
     }
   } catch (gone) {
-    // It was removed between the look at what is live and the look at what it printed.
+    // It was removed between reading the live release and reading its output.
     if (!isDomainError(gone, "resource.not_found")) throw gone;
   } finally {
     clearInterval(watch);

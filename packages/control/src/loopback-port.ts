@@ -3,8 +3,8 @@ import { databaseNameIn, referencesIn } from "@berth/core/env";
 import type { ResourceRecord, Stores } from "@berth/core/ports";
 
 /**
- * Gives databases that this value names the port by which programs of the same machine reach them. Before the first
- * deployment, so that the port is open by then.
+ * Assigns loopback ports to databases that this value references. Before the first deployment, so that the ports are
+ * open by then.
  */
 export async function openLoopbackPorts(
   tx: Stores,

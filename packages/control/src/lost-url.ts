@@ -5,8 +5,8 @@ import { changedUrlValues, planUrls } from "@berth/core/service";
 import { emitResourceEvent } from "./event.ts";
 
 /**
- * The variables of services that lost a URL to another resource follow, as they do when a service's URLs are changed: a
- * container that still names the lost one would send people to somebody else. In the transaction that took it.
+ * Updates URL variables of services that lost a URL to another resource, as if the URL was changed: a container with
+ * the old value would send people to that resource. Must run in the transaction that moved the URL.
  */
 export async function followLostUrls(tx: Stores, lost: readonly DomainConflict[]): Promise<void> {
   const byService = Map.groupBy(
@@ -23,7 +23,7 @@ async function follow(tx: Stores, uuid: string, losing: ReadonlySet<string>): Pr
   const server = service && (await tx.servers.findById(service.server_id));
   if (service === undefined || server === undefined) return;
   const compose = parseCompose((await tx.services.secrets(service.id)).docker_compose_raw);
-  // Its next change says so.
+  // The service's next change reports the problems.
   if ("problems" in compose) return;
   const containers = await tx.services.containers([service.id]);
   const current = new Map(containers.map(({ name, fqdn }) => [name, parseUrlList(fqdn ?? "").claims]));

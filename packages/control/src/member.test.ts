@@ -13,7 +13,7 @@ afterAll(() => at.db.close());
 const address = () => `${testUuid()}@example.com`;
 const add = (role: "owner" | "admin" | "member" = "member", to = team) =>
   at.as(to).members.add(to, { email: address(), role });
-/** The use cases as one of the team's members calls them, with a token that may do everything. */
+/** The use cases as called by a member of the team, with a token that has all abilities. */
 const acting = ({ id, role }: { readonly id: number; readonly role: "owner" | "admin" | "member" }) =>
   at.asToken({ id: 1, team_id: team, user_id: id, abilities: EVERYTHING, expires_at: null }, role);
 
@@ -96,7 +96,7 @@ describe("a team", () => {
       expect(results.filter((result) => result === "done")).toHaveLength(1);
       const { items } = await at.own.members.list(team, {});
       expect(items.filter(({ role }) => role === "owner")).toHaveLength(1);
-      // As an owner they may do all there is when they sign in, which only who may all of it gives.
+      // An owner who signs in has all abilities, so only a caller with all of them may make one.
       await at.as(team, "root").members.update(team, 0, { role: "owner" });
       await at.own.members.remove(team, id);
     }

@@ -24,7 +24,7 @@ import { mapPage } from "./page.ts";
 
 export function members({ scope, stores }: UseCaseContext) {
   return {
-    /** Members of the named team, or of the caller's. */
+    /** Members of the given team, or of the caller's. */
     async list(teamId: number | undefined, paging: Paging): Promise<Page<User>> {
       requireAbility(scope, "read");
       const id = await findTeam(stores, teamId ?? scope.teamId);
@@ -71,9 +71,9 @@ export function members({ scope, stores }: UseCaseContext) {
     },
 
     /**
-     * With their tokens of the team.
-     * @throws DomainError `auth.missing_role`, `auth.missing_ability` where one of the tokens may do more than the
-     * caller's, `resource.state` for the last owner
+     * Also revokes their tokens in the team.
+     * @throws DomainError `auth.missing_role`, `auth.missing_ability` if one of the tokens has more abilities than
+     * the caller, `resource.state` for the last owner
      */
     async remove(teamId: number, userId: number): Promise<{ message: string }> {
       requireAbility(scope, "write");
@@ -108,7 +108,7 @@ async function findMember(stores: Stores, teamId: number, userId: number): Promi
   return member;
 }
 
-/** The caller's role in a team: none in another team, except that the root team owns all teams. */
+/** The caller's role in a team. In other teams it is `member`, except that the root team has the rights of an owner. */
 function roleIn(scope: Scope, teamId: number): Role {
   if (teamId === scope.teamId) return roleOf(scope);
   return scope.teamId === ROOT_TEAM_ID && can(scope, "root") ? "owner" : "member";
@@ -120,8 +120,8 @@ export function requireManaging(scope: Scope, teamId: number, role: Role): void 
 }
 
 /**
- * A caller who changes what a token may do, by its user's role, needs what it may do before and after: else a token that may
- * only write would give a token of another user the ability root, or take it away.
+ * A change of a user's role changes the abilities of their tokens, so the caller needs these abilities before and
+ * after: otherwise a token with `write` could give `root` to another user's token, or take it away.
  * @throws DomainError `auth.missing_ability`
  */
 function requireCovered(scope: Scope, tokens: readonly MemberToken[], roles: readonly Role[]): void {
@@ -134,13 +134,13 @@ function requireCovered(scope: Scope, tokens: readonly MemberToken[], roles: rea
   );
 }
 
-/** Abilities that a user acts with, within their role. */
+/** The abilities that a user has, within their role. */
 type MemberToken = Pick<TokenRecord, "abilities">;
 
 const isPromotion = (before: Role, after: Role): boolean =>
   effectiveAbilities(after, ["root"]).length > effectiveAbilities(before, ["root"]).length;
 
-/** Who may sign in to the team does there all that their role allows: more than a token that may only write can give. */
+/** A member with sessions has all abilities of their role: more than a token with `write` may grant. */
 const sessionsOf = ({ accepted_at }: MemberRecord): readonly MemberToken[] =>
   accepted_at === null ? [] : [{ abilities: ["root"] }];
 

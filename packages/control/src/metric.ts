@@ -5,7 +5,7 @@ import { requireAbility } from "@berth/core/team";
 import { findResource, type UseCaseContext } from "./context.ts";
 import { mapPage } from "./page.ts";
 
-/** Metrics of resources. */
+/** Usage of resources. */
 export function metrics({ scope, stores }: UseCaseContext) {
   return {
     /** Oldest first. */

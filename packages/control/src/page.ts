@@ -5,7 +5,7 @@ export const mapPage = <From, To>({ items, total }: Page<From>, view: (item: Fro
   total,
 });
 
-/** A page of a list that is in memory. */
+/** A page of a list in memory. */
 export const pageOf = <T>(all: readonly T[], { skip = 0, take = all.length }: Paging): Page<T> => ({
   items: all.slice(skip, skip + take),
   total: all.length,

@@ -4,7 +4,7 @@ import { defaultServers, isOwnMachine } from "@berth/core/server";
 import { findProject } from "./project.ts";
 import { findServer, requireStaying } from "./server.ts";
 
-/** Where a new resource shall live, as a caller says it. */
+/** The place of a new resource, as requested. */
 export interface WantedPlace {
   readonly project_uuid: string;
   readonly environment_name?: string | null | undefined;
@@ -23,7 +23,7 @@ export interface Place {
  * @param needsContainers Whether engines without containers cannot run it.
  * @param unknownEnvironment What is thrown when the project has no such environment.
  * @throws DomainError `resource.not_found`, `request.invalid`, `resource.state`, `destination.missing`,
- *   `destination.ambiguous`
+ * `destination.ambiguous`
  */
 export async function resolvePlace(
   stores: Stores,
@@ -43,7 +43,7 @@ export async function resolvePlace(
     : await defaultServer(stores, needsContainers);
   requireStaying(server);
   if (server.settings.is_build_server) {
-    throw invalid({ server_uuid: ["This server only builds. Choose another one to run on."] });
+    throw invalid({ server_uuid: ["This is a build server and cannot run resources. Choose another server."] });
   }
   const { items: destinations } = await stores.destinations.list({ server_id: server.id });
   const destination = chooseDestination(destinations, wanted.destination_uuid);
@@ -79,7 +79,10 @@ async function firstEnvironment(stores: Stores, projectId: number, names: readon
   return undefined;
 }
 
-/** @throws DomainError `destination.missing`, `destination.ambiguous`, `request.invalid` for one of another server */
+/**
+ * @throws DomainError `destination.missing`, `destination.ambiguous`, `request.invalid` for a destination of another
+ * server
+ */
 function chooseDestination(destinations: readonly DestinationRecord[], uuid: string | null | undefined) {
   const [first, ...others] = destinations;
   if (first === undefined) throw new DomainError("destination.missing", "Server has no destinations.");

@@ -161,7 +161,7 @@ describe("deleting a preview", () => {
     const message = "Preview deletion request queued.";
     const asked = await at.own.previews.delete(uuid, 7);
     expect(asked).toEqual({ message, job_uuid: expect.any(String) });
-    // Asked for again, it is the same work.
+    // A second request returns the same job.
     expect(await at.own.previews.delete(uuid, 7)).toEqual(asked);
     const { items } = await at.own.deployments.listByResource({ kind: "application", uuid }, {});
     expect(items.map(({ pull_request_id, status }) => [pull_request_id, status]).sort()).toEqual([

@@ -19,7 +19,7 @@ import { requestJob } from "./job.ts";
 import { mapPage } from "./page.ts";
 import { cancelDeployments } from "./removal.ts";
 
-/** Previews of an application's pull requests. They are created when one is deployed. */
+/** Previews of an application's pull requests. A deployment creates them. */
 export function previews(context: UseCaseContext) {
   const { scope, stores, publicUrl } = context;
   return {
@@ -30,7 +30,7 @@ export function previews(context: UseCaseContext) {
       return mapPage(page, (preview) => previewView(preview, (url) => publicUrl(url, server_id)));
     },
 
-    /** Marks it; the worker removes it within seconds. Asking again changes nothing. */
+    /** Marks the preview; the worker removes it within seconds. Idempotent. */
     async delete(uuid: string, pullRequestId: number): Promise<JobStarted> {
       requireAbility(scope, "write");
       const job = await stores.transaction(async (tx) => {
@@ -50,10 +50,10 @@ export interface PreviewContext extends Pick<UseCaseContext, "ids" | "instanceUr
 }
 
 /**
- * The preview of a pull request with what is said of it, made with its URL when there was none. Must run in the
- * transaction that asks for its deployment. When it is refused, nothing has been written.
+ * The preview of a pull request with these fields, created with its URL if missing. Must run in the transaction that
+ * requests its deployment. If it throws, nothing was written.
  *
- * @throws DomainError `resource.state` while one of this number is being removed, `domain.conflict`
+ * @throws DomainError `resource.state` while a preview of this number is being removed, `domain.conflict`
  */
 export async function openPreview(
   context: PreviewContext,
@@ -63,7 +63,7 @@ export async function openPreview(
 ): Promise<PreviewRecord> {
   const { pull_request_id } = fields;
   const before = await tx.previews.find(application.id, pull_request_id);
-  // One that has its URL keeps it, whatever becomes of the application's.
+  // A preview keeps its URL, even if the application's changes.
   const claim = before?.fqdn ? undefined : claimFor(context, application, pull_request_id);
   const wanted = {
     claims: claim === undefined ? [] : [claim],
@@ -88,10 +88,10 @@ function claimFor({ ids }: PreviewContext, { settings, fqdn }: ApplicationRecord
   return previewClaim({ template: settings.preview_url_template, fqdn, pullRequestId, random });
 }
 
-/** Enough to be guessed by nobody who was not told. */
+/** Long enough that nobody can guess it. */
 const RANDOM_LENGTH = 12;
 
-/** A conflict says which URL it is about: nobody has sent it. */
+/** Names the URL in a conflict, since the request did not contain it. */
 async function naming(claim: DomainClaim | undefined, work: Promise<unknown>): Promise<void> {
   try {
     await work;
@@ -102,7 +102,10 @@ async function naming(claim: DomainClaim | undefined, work: Promise<unknown>): P
   }
 }
 
-/** Ends the deployments of a pull request and has its preview removed. `undefined` when there is nothing to remove. */
+/**
+ * Ends the deployments of a pull request and requests the removal of its preview. `undefined` if there is nothing to
+ * remove.
+ */
 export async function closePreview(
   context: Pick<UseCaseContext, "ids">,
   tx: Stores,

@@ -40,7 +40,7 @@ export function privateKeys({ scope, stores, ids, keys }: UseCaseContext) {
       return privateKeyView(record, secrets);
     },
 
-    /** @throws DomainError `request.invalid` for what is no key, or one that the instance has */
+    /** @throws DomainError `request.invalid` if it is not a key, or the instance has it already */
     async create(sent: PrivateKeyCreate): Promise<{ uuid: string }> {
       requireAbility(scope, "write");
       const text = privateKeyText(sent.private_key);
@@ -67,8 +67,8 @@ export function privateKeys({ scope, stores, ids, keys }: UseCaseContext) {
     },
 
     /**
-     * @param uuid Left out: the key that is sent, for another name or description.
-     * @throws DomainError `request.invalid` for what is no key, or one that the instance has under another name
+     * @param uuid Left out: selects the key with the sent text, to change its name or description.
+     * @throws DomainError `request.invalid` if it is not a key, or another key of the instance is the same
      */
     async update(uuid: string | undefined, sent: PrivateKeyUpdate): Promise<{ uuid: string }> {
       requireAbility(scope, "write");
@@ -99,7 +99,7 @@ export function privateKeys({ scope, stores, ids, keys }: UseCaseContext) {
   };
 }
 
-/** Characters of the uuid that tell two keys without a name apart. */
+/** Length of the uuid's part that distinguishes keys without a name. */
 const NAME_SUFFIX_LENGTH = 8;
 
 async function findSame(stores: Stores, fingerprint: string): Promise<PrivateKeyRecord> {
@@ -127,7 +127,7 @@ function changed(
       private_key: key.text,
       ssh_key: key.sshKey,
       http_basic_auth_password: kept(sent.http_basic_auth_password, secrets.http_basic_auth_password),
-      // The key is always sent anew and may then be for another app; the password only where it is sent.
+      // The key is always sent again and may then belong to another app; the password only if it was sent.
       ...(sent.http_basic_auth_password === undefined && secrets.login_origins !== undefined
         ? { login_origins: secrets.login_origins }
         : {}),
@@ -135,7 +135,7 @@ function changed(
   };
 }
 
-/** @throws DomainError `request.invalid` where basic authentication is on without a name or password */
+/** @throws DomainError `request.invalid` if basic authentication is on without a name or password */
 function checked(fields: PrivateKeyFields): PrivateKeyFields {
   const problems = basicAuthProblems(fields, fields.secrets);
   if (Object.keys(problems).length > 0) throw invalid(problems);

@@ -34,7 +34,7 @@ export function projects({ scope, stores, ids }: UseCaseContext) {
       return projectView(project, environments.items);
     },
 
-    /** Makes its first environment too. */
+    /** Also creates its first environment. */
     async create({ name, description = null }: ProjectCreate): Promise<{ uuid: string }> {
       requireAbility(scope, "write");
       return stores.transaction(async (tx) => {

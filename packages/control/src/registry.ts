@@ -11,7 +11,7 @@ async function findRegistry(stores: Stores, uuid: string): Promise<RegistryRecor
   return registry;
 }
 
-/** Logins for registries of images, which all servers of the team pull and push with. */
+/** Logins for image registries, which all servers of the team use. */
 export function registries({ scope, stores, ids }: UseCaseContext) {
   async function views(records: readonly RegistryRecord[]): Promise<Registry[]> {
     const isOpen = maySeeSecrets(scope) && records.length > 0;

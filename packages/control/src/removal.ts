@@ -5,7 +5,7 @@ import { requestJob } from "./job.ts";
 
 type Context = Pick<UseCaseContext, "ids">;
 
-/** Marks a resource for removal, which the worker carries out. Asking again changes nothing. */
+/** Marks a resource for removal by the worker. Idempotent. */
 export async function requestRemoval(
   context: Context,
   tx: Stores,
@@ -18,7 +18,7 @@ export async function requestRemoval(
   return requestJob(context, tx, "resource.delete", { ...resource, type: resource.kind });
 }
 
-/** The same for all resources of a server that nothing can be created on any more. */
+/** Does the same for all resources of a server on which nothing new can be created. */
 export async function requestRemovalOfAll(
   { ids }: Context,
   tx: Stores,

@@ -9,11 +9,11 @@ import { serviceViews } from "./service-answer.ts";
 type WithoutId<R> = R extends unknown ? Omit<R, "id"> : never;
 type Views = readonly WithoutId<Resource>[];
 
-/** All resources of the team, whatever their kind. */
+/** All resources of the team, of any kind. */
 export function resources(context: UseCaseContext) {
   const { scope, stores } = context;
 
-  /** Each as its kind answers it, and what it is. */
+  /** Reads the views of a kind, with their type. */
   const viewsOf: { readonly [K in ResourceKind]: (ids: readonly number[]) => Promise<Views> } = {
     async application(ids) {
       const views = await applicationViews(context, (await stores.applications.list({ ids })).items);
@@ -34,13 +34,13 @@ export function resources(context: UseCaseContext) {
       requireAbility(scope, "read");
       const { items, total } = await stores.resources.list({}, paging);
       const views = new Map<string, WithoutId<Resource>>();
-      // The table's keys, which `keys` forgets.
+      // The type of `Object.keys` is wider: these are the keys of the table.
       for (const kind of Object.keys(RESOURCE_KINDS) as ResourceKind[]) {
         const ids = items.flatMap((item) => (item.kind === kind ? [item.id] : []));
         const ofKind = ids.length === 0 ? [] : await viewsOf[kind](ids);
         for (const view of ofKind) views.set(view.uuid, view);
       }
-      // Resources that were removed between the two reads are left out.
+      // Skips resources that were removed between the two reads.
       const listed = items.flatMap(({ id, uuid }) => {
         const view = views.get(uuid);
         return view === undefined ? [] : [{ ...view, id }];

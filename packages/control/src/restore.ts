@@ -12,19 +12,19 @@ import type { BackupExecutionRecord, DatabaseRecord, Page, Paging, RestoreKind, 
 import { requireAbility, requireConfirmation } from "@berth/core/team";
 import { cancelBackupRun } from "./backup-cancel.ts";
 import type { UseCaseContext } from "./context.ts";
-import { findDatabase, findDatabaseAlone } from "./database-answer.ts";
+import { findDatabase, findDatabaseForUpdate } from "./database-answer.ts";
 import { emitResourceEvent } from "./event.ts";
 import { requireEngineFor } from "./lifecycle.ts";
 import { mapPage } from "./page.ts";
 
-/** Names a backup of a database. */
+/** Identifies a backup of a database. */
 export interface BackupRef {
   readonly uuid: string;
   readonly scheduled_backup_uuid: string;
   readonly execution_uuid: string;
 }
 
-/** Backups that are restored, or tried. */
+/** Restores and drills of backups. */
 export function restores(context: UseCaseContext) {
   const { scope, stores, ids, clock } = context;
 
@@ -116,7 +116,7 @@ interface Wanted {
 }
 
 async function findBackup(tx: Stores, { uuid, scheduled_backup_uuid, execution_uuid }: BackupRef) {
-  const source = await findDatabaseAlone(tx, uuid);
+  const source = await findDatabaseForUpdate(tx, uuid);
   const schedule = await tx.backups.find(source.id, scheduled_backup_uuid);
   if (schedule === undefined) throw notFound("Backup configuration");
   const execution = await tx.backups.findExecution(schedule.id, execution_uuid);
@@ -153,7 +153,7 @@ function nameIn(
 ): string | null {
   if (database_name === null) {
     if (sent.database_name === undefined) return null;
-    throw invalid({ database_name: ["All databases were saved: they keep their names."] });
+    throw invalid({ database_name: ["The backup contains all databases, which keep their names."] });
   }
   if (sent.database_name !== undefined && !isDumpName(sent.database_name)) {
     throw invalid({ database_name: ["Must be of letters, digits and _ . $ - only."] });

@@ -13,7 +13,7 @@ import type { UseCaseContext } from "./context.ts";
 import { applicationRequest, requestDeployment } from "./deployment-request.ts";
 import type { DeploymentStarted } from "./lifecycle.ts";
 
-/** Taking an application back to a build that its server keeps. */
+/** Rolls an application back to a build that its server keeps. */
 export function rollbacks(context: UseCaseContext) {
   const { scope, stores } = context;
   return {
@@ -54,6 +54,6 @@ async function requireKeptBuilds(
 
 function notKept(commit: string, builds: readonly KeptBuild[]): string {
   const kept = builds.map(buildTag);
-  const known = kept.length === 0 ? "None is kept yet." : `Kept are: ${kept.join(", ")}.`;
+  const known = kept.length === 0 ? "No image is kept yet." : `Kept are: ${kept.join(", ")}.`;
   return `No image of ${commit} is kept on the server. ${known} To get back to another commit, deploy it.`;
 }

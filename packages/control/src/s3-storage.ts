@@ -18,7 +18,7 @@ async function findS3Storage(stores: Stores, uuid: string): Promise<S3StorageRec
   return storage;
 }
 
-/** Buckets that backups are sent to. */
+/** Buckets that backups are uploaded to. */
 export function s3Storages({ scope, stores, ids, objectStorage }: UseCaseContext) {
   async function views(storages: readonly S3StorageRecord[]): Promise<S3Storage[]> {
     const isOpen = maySeeSecrets(scope) && storages.length > 0;
@@ -63,7 +63,7 @@ export function s3Storages({ scope, stores, ids, objectStorage }: UseCaseContext
       });
     },
 
-    /** Tries the bucket now. `is_usable` is what was found. */
+    /** Tests the bucket now, and stores the result in `is_usable`. */
     async validate(uuid: string): Promise<S3StorageValidity> {
       requireAbility(scope, "write");
       const storage = await findS3Storage(stores, uuid);

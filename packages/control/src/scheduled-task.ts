@@ -18,7 +18,10 @@ import { emitResourceEvent } from "./event.ts";
 import { mapPage } from "./page.ts";
 import { requireTaskContainer } from "./task-container.ts";
 
-/** Commands that an application or a service runs on a schedule. Commands may name secrets: events tell uuids only. */
+/**
+ * Commands that an application or a service runs on a schedule. Commands may contain secrets, so events only have
+ * uuids.
+ */
 export function scheduledTasks({ scope, stores, ids, clock }: UseCaseContext) {
   return {
     async list(ref: TaskOwnerRef, paging: Paging): Promise<Page<ScheduledTask>> {
@@ -27,7 +30,7 @@ export function scheduledTasks({ scope, stores, ids, clock }: UseCaseContext) {
       return mapPage(await stores.scheduledTasks.list(owner.id, paging), scheduledTaskView);
     },
 
-    /** @throws DomainError `request.invalid`, also for a container that its owner does not have */
+    /** @throws DomainError `request.invalid`, also for a container that its owner lacks */
     async create(ref: TaskOwnerRef, sent: ScheduledTaskCreate): Promise<ScheduledTask> {
       requireAbility(scope, "write");
       return stores.transaction(async (tx) => {
@@ -55,7 +58,7 @@ export function scheduledTasks({ scope, stores, ids, clock }: UseCaseContext) {
       });
     },
 
-    /** With its executions. */
+    /** Also deletes its executions. */
     async delete(ref: TaskOwnerRef, taskUuid: string): Promise<{ message: string }> {
       requireAbility(scope, "write");
       await stores.transaction(async (tx) => {
@@ -67,7 +70,7 @@ export function scheduledTasks({ scope, stores, ids, clock }: UseCaseContext) {
     },
 
     /**
-     * Asks for a run now, whether it is enabled or not.
+     * Requests a run now, even of a disabled task.
      * @throws DomainError `resource.already_running`
      */
     async run(ref: TaskOwnerRef, taskUuid: string): Promise<ScheduledTaskRun> {

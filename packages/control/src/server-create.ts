@@ -5,9 +5,9 @@ import { requireOperator } from "@berth/core/team";
 import type { UseCaseContext } from "./context.ts";
 import { requestJob } from "./job.ts";
 
-/** Fields of a new server that differ between servers. */
+/** Fields of a new server that differ between the ways to create one. */
 export type ServerDraft = Omit<NewServer, "engine" | "settings" | "name" | "proxy_type" | "is_validating"> & {
-  /** Generated when there is none. */
+  /** `null`: a name is generated. */
   readonly name: string | null;
   readonly proxy_type: string | null;
   readonly settings?: Partial<ServerSettings>;
@@ -15,10 +15,10 @@ export type ServerDraft = Omit<NewServer, "engine" | "settings" | "name" | "prox
 };
 
 /**
- * Inserts a server that is reached by SSH, with its settings and its first destination, and emits an event. In the
- * caller's transaction.
- * @throws DomainError `resource.in_use` when some server of the instance has the address, `resource.state` when the
- * team may have no more
+ * Inserts a server that is reached by SSH, with its settings and its first destination, and emits an event. Must run
+ * in the caller's transaction.
+ * @throws DomainError `resource.in_use` if any server of the instance has the address, `resource.state` if the team
+ * has reached its limit
  */
 export async function createServer(
   context: Pick<UseCaseContext, "ids" | "teamServersMax">,
@@ -53,7 +53,7 @@ export async function createServer(
 
 export const generatedName = (uuid: string): string => `server-${uuid.slice(0, 8)}`;
 
-/** @throws DomainError `resource.state` when the team has as many servers as it may */
+/** @throws DomainError `resource.state` if the team has reached its limit of servers */
 export async function requireRoom({ teamServersMax }: Pick<UseCaseContext, "teamServersMax">, stores: Stores) {
   if (teamServersMax === null) return;
   const { total } = await stores.servers.list({ take: 0 });
@@ -68,7 +68,7 @@ export async function requireFreeAddress(stores: Stores, ip: string): Promise<vo
 }
 
 /**
- * Whoever reaches the machine that Berth runs on is past every bound between teams.
+ * Access to Berth's own machine overcomes the separation of teams, so only its operator may add it.
  * @throws DomainError `auth.missing_ability`, `auth.root_team_only`
  */
 export async function requireMayReach(
@@ -79,7 +79,7 @@ export async function requireMayReach(
 }
 
 /**
- * The worker installs Docker on it and validates it then; while it does, asking again changes nothing.
+ * The worker installs Docker on the server and then validates it. Idempotent meanwhile.
  * @throws DomainError `engine.unsupported`
  */
 export async function requestInstallation(
@@ -91,11 +91,11 @@ export async function requestInstallation(
     return await requestJob(context, tx, "server.install_engine", { ...server, type: "server" });
   }
   throw new DomainError("engine.unsupported", "Validation failed.", {
-    fields: { install_engine: ["Berth installs Docker on servers that it reaches over SSH only."] },
+    fields: { install_engine: ["Berth can install Docker only on servers that it reaches over SSH."] },
   });
 }
 
-/** The worker validates it; while it does, asking again changes nothing. */
+/** The worker validates the server. Idempotent meanwhile. */
 export async function requestValidation(
   context: Pick<UseCaseContext, "ids">,
   tx: Stores,

@@ -13,11 +13,11 @@ import type { UseCaseContext } from "./context.ts";
 import { requestJob } from "./job.ts";
 import { findServer, requireStaying, servers } from "./server.ts";
 
-/** The proxy that is a container of a server. The worker starts and stops it. */
+/** The proxy in a container of a server. The worker starts and stops it. */
 export function serverProxies(context: UseCaseContext) {
   const { scope, stores } = context;
 
-  /** The last request decides, whichever of two jobs ends first. */
+  /** The last request counts, in whatever order the jobs end. */
   const request = async (uuid: string, { type, isStopped, message }: Action): Promise<JobStarted> => {
     requireAbility(scope, "write");
     const job = await stores.transaction(async (tx) => {
@@ -36,7 +36,7 @@ export function serverProxies(context: UseCaseContext) {
       return serverProxyView(await findServer(stores, uuid));
     },
 
-    /** @throws DomainError `engine.unsupported`, `resource.state` as the change of a server */
+    /** @throws DomainError `engine.unsupported`, `resource.state` like a change of the server */
     async update(uuid: string, sent: ServerProxyUpdate): Promise<ServerProxyDetails> {
       await servers(context).update(uuid, sent);
       return serverProxyView(await findServer(stores, uuid));

@@ -155,7 +155,7 @@ describe("the host key of a server", () => {
 describe("the machine that Berth runs on", () => {
   const refusals = [
     "Missing required permissions: root",
-    "Only the root team may reach into the machine that Berth runs on.",
+    "Only the root team may access the machine that Berth runs on.",
   ];
 
   test("is no address for a new server, nor for one that moves, unless the operator says so", async () => {
@@ -233,7 +233,7 @@ describe("deleting a server", () => {
     expect(found).toMatchObject(uuids.map(() => ({ type: "resource.delete", status: "queued" })));
     expect(await at.own.jobs.get(job_uuid ?? "")).toMatchObject({ type: "server.delete", subject_uuid: uuid });
     expect((await at.own.deployments.listActive({})).items).toEqual([]);
-    // Asking again changes nothing, and answers the same job.
+    // A second request changes nothing and returns the same job.
     expect(await at.own.servers.delete(uuid, {})).toMatchObject({ job_uuid });
     expect((await at.own.servers.get(uuid)).deleted_at).not.toBeNull();
   });

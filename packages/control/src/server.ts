@@ -60,7 +60,7 @@ export function servers(context: UseCaseContext) {
     },
 
     /**
-     * The host names that lead to its resources, or the URLs of one application on it.
+     * The host names of its resources, or the URLs of one application on it.
      * @throws DomainError `resource.not_found`
      */
     async domains(
@@ -140,7 +140,7 @@ export function servers(context: UseCaseContext) {
     },
 
     /**
-     * The worker validates it, after it has installed an engine when that is asked for.
+     * The worker validates the server, and installs an engine first if requested.
      * @throws DomainError `resource.state`, `engine.unsupported`
      */
     async validate(uuid: string, sent: ServerValidate = {}): Promise<JobStarted> {
@@ -155,14 +155,14 @@ export function servers(context: UseCaseContext) {
     },
 
     /**
-     * Marks it; the worker deletes it once the last of its resources is gone. Asking again changes nothing.
-     * @throws DomainError `resource.in_use` when it is this machine's, or has resources and `force` is not set
+     * Marks the server; the worker deletes it after the last of its resources. Idempotent.
+     * @throws DomainError `resource.in_use` if it is Berth's own machine, or has resources and `force` is not set
      */
     async delete(uuid: string, { force = false }: { force?: boolean | undefined }): Promise<JobStarted> {
       requireAbility(scope, "write");
       requireConfirmation(scope);
       const job = await stores.transaction(async (tx) => {
-        const server = await tx.servers.findAlone(uuid);
+        const server = await tx.servers.findForUpdate(uuid);
         if (server === undefined) throw notFound("Server");
         if (isOwnMachine(server)) throw new DomainError("resource.in_use", "Local server cannot be deleted.");
         // Resources that are being removed do not block: the server is removed after them.
@@ -205,7 +205,7 @@ export async function findKey(stores: Stores, uuid: string): Promise<PrivateKeyR
   return key;
 }
 
-/** The machine that Berth runs on is reached by no address and has Berth's own proxy. */
+/** Berth's own machine has no address to change, and uses Berth's own proxy. */
 function refuseForLocal(server: ServerRecord, sent: ServerUpdate): void {
   if (!isOwnMachine(server)) return;
   const fields = (["ip", "port", "user"] as const).filter((field) => (sent[field] ?? server[field]) !== server[field]);

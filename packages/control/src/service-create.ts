@@ -33,7 +33,7 @@ export function createService(context: UseCaseContext) {
       return "type" in source ? ofTemplate(sent, source.type) : create(context, sent, source, null);
     },
 
-    /** @throws DomainError `resource.not_found` with the types there are */
+    /** @throws DomainError `resource.not_found` with the existing types */
     async createOneClick(sent: ServiceCreateOneClick): Promise<SavedService> {
       requireWrite(scope, sent);
       return ofTemplate(sent, sent.type);
@@ -41,7 +41,7 @@ export function createService(context: UseCaseContext) {
   };
 }
 
-/** Makes a service with its containers, URLs, variables and storages: all of it or nothing. */
+/** Creates a service with its containers, URLs, variables and storages: all or nothing. */
 async function create(
   context: UseCaseContext,
   sent: ServiceCreate,

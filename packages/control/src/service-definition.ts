@@ -1,6 +1,6 @@
 import { DomainError, invalid, isDomainError } from "@berth/core";
 import { type DomainConflict, isLocalHost, parseUrlList } from "@berth/core/application";
-import { type Compose, composeStorages, containerPort, externalReferences, hostPowers } from "@berth/core/compose";
+import { type Compose, composeStorages, containerPort, externalReferences, hostPrivileges } from "@berth/core/compose";
 import { foreignNames, uuidIn } from "@berth/core/deploy";
 import type { ServerRecord, ServiceContainerRecord, ServiceRecord, StorageRecord, Stores } from "@berth/core/ports";
 import { isOwnMachine } from "@berth/core/server";
@@ -18,7 +18,7 @@ import { claimDomains, requireFreeDomains } from "./domain.ts";
 
 export interface Definition {
   readonly compose: Compose;
-  /** Whether the compose file changes; `false` when only URLs do. */
+  /** Whether the compose file changes; `false` if only URLs do. */
   readonly isNewCompose: boolean;
   readonly requested: ContainerClaims;
   readonly isForced: boolean;
@@ -27,13 +27,13 @@ export interface Definition {
 export interface Applied {
   readonly containers: readonly ServiceContainerRecord[];
   readonly overridden: readonly DomainConflict[];
-  /** The applied plan and its service. */
+  /** The applied plan, for the answer. */
   readonly plan: Omit<ServicePlan, "before" | "after" | "hasNewSettings">;
 }
 
 /**
- * Makes a service what its compose text and the URLs asked for say: containers, URLs, variables, storages. In the
- * transaction that made or changed the service, which keeps others from changing it meanwhile.
+ * Applies the compose file and the requested URLs to a service: containers, URLs, variables, storages. Must run in
+ * the transaction that created or changed the service, whose lock serialises changes.
  * @throws DomainError `domain.conflict`
  */
 export async function applyDefinition(
@@ -93,7 +93,7 @@ export const currentClaims = (containers: readonly ServiceContainerRecord[]): Co
 
 const NO_CHANGE = { insert: [], update: [], delete: [] } as const;
 
-/** Where neither the compose text nor URLs change. @param variables The existing ones, for what is reported of them. */
+/** The result if neither compose file nor URLs change. @param variables Existing ones, which the answer lists. */
 export const nothingApplied = (
   containers: readonly ServiceContainerRecord[],
   variables: ServicePlan["existing"]["variables"],
@@ -172,8 +172,7 @@ async function write<Fields>(
 }
 
 /**
- * Folders and rights of this machine are Berth's own too: where an engine grants them to every caller, only who may
- * manage the instance asks.
+ * On Berth's own machine, only its operator may use folders and host privileges, if the engine grants them.
  * @throws DomainError `auth.missing_ability`, `auth.root_team_only`, `engine.unreachable`
  */
 export async function requireHostAccess(
@@ -182,7 +181,7 @@ export async function requireHostAccess(
   { document, containers }: Compose,
 ): Promise<void> {
   const isOwn = isLocalHost(server.ip) || isOwnMachine(server);
-  const powers = isOwn ? hostPowers(document, containers) : [];
+  const powers = isOwn ? hostPrivileges(document, containers) : [];
   if (powers.length === 0) return;
   const { capabilities } = await engineFor(server);
   if (!capabilities.privileged_mounts) return;
@@ -203,8 +202,8 @@ function hostAccessSentence(powers: readonly string[]): string {
 const POWERS_NAMED_MAX = 10;
 
 /**
- * Refuses a compose text that names networks, volumes or containers of resources that the team does not have.
- * @throws DomainError `request.invalid` at the field that was sent
+ * Refuses a compose file that names networks, volumes or containers of resources outside of the team.
+ * @throws DomainError `request.invalid` for the field that was sent
  */
 export async function requireOwnNames(
   stores: Stores,
@@ -215,7 +214,8 @@ export async function requireOwnNames(
   const uuids = named.flatMap(({ name }) => uuidIn(name) ?? []);
   const own = uuids.length === 0 ? new Set<string>() : await stores.resources.ownAmong(uuids);
   const problems = foreignNames(named, (uuid) => own.has(uuid)).map(
-    ({ type, name }) => `The ${type} ${name} is of no resource of this team. Name another one, or leave it out.`,
+    ({ type, name }) =>
+      `The ${type} ${name} does not belong to a resource of this team. Use another one, or remove it.`,
   );
   if (problems.length > 0) throw invalid({ [sent.docker_compose ? "docker_compose" : "docker_compose_raw"]: problems });
 }

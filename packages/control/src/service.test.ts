@@ -29,7 +29,7 @@ const serviceAt = (at: Pick<World, "where">, fields: Partial<ServiceCreate> = {}
   ...fields,
 });
 
-/** Everything that belongs to a service, as its owner sees it. */
+/** Everything that belongs to a service, as seen by its owner. */
 async function ownedBy(at: World, uuid: string) {
   const ref = { kind: "service", uuid } as const;
   const { items: envs } = await at.own.envs.list(ref, {});
@@ -528,7 +528,7 @@ configs: { main: { content: ${content} } }
     };
     expect(await changesOf(text(true, "one"))).toEqual([true, ["web"]]);
     expect(await changesOf(text(false, "two"))).toEqual([true, ["api"]]);
-    // It names no network, so it is in the default one.
+    // A container without networks is in the default one.
     expect(await changesOf(text(false, "one", ", default: { internal: true }"))).toEqual([true, ["worker"]]);
     expect((await changesOf(text(false, "one")))[0]).toBe(false);
   });
@@ -586,9 +586,9 @@ volumes: { data: , more: }
         reason: expect.stringContaining("it has volumes"),
         containers: [
           { name: "web", action: "stop_first", reason: expect.stringContaining("it has volumes") },
-          { name: "worker", action: "added", reason: "It is new." },
-          { name: "api", action: "removed", reason: "The text has it no more." },
-          { name: "db", action: "removed", reason: "The text has it no more." },
+          { name: "worker", action: "added", reason: "It is a new container." },
+          { name: "api", action: "removed", reason: "Removed from the compose file." },
+          { name: "db", action: "removed", reason: "Removed from the compose file." },
         ],
       },
       warnings: [],

@@ -52,7 +52,7 @@ export function services(context: UseCaseContext) {
       return view;
     },
 
-    /** One-click services by type. */
+    /** One-click services, sorted by type. */
     async templates({ skip = 0, take, ...filter }: ServiceTemplateFilter & Paging): Promise<Page<ServiceTemplate>> {
       requireAbility(scope, "read");
       const found = filterTemplates(templates, filter).map(templateView);
@@ -66,8 +66,8 @@ export function services(context: UseCaseContext) {
 }
 
 /**
- * Changes a service, with its containers, URLs, variables and storages: all of it or nothing. With `dry_run` it is
- * nothing, and the answer says what it would have been.
+ * Changes a service with its containers, URLs, variables and storages: all or nothing. With `dry_run` nothing is
+ * changed, and the answer says what would be.
  * @throws DomainError `request.invalid`, `domain.conflict`, `engine.unsupported`
  */
 async function update(context: UseCaseContext, uuid: string, sent: ServiceUpdate): Promise<SavedService> {
@@ -83,7 +83,7 @@ async function update(context: UseCaseContext, uuid: string, sent: ServiceUpdate
   }
   const change = async (tx: Stores): Promise<SavedService> => {
     const before = sent.dry_run ? await storedCompose(tx, await findService(tx, uuid)) : undefined;
-    // First, so that the next change of this service waits and reads what this one made.
+    // First, so that a concurrent change of this service waits and then reads this one.
     const service = await tx.services.update(id, changeOf(sent));
     if (service === undefined) throw notFound("Service");
     const { containers, overridden, plan } = await redefine(context, tx, service, server, sent, changed);
@@ -100,7 +100,7 @@ async function update(context: UseCaseContext, uuid: string, sent: ServiceUpdate
   return sent.dry_run ? rehearse(stores, change) : stores.transaction(change);
 }
 
-/** Does the work and undoes it: what it answers is what it would have done. */
+/** Does the work in a transaction and rolls it back, to return what it would have done. */
 async function rehearse<T>(stores: Stores, work: (tx: Stores) => Promise<T>): Promise<T> {
   const undone = new Error("A rehearsal is undone.");
   let outcome: { readonly value: T } | undefined;

@@ -2,7 +2,7 @@ import { DomainError, timestamp } from "@berth/core";
 import type { SystemStores } from "@berth/core/ports";
 import { CONFIRMED_MINUTES, type CurrentSession, effectiveAbilities, isConfirmed, sessionView } from "@berth/core/team";
 
-/** @throws DomainError `auth.unauthenticated` when it ended in the meantime */
+/** @throws DomainError `auth.unauthenticated` if it has ended meanwhile */
 export async function currentSession(
   { accounts }: Pick<SystemStores, "accounts">,
   id: number,

@@ -21,7 +21,7 @@ import { ownSession } from "./own-session.ts";
 import { currentSession } from "./session-answer.ts";
 import { signInFailed } from "./sign-in.ts";
 
-/** What a person does with their own sessions, password and links. */
+/** The caller's own sessions, password and links. */
 export function sessions({
   scope,
   stores,
@@ -44,7 +44,7 @@ export function sessions({
   async function requirePassword(password: string) {
     const { id, userId } = own();
     const account = await system.accounts.find(userId);
-    // Counted by session: it is the place where they try.
+    // Counted per session, since that identifies where the guesses come from.
     tries.enter(`user ${userId}`, `session ${id}`);
     if (!(await passwords.verify(password, account?.password_hash ?? null))) throw signInFailed();
     tries.succeed(`user ${userId}`, `session ${id}`);
@@ -53,7 +53,7 @@ export function sessions({
   return {
     current,
 
-    /** Whether the caller's user ever chose one. */
+    /** Whether the caller's user has ever chosen a password. */
     async hasPassword(): Promise<boolean> {
       requireAbility(scope, "read");
       return ((await system.accounts.find(userIdOf(scope)))?.password_hash ?? null) !== null;
@@ -83,7 +83,7 @@ export function sessions({
       return { message: `Sessions ended: ${count}.` };
     },
 
-    /** @throws DomainError `resource.not_found` for a team that the user is not in, or did not accept */
+    /** @throws DomainError `resource.not_found` for a team that the user is not in or has not joined */
     async switchTeam(teamId: number): Promise<CurrentSession> {
       const { id, userId } = own();
       if (!(await system.accounts.moveSession({ id, user_id: userId }, teamId))) throw notFound("Team");
@@ -125,8 +125,8 @@ export function sessions({
     },
 
     /**
-     * Signs the user in once, to this team.
-     * @param userId The caller's own user when left out.
+     * Creates a link that signs the user in once, to this team.
+     * @param userId Default: the caller's own user.
      * @throws DomainError `auth.missing_role` for a user above the caller
      */
     async createLink(teamId = scope.teamId, userId = userIdOf(scope)): Promise<CreatedSignInLink> {
@@ -137,7 +137,7 @@ export function sessions({
       const isOwn = userId === userIdOf(scope);
       if (!isOwn) requireManaging(scope, teamId, member.role);
       const isOperator = scope.teamId === ROOT_TEAM_ID && can(scope, "root");
-      // Else an administrator of the instance would become its owner by way of another team.
+      // Otherwise an administrator of the root team could become its owner through another team.
       const inRootTeam = isOperator && !isOwn ? await stores.members.find(ROOT_TEAM_ID, userId) : undefined;
       if (inRootTeam !== undefined) requireManaging(scope, ROOT_TEAM_ID, inRootTeam.role);
       requireConfirmation(scope);

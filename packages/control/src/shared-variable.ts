@@ -15,13 +15,13 @@ import { keyedVariables, type OwnedVariables, type VariableKind } from "./keyed-
 import { findProject } from "./project.ts";
 import { findServer } from "./server.ts";
 
-/** Whose shared variables a request is about. `uuid` is the project's, also for one of its environments. */
+/** Owner of the shared variables in a request. `uuid` is the project's, also for one of its environments. */
 export type SharedOwnerRef =
   | { readonly scope: "team" }
   | { readonly scope: "project" | "server"; readonly uuid: string }
   | { readonly scope: "environment"; readonly uuid: string; readonly environment_name_or_uuid: string };
 
-/** Variables of a team, project, environment or server, which environment variables refer to. */
+/** Variables of a team, project, environment or server that environment variables reference. */
 export const sharedVariables = (context: UseCaseContext) => keyedVariables(context, variablesOf(context));
 
 interface NamedOwner extends SharedVariableOwner {

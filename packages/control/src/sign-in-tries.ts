@@ -1,10 +1,10 @@
 import { DomainError } from "@berth/core";
 import type { Clock } from "@berth/core/ports";
 
-/** Wrong passwords of one account from one address that cost nothing; each further one doubles the wait. */
+/** Wrong passwords for an account from one address without a delay; each further one doubles it. */
 const FREE_TRIES = 5;
 const WAIT_SECONDS_MAX = 900;
-/** From one address, of all accounts together, in as long as the longest wait. */
+/** Limit of tries from one address for all accounts, within the longest delay. */
 const ADDRESS_TRIES_MAX = 50;
 /** Codes of one user that are tried in as long as the longest wait: three of a million are right at a time. */
 const CODE_TRIES_MAX = 20;
@@ -19,11 +19,11 @@ interface Tries {
 
 export interface SignInTries {
   /**
-   * Counts a try, before the password is compared, so that many at once are many tries.
+   * Counts a try before the password is compared, so that simultaneous tries all count.
    * @throws DomainError `rate.limited`
    */
   enter(account: string, address: string): void;
-  /** The password was right: the account's tries from this address are forgotten. */
+  /** The password was correct: the account's tries from this address are deleted. */
   succeed(account: string, address: string): void;
   /** The try was none: the password was right, and a code has to be entered, too. */
   retract(account: string, address: string): void;
@@ -36,8 +36,8 @@ export interface SignInTries {
 }
 
 /**
- * Limits guesses in this process's memory. Others who sign in to the same account from elsewhere are not held up: a
- * stranger could else lock people out.
+ * Limits guesses, in this process's memory. Sign-ins to the same account from other addresses are not delayed, since
+ * otherwise strangers could lock users out.
  */
 export function signInTries(clock: Clock): SignInTries {
   const tries = new Map<string, Tries>();
@@ -49,7 +49,7 @@ export function signInTries(clock: Clock): SignInTries {
   };
   const count = (key: string) => {
     const found = known(key);
-    tries.delete(key); // so that the map's order is by age
+    tries.delete(key); // keeps the map ordered by age
     tries.set(key, { count: (found?.count ?? 0) + 1, lastAt: clock.now().getTime() });
     const [oldest] = tries.keys();
     if (tries.size > KEPT_MAX && oldest !== undefined) tries.delete(oldest);

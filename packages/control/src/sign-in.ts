@@ -27,19 +27,19 @@ export interface SignInDeps {
   readonly hashToken: (secret: string) => string;
 }
 
-/** Where somebody signs in from. */
+/** Where a sign-in comes from. */
 export interface Visitor {
   readonly address: string;
   readonly userAgent: string | undefined;
 }
 
-/** A new session: the cookie's half goes nowhere else. */
+/** A new session. The secret half for the cookie must not be sent anywhere else. */
 export interface OpenedSession {
   readonly cookie: string;
   readonly answer: SignedIn;
 }
 
-/** What is asked before there is a scope. */
+/** Sign-ins, which have no scope yet. */
 export interface SignIns {
   /** @throws DomainError `auth.sign_in_failed`, `auth.second_factor_required`, `rate.limited`, `resource.state` for a user of no team */
   signIn(sent: SignIn, visitor: Visitor): Promise<OpenedSession>;
@@ -63,7 +63,7 @@ export function signIns(deps: SignInDeps): SignIns {
     async signIn({ email, password, code }, visitor) {
       tries.enter(email, visitor.address);
       const account = await system.accounts.findByEmail(email);
-      // The same work and the same answer for an address that nobody has.
+      // An unknown address takes the same time and gets the same answer.
       const isRight = await passwords.verify(password, account?.password_hash ?? null);
       if (account === undefined || !isRight) throw signInFailed();
       // A missing code is no guess; a wrong one stays counted.
@@ -104,7 +104,7 @@ export function signIns(deps: SignInDeps): SignIns {
         const account = await tx.accounts.lock(before.id);
         const link = await tx.accounts.findLink(hashToken(code));
         if (account === undefined || link === undefined) throw linkInvalid();
-        // Another link may have been redeemed in between, and a password that was entered may not be the one now.
+        // Another link may have been redeemed in between, or the password may have changed.
         if (account.password_hash !== before.password_hash) throw linkInvalid();
         if ((await askedBy(tx, link, account)) !== asked) throw linkInvalid();
         if (fresh !== undefined) {
@@ -134,8 +134,8 @@ const linkInvalid = () =>
   );
 
 /**
- * Who made the link knows it too. So it never replaces a password, nor makes one for a user that other teams know,
- * unless who runs the instance made it.
+ * What the opener of a link is asked for. The link's creator knows it too, so it cannot replace a password, nor set a
+ * first one for a user of other teams, unless the operator of the instance created it.
  * @throws DomainError `auth.link_invalid`
  */
 async function askedBy(

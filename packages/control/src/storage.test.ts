@@ -16,7 +16,7 @@ beforeAll(async () => {
 });
 afterAll(() => at.db.close());
 
-/** The fields of a refusal. */
+/** The fields of an error. */
 const problems = async (work: Promise<unknown>) => {
   const reason: unknown = await work.then(
     () => undefined,
@@ -34,7 +34,7 @@ describe.each(Object.keys(RESOURCE_KINDS) as ResourceKind[])("[S16] storages of 
     owner = await testResource(at.stores, kind, at.place);
     ref = { kind, uuid: owner.uuid };
   });
-  /** As its definition makes one. */
+  /** As the resource's definition creates one. */
   const defined = (fields: Partial<StorageFields>) =>
     at.stores.storages.insert(owner.id, testUuid(), {
       ...newStorage(volume, { resourceUuid: owner.uuid, container: null }),
@@ -186,7 +186,7 @@ describe("folders of the server", () => {
     expect(await outcomes([tenant.update(ref, change)])).toEqual([expect.stringMatching(/^Only the root team/)]);
     expect(await other.own.storages.update(ref, { uuid: storage, host_path: null })).toMatchObject({ host_path: null });
 
-    // The machine's own Docker engine has another name in the records.
+    // Docker on Berth's own machine has another address in the records.
     await other.stores.servers.update(other.place.server.uuid, { ip: "host.docker.internal", engine: "docker" });
     expect(await outcomes([other.own.storages.create(ref, bind)])).toEqual(["Missing required permissions: root"]);
 

@@ -19,7 +19,7 @@ import { findResource, findResourceForUpdate, requireRoom, type UseCaseContext }
 import { emitResourceEvent } from "./event.ts";
 import { mapPage } from "./page.ts";
 
-/** Persistent storages and files of a resource of any kind. Changes hold from its next deployment or start on. */
+/** Persistent storages and files of a resource of any kind. Changes apply from its next deployment or start on. */
 export function storages(context: UseCaseContext) {
   const { scope, stores, ids } = context;
 
@@ -43,7 +43,7 @@ export function storages(context: UseCaseContext) {
       return mapPage(await stores.storages.list(owner.id, paging), viewOf(owner, containers));
     },
 
-    /** @param containerUuid The container that it is mounted into, where the resource has several. */
+    /** @param containerUuid The container to mount it into, if the resource has several. */
     async create(ref: ResourceRef, sent: StorageCreate, containerUuid?: string): Promise<Storage> {
       requireAbility(scope, "write");
       return stores.transaction(async (tx) => {
@@ -61,7 +61,7 @@ export function storages(context: UseCaseContext) {
       });
     },
 
-    /** The storage is chosen by its uuid, or by its number. */
+    /** The uuid or the number selects the storage. */
     async update(ref: ResourceRef, sent: StorageUpdate): Promise<Storage> {
       requireAbility(scope, "write");
       return stores.transaction(async (tx) => {
@@ -93,7 +93,7 @@ export function storages(context: UseCaseContext) {
   };
 }
 
-/** Resources whose storages all come from their own definition take no others. */
+/** Whether a resource's storages are all defined by its compose file, so that others cannot be added. */
 const DEFINED_ELSEWHERE: { readonly [Kind in ResourceKind]?: (tx: Stores, uuid: string) => Promise<boolean> } = {
   application: async (tx, uuid) => (await tx.applications.find(uuid))?.settings.build_pack === "dockercompose",
 };
@@ -103,7 +103,7 @@ async function requireOwnStorages(tx: Stores, { kind, uuid }: ResourceRecord): P
   throw invalid({ _: ["The compose file names the storages of its containers. Add it there, then deploy."] });
 }
 
-/** Readers of containers, for kinds that have several. */
+/** Reads the containers, for kinds that have several. */
 const CONTAINERS: {
   readonly [Kind in ResourceKind]?: (tx: Stores, id: number) => Promise<readonly StorageContainer[]>;
 } = {
@@ -131,8 +131,8 @@ async function requireFreeName(tx: Stores, owner: ResourceRecord, fields: Storag
 }
 
 /**
- * Folders of this machine are Berth's own too: where an engine mounts them with more rights than the resource's own user
- * has, only who may manage the instance gives them away.
+ * On Berth's own machine, only its operator may use folders that the engine mounts with more rights than the
+ * resource's own user has.
  * @throws DomainError `auth.missing_ability`, `auth.root_team_only`, `engine.unreachable`
  */
 async function requireServerFolder(

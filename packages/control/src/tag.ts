@@ -6,7 +6,7 @@ import { findResource, type UseCaseContext } from "./context.ts";
 import { emitResourceEvent } from "./event.ts";
 import { mapPage } from "./page.ts";
 
-/** Words by which resources of any kind are found and deployed together. */
+/** Tags, by which resources of any kind are found and deployed together. */
 export function tags({ scope, stores, ids }: UseCaseContext) {
   return {
     /** Tags that resources of the team have. */
@@ -21,7 +21,7 @@ export function tags({ scope, stores, ids }: UseCaseContext) {
       return mapPage(await stores.tags.listByResource(owner.id, paging), tagView);
     },
 
-    /** Answers all tags of the resource. Giving it one that it has changes nothing. */
+    /** Returns all tags of the resource. Idempotent. */
     async attach(ref: ResourceRef, sent: TagAttach): Promise<readonly Tag[]> {
       requireAbility(scope, "write");
       const names = tagNames(sent);

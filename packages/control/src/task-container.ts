@@ -4,9 +4,9 @@ import { composeNames } from "@berth/core/deploy";
 import type { ResourceRecord, Stores } from "@berth/core/ports";
 
 /**
- * A container that is named is one that there is, as far as that is known: an application of a compose file tells its
- * containers with its first release.
- * @throws DomainError `request.invalid` with the names there are
+ * Checks that the resource has the container, as far as known: those of an application from a compose file are known
+ * after its first release.
+ * @throws DomainError `request.invalid` with the existing names
  */
 export async function requireTaskContainer(
   stores: Stores,
@@ -21,7 +21,7 @@ export async function requireTaskContainer(
   throw invalid({ container: [`The ${owner.kind} has no container of this name. ${known}.`] });
 }
 
-/** `undefined`: not known, or there is one alone, which no name chooses. */
+/** `undefined`: unknown, or there is only one container, which has no name. */
 async function namesOf(stores: Stores, { id }: ResourceRecord): Promise<readonly string[] | undefined> {
   const recorded = await stores.services.containers([id]);
   if (recorded.length > 0) return recorded.map(({ name }) => name);

@@ -37,7 +37,7 @@ export function teams({ scope, stores }: UseCaseContext) {
     },
 
     /**
-     * The caller owns it.
+     * The caller becomes its owner.
      * @throws DomainError `auth.root_team_only`
      */
     async create({ name, description = null }: TeamCreate): Promise<Team> {

@@ -1,11 +1,11 @@
 import type { UseCaseContext } from "./context.ts";
 
-/** A token stops working at once; for what is open, that is this long. */
+/** Revoked tokens stop working at once, but open streams only at their next check. */
 const CHECK_SECONDS = 5;
 
 /**
- * What `follow` answers until `signal`, or until the token of who follows was revoked or has expired: then the stream
- * ends as if the reader had gone.
+ * The items of `follow`, until `signal` fires or the caller's token was revoked or has expired. The stream then ends
+ * as if the client had disconnected.
  */
 export async function* whileTokenWorks<T>(
   { scope: { actor }, stores }: Pick<UseCaseContext, "scope" | "stores">,
@@ -16,11 +16,11 @@ export async function* whileTokenWorks<T>(
   const refused = new AbortController();
   const ended = AbortSignal.any([signal, refused.signal]);
   const watch = setInterval(async () => {
-    // While the database cannot be asked, e.g. while it restarts, what is open stays open.
+    // While the database is unavailable, e.g. during a restart, open streams stay open.
     const works = await stores.tokens.isValid(actor.id).catch(() => true);
     if (!works) refused.abort();
   }, CHECK_SECONDS * 1000);
-  // Also for a reader who goes without taking what is left.
+  // Also for a reader that disconnects without reading the rest.
   ended.addEventListener("abort", () => clearInterval(watch), { once: true });
   try {
     yield* follow(ended);

@@ -4,7 +4,7 @@ import {
   type Ability,
   type CreatedToken,
   covers,
-  excessOf,
+  exceedingAbilities,
   missingRole,
   ROOT_TEAM_ID,
   requireAbility,
@@ -26,15 +26,15 @@ export function tokens({ scope, stores, clock, ids, hashToken }: UseCaseContext)
     if (scope.teamId !== ROOT_TEAM_ID) {
       throw new DomainError("auth.root_team_only", "Only the root team may create tokens for other teams.");
     }
-    // Else a token that may only write would act in every team.
+    // Otherwise a token with only `write` could act in every team.
     requireAbility(scope, "root");
     if ((await tx.teams.find(teamId)) === undefined) throw notFound("Team");
   }
 
-  /** Nobody outlives their own token by one that they make. */
+  /** A token cannot create one that outlives it. */
   function expiry(text: string | null | undefined): Date | null {
     const { actor } = scope;
-    // A session ends soon; the person behind it may make tokens that last.
+    // Sessions end soon, so tokens created in a session may last longer.
     const latest = actor.type === "token" && actor.session === undefined ? actor.expiresAt : null;
     if (text === null || text === undefined) return latest;
     const at = new Date(text);
@@ -45,7 +45,7 @@ export function tokens({ scope, stores, clock, ids, hashToken }: UseCaseContext)
     return at;
   }
 
-  /** A member of the team, whose role allows what the token is to do. */
+  /** A member of the team whose role allows the token's abilities. */
   async function userOf(tx: Stores, teamId: number, sent: TokenCreate, abilities: readonly Ability[]) {
     const { user_id = userIdOf(scope) } = sent;
     const member = await tx.members.find(teamId, user_id);
@@ -53,9 +53,9 @@ export function tokens({ scope, stores, clock, ids, hashToken }: UseCaseContext)
       throw invalid({ user_id: ["You are not a member of that team. Name one of its members."] });
     }
     if (member === undefined) throw notFound("User");
-    // Else an administrator would act as an owner.
+    // Otherwise an administrator could act as an owner.
     if (user_id !== userIdOf(scope)) requireManaging(scope, teamId, member.role);
-    if (excessOf(member.role, abilities).length > 0) throw missingRole();
+    if (exceedingAbilities(member.role, abilities).length > 0) throw missingRole();
     return user_id;
   }
 
@@ -66,9 +66,10 @@ export function tokens({ scope, stores, clock, ids, hashToken }: UseCaseContext)
     },
 
     /**
-     * The answer is the only place where the token's text ever stands.
-     * @throws DomainError `auth.confirmation_required`, `auth.missing_ability` for more abilities than the caller has, `auth.missing_role` for more
-     * than its user's role allows, `request.invalid` for a time behind the caller's own
+     * The answer is the only place that ever contains the token's text.
+     * @throws DomainError `auth.confirmation_required`, `auth.missing_ability` for more abilities than the caller
+     * has, `auth.missing_role` for more than its user's role allows, `request.invalid` for a later expiry than the
+     * caller's own
      */
     async create(sent: TokenCreate): Promise<CreatedToken> {
       requireAbility(scope, "write");
@@ -88,7 +89,7 @@ export function tokens({ scope, stores, clock, ids, hashToken }: UseCaseContext)
       return { ...tokenView(token), token: tokenText(token.id, secret) };
     },
 
-    /** @throws DomainError `auth.missing_ability` for a token that may more than the caller */
+    /** @throws DomainError `auth.missing_ability` for a token with more abilities than the caller */
     async revoke(id: number): Promise<{ message: string }> {
       requireAbility(scope, "write");
       await stores.transaction(async (tx) => {
@@ -98,7 +99,7 @@ export function tokens({ scope, stores, clock, ids, hashToken }: UseCaseContext)
         if (!covers(scope.abilities, token.abilities)) {
           throw new DomainError(
             "auth.missing_ability",
-            "This token may do more than yours, so yours cannot revoke it.",
+            "This token has more abilities than yours, so yours cannot revoke it.",
           );
         }
         await tx.tokens.delete(id);

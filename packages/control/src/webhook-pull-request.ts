@@ -3,7 +3,10 @@ import type { ApplicationRecord, PreviewRecord, Stores } from "@berth/core/ports
 import type { PullRequestChange, WebhookProvider } from "@berth/core/webhook";
 import { openPreview, type PreviewContext } from "./preview.ts";
 
-/** Inside the transaction that queues its deployment. Answers what stands in the way, with nothing written. */
+/**
+ * Must run in the transaction that queues its deployment. Returns the reason if the preview cannot be opened; nothing
+ * is written then.
+ */
 export async function openPullRequest(
   { team, ...context }: PreviewContext & { readonly team: Stores },
   provider: WebhookProvider,
@@ -22,7 +25,7 @@ export async function openPullRequest(
   }
 }
 
-/** Whether a change that may be of no code, such as a new title, has nothing to deploy. */
+/** Whether a change that may have no new code, such as a new title, is already deployed. */
 export async function isDeployed(
   team: Stores,
   { id }: ApplicationRecord,
@@ -31,6 +34,6 @@ export async function isDeployed(
   if (action !== "update") return false;
   const { items } = await team.deployments.listByResource(id, { pull_request_id: number }, { take: 1 });
   const [newest] = items;
-  // The deployment has the full id of an abbreviated commit.
+  // The deployment has the full id of a commit that the host abbreviates.
   return newest?.status === "finished" && newest.commit.startsWith(commit);
 }

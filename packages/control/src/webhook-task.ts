@@ -13,7 +13,7 @@ import { applicationRequest, DUPLICATE_MESSAGE, type Requested, requestDeploymen
 import { closePreview, type PreviewContext } from "./preview.ts";
 import { isDeployed, openPullRequest } from "./webhook-pull-request.ts";
 
-/** The task of a delivery for one application. */
+/** The work of a delivery for one application. */
 export interface WebhookTask {
   readonly application: ApplicationRecord;
   readonly intent: WebhookIntent;
@@ -26,7 +26,8 @@ interface Context {
 }
 
 /**
- * Does all of it, each in the application's own team, and answers in the order of the tasks. Must run in a transaction.
+ * Executes all tasks, each in its application's own team, and returns the results in their order. Must run in a
+ * transaction.
  * @throws DomainError `queue.full`
  */
 export async function applyDecision(
@@ -36,7 +37,7 @@ export async function applyDecision(
 ): Promise<readonly WebhookResult[]> {
   const results = new Map<WebhookTask, WebhookResult>();
   const effort = watchEffort();
-  // Two deliveries that concern the same teams never wait for each other in a circle.
+  // Sorted, so that two deliveries that concern the same teams cannot deadlock.
   const teamIds = [...new Set(tasks.map(({ application }) => application.team_id))].sort((a, b) => a - b);
   for (const teamId of teamIds) {
     const own = tasks.filter(({ application }) => application.team_id === teamId);
@@ -78,7 +79,7 @@ async function carryOutInTeam(
   return results;
 }
 
-/** Either a result, or a deployment: of the application itself when there is no preview. */
+/** A result, or the deployment of a preview, or of the application itself without one. */
 type Prepared = { readonly result: WebhookResult } | { readonly preview: PreviewRecord | undefined };
 
 async function prepared(
@@ -99,7 +100,7 @@ async function prepared(
     return { result: { ...result, ...(closing === undefined ? NOT_OPEN : CLOSED) } };
   }
   if (await isDeployed(team, application, intent)) {
-    return { result: { ...result, status: "skipped", message: "This commit is deployed already." } };
+    return { result: { ...result, status: "skipped", message: "This commit is already deployed." } };
   }
   const preview = await openPullRequest(context, provider, application, intent);
   return typeof preview === "string" ? { result: { ...result, status: "failed", message: preview } } : { preview };

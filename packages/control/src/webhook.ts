@@ -16,26 +16,26 @@ import { applyDecision, type WebhookTask } from "./webhook-task.ts";
 export interface WebhookDeps {
   readonly stores: SystemStores;
   readonly ids: Ids;
-  /** The instance's own URL, which no preview can take. */
+  /** URL of the instance, which no preview can use. */
   readonly instanceUrl: string | null;
 }
 
-/** A delivery as it came in. */
+/** A delivery as received. */
 export interface ReceivedWebhook {
   readonly provider: WebhookProvider;
-  /** For GitHub: the number of the app that it was sent for. Others prove an application's own secret. */
+  /** For GitHub: the number of the app it was sent to. Other deliveries are signed with an application's own secret. */
   readonly githubAppId?: number | undefined;
-  /** The same when the delivery is repeated; `undefined` when the provider sends none. */
+  /** Repeated deliveries have the same identifier; `undefined` if the provider sends none. */
   readonly deliveryId: string | undefined;
   readonly report: WebhookReport;
-  /** Whether the body as it came was signed with the secret. Takes as long whatever is wrong. */
+  /** Whether the unchanged body was signed with the secret, compared in constant time. */
   isSignedWith(secret: string): Promise<boolean>;
 }
 
 export interface Webhooks {
   /**
-   * Acts for each application of the repository whose secret the delivery was signed with, in its own team: all of it
-   * or nothing. One that was answered before is answered the same again.
+   * Acts for each application of the repository whose secret signed the delivery, in its own team: all or nothing. A
+   * repeated delivery gets the same answer again.
    *
    * @throws DomainError `webhook.unsigned`, `queue.full`, `request.malformed`
    */
@@ -57,23 +57,23 @@ export function webhooks({ stores, ids, instanceUrl }: WebhookDeps): Webhooks {
         received.githubAppId === undefined
           ? await ownersOf(stores, received, repository)
           : await appsOf(stores, received, received.githubAppId, repository);
-      if (found === undefined) return nothing(`No application gets its code from ${repository.name}.`);
+      if (found === undefined) return nothing(`No application uses the repository ${repository.name}.`);
 
       const tasks = tasksOf(found.applications, reportedIntents(report), repository);
       const { deliveryId: id } = received;
       const delivery = id === undefined ? undefined : { provider, owner: found.owner, id };
       return once(stores, delivery, async (tx) => {
-        if (tasks.length === 0) return nothing(`No application follows what happened in ${repository.name}.`);
+        if (tasks.length === 0) return nothing(`No application uses the changed branches of ${repository.name}.`);
         return applyDecision({ stores: tx, ids, instanceUrl }, provider, tasks);
       });
     },
   };
 }
 
-/** For whom the delivery speaks. */
+/** The applications that a delivery is for. */
 interface Found {
   readonly applications: readonly ApplicationRecord[];
-  /** Whose secret it was signed with. The first one stays it when further applications share the secret. */
+  /** Whose secret signed it; with a shared secret the first one, which stays the same when applications are added. */
   readonly owner: string;
 }
 
@@ -103,15 +103,16 @@ async function appsOf(
 }
 
 /**
- * Those whose secret it was signed with. Whether there is anybody to ask is answered to nobody without such a secret.
- * @throws DomainError `webhook.unsigned` when it is the secret of none of them
+ * The candidates whose secret signed the delivery. Without such a secret, the error does not reveal whether there are
+ * candidates.
+ * @throws DomainError `webhook.unsigned` if no secret matches
  */
 async function signedBy<T>(
   { isSignedWith }: ReceivedWebhook,
   candidates: readonly T[],
   secretOf: (candidate: T) => string | null,
 ): Promise<readonly T[]> {
-  // An empty secret is everybody's.
+  // Anybody could sign with an empty secret.
   const secrets = new Set(candidates.map(secretOf).filter((secret) => secret !== null && secret !== ""));
   const right = new Set<string | null>();
   for (const secret of secrets) if (secret !== null && (await isSignedWith(secret))) right.add(secret);

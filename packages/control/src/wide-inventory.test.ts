@@ -4,11 +4,11 @@ import { sql } from "kysely";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { gitApplication, type World, world } from "./world.fixture.ts";
 
-/** Worlds by how many applications their team has. */
+/** Worlds by the number of their team's applications. */
 const worlds = new Map<number, World>();
 beforeAll(async () => {
   for (const count of [99, 9_999]) {
-    // With one connection, its counters are those of the statements before, and of nothing else.
+    // With a single connection, its counters include exactly the earlier statements.
     const made = await world({ connectionsMax: 1 });
     worlds.set(count, made);
     await fill(made, count);
@@ -37,7 +37,7 @@ test("a URL that another of ten thousand holds is found by its index", async () 
   expect(taken.read).toBeLessThan(ROWS_MAX);
 });
 
-/** Of tables of one page PostgreSQL reads all rows, however few are meant. */
+/** PostgreSQL reads all rows of a table with one page, however few match. */
 const ROWS_MAX = 60;
 
 /** Copies with a URL each, as if they had been created. */

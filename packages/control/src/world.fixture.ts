@@ -28,11 +28,11 @@ export interface World {
   readonly engine: PrintingEngine;
   readonly stores: Stores;
   readonly place: TestPlace;
-  /** All that a creation needs to say where. */
+  /** The place, as in the input of a creation. */
   readonly where: { readonly project_uuid: string; readonly environment_name: string; readonly server_uuid: string };
-  /** With all abilities unless others are named. */
+  /** With all abilities by default. */
   as(teamId: number, ...abilities: Ability[]): Control;
-  /** As whoever sends this token; in the role `owner` unless another is named. */
+  /** As the owner of this token, by default with the role `owner`. */
   asToken(token: Pick<Token, "id" | "team_id" | "user_id" | "abilities" | "expires_at">, role?: Role): Control;
   readonly own: Control;
   readonly otherTeam: { readonly id: number; readonly control: Control; readonly where: World["where"] };
@@ -124,7 +124,7 @@ function deps(db: TestDatabase, engine: PrintingEngine, uploads: Map<string, num
   };
 }
 
-/** A git application that can be created as it stands. */
+/** Valid input for an application from git. */
 export const gitApplication = (
   { where }: Pick<World, "where">,
   fields: Partial<ApplicationCreatePublic> = {},
@@ -140,7 +140,7 @@ export const gitApplication = (
 export const secondDestination = (stores: Stores, server: ServerRecord) =>
   stores.destinations.insert({ uuid: testUuid(), server_id: server.id, name: "second", network: "second" });
 
-/** Runs all at once; the error code of each, or `done`. */
+/** Runs all at once; returns the error code of each, or `done`. */
 export async function outcomes(works: readonly Promise<unknown>[]): Promise<string[]> {
   const results = await Promise.allSettled(works);
   return results.map((result) => (result.status === "fulfilled" ? "done" : messageOf(result.reason)));

@@ -1,16 +1,16 @@
 import { z } from "zod";
 
 export const Message = z
-  .object({ message: z.string().describe("What was done, for people.") })
+  .object({ message: z.string().describe("Message for people.") })
   .meta({ id: "Message", description: "What was done." });
 
 export const CreatedUuid = z
-  .object({ uuid: z.string().describe("Names the object from now on.") })
-  .meta({ id: "CreatedUuid", description: "The uuid of what was created or changed." });
+  .object({ uuid: z.string().describe("Identifier of the object.") })
+  .meta({ id: "CreatedUuid", description: "The uuid of the created or changed object." });
 export type CreatedUuid = z.infer<typeof CreatedUuid>;
 
-/** After a change of what holds a credential. */
+/** Answer to a change of something that holds a credential. */
 export const ChangedCredential = CreatedUuid.extend({
-  message: z.string().optional().describe("Only where a credential is missing: it was for the address before."),
-}).meta({ id: "ChangedCredential", description: "The uuid of what was changed." });
+  message: z.string().optional().describe("Only if a credential is missing, since it was for the previous address."),
+}).meta({ id: "ChangedCredential", description: "The uuid of the changed object." });
 export type ChangedCredential = z.infer<typeof ChangedCredential>;

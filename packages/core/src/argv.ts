@@ -1,2 +1,2 @@
-/** Program and arguments, to the last hop: no shell reads them. */
+/** Program and arguments. No shell ever reads them. */
 export type Argv = readonly [program: string, ...args: string[]];

@@ -1,7 +1,7 @@
 /**
- * The text of a field that may be sent in base64: canonical base64 is decoded, any other text is taken as it is.
+ * The text of a field that may be sent in base64: canonical base64 is decoded, any other text is returned unchanged.
  *
- * @returns `undefined` for base64 of what is not UTF-8 text.
+ * @returns `undefined` if the decoded bytes are not UTF-8.
  */
 export function decodeBase64Field(text: string): string | undefined {
   const bytes = canonicalBytes(text);
@@ -13,7 +13,7 @@ export function decodeBase64Field(text: string): string | undefined {
   }
 }
 
-/** The message for a field whose text cannot be decoded. */
+/** The problem of a field that cannot be decoded. */
 export const BASE64_PROBLEM = "Must be plain text, or base64 of UTF-8 text.";
 
 /** `undefined` when the text is not exactly what an encoder would write. */

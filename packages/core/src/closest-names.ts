@@ -1,8 +1,11 @@
 const NAMES_MAX = 3;
-/** Longer texts are not typing errors, and comparing them is expensive. */
+/** Longer texts are unlikely to be typing errors, and expensive to compare. */
 const LENGTH_MAX = 64;
 
-/** The names that were probably meant, the closest first: those that hold the text, and those a few letters away. */
+/**
+ * The names that were probably meant, the closest first: those that contain the text, and those that differ in a few
+ * letters.
+ */
 export function closestNames(text: string, names: readonly string[]): string[] {
   const wanted = text.toLowerCase();
   if (wanted === "" || wanted.length > LENGTH_MAX) return [];
@@ -19,7 +22,7 @@ function farness(text: string, name: string): number {
   return editDistance(text, name);
 }
 
-/** Letters to add, take away or replace (Levenshtein). */
+/** Number of letters to insert, delete or replace (Levenshtein distance). */
 function editDistance(from: string, to: string): number {
   let row = Array.from({ length: to.length + 1 }, (_, index) => index);
   for (const [i, letter] of [...from].entries()) {

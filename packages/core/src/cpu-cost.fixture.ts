@@ -1,7 +1,7 @@
 /**
- * CPU time of `work` on this thread, as a multiple of the time that the thread takes at the same moment to read and write
- * a JSON text of 100 KB twenty times (some 20 ms on a machine of 2026). A slow or a busy machine does not change it, so a
- * test can bound it: what is quadratic in a long input costs hundreds or thousands.
+ * CPU time of `work` on this thread, relative to the time that the thread takes at the same moment to read and write
+ * 100 KB of JSON twenty times (some 20 ms on a machine of 2026). It does not depend on the machine's speed or load,
+ * so a test can limit it: what is quadratic in a long input costs hundreds or thousands.
  */
 export function cpuCost(work: () => unknown): number {
   const reference = Math.min(cpuTime(readAndWrite), cpuTime(readAndWrite));
@@ -17,8 +17,8 @@ export async function asyncCpuCost(work: () => Promise<unknown>): Promise<number
 }
 
 /**
- * Whether nobody else has to wait for it: it costs some 50 ms, and as much again, because a test runs sources that are
- * not compiled yet. Asked again where it costs more, since the first time collects what others left in memory.
+ * Whether it is fast enough not to delay others: some 50 ms, doubled because tests run sources that are not compiled
+ * yet. Measured again if it takes longer, since the first run may collect garbage of earlier tests.
  */
 export const isMoment = (work: () => unknown): boolean => [1, 2, 3].some(() => cpuCost(work) < MOMENT);
 

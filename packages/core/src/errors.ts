@@ -1,4 +1,4 @@
-/** Kinds of errors. `packages/api` maps them to transport status codes. */
+/** Categories of errors. `packages/api` maps them to HTTP status codes. */
 export type ErrorCategory =
   | "bad_request"
   | "unauthenticated"
@@ -14,7 +14,7 @@ export type ErrorCategory =
   | "unavailable"
   | "internal";
 
-/** Every code Berth answers with. A code is stable: clients branch on it. */
+/** Every error code of Berth. Codes are stable, since clients branch on them. */
 export const ERRORS = {
   "request.malformed": "bad_request",
   "request.invalid": "invalid",
@@ -85,20 +85,20 @@ export const ERRORS = {
 
 export type ErrorCode = keyof typeof ERRORS;
 
-/** Field name (dotted for nested ones, `_` for the whole body) to the sentences that say what is wrong with it. */
+/** Problems by field name (dotted for nested fields, `_` for the whole body), each a sentence. */
 export type FieldErrors = Readonly<Record<string, readonly string[]>>;
 
 export interface DomainErrorOptions {
   readonly cause?: unknown;
-  /** For `request.invalid`: what is wrong with which field. */
+  /** For `request.invalid`: the problems by field. */
   readonly fields?: FieldErrors;
   /** For `queue.full`, `rate.limited` and `cloud.rate_limited`: when to try again, in seconds. */
   readonly retryAfterSeconds?: number;
-  /** Further keys of the answer's body, e.g. `conflicts` of a domain conflict. Never secrets. */
+  /** Additional keys of the answer's body, e.g. `conflicts` of a domain conflict. Never secrets. */
   readonly details?: Readonly<Record<string, unknown>>;
 }
 
-/** The one family of errors. Foreign errors are wrapped at the edge of `engine` and `db`, with `cause`. */
+/** The only class of errors. Foreign errors are wrapped in it at the edges `engine` and `db`, as `cause`. */
 export class DomainError extends Error {
   override readonly name = "DomainError";
   readonly code: ErrorCode;
@@ -120,10 +120,10 @@ export class DomainError extends Error {
   }
 }
 
-/** @param thing With a capital, as in the answer: `Application`. Foreign and unknown objects read the same. */
+/** @param thing Capitalised: `Application`. Objects of other teams get the same answer as unknown ones. */
 export const notFound = (thing: string) => new DomainError("resource.not_found", `${thing} not found.`);
 
-/** The message for a field that an operation does not know. */
+/** The problem of a field that an operation does not know. */
 export const NOT_ALLOWED = "This field is not allowed.";
 
 export const invalid = (fields: FieldErrors) => new DomainError("request.invalid", "Validation failed.", { fields });
@@ -132,6 +132,6 @@ export function isDomainError(error: unknown, ...codes: readonly ErrorCode[]): e
   return error instanceof DomainError && (codes.length === 0 || codes.includes(error.code));
 }
 
-/** Berth's own database cannot do what it is asked now, and may later: the work is tried again, nothing is decided. */
+/** Berth's own database cannot serve a request for now: the work is retried, and nothing is decided from it. */
 export const isDatabaseUnavailable = (error: unknown): boolean =>
   isDomainError(error, "database.unavailable") || isDomainError(error, "storage.full");

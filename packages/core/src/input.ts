@@ -1,17 +1,17 @@
 import { z } from "zod";
 
 /**
- * The schema itself, reading also what clients of this API family send for the same value: `""` for null, numbers and
- * flags as text, `1` and `0` as flags. The description shows the plain schema.
+ * The same schema, which also accepts other spellings of clients of this API family: `""` for null, numbers and flags
+ * as text, `1` and `0` as flags. The OpenAPI document shows the plain schema.
  */
 export function lenient<S extends z.ZodType>(schema: S): S {
-  // Parses to the same values from more spellings, so code that relies on the type of `schema` may rely on this.
+  // It only parses more spellings to the same values, so the type of `schema` applies.
   return z.preprocess(reader(schema), schema) as unknown as S;
 }
 
-/** The schema itself, of a text without the blanks around it. */
+/** The same schema for a text, which is trimmed first. */
 function trimmed<S extends z.ZodType>(schema: S): S {
-  // Parses to the same type, as `lenient` does.
+  // Parses to the same type, like `lenient`.
   return z.preprocess((value) => (typeof value === "string" ? value.trim() : value), schema) as unknown as S;
 }
 
@@ -39,14 +39,14 @@ const readFlag: Read = (value) => {
 
 type Inner<S> = S extends z.ZodDefault<infer I extends z.ZodType> ? I : S extends z.ZodType ? S : never;
 
-/** The fields of a settings schema as a caller may send them: each may be left out, and null asks for the default. */
+/** The fields of a settings schema as input: each may be left out, and null means the default. */
 export type InputShape<Shape extends z.ZodRawShape> = {
   [Key in keyof Shape]: z.ZodOptional<z.ZodNullable<Inner<Shape[Key]>>>;
 };
 
 /**
- * @param defaults Told in the description: what is used for a field that is not sent.
- * @param isTrimmed Whether blanks around a field's text are dropped. By default they stay.
+ * @param defaults Values for fields that are not sent, shown in the descriptions.
+ * @param isTrimmed Whether a field's text is trimmed. Default: never.
  */
 export function inputShape<Shape extends z.ZodRawShape>(
   shape: Shape,
@@ -54,7 +54,7 @@ export function inputShape<Shape extends z.ZodRawShape>(
   isTrimmed: (key: string) => boolean = () => false,
 ): InputShape<Shape> {
   const fields = Object.entries(shape).map(([key, schema]) => {
-    // A shape holds schemas only; zod's own type says less.
+    // A shape contains only schemas; zod's type is wider.
     const field = schema as z.ZodType;
     const inner = field instanceof z.ZodDefault ? (field.unwrap() as z.ZodType) : field;
     const nullable = inner instanceof z.ZodNullable ? inner : z.nullable(inner);
@@ -62,20 +62,20 @@ export function inputShape<Shape extends z.ZodRawShape>(
     const input = (isTrimmed(key) ? trimmed(lenient(nullable)) : lenient(nullable)).optional();
     return [key, about === "" ? input : input.describe(about)];
   });
-  // Built key by key from `shape`, as the type says.
+  // Has the keys of `shape`, as the type says.
   return Object.fromEntries(fields) as InputShape<Shape>;
 }
 
-// JSON Schema's own keyword is lost where a schema reads several spellings.
+// Schemas that read several spellings lose JSON Schema's own keyword for defaults, so the description shows them.
 const defaultText = (value: unknown): string =>
   value === undefined || value === null || value === "" ? "" : `Default \`${String(value)}\`.`;
 
-/** The fields of `defaults` that were sent; null asks for the default. */
+/** The fields of `defaults` that were sent; null means the default. */
 export function sentFields<T extends object>(sent: object, defaults: T): Partial<T> {
   const fields = Object.entries(sent)
     .filter(([key, value]) => key in defaults && value !== undefined)
-    // The key is one of `defaults`, as the filter says.
+    // The filter leaves only keys of `defaults`.
     .map(([key, value]) => [key, value ?? defaults[key as keyof T]]);
-  // The schema that read `sent` gives these keys the types they have in T.
+  // `sent` was parsed by a schema that gives these keys the types they have in T.
   return Object.fromEntries(fields) as Partial<T>;
 }

@@ -1,6 +1,6 @@
 /**
- * What is wrong with a JSON text before it is parsed: a text of brackets takes twenty times its size in memory, and a
- * list of a million objects holds up everybody for half a second. Counts without making anything of it.
+ * The problem of a JSON text, found before it is parsed: nested brackets take twenty times their size in memory, and
+ * a list of a million objects blocks the process for half a second. Only counts.
  * @returns `undefined`: it may be parsed.
  */
 export function jsonProblem(json: string, valuesMax: number): string | undefined {

@@ -1,6 +1,6 @@
 import { z } from "zod";
 
-/** How much of its server a resource may use. */
+/** Limits of a resource's memory and processors. */
 export const LIMIT_SETTINGS = {
   limits_memory: z.string().max(32).default("0").describe("For example 512m or 1g; 0 is unlimited."),
   limits_memory_swap: z.string().max(32).default("0"),
@@ -11,7 +11,7 @@ export const LIMIT_SETTINGS = {
   limits_cpu_shares: z.int().min(0).max(262144).default(1024),
 };
 
-/** The same in an answer. */
+/** The limits in an answer. */
 export const LIMIT_FIELDS = {
   limits_memory: z.string(),
   limits_memory_swap: z.string(),
@@ -22,7 +22,7 @@ export const LIMIT_FIELDS = {
   limits_cpu_shares: z.int(),
 };
 
-/** Sentences for what is wrong with the limits that are sent, by field. */
+/** Problems of the sent limits, by field. */
 export function limitProblems(sent: LimitTexts): Record<string, readonly string[]> {
   const problems: Record<string, readonly string[]> = {};
   for (const field of MEMORY_FIELDS) {
@@ -40,7 +40,7 @@ export function limitProblems(sent: LimitTexts): Record<string, readonly string[
   return problems;
 }
 
-/** As the kernel lists processors. Empty is no limit. */
+/** The syntax of the kernel for processors. Empty means no limit. */
 function isCpuset(text: string): boolean {
   return (
     text === "" ||
@@ -51,10 +51,10 @@ function isCpuset(text: string): boolean {
   );
 }
 
-const PROCESSORS_MAX = 8192; // Of Linux.
+const PROCESSORS_MAX = 8192; // The limit of Linux.
 
 function isMemory(field: string, text: string): boolean {
-  // Docker reads -1 as swap without limit.
+  // For Docker, -1 is unlimited swap.
   return /^\d{1,15}(\.\d{1,9})?[bkmgt]?$/i.test(text) || (field === "limits_memory_swap" && text === "-1");
 }
 

@@ -3,13 +3,13 @@ import { z } from "zod";
 const NAME = /^[\p{L}\p{M}\p{N}\s\-_.@/&()#,:+]+$/u;
 const DESCRIPTION = /^[\p{L}\p{M}\p{N}\s\-_.,!?()'"+=*@/&#:%[\]~^]+$/u;
 
-/** Tags go, the text between them stays. */
+/** Removes tags but keeps the text between them. */
 export const stripTags = (text: string): string => text.replace(/<[^>]*>/g, "");
 
 const clean = (value: unknown): unknown => (typeof value === "string" ? stripTags(value).trim() : value);
 const cleanOrNull = (value: unknown): unknown => (clean(value) === "" ? null : clean(value));
 
-// Both parse to what the inner schema gives; only the text is tidied before.
+// Both have the type of the inner schema; the text is cleaned first.
 const tidied = <S extends z.ZodType>(schema: S): S => z.preprocess(clean, schema) as unknown as S;
 const tidiedOrNull = <S extends z.ZodType>(schema: S): S => z.preprocess(cleanOrNull, schema) as unknown as S;
 
@@ -36,5 +36,5 @@ export const ProjectDescription = tidiedOrNull(
 /** Description of a resource or a server. */
 export const ResourceDescription = tidiedOrNull(z.string().max(10_000, "At most 10000 characters.").nullable());
 
-/** Description of a key or a token: a line, not a text. */
+/** Description of a key or a token, in one line. */
 export const ShortDescription = tidiedOrNull(z.string().max(255, "At most 255 characters.").nullable());

@@ -1,24 +1,24 @@
 /**
- * A secret that belongs to origins: scheme, host and port. Whoever calls out asks for the secret of the address that is
- * called, and gets it for these origins alone.
+ * A secret that is valid for some origins (scheme, host and port) only. A caller asks for it with the address of the
+ * call.
  */
 export class OriginCredential<Secret> {
   readonly #secret: Secret;
   readonly origins: readonly string[];
 
-  /** @param urls Any address at the origins. */
+  /** @param urls Any addresses at these origins. */
   constructor(urls: readonly string[], secret: Secret) {
     this.origins = urls.map(originOf);
     this.#secret = secret;
   }
 
-  /** @returns `undefined` for every other origin, and for plain http beyond this machine, where it could be read. */
+  /** @returns `undefined` for other origins, and for plain http to other machines, where it could be intercepted. */
   for(url: string): Secret | undefined {
     return URL.canParse(url) && this.origins.includes(originOf(url)) && isPrivateWay(url) ? this.#secret : undefined;
   }
 }
 
-/** Scheme, host and port of an http or https URL, the port only where it is not the scheme's own. */
+/** Scheme, host and port of an http or https URL, without the scheme's default port. */
 export function originOf(url: string): string {
   const { protocol, host } = new URL(url);
   return `${protocol}//${host}`;
@@ -26,7 +26,7 @@ export function originOf(url: string): string {
 
 export const isSameOrigin = (url: string, other: string): boolean => originOf(url) === originOf(other);
 
-/** Whether what is sent to a URL can be read by its receiver alone: https, or this machine's loopback. */
+/** Whether only the receiver can read what is sent to a URL: https, or the loopback interface. */
 export function isPrivateWay(url: string): boolean {
   const { protocol, hostname } = new URL(url);
   return protocol === "https:" || (protocol === "http:" && LOOPBACK.test(hostname));

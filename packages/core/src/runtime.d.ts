@@ -1,4 +1,4 @@
-// Globals of every JavaScript runtime. Core may use these and nothing of Node.
+// Globals of every JavaScript runtime. Core may use these, but nothing of Node.
 
 interface URLSearchParams {
   get(name: string): string | null;

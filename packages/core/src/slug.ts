@@ -2,9 +2,9 @@
 const LABEL_LENGTH_MAX = 63;
 
 /**
- * Lower-case letters, digits and single dashes: fit for one label of a host name. Accents go, other scripts too.
+ * Lower-case letters, digits and single dashes, as in a label of a host name. Accents and other scripts are dropped.
  *
- * @returns An empty text when nothing is left.
+ * @returns An empty text if nothing is left.
  */
 export function slug(text: string, lengthMax: number = LABEL_LENGTH_MAX): string {
   return text

@@ -1,11 +1,11 @@
 import { z } from "zod";
 
-/** `2026-01-02T03:04:05.678000Z`: what clients of this API family parse. */
+/** `2026-01-02T03:04:05.678000Z`, the format that clients of this API family parse. */
 export const timestamp = (date: Date): string => date.toISOString().replace("Z", "000Z");
 
 export const timestampOrNull = (date: Date | null): string | null => (date === null ? null : timestamp(date));
 
-/** `2026-01-02 03:04:05`, in UTC: the few fields that carry no zone. */
+/** `2026-01-02 03:04:05`, in UTC: for the few fields without a zone. */
 export const plainTimestamp = (date: Date): string => date.toISOString().slice(0, 19).replace("T", " ");
 
 /** `2026-01-02T03:04:05+00:00`: in the list of a schedule's backups. */

@@ -13,7 +13,7 @@ const SESSION = [
   ...["confirmed_at", "expires_at", "last_used_at", "created_at"],
 ] as const satisfies readonly (keyof DB["token"])[];
 
-/** Of all teams: a user is the same in each. */
+/** Users are independent of teams, so this store has no team. */
 export function accountStore({ db }: Context): AccountStore {
   const users = () => db.selectFrom("user").select(ACCOUNT);
   const ofUser = (userId: number) =>
@@ -67,7 +67,7 @@ export function accountStore({ db }: Context): AccountStore {
     },
 
     async insertSession(session) {
-      // Bounded by its user's role, as everything a person does.
+      // Its abilities are limited by its user's role, like everything a user does.
       const row = { ...session, kind: "session" as const, abilities: JSON.stringify(["root"]) };
       return sessionOf(
         await db
@@ -153,7 +153,7 @@ type SessionRow = Omit<SessionRecord, "device" | "address" | "expires_at"> & {
   readonly expires_at: Date | null;
 };
 
-/** A session has all of them; a token for programs, in the same table, has not. */
+/** The table also has tokens for programs, which lack some of these fields; sessions have all of them. */
 const sessionOf = ({ device, address, expires_at, ...row }: SessionRow): SessionRecord => ({
   ...row,
   device: device ?? "",

@@ -55,7 +55,7 @@ onEachBackend((database) => {
         settings: { is_consistent_container_name_enabled: isOn, custom_internal_name },
       });
     const taken = { code: "resource.already_exists", fields: { custom_internal_name: [expect.any(String)] } };
-    // The second may have the name as long as it makes no use of it.
+    // Two applications may choose the same name as long as only one uses it.
     await name(two, "shop", false);
     await name(one, "shop");
     await expect(name(two, "shop")).rejects.toMatchObject(taken);

@@ -27,13 +27,14 @@ const APPLICATION_COLUMNS = [
   "application.last_online_at",
 ] as const;
 
-// No join: with one more PostgreSQL would no longer try every order of them, and miss the indexes of some lists.
+// A subquery, since with one more join PostgreSQL would stop trying every order of them, and miss the indexes of some
+// lists.
 const GITHUB_APP = sql<GithubSource | null>`(
   select jsonb_build_object('id', github_app.id, 'html_url', github_app.html_url,
     'repository_id', application.repository_project_id)
   from github_app where github_app.id = application.github_app_id)`;
 
-// Rows from before a setting existed read as its default. The build pack is always present.
+// Settings added after a row was written read as their default. The build pack is always present.
 const SETTING_DEFAULTS = ApplicationSettings.parse({ build_pack: "nixpacks" });
 const SECRET_DEFAULTS = ApplicationSecrets.parse({});
 
@@ -44,7 +45,7 @@ export const selectApplications = (db: Kysely<DB>) =>
     .innerJoin("application", "application.resource_id", "resource.id")
     .select([...APPLICATION_COLUMNS, GITHUB_APP.as("github_app")]);
 
-/** Runs for every request about one application, so it is compiled once. */
+/** Runs for every request about one application, so it is compiled only once. */
 const findByUuid = prepared((db, teamId: number, uuid: string) =>
   selectApplications(db).where("resource.team_id", "=", teamId).where("resource.uuid", "=", uuid),
 );
@@ -54,7 +55,7 @@ export const applicationRecord = (row: ApplicationRow): ApplicationRecord => ({
   settings: { ...SETTING_DEFAULTS, ...row.settings },
 });
 
-/** Of its sites, without what else an application has: a server may have thousands that never ran. */
+/** Only the settings of its sites, since a server may have thousands of applications that never ran. */
 export function siteSettings(settings: Partial<ApplicationSettings>): SiteSettings {
   const all = { ...SETTING_DEFAULTS, ...settings };
   return {
@@ -77,7 +78,7 @@ const ROWS = {
   secretDefaults: SECRET_DEFAULTS,
 } as const;
 
-/** The subject of a deployment, in any team. */
+/** The subject of a deployment, of any team. */
 export async function applicationSubject(context: Context, id: number): Promise<SubjectOf<"application"> | undefined> {
   const found = await readSubject(context, ROWS, id);
   return found && { kind: "application", ...found };
@@ -130,7 +131,7 @@ async function insert(
   return made;
 }
 
-/** The team's own, which nobody deletes before the transaction ends. */
+/** Checks that the key belongs to the team, and locks it until the transaction ends. */
 async function holdKey({ db, teamId }: TeamContext, id: number | null): Promise<void> {
   if (id === null) return;
   const held = await db
@@ -143,7 +144,7 @@ async function holdKey({ db, teamId }: TeamContext, id: number | null): Promise<
   if (held === undefined) throw notFound("Private Key");
 }
 
-/** As for a key. */
+/** Like `holdKey`, for a GitHub app. */
 async function holdApp(
   { db, teamId }: TeamContext,
   app: Parameters<ApplicationStore["insert"]>[0]["github_app"],

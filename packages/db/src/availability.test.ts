@@ -31,7 +31,7 @@ describe("a database that hangs", () => {
     const waiting = await Promise.allSettled(Array.from({ length: 30 }, read));
     expect(waiting.map(({ status }) => status)).toEqual(Array(30).fill("rejected"));
     for (const one of waiting) expect(one).toMatchObject({ reason: unavailable });
-    // Nothing is sent that could answer: it is known.
+    // Fails at once without sending a statement, since the database is known to be unavailable.
     await expect(read()).rejects.toMatchObject(unavailable);
     way.letGo();
     await until(() =>

@@ -1,26 +1,26 @@
 import { setTimeout as delay } from "node:timers/promises";
 
-/** Whether the database answers at all. It is asked only while something waits for it. */
+/** Whether the database responds at all. Probed only while something waits for it. */
 export interface Availability {
   /**
-   * What `work` resolves with, unless the database turns out not to answer meanwhile.
+   * Resolves like `work`, unless the database turns out to be unavailable first.
    *
-   * @param giveUp Ends the work then, which is not waited for any longer.
-   * @throws Error at once while the database is known not to answer; then `work` is not begun
+   * @param giveUp Ends `work` in that case; its result is ignored.
+   * @throws Error at once, without starting `work`, while the database is known to be unavailable
    */
   during<T>(work: () => Promise<T>, giveUp: (work: Promise<T>) => void): Promise<T>;
   close(): void;
 }
 
 interface AvailabilityOptions {
-  /** Asks something that takes no time. An error is an answer too: every caller gets it as fast. */
+  /** Runs a trivial query. Errors count as a response too, since every caller gets them as fast. */
   readonly probe: () => Promise<unknown>;
   readonly times?: typeof TIMES;
 }
 
 /**
- * A slow statement, or a burst of requests that waits for connections, does not mean that the database is away. So a long
- * wait only starts a probe: a statement that takes no time, over a connection of its own.
+ * Slow statements, or bursts of requests waiting for connections, do not mean that the database is unavailable. So a
+ * long wait only starts a probe: a trivial statement over a connection of its own.
  */
 export function availability({ probe, times = TIMES }: AvailabilityOptions): Availability {
   const waiting = new Set<{ readonly sinceMs: number; readonly giveUp: () => void }>();
@@ -37,7 +37,7 @@ export function availability({ probe, times = TIMES }: AvailabilityOptions): Ava
     watch();
   }
 
-  /** Runs while there is something to find out. */
+  /** Runs only while something waits or the database is unavailable. */
   function watch(): void {
     if (isClosed || timer !== undefined || (waiting.size === 0 && !isAway)) return;
     timer = setTimeout(() => {
@@ -58,7 +58,7 @@ export function availability({ probe, times = TIMES }: AvailabilityOptions): Ava
       waiting.add(entry);
       watch();
       given.promise.catch(() => giveUp(running));
-      // It may end later, when nobody waits for it any longer.
+      // It may still fail later, when nobody waits for it.
       running.catch(() => undefined);
       return await Promise.race([running, given.promise]).finally(() => waiting.delete(entry));
     },
@@ -69,10 +69,10 @@ export function availability({ probe, times = TIMES }: AvailabilityOptions): Ava
   };
 }
 
-/** The words by which the driver's errors of this kind are recognised. */
+/** The text that the driver's errors of this kind are recognised by. */
 const NO_ANSWER = "connection timeout: the database does not answer";
 
-/** Together at most five seconds until a caller is told. */
+/** In total at most five seconds until a caller gets an error. */
 const TIMES = { lookMs: 250, patienceMs: 1500, probeMs: 3000 };
 
 async function answersWithin(probe: () => Promise<unknown>, ms: number): Promise<boolean> {
@@ -80,7 +80,7 @@ async function answersWithin(probe: () => Promise<unknown>, ms: number): Promise
     () => true,
     () => true,
   );
-  // A second, short wait: after a pause of this process the answer may be there, and not read yet.
+  // Waits a moment longer: if this process was paused, the answer may have arrived but not been read yet.
   const patience = delay(ms, undefined, { ref: false }).then(() => delay(20, undefined, { ref: false }));
   return await Promise.race([answer, patience.then(() => false)]);
 }

@@ -68,7 +68,8 @@ export function systemBackupStore(context: Context): SystemBackupStore {
     },
     async prune(kept) {
       await sql`delete from backup_removal where attempts > ${REMOVAL_ATTEMPTS_MAX}`.execute(db);
-      // The number not as a parameter: no index of totals serves a statement that leaves open how few are so long.
+      // The number is not a parameter: the planner would ignore the index of totals if it did not know how small its
+      // part is.
       const { rows } = await sql`
         delete from backup_execution where id = any(array(
           select old.id from backup_execution_count long, lateral (
@@ -103,7 +104,7 @@ interface ScheduleRow {
   readonly isRunning: boolean;
 }
 
-/** Held until the transaction ends, so that nobody else begins a run of it. */
+/** Locks the schedules until the transaction ends, so that nobody else starts a run of them. */
 async function schedules(context: Context, isMeant: RawBuilder<unknown>): Promise<readonly ScheduleRow[]> {
   const { rows } = await sql<ScheduleRow>`
     select schedule.id, schedule.uuid, resource.name,
@@ -200,7 +201,7 @@ async function claim(
   return { ...next, settings: { ...BACKUP_DEFAULTS, ...next.settings } };
 }
 
-// Row by row: few run, and a join would let the planner read every schedule.
+// A subquery per row: few runs are active, but a join might make the planner read all schedules.
 const RUNNING_TEAMS = sql`select (select resource.team_id from scheduled_backup schedule
     join resource on resource.id = schedule.resource_id where schedule.id = run.scheduled_backup_id) as team_id
   from backup_execution run where run.status = 'running' and run.lease_owner is not null`;
@@ -213,7 +214,7 @@ const NOTHING_SAVED: Omit<BackupEnd, "status" | "message" | "finished_at"> = {
   keepsFile: false,
 };
 
-/** In its transaction. @param uuid Of one of the team's. */
+/** Must run in the request's transaction. @param uuid Of an execution of the team. */
 export const cancelExecution = (context: Context, uuid: string, at: Date): Promise<void> =>
   cancelRun(
     context,
@@ -268,9 +269,9 @@ interface Places {
   readonly s3_key?: string | null;
 }
 
-/** Seconds from now. */
+/** Delays in seconds. */
 const AT_ONCE = [0];
-/** Minutes after which an interrupted upload is looked for again, since the storage may still have accepted it. */
+/** Minutes until the object of an interrupted upload is deleted again, since the storage may accept the upload late. */
 const ON_ITS_WAY = [0, 10, 120];
 
 interface EndedRow extends Required<Places> {
@@ -288,7 +289,7 @@ async function remove(
 ): Promise<void> {
   if (folder && filename) await db.insertInto("backup_removal").values({ folder, filename }).execute();
   if (!s3_storage_id || !s3_key) return;
-  // The storage may be gone, and what is in it is no more our concern.
+  // If the storage was deleted, its objects are no longer managed by Berth.
   await sql`insert into backup_removal (s3_storage_id, s3_key, not_before)
     select id, ${s3_key}, now() + seconds * interval '1 second'
     from s3_storage cross join unnest(${objectAfterSeconds}::float8[]) seconds where id = ${s3_storage_id}`.execute(db);
@@ -311,7 +312,7 @@ async function giveUp(context: Context, uuids: readonly string[], place: BackupP
   }
 }
 
-/** One that fails comes again, later each time. */
+/** Removals that fail are returned again, with growing delays. */
 async function removals({ db }: Context, folder: string, take: number): Promise<readonly BackupRemoval[]> {
   interface Row {
     readonly id: number;

@@ -82,7 +82,7 @@ onEachBackend((database) => {
     expect(await namesOf({})).toEqual([[null, "failed"]]);
     const claim = () => backups.claim([place.server.id], { owner: "one", leaseSeconds: 60, at: new Date() });
     expect((await claim())?.target).toEqual({ database: "a", excludedCollections: [] });
-    // Another of the same schedule waits for the first.
+    // A second one of the same schedule waits for the first.
     expect((await claim())?.target).toBeNull();
     expect(await claim()).toBeUndefined();
   });
@@ -155,7 +155,7 @@ onEachBackend((database) => {
     await stores.backups.deleteExecution(kept.schedule.id, kept.uuid);
     const [file] = await kept.removals();
     expect(file).toMatchObject({ place: "local", filename: `/b/${kept.uuid}` });
-    // It comes again later, unless it is done.
+    // A removal is returned again only after a delay.
     expect(await kept.removals()).toEqual([]);
 
     const gone = await made();
@@ -231,7 +231,7 @@ onEachBackend((database) => {
       const listed = [one, other].map(({ stores, database: { id } }) => stores.restores.list(id));
       return (await Promise.all(listed)).map(({ total }) => total);
     };
-    // The other runs still.
+    // The other run has not ended.
     expect([await totals(1), await totals(0)]).toEqual([
       [1, 1],
       [0, 1],

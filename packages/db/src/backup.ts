@@ -54,7 +54,7 @@ const selectSchedules = (db: Kysely<DB>) =>
     .select(SCHEDULE_COLUMNS);
 
 type ScheduleRow = Omit<BackupScheduleRecord, "settings"> & { readonly settings: Partial<BackupSettings> };
-// Rows from before a setting existed read as its default.
+// Settings added after a row was written read as their default.
 const scheduleRecord = (row: ScheduleRow): BackupScheduleRecord => ({
   ...row,
   settings: { ...BACKUP_DEFAULTS, ...row.settings },
@@ -154,7 +154,7 @@ async function columnsOf({ db, teamId }: TeamContext, { settings, ...fields }: B
 
 type ExecutionUpdate = UpdateQueryBuilder<DB, "backup_execution", "backup_execution", UpdateResult>;
 
-/** Objects of what is about to be deleted. */
+/** Marks the objects of executions that are about to be deleted. */
 const loseObjects = ({ db }: TeamContext, which: (update: ExecutionUpdate) => ExecutionUpdate) =>
   which(db.updateTable("backup_execution").set({ is_s3_going: true })).execute();
 

@@ -6,17 +6,17 @@ export const DEPLOYMENT_CHANNEL = "berth_deployment";
 export const RUN_CHANNEL = "berth_run";
 /** Payload: the id of a team that an event was written for. */
 export const EVENT_CHANNEL = "berth_event";
-/** Something that workers wait for. */
+/** Notified when there may be new work for workers. */
 export const QUEUE_CHANNEL = "berth_queue";
 
 const TOPICS_MAX = 10_000;
 
 /**
- * Counts what `NOTIFY` told, so that nothing is missed between reading a state and waiting for the next one:
- * take `clock` before the read, and `wait` resolves at once when the topic was notified since.
+ * Counts notifications (`NOTIFY`), so that none is missed between reading a state and waiting for the next one: take
+ * `clock` before the read, and `wait` resolves at once if the topic was notified since.
  */
 export interface Changes {
-  /** Grows with everything that is told. */
+  /** Grows with each notification. */
   clock(): number;
   /** Resolves when the topic is notified after `since`, on `signal`, or after `timeoutMs`. */
   wait(topic: string, since: number, signal: AbortSignal, timeoutMs: number): Promise<void>;
@@ -29,14 +29,14 @@ export const runTopic = (uuid: string): string => `run ${uuid}`;
 
 export async function watchChanges(notifier: Notifier): Promise<Changes> {
   let clock = 0;
-  // A topic outside the map changed at `floor` or before: forgetting one can only cause a needless wake-up.
+  // Topics that are not in the map changed at `floor` or before, so dropping one can only cause a needless wake-up.
   let floor = 0;
   const versions = new Map<string, number>();
   const waiters = new Map<string, Set<() => void>>();
 
   function touch(topic: string): void {
     clock += 1;
-    versions.delete(topic); // so that the map's order is by age
+    versions.delete(topic); // keeps the map ordered by age
     versions.set(topic, clock);
     if (versions.size > TOPICS_MAX) forgetOldest();
     for (const wake of [...(waiters.get(topic) ?? [])]) wake();

@@ -4,21 +4,24 @@ import { dirname } from "node:path";
 import { DomainError } from "@berth/core";
 
 const KEY_BYTES = 32;
-const NONCE_BYTES = 12; // what GCM is specified for
+const NONCE_BYTES = 12; // the size that GCM is specified for
 const TAG_BYTES = 16;
 const ALGORITHM = "aes-256-gcm";
 
 /** Encrypts values at rest: AES-256-GCM, one byte for the key's version, nonce, tag, ciphertext. */
 export interface Cipher {
-  /** Version of the key that seals: 1 for the first of the file. */
+  /** Version of the key that encrypts: 1 for the first key of the file. */
   readonly newestVersion: number;
-  /** @param place Names the row and column. A value copied to another place does not open there. */
+  /** @param place Identifies the row and column. A value copied to another place cannot be decrypted there. */
   seal(text: string, place: string): Uint8Array;
-  /** @throws DomainError `internal.error` when the value was sealed by another key, for another place, or was changed. */
+  /**
+   * @throws DomainError `internal.error` if the value was encrypted with another key or for another place, or was
+   * changed.
+   */
   open(sealed: Uint8Array, place: string): string;
 }
 
-/** @param keys 32 bytes each, oldest first: the newest seals, all open. At most 255. */
+/** @param keys 32 bytes each, oldest first: the newest encrypts, all decrypt. At most 255. */
 export function cipher(keys: readonly Uint8Array[]): Cipher {
   const newest = keys.at(-1);
   if (newest === undefined || keys.length > 255 || keys.some((key) => key.length !== KEY_BYTES)) {
@@ -55,10 +58,10 @@ export function cipher(keys: readonly Uint8Array[]): Cipher {
 }
 
 /**
- * The keys of a file, oldest first; one line of base64 each. The first use makes the file, with one random key and mode
- * 0600. Two processes that make it at once end up with the same key.
+ * The keys of a file, oldest first, one line of base64 each. If the file is missing it is created with one random key
+ * and mode 0600. Two processes that create it at once get the same key.
  *
- * @throws DomainError `setup.failed` when it cannot be read or made, or holds something else.
+ * @throws DomainError `setup.failed` if it cannot be read or created, or has other content.
  */
 export async function loadKeyFile(path: string): Promise<readonly Uint8Array[]> {
   const text = await readKeyFile(path);
@@ -86,7 +89,7 @@ async function readKeyFile(path: string): Promise<string> {
   }
 }
 
-/** Written whole and to the disk under another name, then linked: nobody ever reads half a key. */
+/** Writes another file completely to the disk and then links it, so that nobody ever reads half a key. */
 async function createKeyFile(path: string): Promise<void> {
   await mkdir(dirname(path), { recursive: true });
   const temporary = `${path}.${randomBytes(6).toString("hex")}`;
@@ -98,7 +101,7 @@ async function createKeyFile(path: string): Promise<void> {
     } finally {
       await file.close();
     }
-    // Unlike a rename, a link leaves alone what another process made in the meantime.
+    // Unlike a rename, a link does not replace a file that another process created in the meantime.
     await link(temporary, path).catch((cause) => {
       if (!isExisting(cause)) throw cause;
     });

@@ -12,7 +12,7 @@ describe("an address of a database", () => {
     for (const database of opened.splice(0)) await database.close();
   });
 
-  /** The sentence it is refused with. */
+  /** The message of the error. */
   async function refusal(url: string): Promise<string> {
     const error = await openDatabase({ url }).then(
       (database) => {
@@ -61,7 +61,7 @@ describe("an address of a database", () => {
     const at = `127.0.0.1:${port}`;
     expect(await refusal(`postgres://berth:${PASSWORD}@${at}/berth`)).toMatch(/refuses the password of berth/);
     expect(await refusal(`postgres://berth@${at}/berth`)).toMatch(/password/);
-    expect(await refusal(`postgres://stranger:${PASSWORD}@${at}/berth`)).toMatch(/does not let stranger in/);
+    expect(await refusal(`postgres://stranger:${PASSWORD}@${at}/berth`)).toMatch(/does not allow stranger to connect/);
     const missing = await refusal(`postgres://berth:${password}@${at}/missing`);
     expect(missing).toMatch(/database missing does not exist/);
     expect(missing).not.toContain(password);

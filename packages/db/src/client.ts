@@ -22,11 +22,11 @@ export interface Database {
   readonly kysely: Kysely<DB>;
   readonly kind: DatabaseKind;
   readonly changes: Changes;
-  /** Hears `NOTIFY` on the channel from whichever process. Resolves when nothing sent from now on is missed. */
+  /** Receives `NOTIFY` on the channel from any process. Resolves when no later notification can be missed. */
   listen(channel: string, listener: NotificationListener): Promise<() => void>;
-  /** @throws DomainError `database.unavailable` when it does not answer, or takes no writes. */
+  /** @throws DomainError `database.unavailable` if it does not respond or is read-only. */
   ping(): Promise<void>;
-  /** Work to be done before the connections close. */
+  /** Registers work to do before the connections close. */
   beforeClose(work: () => Promise<void>): void;
   /** Closes the connections and stops an embedded server. Idempotent. */
   close(): Promise<void>;
@@ -35,17 +35,17 @@ export interface Database {
 export interface DatabaseOptions {
   /** An external PostgreSQL: `postgres://user:password@host:port/database`. */
   readonly url?: string | undefined;
-  /** Locked for this process, also beside `url`; holds the embedded database. */
+  /** Locked by this process, even with `url`; contains the embedded database. */
   readonly dataFolder?: string | undefined;
-  /** Which embedded one; by default what the folder holds, else PostgreSQL where its programs run. */
+  /** Kind of the embedded database. Default: the one in the folder, else PostgreSQL where its programs run. */
   readonly embedded?: "postgres" | "pglite" | undefined;
   readonly connectionsMax?: number | undefined;
-  /** Told what a person should know, one line at a time. */
+  /** Gets information for the operator, one line at a time. */
   readonly onNotice?: ((line: string) => void) | undefined;
 }
 
 /**
- * Opens the database and starts it if it is an embedded one. The tables are `migrate`'s.
+ * Opens the database, and starts an embedded one. The tables are created by `migrate`.
  *
  * @throws DomainError `setup.failed` with one sentence that says what is wrong and what to do; never the password.
  */
@@ -60,7 +60,7 @@ export async function openDatabase(options: DatabaseOptions): Promise<Database> 
   }
 }
 
-/** A full disk, a folder that was damaged: never with `url`, whose problems have sentences of their own. */
+/** For a full disk or a damaged folder. Problems with `url` have messages of their own. */
 const notOpened = (cause: unknown, dataFolder = "") =>
   new DomainError(
     "setup.failed",
@@ -72,9 +72,9 @@ interface Opened {
   readonly kind: DatabaseKind;
   readonly kysely: Kysely<DB>;
   readonly notifier: Notifier;
-  /** Not through kysely, which would throw an error of its own kind at later callers. */
+  /** Bypasses kysely, whose `destroy` would make later callers fail with kysely's own error. */
   closeConnections(): Promise<void>;
-  /** Runs last. */
+  /** Runs last, after the connections are closed. */
   stop(): Promise<void>;
 }
 
@@ -137,9 +137,9 @@ async function openWasm(folder: string): Promise<Opened> {
 
 const CONNECTIONS_MAX = 10;
 const STATEMENT_TIMEOUT_MS = 30_000;
-// A transaction of a process that hangs must not hold its locks for ever.
+// A process that hangs within a transaction must not keep its locks for ever.
 const IDLE_IN_TRANSACTION_MS = 60_000;
-// For a free connection of the pool as well: a burst of requests waits its turn.
+// Applies to waiting for a free connection of the pool too, so it leaves time for a burst of requests.
 const CONNECTION_TIMEOUT_MS = 20_000;
 
 async function connect(
@@ -155,7 +155,7 @@ async function connect(
     keepAlive: true,
   };
   const notifier = postgresNotifier(config, onLost);
-  // The first connection tells what is wrong with the address or the password.
+  // The first connection reveals a wrong address or password.
   await notifier
     .listen("berth", () => undefined)
     .catch(async (error) => {
@@ -168,7 +168,7 @@ async function connect(
     statement_timeout: STATEMENT_TIMEOUT_MS,
     idle_in_transaction_session_timeout: IDLE_IN_TRANSACTION_MS,
   });
-  // An idle connection that breaks is replaced at the next use; without a listener it would end the process.
+  // A broken idle connection is replaced at its next use; without a listener, the error would end the process.
   pool.on("error", () => undefined);
   const answers = availability({ probe: () => probe(config) });
   return {
@@ -194,7 +194,7 @@ async function ping(kysely: Kysely<DB>): Promise<void> {
   throw new DomainError("database.unavailable", READ_ONLY);
 }
 
-/** Over a connection of its own: those of the pool may all wait for something. */
+/** Uses a new connection, since all of the pool may be waiting. */
 async function probe(config: pg.ClientConfig): Promise<void> {
   const client = new pg.Client(config);
   client.on("error", () => undefined);

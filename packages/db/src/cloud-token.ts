@@ -62,7 +62,7 @@ export function cloudTokenStore({ db, teamId, cipher }: TeamContext): CloudToken
       return row && cipher.open(row.token, place(uuid));
     },
     async deleteIfUnused(uuid) {
-      // The reference refuses what a server that is made in this very moment would lose.
+      // The foreign key prevents that a server created at the same moment loses its token.
       const deleted = await undefinedOn(isForeignKeyViolation, () =>
         db
           .deleteFrom("cloud_token")

@@ -95,7 +95,7 @@ describe("a transaction whose server crashed", () => {
     for (const client of clients) {
       client.on("error", () => undefined);
       await client.connect();
-      // The library answers several statements with a list, which its types do not say.
+      // For several statements the library returns an array, unlike its types say.
       const [, { rows }] = (await client.query(BEGIN)) as unknown as [pg.QueryResult, pg.QueryResult];
       ids.push(rows[0]);
     }

@@ -5,7 +5,7 @@ import type { TeamContext } from "./context.ts";
 import { violates } from "./errors.ts";
 
 /**
- * Keeps the name of an application's container for it alone, as far as its server goes. Only in a transaction.
+ * Reserves the name of an application's container on its server. Only in a transaction.
  * @throws DomainError `resource.already_exists`
  */
 export async function claimContainerName(
@@ -15,7 +15,7 @@ export async function claimContainerName(
   const { id, server_id } = application;
   const name = lastingContainerName(application);
   if (name === undefined) return void (await db.deleteFrom("container_name").where("resource_id", "=", id).execute());
-  // A database is a host of the name of its uuid, and so is an application that chose no other name.
+  // Databases, and applications without a chosen name, use their uuid as host name.
   const namesake = await db
     .selectFrom("resource")
     .select("id")

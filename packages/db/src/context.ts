@@ -14,11 +14,14 @@ export interface StoreDependencies {
 
 export interface Context extends StoreDependencies {
   readonly database: Database;
-  /** The transaction, inside one: PGlite has one connection, so another query would wait for ever. */
+  /**
+   * Inside a transaction it is the transaction itself: PGlite has one connection, so another query would wait for
+   * ever.
+   */
   readonly db: Kysely<DB>;
-  /** Messages that are written just before the transaction commits; `undefined` outside one. */
+  /** Notifications that are sent just before the transaction commits; `undefined` outside of one. */
   readonly pending: PendingMessages | undefined;
-  /** Who acts, for the events; `undefined`: Berth by itself. */
+  /** The actor recorded in events; `undefined`: Berth itself. */
   readonly actor?: EventActor | undefined;
 }
 
@@ -45,8 +48,8 @@ export const isRoot = ({ teamId }: TeamContext): boolean => teamId === ROOT_TEAM
 const ATTEMPTS_MAX = 5;
 
 /**
- * Runs `work` in a transaction, or in the one that `context` is in. When PostgreSQL ends it for a deadlock, or did not
- * commit it because its connection was lost, the whole of it runs again: `work` must change nothing but the database.
+ * Runs `work` in a transaction, or in the current one of `context`. If PostgreSQL ends it for a deadlock, or did not
+ * commit it since its connection was lost, `work` runs again: it must change nothing but the database.
  */
 export async function inTransaction<C extends Context, T>(context: C, work: (context: C) => Promise<T>): Promise<T> {
   if (context.pending !== undefined) return await work(context);
@@ -71,22 +74,22 @@ export async function inTransaction<C extends Context, T>(context: C, work: (con
   }
 }
 
-/** Only inside a transaction: an event reports a change and is written with it. */
+/** Only inside a transaction: an event is written together with the change that it reports. */
 export function emit(context: Context, event: NewEvent): void {
   pendingOf(context).events.push({ ...event, actor: context.actor ?? null });
 }
 
-/** Followers of the deployment hear of it once the transaction is committed. */
+/** Notifies followers of the deployment when the transaction commits. */
 export function notifyDeployment(context: Context, id: number): void {
   pendingOf(context).changedDeployments.add(id);
 }
 
-/** Notifies those who wait for the end of a backup or restore, once the transaction commits. */
+/** Notifies callers that wait for the end of a backup or restore when the transaction commits. */
 export function notifyRunEnd(context: Context, uuid: string): void {
   pendingOf(context).endedRuns.add(uuid);
 }
 
-/** Workers of all replicas hear of it once the transaction is committed. */
+/** Wakes the workers of all replicas when the transaction commits. */
 export function wakeWorkers(context: Context): void {
   pendingOf(context).wakesWorkers = true;
 }
@@ -111,13 +114,13 @@ async function sendPending({ db, pending }: Context): Promise<void> {
     from jsonb_array_elements(${JSON.stringify(messages)}::jsonb) as message`.execute(db);
 }
 
-// Any number: it only has to differ from other users of advisory locks with two keys.
+// Arbitrary, but different from other users of advisory locks with two keys.
 const EVENT_LOCK = 20_211;
 
 /**
- * Ids are given before a transaction commits. A reader who remembers the last id it has seen would miss an event with a
- * smaller id that commits later, so a team's events are written one transaction after the other. The lock is the last
- * one a transaction takes, hence never part of a deadlock.
+ * Ids are assigned before a transaction commits. A reader that remembers the last id would miss an event with a
+ * smaller id that commits later, so a team's events are written by one transaction at a time. A transaction takes
+ * this lock last, so it is never part of a deadlock.
  */
 async function insertEvents(db: Kysely<DB>, events: PendingMessages["events"]): Promise<void> {
   const teamIds = [...new Set(events.map((event) => event.team_id))].sort((a, b) => a - b);
@@ -137,16 +140,16 @@ async function insertEvents(db: Kysely<DB>, events: PendingMessages["events"]): 
   }
 }
 
-/** A statement has 65,535 parameters at most. */
+/** A statement may have at most 65,535 parameters. */
 const EVENTS_AT_ONCE_MAX = 5000;
 
-/** For a `where id = `: what is no possible id is nobody's. */
+/** Guards a `where id = `: an impossible id matches nothing. */
 export const isId = (id: number): boolean => Number.isSafeInteger(id) && id >= 0;
 
-/** For a `where id in`: one statement text, and so one plan, however many there are. */
+/** For a `where id in`: one statement text, and therefore one plan, for any number of ids. */
 export const idsOf = (ids: readonly number[]) => sql<number>`(select unnest(${ids}::bigint[]))`;
 
-/** Answers `undefined` for the errors that `isExpected` knows. */
+/** Returns `undefined` for errors that `isExpected` accepts. */
 export async function undefinedOn<T>(
   isExpected: (error: unknown) => boolean,
   work: () => Promise<T>,

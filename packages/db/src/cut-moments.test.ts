@@ -5,9 +5,9 @@ import { type Database, openDatabase } from "./client.ts";
 import { inTransaction } from "./context.ts";
 
 const CUTS = 100;
-/** The pause before the next attempt to listen grows with each that fails. */
+/** The pause before the next attempt to listen grows with each failure. */
 const CUTS_WHILE_LISTENING_BEGINS = 3;
-/** More than there are connections: some wait for one all the time. */
+/** More than there are connections, so that some always wait for one. */
 const WRITERS = 10;
 const CONNECTIONS = 4;
 
@@ -62,7 +62,7 @@ describe(`a database that is cut ${CUTS} times at each moment under load`, () =>
     const context = { database, db: database.kysely, pending: undefined, cipher: neverUsed };
     const writer = async () => {
       while (isOn) {
-        // What is refused at once would leave no turn to anything else.
+        // Errors that come at once would otherwise block the event loop.
         await new Promise((resolve) => setImmediate(resolve));
         const value = next++;
         const write = inTransaction(context, async ({ db }) => {
@@ -78,7 +78,7 @@ describe(`a database that is cut ${CUTS} times at each moment under load`, () =>
     const cutAt = async (moment: CutMoment, times: number) => {
       for (let round = 0; round < times; round += 1) await way.cutAt({ ...moment });
     };
-    /** Those that listen and those that are idle among them. */
+    /** Including connections that listen and idle ones. */
     const cutAll = async () => {
       for (let round = 0; round < CUTS; round += 1) {
         const before = acknowledged.length;

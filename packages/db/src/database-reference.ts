@@ -7,7 +7,7 @@ import { databaseStore, databasesNamed } from "./database.ts";
 import { envStore } from "./env.ts";
 import { seenShared } from "./shared-variable.ts";
 
-/** What references lead to, from each of these resources. */
+/** The targets of references, for each of these resources. */
 export const seenBy = async (
   context: TeamContext,
   resourceIds: readonly number[],
@@ -17,7 +17,7 @@ export const seenBy = async (
   ...(await seenDatabases(context, resourceIds, references)),
 ];
 
-/** The references to databases among these. */
+/** Those references that name databases. */
 async function seenDatabases(
   context: TeamContext,
   resourceIds: readonly number[],
@@ -31,7 +31,7 @@ async function seenDatabases(
   });
 }
 
-/** Databases that variables of these resources name, each as it is seen from each resource of its environment. */
+/** Databases that variables of these resources reference, for each resource of their environment. */
 export async function namedDatabases(
   context: TeamContext,
   resourceIds: readonly number[],
@@ -60,7 +60,7 @@ interface ClientRow extends DatabaseClient {
   readonly environment_id: number;
 }
 
-/** Containers of a compose file have a network of their own, unless they shall join that of the destination. */
+/** Containers of a compose file have a network of their own, unless they are set to join that of the destination. */
 async function clientsOf({ db, teamId }: TeamContext, ids: readonly number[]): Promise<readonly ClientRow[]> {
   const { rows } = await sql<ClientRow>`
     select resource.id as resource_id, resource.environment_id, resource.name, resource.server_id,
@@ -76,7 +76,7 @@ async function clientsOf({ db, teamId }: TeamContext, ids: readonly number[]): P
   return rows;
 }
 
-/** The values of their secret fields; some engines keep theirs as environment variables. */
+/** The values of secret fields; some engines store theirs as environment variables. */
 async function valuesOf(context: TeamContext, databases: readonly DatabaseRecord[]) {
   const ids = databases.map(({ id }) => id);
   const secrets = await databaseStore(context).secretsOf(ids);

@@ -14,7 +14,7 @@ it.each([
   ["EAI_AGAIN", /cannot be looked up/],
   ["ECONNREFUSED", /No PostgreSQL listens at db\.internal:6543/],
   ["28P01", /refuses the password of berth/],
-  ["28000", /does not let berth in/],
+  ["28000", /does not allow berth to connect/],
   ["3D000", /The database shop does not exist/],
   ["53300", /no connection left/],
   ["57P03", /starting or stopping/],

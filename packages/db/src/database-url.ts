@@ -6,7 +6,7 @@ export interface DatabaseTarget {
   readonly config: pg.ClientConfig;
   readonly user: string;
   readonly database: string;
-  /** For people: never with the password. */
+  /** For people: never contains the password. */
   readonly place: string;
 }
 
@@ -22,11 +22,11 @@ export function parseDatabaseUrl(url: string): DatabaseTarget {
   }
   try {
     const config = { connectionString: url };
-    // Not connected: the driver's own reading of the address.
+    // The driver parses the address; this client never connects.
     const { host, port, user = "the user", database = "" } = new pg.Client(config);
     return { config, user, database, place: host.startsWith("/") ? host : `${host}:${port}` };
   } catch (cause) {
-    // The parser's message may hold the address, and that the password.
+    // The parser's message may contain the address, and therefore the password.
     throw new DomainError(
       "setup.failed",
       `BERTH_DATABASE_URL cannot be read as an address. Percent-encode special characters of the password, ${EXAMPLE}.`,
@@ -35,7 +35,7 @@ export function parseDatabaseUrl(url: string): DatabaseTarget {
   }
 }
 
-/** The problem of the connection, as one sentence with its remedy. */
+/** The problem of a connection and its remedy, as one sentence. */
 export function connectionProblem(error: unknown, { user, database, place }: DatabaseTarget): DomainError {
   const code = isPasswordMissing(error) ? "28P01" : (databaseErrorCode(error) ?? "");
   const sentence =
@@ -45,8 +45,8 @@ export function connectionProblem(error: unknown, { user, database, place }: Dat
       ECONNREFUSED: `No PostgreSQL listens at ${place} of BERTH_DATABASE_URL. Start it, or correct host and port.`,
       ENOENT: `No PostgreSQL listens in ${place} of BERTH_DATABASE_URL. Start it, or correct the folder of its socket.`,
       "28P01": `PostgreSQL at ${place} refuses the password of ${user}, or it has none. Correct BERTH_DATABASE_URL.`,
-      "28000": `PostgreSQL at ${place} does not let ${user} in from here. Make the role, or allow it in pg_hba.conf.`,
-      "3D000": `The database ${database} does not exist at ${place}. Make it, or correct BERTH_DATABASE_URL.`,
+      "28000": `PostgreSQL at ${place} does not allow ${user} to connect from here. Create the role, or allow it in pg_hba.conf.`,
+      "3D000": `The database ${database} does not exist at ${place}. Create it, or correct BERTH_DATABASE_URL.`,
       "53300": `PostgreSQL at ${place} has no connection left. Raise its max_connections.`,
       "57P03": `PostgreSQL at ${place} is starting or stopping. Try again in a moment.`,
     }[code] ??
@@ -54,9 +54,9 @@ export function connectionProblem(error: unknown, { user, database, place }: Dat
   return new DomainError("setup.failed", sentence, { cause: error });
 }
 
-const VERSION_MIN = 15; // the oldest that is tried; what is used needs no newer one
+const VERSION_MIN = 15; // the oldest tested version; nothing needs a newer one
 
-/** @param version As `server_version_num`: 150004 is 15.4. */
+/** @param version From `server_version_num`: 150004 is 15.4. */
 export function versionProblem(version: number, { place }: DatabaseTarget): DomainError | undefined {
   const major = Math.floor(version / 10_000);
   if (major >= VERSION_MIN) return undefined;
@@ -66,6 +66,6 @@ export function versionProblem(version: number, { place }: DatabaseTarget): Doma
   );
 }
 
-// The driver gives this error no code.
+// The driver has no code for this error.
 const isPasswordMissing = (error: unknown): boolean =>
   isDomainError(error) ? isPasswordMissing(error.cause) : /client password must be a/.test(String(error));

@@ -31,7 +31,7 @@ const DATABASE_COLUMNS = [
   "database.certificate_expires_at",
 ] as const;
 
-/** Settings of all engines and the engine's own fields are one value: no name is in both. */
+/** Common settings and the engine's own fields are stored in one value: their names do not overlap. */
 type DatabaseRow = Omit<DatabaseRecord, "settings" | "fields"> & {
   readonly settings: Readonly<Record<string, unknown>>;
 };
@@ -49,7 +49,7 @@ function databaseRecord({ settings, ...row }: DatabaseRow): DatabaseRecord {
   const entries = Object.entries(settings);
   return {
     ...row,
-    // Written by `insert` and `update` below from these types; what was added since reads as its default.
+    // `insert` and `update` write these types; fields added later read as their default.
     settings: {
       ...defaults,
       ...(Object.fromEntries(entries.filter(isSetting)) as Partial<DatabaseRecord["settings"]>),
@@ -64,11 +64,11 @@ const ROWS = {
   select: selectDatabases,
   findByUuid,
   record: databaseRecord,
-  // Every engine has passwords of its own.
+  // Each engine has its own passwords, so there are no defaults.
   secretDefaults: {} as DatabaseSecrets,
 } as const;
 
-/** The subject of a deployment, in any team. */
+/** The subject of a deployment, of any team. */
 export async function databaseSubject(context: Context, id: number): Promise<SubjectOf<"database"> | undefined> {
   const found = await readSubject(context, ROWS, id);
   return found && { kind: "database", ...found };
@@ -90,10 +90,10 @@ export const systemDatabaseStore = (context: Context): SystemDatabaseStore => ({
       .selectFrom("database")
       .select("resource_id")
       .where(sql<boolean>`server_id = any(${serverIds}::bigint[])`)
-      // As in the index of these.
+      // Equal to the condition of the partial index.
       .where(sql<boolean>`(is_public or loopback_port is not null)`)
       .execute();
-    // Most servers have none, and are asked about again and again.
+    // Most servers have none, and are queried often.
     if (found.length === 0) return [];
     const ids = found.map(({ resource_id }) => resource_id);
     const rows = await selectDatabases(context.db)
@@ -107,7 +107,7 @@ export const systemDatabaseStore = (context: Context): SystemDatabaseStore => ({
       .updateTable("database")
       .set({ public_port_problem: problem })
       .where("resource_id", "=", id)
-      // One that was changed meanwhile has not been looked at yet.
+      // Skips a database whose port changed since: that one was not observed.
       .where(sql<boolean>`case when is_public then public_port else loopback_port end = ${port}`)
       .execute();
   },
@@ -183,7 +183,7 @@ async function update(
   return databaseStore(context).find(resource.uuid);
 }
 
-/** Below the ports that Linux gives to connections. At random, since other instances may share the machine. */
+/** Random, since other instances may share the machine; below the ports that Linux assigns to connections. */
 async function giveLoopbackPort(context: TeamContext, id: number): Promise<void> {
   const { rows } = await sql`
     update database set public_port_problem = null, loopback_port = (
@@ -198,7 +198,7 @@ async function giveLoopbackPort(context: TeamContext, id: number): Promise<void>
   if (rows.length > 0) wakeWorkers(context);
 }
 
-/** Of these environments, with one of these names or uuids, oldest first. */
+/** Databases of these environments with these names or uuids, oldest first. */
 export async function databasesNamed(
   context: TeamContext,
   environmentIds: readonly number[],
@@ -207,7 +207,7 @@ export async function databasesNamed(
   const rows = await selectDatabases(context.db)
     .where("resource.team_id", "=", context.teamId)
     .where("resource.environment_id", "in", idsOf(environmentIds))
-    // Known of every row here, but the index of an environment begins with both.
+    // True for every row here, but needed for the index of an environment, which begins with both columns.
     .where("resource.kind", "=", "database")
     .where("resource.removing_at", "is", null)
     .where((eb) => eb.or([eb("resource.name", "in", names), eb("resource.uuid", "in", names)]))

@@ -6,7 +6,7 @@ import type { Context, TeamContext } from "./context.ts";
 import { storableJson } from "./storable.ts";
 
 const TAKE_MAX = 10_000;
-/** Limit per batch: a longer one is appended in parts. */
+/** Limit per statement: more lines are appended in parts. */
 const LINES_MAX = 1_000;
 
 export async function readLog(
@@ -29,8 +29,8 @@ export async function readLog(
 }
 
 /**
- * One statement takes the next numbers from the deployment's row, inserts and tells the followers. Its lock on the row
- * makes appends to one deployment follow each other, so a reader never sees a number before the ones below it.
+ * One statement takes the next numbers from the deployment's row, inserts the lines and notifies followers. It locks
+ * the row, which serialises appends to a deployment, so a reader never sees a number before the ones below it.
  */
 export const appendLog =
   ({ db }: Context): SystemDeploymentStore["appendLog"] =>

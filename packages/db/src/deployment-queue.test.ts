@@ -25,7 +25,7 @@ async function renewed({ system: { deployments } }: TestDatabase, lease: Lease, 
   return held !== undefined;
 }
 
-/** As if the worker had died so long ago. */
+/** As if the worker had died this long ago. */
 async function loseLease(database: TestDatabase, lease: Lease): Promise<void> {
   expect(await renewed(database, lease, 0)).toBe(true);
 }
@@ -210,7 +210,7 @@ onEachBackend((database) => {
     const claim = await deployments.claimNext({ owner: "worker", leaseSeconds: 0.1 }, [app.server_id]);
     if (claim === undefined) throw new Error("It was queued above");
     expect(await renewed(database(), claim.lease, 60)).toBe(true);
-    await sleep(150); // longer than the first lease, which is the point
+    await sleep(150); // longer than the first lease
     expect(await deployments.claimAbandoned("other", 60, [app.server_id])).toBeUndefined();
   });
 
@@ -223,7 +223,7 @@ onEachBackend((database) => {
       const { lease } = await claimed(database(), app, "slow");
       await loseLease(database(), lease);
       const takeOver = async () => {
-        // A row that is being written is skipped and found at the next try.
+        // A row that is being written is skipped, and found at the next try.
         for (;;) {
           const taken = await deployments.claimAbandoned("next", 60, [app.server_id]);
           if (taken !== undefined) return { taken, seen: await deployments.steps(lease.deployment_id) };
@@ -233,7 +233,7 @@ onEachBackend((database) => {
         deployments.saveStep(lease, "build", { status: "running", output: { by: "slow" } }),
         takeOver(),
       ]);
-      // The next owner sees everything that was written before, and nothing is written after.
+      // The next owner sees everything written before, and nothing is written afterwards.
       expect(seen).toHaveLength(isSaved ? 1 : 0);
       expect(await deployments.steps(lease.deployment_id)).toEqual(seen);
       await deployments.finish(taken.lease, "finished", null);
@@ -326,7 +326,7 @@ onEachBackend((database) => {
     const take = (lease: Lease) => deployments.takeBuildServer(lease, builder.id);
     const answers = await Promise.all([one, two, three].map(take));
     expect(answers.toSorted()).toEqual(["full", "taken", "taken"]);
-    // A resumed deployment has its place already.
+    // A resumed deployment still has its place.
     const [taken = one, other = two] = leases.filter((_lease, at) => answers[at] === "taken");
     const waiting = leases[answers.indexOf("full")] ?? three;
     expect(await take(taken)).toBe("taken");
@@ -413,5 +413,5 @@ onEachBackend((database) => {
   });
 });
 
-/** Longer than any test may take: only a notification wakes. */
+/** Longer than any test may take, so only a notification can wake the worker. */
 const WAKE_SECONDS = 3600;

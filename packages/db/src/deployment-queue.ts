@@ -94,7 +94,7 @@ export function systemDeploymentStore(context: Context): SystemDeploymentStore {
           .executeTakeFirst();
         if (ended === undefined) return false;
         emitDeploymentEvent(tx, ended, ENDED_EVENTS[status]);
-        wakeWorkers(tx); // its place on the server is free
+        wakeWorkers(tx); // its place on the server is free again
         return true;
       }),
     async wakeUp(signal, timeoutSeconds) {
@@ -104,7 +104,7 @@ export function systemDeploymentStore(context: Context): SystemDeploymentStore {
   };
 }
 
-/** Writes to a deployment that is still ours, and tells those who follow it. */
+/** Updates a deployment if its lease is still ours, and notifies its followers. */
 async function change(
   context: Context,
   lease: Lease,
@@ -125,7 +125,7 @@ async function change(
 const isHeldBy = ({ deployment_id, owner, attempt }: Lease) => sql<boolean>`deployment.id = ${deployment_id}
   and deployment.lease_owner = ${owner} and deployment.attempt = ${attempt} and deployment.status = 'in_progress'`;
 
-/** Runs `work` with the deployment's row locked, so that nobody takes the lease over in the meantime. */
+/** Runs `work` with the deployment's row locked, so that nobody can take over the lease meanwhile. */
 export function withLease<T>(
   context: Context,
   lease: Lease,
@@ -142,10 +142,10 @@ export function withLease<T>(
   });
 }
 
-/** Under the build server's lock, where nobody else takes a place or starts a deployment to it. */
+/** Under the build server's lock, so that nobody else takes a place or starts a deployment to it. */
 async function takeBuildServer(context: Context, lease: Lease, serverId: number): Promise<"taken" | "full" | "lost"> {
   const answer = await inTransaction(context, async (tx) => {
-    // In this order everywhere: the server, then the deployment.
+    // Everywhere in this order, to avoid deadlocks: the server, then the deployment.
     const server = await tx.db
       .selectFrom("server")
       .select(concurrentBuilds.as("limit"))
@@ -159,7 +159,7 @@ async function takeBuildServer(context: Context, lease: Lease, serverId: number)
           .select(["is_instant", "server_id"])
           .where("id", "=", lease.deployment_id)
           .executeTakeFirst()) ?? {};
-      // One that goes to the same server has its place there since it was claimed.
+      // A deployment to the same server has had its place there since it was claimed.
       const isFree = is_instant || server_id === serverId;
       if (!isFree && (await busyPlaces(held, serverId, lease.deployment_id)) >= (server?.limit ?? 0)) return "full";
       await held.db
@@ -174,7 +174,7 @@ async function takeBuildServer(context: Context, lease: Lease, serverId: number)
   return answer ?? "lost";
 }
 
-/** Deployments to a server, and builds for other servers on it. */
+/** Number of deployments to a server, and of builds on it for other servers. */
 async function busyPlaces({ db }: Context, serverId: number, except: number): Promise<number> {
   const { count } = await db
     .selectFrom("deployment")
@@ -196,9 +196,9 @@ const concurrentBuilds = sql<number>`coalesce((server.settings ->> 'concurrent_b
 type Share = Parameters<SystemDeploymentStore["claimNext"]>[0];
 
 /**
- * The oldest queued deployment that may run now, of the team that has the fewest running. One that may not does not stand
- * in the way of those behind it. An instant one does not count what runs on the server, yet waits for its own resource
- * like any other (D33).
+ * The oldest queued deployment that may run now, of the team with the fewest running. Those that may not run do not
+ * block later ones. An instant deployment ignores the server's limit, but waits for its own resource like any other
+ * (D33).
  */
 async function nextRunnable(
   { db }: Context,
@@ -209,7 +209,7 @@ async function nextRunnable(
     .with("running", (qb) =>
       qb
         .selectFrom("deployment")
-        // A build for another server takes a place too.
+        // Builds for other servers take places too.
         .crossJoinLateral(
           sql<{ server_id: number }>`(select deployment.server_id union
             select deployment.build_server_id where deployment.build_server_id is not null and ${isBuilding})`.as(
@@ -245,11 +245,11 @@ async function nextRunnable(
     .executeTakeFirst();
 }
 
-/** Looks again under the server's lock, where nobody else starts or queues anything. */
+/** Checks again under the server's lock, so that nobody else starts or queues anything. */
 async function claimOnServer(context: Context, serverId: number, request: Share): Promise<Claim> {
   const { owner, leaseSeconds } = request;
   return await undefinedOn(
-    // A deployment of the same resource was started on another server at the same time.
+    // A deployment of the same resource was started at the same time, on another server.
     (error) => violates(error, "deployment_one_running"),
     () =>
       inTransaction(context, async (tx) => {
@@ -270,7 +270,7 @@ async function claimOnServer(context: Context, serverId: number, request: Share)
           .where("status", "in", sourcesOf("in_progress"))
           .returning(DEPLOYMENT_COLUMNS)
           .executeTakeFirst();
-        if (deployment === undefined) return undefined; // it was cancelled in this moment
+        if (deployment === undefined) return undefined; // it was cancelled at this moment
         emitDeploymentEvent(tx, deployment, "deployment.started");
         return claim(deployment, owner);
       }),
@@ -342,7 +342,7 @@ async function saveStep(
       conflict.columns(["deployment_id", "name"]).doUpdateSet({
         status,
         started_at: sql<Date | null>`coalesce(deployment_step.started_at, excluded.started_at)`,
-        // An undone step ended when it was done or failed, not when it was undone.
+        // An undone step keeps the time at which it was done or failed.
         finished_at: hasEnded ? sql<Date>`coalesce(deployment_step.finished_at, excluded.finished_at)` : null,
         ...(output === undefined ? {} : { output: outputText }),
         ...(sentence === undefined ? {} : { error: sentence }),

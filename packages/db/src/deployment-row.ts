@@ -13,7 +13,7 @@ export const DEPLOYMENT_COLUMNS = [
   "deployment.resource_uuid",
   "deployment.resource_name",
   "deployment.server_id",
-  // Looked up for the rows that are answered, not for those that a page passes over.
+  // Subqueries run only for returned rows, not for those that a page skips.
   sql<string>`(select server.name from server where server.id = deployment.server_id)`.as("server_name"),
   "deployment.destination_id",
   "deployment.status",
@@ -38,10 +38,10 @@ export const DEPLOYMENT_COLUMNS = [
   "deployment.updated_at",
 ] as const;
 
-/** Written out, so that PostgreSQL sees that the partial index on these two holds all that is asked for. */
+/** Literal, so that PostgreSQL recognises that the partial index covers the condition. */
 export const isActive = sql<boolean>`deployment.status in ('queued', 'in_progress')`;
 
-/** The output of a stack's step holds secrets. */
+/** A stack step's output contains secrets. */
 export const stepPlace = (deploymentId: number, name: string): string =>
   `deployment_step ${deploymentId} ${name} output`;
 
@@ -56,7 +56,7 @@ export async function readSteps(context: Context, deploymentId: number): Promise
     .map((row) => ({ ...row, output: openStacks(context, row.output, stepPlace(deploymentId, row.name)) }));
 }
 
-/** Writes the event and wakes the deployment's followers. */
+/** Writes the event and notifies the deployment's followers. */
 export function emitDeploymentEvent(context: Context, deployment: DeploymentRecord, type: NewEvent["type"]): void {
   notifyDeployment(context, deployment.id);
   emit(context, {

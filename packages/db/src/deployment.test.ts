@@ -153,7 +153,7 @@ onEachBackend((database) => {
       [seen] = await Promise.all([follow(), written()]);
     });
     expect(seen).toEqual(Array.from({ length: lines }, (_, index) => index + 1));
-    // Each notification that is missed costs a second.
+    // Each missed notification costs a second.
     expect(followedMs - writtenMs).toBeLessThan((lines / 2) * 1000);
   });
 
@@ -175,7 +175,7 @@ onEachBackend((database) => {
     const app = await testApplication(stores, await testPlace(stores));
     const { id, uuid } = await queued(stores, app);
     const quiet = await queued(stores, await testApplication(stores, await testPlace(stores)));
-    // Their own notifications arrive first.
+    // The first notifications are those of its own changes.
     await stores.deployments.changed(id, NEVER);
     await stores.deployments.changed(quiet.id, NEVER);
     await stores.deployments.find(uuid);

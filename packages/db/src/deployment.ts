@@ -26,7 +26,7 @@ export function deploymentStore(context: TeamContext): DeploymentStore {
             window,
           ).execute(),
         async () => {
-          // Counts the rows of the partial index: what waits and runs now, however many deployments there ever were.
+          // Counts rows of the partial index: only waiting and running deployments, however many there ever were.
           const { total } = await own()
             .where(isActive)
             .where(isOfApplication)
@@ -87,7 +87,7 @@ export function deploymentStore(context: TeamContext): DeploymentStore {
 const isOfApplication = sql<boolean>`exists (
   select from resource where resource.id = deployment.resource_id and resource.kind = 'application')`;
 
-/** Its row is locked: nobody starts or ends it in the meantime. */
+/** Its row is locked, so that nobody starts or ends it meanwhile. */
 async function cancel(context: TeamContext, { id, status }: DeploymentRecord): Promise<DeploymentRecord> {
   const now = sql<Date>`now()`;
   const isQueued = status === "queued";
@@ -105,7 +105,7 @@ async function cancel(context: TeamContext, { id, status }: DeploymentRecord): P
   return cancelled;
 }
 
-/** Kept by triggers: a row for each pull request. */
+/** Kept by triggers, with a row for each pull request. */
 async function keptTotal({ db, teamId }: TeamContext, resourceId: number, pullRequestId?: number): Promise<number> {
   const { total } = await db
     .selectFrom("deployment_count")
@@ -119,8 +119,8 @@ async function keptTotal({ db, teamId }: TeamContext, resourceId: number, pullRe
 }
 
 /**
- * What this store's caller has read of each deployment. `changed` resolves at once when something was told since the
- * first read after the last wait, so a follower that reads, then waits, misses nothing that comes in between.
+ * The version of each deployment that the caller has read. `changed` resolves at once if there was a notification
+ * since the first read after the last wait, so a follower that reads, then waits, misses nothing.
  */
 function seenVersions({ database: { changes } }: TeamContext) {
   const seen = new Map<number, number>();

@@ -42,14 +42,14 @@ export function destinationStore({ db, teamId }: TeamContext): DestinationStore 
         .where("team_id", "=", teamId)
         .where("id", "=", server_id)
         .where("removing_at", "is", null)
-        // Looks again when a deletion was asked for in this moment, and makes the next one wait.
+        // Waits for a deletion of the server that is in progress, and delays a later one.
         .forKeyShare()
         .executeTakeFirst();
       if (server === undefined) throw notFound("Server");
       const inserted = await db
         .insertInto("destination")
         .values({ uuid, server_id, name, network })
-        // An error would end the caller's transaction.
+        // An error would abort the caller's transaction.
         .onConflict((conflict) => conflict.constraint("destination_network").doNothing())
         .returning("id")
         .executeTakeFirst();
@@ -80,7 +80,7 @@ export function destinationStore({ db, teamId }: TeamContext): DestinationStore 
         .limit(take)
         .execute(),
     async deleteIfUnused(id) {
-      // The reference decides, also about a resource that is made in this very moment.
+      // The foreign key also protects a resource that is being created at the same moment.
       const deleted = await undefinedOn(isForeignKeyViolation, () =>
         db
           .deleteFrom("destination")

@@ -16,15 +16,15 @@ import type { Availability } from "./availability.ts";
 import { BEGIN, type CommitOutcome, type TransactionId } from "./commit.ts";
 import { commitLost, wrapDatabaseError } from "./errors.ts";
 
-/** The texts of statements repeat, so each is parsed and planned by PostgreSQL once per connection. */
+/** Statement texts repeat, so PostgreSQL parses and plans each once per connection. */
 const STATEMENT_NAMES_MAX = 500;
 
 interface PostgresConnections {
   readonly pool: pg.Pool;
   readonly answers: Availability;
-  /** Asks for the end of a transaction whose connection was lost after COMMIT was sent. */
+  /** Finds out how a transaction ended whose connection was lost after COMMIT was sent. */
   readonly outcomeOf: (transaction: TransactionId) => Promise<CommitOutcome>;
-  /** Of an embedded database, to name it and what is free there when its disk is full. */
+  /** Folder of an embedded database, for messages about a full disk. */
   readonly folder?: string | undefined;
 }
 
@@ -60,8 +60,8 @@ function namedClients({ pool, answers, outcomeOf }: PostgresConnections): () => 
     );
     const known = wrapped.get(client);
     if (known !== undefined) return known;
-    // The pool listens only to idle clients. A connection that breaks between two statements of a transaction would
-    // otherwise end the process; the next statement of the transaction reports it.
+    // The pool handles errors of idle clients only. Without this, a connection that breaks between two statements of
+    // a transaction would end the process; now the next statement reports it.
     let isLost = false;
     client.on("error", () => {
       isLost = true;
@@ -77,7 +77,7 @@ function namedClients({ pool, answers, outcomeOf }: PostgresConnections): () => 
       );
     let transaction: TransactionId | undefined;
     async function begin() {
-      // The library answers several statements with a list, which its types do not say.
+      // For several statements the library returns an array, unlike its types say.
       const [begun, named] = (await send({ text: BEGIN })) as unknown as [pg.QueryResult, pg.QueryResult];
       transaction = named.rows[0];
       return begun;
@@ -86,7 +86,7 @@ function namedClients({ pool, answers, outcomeOf }: PostgresConnections): () => 
       try {
         return await send({ text: "commit" });
       } catch (error) {
-        // Not for an error that PostgreSQL answers with: then it has not committed.
+        // An error sent by PostgreSQL means that it has not committed.
         if (!isLost || transaction === undefined) throw error;
         const outcome = isGivenUp ? "unknown" : await outcomeOf(transaction);
         if (outcome !== "committed") throw commitLost(outcome, error);
@@ -96,12 +96,13 @@ function namedClients({ pool, answers, outcomeOf }: PostgresConnections): () => 
     const query = (text: string, values: readonly unknown[] = []) => {
       if (text === "begin") return begin();
       if (text === "commit") return commit();
-      // It ended with its connection. The error that led here says more than that of a ROLLBACK nobody can receive.
+      // The transaction ended with its connection. The first error is more useful than that of a ROLLBACK nobody
+      // receives.
       if (text === "rollback" && isLost) return Promise.resolve({ command: "ROLLBACK", rowCount: null, rows: [] });
       const name = values.length > 0 ? nameOf(text) : undefined;
       return send(name === undefined ? { text, values: [...values] } : { name, text, values: [...values] });
     };
-    // The interface's other form, with a cursor, is for streamed queries; nothing here streams.
+    // The interface's other form, with a cursor, is for streamed queries, which are not used.
     const named: PostgresPoolClient = {
       query: query as unknown as PostgresPoolClient["query"],
       release: (isDiscarded?: boolean) => client.release(isDiscarded === true || isGivenUp || isLost),
@@ -111,13 +112,16 @@ function namedClients({ pool, answers, outcomeOf }: PostgresConnections): () => 
   };
 }
 
-/** The statement ends with the connection; the pool replaces it. The library's own end waits for the statement. */
+/**
+ * Ends the statement by closing the connection; the pool replaces it. The library's own `end` would wait for the
+ * statement.
+ */
 function destroySocket(client: pg.PoolClient): void {
   const { connection } = client as unknown as { readonly connection: { readonly stream: Duplex } };
   connection.stream.destroy();
 }
 
-/** Every error of the driver leaves this package as a `DomainError`, wherever the query was written. */
+/** Wraps every error of the driver in a `DomainError`, for all queries of this package. */
 function wrappingErrors(dialect: Dialect, folder: string | undefined): Dialect {
   return {
     createAdapter: () => dialect.createAdapter(),
@@ -150,7 +154,7 @@ function wrappingDriver(driver: Driver, folder: string | undefined): Driver {
 }
 
 async function rethrow(error: unknown, folder: string | undefined): Promise<never> {
-  // Kysely's own sign that a commit became a rollback; it handles it.
+  // Kysely's own error for a commit that became a rollback; kysely handles it.
   if (error instanceof AbortedTransactionError) throw error;
   const wrapped = wrapDatabaseError(error);
   if (folder === undefined || wrapped.code !== "storage.full") throw wrapped;

@@ -132,7 +132,7 @@ onEachBackend((database) => {
     const claimers = await applications(stores, 8);
     const wanted = [claimOf(newHost()), claimOf(newHost())];
     const results = await Promise.allSettled(
-      // Half of them in the other order, which is how two transactions come to wait for each other.
+      // Half of them in the opposite order, in which two transactions could deadlock.
       claimers.map(({ id }, index) => stores.domains.claim(id, index % 2 === 0 ? wanted : [...wanted].reverse(), KEEP)),
     );
     expect(results.filter(({ status }) => status === "fulfilled")).toHaveLength(1);

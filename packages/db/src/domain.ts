@@ -60,7 +60,7 @@ const isHeldBy = ({ resourceId, pullRequestId, containerIds }: ClaimHolder) => {
   return sql<boolean>`(${isResource} and coalesce(domain.service_container_id = any(${containerIds}::bigint[]), false))`;
 };
 
-/** Claims of one resource are made one after the other. */
+/** Serialises claims of one resource. */
 async function lockResource({ db, teamId }: TeamContext, resourceId: number): Promise<void> {
   const locked = await db
     .selectFrom("resource")
@@ -73,8 +73,8 @@ async function lockResource({ db, teamId }: TeamContext, resourceId: number): Pr
 }
 
 /**
- * Those who claim the same host wait here for each other, all in the same order, and then see what the one before them
- * did. The unique index guarantees one holder of a host and path; that a host is one team's, only this lock does.
+ * Serialises claims of the same hosts, locked in a fixed order, so that each sees the result of the one before. The
+ * unique index guarantees one holder of a host and path; only this lock guarantees that a host belongs to one team.
  */
 async function lockHosts({ db }: Context, claims: Claims): Promise<void> {
   if (claims.length === 0) return;
@@ -106,7 +106,7 @@ async function hold({ db }: Context, { resourceId, pullRequestId }: ClaimHolder,
       order by claim.host, claim.path, claim.position`.execute(db);
   } catch (error) {
     if (!violates(error, "domain_holder")) throw error;
-    throw new DomainError("domain.conflict", "A domain was claimed by another resource in this moment. Try again.", {
+    throw new DomainError("domain.conflict", "Another resource has just claimed a domain. Try again.", {
       cause: error,
     });
   }
@@ -114,20 +114,20 @@ async function hold({ db }: Context, { resourceId, pullRequestId }: ClaimHolder,
 
 const hostsOf = (claims: Claims): readonly string[] => [...new Set(claims.map(({ host }) => host))];
 
-// PostgreSQL knows how many an array holds, and takes the index for few.
+// PostgreSQL knows the length of an array, and so uses the index for short ones.
 const hostsAndPaths = (claims: Claims) =>
   sql`unnest(${claims.map(({ host }) => host)}::text[], ${claims.map(({ path }) => path)}::text[]) as claim (host, path)`;
 
 const asRows = (claims: Claims): string =>
   JSON.stringify(
     claims.map(({ service_container_id, container, host, path, url }, position) => {
-      // A service's container has its name itself, and may get another.
+      // A service's container has its own name, which may change later.
       const name = service_container_id ? null : (container ?? null);
       return { container: service_container_id ?? null, name, host, path, url, position };
     }),
   );
 
-/** The text columns that answers carry: no join is needed to show what has URLs. */
+/** Updates the text columns with URLs, which answers show without a join. */
 async function writeFqdn({ db }: Context, resourceIds: readonly number[]): Promise<void> {
   const urls = (pullRequestId: RawBuilder<number>) => sql`(select string_agg(url, ',' order by position) from domain
     where domain.resource_id = holder.resource_id and domain.pull_request_id = ${pullRequestId})`;

@@ -7,12 +7,12 @@ import { idsOf, inTransaction, type TeamContext, wakeWorkers } from "./context.t
 import { DEPLOYMENT_COLUMNS, emitDeploymentEvent, isActive } from "./deployment-row.ts";
 import { pick } from "./pick.ts";
 
-/** State of the queue, read under the locks of all servers concerned. */
+/** State of the queue, read under the locks of all servers involved. */
 interface QueueState {
   /** By server id. */
   readonly limits: ReadonlyMap<number, number>;
   readonly queued: ReadonlyMap<number, number>;
-  /** Active deployments of the resources concerned, oldest first. */
+  /** Active deployments of the resources involved, oldest first. */
   readonly active: readonly DeploymentRecord[];
 }
 
@@ -21,7 +21,8 @@ type Decision =
   | { readonly type: "duplicate"; readonly of: { readonly uuid: string } };
 
 /**
- * Decides all under the servers' locks, then inserts all. When one is `full`, every outcome is, and nothing was done.
+ * Decides on all deployments under the servers' locks, then inserts them. If one is `full`, every outcome is, and
+ * nothing was inserted.
  */
 export function enqueue(
   context: TeamContext,
@@ -55,7 +56,7 @@ function decide(
   const decisions: Decision[] = [];
   for (const deployment of deployments) {
     const duplicate = mayBeDuplicate(deployment) ? waiting.find((other) => covers(other, deployment)) : undefined;
-    // It takes no place in the queue, so it is answered even when the queue is full (D14).
+    // It takes no place in the queue, so it is returned even if the queue is full (D14).
     if (duplicate !== undefined) {
       decisions.push({ type: "duplicate", of: duplicate });
       continue;
@@ -86,16 +87,16 @@ function covers(earlier: Wanted, later: NewDeployment): boolean {
   // It runs another build than the newest of that commit.
   if (earlier.rollback_to !== later.rollback_to) return false;
   if (earlier.docker_registry_image_tag !== later.docker_registry_image_tag) return false;
-  // It ends without having done it.
+  // It will end without having done it.
   if (earlier.cancel_requested_at) return false;
-  // Its fetch may have begun before the push that `later` is asked for.
+  // It may have begun to fetch before the push that `later` is about.
   return !(earlier.status === "in_progress" && earlier.commit === NEWEST);
 }
 
-/** The commit of a deployment whose source was not fetched yet, when it is to be the newest of the branch. */
+/** The commit of a deployment of the branch's newest commit, before the source was fetched. */
 const NEWEST = "HEAD";
 
-/** In the order of their ids: two lists that name the same servers never wait for each other in a circle. */
+/** Locked in the order of their ids, so that two requests for the same servers cannot deadlock. */
 async function lockServers({ db, teamId }: TeamContext, ids: readonly number[]): Promise<Map<number, number>> {
   const rows = await db
     .selectFrom("server")
@@ -103,7 +104,7 @@ async function lockServers({ db, teamId }: TeamContext, ids: readonly number[]):
     .where("team_id", "=", teamId)
     .where("id", "in", idsOf(ids))
     .orderBy("id")
-    // Excludes its like, and not the inserts elsewhere that only refer to the server.
+    // Excludes other enqueues, but not inserts elsewhere that only refer to the server.
     .forNoKeyUpdate()
     .execute();
   return new Map(rows.map(({ id, limit }) => [id, limit ?? DEFAULT_LIMIT]));
@@ -118,7 +119,7 @@ async function ownResources({ db, teamId }: TeamContext, ids: readonly number[])
     .where("team_id", "=", teamId)
     .where("id", "in", idsOf(ids))
     .orderBy("id")
-    // Waits for a removal that is asked for in this moment, and makes the next one wait.
+    // Waits for a removal that is being requested, and delays a later one.
     .forKeyShare()
     .execute();
   const removed = rows.find(({ removing_at }) => removing_at !== null);

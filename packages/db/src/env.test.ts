@@ -63,7 +63,7 @@ onEachBackend((database) => {
     const stores = await testTeam(database());
     const { id } = await testApplication(stores, await testPlace(stores));
     const normal = await stores.envs.insert(id, testUuid(), env());
-    // A record is taken for its fields: its id and uuid are not the twin's.
+    // The record of a normal variable is copied: the other one gets its own id and uuid.
     const twin = await stores.envs.insert(id, testUuid(), { ...normal, value: "4000", is_preview: true });
     expect(twin.id).not.toBe(normal.id);
     expect(await stores.envs.findByKey(id, "PORT", false)).toEqual(normal);

@@ -41,7 +41,7 @@ const FIELDS = [
 
 type EnvRow = Omit<Selectable<DB["env"]>, "resource_id" | "names_database">;
 
-/** Kept beside the sealed value, so that who uses a database is found without opening all of them. */
+/** Stored beside the encrypted value, so that users of a database are found without decrypting all values. */
 const namesDatabase = (value: string | null): boolean =>
   referencesIn([value]).some((reference) => databaseNameIn(reference) !== undefined);
 
@@ -98,7 +98,7 @@ export function envStore(context: TeamContext): EnvStore {
         .where("resource.team_id", "=", teamId)
         .where("resource.environment_id", "=", environmentId)
         .where("resource.removing_at", "is", null)
-        // Not as a parameter: the index serves no statement that leaves this open.
+        // Not a parameter, since the planner then could not use the partial index.
         .where("env.names_database", "=", sql.lit(true))
         .orderBy("env.id")
         .execute();
@@ -119,7 +119,7 @@ export function envStore(context: TeamContext): EnvStore {
           value: seal(context, uuid, value),
           names_database: namesDatabase(value),
         })
-        // An error would end the caller's transaction.
+        // An error would abort the caller's transaction.
         .onConflict((conflict) => conflict.constraint("env_key").doNothing())
         .returning(COLUMNS)
         .executeTakeFirst();

@@ -52,7 +52,7 @@ export function environmentStore({ db, teamId }: TeamContext): EnvironmentStore 
       const inserted = await db
         .insertInto("environment")
         .values(environment)
-        // An error would end the caller's transaction.
+        // An error would abort the caller's transaction.
         .onConflict((conflict) => conflict.constraint("environment_name").doNothing())
         .returning(COLUMNS)
         .executeTakeFirst();

@@ -1,16 +1,16 @@
 import { DomainError, isDomainError } from "@berth/core";
 
-/** Raised again until a transaction is out of patience: another attempt usually succeeds. */
+/** The transaction is retried a few times, since another attempt usually succeeds. */
 const SERIALIZATION_FAILURE = "40001";
 const DEADLOCK = "40P01";
-/** Of a commit whose answer was lost with its connection, as `commitLost` says. */
+/** A commit whose answer was lost with its connection: see `commitLost`. */
 const NOT_COMMITTED = "40000";
 const COMMIT_UNKNOWN = "08007";
 
 const UNAVAILABLE_CODES = new Set([
   "ECONNREFUSED",
   "ECONNRESET",
-  "ENOENT", // the unix socket is gone
+  "ENOENT", // the unix socket does not exist
   "ENOTFOUND",
   "EAI_AGAIN",
   "EHOSTUNREACH",
@@ -42,18 +42,18 @@ const UNAVAILABLE_REASONS: Readonly<Record<string, string>> = {
   "57P02": "The database restarts after a failure. Try again in a moment.",
   "57P03": "The database is starting or recovering. Try again in a moment.",
 };
-// The driver gives these errors no code.
+// The driver has no code for these errors.
 const UNAVAILABLE_MESSAGES =
   /connection (terminated|timeout|error|ended)|timeout exceeded when trying to connect|pool after calling end|not queryable|driver has already been destroyed|PGlite is clos/i;
 
-/** SQLSTATE or the system's error code, also of an error that has been wrapped. */
+/** SQLSTATE or the system's error code, also of a wrapped error. */
 export function databaseErrorCode(error: unknown): string | undefined {
   const original = isDomainError(error) ? error.cause : error;
   if (typeof original !== "object" || original === null || !("code" in original)) return undefined;
   return typeof original.code === "string" ? original.code : undefined;
 }
 
-/** Whether it says that this unique constraint or index holds the value already. */
+/** Whether the error means that this unique constraint or index already has the value. */
 export function violates(error: unknown, constraint: string): boolean {
   if (databaseErrorCode(error) !== "23505") return false;
   const original = isDomainError(error) ? error.cause : error;
@@ -69,13 +69,13 @@ export const mayBeRetried = (error: unknown): boolean => {
   return code === SERIALIZATION_FAILURE || code === DEADLOCK || code === NOT_COMMITTED;
 };
 
-/** @param cause What the driver threw when the connection broke. */
+/** @param cause The driver's error when the connection broke. */
 export const commitLost = (outcome: "not committed" | "unknown", cause: unknown): Error =>
   Object.assign(new Error(`The connection was lost during COMMIT: ${outcome}`, { cause }), {
     code: outcome === "unknown" ? COMMIT_UNKNOWN : NOT_COMMITTED,
   });
 
-/** Wraps what the driver throws. Its own text may name hosts, columns and values: it goes into `cause`. */
+/** Wraps an error of the driver. Its message may contain hosts, columns and values, so it is only kept in `cause`. */
 export function wrapDatabaseError(error: unknown): DomainError {
   if (isDomainError(error)) return error;
   const code = databaseErrorCode(error) ?? "";
@@ -95,11 +95,11 @@ export function wrapDatabaseError(error: unknown): DomainError {
       ? new DomainError("resource.not_found", "Its parent no longer exists.", { cause: error })
       : new DomainError("resource.in_use", "It is in use.", { cause: error });
   }
-  // A NUL or a lone surrogate in a text, a number beyond the column's range.
+  // A NUL or a lone surrogate in a text, or a number outside of the column's range.
   if (["22021", "22P05", "22P02", "22003"].includes(code)) {
     return new DomainError("request.invalid", "Validation failed.", {
       cause: error,
-      fields: { _: ["A value holds a character or number that cannot be stored."] },
+      fields: { _: ["A value contains a character or number that cannot be stored."] },
     });
   }
   return new DomainError("internal.error", "The database refused a statement.", { cause: error });

@@ -25,7 +25,7 @@ onEachBackend((database) => {
 
   it("shows no event before one with a smaller number, however long that one takes to be committed", async () => {
     const { kysely, kind } = database().database;
-    if (kind === "pglite") return; // one connection: transactions follow each other anyway
+    if (kind === "pglite") return; // with one connection, transactions are serialised anyway
     await sql`create function slow_commit() returns trigger language plpgsql as
       $$ begin perform pg_sleep(0.5); return null; end $$`.execute(kysely);
     await sql`create constraint trigger slow after insert on event deferrable initially deferred
@@ -38,7 +38,7 @@ onEachBackend((database) => {
       return rows.length;
     };
     await expect.poll(isCommitting, { timeout: 5_000, interval: 5 }).toBe(1);
-    // Its number is given by now, and it cannot be read yet.
+    // Its id is assigned, but it cannot be read yet.
     await events.append({ type: "fast", resource_uuid: null, payload: {} });
     expect((await events.list({})).map(({ type }) => type)).toEqual(["slow", "fast"]);
     await committing;

@@ -5,12 +5,12 @@ import { type Context, emit, inTransaction, type TeamContext } from "./context.t
 import { ofOwner } from "./page.ts";
 
 const TAKE_MAX = 1000;
-/** For a message that was lost with the connection to the database. */
+/** In case a notification was lost with the connection to the database. */
 const WAIT_MS_MAX = 30_000;
 
 export function eventStore(context: TeamContext): EventStore {
   const { db, teamId, database } = context;
-  // What was told since the first read after the last wait, so that a follower who reads, then waits, misses nothing.
+  // The version at the first read after the last wait, so that a follower that reads, then waits, misses nothing.
   let seen: number | undefined;
   return {
     append: (event) => inTransaction(context, async (tx) => emit(tx, { ...event, team_id: teamId })),
@@ -42,7 +42,7 @@ export function eventStore(context: TeamContext): EventStore {
   };
 }
 
-/** A prefix ends with a dot, and has no character that means something else to `like` but `_`. */
+/** A prefix ends with a dot. Only `_` in it has a meaning for `like`. */
 const isOfType = (type: string) =>
   type.endsWith(".") ? sql<boolean>`type like ${`${type.replaceAll("_", "\\_")}%`}` : sql<boolean>`type = ${type}`;
 

@@ -20,7 +20,7 @@ interface Read {
   readonly findToken: (hash: string) => Promise<unknown>;
 }
 
-/** Everything that is read while the service works: lists, lookups, and what workers ask again and again. */
+/** All reads in normal operation: lists, lookups, and the queries that workers repeat. */
 const READS: Readonly<Record<string, (read: Read, tables: TeamTables) => Promise<unknown>>> = {
   "applications, first page": ({ stores }) => stores.applications.list({}, PAGE),
   "applications, a later page": ({ stores }) => stores.applications.list({}, { ...PAGE, skip: 40 }),
@@ -254,10 +254,10 @@ async function queriesOf(name: string, team: TeamTables): Promise<readonly Compi
   return logged;
 }
 
-/** Lists that the cases above read, as `store.function`. */
+/** Lists that the cases above have read, as `store.function`. */
 const readLists = new Set<string>();
 
-/** Notes which functions of the stores are called. */
+/** Records which functions of the stores are called. */
 function noting<All extends object>(all: All, prefix = ""): All {
   const notingStore = (storeName: string, store: object) =>
     new Proxy(store, {
@@ -270,7 +270,7 @@ function noting<All extends object>(all: All, prefix = ""): All {
     name,
     typeof store === "object" && store !== null ? notingStore(name, store) : store,
   ]);
-  return Object.fromEntries(entries) as All; // each in the place of its like
+  return Object.fromEntries(entries) as All; // each proxy has the type of its store
 }
 
 const listsOf = (all: object, prefix = "") =>
@@ -326,7 +326,7 @@ it("knows every list that a store has", async () => {
   expect(all.filter((list) => !readLists.has(list))).toEqual([]);
 });
 
-/** Pages of memory or disk that the queries touch: what a page of a list costs, measured without a clock. */
+/** Pages of memory or disk that the queries read: the cost of a page of a list, measured without a clock. */
 async function blocksOf(name: string, team: TeamTables): Promise<number> {
   let blocks = 0;
   for (const query of await queriesOf(name, team)) {

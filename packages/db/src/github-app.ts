@@ -106,7 +106,7 @@ async function update(
     .executeTakeFirst();
 }
 
-/** The reference alone would take any team's. */
+/** The foreign key alone would allow keys of other teams. */
 async function requireOwnKey(
   { db, teamId }: TeamContext,
   { private_key_id }: Pick<Partial<GithubAppFields>, "private_key_id">,
@@ -126,6 +126,6 @@ const place = (uuid: string) => `github_app ${uuid} secrets`;
 const sealSecrets = ({ cipher }: Context, uuid: string, secrets: GithubAppSecrets): Uint8Array =>
   cipher.seal(JSON.stringify(secrets), place(uuid));
 
-/** Sealed by us from the same type, and authenticated. */
+/** Encrypted by this package from the same type, and authenticated. */
 export const openSecrets = ({ cipher }: Context, uuid: string, sealed: Uint8Array): GithubAppSecrets =>
   JSON.parse(cipher.open(sealed, place(uuid)));

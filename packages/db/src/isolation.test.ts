@@ -80,7 +80,7 @@ const newRestore = ({ id }: { readonly id: number }, execution: { readonly id: n
 const login = { key: "key", secret: "secret" };
 const claim = (host: string) => ({ host, path: "/", url: `http://${host}` });
 
-/** One of everything a team can own. */
+/** One object of everything that a team can have. */
 async function world(database: TestDatabase) {
   const stores = await testTeam(database);
   const team = await stores.teams.current();
@@ -174,8 +174,8 @@ const previewRemoval = (preview: PreviewRecord): NewJob => ({
 type World = Awaited<ReturnType<typeof world>>;
 
 /**
- * What each function of the stores answers about another team's things: the same as about what does not exist. A
- * function that is added to a store does not compile until it is listed here.
+ * What each function of the stores returns for another team's objects: the same as for missing ones. A new function
+ * of a store does not compile until it is listed here.
  */
 type Attempts = {
   [Store in Exclude<keyof Stores, "transaction">]: {
@@ -292,9 +292,9 @@ const ATTEMPTS: Attempts = {
     findById: (stores, { server }) => stores.servers.findById(server.id),
     insert: (stores, { server }) => refused(stores.servers.insert(server)),
     update: (stores, { server }) => stores.servers.update(server.uuid, { name: "stolen" }),
-    // Whether an address is free must be known, not whose it is.
+    // Whether an address is free may be known, but not whose it is.
     isAddressTaken: (stores, { server }) => stores.servers.isAddressTaken(server.ip).then(() => undefined),
-    findAlone: (stores, { server }) => stores.servers.findAlone(server.uuid),
+    findForUpdate: (stores, { server }) => stores.servers.findForUpdate(server.uuid),
     markRemoving: (stores, { server }) => stores.servers.markRemoving(server.id),
     hosts: (stores, { server }) => stores.servers.hosts(server.id),
   },
@@ -321,7 +321,7 @@ const ATTEMPTS: Attempts = {
   },
   resources: {
     find: (stores, { app }) => stores.resources.find(app),
-    findAlone: (stores, { app }) => stores.resources.findAlone(app),
+    findForUpdate: (stores, { app }) => stores.resources.findForUpdate(app),
     list: (stores, { environment }) =>
       stores.resources
         .list({ environment_id: environment.id }, { take: 0 })
@@ -410,7 +410,7 @@ const ATTEMPTS: Attempts = {
     delete: (stores, { registry }) => stores.registries.delete(registry.uuid),
   },
   domains: {
-    // Whether a host is free must be known; whose it is stays with the caller, who knows the team.
+    // Whether a host is free may be known; the caller, who knows the team, hides whose it is.
     holders: async (stores, { host, app }) => {
       const [holder] = await stores.domains.holders([claim(host)]);
       return holder?.resource_uuid === app.uuid ? undefined : holder;

@@ -23,7 +23,7 @@ export const JOB_COLUMNS = [
   "job.updated_at",
 ] as const;
 
-/** Written out, so that PostgreSQL sees that the partial index on these two holds all that is asked for. */
+/** Literal, so that PostgreSQL recognises that the partial index covers the condition. */
 export const isActiveJob = sql<boolean>`job.status in ('queued', 'in_progress')`;
 
 export interface JobSubject {
@@ -34,7 +34,7 @@ export interface JobSubject {
 export const isAbout = ({ type, subject_id }: JobSubject) =>
   sql<boolean>`job.subject_id = ${subject_id} and job.type = ${type} and ${isActiveJob}`;
 
-/** Ends the jobs that match, as far as they have not ended. Only in a transaction. */
+/** Ends all matching jobs that have not ended. Only in a transaction. */
 export async function endJobs(
   context: Context,
   isMeant: RawBuilder<boolean>,

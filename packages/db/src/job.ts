@@ -34,7 +34,7 @@ export function jobStore(context: TeamContext): JobStore {
   };
 }
 
-/** Below what one statement may have of parameters. */
+/** Below the limit of a statement's parameters. */
 const BATCH = 1000;
 const ATTEMPTS_MAX = 5;
 
@@ -61,7 +61,7 @@ async function requireOwnSubjects({ db, teamId }: TeamContext, jobs: readonly Ne
   }
 }
 
-/** Subjects of jobs with their names, among the rows of a team, called `own`. */
+/** For each type of subject, a query of ids and names in a team, used as `own`. */
 const SUBJECTS = {
   Server: (teamId: number) => sql`(select id from server where team_id = ${teamId}) own`,
   Resource: (teamId: number) => sql`(select id from resource where team_id = ${teamId}) own`,
@@ -79,7 +79,7 @@ async function requestBatch(context: TeamContext, wanted: readonly NewJob[]): Pr
   const found: JobRecord[] = [];
   let missing = wanted;
   for (let attempt = 1; missing.length > 0; attempt += 1) {
-    // One that is active may end between the two statements, and then there is room for a new one.
+    // The active job may have ended between the two statements; then a new one can be inserted.
     if (attempt > ATTEMPTS_MAX) throw new DomainError("internal.error", "A job could not be queued.");
     const inserted = await insert(context, missing);
     for (const job of inserted) emitJobEvent(context, job);
@@ -112,7 +112,7 @@ const insert = ({ db, teamId }: TeamContext, jobs: readonly NewJob[]): Promise<J
         subject_name: subject.name,
       })),
     )
-    // An error would end the caller's transaction.
+    // An error would abort the caller's transaction.
     .onConflict((conflict) => conflict.doNothing())
     .returning(JOB_COLUMNS)
     .execute();
@@ -138,7 +138,7 @@ export function systemJobStore(context: Context): SystemJobStore {
         .execute();
     },
     async lastRequests(type, subjectIds) {
-      // One step into the index for each: all requests that are kept would have to be read otherwise.
+      // One index lookup per subject, instead of reading all requests.
       const { rows } = await sql<{ readonly id: number; readonly created_at: Date }>`
         select asked.id, last.created_at from unnest(${subjectIds}::bigint[]) as asked(id)
         cross join lateral (select created_at from job where job.subject_id = asked.id and job.type = ${type}
@@ -173,7 +173,7 @@ export function systemJobStore(context: Context): SystemJobStore {
   };
 }
 
-/** Nothing is written while an attempt continues: who looks after a removal calls it every few seconds. */
+/** Writes nothing while an attempt continues, since the removal calls it every few seconds. */
 async function begin(context: Context, subject: JobSubject): Promise<void> {
   const before = await context.db
     .selectFrom("job")

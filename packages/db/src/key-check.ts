@@ -7,9 +7,8 @@ const KEY_CHECK = "key_check";
 const PLACE = "setting key_check";
 
 /**
- * Makes sure at the start, rather than at the first secret, that the key is the one this database was written with: a
- * replica with a key file of its own, or a database restored without its key file, would write what nobody else can
- * read.
+ * Checks at the start that the key is the one this database was written with. A replica with another key file, or a
+ * database restored without its key file, would otherwise write values that nobody else can read.
  *
  * @throws DomainError `setup.failed`
  */
@@ -36,7 +35,7 @@ export async function requireKey({ kysely }: Database, cipher: Cipher): Promise<
   }
 }
 
-/** With the newest key, so that a start with an older key file is refused. */
+/** Encrypted with the newest key, so that a start with an older key file is refused. */
 export async function resealKeyCheck({ kysely }: Pick<Database, "kysely">, cipher: Cipher): Promise<void> {
   const fresh = Buffer.from(cipher.seal(randomUUID(), PLACE)).toString("base64");
   await kysely

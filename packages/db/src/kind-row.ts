@@ -16,10 +16,10 @@ import { countRows, ofOwner, page, within } from "./page.ts";
 import { emitResourceEvent, keptTotal, RESOURCE_COLUMNS } from "./resource-row.ts";
 import type { DB } from "./schema.ts";
 
-// Every kind of resource has a row of `resource`, and a row of a table named like the
-// kind with its settings in one jsonb and its secrets sealed in one value.
+// Every kind of resource has a row in `resource`, and one in its own table with its settings in one jsonb column and
+// its secrets encrypted in one value.
 
-/** One value, since decoding a column costs more than a key of it. */
+/** One value, since decoding a column costs more than decoding a key of it. */
 const PLACEMENT = sql<Placement>`jsonb_build_object(
   'project_uuid', project.uuid, 'environment_uuid', environment.uuid, 'environment_name', environment.name,
   'server_uuid', server.uuid, 'server_name', server.name, 'server_ip', server.ip,
@@ -29,7 +29,7 @@ const PLACEMENT = sql<Placement>`jsonb_build_object(
   'destination_uuid', destination.uuid, 'destination_name', destination.name,
   'destination_network', destination.network)`;
 
-/** Resources with the names of what they live in; each kind joins its own table. */
+/** Resources with the names of their place; each kind joins its own table. */
 export const selectPlaced = (db: Kysely<DB>) =>
   db
     .selectFrom("resource")
@@ -41,14 +41,15 @@ export const selectPlaced = (db: Kysely<DB>) =>
 
 /**
  * Inserts the row of `resource` and emits an event. The row of the kind's own table follows in the same transaction.
- * @throws DomainError `resource.not_found` when the place is another team's
+ * @throws DomainError `resource.not_found` if the place belongs to another team
  */
 export async function insertResource(
   context: TeamContext,
   kind: ResourceKind,
   { uuid, environment_id, server_id, destination_id, name, description }: NewResource,
 ): Promise<ResourceRecord> {
-  // Taken from the places themselves, so that another team's, or a destination of another server, is none.
+  // Selected from the place's own rows, so that places of other teams and destinations of other servers match
+  // nothing.
   const resource = await context.db
     .insertInto("resource")
     .columns(["uuid", "kind", "team_id", "environment_id", "server_id", "destination_id", "name", "description"])
@@ -63,7 +64,7 @@ export async function insertResource(
         .where("server.id", "=", server_id)
         .where("destination.id", "=", destination_id)
         .where("server.removing_at", "is", null)
-        // Looks again when a removal was asked for in this moment, and makes the next one wait.
+        // Waits for a removal of the server that is being requested, and delays a later one.
         .forKeyShare("server")
         .select([
           sql<string>`${uuid}::text`.as("uuid"),
@@ -83,7 +84,7 @@ export async function insertResource(
   return resource;
 }
 
-/** Changes a resource of the team and of this kind; `undefined` when there is none. Only in a transaction. */
+/** Changes a resource of the team and of this kind; `undefined` if there is none. Only in a transaction. */
 export async function updateResource<Settings, Secrets extends object>(
   context: TeamContext,
   kind: ResourceKind,
@@ -110,7 +111,7 @@ export async function updateResource<Settings, Secrets extends object>(
   }
   const given = Object.fromEntries(Object.entries(secrets ?? {}).filter(([, value]) => value !== undefined));
   if (Object.keys(given).length > 0) {
-    // The resource's row is locked by the update above, so nobody changes the other secrets in between.
+    // The update above has locked the resource's row, so nobody changes its other secrets in between.
     const { rows } = await sql<{ secrets: Uint8Array | null }>`select secrets from ${sql.table(kind)}
       where resource_id = ${id}`.execute(db);
     const stored = openSecrets(context, kind, resource.uuid, rows[0]?.secrets ?? null, {});
@@ -120,7 +121,7 @@ export async function updateResource<Settings, Secrets extends object>(
   return resource;
 }
 
-/** A list of the team's resources of a kind, by id. @param select `selectPlaced` with the kind's own table. */
+/** A list of the team's resources of a kind, sorted by id. @param select `selectPlaced` with the kind's own table. */
 export function listOfKind<TB extends keyof DB, Row>(
   context: TeamContext,
   kind: ResourceKind,
@@ -152,20 +153,20 @@ export function listOfKind<TB extends keyof DB, Row>(
   );
 }
 
-/** How one kind reads its rows. */
+/** How the rows of a kind are read. */
 export interface KindRows<TB extends keyof DB, Row, Resource, Secrets> {
   readonly kind: ResourceKind;
-  /** As it is called in `… not found.` */
+  /** Its name in `… not found.` */
   readonly thing: string;
-  /** `selectPlaced` with the kind's own table. */
+  /** `selectPlaced` joined with the kind's own table. */
   select(db: Kysely<DB>): SelectQueryBuilder<DB, TB | "resource", Row>;
-  /** Runs for every request about one of them, so it is compiled once. */
+  /** Runs for every request about one resource, so it is compiled only once. */
   findByUuid(db: Kysely<DB>, teamId: number, uuid: string): Promise<Row | undefined>;
   record(row: Row): Resource;
   readonly secretDefaults: Secrets;
 }
 
-/** The reading half of a kind's store, which is the same for all. */
+/** The reading functions of a kind's store, which all kinds share. */
 export function readKind<TB extends keyof DB, Row, Resource, Secrets extends object>(
   context: TeamContext,
   { kind, thing, select, findByUuid, record, secretDefaults }: KindRows<TB, Row, Resource, Secrets>,
@@ -190,7 +191,7 @@ export function readKind<TB extends keyof DB, Row, Resource, Secrets extends obj
   };
 }
 
-/** A resource of this kind with its secrets, whatever its team. */
+/** A resource of this kind with its secrets, of any team. */
 export async function readSubject<
   TB extends keyof DB,
   Row,
@@ -209,7 +210,7 @@ export async function readSubject<
   return { record: found, secrets: openSecrets(context, kind, found.uuid, rows[0]?.secrets ?? null, secretDefaults) };
 }
 
-/** Reads a row that was inserted in this transaction. */
+/** Reads a row that was inserted in the current transaction. */
 export const readNew = async <TB extends keyof DB, Row, Resource, Secrets>(
   { db }: Context,
   { select, record }: KindRows<TB, Row, Resource, Secrets>,
@@ -237,7 +238,7 @@ export async function secretsOfKind<Secrets extends object>(
   return new Map(rows.map(({ id, uuid, secrets }) => [id, openSecrets(context, kind, uuid, secrets, defaults)]));
 }
 
-/** Sealed for its place: what is copied to another row does not open there. */
+/** Encrypted for its row: a value copied to another row cannot be decrypted. */
 const secretsPlace = (kind: ResourceKind, uuid: string) => `${kind} ${uuid} secrets`;
 
 export const sealSecrets = ({ cipher }: Context, kind: ResourceKind, uuid: string, secrets: object): Uint8Array =>
@@ -251,7 +252,7 @@ export function openSecrets<Secrets extends object>(
   defaults: Secrets,
 ): Secrets {
   if (sealed === null) return defaults;
-  // Sealed by us from the same type, and authenticated; a secret added since reads as its default.
+  // Encrypted by this package from the same type, and authenticated; a secret added later reads as its default.
   const stored = JSON.parse(cipher.open(sealed, secretsPlace(kind, uuid))) as Partial<Secrets>;
   return { ...defaults, ...stored };
 }

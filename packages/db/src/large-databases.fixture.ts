@@ -4,11 +4,11 @@ import { sql } from "kysely";
 
 export interface LargeDatabases {
   readonly databaseId: number;
-  /** The schedule of that database, with most of the executions. */
+  /** A schedule of that database with most of the executions. */
   readonly scheduleId: number;
 }
 
-/** Databases with TLS that are saved, a few of them public, the first of them very often. */
+/** Databases with TLS and backups, some of them public; the first one has very many backups. */
 export async function fillDatabases(
   { database }: TestDatabase,
   beside: ResourceRecord,

@@ -14,7 +14,7 @@ export interface LargeTables {
 
 export interface TeamTables extends LargeDatabases {
   readonly stores: Stores;
-  /** With a third of the applications, and the number of `resourceId` at its host. */
+  /** A third of the applications use it, with `resourceId` as their repository's number. */
   readonly githubAppId: number;
   readonly teamId: number;
   readonly environmentId: number;
@@ -40,7 +40,7 @@ const SMALL: Sizes = { applications: 100, deployments: 1_000 };
 export async function fillLargeTables(database: TestDatabase, sizes: Sizes): Promise<LargeTables> {
   const small = await fillTeam(database, SMALL);
   const large = await fillTeam(database, sizes);
-  // As the server does by itself after a while: what an index alone can answer is answered by it.
+  // PostgreSQL does this automatically after a while; then an index alone can answer more queries.
   await sql`vacuum analyze`.execute(database.database.kysely);
   return { small, large };
 }

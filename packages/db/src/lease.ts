@@ -2,10 +2,10 @@ import type { LeaseStore } from "@berth/core/ports";
 import { sql } from "kysely";
 import type { Context } from "./context.ts";
 
-/** By the database's clock: replicas need not agree on the time. */
+/** Uses the database's clock, since clocks of replicas differ. */
 export function leaseStore({ db }: Context): LeaseStore {
   const acquireAll: LeaseStore["acquireAll"] = async (names, owner, seconds) => {
-    // In one order: replicas that ask for the same names at once would otherwise wait for each other.
+    // In a fixed order, so that replicas that acquire the same leases at once cannot deadlock.
     const { rows } = await sql<{ readonly name: string }>`
       insert into lease (name, owner, expires_at)
       select name, ${owner}, clock_timestamp() + ${seconds}::float8 * interval '1 second'
@@ -19,7 +19,7 @@ export function leaseStore({ db }: Context): LeaseStore {
     acquire: async (name, owner, seconds) => (await acquireAll([name], owner, seconds)).has(name),
     acquireAll,
     async release(name, owner) {
-      // The row stays: it tells since when nobody has it.
+      // The row is kept, since it shows since when nobody has the lease.
       await sql`update lease set expires_at = clock_timestamp() - interval '1 millisecond'
         where name = ${name} and owner = ${owner} and expires_at > clock_timestamp()`.execute(db);
     },

@@ -5,7 +5,7 @@ import { runTopic } from "./changes.ts";
 import type { Context } from "./context.ts";
 import type { DB } from "./schema.ts";
 
-/** Tables whose rows a worker holds by a lease while they run. */
+/** Tables whose running rows are leased by a worker. */
 const LEASED_TABLES = {
   deployment: { running: "in_progress", isCancelRequested: sql`cancel_requested_at is not null` },
   job: { running: "in_progress", isCancelRequested: sql`false` },
@@ -16,17 +16,17 @@ const LEASED_TABLES = {
 
 type CancellableTable = "backup_execution" | "backup_restore";
 
-/** By the database's clock: replicas need not agree on the time. */
+/** Uses the database's clock, since clocks of replicas differ. */
 export const leaseEnd = (seconds: number): RawBuilder<Date> =>
   sql<Date>`clock_timestamp() + ${seconds}::float8 * interval '1 second'`;
 
-/** Columns that a claim writes. */
+/** The columns that a claim writes. */
 export const takenBy = ({ owner, leaseSeconds, at }: ClaimRequest): RawBuilder<unknown> =>
   sql`lease_owner = ${owner}, lease_expires_at = ${leaseEnd(leaseSeconds)}, started_at = ${at}, updated_at = now()`;
 
 /**
- * How many runs each team has: `busy` in a claim, so that one team with much to do does not keep the others waiting.
- * @param running Selects the `team_id` of each run that a worker holds.
+ * Number of runs by team, `busy` in a claim, so that one busy team does not delay the others.
+ * @param running Selects the `team_id` of each claimed run.
  */
 export const runsByTeam = (running: RawBuilder<unknown>) =>
   sql<TeamRuns>`(select team_id, count(*)::int as runs from (${running}) running group by team_id)`;
@@ -41,21 +41,21 @@ export const busyTeams = (running: RawBuilder<unknown>): RawBuilder<unknown> =>
   sql`busy as materialized ${runsByTeam(running)}`;
 
 /**
- * For a claim with `busyTeams`: fewest runs first, then the order in which they were asked for. Backups and restores go
- * by the order alone, since sorting would read every schedule: a team's share keeps a place free for the others.
+ * Sort key of a claim with `busyTeams`: fewest runs first, then the order of requests. Backups and restores use only
+ * the order, since sorting would read every schedule: the limit per team leaves room for the others.
  */
 export const runsOfTeam = (teamId: string): RawBuilder<number> =>
   sql<number>`coalesce((select busy.runs from busy where busy.team_id = ${sql.ref(teamId)}), 0)`;
 
-/** For a claim with `busyTeams`. */
+/** Condition of a claim with `busyTeams`: the team is below its limit. */
 export const isWithinShare = ({ teamRunsMax }: Pick<ClaimRequest, "teamRunsMax">, teamId: string) =>
   teamRunsMax === undefined ? sql<boolean>`true` : sql<boolean>`${runsOfTeam(teamId)} < ${teamRunsMax}::int`;
 
-/** A run may become this: those that have ended never change again. Literal, so that indexes of what runs serve it. */
+/** Whether a run may change to this status: ended ones are final. Literal, so that the partial indexes can be used. */
 export const mayBecome = (status: BackupOutcome): RawBuilder<unknown> =>
   sql`run.status in (${sql.join(backupStates.sourcesOf(status).map((source) => sql.lit(source)))})`;
 
-/** @param isWanted Over `run`: the others are not renewed, and end. */
+/** @param isWanted Condition on `run`: runs that do not match are not renewed, and end. */
 export const renewRuns =
   (
     db: Kysely<DB>,
@@ -74,8 +74,8 @@ export const renewRuns =
 export const isHeldBy = ({ uuid, owner }: RunLease) => sql`run.uuid = ${uuid} and run.lease_owner = ${owner}`;
 
 /**
- * Waits, and nobody who could take it has been there for longer than a control plane takes to start anew. A server that
- * one looks after has that one's lease.
+ * Whether a run waits, but no control plane has worked on its server for longer than a restart takes. A control plane
+ * has the lease of each server that it works on.
  */
 export function isUnreached(run: string): RawBuilder<unknown> {
   const [owner, created] = [sql.ref(`${run}.lease_owner`), sql.ref(`${run}.created_at`)];
@@ -84,7 +84,7 @@ export function isUnreached(run: string): RawBuilder<unknown> {
     select from lease where lease.name = 'server:' || resource.server_id and lease.expires_at > ${longAgo})`;
 }
 
-export const UNREACHED = "Its server is not within reach of any control plane.";
+export const UNREACHED = "No control plane can reach its server.";
 
 interface Abandoned {
   readonly isMeant: RawBuilder<unknown>;
@@ -93,36 +93,39 @@ interface Abandoned {
 }
 
 const STOPPED = "The control plane stopped while it ran.";
-// Not by `clock_timestamp()`, whose value the planner cannot know: it then counts on a third of what runs.
+// Not `clock_timestamp()`, whose value the planner does not know: it would expect a third of all runs to match.
 const isLeft = sql`run.lease_expires_at < statement_timestamp() and run.cancel_requested_at is`;
 
-/** Runs that no worker continues, and why: over `run` and `resource`, whose server has to be within reach. */
+/**
+ * Conditions on `run` and `resource` for runs that no worker continues, with the status they end with. The resource's
+ * server must be one that the caller can reach.
+ */
 export const ABANDONED: readonly Abandoned[] = [
   { isMeant: sql`${isLeft} null`, status: "failed", message: STOPPED },
   { isMeant: sql`${isLeft} not null`, status: "cancelled-by-user", message: `${CANCELLED_BY_USER} ${STOPPED}` },
   { isMeant: isUnreached("run"), status: "failed", message: UNREACHED },
 ];
 
-/** The last word of the event that reports an end. */
+/** Last part of the event type that reports an end. */
 export const END_EVENTS: Readonly<Record<BackupOutcome, string>> = {
   success: "finished",
   failed: "failed",
   "cancelled-by-user": "cancelled",
 };
 
-/** Columns that a cancel reads. */
+/** The columns that a cancellation reads. */
 interface Cancellable {
   readonly uuid: string;
   readonly status: BackupStatus;
   readonly cancel_requested_at: Date | null;
-  /** `null`: it waits. */
+  /** `null`: it is waiting. */
   readonly started_at: Date | null;
 }
 
 /**
- * What has ended, or is being cancelled, stays as it is. Locked in between, so that no worker takes or ends it.
- * @param end Ends one that waits: no worker would hear of it.
- * @param emitCancelRequest Of one that a worker runs.
+ * An ended or already cancelled run is unchanged. The row is locked, so that no worker claims or ends it meanwhile.
+ * @param end Ends a waiting run, which has no worker.
+ * @param emitCancelRequest Emits the event for a running one.
  */
 export async function cancelRun(
   { db }: Context,
@@ -142,7 +145,7 @@ export async function cancelRun(
   await (run.started_at === null ? end() : emitCancelRequest());
 }
 
-/** Reads until it has ended, or for this time. */
+/** Polls a run until it has ended, or for this time. */
 export async function runEnd<Run extends { readonly status: BackupStatus }>(
   { database: { changes } }: Context,
   { uuid, secondsMax }: { readonly uuid: string; readonly secondsMax: number },
@@ -150,7 +153,7 @@ export async function runEnd<Run extends { readonly status: BackupStatus }>(
 ): Promise<Run | undefined> {
   const untilMs = performance.now() + secondsMax * 1000;
   for (;;) {
-    // Before the read: what ends in between is not waited for.
+    // Taken before the read, so that an end in between is noticed.
     const since = changes.clock();
     const run = await read();
     const leftMs = untilMs - performance.now();
@@ -160,5 +163,5 @@ export async function runEnd<Run extends { readonly status: BackupStatus }>(
 }
 
 const NEVER = new AbortController().signal;
-/** How long a lost notification stays unnoticed. */
+/** Maximum delay if a notification was lost. */
 const WAIT_MS_MAX = 1000;

@@ -33,7 +33,7 @@ describe("a database whose connections are cut", () => {
     const cut = database.kysely.transaction().execute(async (tx) => {
       await sql`select 1`.execute(tx);
       way.cut();
-      // The reset has arrived when nothing is left of the connections.
+      // Now the reset has closed all connections.
       await new Promise((resolve) => setImmediate(resolve));
       await sql`select pg_sleep(0.05)`.execute(tx);
     });
@@ -73,14 +73,14 @@ describe("a database whose connections are cut", () => {
     const writers = Array.from({ length: WRITERS }, writer);
     for (let round = 0; round < ROUNDS; round += 1) {
       const before = acknowledged.length;
-      // Anywhere in the work of the writers: each round cuts after another number of turns of the event loop.
+      // At a random point of the writers' work: each round cuts after another number of turns of the event loop.
       await expect.poll(() => acknowledged.length, { interval: 1, timeout: 10_000 }).toBeGreaterThan(before);
       for (let turn = 0; turn < round % 7; turn += 1) await new Promise((resolve) => setImmediate(resolve));
       way.cut();
     }
     isOn = false;
     await Promise.all(writers);
-    // The last cut may have left a connection in the pool whose end nobody has seen yet.
+    // The pool may still have a connection whose end, by the last cut, was not noticed yet.
     const { rows } = await until(() =>
       sql<{ value: number }>`select value from written`.execute(database.kysely).catch(() => undefined),
     );

@@ -17,10 +17,10 @@ const COLUMNS = [
   "user.updated_at",
 ] as const;
 
-// No team and no user has it.
+// An id that no team and no user has.
 const NOBODY = -1;
 
-/** The root team sees the members of all teams, any other its own. */
+/** The root team sees members of all teams, other teams their own. */
 export function memberStore(context: TeamContext): MemberStore {
   const { db, teamId: ownId } = context;
   const seen = (teamId: number) => (isId(teamId) && (teamId === ownId || isRoot(context)) ? teamId : NOBODY);
@@ -117,7 +117,7 @@ async function insert(
   const { id } = await db
     .insertInto("user")
     .values({ email, name })
-    // Changes nothing, but locks the row: nobody forgets the user before they are a member.
+    // Changes nothing but locks the row, so that the user is not deleted before they become a member.
     .onConflict((conflict) => conflict.column("email").doUpdateSet({ email }))
     .returning("id")
     .executeTakeFirstOrThrow();
@@ -135,7 +135,7 @@ async function insert(
   return member;
 }
 
-/** Two statements: the second sees what was committed while the first waited for the lock. */
+/** Two statements, so that the second sees what was committed while the first waited for the lock. */
 async function forgetStranger({ db }: TeamContext, userId: number): Promise<void> {
   if (userId === ROOT_USER_ID) return;
   await db.selectFrom("user").select("id").where("id", "=", userId).forUpdate().execute();

@@ -75,7 +75,7 @@ describe("migrations", () => {
     await close();
   });
 
-  it("say that the user may not make tables", async () => {
+  it("say that the user may not create tables", async () => {
     await withEmptyDatabase(async (url) => {
       const database = await openDatabase({ url });
       await sql`alter schema public owner to berth`.execute(database.kysely);
@@ -83,7 +83,7 @@ describe("migrations", () => {
       await sql`revoke create on schema public from public`.execute(database.kysely);
       await expect(migrate(database)).rejects.toMatchObject({
         code: "setup.failed",
-        message: expect.stringContaining("may not make tables"),
+        message: expect.stringContaining("may not create tables"),
       });
       await database.close();
     });

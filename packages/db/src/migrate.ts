@@ -8,9 +8,10 @@ import { MIGRATIONS } from "./migrations/index.ts";
 const TABLE = "migration";
 
 /**
- * Brings the tables to this version. Several replicas may do it at once: one does it, the others wait.
+ * Updates the tables to this version. If several replicas start at once, one does it and the others wait.
  *
- * @throws DomainError `setup.failed` when the database was used by a newer version, or does not let us make tables.
+ * @throws DomainError `setup.failed` if a newer version has used the database, or if it does not allow to create
+ * tables.
  */
 export async function migrate({ kysely }: Database): Promise<void> {
   const done = await appliedMigrations(kysely);
@@ -34,15 +35,15 @@ export async function migrate({ kysely }: Database): Promise<void> {
   if (databaseErrorCode(error) === "42501") {
     throw new DomainError(
       "setup.failed",
-      "The user of BERTH_DATABASE_URL may not make tables. Make it the owner of the database.",
+      "The user of BERTH_DATABASE_URL may not create tables. Make it the owner of the database.",
       { cause: error },
     );
   }
   if (isDatabaseUnavailable(error)) throw error;
-  throw new DomainError("setup.failed", "The tables of the database could not be made.", { cause: error });
+  throw new DomainError("setup.failed", "The tables of the database could not be created.", { cause: error });
 }
 
-/** All that a start does which finds nothing to do, and that is nearly every start. */
+/** A start without pending migrations, which is nearly every start, does no more than this. */
 async function appliedMigrations(kysely: Database["kysely"]): Promise<readonly string[]> {
   const table = await sql<{ exists: boolean }>`select to_regclass(${TABLE}) is not null as exists`.execute(kysely);
   if (table.rows[0]?.exists !== true) return [];

@@ -1,11 +1,11 @@
 import pg from "pg";
 
-/** @param payload What was sent; `undefined` after a gap, in which anything may have been sent. */
+/** @param payload The sent payload; `undefined` after a gap, in which any may have been missed. */
 export type NotificationListener = (payload: string | undefined) => void;
 
-/** Hears what transactions tell each other with `NOTIFY`, from whichever process. */
+/** Receives the `NOTIFY` of any process. */
 export interface Notifier {
-  /** Resolves when nothing sent from now on is missed. Answers the way to stop. */
+  /** Resolves when no later notification can be missed. Returns a function that removes the listener. */
   listen(channel: string, listener: NotificationListener): Promise<() => void>;
   close(): Promise<void>;
 }
@@ -13,12 +13,12 @@ export interface Notifier {
 const RECONNECT_DELAY_MS = 100;
 const RECONNECT_DELAY_MS_MAX = 5_000;
 
-/** The listeners of each channel. */
+/** The listeners by channel. */
 export function channels() {
   const listeners = new Map<string, Set<NotificationListener>>();
   return {
     names: () => [...listeners.keys()],
-    /** Answers whether the channel is new. */
+    /** Returns whether the channel is new. */
     add(channel: string, listener: NotificationListener): boolean {
       const existing = listeners.get(channel);
       if (existing === undefined) listeners.set(channel, new Set([listener]));
@@ -36,9 +36,9 @@ export function channels() {
 }
 
 /**
- * One connection for the whole process, made again whenever it is lost.
+ * One connection for the whole process, opened again whenever it is lost.
  *
- * @param onLost Runs before each attempt to connect again: brings an embedded server back.
+ * @param onLost Runs before each attempt to reconnect: restarts an embedded server.
  */
 export function postgresNotifier(config: pg.ClientConfig, onLost: () => Promise<void>): Notifier {
   const known = channels();

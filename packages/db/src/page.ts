@@ -9,9 +9,9 @@ export interface Window {
 }
 
 /**
- * Reads a page and, only where the page does not tell it by itself, the total.
+ * Reads a page, and the total if it cannot be derived from the page.
  *
- * @param count Must be cheap however long the list: a kept total, or rows of a small index.
+ * @param count Must be cheap for any length of the list: a kept total, or rows of a small index.
  */
 export async function page<T>(
   { skip = 0, take }: Paging,
@@ -24,7 +24,7 @@ export async function page<T>(
   return { items, total: await count() };
 }
 
-/** Puts the window on a query that has its order already. */
+/** Adds offset and limit to a sorted query. */
 export function within<DB, TB extends keyof DB, O>(
   query: SelectQueryBuilder<DB, TB, O>,
   { offset, limit }: Window,
@@ -34,11 +34,11 @@ export function within<DB, TB extends keyof DB, O>(
 }
 
 /**
- * The rows of one owner by id, by the index on both columns.
+ * The rows of one owner sorted by id, using the index on both columns.
  *
- * With `owner = x order by id`, PostgreSQL may walk the primary key instead and skip all rows of other owners, when it
- * believes that they are few or far apart; where they lie together it reads them all. A range of one value leaves the
- * owner in the order, and then only the index on both has that order.
+ * With `owner = x order by id`, PostgreSQL may walk the primary key instead and skip all rows of other owners, if it
+ * expects them to be few. A range of one value keeps the owner in the sort order, which only the index on both
+ * columns has.
  */
 export const ofOwner = <DB, TB extends keyof DB, O>(
   query: SelectQueryBuilder<DB, TB, O>,
@@ -59,7 +59,7 @@ interface OwnedOrder<DB, TB extends keyof DB> {
   readonly direction?: "asc" | "desc";
 }
 
-/** How many rows match. For lists that stay short; the totals of long ones are kept. */
+/** Number of matching rows. For short lists; totals of long ones are kept by triggers. */
 export async function countRows<Table extends keyof DB>(query: SelectQueryBuilder<DB, Table, object>): Promise<number> {
   const { total } = await query.select(({ fn }) => fn.countAll<number>().as("total")).executeTakeFirstOrThrow();
   return total;

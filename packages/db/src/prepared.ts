@@ -2,9 +2,9 @@ import { CompiledQuery, type Kysely } from "kysely";
 import type { DB } from "./schema.ts";
 
 /**
- * A query that is built and compiled at its first use only. For a small query that costs as much as running it.
+ * A query that is built and compiled only once, at its first use: for a small query that costs as much as running it.
  *
- * @param build Gets stand-ins for the parameters, which it may only pass on as values.
+ * @param build Gets placeholders for the parameters, which it may only pass on as values.
  */
 export function prepared<Parameters extends readonly unknown[], Row>(
   build: (db: Kysely<DB>, ...parameters: Parameters) => { compile(): CompiledQuery<Row> },
@@ -24,9 +24,9 @@ function compileOnce<Parameters extends readonly unknown[]>(
   count: number,
 ) {
   const standIns: readonly unknown[] = Array.from({ length: count }, () => Symbol("parameter"));
-  // They stand for values of any type, since nothing looks at a value before the query is run.
+  // Placeholders may have any type, since nothing reads a value before the query runs.
   const { sql, parameters } = build(db, ...(standIns as unknown as Parameters)).compile();
-  // A value may be used twice, and the query may have them in another order.
+  // The query may use a value twice, or in another order.
   const positions = parameters.map((parameter) => standIns.indexOf(parameter));
   if (positions.includes(-1)) throw new Error(`A value of this query is no parameter: write it with sql.lit: ${sql}`);
   return { sql, positions };

@@ -86,7 +86,7 @@ onEachBackend((database) => {
     expect(ofServer?.domains).toEqual([own]);
     expect((await system.previews.find(app.id, 7))?.domains).toEqual([of7]);
     expect(await system.previews.listByResources([app.id])).toMatchObject([{ id: opened?.id, domains: [of7] }]);
-    // Changing the application's URLs leaves the preview's alone.
+    // Changing the application's URLs does not change the preview's.
     await stores.domains.claim(app.id, [], KEEP);
     expect((await stores.previews.find(app.id, 7))?.fqdn).toBe(of7.url);
     await system.previews.delete(opened?.id ?? 0);

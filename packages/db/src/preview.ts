@@ -84,7 +84,7 @@ const own = ({ db, teamId }: TeamContext, applicationId: number) =>
     .where("resource.team_id", "=", teamId)
     .where("resource.kind", "=", "application");
 
-/** The row is locked until the transaction ends: a removal waits for the deployment that is asked for in it. */
+/** Locks the row until the transaction ends: a removal waits for the deployment that is requested in it. */
 function upsert(
   { db }: TeamContext,
   resource_id: number,

@@ -56,7 +56,7 @@ onEachBackend((database) => {
     const teams = [await testTeam(database()), await testTeam(database())];
     const fingerprint = testUuid();
     const tries = Array.from({ length: 6 }, (_, n) => {
-      const stores = teams[n % 2] as Stores; // two of them, by turns
+      const stores = teams[n % 2] as Stores; // the two teams in turn
       return stores.transaction((tx) => insert(tx, { fingerprint })).catch((error: unknown) => error);
     });
     const made = (await Promise.all(tries)).filter((answer) => !isDomainError(answer, "request.invalid"));

@@ -23,7 +23,7 @@ const FIELDS = [
 ] as const;
 const COLUMNS = ["id", "uuid", "team_id", ...FIELDS, "created_at", "updated_at"] as const;
 
-/** Users of a key: a row for each table that refers to `private_key`, with `uuid` and `name`. */
+/** A query of `uuid` and `name` for each table that refers to `private_key`. */
 const USERS: readonly KeyUse[] = [
   { kind: "server", isGit: false, of: (keyId) => sql`select uuid, name from server where private_key_id = ${keyId}` },
   {
@@ -80,7 +80,7 @@ export function privateKeyStore(context: TeamContext): PrivateKeyStore {
       const row = await db
         .insertInto("private_key")
         .values({ ...pick(key, FIELDS), uuid, team_id: teamId, secrets: sealSecrets(context, uuid, key) })
-        // An error would end the caller's transaction.
+        // An error would abort the caller's transaction.
         .onConflict((conflict) => conflict.constraint("private_key_fingerprint").doNothing())
         .returning(RECORD)
         .executeTakeFirst();
@@ -146,7 +146,7 @@ async function secretsFor(
   const secrets = isId(id) ? (await secretsOf(context, [id])).get(id) : undefined;
   if (secrets === undefined) throw notFound("Private Key");
   if (secrets[FIELD_OF_USE[use]] !== undefined) return secrets;
-  // Nobody else records origins meanwhile, so the first ones stay.
+  // Locked, so that the first recorded origins stay.
   const key = await context.db
     .selectFrom("private_key")
     .select(["uuid", "secrets"])
@@ -164,7 +164,7 @@ async function secretsFor(
 
 const FIELD_OF_USE = { login: "login_origins", app: "app_origins" } as const satisfies Record<CredentialUse, string>;
 
-/** Sealed by us from the same type, and authenticated. */
+/** Encrypted by this package from the same type, and authenticated. */
 const openSecrets = ({ cipher }: Context, uuid: string, sealed: Uint8Array): PrivateKeySecrets =>
   JSON.parse(cipher.open(sealed, place(uuid)));
 

@@ -35,7 +35,8 @@ export function projectStore({ db, teamId }: TeamContext): ProjectStore {
         .returning(COLUMNS)
         .executeTakeFirst(),
     async deleteIfEmpty(uuid) {
-      // Its environments go with it. The reference refuses what a resource that is made in this very moment would lose.
+      // Its environments are deleted too. The foreign key protects a resource that is being created at the same
+      // moment.
       const deleted = await undefinedOn(isForeignKeyViolation, () =>
         db
           .deleteFrom("project")

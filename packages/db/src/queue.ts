@@ -4,7 +4,7 @@ import type { Context } from "./context.ts";
 import { isActive } from "./deployment-row.ts";
 import { isActiveJob } from "./job-row.ts";
 
-/** Each has an index of its own over what it asks for, which is empty or short. */
+/** Each condition has its own partial index, which is empty or short. */
 export const systemQueueStore = ({ db }: Pick<Context, "db">): SystemQueueStore => ({
   async busy() {
     const { rows } = await sql<{ readonly name: QueueName }>`

@@ -11,8 +11,8 @@ const BATCH_ROWS = 500;
 const KEY_BYTES = 32;
 
 /**
- * Appends a random key to the key file: the next start seals with it, and what older keys sealed still opens. The file
- * is replaced whole, so that a crash leaves the old one or the new one.
+ * Appends a random key to the key file: the next start encrypts with it, and older keys still decrypt. The file is
+ * replaced as a whole, so that a crash leaves the old one or the new one.
  *
  * @throws DomainError `setup.failed`
  */
@@ -36,15 +36,15 @@ export async function addKey(path: string): Promise<void> {
 interface SealedColumn {
   readonly table: string;
   readonly column: string;
-  /** The table's own uuid names a value's place; a table of a kind takes its resource's. */
+  /** Values of the table belong to its own uuid; those of a kind's table to the uuid of the resource. */
   readonly has_uuid: boolean;
 }
 
 /**
- * Seals anew, with the newest key, whatever an older one sealed. Every `bytea` column holds sealed values, each for the
+ * Encrypts values of older keys again, with the newest key. Every `bytea` column has encrypted values, each for the
  * place `table uuid column`. It may be interrupted and run again.
  *
- * @returns How many values were sealed anew.
+ * @returns Number of changed values.
  */
 export async function reencrypt({ kysely }: Pick<Database, "kysely">, cipher: Cipher): Promise<number> {
   try {
@@ -57,7 +57,7 @@ export async function reencrypt({ kysely }: Pick<Database, "kysely">, cipher: Ci
   }
 }
 
-/** From the database itself, so that a column added later is never forgotten. */
+/** Read from the database itself, so that a column added later is never missed. */
 export async function sealedColumns(kysely: Kysely<DB>): Promise<readonly SealedColumn[]> {
   const { rows } = await sql<SealedColumn>`select table_name as "table", column_name as "column",
       exists (select from information_schema.columns own
@@ -82,7 +82,8 @@ async function reencryptBatch(db: Kysely<DB>, cipher: Cipher, sealed: SealedColu
   const uuid = sealed.has_uuid
     ? sql`t.uuid`
     : sql`(select resource.uuid from resource where resource.id = t.resource_id)`;
-  // The first byte is the key's version. The row's physical place is its key here: it holds within the transaction.
+  // The first byte is the key's version. The row is identified by its physical place, which is stable within the
+  // transaction.
   const { rows } = await sql<{ at: string; uuid: string; value: Uint8Array }>`
     select t.ctid::text as at, ${uuid} as uuid, t.${column} as value from ${table} t
     where length(t.${column}) > 0 and get_byte(t.${column}, 0) <> ${cipher.newestVersion}

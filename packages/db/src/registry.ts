@@ -14,10 +14,10 @@ const COLUMNS = [
   "registry.updated_at",
 ] as const;
 
-/** Sealed for its place: what is copied to another row does not open there. */
+/** Encrypted for its row: a value copied to another row cannot be decrypted. */
 const place = (uuid: string) => `registry ${uuid} password`;
 
-/** Stands for a password that was for another address. No password is empty. */
+/** Replaces a password that was for another address. Real passwords are never empty. */
 const DROPPED = "";
 
 export function registryStore(context: TeamContext): RegistryStore {

@@ -21,7 +21,7 @@ async function started(database: TestDatabase, stores: Stores, app: ResourceReco
   return claim;
 }
 
-/** A deployment that goes all the way; answers its id. */
+/** Runs a deployment to its end; returns its id. */
 async function released(database: TestDatabase, stores: Stores, app: ResourceRecord, pull_request_id = 0) {
   const { lease, deployment } = await started(database, stores, app, pull_request_id);
   const { deployments, releases } = database.system;

@@ -231,14 +231,14 @@ async function saveCandidate(
       conflict
         .column("deployment_id")
         .doUpdateSet({ ...made, updated_at: sql<Date>`now()` })
-        // A live release is no longer a candidate.
+        // The release may have become live already.
         .where("release.role", "=", "candidate"),
     )
     .execute();
   return true;
 }
 
-/** The order matters: the unique index allows one live release at any moment. */
+/** The order matters: the unique index allows only one live release at any moment. */
 async function promote(
   context: Context,
   { deployment_id }: Lease,
@@ -273,7 +273,7 @@ async function promote(
     .set({ role: "live", updated_at: now })
     .where("deployment_id", "=", deployment_id)
     .execute();
-  // Only databases say when they were started.
+  // Only databases record when they were started.
   await db.updateTable("database").set({ started_at: now }).where("resource_id", "=", own.resource_id).execute();
   return { previous: previous && opened(context, previous) };
 }

@@ -24,7 +24,7 @@ async function world() {
 }
 type World = Awaited<ReturnType<typeof world>>;
 
-/** Resolves when some statement waits for a lock that another transaction holds. */
+/** Resolves when a statement waits for a lock of another transaction. */
 const someoneWaits = () =>
   expect
     .poll(async () => {
@@ -36,7 +36,7 @@ const someoneWaits = () =>
     .toBeGreaterThan(0);
 
 const serverRemoval = async (tx: Stores, { place: { server } }: World) => {
-  await tx.servers.findAlone(server.uuid);
+  await tx.servers.findForUpdate(server.uuid);
   await tx.servers.markRemoving(server.id);
 };
 const resourceRemoval = (tx: Stores, { application }: World) =>
@@ -100,7 +100,7 @@ describe.each([
 test("a server's deletion does not wait for what only uses it, nor for itself", async () => {
   const { stores, place, application } = await world();
   await stores.transaction(async (tx) => {
-    await tx.servers.findAlone(place.server.uuid);
+    await tx.servers.findForUpdate(place.server.uuid);
     expect(await tx.servers.markRemoving(place.server.id)).toBe(true);
     expect(await tx.servers.markRemoving(place.server.id)).toBe(false);
     expect(await tx.resources.markRemovingOn(place.server.id, { delete_volumes: false })).toMatchObject([

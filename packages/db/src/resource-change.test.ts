@@ -26,7 +26,7 @@ describe.each(["embedded", "pglite"] as const)("changes of resources on %s", (ba
     const keys = new Set(before.map(({ key }) => key));
     return idsOf({ ...after, changes: after.changes.filter(({ key }) => !keys.has(key)) });
   };
-  /** Which resources a change is recorded of that this makes. */
+  /** The resources for which `work` records a change. */
   const changedBy = async (work: () => Promise<unknown>) => {
     const before = await read();
     await work();
@@ -110,7 +110,7 @@ test("a change is read although its transaction ends after one that began later 
     await slowChange;
     const second = await read(first.position);
     const known = new Set([...before.changes, ...first.changes].map(({ key }) => key));
-    // By its key the reader knows that it has read the other one.
+    // The reader recognises by the key that it has read the other change.
     const fresh = second.changes.filter(({ key }) => !known.has(key));
     expect(fresh.map(({ resource_id }) => resource_id)).toEqual([slow.id]);
   } finally {

@@ -12,13 +12,13 @@ interface Row {
   readonly is_active: boolean;
 }
 
-/** What triggers record of resources and of what belongs to them. */
+/** Reads the changes that triggers record of resources and their children. */
 export function resourceChanges({ db }: Context): Pick<SystemResourceStore, "changes" | "pruneChanges"> {
   return {
     async changes(since) {
       const serverIds = [...since.keys()];
       const positions = [...since.values()].map((position) => position ?? null);
-      // Left out where nobody asks for it: PostgreSQL might read all resources to find none.
+      // Left out if not needed: PostgreSQL might read all resources to find none.
       const whole = positions.includes(null)
         ? sql`union all select resource.server_id, resource.id, ''
             from wanted join resource on resource.server_id = wanted.server_id where wanted.since is null`

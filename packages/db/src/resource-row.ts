@@ -22,7 +22,7 @@ export const RESOURCE_COLUMNS = [
   "resource.updated_at",
 ] as const;
 
-/** Kept by triggers: a row for each kind, environment and server of the team. */
+/** Kept by triggers, with a row for each kind, environment and server of the team. */
 export async function keptTotal(
   { db, teamId }: TeamContext,
   filter: Parameters<ResourceStore["list"]>[0],

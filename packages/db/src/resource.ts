@@ -24,7 +24,7 @@ export function resourceStore(context: TeamContext): ResourceStore {
   return {
     find: ({ kind, uuid }) =>
       own().select(RESOURCE_COLUMNS).where("uuid", "=", uuid).where("kind", "=", kind).executeTakeFirst(),
-    findAlone: ({ kind, uuid }) =>
+    findForUpdate: ({ kind, uuid }) =>
       own()
         .select(RESOURCE_COLUMNS)
         .where("uuid", "=", uuid)
@@ -38,7 +38,7 @@ export function resourceStore(context: TeamContext): ResourceStore {
         (window) => {
           let query = own().select([...RESOURCE_COLUMNS, DATABASE_ENGINE.as("database_engine")]);
           if (kind !== undefined) query = query.where("kind", "=", kind);
-          // Where there is no environment, the server is the owner, whose range says the same.
+          // Without an environment, the server is the owner in `ofOwner`, which has the same condition.
           if (environmentId !== undefined && serverId !== undefined) query = query.where("server_id", "=", serverId);
           return within(ofOwner(query, { ...ownerOf(filter, teamId), id: "resource.id" }), window).execute();
         },
@@ -77,7 +77,7 @@ function markRemoving(
   flags: Partial<RemovalFlags>,
 ): Promise<readonly ResourceRecord[]> {
   return inTransaction(context, async (tx) => {
-    // Stronger than an update's lock: it waits for those who are just adding something to the resource.
+    // Stronger than an update's lock, so that it waits for transactions that insert children of the resource.
     const locked = await tx.db
       .selectFrom("resource")
       .select("resource.id")
@@ -100,10 +100,10 @@ function markRemoving(
   });
 }
 
-/** Looked up for the rows that are answered, not for those that a page passes over. */
+/** Subqueries run only for returned rows, not for those that a page skips. */
 const DATABASE_ENGINE = sql<DatabaseEngine | null>`(select engine from database where resource_id = resource.id)`;
 
-/** The narrowest of what is asked for: its index is read. */
+/** The narrowest of the filters, whose index is used. */
 function ownerOf({ environment_id, server_id }: Parameters<ResourceStore["list"]>[0], teamId: number) {
   if (environment_id !== undefined) return { owner: "resource.environment_id", is: environment_id } as const;
   if (server_id !== undefined) return { owner: "resource.server_id", is: server_id } as const;
@@ -153,7 +153,7 @@ export function systemResourceStore(context: Context): SystemResourceStore {
     },
     listRemoving: () => all().where("removing_at", "is not", null).orderBy("id").execute(),
     async hasRun(id) {
-      // In the order of the indexes: without it, all of both tables are read to find one row.
+      // A range, to use the order of the indexes: otherwise both tables are read completely to find one row.
       const isOf = sql`resource_id between ${id}::bigint and ${id}::bigint`;
       const { rows } = await sql`
         (select deployment_id as id from release where ${isOf} order by resource_id limit 1)
@@ -174,9 +174,9 @@ export function systemResourceStore(context: Context): SystemResourceStore {
     },
     delete: (id) =>
       inTransaction(context, async (tx) => {
-        // With it go all its deployments and their logs, which may be very many.
+        // All its deployments and their logs are deleted too, which may be very many.
         await sql`set local statement_timeout = ${sql.lit(`${DELETE_MINUTES_MAX}min`)}`.execute(tx.db);
-        // They go with it.
+        // Jobs of its previews end too, since the previews are deleted with it.
         const ofPreviews = sql<boolean>`job.type = 'preview.delete' and ${isActiveJob}
           and job.subject_id in (select id from application_preview where resource_id = ${id})`;
         await endJobs(tx, ofPreviews, "finished", null);
@@ -188,7 +188,7 @@ export function systemResourceStore(context: Context): SystemResourceStore {
         if (deleted === undefined) return;
         emitResourceEvent(tx, deleted, "resource.deleted");
         await endJobs(tx, isAbout({ type: "resource.delete", subject_id: id }), "finished", null);
-        wakeWorkers(tx); // its server may wait for the last one to go
+        wakeWorkers(tx); // its server may be waiting for its last resource
       }),
   };
 }
@@ -211,7 +211,7 @@ const IS_RESTING = sql<boolean>`(
   and not exists (select from service_container where service_container.resource_id = resource.id
     and service_container.status <> ${sql.lit(STOPPED_SERVICE_STATUS)}))`;
 
-/** Readers of each kind's subject. The row may be gone since its kind was read. */
+/** A reader for each kind's subject. The row may have been deleted since its kind was read. */
 const readSubject: {
   readonly [Kind in ResourceKind]: (context: Context, id: number) => Promise<DeploySubject | undefined>;
 } = { application: applicationSubject, database: databaseSubject, service: serviceSubject };

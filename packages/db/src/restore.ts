@@ -138,7 +138,7 @@ export function systemRestoreStore(context: Context): SystemRestoreStore {
       return rows.map(({ uuid }) => uuid);
     },
     async prune(kept) {
-      // From one database to the next by the index, without passing over the restores between.
+      // Jumps from one database to the next in the index, without reading the restores in between.
       const { rows } = await sql`
         with recursive owner (id) as (
           select min(resource_id) from backup_restore
@@ -187,11 +187,11 @@ async function claim(
   return next;
 }
 
-// Row by row: few run, and a join would let the planner read every resource.
+// A subquery per row: few runs are active, but a join might make the planner read all resources.
 const RUNNING_TEAMS = sql`select (select team_id from resource where resource.id = run.target_resource_id) as team_id
   from backup_restore run where run.status = 'running' and run.lease_owner is not null`;
 
-/** Changes running ones only: ended ones are final. */
+/** Changes only running restores: ended ones are final. */
 async function endAll(context: Context, isMeant: RawBuilder<unknown>, end: RestoreEnd): Promise<number> {
   const { rows } = await sql<EventSubject>`
     update backup_restore run

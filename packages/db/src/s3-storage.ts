@@ -16,12 +16,12 @@ const COLUMNS = [
   "s3_storage.updated_at",
 ] as const;
 
-/** Sealed for its place: what is copied to another row does not open there. */
+/** Encrypted for its row: a value copied to another row cannot be decrypted. */
 const place = (uuid: string) => `s3_storage ${uuid} credentials`;
-/** `null`: the endpoint moved to another origin, and they were not sent for it. */
+/** `null`: the endpoint moved to another origin without new credentials. */
 const seal = ({ cipher }: Context, uuid: string, credentials: S3Credentials | null) =>
   cipher.seal(JSON.stringify(credentials && pick(credentials, ["key", "secret"])), place(uuid));
-// Sealed above from this type, and authenticated.
+// Encrypted above from this type, and authenticated.
 const open = ({ cipher }: Context, uuid: string, sealed: Uint8Array) =>
   JSON.parse(cipher.open(sealed, place(uuid))) as S3Credentials | null;
 
@@ -59,7 +59,7 @@ export function s3StorageStore(context: TeamContext): S3StorageStore {
       );
     },
     async deleteIfUnused(uuid) {
-      // The reference refuses what a backup that is made in this very moment would lose.
+      // The foreign key protects a backup that is being created at the same moment.
       const deleted = await undefinedOn(isForeignKeyViolation, () =>
         db
           .deleteFrom("s3_storage")

@@ -18,7 +18,7 @@ import {
 } from "./leased-run.ts";
 import { storable } from "./storable.ts";
 
-/** As uuids are: 24 lower-case letters and digits, a letter first. */
+/** The form of uuids: 24 lower-case letters and digits, the first is a letter. */
 export const NEW_UUID = sql<string>`'e' || substr(md5(gen_random_uuid()::text), 1, 23)`;
 
 const OVERLAP = "Skipped: the run before it had not ended.";
@@ -88,7 +88,7 @@ async function begin(context: Context, taskId: number, at: Date): ReturnType<Sys
     context.db
       .insertInto("scheduled_task_execution")
       .values({ ...values, ...fields })
-      // An error would end the transaction.
+      // An error would abort the transaction.
       .onConflict((conflict) => conflict.doNothing())
       .returning("uuid")
       .executeTakeFirst();
@@ -126,14 +126,14 @@ async function claim(
   return next;
 }
 
-// Row by row: few run, and a join would let the planner read every task.
+// A subquery per row: few runs are active, but a join might make the planner read all tasks.
 const RUNNING_TEAMS = sql`select (select resource.team_id from scheduled_task task
     join resource on resource.id = task.resource_id where task.id = run.scheduled_task_id) as team_id
   from scheduled_task_execution run where run.status = 'running' and run.lease_owner is not null`;
 
 type End = Pick<ScheduledTaskExecutionRecord, "status" | "exit_code" | "error_details" | "finished_at">;
 
-/** Changes running ones only: ended ones are final. */
+/** Changes only running executions: ended ones are final. */
 async function endExecutions(context: Context, isMeant: ReturnType<typeof sql>, end: End): Promise<number> {
   const { status, exit_code, error_details, finished_at } = end;
   const { rows } = await sql<TaskSubject>`
@@ -156,7 +156,7 @@ interface TaskSubject {
   readonly resource_uuid: string;
 }
 
-/** Neither what it printed nor its command: both may name secrets. */
+/** Without output and command: both may contain secrets. */
 const emitRunEvent = (context: Context, what: "finished" | "failed" | "skipped", subject: TaskSubject): void =>
   emit(context, {
     team_id: subject.team_id,

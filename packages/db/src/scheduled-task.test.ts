@@ -112,13 +112,13 @@ onEachBackend((database) => {
     await leases.acquire(`server:${server.id}`, "b", 60);
     expect(await scheduledTasks.endAbandoned(at(5))).toBe(0);
     await leases.release(`server:${server.id}`, "b");
-    // Its control plane may be on its way back.
+    // Its control plane may be restarting.
     expect(await scheduledTasks.endAbandoned(at(5))).toBe(0);
     await sql`update lease set expires_at = now() - interval '1 hour' where name = ${`server:${server.id}`}`.execute(
       database().database.kysely,
     );
     expect(await scheduledTasks.endAbandoned(at(5))).toBe(1);
-    expect(await errors()).toEqual([left, "Its server is not within reach of any control plane."]);
+    expect(await errors()).toEqual([left, "No control plane can reach its server."]);
   });
 
   it("begins and renews nothing of a task that is disabled or goes", async () => {

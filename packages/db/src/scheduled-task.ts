@@ -102,7 +102,7 @@ async function request(
   const asked = await context.db
     .insertInto("scheduled_task_execution")
     .values({ scheduled_task_id: task.id, uuid, retry_count: 0, started_at: at })
-    // One that runs already decides, by an index. An error would end the transaction.
+    // A unique index allows only one running execution. An error would abort the transaction.
     .onConflict((conflict) => conflict.doNothing())
     .returning(EXECUTION_COLUMNS)
     .executeTakeFirst();

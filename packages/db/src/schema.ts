@@ -58,7 +58,7 @@ import type {
   WebhookDeliveryTable,
 } from "./schema/team.ts";
 
-/** The tables. Column names are the names on the wire. */
+/** The tables. Columns have the names of the API's fields. */
 export interface DB {
   team: TeamTable;
   user: UserTable;

@@ -44,7 +44,7 @@ import { teamStore } from "./team.ts";
 import { tokenStore } from "./token.ts";
 import { systemWebhookStore } from "./webhook.ts";
 
-/** The stores of a scope: its team's rows are all there is. Events are recorded as its actor's. */
+/** The stores of a scope, limited to its team's rows. Events record its actor. */
 export const stores =
   (database: Database, dependencies: StoreDependencies) =>
   ({ teamId, actor }: Pick<Scope, "teamId"> & Partial<Pick<Scope, "actor">>): Stores =>

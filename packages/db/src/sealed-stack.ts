@@ -1,12 +1,12 @@
 import type { StackArtifact } from "@berth/core/deploy";
 import type { Cipher } from "./cipher.ts";
 
-// The compose text of a stack is a secret, and so are the files that its containers get. Wherever one stands in a value
-// of JSON it is sealed as a whole, so that no column of its own is needed.
+// A stack has secrets in its compose file and its mounted files. It is encrypted as a whole wherever it is part of a
+// JSON value, so that it needs no column of its own.
 
 const TYPE: StackArtifact["type"] = "stack";
 
-/** @param place Names the row: what was sealed for another one does not open. */
+/** @param place Identifies the row: a value encrypted for another row cannot be decrypted. */
 export const sealStacks = <T>({ cipher }: WithCipher, value: T, place: string): T =>
   replaced(value, (stack) => ({
     type: TYPE,
@@ -16,7 +16,7 @@ export const sealStacks = <T>({ cipher }: WithCipher, value: T, place: string): 
 export const openStacks = <T>({ cipher }: WithCipher, value: T, place: string): T =>
   replaced(value, ({ sealed }) => {
     if (typeof sealed !== "string") return undefined;
-    // It was an object when it was sealed.
+    // It was an object when it was encrypted.
     return JSON.parse(cipher.open(Buffer.from(sealed, "base64"), place)) as object;
   });
 
@@ -26,10 +26,10 @@ interface WithCipher {
 
 type Found = Readonly<Record<string, unknown>>;
 
-/** With what `replace` makes of it in the place of each stack. */
+/** A copy in which `replace` has replaced each stack. */
 function replaced<T>(value: T, replace: (stack: Found) => object | undefined): T {
   if (typeof value !== "object" || value === null || value instanceof Date) return value;
-  // Readers of the whole get the replaced part at the same place.
+  // The copy has the same structure, so the type of the whole applies.
   if (Array.isArray(value)) return value.map((item) => replaced(item, replace)) as T;
   // Any object may be read by its keys.
   const found = value as Found;

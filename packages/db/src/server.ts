@@ -64,7 +64,7 @@ const FIELDS = [
 ] as const;
 const RENTED_FIELDS = ["cloud_provider_token_id", "hetzner_server_id"] as const;
 
-// Rows from before a setting existed read as its default.
+// Settings added after a row was written read as their default.
 const DEFAULTS = ServerSettings.parse({});
 const record = (row: Selectable<DB["server"]>): ServerRecord => ({
   ...row,
@@ -124,8 +124,8 @@ export function serverStore(context: TeamContext): ServerStore {
         .returning(COLUMNS);
       return await unlessTaken(() => firstRecord(updating));
     },
-    // Stronger than an update's lock: it waits for those who refer to the row too, and makes others wait.
-    findAlone: (uuid) => firstRecord(own().select(COLUMNS).where("uuid", "=", uuid).forUpdate()),
+    // Stronger than an update's lock: it waits for transactions that refer to the row, and makes later ones wait.
+    findForUpdate: (uuid) => firstRecord(own().select(COLUMNS).where("uuid", "=", uuid).forUpdate()),
     markRemoving: (id) =>
       inTransaction(context, async (tx) => {
         const marked = await tx.db
@@ -230,7 +230,7 @@ export function systemServerStore(context: Context): SystemServerStore {
         emitServerEvent(tx, before, "server.proxy_status_changed", change);
       }),
     async deleteIfEmpty(id) {
-      // The reference refuses what a resource that is still there would lose.
+      // The foreign keys protect resources that still exist.
       const isDeleted = await undefinedOn(isForeignKeyViolation, () =>
         inTransaction(context, (tx) => deleteIfEmpty(tx, id)),
       );
@@ -247,7 +247,7 @@ export function systemServerStore(context: Context): SystemServerStore {
           .set({
             is_validating: false,
             validation_logs: validation_logs && storable(validation_logs),
-            // The probes before it are outdated.
+            // Earlier probes are outdated.
             ...(is_reachable ? { probes: 0, unreachable_count: 0 } : {}),
             ...(facts === undefined ? {} : { server_metadata: facts && storable(JSON.stringify(facts)) }),
             settings: sql<string>`settings || ${settings}::jsonb`,
@@ -262,7 +262,7 @@ export function systemServerStore(context: Context): SystemServerStore {
   };
 }
 
-/** Leased jobs notice that their server is gone only when they are claimed again. */
+/** Leased jobs notice that their server was deleted only when they are claimed again. */
 const HELD_JOBS = [
   "server.install_engine",
   "server.restart_proxy",

@@ -39,14 +39,14 @@ const CONTAINER_COLUMNS = [
   "service_container.updated_at",
 ] as const;
 
-// Rows from before a setting existed read as its default.
+// Settings added after a row was written read as their default.
 const SETTING_DEFAULTS = ServiceSettings.parse({});
 const SECRET_DEFAULTS = ServiceSecrets.parse({});
 
 const selectServices = (db: Kysely<DB>) =>
   selectPlaced(db).innerJoin("service", "service.resource_id", "resource.id").select(SERVICE_COLUMNS);
 
-/** Runs for every request about one service, so it is compiled once. */
+/** Runs for every request about one service, so it is compiled only once. */
 const findByUuid = prepared((db, teamId: number, uuid: string) =>
   selectServices(db).where("resource.team_id", "=", teamId).where("resource.uuid", "=", uuid),
 );
@@ -55,7 +55,7 @@ type ServiceRow = Omit<ServiceRecord, "settings"> & { readonly settings: Readonl
 
 const serviceRecord = (row: ServiceRow): ServiceRecord => ({
   ...row,
-  // Written by us from the same type.
+  // Written by this package from the same type.
   settings: { ...SETTING_DEFAULTS, ...(row.settings as Partial<ServiceSettings>) },
 });
 
@@ -140,7 +140,7 @@ async function saveContainers(
   return await serviceStore(context).containers([id]);
 }
 
-/** The subject of a deployment, in any team. */
+/** The subject of a deployment, of any team. */
 export async function serviceSubject(context: Context, id: number): Promise<SubjectOf<"service"> | undefined> {
   const found = await readSubject(context, ROWS, id);
   if (found === undefined) return undefined;

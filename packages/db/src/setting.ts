@@ -1,7 +1,7 @@
 import type { InstanceSettingStore } from "@berth/core/ports";
 import type { Context } from "./context.ts";
 
-/** Key of the setting that turns the API off for everyone. On unless set (D12). */
+/** Setting that turns the API off for everyone. On unless set (D12). */
 export const API_ENABLED = "is_api_enabled";
 
 /** Key of the setting that makes sessions of all teams need a second factor. */

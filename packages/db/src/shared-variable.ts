@@ -22,10 +22,10 @@ const FIELDS = ["key", "is_multiline", "is_shown_once", "comment"] as const;
 
 const place = (scope: SharedScope, uuid: string) => `${scope}_variable ${uuid} value`;
 
-/** All have the same columns; which owner they refer to is no matter of types. */
+/** All four tables have the same columns, so one type serves for all. */
 const tableOf = (scope: SharedScope) => `${scope}_variable` as "project_variable";
 
-/** The owner's row, if it is the team's. */
+/** Selects the owner if it belongs to the team. */
 const OWNER = {
   team: (id, teamId) => sql`select owner.id from team owner where owner.id = ${id} and owner.id = ${teamId}`,
   project: (id, teamId) => sql`select owner.id from project owner where owner.id = ${id} and owner.team_id = ${teamId}`,
@@ -34,7 +34,7 @@ const OWNER = {
   server: (id, teamId) => sql`select owner.id from server owner where owner.id = ${id} and owner.team_id = ${teamId}`,
 } as const satisfies Record<SharedScope, (id: number, teamId: number) => RawBuilder<unknown>>;
 
-/** The owner that each scope means for a resource. */
+/** For each scope, the id of a resource's owner. */
 const OWNER_OF_RESOURCE = {
   team: sql.ref("resource.team_id"),
   project: sql.ref("environment.project_id"),
@@ -74,7 +74,7 @@ export function sharedVariableStore(context: TeamContext): Omit<SharedVariableSt
       const row = await db
         .insertInto(tableOf(owner.scope))
         .values({ ...pick(fields, FIELDS), uuid, owner_id: owner.id, value: seal(owner.scope, uuid, value) })
-        // An error would end the caller's transaction.
+        // An error would abort the caller's transaction.
         .onConflict((conflict) => conflict.columns(["owner_id", "key"]).doNothing())
         .returning(COLUMNS)
         .executeTakeFirst();
@@ -106,7 +106,7 @@ export function sharedVariableStore(context: TeamContext): Omit<SharedVariableSt
   };
 }
 
-/** The references to shared variables among these. */
+/** Those references that name shared variables. */
 export async function seenShared(
   context: TeamContext,
   resourceIds: readonly number[],

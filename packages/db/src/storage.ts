@@ -67,7 +67,7 @@ export function storageStore(context: TeamContext): StorageStore {
       const row = await db
         .insertInto("storage")
         .values({ ...pick(fields, FIELDS), uuid, resource_id: owner.id, content: seal(context, uuid, content) })
-        // An error would end the caller's transaction.
+        // An error would abort the caller's transaction.
         .onConflict((conflict) =>
           conflict.expression(sql`resource_id, coalesce(container, ''), mount_path`).doNothing(),
         )
@@ -118,6 +118,10 @@ function isChosen(key: StorageKey) {
 }
 
 const taken = (mountPath: string | undefined, cause?: unknown) =>
-  new DomainError("resource.already_exists", `Something is mounted at ${mountPath} already. Choose another path.`, {
-    cause,
-  });
+  new DomainError(
+    "resource.already_exists",
+    `Another storage is already mounted at ${mountPath}. Choose another path.`,
+    {
+      cause,
+    },
+  );

@@ -10,7 +10,7 @@ export function tagStore({ db, teamId }: TeamContext): TagStore {
   const ownResource = (resourceId: number) =>
     db.selectFrom("resource").select("resource.id").where("id", "=", resourceId).where("team_id", "=", teamId);
   const ofTeam = () => db.selectFrom("tag").where("tag.team_id", "=", teamId);
-  // An unused tag is kept, so that a request that assigns it at that moment finds it.
+  // An unused tag is kept if a request is assigning it at this moment.
   const used = () =>
     ofTeam().where(({ exists, selectFrom }) =>
       exists(selectFrom("resource_tag").select("tag_id").whereRef("resource_tag.tag_id", "=", "tag.id")),
@@ -37,7 +37,7 @@ export function tagStore({ db, teamId }: TeamContext): TagStore {
     async attach(resourceId, tags) {
       const owner = await ownResource(resourceId).executeTakeFirst();
       if (owner === undefined) throw notFound("Resource");
-      // In one order, so that two who make the same tags wait for each other and never in a circle.
+      // In a fixed order, so that two requests that create the same tags cannot deadlock.
       const sorted = [...tags].sort((a, b) => (a.name < b.name ? -1 : 1));
       if (sorted.length === 0) return;
       await db

@@ -3,7 +3,10 @@ import { sql } from "kysely";
 import { expect, it } from "vitest";
 import { onEachBackend } from "./backends.fixture.ts";
 
-/** What a TCP connection could change compared to a socket file. All else is tried on the backends of `onEachBackend`. */
+/**
+ * Behaviour that may differ between TCP and a unix socket. Everything else is tested on the backends of
+ * `onEachBackend`.
+ */
 onEachBackend(
   (database) => {
     it("keeps what a transaction wrote, and nothing of one that failed", async () => {

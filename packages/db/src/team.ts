@@ -41,12 +41,12 @@ export function teamStore(context: TeamContext): TeamStore {
         .returning(TEAM_COLUMNS)
         .executeTakeFirst(),
     async alone() {
-      // Weaker than what a deletion takes, so that who only refers to the team continues.
+      // Weaker than a deletion's lock, so that transactions that only refer to the team continue.
       await db.selectFrom("team").select("id").where("id", "=", teamId).forNoKeyUpdate().execute();
     },
     async insert({ owner_id = ROOT_USER_ID, ...team }) {
       if (!isRoot(context)) {
-        throw new DomainError("auth.root_team_only", "Only the root team makes teams.");
+        throw new DomainError("auth.root_team_only", "Only the root team may create teams.");
       }
       return await inTransaction(context, async ({ db: tx }) => {
         const made = await tx.insertInto("team").values(team).returning(TEAM_COLUMNS).executeTakeFirstOrThrow();

@@ -89,7 +89,7 @@ const OF_TOKEN = [
   "token.created_at",
 ] as const;
 
-/** Runs first in every request, so it is compiled once. */
+/** Runs first in every request, so it is compiled only once. */
 const findByHash = prepared((db, hash: string) =>
   db
     .selectFrom("token")
@@ -110,7 +110,10 @@ const findByHash = prepared((db, hash: string) =>
 
 const FLUSH_SECONDS = 10;
 
-/** The token lookup of every request: one query on two small indexes. Uses of tokens are written when it closes, too. */
+/**
+ * The token lookup of every request: one query on two small indexes. Closing it also writes the pending times of last
+ * use.
+ */
 export function authenticator(database: Database): Authenticator {
   const { kysely } = database;
   const uses = new Map<number, Date>();
@@ -136,7 +139,7 @@ export function authenticator(database: Database): Authenticator {
     findToken: (hash) => findByHash(kysely, hash),
     touchToken(id, at) {
       uses.set(id, at);
-      // When a write fails, e.g. while the database restarts, only the time of last use is a little older.
+      // If the write fails, e.g. while the database restarts, only the time of last use is a little older.
       timer ??= setTimeout(() => void flush().catch(() => undefined), FLUSH_SECONDS * 1000).unref();
     },
   };

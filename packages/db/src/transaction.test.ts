@@ -56,7 +56,7 @@ onEachBackend((database) => {
 
   it("runs work again that PostgreSQL ended to resolve a deadlock", async () => {
     const { kysely, kind } = database().database;
-    if (kind === "pglite") return; // one connection: nothing can wait for another
+    if (kind === "pglite") return; // with one connection, nothing can wait for another
     const stores = await testTeam(database());
     const one = await stores.projects.insert({ uuid: testUuid(), name: "0", description: null });
     const two = await stores.projects.insert({ uuid: testUuid(), name: "0", description: null });
@@ -68,7 +68,7 @@ onEachBackend((database) => {
         runs += 1;
         await sql`update project set name = name::int + 1 where id = ${first}`.execute(db);
         holding += 1;
-        // Waits until the other one holds its first row, on the first run of both.
+        // Waits until both transactions have locked their first row, on the first run of each.
         for (let turn = 0; holding < 2 && turn < 2000; turn += 1) await sql`select pg_sleep(0.01)`.execute(db);
         await sql`update project set name = name::int + 1 where id = ${second}`.execute(db);
       });

@@ -45,7 +45,7 @@ export function systemWebhookStore(context: Context): SystemWebhookStore {
       const begun = await db
         .insertInto("webhook_delivery")
         .values(keyOf(delivery))
-        // Waits until the transaction that works on it has ended.
+        // Waits for the end of another transaction that processes the delivery.
         .onConflict((conflict) => conflict.doNothing())
         .returning("created_at")
         .executeTakeFirst();
@@ -69,7 +69,7 @@ export function systemWebhookStore(context: Context): SystemWebhookStore {
   };
 }
 
-/** Far more than one repository has. */
+/** Far more than real repositories have. */
 const CANDIDATES_MAX = 1000;
 
 const candidates = (db: Kysely<DB>) =>
@@ -90,7 +90,7 @@ function rowOf(db: Kysely<DB>, delivery: WebhookDelivery) {
     .where("delivery_id", "=", delivery_id);
 }
 
-/** More than comes in at once, so that the table never grows beyond its week. */
+/** More than arrive at once, so that the table never keeps more than a week. */
 const FORGOTTEN_AT_ONCE = 100;
 
 async function forgetOld(db: Kysely<DB>): Promise<void> {

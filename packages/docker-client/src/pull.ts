@@ -30,7 +30,10 @@ export function wantedImage(config: BuildConfig): string {
   }
   const image = imageReference({ name: read.image.name, tag: read.image.tag ?? DEFAULT_IMAGE_TAG });
   if (!isOwnName(image)) return image;
-  throw new DomainError("deploy.build_failed", `Images under berth/ are Berth's own. Name another than ${image}.`);
+  throw new DomainError(
+    "deploy.build_failed",
+    `Images under berth/ are reserved for Berth. Name another than ${image}.`,
+  );
 }
 
 /**

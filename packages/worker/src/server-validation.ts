@@ -4,7 +4,7 @@ import {
   dockerValidationOf,
   ENGINES,
   type ServerFindings,
-  undrivenValidation,
+  unsupportedEngineValidation,
   type ValidationResult,
   validationOf,
 } from "@berth/core/server";
@@ -35,7 +35,7 @@ async function resultOf(deps: ValidationDeps, lease: JobLease, server: ServerRec
   if (lease.attempt > deps.settings.attemptsMax) return INTERRUPTED;
   if (ENGINES[server.engine].hasContainers) return await inspectDockerServer(deps, server);
   if (!deps.ownsServer(server))
-    return ENGINES[server.engine].isOwnMachineOnly ? ELSEWHERE : undrivenValidation(server.engine);
+    return ENGINES[server.engine].isOwnMachineOnly ? ELSEWHERE : unsupportedEngineValidation(server.engine);
   const findings = await look(deps, server);
   return validationOf(findings, server.settings.server_disk_usage_notification_threshold);
 }

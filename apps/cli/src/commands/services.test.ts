@@ -45,9 +45,9 @@ describe("what a compose file would change", () => {
     const actions = [
       ["web", "candidate_first", "The new container starts beside the old one."],
       ["store", "stop_first", "The old one stops before the new one starts, since it is a database."],
-      ["mail", "kept", "Nothing of it has changed."],
-      ["jobs", "added", "It is new."],
-      ["old", "removed", "The text has it no more."],
+      ["mail", "kept", "Neither its definition nor its input has changed."],
+      ["jobs", "added", "It is a new container."],
+      ["old", "removed", "Removed from the compose file."],
     ] as const;
     const containers = actions.map(([name, action, reason]) => ({ name, action, reason }));
     const replacement = { ...NONE.replacement, containers };
@@ -57,7 +57,7 @@ describe("what a compose file would change", () => {
       With the next deployment:
         web    new one first  The new container starts beside the old one.
         store  stops first    The old one stops before the new one starts, since it is a database.
-        mail   kept           Nothing of it has changed."
+        mail   kept           Neither its definition nor its input has changed."
     `);
   });
 

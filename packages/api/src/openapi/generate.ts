@@ -14,9 +14,9 @@ export interface GeneratedParts {
 }
 
 /**
- * Has trpc-to-openapi turn schemas into the description's. It is given a router of its own making, with one query for a
- * route's parameters and answer and one mutation for its body, each under a path of its own: the generator knows neither
- * query parameters beside a body, nor several paths of one operation, nor streams.
+ * Converts zod schemas with trpc-to-openapi. It gets a separate router, with a query for each route's parameters and
+ * answer and a mutation for its body, each under its own path: the generator supports neither query parameters beside
+ * a body, nor several paths of an operation, nor streams.
  */
 export function generate(routes: readonly Route[]): {
   readonly parts: readonly GeneratedParts[];
@@ -25,7 +25,7 @@ export function generate(routes: readonly Route[]): {
   const procedures: Record<string, unknown> = {};
   for (const [index, route] of routes.entries()) {
     const { operation, pathKeys, queryKeys, body } = route;
-    // A strict object's shape holds zod schemas; its type says it less exactly.
+    // The shape of a strict object contains zod schemas; its type is less exact.
     const shape = (operation.input?.shape ?? {}) as Shape;
     const inPath = pick(shape, pathKeys);
     const path = pathKeys.map(({ key }) => `/{${key}}`).join("");
@@ -37,7 +37,7 @@ export function generate(routes: readonly Route[]): {
     const whole = { ...inPath, ...Object.fromEntries(others) };
     procedures[`${name}, body`] = procedure("mutation", `/${index}${path}`, whole, z.undefined());
   }
-  // The generator reads only the flattened procedures of a router, with the fields that `procedure` sets.
+  // The generator only reads the flattened procedures of a router, with the fields that `procedure` sets.
   const router = { _def: { procedures } } as unknown as Parameters<typeof generateOpenApiDocument>[0];
   const { paths, components } = generateOpenApiDocument(router, { title: "", version: "", baseUrl: "" });
   return {
@@ -60,7 +60,7 @@ function partsOf({ pathKeys, operation }: Route, index: number, paths: OpenAPIOb
   const parameters = get?.parameters?.map((parameter) => {
     if (!("in" in parameter)) return parameter;
     const inPath = parameter.in === "path" && pathKeys.find(({ key }) => key === parameter.name);
-    // The generator forgets what is said of an optional schema as a whole.
+    // The generator drops the description of an optional schema.
     const { description, deprecated } = (operation.input?.shape as Shape | undefined)?.[parameter.name]?.meta() ?? {};
     const about = { ...(description && { description }), ...(deprecated && { deprecated }) };
     return { ...parameter, ...about, ...(inPath && { name: inPath.name }) };
@@ -68,12 +68,12 @@ function partsOf({ pathKeys, operation }: Route, index: number, paths: OpenAPIOb
   return { parameters: parameters ?? [], body: schemaOf(post?.requestBody), answer: schemaOf(get?.responses?.["200"]) };
 }
 
-/** Typed as what the generator's types allow; what it makes always has this form or is absent. */
+/** The generator's types are wider: it returns a schema in this form, or nothing. */
 function schemaOf(holder: unknown): unknown {
   const { content } = (holder ?? {}) as { content?: Record<string, { schema?: unknown }> };
   return content?.["application/json"]?.schema;
 }
 
-/** Without the bodies of errors that it makes up. */
+/** Without the error bodies that the generator adds. */
 const ours = (schemas: Record<string, unknown>) =>
   Object.fromEntries(Object.entries(schemas).filter(([name]) => !name.startsWith("error.")));

@@ -2,15 +2,15 @@ const header = (type: "string" | "integer", description: string) => ({ descripti
 
 /** Headers of answers, shared by reference. */
 export const headers = {
-  "X-Request-Id": header("string", "Names this request in the server's log. One that was sent is kept."),
-  "X-Total-Count": header("integer", "Entries in all, whatever the page."),
+  "X-Request-Id": header("string", "Identifies this request in the server's log. A sent one is used."),
+  "X-Total-Count": header("integer", "Total number of entries, regardless of the page."),
   Link: header("string", "The pages around this one (RFC 8288): `first`, `prev`, `next`, `last`."),
-  "X-RateLimit-Limit": header("integer", "Requests a minute. Absent when there is no limit."),
+  "X-RateLimit-Limit": header("integer", "Requests per minute. Absent without a limit."),
   "X-RateLimit-Remaining": header("integer", "Requests left in this minute."),
-  "X-RateLimit-Reset": header("integer", "When the minute is over, in Unix time. With the code `rate.limited` only."),
+  "X-RateLimit-Reset": header("integer", "End of the minute, in Unix time. Only with the code `rate.limited`."),
   "Retry-After": header("integer", "Seconds to wait."),
 };
 
-/** @param names Of `headers` */
+/** @param names Keys of `headers` */
 export const headersOf = (...names: readonly (keyof typeof headers)[]) =>
   Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` }]));

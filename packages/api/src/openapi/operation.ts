@@ -20,9 +20,9 @@ export function describeOperation(route: Route, parts: GeneratedParts): Operatio
   const body = requestBody(route, parts);
   const parameters = [...(parts.parameters ?? []).map(asParameter), ...(options.events ? [LAST_EVENT_ID] : [])];
   return {
-    // Names of operations are unique; the twin is told by what sets it apart.
+    // Operation ids must be unique, so deprecated duplicates get a suffix.
     operationId: isTwin ? `${operationId}-${method === options.method ? "alias" : "by-get"}` : operationId,
-    // Its name for tRPC: `applications.envs.list`. The command line names its commands after it.
+    // Its tRPC name: `applications.envs.list`. The CLI derives its commands from it.
     "x-berth-operation": operation.name,
     tags: [options.tag],
     summary: options.summary,
@@ -41,7 +41,7 @@ function requestBody({ body, operation }: Route, parts: GeneratedParts): unknown
     const content = upload.contentTypes.map((type) => [type, { schema: { type: "string", format: "binary" } }]);
     return { required: true, description: upload.description, content: Object.fromEntries(content) };
   }
-  // Every input is strict; the generator forgets it where the schema has refinements.
+  // Every input is strict; the generator drops that for schemas with refinements.
   const schema = parts.body && { ...parts.body, additionalProperties: false };
   return schema && { required: body === "required", content: { "application/json": { schema } } };
 }
@@ -50,7 +50,7 @@ function success({ operation }: Route, { answer }: GeneratedParts): unknown {
   const { options, input } = operation;
   const isList = input !== undefined && "skip" in input.shape && "take" in input.shape;
   return {
-    description: options.status === 204 ? "Done; nothing to tell." : "Done.",
+    description: options.status === 204 ? "Done, without an answer." : "Done.",
     headers: {
       ...headersOf("X-Request-Id"),
       ...(options.isUncounted ? {} : headersOf("X-RateLimit-Limit", "X-RateLimit-Remaining")),
@@ -65,21 +65,21 @@ function contentOf({ contentType, events }: OperationOptions, answer: unknown): 
   if (!events) return { "application/json": { schema: answer } };
   const data = { type: "string", contentMediaType: "application/json", contentSchema: answer };
   const properties = { id: { type: "string" }, event: { type: "string", enum: ["end", "error"] }, data };
-  // OpenAPI 3.1 has no word for the events of a stream; 3.2 describes them by the same schema of one event.
+  // OpenAPI 3.1 cannot describe the events of a stream; 3.2 uses the schema of one event, as here.
   return {
     "text/event-stream": { schema: { type: "array", description: EVENTS, items: { type: "object", properties } } },
   };
 }
 
-/** A parameter is absent rather than null, and described once. */
+/** A parameter is missing rather than null, and described only once. */
 function asParameter(parameter: unknown): unknown {
-  // As the generator makes them.
+  // The generator's format of parameters.
   const { schema = {}, ...rest } = parameter as { schema?: ParameterSchema; description?: string };
   const { anyOf, description, ...others } = schema;
   const [only, ...more] = (anyOf ?? []).filter(({ type }) => type !== "null");
   const bare = only && more.length === 0 ? { ...only, ...others } : { ...(anyOf && { anyOf }), ...others };
   const types = [bare.type].flat().filter((type) => type !== "null");
-  // The generator says it beside the schema, within, or both.
+  // The generator puts the description beside the schema, inside it, or both.
   const about = rest.description ?? description;
   return {
     ...rest,
@@ -97,10 +97,10 @@ interface ParameterSchema {
 const LAST_EVENT_ID = {
   in: "header",
   name: "Last-Event-ID",
-  description: "Id of the last event that was received, before `lastEventId` of the query.",
+  description: "Id of the last received event. Overrides `lastEventId` of the query.",
   schema: { type: "string" },
 };
 
 const EVENTS =
-  "Server-sent events. `id` is what to resume from. `event: end` comes when there will be no more, `event: error` with " +
-  "an error's body when the source broke; both have no `id`.";
+  "Server-sent events. `id` identifies where to resume. `event: end` comes when there will be no more, `event: error` with " +
+  "an error's body if the stream failed; both have no `id`.";

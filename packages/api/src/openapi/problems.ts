@@ -3,11 +3,11 @@ import { statusOf } from "../errors.ts";
 import type { Route } from "../rest/routes.ts";
 import { headersOf } from "./headers.ts";
 
-/** How each sort of error is named and described, and the codes that any operation may have. */
+/** Name and description of each category of errors, and the codes that any operation may return. */
 const RESPONSES = {
   bad_request: [
     "BadRequest",
-    "The request cannot be read, or not be done in the present state.",
+    "The request cannot be parsed, or is not allowed in the current state.",
     ["request.malformed"],
   ],
   unauthenticated: ["Unauthenticated", "No token, or one that is unknown or expired.", ["auth.unauthenticated"]],
@@ -18,7 +18,7 @@ const RESPONSES = {
   ],
   not_found: ["NotFound", "No such object exists in the token's team.", ["resource.not_found"]],
   method_not_allowed: ["MethodNotAllowed", "The path is served with the methods in `Allow`.", []],
-  conflict: ["Conflict", "Something else is in the way.", []],
+  conflict: ["Conflict", "The request conflicts with another object.", []],
   precondition_failed: ["PreconditionFailed", "The object has changed since it was read.", []],
   too_large: ["TooLarge", "The body is too large.", ["request.too_large"]],
   unsupported_media_type: [
@@ -28,12 +28,12 @@ const RESPONSES = {
   ],
   invalid: ["Invalid", "A field is missing, unknown or wrong.", ["request.invalid"]],
   too_many: ["TooMany", "Too many requests, or a full queue.", ["rate.limited"]],
-  unavailable: ["Unavailable", "Something that is needed cannot be reached now.", ["database.unavailable"]],
-  internal: ["Internal", "A fault of the server; its log names the `request_id`.", ["internal.error"]],
+  unavailable: ["Unavailable", "A required system cannot be reached at the moment.", ["database.unavailable"]],
+  internal: ["Internal", "An error of the server; its log contains the `request_id`.", ["internal.error"]],
 } as const satisfies Record<ErrorCategory, readonly [name: string, description: string, usual: readonly ErrorCode[]]>;
 
 export const responses = Object.fromEntries(
-  // `entries` forgets the keys' type.
+  // The type of `Object.entries` is wider.
   (Object.entries(RESPONSES) as [ErrorCategory, readonly [string, string, readonly ErrorCode[]]][]).map(
     ([category, [name, description, usual]]) => [
       name,
@@ -53,7 +53,7 @@ export const responses = Object.fromEntries(
   ),
 );
 
-/** A route's errors by status, with the codes it may have. */
+/** A route's errors by status, with its possible codes. */
 export function problemsOf(route: Route): Record<string, unknown> {
   const byCategory = new Map<ErrorCategory, Set<ErrorCode>>();
   for (const code of codesOf(route)) {
@@ -65,7 +65,7 @@ export function problemsOf(route: Route): Record<string, unknown> {
   );
 }
 
-/** A description beside the reference, where codes are possible that the shared one does not name. */
+/** Adds a description to the reference, if codes are possible that the shared one does not list. */
 function referenceTo(category: ErrorCategory, codes: readonly ErrorCode[]): unknown {
   const [name, description, usual] = RESPONSES[category];
   const isUsual = codes.every((code) => (usual as readonly ErrorCode[]).includes(code));
@@ -83,7 +83,7 @@ function codesOf({ operation, method, pathKeys, body }: Route): ErrorCode[] {
   const { ability, extras = [], isRootTeamOnly, errors = [], isUncounted, evenWhenDisabled } = operation.options;
   const isOperators = isRootTeamOnly || extras.some(({ needs }) => needs === "operator");
   return [
-    // Also where no body is asked for, one that is sent is looked at.
+    // A body is validated even if the operation needs none.
     ...(method === "GET" ? [] : (["request.malformed", "request.too_large"] as const)),
     ...(body === "upload" ? (["request.unsupported_media_type"] as const) : []),
     ...(ability === null ? [] : (["auth.unauthenticated", "auth.missing_ability"] as const)),
@@ -124,7 +124,7 @@ export const schemas = {
       },
       read_only_fields: {
         type: "array",
-        description: "Of a storage that its compose file manages: the fields of the request that cannot be changed.",
+        description: "For a storage that its compose file manages: the fields of the request that cannot be changed.",
         items: { type: "string" },
       },
     },

@@ -1,6 +1,6 @@
 /**
- * The description without what its schemas say and nobody needs: bounds that every JSON number has, that names are texts,
- * the long patterns behind a format.
+ * The document without unneeded parts of schemas: limits that every JSON number has, the type of names, long patterns
+ * besides a format.
  */
 export function tidy<T>(node: T): T {
   if (Array.isArray(node)) return node.map(tidy) as T;
@@ -8,7 +8,7 @@ export function tidy<T>(node: T): T {
   const entries = Object.entries(node)
     .filter(([key, value]) => value !== undefined && !isNoise(key, value, node))
     .map(([key, value]) => [key, tidy(value)]);
-  // The same keys but for noise, which is nowhere required.
+  // Has the same keys except removed ones, which are optional everywhere.
   return Object.fromEntries(entries) as T;
 }
 

@@ -1,3 +1,3 @@
-// Imported when the description is first asked for as YAML. Named here, because a bundle has no named exports of a package
+// Imported when the document is first requested as YAML. Named here, since a bundle has no named exports of a package
 // that is imported lazily.
 export { stringify } from "yaml";

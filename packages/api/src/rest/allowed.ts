@@ -1,6 +1,6 @@
 import type { Route } from "./routes.ts";
 
-/** The methods a path is served with, for the answer to a wrong one. Asked rarely: a scan is fast enough. */
+/** The methods of a path, for the error about a wrong one. Used rarely, so a scan is fast enough. */
 export function methodsOf(routes: readonly Route[]): (path: string) => string[] {
   const patterns = routes.map(({ path, method }) => ({
     method,

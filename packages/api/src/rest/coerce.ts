@@ -1,6 +1,9 @@
 import { z } from "zod";
 
-/** Turns text of a query or path into what the schema expects; what it cannot turn stays, and the schema refuses it. */
+/**
+ * Converts text of a query or path to the type that the schema expects; other text is unchanged, and the schema
+ * refuses it.
+ */
 export type Coerce = (value: unknown) => unknown;
 
 const DECIMAL = /^-?\d+(\.\d+)?$/;
@@ -17,7 +20,7 @@ const toList =
     (Array.isArray(value) ? value : [value]).map(element);
 const asIs: Coerce = (value) => value;
 
-/** Coercion happens before validation and never touches the schema: it serves JSON bodies too, which stay strict. */
+/** Coercion runs before validation and does not change the schema, which stays strict for JSON bodies. */
 export function coercerOf(schema: z.core.$ZodType): Coerce {
   const bare = bareOf(schema);
   if (bare instanceof z.ZodNumber) return toNumber;
@@ -25,12 +28,12 @@ export function coercerOf(schema: z.core.$ZodType): Coerce {
   return bare instanceof z.ZodArray ? toList(coercerOf(bare.element)) : asIs;
 }
 
-/** Whether a query parameter may come more than once. */
+/** Whether a query parameter may be repeated. */
 export const isList = (schema: z.core.$ZodType): boolean => bareOf(schema) instanceof z.ZodArray;
 
 /** The schema inside of defaults, `nullable()` and the like. */
 function bareOf(schema: z.core.$ZodType): z.core.$ZodType {
-  // A preprocessing step has no type of its own; what it feeds has.
+  // A preprocessing step has no type; the schema after it does.
   if (schema instanceof z.ZodPipe) return bareOf(schema.in instanceof z.ZodTransform ? schema.out : schema.in);
   const isWrapper =
     schema instanceof z.ZodOptional ||

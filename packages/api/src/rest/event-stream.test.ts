@@ -54,7 +54,7 @@ describe("a followed log", () => {
     const received: number[] = [];
     let isOver = false;
     for (let connection = 0; !isOver && connection < 100; connection++) {
-      // Cut after some bytes, mostly amid an event: the rest of it must come again.
+      // Cut after some bytes, usually within an event, which must then be sent again.
       const text = await cutAfter(port, 4000 + 777 * connection, received.at(-1), total);
       isOver = text.includes("event: end\n");
       received.push(...idsOf(text));
@@ -124,7 +124,7 @@ describe("a followed log", () => {
 
 const idsOf = (text: string): number[] => [...text.matchAll(/^id: (\d+)\ndata: .*\n\n/gm)].map(([, id]) => Number(id));
 
-/** Reads a stream over a bare socket and destroys it after some bytes, or when the stream is over. */
+/** Reads a stream over a plain socket and destroys it after some bytes, or at the end of the stream. */
 async function cutAfter(port: number, bytes: number, lastEventId: number | undefined, total: number): Promise<string> {
   const socket: Socket = connect(port, "127.0.0.1");
   socket.setEncoding("utf8");

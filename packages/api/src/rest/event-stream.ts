@@ -3,16 +3,16 @@ import { isTrackedEnvelope } from "@trpc/server";
 import type { Problem } from "../errors.ts";
 
 export interface EventStreamOptions {
-  /** Keeps proxies from closing a quiet stream. */
+  /** Keeps proxies from closing an idle stream. */
   readonly pingSeconds: number;
-  /** Turns what broke the stream into its last event. */
+  /** The last event of a stream that failed. */
   readonly problem: (error: unknown) => Problem;
 }
 
 /**
- * Events as `text/event-stream`: `id:` where the event has one, `data:` as one line of JSON. Ends with `event: end` when
- * there will be no more, with `event: error` and a problem's body when it broke; a client that sees neither connects
- * again with `Last-Event-ID`.
+ * Events as `text/event-stream`: `id:` if the event has one, `data:` as one line of JSON. Ends with `event: end` when
+ * no more will come, or with `event: error` and the problem on failure; a client that gets neither reconnects with
+ * `Last-Event-ID`.
  */
 export function eventStream(events: AsyncIterable<unknown>, options: EventStreamOptions): Readable {
   return Readable.from(textOf(events, options), { objectMode: false });
@@ -59,5 +59,5 @@ async function settledWithin<T>(promise: Promise<T>, seconds: number): Promise<T
   }
 }
 
-/** An EventSource waits this long (milliseconds) before it connects again. */
+/** An EventSource waits this long (milliseconds) before it reconnects. */
 const RECONNECT_SOON = "retry: 1000\n\n";

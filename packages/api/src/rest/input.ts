@@ -7,11 +7,10 @@ import type { Route } from "./routes.ts";
 type Input = Record<string, unknown>;
 
 /**
- * The input of an operation from path, query and body. The path wins; a body or query that names another object under
- * the same key contradicts it and is refused. What is nobody's key reaches the schema, which refuses it; in the query of
- * a read it is ignored.
+ * The input of an operation from path, query and body. A key of the path must not have another value in body or
+ * query. Unknown keys are passed to the schema, which refuses them; in the query of a GET they are ignored.
  *
- * @throws DomainError `request.malformed` for a body that is not the JSON it should be, `request.invalid` for fields
+ * @throws DomainError `request.malformed` for an invalid JSON body, `request.invalid` for fields
  */
 export function inputOf(route: Route, request: FastifyRequest): Input | undefined {
   const { operation, method, pathKeys, queryKeys } = route;
@@ -24,24 +23,23 @@ export function inputOf(route: Route, request: FastifyRequest): Input | undefine
 
   for (const [key, value] of Object.entries(bodyOf(route, request))) {
     const isInPathOnly = pathKeys.some((inPath) => inPath.key === key && inPath.name !== key);
-    // The body of a DELETE may say what its query may; clients of this API family send either.
+    // The body of a DELETE may have the keys of its query; clients of this API family send either.
     const isForeign = method === "DELETE" && !queryKeys.some((inQuery) => inQuery.key === key);
     if (operation.options.ignoresEmptyFields && (value === null || value === "")) continue;
     if (key === "__proto__" || isInPathOnly || isForeign) errors.set(key, NOT_ALLOWED);
     else input[key] = value;
   }
-  // Fastify's parser answers texts, lists of them where a key comes more than once.
+  // Fastify returns texts, or lists of them for repeated keys.
   for (const [name, text] of Object.entries(request.query as Record<string, string | string[]>)) {
     const known = [...queryKeys, ...pathKeys].find((inUrl) => inUrl.name === name && inUrl.key === name);
-    // Clients of this API family name what they have no value for, and defeat caches by keys of their own. What deletes
-    // is taken literally.
+    // Clients of this API family send empty values, and random keys to bypass caches. In deletions every key counts.
     if ((text === "" && known && method !== "DELETE") || (!known && method === "GET")) continue;
     if (!known) errors.set(name, NOT_ALLOWED);
     else if (Array.isArray(text) && !known.isList) errors.set(name, "Must be given once.");
     else set(known.key, known.coerce(text), "Must be the same in the query and the body.");
   }
   for (const { name, key, coerce } of pathKeys) {
-    // Fastify answers every parameter of the route's path, decoded.
+    // Fastify returns all parameters of the route's path, decoded.
     const text = (request.params as Record<string, string>)[name];
     set(key, coerce(text), "Must be the same as in the path.");
   }
@@ -57,7 +55,7 @@ export function inputOf(route: Route, request: FastifyRequest): Input | undefine
 function bodyOf({ body, method, operation }: Route, request: FastifyRequest): object {
   if (body === "upload") assertUploadType(request, operation.options.upload?.contentTypes ?? []);
   if (body === "upload" || method === "GET") return {};
-  // As the content type parser left it.
+  // The content type parser stores bytes here.
   const bytes = request.body as Buffer | undefined;
   const isEmpty = bytes === undefined || bytes.length === 0;
   if (isEmpty && body !== "required") return {};
@@ -80,7 +78,7 @@ export function assertFewValues(json: string): void {
   if (problem !== undefined) throw malformed(`Invalid JSON. ${problem}`);
 }
 
-const VALUES_MAX = 15_000; // A thousand variables with all that may be said of them have 11,000.
+const VALUES_MAX = 15_000; // A thousand variables with all their fields have 11,000 values.
 
 function parsed(bytes: Buffer): unknown {
   if (!isUtf8(bytes)) return undefined;
@@ -93,12 +91,12 @@ function parsed(bytes: Buffer): unknown {
   }
 }
 
-/** Whether a body's value and one of the URL say the same; the URL has only texts for what its schema leaves open. */
+/** Whether a body's value equals one of the URL; the URL has only texts where its schema allows any type. */
 const isSame = (value: unknown, inUrl: unknown): boolean =>
   JSON.stringify(value) === JSON.stringify(inUrl) || (typeof value === "number" && String(value) === inUrl);
 
 export const malformed = (error: string) =>
   new DomainError("request.malformed", "Invalid request.", { details: { error } });
 
-/** As the API family decides it: any type that holds `/json` or `+json`. */
+/** The rule of this API family: any type that contains `/json` or `+json`. */
 const JSON_TYPE = /[/+]json/i;

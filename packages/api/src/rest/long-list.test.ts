@@ -11,7 +11,7 @@ interface Item {
 const itemOf = (uuid: string, bytes = 40_000): Item => ({ uuid, text: "x".repeat(bytes) });
 const itemsOf = (count: number, bytes?: number) => Array.from({ length: count }, (_, at) => itemOf(`u${at}`, bytes));
 
-/** A list whose parts are recorded. `change` happens before each but the first. */
+/** A list that records which parts are read. `change` runs before each part except the first. */
 function listOf(items: Item[], change: (reads: number) => void = () => undefined) {
   const reads: { skip: number; take: number }[] = [];
   const read = async (window: { skip: number; take: number }) => {

@@ -6,7 +6,7 @@ import pLimit from "p-limit";
 /** Reads a part of a list. */
 export type ReadPart = (page: { readonly skip: number; readonly take: number }) => Promise<readonly unknown[]>;
 
-/** Knows how large the items of lists are, by what was read before: a list of a few large ones is read in small parts. */
+/** Remembers the size of lists' items, so that a list with large items is read in small parts. */
 export interface ItemSizes {
   of(list: string): number;
   learn(list: string, bytes: number): void;
@@ -26,15 +26,15 @@ export function itemSizes(): ItemSizes {
 }
 
 /**
- * A list as JSON. A short one is answered as a text; a long one is read in parts, each when the client has taken the one
- * before, so that what a request holds does not grow with its answer.
+ * A list as JSON. A short one is returned as text; a long one is read in parts, each when the client has received the
+ * one before, so that memory does not grow with the answer.
  *
- * @param list Names the list among those whose items are alike.
+ * @param list Identifies lists whose items have similar sizes.
  */
 export async function longList(read: ReadPart, asked: Paging, known: KnownSizes): Promise<string | Readable> {
   const parts = listParts(read, asked, known);
   const first = await parts.next();
-  // A list has one part at least.
+  // A list has at least one part.
   const { items, isLast } = first.value as ListPart;
   const text = items.map(textOf).join(",");
   if (isLast) return `[${text}]`;
@@ -58,8 +58,8 @@ export interface ListPart {
 }
 
 /**
- * A list in parts of a few hundred KB, each read when it is asked for. Every item that is there throughout is in one of
- * them, also when others are inserted and deleted meanwhile.
+ * A list in parts of a few hundred KB, each read on demand. Each item that exists throughout is returned exactly
+ * once, even if others are inserted and deleted meanwhile.
  */
 export async function* listParts(
   read: ReadPart,
@@ -92,7 +92,7 @@ export async function* listParts(
   }
 }
 
-/** Deletions move what follows forward: a window begins with an item that was sent, so that none is left out. */
+/** Deletions move later items forward: a part overlaps with items that were sent, so that none is missed. */
 async function readBehind(
   read: ReadPart,
   { sent, position, skip, count }: { sent: ReadonlySet<string>; position: number; skip: number; count: number },
@@ -119,7 +119,7 @@ function identityOf(item: unknown): string {
 
 const textOf = (item: unknown): string => JSON.stringify(item);
 
-/** Some characters of its JSON; escapes are not counted. */
+/** Approximate length of a value's JSON; escapes are not counted. */
 export function sizeOf(value: unknown): number {
   if (typeof value === "string") return value.length + 2;
   if (typeof value !== "object" || value === null) return 5;
@@ -129,16 +129,18 @@ export function sizeOf(value: unknown): number {
 const itemsPerWindow = (itemBytes: number): number =>
   Math.max(1, Math.min(WINDOW_ITEMS_MAX, Math.floor(WINDOW_BYTES / Math.max(1, itemBytes))));
 
-/** Parts of long lists are read beside each other by few: everybody else's requests come between them. */
+/** Few parts of long lists are read at the same time, so that other requests are not delayed. */
 const oneOfFew = pLimit(2);
 
 const WINDOW_BYTES = 128 * 1024;
-/** What an answer in parts holds, but for a few very large items: a part as objects and as text, and the one before it. */
+/** Memory of an answer in parts, except for very large items: a part as objects and as text, and the previous one. */
 export const LONG_LIST_BYTES = 4 * WINDOW_BYTES;
-/** A window begins with one of the last that were sent. More would be a megabyte for each client of a very long list. */
+/**
+ * Number of sent items that a part may overlap with. More would need a megabyte for each client of a very long list.
+ */
 const SENT_KNOWN_MAX = 2000;
-/** API's own maximum of a page is 1000; more at once would hold up the event loop. */
+/** The API's maximum of a page is 1000; reading that many at once would block the event loop. */
 const WINDOW_ITEMS_MAX = 200;
-/** Of a list that was never read: no item is larger than some 2 MB. */
+/** For a list that was never read: its items may have up to some 2 MB. */
 const FIRST_WINDOW_ITEMS = 8;
 const LISTS_KNOWN_MAX = 10_000;

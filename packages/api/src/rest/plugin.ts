@@ -28,12 +28,12 @@ export interface RestOptions {
   readonly admission: Admission;
   readonly signIns: SignIns;
   readonly browsers: Browsers;
-  /** Told once of every answer that is our fault (5xx), with what caused it. */
+  /** Called once for every error of the server (5xx), with its cause. */
   readonly onFault: (error: unknown, request: { readonly id: string; readonly operation: string | undefined }) => void;
   /** Limit of a JSON body, in bytes. */
   readonly bodyLimit: number;
   readonly pingSeconds: number;
-  /** Where the answer to an unknown path sends the caller. */
+  /** Documentation to name in the error for an unknown path. */
   readonly docsUrl: string;
 }
 
@@ -43,7 +43,7 @@ declare module "fastify" {
   }
   interface FastifyRequest {
     identity: Identity | undefined;
-    /** Until its connection is done with it. */
+    /** Released when its connection is done. */
     bytes: HeldBytes | undefined;
   }
 }
@@ -66,7 +66,7 @@ export function restPlugin(app: FastifyInstance, options: RestOptions, done: () 
   app.setErrorHandler((error, request, reply) => fail(error, request, reply, options));
 
   app.removeAllContentTypeParsers();
-  // Bytes, for the operation decides whether it wants them, after it knows who asks.
+  // Read as bytes: the operation decides how to parse them, after the caller is identified.
   app.addContentTypeParser("*", { parseAs: "buffer", bodyLimit }, (_request, body, parsed) => parsed(null, body));
   app.register((uploads, _options, ready) => {
     uploads.removeAllContentTypeParsers();
@@ -84,7 +84,7 @@ export function restPlugin(app: FastifyInstance, options: RestOptions, done: () 
     if (allowed.length === 0) throw new DomainError("request.not_found", "Not found.", { details });
     reply.header("allow", allowed.join(", "));
     const message = `Not found: ${request.method} is not served here. Served: ${allowed.join(", ")}.`;
-    // As its API family answers, whose clients take 404 for what is not served.
+    // Clients of this API family expect 404 for paths that do not exist.
     throw new DomainError("request.not_found", message, { details });
   });
   done();
@@ -105,12 +105,12 @@ async function identified(
     calls: 1,
     setHeader: (name: string, value: string) => void reply.header(name, value),
   };
-  // Neither an unknown path nor a public operation is worth the look-up of a token.
+  // Unknown paths and public operations do not need a lookup of the token.
   if (!options || options.ability === null) return void admission.count(caller);
   return admission.identify(caller);
 }
 
-/** What is unknown, and what the caller may not ask for. */
+/** Whether a request is for an unknown path or not allowed for its caller. */
 function isRefused({ routeOptions, identity }: FastifyRequest): boolean {
   const options = routeOptions.config.route?.operation.options;
   if (options === undefined) return true;
@@ -119,7 +119,7 @@ function isRefused({ routeOptions, identity }: FastifyRequest): boolean {
     admitted({ scope: identity?.scope, isApiEnabled: identity?.isApiEnabled ?? true }, options);
     return false;
   } catch {
-    return true; // The operation says why.
+    return true; // the operation returns the reason
   }
 }
 
@@ -144,7 +144,7 @@ function serve(app: FastifyInstance, route: Route, options: RestOptions): void {
         const answer = await procedure({ path: name, type, ctx, getRawInput, signal, batchIndex: 0 });
         return send(answer, request, reply, route, options);
       } finally {
-        // Strangers are not waited for.
+        // Unauthorised uploads are not read.
         if (route.body === "upload" && !isRefused(request)) await discardRest(request.raw);
       }
     },
@@ -189,7 +189,7 @@ interface PagedList {
   readonly asked: Paging;
 }
 
-/** `undefined` when the operation does not answer a list that can be read in parts, or refuses the input. */
+/** `undefined` if the operation does not return a list that can be read in parts, or refuses the input. */
 function pagedList(route: Route, request: FastifyRequest): PagedList | undefined {
   if (!isPagedList(route.operation)) return undefined;
   try {
@@ -197,7 +197,7 @@ function pagedList(route: Route, request: FastifyRequest): PagedList | undefined
     const asked = askedPage(route.operation, input);
     return asked && { input, asked };
   } catch {
-    return undefined; // A client that may not ask at all is told so first.
+    return undefined; // the operation first checks whether the client may call it
   }
 }
 
@@ -220,7 +220,7 @@ async function sendList({ input, asked }: PagedList, answer: ListAnswer): Promis
     const items = await procedure({ ...call, ctx: { ...ctx, rest }, getRawInput });
     // The headers of the answer are those of its first part.
     rest = undefined;
-    return items as readonly unknown[]; // As its output says.
+    return items as readonly unknown[]; // as declared by its output
   };
   const list = await longList(read, asked, { list: `${request.identity?.scope.teamId}`, sizes });
   reply.code(200).type("application/json; charset=utf-8");
@@ -234,7 +234,7 @@ async function sendList({ input, asked }: PagedList, answer: ListAnswer): Promis
   }
   list.on("error", (error) => report(error, request, options));
   hold(list, request);
-  // A client that takes nothing would keep its part of the list for ever.
+  // A client that stops receiving would keep its part of the list in memory for ever.
   reply.raw.setTimeout(STALLED_MS, () => reply.raw.destroy());
   return reply.send(list);
 }
@@ -263,7 +263,7 @@ function send(
   if (events) return stream(answer, request, reply, options);
   if (status === 204) return reply.send();
   const text = contentType ? String(answer) : JSON.stringify(answer);
-  // What has taken effect is answered whatever its size.
+  // The result of a change must be returned, whatever its size.
   if (request.method === "GET") request.bytes?.hold(text.length);
   else request.bytes?.note(text.length);
   return reply.type(`${contentType ?? "application/json"}; charset=utf-8`).send(text);
@@ -273,7 +273,7 @@ function stream(answer: unknown, request: FastifyRequest, reply: FastifyReply, o
   reply.headers({
     "content-type": "text/event-stream; charset=utf-8",
     "cache-control": "no-cache, no-transform",
-    // Tells nginx and its like not to collect the events.
+    // Tells nginx and similar proxies not to buffer the events.
     "x-accel-buffering": "no",
   });
   if (request.method === "HEAD") return reply.send();
@@ -281,7 +281,7 @@ function stream(answer: unknown, request: FastifyRequest, reply: FastifyReply, o
     report(error, request, options);
     return problemOf(error, request.id);
   };
-  // The procedure checked that a subscription answers one.
+  // The procedure checked that a subscription returns an iterable.
   const events = answer as AsyncIterable<unknown>;
   return reply.send(eventStream(events, { pingSeconds: options.pingSeconds, problem }));
 }

@@ -2,10 +2,10 @@ import { DomainError } from "@berth/core";
 import { TRPCError } from "@trpc/server";
 import { malformed } from "./input.ts";
 
-/** Maps refusals of Fastify itself to domain errors; returns anything else unchanged. */
+/** Maps errors of Fastify itself to domain errors; returns anything else unchanged. */
 export function asRequestError(error: unknown): unknown {
   if (!(error instanceof Error) || error instanceof DomainError || error instanceof TRPCError) return error;
-  // Fastify's errors carry both; whatever else was thrown has neither and stays as it is.
+  // Errors of Fastify have both fields; other errors have neither.
   const { code, statusCode } = error as { code?: unknown; statusCode?: unknown };
   const known = typeof code === "string" ? REFUSALS[code] : undefined;
   if (known) return known();

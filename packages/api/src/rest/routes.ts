@@ -5,7 +5,7 @@ import type { Method, OperationOptions, Path } from "../operation-options.ts";
 import type { Context, Meta } from "../trpc.ts";
 import { type Coerce, coercerOf, isList } from "./coerce.ts";
 
-/** A tRPC procedure as it is called from outside a router. Internal to tRPC, whose version is pinned for it. */
+/** A tRPC procedure as it is called outside of a router. Internal to tRPC, whose version is therefore pinned. */
 export interface Procedure {
   (call: {
     readonly path: string;
@@ -24,9 +24,9 @@ export interface Procedure {
 }
 type ProcedureType = "query" | "mutation" | "subscription";
 
-/** A procedure that is an operation: what the routes and the description are both made from. */
+/** A procedure that is an operation: the source of both the routes and the OpenAPI document. */
 export interface Operation {
-  /** In the router, e.g. `applications.envs.list`. */
+  /** Name in the router, e.g. `applications.envs.list`. */
   readonly name: string;
   readonly procedure: Procedure;
   readonly options: OperationOptions;
@@ -38,28 +38,28 @@ export interface Route {
   readonly operation: Operation;
   readonly method: Method;
   readonly path: Path;
-  /** Served for old clients: described as deprecated. */
+  /** For old clients: documented as deprecated. */
   readonly isTwin: boolean;
   readonly pathKeys: readonly InputKey[];
   readonly queryKeys: readonly InputKey[];
-  /** `required`: without at least one field there is nothing to do. */
+  /** `required`: at least one field must be sent. */
   readonly body: "none" | "optional" | "required" | "upload";
 }
 
 export interface InputKey {
-  /** In the path or query. */
+  /** Name in the path or query. */
   readonly name: string;
-  /** In the input. */
+  /** Name in the input. */
   readonly key: string;
   readonly coerce: Coerce;
-  /** May come more than once. */
+  /** May be repeated. */
   readonly isList: boolean;
 }
 
-/** @throws Error for a definition that cannot be served as it is meant: found at the start, not by a request. */
+/** @throws Error for an invalid definition: found at the start, not by a request. */
 export function operationsOf(router: AnyRouter): Operation[] {
   const operations: Operation[] = [];
-  // tRPC keeps the flattened procedures here; their shape is as `Procedure` says.
+  // tRPC stores the flattened procedures here; their shape is that of `Procedure`.
   for (const [name, procedure] of Object.entries(router._def.procedures as Record<string, Procedure>)) {
     const { meta, inputs, output } = procedure._def;
     if (!meta) continue;
@@ -72,20 +72,20 @@ export function operationsOf(router: AnyRouter): Operation[] {
   return operations;
 }
 
-/** Whether it answers a list of which a part can be read. */
+/** Whether it returns a list that can be read in parts. */
 export const isPagedList = ({ input, output, options }: Operation): boolean =>
   output instanceof z.ZodArray && !options.isMadeWhole && input?.shape.skip !== undefined && "take" in input.shape;
 
-/** The page that a list is asked for; `undefined` when its input is refused for it. */
+/** The requested page of a list; `undefined` if its schema refuses it. */
 export function askedPage({ input }: Operation, { skip, take }: Readonly<Record<string, unknown>>): Paging | undefined {
   const { skip: skipSchema, take: takeSchema } = input?.shape ?? {};
   if (skipSchema === undefined || takeSchema === undefined) return undefined;
   const asked = z.object({ skip: skipSchema, take: takeSchema }).safeParse({ skip, take });
-  // They are the schemas of every list's page.
+  // These are the schemas of every list's page.
   return asked.success ? (asked.data as Paging) : undefined;
 }
 
-/** Every method and path that an operation answers at. */
+/** All methods and paths of an operation. */
 export function routesOf(operation: Operation): Route[] {
   const { method, path, aliases = [], alsoByGet } = operation.options;
   return [

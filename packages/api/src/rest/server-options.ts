@@ -16,7 +16,7 @@ const noCompiler = () => () => {
 export const serverOptions = {
   routerOptions: {
     ignoreTrailingSlash: true,
-    // Names go in paths, up to 255 characters of up to 12 encoded ones each.
+    // Paths contain names of up to 255 characters, each encoded in up to 12.
     maxParamLength: 4096,
   },
   schemaController: { compilersFactory: { buildValidator: noCompiler, buildSerializer: noCompiler } },
@@ -25,7 +25,7 @@ export const serverOptions = {
     const given = request.headers["x-request-id"];
     return typeof given === "string" && REQUEST_ID.test(given) ? given : randomUUID();
   },
-  // An answer of ours also where no route was found to ask.
+  // Errors before routing get Berth's format too.
   frameworkErrors: (error: unknown, request: FastifyRequest, reply: FastifyReply) => {
     const { status, body } = problemOf(asRequestError(error), request.id);
     reply.code(status).header("x-request-id", request.id).send(body);
@@ -37,14 +37,14 @@ export const serverOptions = {
   },
 } satisfies FastifyServerOptions;
 
-/** Answers on a connection whose request has no reply that could do it, and closes it. */
+/** Answers on a connection whose request has no reply object, and closes it. */
 export function refuseConnection(socket: Socket, line: string, error: DomainError): void {
   const text = JSON.stringify(problemOf(error, randomUUID()).body);
   const head = ["content-type: application/json; charset=utf-8", `content-length: ${Buffer.byteLength(text)}`];
   socket.end([`HTTP/1.1 ${line}`, ...head, "connection: close", "", text].join("\r\n"));
 }
 
-/** Requests that Node cannot parse, by its error code. */
+/** Errors of requests that Node cannot parse, by error code. */
 const UNREADABLE: Readonly<Record<string, readonly [line: string, detail: string]>> = {
   HPE_HEADER_OVERFLOW: ["431 Request Header Fields Too Large", "The headers are too large."],
   ERR_HTTP_REQUEST_TIMEOUT: ["408 Request Timeout", "The request did not come in time."],

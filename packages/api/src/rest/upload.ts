@@ -2,10 +2,13 @@ import type { IncomingMessage } from "node:http";
 import { finished } from "node:stream/promises";
 import { DomainError } from "@berth/core";
 
-/** The body of a request as it arrives. Stopping early keeps the connection, so that the caller still gets its answer. */
+/**
+ * The body of a request while it arrives. Stopping early keeps the connection open, so that the caller still gets its
+ * answer.
+ */
 export async function* uploadOf(request: IncomingMessage): AsyncGenerator<Uint8Array, void> {
   try {
-    // The request has no encoding set: its chunks are buffers.
+    // The request has no encoding set, so its chunks are buffers.
     for await (const chunk of request.iterator({ destroyOnReturn: false })) yield chunk as Buffer;
   } catch (cause) {
     throw new DomainError("request.malformed", "The upload broke off before its end.", { cause });
@@ -13,8 +16,8 @@ export async function* uploadOf(request: IncomingMessage): AsyncGenerator<Uint8A
 }
 
 /**
- * Reads the rest of an upload nobody wants: a caller that is still sending does not listen for its answer, and one whose
- * connection is closed on unread bytes loses it.
+ * Reads and drops the rest of a refused upload: a client that is still sending does not read the answer, and loses it
+ * if the connection is closed with unread bytes.
  */
 export async function discardRest(request: IncomingMessage): Promise<void> {
   if (request.readableEnded || request.destroyed) return;

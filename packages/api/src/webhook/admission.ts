@@ -3,11 +3,11 @@ import type { FastifyReply, FastifyRequest } from "fastify";
 
 /** Most deliveries are smaller; only larger ones could fill the memory. */
 const SMALL_BYTES = 1_048_576;
-/** Each may have 25 MB, which are there as bytes, as text and as objects. */
+/** Each may have 25 MB, which are in memory as bytes, as text and as objects. */
 const LARGE_AT_ONCE = 4;
-const RETRY_AFTER_SECONDS = 10; // As long as hosts wait for an answer.
+const RETRY_AFTER_SECONDS = 10; // hosts wait this long for an answer
 
-/** Bodies that are read before anybody knows whether they are signed: few large ones at once, none for long. */
+/** Limits bodies that are read before their signature is known: few large ones at once, and none for long. */
 export function bodyAdmission(secondsMax: number): (request: FastifyRequest, reply: FastifyReply) => void {
   let large = 0;
   return (request, reply) => {

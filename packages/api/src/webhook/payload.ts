@@ -3,8 +3,7 @@ import { DomainError, jsonProblem } from "@berth/core";
 import { malformed } from "../rest/input.ts";
 
 /**
- * What a delivery says, which is read before anybody knows who sends it: JSON, as it is or in the field `payload` of a
- * form.
+ * The content of a delivery, before its sender is verified: JSON, plain or in the field `payload` of a form.
  * @throws DomainError `request.unsupported_media_type`, `request.malformed`
  */
 export function payloadOf(contentType: string | undefined, body: Buffer): unknown {
@@ -25,7 +24,7 @@ export function payloadOf(contentType: string | undefined, body: Buffer): unknow
   }
 }
 
-/** Only the field is decoded: a form of a million others costs nothing. */
+/** Decodes only this field, so that a form with a million others costs nothing. */
 function fieldOf(form: string): string {
   const start = form.startsWith(FIELD) ? 0 : form.indexOf(`&${FIELD}`) + 1;
   if (!form.startsWith(FIELD, start)) return "";
@@ -35,5 +34,5 @@ function fieldOf(form: string): string {
 
 const FIELD = "payload=";
 
-/** A push of 2,048 commits with as many files as fit into 25 MB stays below it. */
+/** Enough for a push of 2,048 commits with as many files as fit into 25 MB. */
 const VALUES_MAX = 500_000;

@@ -14,7 +14,7 @@ afterEach(async () => {
   for (const app of apps.splice(0)) await app.close();
 });
 
-/** The plugin alone, in front of use cases that only remember what they were given. */
+/** The plugin with use cases that only record their input. */
 function plugin(options: Partial<WebhookOptions> & { readonly requestsPerMinute?: number } = {}) {
   const received: ReceivedWebhook[] = [];
   const faults: unknown[] = [];
@@ -108,7 +108,7 @@ describe("deliveries", () => {
 });
 
 describe("bodies that are still to come", () => {
-  /** Opens a delivery of the length and sends nothing of it. */
+  /** Announces a delivery of this length and sends nothing of it. */
   async function half(app: FastifyInstance, length: number) {
     if (!app.server.listening) await app.listen({ host: "127.0.0.1", port: 0 });
     const { port } = app.server.address() as AddressInfo; // It listens on a port, not on a pipe.

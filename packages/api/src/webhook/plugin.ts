@@ -12,17 +12,17 @@ import { isSignedWith } from "./signature.ts";
 export interface WebhookOptions {
   readonly webhooks: Webhooks;
   readonly admission: Pick<Admission, "count">;
-  /** Told once of every answer that is our fault (5xx), with what caused it. */
+  /** Called once for every error of the server (5xx), with its cause. */
   readonly onFault: (error: unknown, request: { readonly id: string; readonly operation: string | undefined }) => void;
   readonly reader?: WebhookReader;
-  /** In which a body must have come. */
+  /** Time limit for receiving a body. */
   readonly bodySecondsMax?: number;
 }
 
 interface Place {
   readonly path: string;
   readonly provider: WebhookProvider;
-  /** Sent for a GitHub app, with the app's own secret, instead of an application's. */
+  /** Sent to a GitHub app, signed with the app's secret instead of an application's. */
   readonly isForApp?: true;
 }
 
@@ -34,17 +34,17 @@ const PLACES: readonly Place[] = [
   { path: "/source/gitea/events/manual", provider: "gitea" },
 ];
 
-const BODY_LIMIT_BYTES = 26_214_400; // GitHub sends no more than 25 MB.
+const BODY_LIMIT_BYTES = 26_214_400; // the limit of GitHub's deliveries
 const BODY_SECONDS_MAX = 30;
 
-/** Where git hosts report pushes and pull requests. Registered under a prefix. */
+/** Receives pushes and pull requests from git hosts. Registered under a prefix. */
 export function webhookPlugin(app: FastifyInstance, options: WebhookOptions, done: () => void): void {
   const admitBody = bodyAdmission(options.bodySecondsMax ?? BODY_SECONDS_MAX);
   const reader = options.reader ?? webhookReader();
   app.addHook("onClose", () => reader.close());
   app.setErrorHandler((error, request, reply) => fail(error, request, reply, options));
   app.removeAllContentTypeParsers();
-  // Bytes: they are what was signed.
+  // Read as bytes, which the signature is about.
   app.addContentTypeParser("*", { parseAs: "buffer", bodyLimit: BODY_LIMIT_BYTES }, (_request, body, parsed) =>
     parsed(null, body),
   );
@@ -86,7 +86,7 @@ async function answer(
 ): Promise<FastifyReply> {
   const { headers } = request;
   const { signature, eventHeader, deliveryHeaders }: ProviderHeaders = WEBHOOK_PROVIDERS[provider];
-  // As the content type parser left it.
+  // The content type parser stores bytes here.
   const body = (request.body as Buffer | undefined) ?? Buffer.alloc(0);
   const gone = new AbortController();
   reply.raw.once("close", () => gone.abort());
@@ -98,7 +98,7 @@ async function answer(
     deliveryId: deliveryHeaders.map((name) => textOf(headers, name)).find(isDeliveryId),
     report,
     async isSignedWith(secret) {
-      // The applications of a repository may have many secrets; others are served between two of them.
+      // A repository's applications may have many secrets, so other requests are served in between.
       await setImmediate();
       return isSignedWith(signature.type, secret, textOf(headers, signature.header), body);
     },

@@ -1,7 +1,7 @@
 import { isDomainError } from "@berth/core";
 import { type ReadWebhook, readWebhook, type SentWebhook } from "./report.ts";
 
-/** Called in a thread of its own: errors lose their class on the way, so a refusal is an answer. */
+/** Runs in a worker thread: errors lose their class on the way back, so a refusal is returned instead of thrown. */
 export default function report(sent: SentWebhook): ReadWebhook {
   try {
     return { report: readWebhook(sent) };

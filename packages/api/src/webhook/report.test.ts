@@ -38,7 +38,7 @@ describe("a large delivery", () => {
         isRead = true;
       });
       for (; !isRead; turns += 1) await turn();
-      // Read by this thread, it would leave two or three.
+      // Parsing in this thread would leave only two or three turns.
       expect(turns).toBeGreaterThan(20);
     }
   });
@@ -79,7 +79,7 @@ describe("a large delivery", () => {
     try {
       const refusal = await narrow.read(push(paths(220_000)), waits).catch((error: unknown) => error);
       expect(isDomainError(refusal, "request.malformed") && refusal.details).toEqual({
-        error: "It takes too much time or memory to read.",
+        error: "It takes too much time or memory to parse.",
       });
     } finally {
       await narrow.close();

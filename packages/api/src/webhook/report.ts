@@ -3,10 +3,10 @@ import { type WebhookProvider, type WebhookReport, webhookReport } from "@berth/
 import { malformed } from "../rest/input.ts";
 import { payloadOf } from "./payload.ts";
 
-/** A delivery as it came in, before anybody knows who sent it. */
+/** A delivery as received, before its sender is verified. */
 export interface SentWebhook {
   readonly provider: WebhookProvider;
-  /** The event's name where the provider sends it in a header. */
+  /** Name of the event, if the provider sends it in a header. */
   readonly event: string | undefined;
   readonly contentType: string | undefined;
   readonly body: Uint8Array;
@@ -22,7 +22,7 @@ export const readWebhook = ({ provider, event, contentType, body }: SentWebhook)
 
 export interface WebhookReader {
   /**
-   * Large ones are read in a thread, which is ended with the request.
+   * Large deliveries are parsed in a thread, which is ended with the request.
    * @throws DomainError `request.unsupported_media_type`, `request.malformed`
    */
   read(sent: SentWebhook, signal: AbortSignal): Promise<WebhookReport>;
@@ -34,7 +34,10 @@ export interface ReaderLimits {
   readonly memoryMbMax: number;
 }
 
-/** Deliveries of strangers, of up to 25 MB: what would hold up others is read beside them, within time and memory. */
+/**
+ * Parses deliveries of unverified senders, up to 25 MB: large ones in threads, with limits of time and memory, so
+ * that other requests are not delayed.
+ */
 export function webhookReader(limits: ReaderLimits = LIMITS): WebhookReader {
   let pool: ReturnType<typeof threads> | undefined;
   return {
@@ -53,7 +56,7 @@ export function webhookReader(limits: ReaderLimits = LIMITS): WebhookReader {
   };
 }
 
-/** Not before the first large delivery, and gone again soon after the last. */
+/** Started for the first large delivery, and ended soon after the last one. */
 async function threads({ memoryMbMax }: ReaderLimits) {
   const { default: Tinypool } = await import("tinypool");
   const pool = new Tinypool({
@@ -68,9 +71,9 @@ async function threads({ memoryMbMax }: ReaderLimits) {
       try {
         return await pool.run(sent, { signal });
       } catch (error) {
-        // Also when nobody waits for the answer any more.
+        // Also if the request was aborted meanwhile.
         if (!signal.aborted && !isOutOfMemory(error)) throw error;
-        throw malformed("It takes too much time or memory to read.");
+        throw malformed("It takes too much time or memory to parse.");
       }
     },
     close: () => pool.destroy(),
@@ -83,9 +86,9 @@ const isOutOfMemory = (error: unknown) =>
 const isSource = import.meta.url.endsWith(".ts");
 const THREAD = new URL(isSource ? "./report-thread.ts" : "./report-thread.js", import.meta.url);
 
-const SMALL_BYTES = 256 * 1024; // Read within 10 ms, whatever it consists of.
+const SMALL_BYTES = 256 * 1024; // parsed within 10 ms, whatever its content
 const IDLE_SECONDS = 10;
 const LIMITS: ReaderLimits = {
-  secondsMax: 20, // Fifty times what the worst takes: others may wait before it.
+  secondsMax: 20, // fifty times the worst case, since others may be before it
   memoryMbMax: 512,
 };

@@ -73,7 +73,7 @@ const deploymentsOf = async (uuid: string) =>
 const setQueueLimit = (deployment_queue_limit: number) =>
   api.ask("PATCH", `/servers/${api.where.server_uuid}`, { body: { deployment_queue_limit } });
 
-/** All but what a request leaves by itself. */
+/** All tables, except for what every request changes. */
 const everything = () => contents(api.db.url, ["token"]);
 
 describe.each(PROVIDERS)("a push at %s", (provider) => {
@@ -110,7 +110,7 @@ describe.each(PROVIDERS)("a push at %s", (provider) => {
     ["no signature", (delivery: TestDelivery) => ({ ...delivery, headers: unsigned(delivery.headers) }), SECRET],
     ["an empty signature", (delivery: TestDelivery) => ({ ...delivery, headers: emptied(delivery.headers) }), SECRET],
   ])("with %s gets 401, and nothing happens", async (what, change, secret) => {
-    // GitLab sends the secret itself: it proves who sends, not what is sent.
+    // GitLab sends the secret itself, which authenticates the sender but not the content.
     if (provider === "gitlab" && what.startsWith("another body")) return;
     const uuid = await made(provider);
     const before = await everything();
@@ -210,7 +210,7 @@ describe("a push", () => {
       secret: SECRET,
       isForm: true,
     });
-    // Signed as a whole, so the signature is wrong; but the payload is found behind another field.
+    // The signature of the whole body is wrong, although the payload is found behind another field.
     expect((await deliver("github/events/manual", { headers, body: `a=b&${body}` })).status).toBe(401);
   });
 
@@ -326,7 +326,7 @@ describe("a push", () => {
       const { status } = await deliver("github/events/manual", { headers: { ...headers, "content-type": type }, body });
       expect(status).toBe(400);
     };
-    // Reading them whole takes several times as long.
+    // Parsing the bodies completely would take several times as long.
     await assertTook(await took(refused), 4000);
   });
 
@@ -360,7 +360,7 @@ describe.each(PROVIDERS)("a pull request at %s", (provider) => {
     const [deployment] = await deploymentsOf(uuid);
     expect(deployment).toMatchObject({ pull_request_id: 7, git_type: provider, is_webhook: true });
     expect(COMMIT.startsWith(deployment.commit)).toBe(true);
-    // A preview is no reason to start the application itself.
+    // A preview must not start the application itself.
     expect((await api.stores.applications.find(uuid))?.desired_state).toBe("stopped");
   });
 
@@ -388,7 +388,7 @@ describe.each(PROVIDERS)("a pull request at %s", (provider) => {
   });
 
   test("whose commit is deployed is not deployed again for a new title, but for a new commit", async () => {
-    if (provider === "github" || provider === "gitea") return; // They report new commits only.
+    if (provider === "github" || provider === "gitea") return; // These hosts report new commits only.
     const uuid = await made(provider, previews);
     await pullRequest(provider);
     const running = await api.db.system.deployments.claimNext({ owner: "worker", leaseSeconds: 60 });
@@ -396,7 +396,7 @@ describe.each(PROVIDERS)("a pull request at %s", (provider) => {
     await api.db.system.deployments.saveCommit(running.lease, COMMIT, null);
     await api.db.system.deployments.finish(running.lease, "finished", null);
     const titled = await pullRequest(provider, { action: "update" });
-    expect(titled.json).toMatchObject([{ status: "skipped", message: "This commit is deployed already." }]);
+    expect(titled.json).toMatchObject([{ status: "skipped", message: "This commit is already deployed." }]);
     const pushed = await pullRequest(provider, { action: "update", commit: "b".repeat(40) });
     expect(pushed.json).toMatchObject([{ status: "queued" }]);
     expect(await deploymentsOf(uuid)).toHaveLength(2);

@@ -59,7 +59,7 @@ describe("a change of an application", () => {
   });
 
   test("takes numbers as text, which old clients send", () => {
-    // As JSON brings it: the types of TypeScript callers are stricter.
+    // Parsed from JSON, since TypeScript would not allow these types.
     const sent = JSON.parse('{"health_check_port":"8080","health_check_retries":"3","limits_cpu_shares":512}');
     expect(change(sent).settings).toEqual({ health_check_port: 8080, health_check_retries: 3, limits_cpu_shares: 512 });
   });

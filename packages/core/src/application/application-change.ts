@@ -15,7 +15,7 @@ import { runOptionProblems } from "./run-options.ts";
 export interface ApplicationChange {
   readonly settings: Partial<ApplicationSettings>;
   readonly secrets: Partial<ApplicationSecrets>;
-  /** Sentences for what is wrong with what was sent, by field. Empty: nothing. */
+  /** Problems of the sent fields, by field name; empty when all are valid. */
   readonly problems: Readonly<Record<string, readonly string[]>>;
 }
 
@@ -28,10 +28,10 @@ type Sent = Omit<ApplicationCreate | ApplicationUpdate, "build_pack"> & {
 };
 
 /**
- * Reads the settings and secrets of a request: null becomes the default, base64 becomes text, lists are tidied, an
- * image's name gets its one form.
+ * Reads the settings and secrets of a request: null becomes the default, base64 becomes text, lists and image names
+ * are normalised.
  *
- * @param current What is stored already, of an application that is changed.
+ * @param current Stored settings of the application that is changed; the defaults for a new one.
  */
 export function applicationChange(sent: Sent, current: ApplicationSettings = DEFAULT_SETTINGS): ApplicationChange {
   const decoded = decodeFields(sentFields(sent, DEFAULT_SETTINGS), ["custom_nginx_configuration"]);
@@ -60,7 +60,7 @@ export function applicationChange(sent: Sent, current: ApplicationSettings = DEF
   };
 }
 
-/** @param keys Texts that may come as base64. */
+/** @param keys Fields that may be sent in base64. */
 function decodeFields<Fields extends object>(sent: Fields, keys: readonly (keyof Fields & string)[]) {
   const fields = { ...sent };
   const problems: Record<string, readonly string[]> = {};
@@ -89,7 +89,7 @@ function imageFields(
   const { docker_registry_image_name: sentName, docker_registry_image_tag: sentTag } = sent;
   if (sentName === undefined && sentTag === undefined) return { settings: {}, problems: {} };
   const isImage = (sent.build_pack ?? current.build_pack) === "dockerimage";
-  // A new tag takes the place of a digest, which stands in the name.
+  // A new tag replaces a digest, which is stored as part of the name.
   const name = sentName === undefined ? current.docker_registry_image_name?.replace(/@sha256$/, "") : sentName;
   if (!name) return { settings: {}, problems: isImage ? { docker_registry_image_name: [REQUIRED] } : {} };
   const alone = readDockerImage(name);
@@ -115,7 +115,7 @@ function gitProblems(settings: Partial<ApplicationSettings>) {
 }
 
 function readRepository(text: string): void {
-  // An application that has no repository keeps an empty one.
+  // An application without a repository stores an empty string.
   if (text === "") return;
   const { scheme, username, password } = parseGitUrl(text);
   const hasLogin = scheme !== "ssh" && (username !== null || password !== null);
@@ -123,7 +123,7 @@ function readRepository(text: string): void {
 }
 
 const LOGIN_PROBLEM =
-  "The address of the repository holds a login, which every reader of the application would see. Leave it out.";
+  "The address of the repository contains a login, which everyone who reads the application would see. Remove it.";
 
 function problemOf(field: string, text: string | undefined, read: (text: string) => unknown) {
   if (text === undefined) return {};

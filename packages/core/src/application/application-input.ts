@@ -11,16 +11,16 @@ const DEFAULTS = ApplicationSettings.parse({ build_pack: "nixpacks" });
 /** Build packs that a request may choose. Images are created by another operation. */
 const BuildPack = z
   .enum(["nixpacks", "railpack", "static", "dockerfile", "dockercompose"])
-  .describe("How the source is built. nixpacks and railpack detect what it is.");
+  .describe("How the source is built. nixpacks and railpack detect its type.");
 
 const flag = (about: string) => lenient(z.boolean()).optional().describe(about);
 
 const Domains = lenient(z.string().max(2048, "At most 2048 characters.").nullable())
   .optional()
-  .describe("The application's URLs, separated by commas. They are answered in `fqdn`.");
+  .describe("The application's URLs, separated by commas. Returned in `fqdn`.");
 
 const COMMON = {
-  name: ResourceName.optional().describe("Default: made from its source."),
+  name: ResourceName.optional().describe("Default: generated from its source."),
   description: ResourceDescription.optional().describe("For people."),
   domains: Domains,
   instant_deploy: flag("Deploy at once. When the queue is full, nothing is created or changed."),
@@ -29,16 +29,18 @@ const COMMON = {
 
 const PLACE = {
   ...PLACE_INPUT,
-  autogenerate_domain: flag("Give it a URL when none is given. Default true."),
+  autogenerate_domain: flag("Generate a URL if none is sent. Default true."),
   type: z.string().max(255).optional().describe("Accepted and ignored."),
-  private_key_uuid: lenient(z.string().max(255).nullable()).optional().describe("Key its repository is read with."),
+  private_key_uuid: lenient(z.string().max(255).nullable())
+    .optional()
+    .describe("Private key for reading its repository."),
   github_app_uuid: z.string().max(255).optional().describe("Accepted and ignored."),
 };
 
-/** A whole file is kept as it is, as secrets are. */
+/** The content of a whole file is stored untrimmed, as secrets are. */
 const isTrimmed = (key: string) => key !== "custom_nginx_configuration";
 
-/** Everything that shapes an application. Creations accept all of it, whatever its source. */
+/** All fields that shape an application. Creations accept all of them, whatever the source. */
 const SECRETS = inputShape(ApplicationSecrets.shape);
 const SETTINGS = { ...inputShape(settings, {}, isTrimmed), ...SECRETS };
 const SETTINGS_WITH_DEFAULTS = { ...inputShape(settings, DEFAULTS, isTrimmed), ...SECRETS };
@@ -62,7 +64,7 @@ export const ApplicationCreateDeployKey = ApplicationCreatePublic.extend({
     .string()
     .min(1, "This field is required.")
     .max(255)
-    .describe("Key its repository is read with: over ssh, or with the key's name and password over https."),
+    .describe("Private key for reading its repository: over ssh, or over https with the key's name and password."),
 });
 export type ApplicationCreateDeployKey = z.infer<typeof ApplicationCreateDeployKey>;
 
@@ -102,7 +104,7 @@ export const ApplicationCreateImage = z.strictObject({
 });
 export type ApplicationCreateImage = z.infer<typeof ApplicationCreateImage>;
 
-/** Makes a service, as old clients ask for one; a service has an operation of its own. */
+/** Creates a service, for old clients; services have an operation of their own. */
 export const ApplicationCreateCompose = z.strictObject({
   ...PLACE_INPUT,
   type: z.string().max(255).optional().describe("Accepted and ignored."),
@@ -136,7 +138,7 @@ export const ApplicationUpdate = z.strictObject({
   name: ResourceName.nullable().optional().describe("Null keeps the name."),
   private_key_uuid: lenient(z.string().max(255).nullable())
     .optional()
-    .describe("Key its repository is read with; null for a public one."),
+    .describe("Private key for reading its repository; null for a public one."),
   build_pack: BuildPack.optional(),
 });
 export type ApplicationUpdate = z.infer<typeof ApplicationUpdate>;

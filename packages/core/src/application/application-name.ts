@@ -1,10 +1,10 @@
 import { slug } from "../slug.ts";
 import type { ApplicationSource } from "./application.ts";
 
-/** Characters of the uuid that tell two resources with generated names apart. */
+/** Length of the uuid's part that distinguishes resources with the same generated name. */
 const SUFFIX_LENGTH = 8;
 
-/** The name of an application that was given none. */
+/** The name of an application that was created without one. */
 export function generatedName(
   source: ApplicationSource,
   { uuid, git_repository, git_branch }: { uuid: string; git_repository: string; git_branch: string },

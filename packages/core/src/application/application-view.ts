@@ -72,16 +72,14 @@ export const Application = z
     description: textOrNull,
     status: text.describe("`state:health`, e.g. `running:healthy` or `exited:unhealthy`."),
     fqdn: textOrNull.describe("Its URLs, separated by commas."),
-    urls: z
-      .array(text)
-      .describe("Its URLs as they are reached, with the port of the proxy where it is not the usual one."),
+    urls: z.array(text).describe("Its URLs for a browser, with the proxy's port unless it is the default one."),
     source: z.enum(["git", "upload", "dockerfile", "image"]).describe("Where its code comes from."),
     project_uuid: text,
     environment_id: integer,
     environment_uuid: text,
     environment_name: text,
     server_uuid: text,
-    server_status: flag.describe("Its server can be used."),
+    server_status: flag.describe("Its server is reachable and usable."),
     destination_type: textOrNull,
     destination_id: integer.nullable(),
     destination: ApplicationDestination,
@@ -162,7 +160,7 @@ export const Application = z
     created_at: Timestamp.nullable(),
     updated_at: Timestamp.nullable(),
     deleted_at: Timestamp.nullable(),
-    settings: ApplicationSetting.optional().describe("When one application is read."),
+    settings: ApplicationSetting.optional().describe("Only in the answer about a single application."),
   })
   .meta({ id: "Application", description: "Code that is built, started, checked and routed." });
 export type Application = z.infer<typeof Application>;
@@ -172,7 +170,10 @@ export const CreatedApplication = z
     uuid: text,
     fqdn: textOrNull.describe("Its URLs, separated by commas."),
     deployment_uuid: text.optional().describe("With instant_deploy: the deployment that was queued."),
-    overridden: z.array(DomainConflict).optional().describe("With force_domain_override: what lost its URL to it."),
+    overridden: z
+      .array(DomainConflict)
+      .optional()
+      .describe("With force_domain_override: the resources that lost a URL to it."),
   })
   .meta({ id: "CreatedApplication", description: "A new application." });
 export type CreatedApplication = z.infer<typeof CreatedApplication>;
@@ -182,24 +183,27 @@ export const ChangedApplication = z
     uuid: text,
     message: text
       .optional()
-      .describe("What was left out of the change, or that a deployment of the same commit waits already."),
+      .describe("What was left out of the change, or that a deployment of the same commit is already waiting."),
     deployment_uuid: text.optional().describe("With instant_deploy: the deployment that is queued."),
-    overridden: z.array(DomainConflict).optional().describe("With force_domain_override: what lost its URL to it."),
+    overridden: z
+      .array(DomainConflict)
+      .optional()
+      .describe("With force_domain_override: the resources that lost a URL to it."),
   })
   .meta({ id: "ChangedApplication", description: "A changed application." });
 export type ChangedApplication = z.infer<typeof ChangedApplication>;
 
 export const UploadedSource = z
   .object({
-    commit: text.describe("SHA-256 of the archive: what the next deployment builds."),
+    commit: text.describe("SHA-256 of the archive that the next deployment builds."),
     size: integer.describe("Bytes that were received."),
   })
   .meta({ id: "UploadedSource", description: "Source code that was uploaded." });
 
 export interface ApplicationViewOptions {
-  /** `undefined` for those who may not read secrets. */
+  /** `undefined` for callers that may not read secrets. */
   readonly secrets: ApplicationSecrets | undefined;
-  /** How a URL is reached: with the port of the server's proxy. */
+  /** Adds the port of the server's proxy to a URL. */
   readonly publicUrl: (url: string) => string;
 }
 
@@ -257,7 +261,7 @@ function destinationView({ placement }: ApplicationRecord): Application["destina
 function settingsView(settings: ApplicationSettings) {
   const port = settings.health_check_port;
   return {
-    // Some belong to the object `settings`; the answer's schema leaves them out.
+    // This includes fields of the object `settings`; the answer's schema drops those.
     ...settings,
     health_check_port: port === null ? null : String(port),
     docker_compose_domains: composeDomainsText(settings.docker_compose_domains),
@@ -275,7 +279,7 @@ const secretsView = ({ private_key_id }: ApplicationRecord, secrets: Application
   private_key_id,
 });
 
-/** Adds the switches that lists leave out. */
+/** Adds the switches that are missing in lists. */
 export const settingView = (settings: ApplicationSettings): ApplicationSetting => ({
   ...SWITCHES_WITHOUT_MEANING_YET,
   is_static: settings.is_static,
@@ -302,7 +306,7 @@ export const settingView = (settings: ApplicationSettings): ApplicationSetting =
   custom_internal_name: settings.custom_internal_name,
 });
 
-/** Fields that clients of this API family read. */
+/** Fields that clients of this API family read, although Berth does not use them. */
 const WITHOUT_MEANING_YET = {
   destination_type: "standalone",
   additional_servers: [],

@@ -5,19 +5,19 @@ import { CONTAINER_NAME_SETTINGS } from "./container-name.ts";
 import { GPU_SETTINGS } from "./gpu.ts";
 
 const COMMAND_LENGTH_MAX = 1000;
-/** Run only inside the application's own build or container, as one argument of its shell: no whitelist is needed. */
+/** Runs only in the application's own build or container, as one argument of its shell, so it needs no whitelist. */
 const command = (about: string) => z.string().max(COMMAND_LENGTH_MAX).nullable().describe(about);
 const folder = (about: string) =>
   z
     .string()
     .max(255)
-    .regex(/^\/[\w.\-/~@+]*$/, "Starts with / and holds letters, digits and . _ - / ~ @ + only.")
+    .regex(/^\/[\w.\-/~@+]*$/, "Must start with / and contain only letters, digits and . _ - / ~ @ +.")
     .describe(about);
 const file = (about: string) =>
   z
     .string()
     .max(255)
-    .regex(/^\/[\w.\-/~@+]+$/, "Starts with / and holds letters, digits and . _ - / ~ @ + only.")
+    .regex(/^\/[\w.\-/~@+]+$/, "Must start with / and contain only letters, digits and . _ - / ~ @ +.")
     .nullable()
     .describe(about);
 const containerName = z
@@ -26,7 +26,7 @@ const containerName = z
   .regex(/^[A-Za-z0-9][\w.-]*$/)
   .nullable();
 
-/** Everything about an application that a user may set and nobody searches for: one `jsonb` column. */
+/** The settings of an application that no query filters by, stored in one `jsonb` column. */
 export const ApplicationSettings = z.object({
   git_repository: z.string().max(2048).default("").describe("https, http, git or ssh URL, or git@host:path."),
   git_branch: z.string().max(255).default("").describe("Branch to deploy."),
@@ -35,7 +35,7 @@ export const ApplicationSettings = z.object({
     .max(255)
     .regex(/^[a-zA-Z0-9][\w.\-/]*$/)
     .default("HEAD")
-    .describe("Commit, tag, or HEAD for the newest of the branch."),
+    .describe("Commit, tag, or HEAD for the newest commit of the branch."),
   build_pack: z.enum(BUILD_PACKS).describe("How the source is built."),
   static_image: z.enum(["nginx:alpine"]).default("nginx:alpine").describe("Image that serves a static application."),
   is_static: z.boolean().default(false).describe("Serve the publish directory as static files."),
@@ -46,7 +46,7 @@ export const ApplicationSettings = z.object({
   is_stripprefix_enabled: z
     .boolean()
     .default(true)
-    .describe("Take the path of a URL away before the application sees the request."),
+    .describe("Remove the path of a URL before the application gets the request."),
   install_command: command("Replaces the detected install command; `true` skips it.").default(null),
   build_command: command("Replaces the detected build command; `true` skips it.").default(null),
   start_command: command("Replaces the detected start command.").default(null),
@@ -65,7 +65,7 @@ export const ApplicationSettings = z.object({
     .nullable()
     .default(null)
     .describe("Ports published on the server."),
-  base_directory: folder("Folder of the repository that holds the application.").default("/"),
+  base_directory: folder("Folder of the repository with the application.").default("/"),
   publish_directory: folder("Folder with the built files of a static application.").nullable().default(null),
   health_check_enabled: z.boolean().default(false).describe("Use the health check below instead of the built-in one."),
   health_check_type: z
@@ -91,7 +91,12 @@ export const ApplicationSettings = z.object({
   health_check_interval: z.int().min(1).max(3600).default(5).describe("Seconds between two checks."),
   health_check_timeout: z.int().min(1).max(3600).default(5).describe("Seconds one check may take."),
   health_check_retries: z.int().min(1).max(1000).default(10).describe("Failed checks in a row that mean unhealthy."),
-  health_check_start_period: z.int().min(0).max(3600).default(5).describe("Seconds in which failures do not count."),
+  health_check_start_period: z
+    .int()
+    .min(0)
+    .max(3600)
+    .default(5)
+    .describe("Seconds after the start in which failures do not count."),
   ...LIMIT_SETTINGS,
   custom_docker_run_options: z.string().max(2000).nullable().default(null),
   custom_network_aliases: z.string().max(2000).nullable().default(null),
@@ -106,12 +111,12 @@ export const ApplicationSettings = z.object({
     .max(100)
     .nullable()
     .default(null)
-    .describe("Those of its URLs that search engines shall not list. Others have no effect."),
+    .describe("Those of its URLs that search engines must not list. Other URLs are ignored."),
   is_log_drain_enabled: z
     .boolean()
     .default(false)
     .refine((isEnabled) => !isEnabled, "Log drain is not enabled on the server.")
-    .describe("Always false: Berth sends logs nowhere else."),
+    .describe("Always false: Berth does not forward logs."),
   docker_registry_image_name: z.string().max(255).nullable().default(null),
   docker_registry_image_tag: z
     .string()
@@ -133,10 +138,10 @@ export const ApplicationSettings = z.object({
     .nullable()
     .default(null),
   docker_compose_custom_start_command: command(
-    "`docker compose up` with `--file` and `--env-file`, each several times, `--profile`, `--scale`, `--force-recreate` and what Berth does anyway; it is read, not run.",
+    "`docker compose up` with `--file`, `--env-file` (both repeatable), `--profile`, `--scale`, `--force-recreate` and options for what Berth does anyway; parsed, not run.",
   ).default(null),
   docker_compose_custom_build_command: command(
-    "`docker compose build` with `--file` and `--env-file`, each several times, `--profile`, `--build-arg`, `--no-cache`, `--pull`; it is read, not run.",
+    "`docker compose build` with `--file`, `--env-file` (both repeatable), `--profile`, `--build-arg`, `--no-cache`, `--pull`; parsed, not run.",
   ).default(null),
   watch_paths: z.string().max(10000).nullable().default(null),
   use_build_server: z.boolean().default(false),
@@ -145,7 +150,7 @@ export const ApplicationSettings = z.object({
     .min(0)
     .max(100)
     .default(2)
-    .describe("Earlier images that stay on the server to roll back to, beside the one that runs."),
+    .describe("Number of earlier images that stay on the server for rollbacks, besides the running one."),
   is_http_basic_auth_enabled: z.boolean().default(false),
   http_basic_auth_username: z.string().max(255).nullable().default(null),
   connect_to_docker_network: z.boolean().default(false),
@@ -155,9 +160,15 @@ export const ApplicationSettings = z.object({
   is_pr_deployments_public_enabled: z
     .boolean()
     .default(false)
-    .describe("Deploy previews also of pull requests from people who may not write to the repository."),
+    .describe("Also deploy previews of pull requests from people without write access to the repository."),
   preview_url_template: z.string().max(255).default("{{pr_id}}.{{domain}}"),
-  stop_grace_period: z.int().min(1).max(3600).nullable().default(null).describe("Seconds to stop in; default 10."),
+  stop_grace_period: z
+    .int()
+    .min(1)
+    .max(3600)
+    .nullable()
+    .default(null)
+    .describe("Seconds a container may take to stop; default 10."),
   ...GPU_SETTINGS,
   ...CONTAINER_NAME_SETTINGS,
   max_restart_count: z
@@ -169,7 +180,7 @@ export const ApplicationSettings = z.object({
 });
 export type ApplicationSettings = z.infer<typeof ApplicationSettings>;
 
-/** Settings that are secrets, or texts that hold some: encrypted at rest, absent without `read:sensitive`. */
+/** Secrets, and texts that may contain some: encrypted at rest, left out of answers without `read:sensitive`. */
 export const ApplicationSecrets = z.object({
   custom_labels: z.string().max(65536).nullable().default(null),
   dockerfile: z.string().max(262144).nullable().default(null),

@@ -17,12 +17,12 @@ describe("labels", () => {
 
   test.each([
     ["a=1\nb.c/d=2", undefined],
-    ["berth.managed=false", "Labels that begin with berth. are Berth's own."],
-    ["Berth.Resource=x", "Labels that begin with berth. are Berth's own."],
-    ["- berth.instance=x", "Labels that begin with berth. are Berth's own."],
-    ["=x", "One label a line, as name=value; a name holds no blank."],
-    ["a b=x", "One label a line, as name=value; a name holds no blank."],
-    [`${"a".repeat(256)}=x`, "One label a line, as name=value; a name holds no blank."],
+    ["berth.managed=false", "Labels that begin with berth. are reserved for Berth."],
+    ["Berth.Resource=x", "Labels that begin with berth. are reserved for Berth."],
+    ["- berth.instance=x", "Labels that begin with berth. are reserved for Berth."],
+    ["=x", "Write one label per line, as name=value; names cannot contain spaces."],
+    ["a b=x", "Write one label per line, as name=value; names cannot contain spaces."],
+    [`${"a".repeat(256)}=x`, "Write one label per line, as name=value; names cannot contain spaces."],
   ])("%j are refused with %j", (custom_labels, sentence) => {
     expect(labelProblems({ custom_labels }).custom_labels?.[0]).toBe(sentence);
   });

@@ -1,4 +1,4 @@
-/** Reads labels as people write them: one `name=value` a line. Lines that say nothing are left out. */
+/** Reads labels, one `name=value` per line. Lines without a name are skipped. */
 export function readLabels(text: string | null): Readonly<Record<string, string>> {
   const lines = (text ?? "").split("\n").map((line) => line.trim().replace(/^- /, ""));
   return Object.fromEntries(
@@ -11,7 +11,7 @@ export function readLabels(text: string | null): Readonly<Record<string, string>
   );
 }
 
-/** By field, as requests are answered. */
+/** Problems by field, as in the answer to an invalid request. */
 export function labelProblems({
   custom_labels: text,
 }: {
@@ -20,13 +20,13 @@ export function labelProblems({
   const names = Object.keys(readLabels(text ?? null));
   const isOurs = names.some((name) => name.toLowerCase().startsWith(OWN_PREFIX));
   const isOdd = names.some((name) => name === "" || name.length > NAME_LENGTH_MAX || /[\p{Cc}\s]/u.test(name));
-  if (isOurs) return { custom_labels: [`Labels that begin with ${OWN_PREFIX} are Berth's own.`] };
-  return isOdd ? { custom_labels: ["One label a line, as name=value; a name holds no blank."] } : {};
+  if (isOurs) return { custom_labels: [`Labels that begin with ${OWN_PREFIX} are reserved for Berth.`] };
+  return isOdd ? { custom_labels: ["Write one label per line, as name=value; names cannot contain spaces."] } : {};
 }
 
 /**
- * What a label's value becomes where `$` is not escaped: variables of the application stand in for `$NAME` and
- * `${NAME}`, nothing for those it has not, and `$$` is one `$`.
+ * The value of a label whose `$` are not escaped: `$NAME` and `${NAME}` become the application's variables, or
+ * nothing where it has none of that name; `$$` becomes `$`.
  */
 export const interpolateLabel = (value: string, env: Readonly<Record<string, string>>): string =>
   value.replace(

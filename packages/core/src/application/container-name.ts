@@ -6,15 +6,15 @@ export const CONTAINER_NAME_SETTINGS = {
   is_consistent_container_name_enabled: z
     .boolean()
     .default(false)
-    .describe("Its container is called the same after every deployment, on a server with Docker."),
+    .describe("Its container has the same name after every deployment. Only on servers with Docker."),
   custom_internal_name: z
     .string()
-    // Other containers use it as a host name, which has at most so many characters.
+    // Other containers use the name as a host name, and a host label has at most 63 characters.
     .max(63, "At most 63 characters.")
-    .regex(/^[A-Za-z0-9][\w.-]+$/, "Two or more letters, digits and . _ -, of which the first is a letter or digit.")
+    .regex(/^[A-Za-z0-9][\w.-]+$/, "At least two letters, digits and . _ -, beginning with a letter or digit.")
     .nullable()
     .default(null)
-    .describe("With is_consistent_container_name_enabled: that name. Default: the application's uuid."),
+    .describe("The container's name with is_consistent_container_name_enabled. Default: the application's uuid."),
 };
 
 interface NamedApplication {
@@ -26,9 +26,10 @@ interface NamedApplication {
   };
 }
 
-/** The name that its container has whatever deployment made it; `undefined`: each has one of its own. */
+/** The container name that all deployments of the application use; `undefined`: each deployment has its own. */
 export function lastingContainerName({ uuid, settings }: NamedApplication, pullRequestId = 0): string | undefined {
-  // Those of a compose file are called as the file and Berth call them; a preview runs beside the application.
+  // Containers of a compose file are named by the file or by Berth. A preview runs beside the application, so it
+  // cannot share its name.
   const hasOne = settings.build_pack !== "dockercompose" && pullRequestId === 0;
   if (!settings.is_consistent_container_name_enabled || !hasOne) return undefined;
   return settings.custom_internal_name ?? uuid;

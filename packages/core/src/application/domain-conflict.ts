@@ -5,7 +5,7 @@ const OVERRIDABLE = "Domain conflicts detected. Use force_domain_override=true t
 const NOT_OVERRIDABLE = "Domain conflicts detected. These domains are not your team's, so they cannot be taken over.";
 const WARNING = "Using the same domain for multiple resources can cause routing conflicts and unpredictable behavior.";
 
-/** The refusal of URLs that others hold, or `undefined` when nothing stands in the way. */
+/** The error for URLs that others use; `undefined` without conflicts. */
 export function domainConflictError({ conflicts, isOverridable }: Conflicts, isForced: boolean) {
   if (conflicts.length === 0 || (isForced && isOverridable)) return undefined;
   return new DomainError("domain.conflict", isOverridable ? OVERRIDABLE : NOT_OVERRIDABLE, {

@@ -8,13 +8,13 @@ const HOST_LENGTH_MAX = 253;
 const LABEL_LENGTH_MAX = 63;
 
 export interface UrlList {
-  /** In the order they were given, one for each host and path. */
+  /** One claim for each host and path, in the order of the list. */
   readonly claims: readonly DomainClaim[];
-  /** Sentences that say which of the URLs are wrong. */
+  /** A sentence for each invalid URL. */
   readonly problems: readonly string[];
 }
 
-/** Reads comma-separated URLs; blanks between commas are passed over. */
+/** Reads comma-separated URLs; empty entries are skipped. */
 export function parseUrlList(text: string): UrlList {
   const claims = new Map<string, DomainClaim>();
   const problems: string[] = [];
@@ -27,7 +27,7 @@ export function parseUrlList(text: string): UrlList {
   return { claims: [...claims.values()], problems };
 }
 
-/** One host and path is one claim, whatever the scheme: of two URLs for it the https one is shown. */
+/** A host and path is one claim, whatever the scheme: of an http and an https URL for it the https one is shown. */
 function keep(claims: Map<string, DomainClaim>, claim: DomainClaim): void {
   const key = `${claim.host}${claim.path}`;
   const kept = claims.get(key);
@@ -37,8 +37,8 @@ function keep(claims: Map<string, DomainClaim>, claim: DomainClaim): void {
 /**
  * Reads one absolute http(s) URL.
  *
- * A port is that of the container behind the proxy, so it is shown but does not tell two claims apart. The path is
- * normalised for the claim and shown as it was given.
+ * The port is the port of the container behind the proxy, so it is shown but does not distinguish claims. The path is
+ * normalised for the claim and shown as given.
  */
 export function parseDomainUrl(text: string): { readonly claim: DomainClaim } | { readonly problem: string } {
   const invalidUrl = { problem: `Invalid URL: ${shown(text)}` };
@@ -50,7 +50,7 @@ export function parseDomainUrl(text: string): { readonly claim: DomainClaim } | 
     const problem = `Invalid URL scheme: ${scheme} for URL: ${shown(text)}. Only http and https are supported.`;
     return { problem };
   }
-  // The parser also does IDNA (UTS #46) and gives an IP address its one form.
+  // The parser also applies IDNA (UTS #46) and normalises IP addresses.
   if (!URL.canParse(text)) return invalidUrl;
   const url = new URL(text);
   if (authority === "" || authority.includes("@") || /[?#]/.test(rest)) return invalidUrl;
@@ -70,7 +70,7 @@ function isHost(host: string): boolean {
     .every((label) => label.length <= LABEL_LENGTH_MAX && /^[a-z0-9_]([a-z0-9_-]*[a-z0-9_])?$/.test(label));
 }
 
-/** `/` or `/prefix`: no slash at the end, none twice, percent-encoding only where it is needed. */
+/** `/` or `/prefix`: without trailing or double slashes, percent-encoded only where necessary. */
 function normalPath(pathname: string): string | undefined {
   let isWellFormed = true;
   const segments = pathname.split("/").filter((segment) => segment !== "");
@@ -110,19 +110,19 @@ export interface ConflictCheck {
   readonly claims: readonly DomainClaim[];
   readonly holders: readonly DomainHolder[];
   readonly teamId: number;
-  /** The instance's own URL, which nobody can take; `null` when it has none. */
+  /** URL of the instance, which no resource can use; `null` without one. */
   readonly instanceUrl: string | null;
 }
 
 export interface Conflicts {
   readonly conflicts: readonly DomainConflict[];
-  /** `force_domain_override` may take all of them: the team itself holds them. */
+  /** `force_domain_override` may override all of these conflicts: they are all within the team. */
   readonly isOverridable: boolean;
 }
 
 /**
- * A claim conflicts with who of the team holds the same host and path, and with whatever another team or the instance
- * has on the host: what is served under one host shares its cookies.
+ * A claim conflicts with resources of the same team that have the same host and path, and with other teams or the
+ * instance if they have the host at all: everything served under one host shares its cookies.
  */
 export function domainConflicts({ claims, holders, teamId, instanceUrl }: ConflictCheck): Conflicts {
   const instance = instanceUrl === null ? undefined : parseDomainUrl(instanceUrl);
@@ -132,7 +132,7 @@ export function domainConflicts({ claims, holders, teamId, instanceUrl }: Confli
   const ofTeam = holders
     .filter((holder) => holder.team_id === teamId && claims.some((claim) => isSame(claim, holder)))
     .map((holder) => holderConflict(holder, teamId));
-  // Told once for each host: how many paths the other team has is not told either.
+  // Reported once for each host, so that the number of the other team's paths stays secret.
   const foreign = new Map(holders.filter(({ team_id }) => team_id !== teamId).map((holder) => [holder.host, holder]));
   const ofOtherTeams = [...foreign.values()]
     .filter((holder) => claims.some(({ host }) => host === holder.host))
@@ -158,7 +158,7 @@ function instanceConflict(claim: DomainClaim): DomainConflict {
   };
 }
 
-/** Says nothing about a resource of another team: no name, no uuid, no path. */
+/** Reveals nothing about a resource of another team: no name, no uuid, no path. */
 export function holderConflict(holder: DomainHolder, teamId: number): DomainConflict {
   const resource_type: ResourceKind = holder.resource_kind;
   if (holder.team_id !== teamId) {

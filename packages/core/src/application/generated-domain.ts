@@ -1,6 +1,6 @@
 import { slug } from "../slug.ts";
 
-/** Hosts that mean the control plane's own machine. */
+/** Hosts that denote the control plane's own machine. */
 const LOCAL_HOSTS: readonly string[] = ["localhost", "127.0.0.1", "::1", "host.docker.internal", ""];
 
 export const isLocalHost = (ip: string): boolean => LOCAL_HOSTS.includes(ip.toLowerCase());
@@ -10,14 +10,14 @@ interface ServerHost {
   readonly settings: { readonly wildcard_domain: string | null };
 }
 
-/** Shown after the name when the name alone is taken. */
+/** Part of the uuid that is appended when the name alone is taken. */
 const SHORT_UUID_LENGTH = 6;
 
 /**
- * The URLs to try, in this order, for a resource that was given none.
+ * URLs to try, in this order, for a resource that was created without one.
  *
- * Below the server's wildcard domain, else below its address; on the control plane's own machine below `localhost`,
- * which every browser resolves, and there the name is tried first.
+ * They are below the server's wildcard domain, or below its address. On the control plane's own machine they are
+ * below `localhost`, which every browser resolves, and the name is tried first.
  */
 export function generatedUrls(
   server: ServerHost,
@@ -33,7 +33,7 @@ export function generatedUrls(
   return [`http://${label}.localhost`, `http://${longer}.localhost`, ofUuid];
 }
 
-/** The URL of one label below the server's wildcard domain, else below its address. */
+/** The URL of one label below the server's wildcard domain, or below its address. */
 export function generatedUrl(server: ServerHost, label: string): string {
   const wildcard = wildcardOf(server.settings.wildcard_domain);
   if (wildcard !== undefined) return `${wildcard.scheme}://${label}.${wildcard.host}${wildcard.path}`;
@@ -47,7 +47,7 @@ function wildcardOf(text: string | null) {
   return { scheme: protocol.slice(0, -1), host: host.replace(/^\*\./, ""), path: pathname === "/" ? "" : pathname };
 }
 
-/** An address gets a name from sslip.io, which resolves `anything.<address>.sslip.io` to the address. */
+/** sslip.io resolves `anything.<address>.sslip.io` to the address. */
 function publicHost(ip: string): string {
   if (ip.includes(":")) return `${ip.replaceAll(":", "-")}.sslip.io`;
   return /^\d+(\.\d+){3}$/.test(ip) ? `${ip}.sslip.io` : ip;

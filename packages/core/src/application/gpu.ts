@@ -1,12 +1,9 @@
 import { z } from "zod";
 import type { Gpus } from "../deploy/container.ts";
 
-/** Graphics processors that an application's container gets. */
+/** GPUs of an application's container. */
 export const GPU_SETTINGS = {
-  is_gpu_enabled: z
-    .boolean()
-    .default(false)
-    .describe("Give its container graphics processors, on a server with Docker."),
+  is_gpu_enabled: z.boolean().default(false).describe("Give its container GPUs. Only on servers with Docker."),
   gpu_driver: z
     .string()
     .regex(/^[\w.-]{1,64}$/, "Must be the name of a driver, such as nvidia.")
@@ -16,27 +13,27 @@ export const GPU_SETTINGS = {
     .regex(/^(all|[1-9]\d?)$/, "Must be a number or all.")
     .nullable()
     .default(null)
-    .describe("How many; default all."),
+    .describe("Number of GPUs; default all."),
   gpu_device_ids: z
     .string()
     .max(1000)
-    .regex(/^[\w-]{1,64}(,[\w-]{1,64})*$/, "Must be identifiers with commas between them.")
+    .regex(/^[\w-]{1,64}(,[\w-]{1,64})*$/, "Must be identifiers separated by commas.")
     .nullable()
     .default(null)
-    .describe("Which ones, instead of how many: `0,GPU-1a`."),
+    .describe("Identifiers of the GPUs, instead of a number: `0,GPU-1a`."),
   gpu_options: z
     .string()
     .max(1000)
-    .regex(/^[\w.-]+=[^,\s]*(,[\w.-]+=[^,\s]*)*$/, "Must be NAME=VALUE with commas between them.")
+    .regex(/^[\w.-]+=[^,\s]*(,[\w.-]+=[^,\s]*)*$/, "Must be NAME=VALUE pairs separated by commas.")
     .nullable()
     .default(null)
-    .describe("Of the driver: `NAME=VALUE`, with commas between them."),
+    .describe("Options of the driver: `NAME=VALUE` pairs separated by commas."),
 };
 
 const GpuSettings = z.object(GPU_SETTINGS);
 type GpuSettings = z.infer<typeof GpuSettings>;
 
-/** `null`: none are asked for by these settings. */
+/** `null`: the settings ask for no GPU. */
 export function gpusOf(settings: GpuSettings): Gpus | null {
   const { is_gpu_enabled, gpu_driver, gpu_count, gpu_device_ids, gpu_options } = settings;
   if (!is_gpu_enabled) return null;

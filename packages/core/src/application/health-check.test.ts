@@ -32,7 +32,7 @@ const state = (change: Partial<ReleaseState>): ReleaseState => ({
   ...change,
 });
 
-/** Probes on until there is a verdict; the first `failures` probes fail, each takes no time. */
+/** Probes until there is a verdict. The first `failures` probes fail; probes take no time. */
 function follow(check: HealthCheck, failures: number) {
   let elapsedSeconds = 0;
   let progress = NO_PROGRESS;
@@ -168,7 +168,7 @@ describe("what is wrong, in words", () => {
     [BUILT_IN_CHECK, { type: "answer", statusCode: 502, body: "" }, "GET / answered 502"],
     [BUILT_IN_CHECK, { type: "refused" }, "it refuses connections"],
     [BUILT_IN_CHECK, { type: "timeout" }, "GET / did not end within 5 seconds"],
-    [BUILT_IN_CHECK, { type: "not_http" }, "it takes connections but does not answer in HTTP"],
+    [BUILT_IN_CHECK, { type: "not_http" }, "it accepts connections but does not speak HTTP"],
     [own, { type: "answer", statusCode: 404, body: "" }, "GET / answered 404 instead of 200"],
     [own, { type: "answer", statusCode: 200, body: "not yet" }, 'the answer to GET / does not contain "ready"'],
     [own, { type: "answer", statusCode: 200, body: "all ready" }, undefined],
@@ -184,7 +184,7 @@ describe("what is wrong, in words", () => {
     [state({ state: "restarting", restartCount: 2, exitCode: 1 }), undefined],
     [state({ state: "restarting", restartCount: 3, exitCode: 1 }), "it exited with code 1, 3 times in a row"],
     [state({ state: "exited", exitCode: 3 }), "it exited with code 3"],
-    [state({ state: "exited", exitCode: 137 }), "it was killed (exit code 137), most often for want of memory"],
+    [state({ state: "exited", exitCode: 137 }), "it was killed (exit code 137), most often for lack of memory"],
     [state({ state: "exited", exitCode: 139 }), "it was ended by signal 11 (exit code 139)"],
     [state({ state: "dead" }), "it exited"],
     [undefined, "it is gone"],

@@ -2,15 +2,15 @@ import type { ReleaseState } from "../deploy/release.ts";
 import { ENGINES, type EngineKind } from "../server/server-settings.ts";
 import type { ApplicationSettings } from "./application.ts";
 
-/** How it is found out that a release works, and how patiently. */
+/** How a release is probed, and how often, before it counts as healthy. */
 export interface HealthCheck {
   readonly probe: HealthProbe;
   readonly intervalSeconds: number;
   /** Time limit of one probe. */
   readonly timeoutSeconds: number;
-  /** Failures in a row, outside of the start period, that mean unhealthy. */
+  /** Consecutive failures after the start period that make it unhealthy. */
   readonly failuresMax: number;
-  /** In this first period failures do not count; the first success ends it. */
+  /** Failures in this first period do not count; the first success ends it. */
   readonly startPeriodSeconds: number;
 }
 
@@ -20,24 +20,24 @@ export interface HttpProbe {
   readonly type: "http";
   readonly method: "GET" | "HEAD" | "POST" | "OPTIONS";
   readonly scheme: "http" | "https";
-  /** Sent as the header `Host`; the request goes to the release itself. */
+  /** Sent as the header `Host`; the request itself goes to the release. */
   readonly host: string;
   readonly path: string;
-  /** A port of the release to probe instead of the one that takes traffic; `null` for that one. */
+  /** Port of the release to probe; `null` for the port that takes traffic. */
   readonly port: number | null;
   /** `null`: every status below 500. */
   readonly statusCode: number | null;
-  /** Text that the answer must contain; `null` accepts any. */
+  /** Text that the answer must contain; `null` for any. */
   readonly text: string | null;
 }
 
 export interface CommandProbe {
   readonly type: "command";
-  /** Run in the release's own environment by its shell; healthy when it exits with 0. */
+  /** Run by the shell in the release's own environment; healthy when it exits with 0. */
   readonly script: string;
 }
 
-/** Healthy when it has run for some seconds. */
+/** Healthy after running for some seconds. */
 export interface SteadyProbe {
   readonly type: "steady";
 }
@@ -48,9 +48,9 @@ export type ProbeOutcome =
   | { readonly type: "exit"; readonly exitCode: number; readonly output: string }
   | { readonly type: "refused" }
   | { readonly type: "timeout" }
-  /** It takes connections, but what it says is not HTTP. */
+  /** It accepts connections, but does not speak HTTP. */
   | { readonly type: "not_http" }
-  /** There is nothing to run a command in. */
+  /** Nothing runs in which a command could be run. */
   | { readonly type: "not_running" };
 
 type HealthSettings = Pick<
@@ -72,7 +72,7 @@ type HealthSettings = Pick<
   | "health_check_start_period"
 >;
 
-/** The check an application asks for; without one it must answer `GET /` with any status below 500 within a minute. */
+/** The health check of an application; the default expects any status below 500 from `GET /` within a minute. */
 export function healthCheckOf(settings: HealthSettings): HealthCheck {
   if (!settings.health_check_enabled) return BUILT_IN_CHECK;
   return {
@@ -100,7 +100,7 @@ function probeOf(settings: HealthSettings): HealthProbe {
   };
 }
 
-/** The first exposed port is where the release takes traffic, wherever its engine has put it. */
+/** A port to probe other than the first exposed one, which takes the traffic and may be mapped by the engine. */
 function otherPort({ health_check_port: port, ports_exposes }: HealthSettings): number | null {
   const [first] = (ports_exposes ?? "").split(",");
   return port === null || String(port) === first ? null : port;
@@ -123,7 +123,7 @@ export const BUILT_IN_CHECK: HealthCheck = {
   startPeriodSeconds: 60,
 };
 
-/** For a release without a health check: the engine's own check decides, if it has one. */
+/** For a release without a health check of Berth: the engine's own check decides, if there is one. */
 export const STEADY_CHECK: HealthCheck = {
   probe: { type: "steady" },
   intervalSeconds: 1,
@@ -135,7 +135,7 @@ export const STEADY_CHECK: HealthCheck = {
 /** For a release with its own check, such as an image's HEALTHCHECK: the engine runs it and reports the result. */
 export const OWN_CHECK: HealthCheck = { ...BUILT_IN_CHECK, startPeriodSeconds: 300 };
 
-/** The problem that the release's own check reports, as a sentence about "it"; `undefined` when healthy. */
+/** The problem that the release's own check reports, as the end of a sentence; `undefined` when healthy. */
 export const ownProblem = (health: NonNullable<ReleaseState["health"]>): string | undefined =>
   health === "healthy"
     ? undefined
@@ -143,13 +143,13 @@ export const ownProblem = (health: NonNullable<ReleaseState["health"]>): string 
       ? "its image's own HEALTHCHECK fails"
       : "its image's own HEALTHCHECK has not passed yet";
 
-/** The same check for a release that has traffic: patient, and rare enough to cost nothing. */
+/** The same check for the live release, less strict and less frequent. */
 export function watchOf(check: HealthCheck): HealthCheck {
   if (check === BUILT_IN_CHECK) return { ...check, intervalSeconds: 15, failuresMax: 3, startPeriodSeconds: 0 };
   return { ...check, intervalSeconds: Math.max(check.intervalSeconds, WATCH_SECONDS_MIN), startPeriodSeconds: 0 };
 }
 
-/** The problem that an outcome shows, as a sentence about "it"; `undefined` when healthy. */
+/** The problem that an outcome shows, as the end of a sentence; `undefined` when healthy. */
 export function problemOf({ probe, timeoutSeconds }: HealthCheck, outcome: ProbeOutcome): string | undefined {
   const request = probe.type === "http" ? `${probe.method} ${probe.path}` : "its health check command";
   switch (outcome.type) {
@@ -158,7 +158,7 @@ export function problemOf({ probe, timeoutSeconds }: HealthCheck, outcome: Probe
     case "timeout":
       return `${request} did not end within ${seconds(timeoutSeconds)}`;
     case "not_http":
-      return "it takes connections but does not answer in HTTP";
+      return "it accepts connections but does not speak HTTP";
     case "not_running":
       return "it is not running";
     case "exit":
@@ -181,9 +181,9 @@ function answerProblem(
   return undefined;
 }
 
-/** How far the check of a candidate has come. */
+/** Progress of a candidate's health check. */
 export interface HealthProgress {
-  /** In a row, outside of the start period. */
+  /** Consecutive failures after the start period. */
   readonly failures: number;
   readonly problem: string | undefined;
 }
@@ -195,7 +195,7 @@ export type HealthVerdict =
   | { readonly verdict: "unhealthy"; readonly problem: string }
   | { readonly verdict: "wait"; readonly seconds: number; readonly progress: HealthProgress };
 
-/** Decides after each probe of a candidate. @param elapsedSeconds Since its start. */
+/** Decides after each probe of a candidate. @param elapsedSeconds Since the candidate was started. */
 export function judge(
   check: HealthCheck,
   progress: HealthProgress,
@@ -211,15 +211,15 @@ export function judge(
 }
 
 /**
- * While it starts, the wait grows with the time it has taken: a deployment waits hardly longer than the release does,
- * and one that takes long is not asked too often.
+ * During the start the pause grows with the time passed: a deployment waits hardly longer than the release needs, and
+ * a slow release is not probed too often.
  */
 function startDelaySeconds(check: HealthCheck, elapsedSeconds: number): number {
   const delay = Math.max(elapsedSeconds * START_DELAY_SHARE, START_DELAY_SECONDS_MIN);
   return Math.min(delay, check.intervalSeconds, START_DELAY_SECONDS_MAX);
 }
 
-/** Why a candidate need not be probed any further, as a sentence about "it"; `undefined` while it may become healthy. */
+/** Why a candidate needs no further probes, as the end of a sentence; `undefined` while it may still become healthy. */
 export function crashOf(
   state: Pick<ReleaseState, "state" | "exitCode" | "restartCount"> | undefined,
   crashesMax = CRASHES_MAX,
@@ -234,12 +234,15 @@ export function crashOf(
 
 function exitPhrase(exitCode: number | null): string {
   if (exitCode === null) return "it exited";
-  if (exitCode === 137) return "it was killed (exit code 137), most often for want of memory";
+  if (exitCode === 137) return "it was killed (exit code 137), most often for lack of memory";
   if (exitCode > 128) return `it was ended by signal ${exitCode - 128} (exit code ${exitCode})`;
   return `it exited with code ${exitCode}`;
 }
 
-/** The most common reason why nothing answers: it listens elsewhere. `undefined` when it listens where it should. */
+/**
+ * The most common cause of unanswered probes: the release listens on another port. `undefined` when it listens on the
+ * right one.
+ */
 export function portProblem(listening: readonly number[], port: number): string | undefined {
   if (listening.includes(port)) return undefined;
   if (listening.length === 0) return `it listens on no port, but should on the one in PORT (${port})`;
@@ -248,8 +251,8 @@ export function portProblem(listening: readonly number[], port: number): string 
 }
 
 /**
- * What to do about a release that listens elsewhere. Of an engine without containers the port in PORT is a free one of
- * the machine, which no setting names.
+ * Advice for a release that listens on another port. For an engine without containers PORT is a random free port of
+ * the machine, which no setting can name.
  */
 export function portAdvice(listening: readonly number[], engine: EngineKind): string | undefined {
   const lowest = Math.min(...listening);
@@ -263,5 +266,5 @@ const START_DELAY_SHARE = 0.1;
 const START_DELAY_SECONDS_MIN = 0.05;
 const START_DELAY_SECONDS_MAX = 1;
 const WATCH_SECONDS_MIN = 5;
-// One crash may be a dependency that was not ready yet.
+// Single crashes may come from a dependency that was not ready yet.
 const CRASHES_MAX = 3;

@@ -1,4 +1,4 @@
-/** The address of a service: what of a URL may be stored and shown. Where it leads is checked when it is called. */
+/** Whether a URL of a service may be stored and shown. Its target is checked when it is called. */
 export function isPlainHttpUrl(text: string): boolean {
   if (!URL.canParse(text) || /[\s\p{C}\\]/u.test(text)) return false;
   const { protocol, username, password, search, hash } = new URL(text);

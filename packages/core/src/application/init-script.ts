@@ -6,10 +6,10 @@ const CHARACTERS_MAX = 262_144;
 const ALL_CHARACTERS_MAX = 1_048_576;
 const FILENAME = /^[A-Za-z0-9_][A-Za-z0-9_.-]{0,127}$/;
 
-/** A script that a new database runs. */
+/** A script that a new database runs at its first start. */
 export const InitScript = z
   .object({
-    index: z.int().describe("Its place among them, from 0."),
+    index: z.int().describe("Its position among the scripts, from 0."),
     filename: z.string(),
     content: z.string(),
   })
@@ -22,27 +22,32 @@ export const InitScriptsInput = z
       filename: z
         .string()
         .regex(FILENAME, "A name such as schema.sql: letters, digits, _, . and -, beginning with a letter or digit.")
-        .describe("Its extension says how it is run."),
+        .describe("Its extension determines how it is run."),
       content: z
         .string()
         .max(CHARACTERS_MAX, `At most ${CHARACTERS_MAX} characters.`)
-        .refine((text) => !text.includes("\0"), "Must have no NUL.")
+        .refine((text) => !text.includes("\0"), "Must not contain NUL.")
         .describe("Plain text."),
-      index: z.int().min(0).max(9999).optional().describe("Its place among them. Default: as they are sent."),
+      index: z
+        .int()
+        .min(0)
+        .max(9999)
+        .optional()
+        .describe("Its position among the scripts. Default: the order in which they are sent."),
     }),
   )
   .max(SCRIPTS_MAX, `At most ${SCRIPTS_MAX} scripts.`)
   .refine(
     (scripts) => new Set(scripts.map(({ filename }) => filename)).size === scripts.length,
-    "Each needs a name of its own.",
+    "Each script needs a different name.",
   )
   .refine(
     (scripts) => scripts.reduce((sum, { content }) => sum + content.length, 0) <= ALL_CHARACTERS_MAX,
-    `At most ${ALL_CHARACTERS_MAX} characters in all.`,
+    `At most ${ALL_CHARACTERS_MAX} characters in total.`,
   );
 type InitScriptsInput = z.infer<typeof InitScriptsInput>;
 
-/** Problems of the file names, for an engine that runs files with these extensions. */
+/** Problems of the file names: the engine runs only files with its extensions. */
 export function scriptProblems({ options = [] }: EngineField, scripts: InitScriptsInput): readonly string[] {
   const isRun = (filename: string) => options.some((extension) => filename.endsWith(extension));
   return scripts
@@ -50,7 +55,7 @@ export function scriptProblems({ options = [] }: EngineField, scripts: InitScrip
     .map(({ filename }) => `${filename} would not be run: its name must end with ${options.join(" or ")}.`);
 }
 
-/** As they are kept, in the order in which they run. */
+/** The stored form of scripts, in the order in which they run. */
 export const keptScripts = (scripts: InitScriptsInput): string =>
   JSON.stringify(
     scripts
@@ -59,12 +64,12 @@ export const keptScripts = (scripts: InitScriptsInput): string =>
       .map(({ filename, content }, index): InitScript => ({ index, filename, content })),
   );
 
-/** @param kept By `keptScripts`. */
+/** @param kept Written by `keptScripts`. */
 export const initScripts = (kept: string | null | undefined): readonly InitScript[] =>
-  // Written by `keptScripts` alone.
+  // Only `keptScripts` writes this value.
   kept ? (JSON.parse(kept) as readonly InitScript[]) : [];
 
-/** For a database that is not begun anew. */
+/** Drops the scripts of a database that already has data. */
 export function withoutScripts<Secrets extends Readonly<Record<string, string>>>({
   init_scripts: _scripts,
   ...secrets
@@ -72,7 +77,7 @@ export function withoutScripts<Secrets extends Readonly<Record<string, string>>>
   return secrets;
 }
 
-/** Images run what is there in the order of the names. */
+/** Files for the image, which runs them in the order of their names. */
 export const scriptFiles = (kept: string | null | undefined): readonly DatabaseFile[] =>
   initScripts(kept).map(({ index, filename, content }) => ({
     path: `/docker-entrypoint-initdb.d/${String(index).padStart(4, "0")}-${filename}`,

@@ -18,7 +18,7 @@ export const ApplicationPreview = z
     pull_request_html_url: text,
     pull_request_issue_comment_id: textOrNull,
     fqdn: textOrNull.describe("Its URL."),
-    urls: z.array(text).describe("Its URL as it is reached, with the port of the proxy where it is not the usual one."),
+    urls: z.array(text).describe("Its URL for a browser, with the proxy's port unless it is the default one."),
     status: text.describe("`state:health`, e.g. `running:healthy` or `exited:unhealthy`."),
     git_type: textOrNull,
     docker_compose_domains: textOrNull,
@@ -28,10 +28,10 @@ export const ApplicationPreview = z
     updated_at: Timestamp.nullable(),
     deleted_at: Timestamp.nullable(),
   })
-  .meta({ id: "ApplicationPreview", description: "What a pull request of an application runs as." });
+  .meta({ id: "ApplicationPreview", description: "The preview of a pull request of an application." });
 export type ApplicationPreview = z.infer<typeof ApplicationPreview>;
 
-/** @param publicUrl How a URL is reached: with the port of the server's proxy. */
+/** @param publicUrl Adds the port of the server's proxy to a URL. */
 export function previewView(preview: PreviewRecord, publicUrl: (url: string) => string): ApplicationPreview {
   return {
     id: preview.id,
@@ -55,7 +55,7 @@ export function previewView(preview: PreviewRecord, publicUrl: (url: string) => 
 
 /**
  * Why a pull request of an application cannot be deployed; `undefined` when it can.
- * @param imageTag Of an application made from an image: what the pull request's own build is called.
+ * @param imageTag For an application made from an image: the tag of the pull request's own build.
  */
 export function previewRefusal(
   { name, source, settings }: Pick<ApplicationRecord, "name" | "source" | "settings">,
@@ -73,7 +73,7 @@ export function previewRefusal(
 
 export interface PreviewUrlRequest {
   readonly template: string;
-  /** The application's URLs; the preview's is made from the first one. */
+  /** URLs of the application; the preview's URL is made from the first one. */
   readonly fqdn: string | null;
   readonly pullRequestId: number;
   /** Lower-case letters and digits. */
@@ -81,8 +81,8 @@ export interface PreviewUrlRequest {
 }
 
 /**
- * The URL of a preview: the template in the place of the host, with the scheme, port and path of the application's URL.
- * `undefined` when the application has no URL, or one from which no host can be made, such as an IP address.
+ * The URL of a preview: the URL of the application with the template in place of its host. `undefined` when the
+ * application has no URL, or one whose host cannot be part of a name, such as an IP address.
  */
 export function previewClaim({ template, fqdn, pullRequestId, random }: PreviewUrlRequest): DomainClaim | undefined {
   const [first] = splitUrls(fqdn);
@@ -95,12 +95,12 @@ export function previewClaim({ template, fqdn, pullRequestId, random }: PreviewU
   return "claim" in read ? read.claim : undefined;
 }
 
-/** Sentences that say what is wrong with a template. */
+/** Problems of a template, as sentences. */
 export function previewTemplateProblems(template: string): readonly string[] {
   const sample = { pr_id: "1", domain: "app.example.com", random: "a1b2c3d4" };
   const host = filled(template, sample);
   const isHost = host !== undefined && "claim" in parseDomainUrl(`http://${host}`);
-  if (!isHost) return ["Must give a host name when {{pr_id}}, {{domain}} and {{random}} are filled in."];
+  if (!isHost) return ["Must be a host name after {{pr_id}}, {{domain}} and {{random}} are replaced."];
   if (filled(template, { ...sample, pr_id: "2", random: "e5f6g7h8" }) !== host) return [];
   return ["Must contain {{pr_id}} or {{random}}, since each pull request needs its own host."];
 }
@@ -110,7 +110,7 @@ function filled(template: string, values: Readonly<Record<string, string>>): str
   return /^[A-Za-z0-9._-]+$/.test(host) ? host.toLowerCase() : undefined;
 }
 
-/** The name of a preview where the application is named by its uuid. */
+/** The name of a preview's objects; the application's are named by its uuid. */
 export const previewName = (applicationUuid: string, pullRequestId: number): string =>
   `${applicationUuid}${previewSuffix(pullRequestId)}`;
 
@@ -118,7 +118,7 @@ const previewSuffix = (pullRequestId: number) => `-pr-${pullRequestId}`;
 
 type Suffixed = Pick<StorageRecord, "uuid" | "name" | "host_path" | "is_preview_suffix_enabled">;
 
-/** A storage as a deployment uses it: a preview has its own, unless the storage is shared with previews on purpose. */
+/** The storage that a deployment uses: a preview has its own unless the storage is shared with previews. */
 export function storageOf<S extends Suffixed>(storage: S, pullRequestId: number): S {
   if (!isOwnOfPreview(storage, pullRequestId)) return storage;
   const suffixed = (text: string | null) => text && `${text}${previewSuffix(pullRequestId)}`;
@@ -137,10 +137,9 @@ export const isOwnOfPreview = (
 ): boolean => pullRequestId !== 0 && storage.is_preview_suffix_enabled;
 
 /**
- * The ref at which a host keeps the head of a pull request; `undefined` for one that keeps none, whose commits are in
- * the branches.
+ * The ref of a pull request's head; `undefined` for hosts that have no such ref: there its commits are in a branch.
  *
- * @param gitType What is known of the host; without it its name tells.
+ * @param gitType Kind of the host, if known; else it is derived from the host's name.
  */
 export function pullRequestRef(gitType: string | null, repository: string, pullRequestId: number): string | undefined {
   const type = gitType ?? guessedType(repository);

@@ -2,13 +2,13 @@ import type { RunOptions, Ulimit } from "../deploy/container.ts";
 import { memoryBytes } from "../deploy/memory.ts";
 
 export interface RunOptionRow {
-  /** Stands without a value too. */
+  /** The option may be given without a value. */
   readonly isSwitch?: boolean;
   /** Ends the sentence "It needs". */
   readonly needs: string;
-  /** `undefined`: not understood. @param before What was read until then: lists grow. */
+  /** `undefined`: the value is invalid. @param before Options read so far, for options that may be repeated. */
   read(value: string, before: RunOptions): Partial<RunOptions> | undefined;
-  /** Gives privileges on the server itself, beyond what every container has. */
+  /** Whether it grants privileges on the server that containers do not have by default. */
   isPower(change: Partial<RunOptions>): boolean;
 }
 
@@ -56,7 +56,7 @@ const OWN_SYSCTL =
 
 const isUser = (text: string): boolean => /^[a-z_0-9][a-z0-9_-]{0,31}(:[a-z_0-9][a-z0-9_-]{0,31})?$/i.test(text);
 
-/** The options of `docker run` that are understood. What is not among them is refused. */
+/** The supported options of `docker run`. All others are refused. */
 export const RUN_OPTION_TABLE = {
   "--cap-add": {
     needs: "the name of a capability, such as NET_ADMIN",

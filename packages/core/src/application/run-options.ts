@@ -28,13 +28,16 @@ export const NO_RUN_OPTIONS: RunOptions = {
 
 export interface ReadRunOptions {
   readonly options: RunOptions;
-  /** Names of those that give privileges on the server itself. */
+  /** Names of the options that grant privileges on the server. */
   readonly powers: readonly string[];
-  /** Sentences; empty: all is well. */
+  /** Sentences; empty when all options are valid. */
   readonly problems: readonly string[];
 }
 
-/** Reads options as they stand behind `docker run`. They are never part of a command line: what is not known is refused. */
+/**
+ * Reads options in the syntax of `docker run`. They never become part of a command line, and unknown ones are
+ * refused.
+ */
 export function readRunOptions(text: string | null): ReadRunOptions {
   const words = splitWords(text ?? "");
   if (words === undefined) {
@@ -68,7 +71,7 @@ export function readRunOptions(text: string | null): ReadRunOptions {
   return { options, powers: [...powers], problems: [...new Set(problems)] };
 }
 
-/** By field, as requests are answered. */
+/** Problems by field, as in the answer to an invalid request. */
 export function runOptionProblems({
   custom_docker_run_options: text,
 }: {
@@ -78,12 +81,12 @@ export function runOptionProblems({
   return problems.length === 0 ? {} : { custom_docker_run_options: problems };
 }
 
-/** Words are separated by blanks and line ends; quotation marks hold some together. There is no other syntax. */
+/** Splits at blanks and line ends, except within quotation marks. There is no other syntax. */
 export function splitWords(text: string): readonly string[] | undefined {
   const words: string[] = [];
   let word: string | undefined;
   let quote = "";
-  // A line that continues, as people copy it from a terminal.
+  // Joins lines that end with a backslash, as in commands copied from a terminal.
   for (const character of text.replace(/\\\r?\n/g, " ")) {
     if (quote !== "") {
       if (character === quote) quote = "";

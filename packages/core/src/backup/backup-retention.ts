@@ -1,17 +1,17 @@
 import type { BackupSettings } from "./backup.ts";
 
-/** A copy of a backup in one place: on the server, or in an S3 storage. */
+/** A copy of a backup on the server or in an S3 storage. */
 export interface BackupCopy {
   readonly uuid: string;
-  /** The database that was saved; `null` for all of them. Retention counts each separately. */
+  /** The database in the dump; `null` for all databases. Retention counts each database separately. */
   readonly databaseName: string | null;
   readonly createdAt: Date;
   readonly sizeBytes: number;
-  /** It can be restored. */
+  /** The copy can be restored. */
   readonly isSuccess: boolean;
 }
 
-/** How long copies are kept in one place. 0 keeps all. */
+/** How long copies are kept in one place. 0 means no limit. */
 export interface RetentionRule {
   readonly amount: number;
   readonly days: number;
@@ -35,9 +35,8 @@ export const retentionRule = (settings: BackupSettings, place: BackupPlace): Ret
       };
 
 /**
- * The copies that go: those that any of the rules gives up. Of each database the newest that can be restored stays,
- * whatever the rules say, so that a schedule that fails for long does not end with nothing. One that failed is kept as
- * long as it is newer than that.
+ * The copies to delete: those that any rule gives up, except the newest restorable copy of each database, so that a
+ * schedule that keeps failing does not delete the last good one. Failed copies that are newer than that one are kept.
  */
 export function expiredCopies(copies: readonly BackupCopy[], rule: RetentionRule, now: Date): readonly BackupCopy[] {
   const newestFirst = [...copies].sort((a, b) => b.createdAt.getTime() - a.createdAt.getTime() || compare(b, a));
@@ -54,7 +53,7 @@ export function expiredCopies(copies: readonly BackupCopy[], rule: RetentionRule
 
 const compare = (a: BackupCopy, b: BackupCopy): number => (a.uuid < b.uuid ? -1 : Number(a.uuid > b.uuid));
 
-/** Only those that can be restored are counted: failed ones would push them out. */
+/** Counts only restorable copies, so that failed ones do not push them out. */
 function beyondAmount(newestFirst: readonly BackupCopy[], amount: number): readonly BackupCopy[] {
   if (amount === 0) return [];
   const last = newestFirst.filter(({ isSuccess }) => isSuccess)[amount - 1];
@@ -64,7 +63,7 @@ function beyondAmount(newestFirst: readonly BackupCopy[], amount: number): reado
 const olderThan = (copies: readonly BackupCopy[], days: number, now: Date): readonly BackupCopy[] =>
   days === 0 ? [] : copies.filter(({ createdAt }) => now.getTime() - createdAt.getTime() > days * DAY_MS);
 
-/** The oldest first, until what stays fits. */
+/** Deletes the oldest copies first, until the rest fits. */
 function beyondSize(
   newestFirst: readonly BackupCopy[],
   kept: ReadonlySet<BackupCopy | undefined>,

@@ -16,16 +16,16 @@ describe("the state of a backup, restore or drill", () => {
 
 describe("a cancelled restore", () => {
   test.each([
-    ["untouched", "the database is as it was"],
-    ["undone", "rolled back: the database is as it was"],
-    ["either", "is as it was, or holds all of the backup"],
+    ["untouched", "the database is unchanged"],
+    ["undone", "rolled back, so the database is unchanged"],
+    ["either", "is unchanged, or contains all of the backup"],
     ["partial", "Restore a backup before you use it"],
-    ["whole", "All of the backup had been restored, and stays"],
+    ["whole", "All of the backup had been restored, and is kept"],
   ] as const)("that left it %s says what the database holds", (reach, said) => {
     expect(cancelledRestore("restore", reach)).toMatch(/^Cancelled by a user\. /);
     expect(cancelledRestore("restore", reach)).toContain(said);
-    // Whatever it did, it did it to another one.
-    expect(cancelledRestore("drill", reach)).toBe("Cancelled by a user. The database that was saved was not touched.");
+    // A drill never changes the original database.
+    expect(cancelledRestore("drill", reach)).toBe("Cancelled by a user. The original database was not changed.");
   });
 });
 

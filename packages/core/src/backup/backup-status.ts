@@ -13,5 +13,5 @@ const BACKUP_TRANSITIONS = {
 
 export const backupStates = statesOf<BackupStatus>(BACKUP_TRANSITIONS);
 
-/** The statuses in which it can end. */
+/** The final statuses. */
 export type BackupOutcome = Exclude<BackupStatus, "running">;

@@ -17,8 +17,8 @@ export const BackupExecution = z
     database_name: z.string().nullable(),
     local_storage_deleted: z.boolean(),
     s3_storage_deleted: z.boolean(),
-    s3_uploaded: z.boolean().nullable().describe("Null when it is not sent to an S3 storage."),
-    step: z.enum(BACKUP_STEPS).nullable().describe("What is done just now. Null once it has ended."),
+    s3_uploaded: z.boolean().nullable().describe("Null if it is not uploaded to an S3 storage."),
+    step: z.enum(BACKUP_STEPS).nullable().describe("The current step. Null after its end."),
     written_bytes: z.int().nullable().describe("So far."),
     checksum: z.string().nullable().describe("SHA-256 of the file, in hexadecimal."),
     duration: z.number().nullable().describe("Seconds. Null until it has ended."),
@@ -31,7 +31,7 @@ export const BackupExecution = z
   .meta({ id: "BackupExecution", description: "One backup of a database." });
 export type BackupExecution = z.infer<typeof BackupExecution>;
 
-/** An execution in the list of all. */
+/** An execution in the list of executions. */
 export const BackupExecutionSummary = z
   .object({
     uuid: z.string(),
@@ -54,39 +54,42 @@ export const BackupSchedule = z
     database_id: z.int(),
     database_type: z.string(),
     enabled: z.boolean(),
-    frequency: z.string().describe("As it was written: a cron expression or a word that stands for one."),
+    frequency: z.string().describe("As its owner wrote it: a cron expression or a name such as `daily`."),
     s3_storage_id: z.int().nullable(),
     s3_storage_uuid: z.string().nullable(),
     disable_local_backup: z.boolean(),
     save_s3: z.boolean(),
-    dump_all: z.boolean().describe("All databases are saved."),
+    dump_all: z.boolean().describe("All databases are backed up."),
     databases_to_backup: z.string().nullable(),
-    database_backup_retention_amount_locally: z.int().describe("0 keeps all."),
-    database_backup_retention_days_locally: z.int().describe("0 keeps all."),
-    database_backup_retention_max_storage_locally: z.number().describe("Gigabytes. 0 keeps all."),
-    database_backup_retention_amount_s3: z.int().describe("0 keeps all."),
-    database_backup_retention_days_s3: z.int().describe("0 keeps all."),
-    database_backup_retention_max_storage_s3: z.number().describe("Gigabytes. 0 keeps all."),
+    database_backup_retention_amount_locally: z.int().describe("0: no limit."),
+    database_backup_retention_days_locally: z.int().describe("0: no limit."),
+    database_backup_retention_max_storage_locally: z.number().describe("Gigabytes. 0: no limit."),
+    database_backup_retention_amount_s3: z.int().describe("0: no limit."),
+    database_backup_retention_days_s3: z.int().describe("0: no limit."),
+    database_backup_retention_max_storage_s3: z.number().describe("Gigabytes. 0: no limit."),
     timeout: z.int().describe("Seconds."),
     created_at: Timestamp.nullable(),
     updated_at: Timestamp.nullable(),
   })
-  .meta({ id: "BackupSchedule", description: "When and how a database is saved." });
+  .meta({ id: "BackupSchedule", description: "A schedule of a database's backups." });
 export type BackupSchedule = z.infer<typeof BackupSchedule>;
 
 /** A schedule with its newest executions. */
 export const BackupScheduleDetails = z
   .object({
     ...BackupSchedule.shape,
-    executions: z.array(BackupExecution).describe("The newest 100, newest first; an operation of its own lists all."),
+    executions: z.array(BackupExecution).describe("The newest 100, newest first; another operation lists all."),
   })
-  .meta({ id: "BackupScheduleDetails", description: "When and how a database is saved, and how that went." });
+  .meta({
+    id: "BackupScheduleDetails",
+    description: "A schedule of a database's backups, with its newest executions.",
+  });
 export type BackupScheduleDetails = z.infer<typeof BackupScheduleDetails>;
 
 /** A schedule in the list of databases. */
 export const BackupConfiguration = z
   .object({ ...BackupSchedule.shape, latest_log: BackupExecution.nullable().describe("The newest execution.") })
-  .meta({ id: "BackupConfiguration", description: "When and how a database is saved, and how the last time went." });
+  .meta({ id: "BackupConfiguration", description: "A schedule of a database's backups, with its last execution." });
 export type BackupConfiguration = z.infer<typeof BackupConfiguration>;
 
 export const BackupRunCancelled = z
@@ -94,9 +97,9 @@ export const BackupRunCancelled = z
     message: z.string(),
     uuid: z.string(),
     status: z.enum(BACKUP_STATUSES),
-    detail: z.string().nullable().describe("What is left of it, and of a restore what the database holds."),
+    detail: z.string().nullable().describe("What is left of it; for a restore, the state of the database."),
   })
-  .meta({ id: "BackupRunCancelled", description: "The state in which cancelling left a backup, restore or drill." });
+  .meta({ id: "BackupRunCancelled", description: "The state of a backup, restore or drill after its cancellation." });
 export type BackupRunCancelled = z.infer<typeof BackupRunCancelled>;
 
 export const BackupCreated = z

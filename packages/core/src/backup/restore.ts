@@ -9,13 +9,13 @@ export const RestoreCreate = z.strictObject({
     .string()
     .max(255)
     .optional()
-    .describe("The database it goes into, of the same engine. The one that was saved when left out."),
+    .describe("The target database, with the same engine. Default: the database of the backup."),
   database_name: z
     .string()
     .max(128, "At most 128 characters.")
     .optional()
     .describe(
-      "Database inside of it, which must be there. When left out, the one of the same name in the database that was saved, and the first one in another. Not for a backup of all databases.",
+      "Existing database inside the target. Default: the one in the backup if the target is the backup's own database, else the target's first one. Not for a backup of all databases.",
     ),
 });
 export type RestoreCreate = z.infer<typeof RestoreCreate>;
@@ -23,23 +23,23 @@ export type RestoreCreate = z.infer<typeof RestoreCreate>;
 export const Restore = z
   .object({
     uuid: z.string(),
-    kind: z.enum(RESTORE_KINDS).describe("A drill restores into a database that exists for that only."),
+    kind: z.enum(RESTORE_KINDS).describe("A drill restores into a temporary database."),
     scheduled_backup_uuid: z.string(),
-    execution_uuid: z.string().describe("What is restored."),
-    target_database_uuid: z.string().nullable().describe("What it goes into. Null for a drill."),
-    database_name: z.string().nullable().describe("Inside of it. Null for all that was saved."),
+    execution_uuid: z.string().describe("The restored backup."),
+    target_database_uuid: z.string().nullable().describe("The target database. Null for a drill."),
+    database_name: z.string().nullable().describe("Database inside the target. Null for all databases of the backup."),
     status: z.enum(BACKUP_STATUSES),
-    step: z.enum(RESTORE_STEPS).nullable().describe("What is done just now. Null once it has ended."),
+    step: z.enum(RESTORE_STEPS).nullable().describe("The current step. Null after its end."),
     message: z
       .string()
       .nullable()
-      .describe("What went wrong, which copy is damaged, or what the database holds after a cancel."),
+      .describe("The problem, the damaged copy, or the state of the database after a cancellation."),
     tables: z
       .array(
         z.object({
           name: z.string(),
-          rows: z.int().nullable().describe("Counted after the restore. Null: the table is missing."),
-          expected_rows: z.int().nullable().describe("When it was saved. Null where that is not known."),
+          rows: z.int().nullable().describe("Rows after the restore. Null: the table is missing."),
+          expected_rows: z.int().nullable().describe("Rows at the time of the backup. Null if unknown."),
         }),
       )
       .nullable()
@@ -50,12 +50,12 @@ export const Restore = z
     created_at: Timestamp.nullable(),
     updated_at: Timestamp.nullable(),
   })
-  .meta({ id: "Restore", description: "A backup that is restored, or tried." });
+  .meta({ id: "Restore", description: "A restore or drill of a backup." });
 export type Restore = z.infer<typeof Restore>;
 
 export const RestoreRequested = z
   .object({ uuid: z.string(), message: z.string() })
-  .meta({ id: "RestoreRequested", description: "A restore that was asked for." });
+  .meta({ id: "RestoreRequested", description: "A requested restore." });
 
 export const restoreView = ({ kind, target_database_uuid, ...restore }: RestoreRecord): Restore => ({
   uuid: restore.uuid,
@@ -80,7 +80,10 @@ type Copies = Pick<
   "status" | "sha256" | "filename" | "local_storage_deleted" | "s3_uploaded" | "s3_storage_deleted"
 >;
 
-/** Why a backup cannot be restored; `undefined` when it can. One whose upload failed still has its file. */
+/**
+ * Why a backup cannot be restored; `undefined` when it can. A backup whose upload failed can be restored from its
+ * file.
+ */
 export function restoreProblem(execution: Copies): string | undefined {
   if (execution.status === "running") return "The backup has not ended yet.";
   const hasFile = execution.filename !== null && !execution.local_storage_deleted;
@@ -96,29 +99,29 @@ const NOTHING_LEFT: Readonly<Record<BackupOutcome, string>> = {
 };
 
 /**
- * What the database has of a restore that was broken off:
- * - `untouched`: nothing was begun
+ * How far a cancelled restore has changed the database:
+ * - `untouched`: nothing has begun
  * - `undone`: its transaction was rolled back
- * - `either`: its one transaction was broken off without a word about how it ended
- * - `partial`: it has no one transaction, and had begun
- * - `whole`: only the count was left
+ * - `either`: unknown, since its transaction was interrupted without an answer
+ * - `partial`: changed in part, since it runs without a transaction
+ * - `whole`: restored; only the rows were not counted
  */
 export type RestoreReach = "untouched" | "undone" | "either" | "partial" | "whole";
 
-/** For people. */
+/** The message of a cancelled restore. */
 export const cancelledRestore = (kind: RestoreKind, reach: RestoreReach): string =>
   `${CANCELLED_BY_USER} ${kind === "drill" ? DRILL_CANCELLED : RESTORE_CANCELLED[reach]}`;
 
 export const CANCELLED_BY_USER = "Cancelled by a user.";
-export const CANCELLED_BACKUP = `${CANCELLED_BY_USER} Nothing is kept of it.`;
+export const CANCELLED_BACKUP = `${CANCELLED_BY_USER} Nothing of it was kept.`;
 
-const DRILL_CANCELLED = "The database that was saved was not touched.";
+const DRILL_CANCELLED = "The original database was not changed.";
 const RESTORE_CANCELLED: Readonly<Record<RestoreReach, string>> = {
-  untouched: "Nothing had been restored: the database is as it was.",
-  undone: "It is restored in one transaction, which was rolled back: the database is as it was.",
+  untouched: "Nothing had been restored yet, so the database is unchanged.",
+  undone: "The restore's transaction was rolled back, so the database is unchanged.",
   either:
-    "It is restored in one transaction, whose end is not known: the database is as it was, or holds all of the backup.",
+    "Whether the restore's transaction was committed is unknown: the database is unchanged, or contains all of the backup.",
   partial:
-    "The database holds some of the backup and some of what was there before. Restore a backup before you use it.",
-  whole: "All of the backup had been restored, and stays. Only its rows were not counted.",
+    "The database contains parts of the backup and parts of its earlier data. Restore a backup before you use it.",
+  whole: "All of the backup had been restored, and is kept. Only its rows were not counted.",
 };

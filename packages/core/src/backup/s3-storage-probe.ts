@@ -4,14 +4,14 @@ import type { ObjectStorage } from "../ports/backup-files.ts";
 export interface Probe {
   readonly key: string;
   readonly content: Uint8Array;
-  /** After which it counts as one that does not answer. */
+  /** Aborts a probe that takes too long. */
   readonly signal: AbortSignal;
 }
 
 /**
- * Why backups could not be kept in a bucket: an object is written, read back, compared and deleted.
+ * Why a bucket cannot be used for backups. Writes an object, reads it back, compares and deletes it.
  *
- * @returns `undefined` when they could
+ * @returns `undefined` when all of this worked
  */
 export async function bucketProblem(storage: ObjectStorage, probe: Probe): Promise<string | undefined> {
   const { key, content, signal } = probe;
@@ -19,10 +19,10 @@ export async function bucketProblem(storage: ObjectStorage, probe: Probe): Promi
     await storage.put(key, once(content), { sizeBytes: content.length, signal });
     const stored = await bytesOf(storage.get(key, signal), content.length);
     await storage.remove(key, signal);
-    return isSame(stored, content) ? undefined : "It gave back something else than what was written to it.";
+    return isSame(stored, content) ? undefined : "It returned different bytes than were written to it.";
   } catch (error) {
     if (!isDomainError(error)) throw error;
-    // Where only reading fails, what was written shall not stay.
+    // Deletes the object also when it could be written but not read.
     await storage.remove(key, signal).catch(() => undefined);
     return signal.aborted ? "It did not answer in time." : error.message;
   }
@@ -32,7 +32,7 @@ async function* once(content: Uint8Array) {
   yield content;
 }
 
-/** No more than is asked for: a bucket that sends without end is none. */
+/** Reads no more than `length`, so that an endless answer cannot fill the memory. */
 async function bytesOf(chunks: AsyncIterable<Uint8Array>, length: number): Promise<readonly number[]> {
   const bytes: number[] = [];
   for await (const chunk of chunks) {

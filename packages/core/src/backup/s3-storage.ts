@@ -12,7 +12,7 @@ const word = (about: string) =>
     .trim()
     .min(1, "This field is required.")
     .max(255, "At most 255 characters.")
-    .regex(/^[\x21-\x7e]*$/, "Must have no spaces and no letters beyond ASCII.")
+    .regex(/^[\x21-\x7e]*$/, "Must contain only ASCII characters, and no spaces.")
     .describe(about);
 
 const FIELDS = {
@@ -27,21 +27,21 @@ const FIELDS = {
   bucket: z
     .string()
     .regex(/^[A-Za-z0-9][A-Za-z0-9._-]{1,62}$/, "Must be the name of a bucket: 3 to 63 letters, digits and . - _.")
-    .describe("Bucket in it."),
+    .describe("Name of the bucket."),
   region: word("Region of the bucket, e.g. eu-central-1."),
   key: word("Access key."),
   secret: z
     .string()
     .min(1, "This field is required.")
     .max(4096, "At most 4096 characters.")
-    .describe("Secret of the access key. Kept encrypted."),
+    .describe("Secret of the access key. Stored encrypted."),
 };
 
 const OPTIONAL = {
   description: ResourceDescription.optional().describe("For people."),
   is_usable: lenient(z.boolean())
     .optional()
-    .describe("What its owner says of it, or its last validation; a backup is sent there either way. Default false."),
+    .describe("Set by its owner or by the last validation; backups are uploaded in either case. Default false."),
 };
 
 export const S3StorageCreate = z.strictObject({ ...FIELDS, ...OPTIONAL });
@@ -66,15 +66,15 @@ export const S3Storage = z
     created_at: Timestamp.nullable(),
     updated_at: Timestamp.nullable(),
   })
-  .meta({ id: "S3Storage", description: "A bucket that backups are sent to." });
+  .meta({ id: "S3Storage", description: "A bucket for backups." });
 export type S3Storage = z.infer<typeof S3Storage>;
 
 export const S3StorageValidity = z
-  .object({ valid: z.boolean().describe("Whether backups can be kept there."), message: z.string() })
-  .meta({ id: "S3StorageValidity", description: "What was found when the bucket was tried." });
+  .object({ valid: z.boolean().describe("Whether it can be used for backups."), message: z.string() })
+  .meta({ id: "S3StorageValidity", description: "Result of testing the bucket." });
 export type S3StorageValidity = z.infer<typeof S3StorageValidity>;
 
-/** @param credentials `undefined` for those who may not read secrets. */
+/** @param credentials `undefined` for callers that may not read secrets. */
 export const s3StorageView = (
   storage: S3StorageRecord,
   credentials: OriginCredential<S3Credentials> | undefined,

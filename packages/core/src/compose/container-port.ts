@@ -3,8 +3,8 @@ import { withDefaults } from "./reference.ts";
 import type { WantedUrl } from "./wanted-urls.ts";
 
 /**
- * Where a container listens for requests whose URL names no port: the port in the name of its URL's variable, else the
- * first that it exposes, else the first that it maps; `null` where its definition says none.
+ * The port for requests whose URL names none: the port in the name of its URL's variable, else the first exposed
+ * port, else the first published one; `null` if the service defines none.
  */
 export function containerPort(
   { name, exposes, ports }: Pick<ComposeContainer, "name" | "exposes" | "ports">,

@@ -10,7 +10,7 @@ const many = (count: number, item: (at: number) => string, between = ",") =>
 const web = (line: string) => `services:\n  web:\n    image: a\n    ${line}\n`;
 const services = (line: (at: number) => string) => `services: {${many(99, (at) => `s${at}: {image: a, ${line(at)}}`)}}`;
 
-/** Each is as large as the limits allow, or just beyond. */
+/** Each is as large as the limits allow, or slightly larger. */
 const TEXTS: readonly (readonly [string, string])[] = [
   ["entries of a list", web(`command: [${many(5300, () => "a")}]`)],
   ["variables in quotes", web(`environment: {${many(3980, (at) => `"A${at}":"b"`)}}`)],

@@ -3,22 +3,22 @@ import { splitWords } from "../application/run-options.ts";
 const COMMANDS = { build: "build", start: "up" } as const;
 type Step = keyof typeof COMMANDS;
 
-/** The options of a custom compose command that Berth honours. */
+/** The supported options of a custom compose command. */
 export interface ComposeCommand {
-  /** Compose files, of which a later one goes before an earlier one; below the base directory. None: the usual one. */
+  /** Compose files below the base directory, later ones override earlier ones. Empty: the configured file. */
   readonly files: readonly string[];
   /** Paths of env files, in the order of the command. */
   readonly envFiles: readonly string[];
   readonly profiles: readonly string[];
-  /** Build arguments for every image; `null` takes the value of the variable of the same name. */
+  /** Build arguments for every image; `null`: the value of the variable with this name. */
   readonly buildArgs: Readonly<Record<string, string | null>>;
-  /** Without any cache. */
+  /** Build without cache. */
   readonly isForced: boolean;
-  /** Base images are looked for anew. */
+  /** Pull newer base images. */
   readonly isPulled: boolean;
-  /** How many containers of each service. */
+  /** Number of containers of each service. */
   readonly scale: Readonly<Record<string, number>>;
-  /** Every container is made anew, whether anything of it has changed or not. */
+  /** Recreate all containers, even unchanged ones. */
   readonly isRecreated: boolean;
 }
 
@@ -34,15 +34,15 @@ export const NO_COMMAND: ComposeCommand = {
 };
 
 interface Option {
-  /** It takes a value, said in a word. */
+  /** Describes the value; left out for options without one. */
   readonly needs?: string;
-  /** `undefined`: the value is none that it takes. */
+  /** Returns `undefined` for an invalid value. */
   readonly read: (value: string, command: ComposeCommand, location: string) => ComposeCommand | undefined;
 }
 
 const FILES_MAX = 20;
 
-/** Options for what Berth always does. */
+/** Options for what Berth does in any case. */
 const USUAL: Option = { read: (_value, command) => command };
 const USUAL_WITH_VALUE: Option = { needs: "a value", ...USUAL };
 
@@ -91,7 +91,7 @@ const SCALE: Option = {
 };
 const SCALE_MAX = 100;
 
-/** Before the command. */
+/** Options before the subcommand. */
 const OPTIONS: Readonly<Record<string, Option>> = {
   "--file": FILE,
   "--env-file": ENV_FILE,
@@ -101,7 +101,7 @@ const OPTIONS: Readonly<Record<string, Option>> = {
   "--ansi": USUAL_WITH_VALUE,
 };
 
-/** Behind it. */
+/** Options after the subcommand. */
 const FLAGS: Readonly<Record<Step, Readonly<Record<string, Option>>>> = {
   build: {
     "--build-arg": BUILD_ARG,
@@ -124,9 +124,9 @@ const FLAGS: Readonly<Record<Step, Readonly<Record<string, Option>>>> = {
 const SHORT: Readonly<Record<string, string>> = { "-f": "--file", "-d": "--detach", "-q": "--quiet" };
 
 /**
- * Reads a command in the place of Berth's own. No shell reads it, and it is not run: what it means is done by Berth,
- * which knows the server, and one that means something else is refused rather than passed over in silence.
- * @param location Of the compose file.
+ * Reads a custom compose command. It is never run: Berth does itself what the options mean, and refuses those that it
+ * does not support.
+ * @param location Path of the compose file.
  */
 export function readComposeCommand(
   step: Step,
@@ -139,7 +139,7 @@ export function readComposeCommand(
   if (words === undefined) return { problem: "A quotation mark is not closed." };
   const [program, plugin, ...rest] = words[0] === "docker-compose" ? ["docker", "compose", ...words.slice(1)] : words;
   if (program !== "docker" || plugin !== "compose")
-    return { problem: `Only ${own} can be asked for, without a shell.` };
+    return { problem: `Only ${own} can be used here, without a shell.` };
   const before = readOptions(rest, OPTIONS, NO_COMMAND, location);
   if ("problem" in before) return refused(own, before.problem, OPTIONS);
   const [command, ...others] = before.rest;
@@ -150,7 +150,7 @@ export function readComposeCommand(
   return word === undefined ? after.command : refused(own, word, FLAGS[step]);
 }
 
-/** The files of both commands, which name the same ones where both name any. */
+/** The files that both commands use: where both name files, they name the same ones. */
 export function commandFiles(commands: readonly ComposeCommand[]): Pick<ComposeCommand, "files" | "envFiles"> {
   const first = (key: "files" | "envFiles") => commands.map((command) => command[key]).find(({ length }) => length > 0);
   return { files: first("files") ?? [], envFiles: first("envFiles") ?? [] };
@@ -167,7 +167,7 @@ export function differingFiles(build: ComposeCommand, start: ComposeCommand): st
   );
 }
 
-/** Why a command cannot be obeyed, in a sentence; `undefined`: it can. */
+/** Why a command is not supported, as a sentence; `undefined` when it is. */
 export function customCommandProblem(step: Step, text: string | null | undefined, location: string) {
   const read = readComposeCommand(step, text, location);
   return "problem" in read ? read.problem : undefined;
@@ -202,7 +202,7 @@ function refused(own: string, foreign: string, options: Readonly<Record<string, 
   return { problem };
 }
 
-/** `undefined`: it leads out, or is no path of a file: the compose tool also takes `-` and addresses. */
+/** `undefined`: it is outside of the source or not a path; the compose tool would also accept `-` and URLs. */
 function pathInside(path: string): string | undefined {
   const isPath =
     !path.startsWith("/") && !/^-|:\/\/|^git@|^oci:|[\p{C}\\]/u.test(path) && path.length <= PATH_LENGTH_MAX;

@@ -4,7 +4,7 @@ import { recordOf } from "./record.ts";
 import { withDefaults } from "./reference.ts";
 import type { ComposeService } from "./schema.ts";
 
-/** Last parts of the names of images that are databases, of any publisher. */
+/** Last parts of the names of database images, of any publisher. */
 const DATABASE_IMAGES: ReadonlySet<string> = new Set([
   ...["postgres", "postgresql", "postgis", "pgvector", "timescaledb", "timescaledb-ha", "pgvecto-rs"],
   ...["mysql", "mysql-server", "mariadb", "mariadb-galera", "percona", "percona-server"],
@@ -14,7 +14,7 @@ const DATABASE_IMAGES: ReadonlySet<string> = new Set([
   ...["neo4j", "arangodb", "rethinkdb", "edgedb", "gel", "surrealdb", "questdb", "victoria-metrics"],
 ]);
 
-/** The last part of an image's name, whoever publishes it: `postgres` of `docker.io/library/postgres:17`. */
+/** The last part of an image's name, without its publisher: `postgres` of `docker.io/library/postgres:17`. */
 export function imageName(image: string | null): string {
   const path = withDefaults(image ?? "")
     .replace(/@.*$/, "")
@@ -23,8 +23,8 @@ export function imageName(image: string | null): string {
 }
 
 /**
- * Whether a container is shown as a database: it then has no URLs. Some databases are used by a browser, which shows in
- * variables that ask for a URL and in a health check over HTTP.
+ * Whether a container counts as a database and therefore gets no URL. Images that also serve a web interface do not
+ * count when they ask for a URL or have a health check over HTTP.
  */
 export function isDatabase({ image, healthcheck }: ComposeService, entries: readonly EnvironmentEntry[]): boolean {
   if (!DATABASE_IMAGES.has(imageName(image ?? null)) || entries.some(({ key }) => magicUrlOf(key) !== undefined))

@@ -3,7 +3,7 @@ import { cpuCost } from "../cpu-cost.fixture.ts";
 import { readDefaults } from "./default-values.ts";
 import { parseCompose } from "./parse.ts";
 
-/** Values as they are recorded when the text is stored, with those that somebody sets. */
+/** The values with which a stored compose file is started, including those that a user sets. */
 function started(environment: readonly string[], set: Readonly<Record<string, string>> = {}) {
   const compose = parseCompose(JSON.stringify({ services: { web: { image: "a", environment } } }));
   if ("problems" in compose) throw new Error(compose.problems.join());

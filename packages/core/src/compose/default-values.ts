@@ -5,9 +5,10 @@ import type { ComposeVariable } from "./variables.ts";
 type Values = Readonly<Record<string, string>>;
 
 /**
- * The values with which a compose text is started. One that is still the default of the text is read as the compose tool
- * reads that: `${A:-${B:-c}}` follows `B`, and `$$` is one `$`. Any other is somebody's own, byte for byte.
- * @throws DomainError `deploy.start_failed` when they come to more than anybody writes
+ * The values that a compose file is started with. A value that equals the file's default is expanded like the compose
+ * tool does: `${A:-${B:-c}}` follows `B`, and `$$` becomes `$`. Any other value was set by a user and is used
+ * unchanged.
+ * @throws DomainError `deploy.start_failed` when the values exceed the limit
  */
 export function readDefaults(variables: readonly Pick<ComposeVariable, "key" | "fallback">[], values: Values): Values {
   const fallbacks = new Map(
@@ -23,9 +24,9 @@ export function readDefaults(variables: readonly Pick<ComposeVariable, "key" | "
   const valueFor = (key: string, above: ReadonlySet<string>): string | undefined => {
     const fallback = fallbacks.get(key);
     if (fallback === undefined) return Object.hasOwn(values, key) ? values[key] : undefined;
-    // A circle, or a chain that nobody writes.
+    // A cycle, or a chain of references that is too long.
     if (above.has(key) || above.size > CHAIN_MAX) return undefined;
-    // Each that names the next one many times makes many times as many of the one before.
+    // References that name the next variable repeatedly multiply the work, so steps are limited.
     steps += 1;
     if (steps > STEPS_MAX) throw new DomainError("deploy.start_failed", TOO_MANY);
     const path = new Set([...above, key]);
@@ -37,5 +38,5 @@ export function readDefaults(variables: readonly Pick<ComposeVariable, "key" | "
 }
 
 const CHAIN_MAX = 20;
-const STEPS_MAX = 20_000; // A text has at most a thousand variables, each behind a chain of others.
+const STEPS_MAX = 20_000; // A compose file has at most a thousand variables, each with a short chain of references.
 const TOO_MANY = `The defaults of the compose file's variables refer to each other too often: they exceed ${STEPS_MAX} values. Use fewer references.`;

@@ -3,12 +3,12 @@ import type { EntryNote, YamlValue } from "./yaml.ts";
 /** One variable that a compose file gives a container. */
 export interface EnvironmentEntry {
   readonly key: string;
-  /** `null`: it is passed on from outside. */
+  /** `null`: the value comes from the variable of the same name. */
   readonly value: string | null;
   readonly comment: string | null;
 }
 
-/** The entries of `environment`, a map, a list or a text of lines, as they were written. */
+/** The entries of `environment`, which may be a map, a list or lines of text, as written. */
 export function environmentOf(environment: unknown, notes: YamlValue["notes"]): readonly EnvironmentEntry[] {
   if (typeof environment === "string") return environmentLines(environment).map((line) => ofItem(line, undefined));
   if (typeof environment !== "object" || environment === null) return [];
@@ -26,7 +26,7 @@ export function environmentOf(environment: unknown, notes: YamlValue["notes"]): 
   }));
 }
 
-/** Not of the compose specification: the API family takes a text in the place of a list. */
+/** Not in the compose specification: this API family also accepts a text instead of a list. */
 export const environmentLines = (text: string): readonly string[] =>
   text
     .split("\n")
@@ -40,7 +40,7 @@ function ofItem(item: string, note: EntryNote | undefined): EnvironmentEntry {
   return { key: item.slice(0, equals).trim(), value: item.slice(equals + 1), comment };
 }
 
-/** A number or a flag as it was written: of `1.10`, the number itself would make `1.1`. */
+/** A number or flag as written in the file: as a number, `1.10` would become `1.1`. */
 function textOf(value: unknown, note: EntryNote | undefined): string | null {
   if (value === null || value === undefined) return null;
   return typeof value === "string" ? value : (note?.source ?? String(value));

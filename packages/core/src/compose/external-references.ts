@@ -1,9 +1,9 @@
 import type { ComposeDocument, ComposeService } from "./schema.ts";
 
-/** Something of a server that a release joins, mounts or enters, and that is not made for it. */
+/** An existing object of the server that a release uses but does not create. */
 export interface ServerObject {
   readonly type: "network" | "volume" | "container";
-  /** As it is told to the engine, which may also know it by its id. */
+  /** The name that the engine gets. Engines also accept ids here. */
   readonly name: string;
 }
 
@@ -27,7 +27,7 @@ function ofService(service: ComposeService): readonly ServerObject[] {
   ];
 }
 
-/** A mode that is none of the engine's own is the name of a network. */
+/** Every mode that the engine does not predefine is the name of a network. */
 function networkOf(mode: string | null | undefined): readonly ServerObject[] {
   if (!mode || /^(none|host|bridge|default|service:.*)$/s.test(mode)) return [];
   return mode.startsWith(CONTAINER) ? containerIn(mode) : [{ type: "network", name: mode }];

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { foreignFiles, hostPowers } from "./host-access.ts";
+import { foreignFiles, hostPrivileges } from "./host-access.ts";
 import { mergeCompose } from "./merge.ts";
 import { parseCompose } from "./parse.ts";
 import { interpolated } from "./reference.ts";
@@ -8,7 +8,7 @@ function read(service: object, rest: object = {}) {
   const compose = parseCompose(JSON.stringify({ services: { web: { image: "nginx", ...service } }, ...rest }));
   return "problems" in compose
     ? { files: compose.problems, powers: [] }
-    : { files: foreignFiles(compose.document), powers: hostPowers(compose.document, compose.containers) };
+    : { files: foreignFiles(compose.document), powers: hostPrivileges(compose.document, compose.containers) };
 }
 
 const bind = (type: string) => ({ volumes: [{ type, source: "/", target: "/host" }] });

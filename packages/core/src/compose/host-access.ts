@@ -2,12 +2,12 @@ import { recordOf } from "./record.ts";
 import type { ComposeDocument, ComposeService } from "./schema.ts";
 import { type ComposeVolume, volumesOf } from "./volume.ts";
 
-// A compose file is run by the compose tool of the control plane, on a server's engine. Two things in it reach further
-// than its own containers: files and programs of the control plane, and what gives a container privileges on its server.
+// A compose file is run by the compose tool of the control plane, on a server's engine. Two kinds of settings reach
+// beyond its own containers: files and programs of the control plane, and host privileges.
 
 /**
- * What the compose tool itself would read or run, in sentences. There is nothing beside the file but the service's own
- * folder, so anything else would be the control plane's.
+ * Settings with which the compose tool would read files or run programs of the control plane, as sentences. Only the
+ * service's own folder lies beside the file.
  */
 export function foreignFiles(document: ComposeDocument): readonly string[] {
   const ofServices = Object.entries(document.services).flatMap(([name, service]) =>
@@ -22,7 +22,7 @@ export function foreignFiles(document: ComposeDocument): readonly string[] {
   const builds = Object.entries(document.services).flatMap(([name, { build }]) =>
     buildProblems(recordOf(build)).map((problem) => `services.${name}.build.${problem}`),
   );
-  // Also of the own folder: what another part of this text puts there has not been looked at.
+  // The own folder is refused too, since files placed there by this compose file have not been checked.
   const extended = Object.entries(document.services).filter(([, service]) => recordOf(service.extends).file != null);
   const programs = Object.entries(document.services).filter(([, { provider }]) => provider !== undefined);
   return [
@@ -37,7 +37,7 @@ export function foreignFiles(document: ComposeDocument): readonly string[] {
   ];
 }
 
-/** Build options that read or write on the machine where the compose tool runs. */
+/** Build options that read or write files of the machine where the compose tool runs. */
 function buildProblems({ ssh, cache_from, cache_to }: Readonly<Record<string, unknown>>): readonly string[] {
   const caches = Object.entries({ cache_from, cache_to }).filter(([, entries]) =>
     [entries].flat().some((entry) => entry != null && !isRemoteCache(String(entry))),
@@ -69,8 +69,8 @@ const isRemote = (context: unknown): boolean =>
 const isOutside = (path: unknown): boolean =>
   typeof path === "string" && (/^[/~]|[$:\\]/.test(path) || path.split("/").includes(".."));
 
-/** Settings of the compose file that give a container host privileges; empty for nearly all files. */
-export function hostPowers(
+/** Settings of the compose file that give a container host privileges; empty for most files. */
+export function hostPrivileges(
   document: ComposeDocument,
   containers: readonly { readonly name: string; readonly volumes: readonly ComposeVolume[] }[],
 ): readonly string[] {
@@ -91,7 +91,8 @@ export function hostPowers(
       .filter(({ hostPath }) => isOutside(hostPath))
       .map(({ hostPath }) => `services.${name}.volumes: ${shown(hostPath)}`),
   );
-  // Alone it makes a volume that nobody else has, but a value with a colon in it mounts what stands before that.
+  // A variable as a volume is harmless if its value is a path, but a value with a colon mounts the folder before the
+  // colon.
   const unread = Object.entries(document.services).flatMap(([name, { volumes }]) =>
     (volumes ?? []).flatMap((volume) =>
       typeof volume === "string" && volume.includes("$") && volumesOf([volume]).length === 0
@@ -108,11 +109,11 @@ export function hostPowers(
   return [...ofServices, ...folders, ...unread, ...drivers, ...networks];
 }
 
-/** The server's own network, or one that is made upon its interfaces or takes addresses of others on it. */
+/** The server's own network, or one that uses its interfaces or addresses. */
 function isHostNetwork(key: string, { name, driver, driver_opts, ipam }: Readonly<Record<string, unknown>>): boolean {
   const called = String(name ?? key);
   const isPlain = driver == null || driver === "bridge" || driver === "overlay";
-  // The server sends to a subnet's bridge what was meant for the hosts that have these addresses elsewhere.
+  // The server would route traffic for these addresses to the subnet's bridge instead of to the hosts that have them.
   const hasOwnAddresses = Object.values(recordOf(ipam)).some((said) =>
     [said].flat().some((entry) => entry != null && entry !== "default"),
   );
@@ -132,14 +133,14 @@ function isPowerful(value: unknown): boolean {
   return typeof value === "string" ? !/^(service:.*|none|bridge|private|shareable|)$/.test(value) : Boolean(value);
 }
 
-/** Another one may isolate less, or run what somebody has put there. */
+/** Another runtime may isolate less, or run a program that somebody has placed on the server. */
 const isOtherRuntime = (runtime: unknown): boolean => runtime != null && runtime !== "" && runtime !== "runc";
 
-/** Below 0, the engine and the other containers are ended before it when memory is short. */
+/** With a negative adjustment, the engine and other containers are killed before it when memory is short. */
 const isSpared = (adjustment: unknown): boolean =>
   adjustment != null && adjustment !== "" && !(Number(adjustment) >= 0);
 
-/** CDI names every device of the server, and the folders and hooks that come with it: `vendor.com/class=name`. */
+/** CDI names can refer to every device of the server, with its folders and hooks: `vendor.com/class=name`. */
 function hasNamedDevices(deploy: unknown): boolean {
   const { devices } = recordOf(recordOf(recordOf(deploy).resources).reservations);
   if (!Array.isArray(devices)) return false;
@@ -149,7 +150,7 @@ function hasNamedDevices(deploy: unknown): boolean {
   });
 }
 
-/** In the container itself, in its build, or in what is run beside it. */
+/** Searches the container itself, its build, and containers that run beside it. */
 function isPrivileged(value: unknown): boolean {
   if (Array.isArray(value)) return value.some(isPrivileged);
   const { privileged, ...rest } = recordOf(value);

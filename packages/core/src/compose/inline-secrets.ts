@@ -6,10 +6,10 @@ import { interpolated } from "./reference.ts";
 type Values = Readonly<Record<string, string | null>>;
 
 /**
- * Secrets that a compose text holds itself, where a variable would have been safer: values whose name says that they are
- * secret, wherever they stand, words behind an option of such a name, and passwords of URLs.
- * @param values Of variables, for values that are put together of both.
- * @throws DomainError `deploy.start_failed` when they come to more than anybody can use
+ * Secrets that are written into a compose file instead of variables: values with secret names, words after options
+ * with secret names, and passwords in URLs.
+ * @param values Variables, for values that are composed of both.
+ * @throws DomainError `deploy.start_failed` when the file exceeds a limit
  */
 export const inlineSecrets = (text: string, values: Values): readonly string[] => secretsOf(parseCompose(text), values);
 
@@ -19,12 +19,12 @@ function secretsOf(compose: ReturnType<typeof parseCompose>, values: Values): re
   const parts = [...new Set(secretParts(compose.document, undefined, { partsLeft: PARTS_MAX }))];
   // Interpolation turns an array of strings into an array of strings.
   const read = interpolated(parts, variables) as readonly string[];
-  // The name of a container stands in every other line.
+  // Names of containers are not hidden, since every other line of a log contains them.
   const isTelling = (secret: string) => secret !== "" && !Object.hasOwn(compose.document.services, secret);
   return [...new Set(read.map((secret) => secret.trim()))].filter(isTelling);
 }
 
-/** Those of what was built; none where it is no stack. */
+/** Secrets of the built compose file; empty for other artifacts. */
 export function inlineSecretsOf(artifact: Artifact | undefined, values: Values): readonly string[] {
   if (artifact?.type !== "stack") return [];
   const { compose, variables = {} } = artifact;
@@ -32,7 +32,7 @@ export function inlineSecretsOf(artifact: Artifact | undefined, values: Values):
   return [...new Set([...ofFiles, ...secretsOf(parseWrittenCompose(compose), { ...variables, ...values })])];
 }
 
-/** What is left for all texts of a file: words of commands, and URLs. Nobody writes as many, and each costs. */
+/** Remaining limits for all texts of a file: words of commands, and URLs. Real files stay far below. */
 interface Effort {
   partsLeft: number;
 }
@@ -47,10 +47,10 @@ function* counted<T>(all: Iterable<T>, effort: Effort): Generator<T, void> {
   }
 }
 
-/** @param key Of the value in its map, or the option before it in its list. */
+/** @param key Key of the value in its map, or the option before it in its list. */
 function secretParts(value: unknown, key: string | undefined, effort: Effort): readonly string[] {
   if (Array.isArray(value)) {
-    // `--requirepass`, `secret` are two words of a command.
+    // `--requirepass`, `secret`: an option and its value as two words of a command.
     return value.flatMap((item, index) =>
       secretParts(item, isOption(value[index - 1]) ? value[index - 1] : undefined, effort),
     );
@@ -74,7 +74,7 @@ function secretsIn(text: string, key: string | undefined, effort: Effort): reado
 
 const isOption = (word: unknown): word is string => typeof word === "string" && /^--?[^=]+$/.test(word);
 
-/** `--password=x`, and `--requirepass x` as one word: what a command line of one text says. */
+/** `--password=x`, or `--requirepass x` in a command that is one text. */
 function optionsOf(text: string, effort: Effort): readonly string[] {
   const words = [...counted(text.matchAll(/"[^"]*"|'[^']*'|\S+/g), effort)];
   const bare = words.map(([word]) => word.replace(/^(["'])(.*)\1$/, "$2"));

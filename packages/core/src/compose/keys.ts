@@ -2,16 +2,16 @@ import { closestNames } from "../closest-names.ts";
 import { recordOf } from "./record.ts";
 
 /**
- * What becomes of a key of the compose specification. `obeyed`: Berth does what it says. `passed_on`: the compose tool
- * does, unchanged. `inert`: `docker compose up` makes nothing of it either. `refused`: in the place that knows why.
- * Otherwise it is not done, and the sentence says what is done instead.
+ * How Berth treats a key of the compose specification. `obeyed`: Berth implements it. `passed_on`: the compose tool
+ * gets it unchanged. `inert`: `docker compose up` ignores it too. `refused`: a check elsewhere refuses it. A warned
+ * key is not supported, and its sentence says what happens instead.
  */
 export type KeyFate = "obeyed" | "passed_on" | "inert" | "refused" | WarnedKey;
 
 export interface WarnedKey {
-  /** Begins with what it is that is not done. */
+  /** Begins with the name of what is not supported. */
   readonly warning: string;
-  /** Default: whatever its value. */
+  /** Default: for every value. */
   readonly when?: (value: unknown) => boolean;
 }
 
@@ -19,9 +19,9 @@ type Keys = Readonly<Record<string, KeyFate>>;
 
 const each = (fate: KeyFate, keys: string): Keys => Object.fromEntries(keys.split(/\s+/).map((key) => [key, fate]));
 
-const IN_SWARMS: KeyFate = { warning: "Is for swarms; docker compose passes over it too." };
+const IN_SWARMS: KeyFate = { warning: "Is for swarms only; docker compose ignores it too." };
 
-/** By where they stand. A text that holds any other key is refused, as the compose tool would. */
+/** Known keys by path. A file with any other key is refused, as the compose tool would. */
 export const COMPOSE_KEYS = {
   document: {
     ...each("obeyed", "services networks volumes secrets configs"),
@@ -35,7 +35,7 @@ export const COMPOSE_KEYS = {
       "build configs container_name deploy env_file environment expose extends image label_file labels",
     ),
     ...each("obeyed", "networks ports profiles restart scale secrets stop_grace_period volumes"),
-    // Keys of this API family that no specification has.
+    // Keys of this API family that are not in the compose specification.
     ...each("obeyed", "exclude_from_hc"),
     ...each(
       "passed_on",
@@ -53,10 +53,10 @@ export const COMPOSE_KEYS = {
     logging: { warning: "Berth keeps the output itself, in three files of 20 MB." },
     pre_stop: { warning: "Is not run: Berth stops containers itself." },
     pull_policy: {
-      warning: "Images are looked for anew at every deployment; where no registry has one, the server's own is taken.",
+      warning: "Images are pulled at every deployment; if no registry has one, the server's own is used.",
       when: (value) => value !== "always" && value !== "build",
     },
-    pull_refresh_after: { warning: "Images are looked for anew at every deployment." },
+    pull_refresh_after: { warning: "Images are pulled at every deployment." },
   },
   build: {
     ...each("obeyed", "additional_contexts args cache_from context dockerfile dockerfile_inline extra_hosts labels"),
@@ -66,10 +66,10 @@ export const COMPOSE_KEYS = {
       warning: "Only a cache of type=inline is written; the server keeps its own in any case.",
       when: (value) => [value].flat().some((entry) => !isInlineCache(String(entry))),
     },
-    entitlements: { warning: "Builds get no rights beyond the usual ones." },
+    entitlements: { warning: "Builds get no additional privileges." },
     isolation: { warning: "Is for Windows only." },
     platforms: { warning: "The image is built for the server's own platform only." },
-    privileged: { warning: "Builds get no rights beyond the usual ones." },
+    privileged: { warning: "Builds get no additional privileges." },
     provenance: { warning: "No attestation is kept with the image." },
     sbom: { warning: "No attestation is kept with the image." },
     tags: { warning: "Berth names the image itself. Remove this key." },
@@ -87,11 +87,14 @@ export const COMPOSE_KEYS = {
   healthcheck: each("passed_on", "disable interval retries start_interval start_period test timeout"),
   network: {
     ...each("obeyed", "attachable driver driver_opts enable_ipv4 enable_ipv6 external internal ipam labels"),
-    name: { warning: "The network is this resource's own, whatever its name. Others reach it by external networks." },
+    name: {
+      warning:
+        "The network belongs to this resource only, whatever its name. Use external networks to connect to others.",
+    },
   },
   volume: {
     ...each("obeyed", "driver driver_opts external labels"),
-    name: { warning: "The volume is this resource's own, whatever its name. Mark it as external to share one." },
+    name: { warning: "The volume belongs to this resource only, whatever its name. Mark it as external to share one." },
   },
   secret: {
     ...each("obeyed", "environment file"),
@@ -109,14 +112,14 @@ export type ComposePlace = keyof typeof COMPOSE_KEYS;
 
 interface Part {
   readonly place: ComposePlace;
-  /** In the text, e.g. `services.web.build`. */
+  /** Path in the file, e.g. `services.web.build`. */
   readonly path: string;
   readonly value: Readonly<Record<string, unknown>>;
 }
 
 type Document = Readonly<Record<string, unknown>>;
 
-/** Keys that the specification does not know, and those that cannot be done, in sentences. */
+/** Unknown and unsupported keys, as sentences. */
 export function* composeKeyProblems(document: Document): Generator<string, void> {
   for (const { place, path, value } of partsOf(document)) {
     const known: Keys = COMPOSE_KEYS[place];
@@ -142,7 +145,7 @@ export function composeWarnings(document: Document): readonly string[] {
   });
 }
 
-/** Refused by their mere name; others are refused where what they name is looked at. */
+/** Keys that are always refused; others are refused depending on their values. */
 const REFUSED: Readonly<Record<string, string>> = {
   models: "Models cannot be used.",
   external: "Exists in swarms only. Give it a file, an environment variable or a content.",
@@ -182,7 +185,7 @@ function meant(key: string, known: readonly string[]): string {
   return closest === undefined ? "" : `; ${closest} is probably meant`;
 }
 
-/** A cache that goes into the image itself. */
+/** A cache that is stored in the image itself. */
 const isInlineCache = (entry: string): boolean => /^(type=)?inline$/.test(entry);
 
 const shown = (text: string): string => text.slice(0, 100).replace(/\p{C}/gu, "?");

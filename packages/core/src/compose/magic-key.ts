@@ -1,4 +1,4 @@
-// Names of the variables that a service makes by itself: SERVICE_<COMMAND>_<NAME>.
+// Names of the variables that Berth generates for a service: SERVICE_<COMMAND>_<NAME>.
 
 /** Commands with their sizes: `SERVICE_PASSWORD_64_DB` is the command `PASSWORD_64`. */
 export const MAGIC_COMMANDS = [
@@ -27,18 +27,18 @@ export type MagicCommand = (typeof MAGIC_COMMANDS)[number];
 export type Magic =
   | { readonly command: MagicCommand }
   | MagicUrl
-  /** `NAME`: a container's own name, which is given at the start. `null`: none that we know, so it stays empty. */
+  /** `NAME`: the name of a container, known at the start. `null`: an unknown command, so the value stays empty. */
   | { readonly command: "NAME" | null };
 
 export interface MagicUrl {
   readonly command: "URL" | "FQDN";
   /** As in the variable: `MY_APP`. */
   readonly name: string;
-  /** On which the container listens. */
+  /** The container's port. */
   readonly port: number | null;
 }
 
-/** `undefined` for the name of any other variable. */
+/** `undefined` if the name is not that of a generated variable. */
 export function readMagic(key: string): Magic | undefined {
   if (!key.startsWith("SERVICE_")) return undefined;
   const [, urlCommand, urlRest] = /^SERVICE_(URL|FQDN)_(.+)$/.exec(key) ?? [];
@@ -48,12 +48,12 @@ export function readMagic(key: string): Magic | undefined {
   }
   if (/^SERVICE_NAME_./.test(key)) return { command: "NAME" };
   const rest = key.slice("SERVICE_".length);
-  // The longest that fits: a size belongs to the command.
+  // The longest command that fits, since a size is part of the command.
   const fitting = MAGIC_COMMANDS.filter((command) => rest.startsWith(`${command}_`) && rest !== `${command}_`);
   return { command: fitting.toSorted((a, b) => b.length - a.length)[0] ?? null };
 }
 
-/** Whether the value of a variable of this name is made, whatever stands on the right of it. */
+/** Whether Berth generates the value of a variable with this name, ignoring the value in the file. */
 export const isMade = (key: string): boolean => (readMagic(key)?.command ?? null) !== null;
 
 function nameAndPort(rest: string): Pick<MagicUrl, "name" | "port"> {
@@ -63,7 +63,7 @@ function nameAndPort(rest: string): Pick<MagicUrl, "name" | "port"> {
   return { name, port };
 }
 
-/** The keys of the variables that hold the same URL or its host. */
+/** The keys of all variables with the same URL or its host. */
 export function magicUrlOf(key: string): (MagicUrl & { readonly keys: readonly string[] }) | undefined {
   const magic = readMagic(key);
   if (magic === undefined || !("name" in magic)) return undefined;

@@ -16,7 +16,7 @@ const variable = (key: string) => ({ key, fallback: null, isRequired: false, com
 const made = (keys: readonly string[], existing: Readonly<Record<string, string | null>> = {}) =>
   magicValues(keys.map(variable), { source, now, existing: new Map(Object.entries(existing)) });
 
-/** Length of the value, and what it is made of. */
+/** Length and alphabet of the value. */
 const VALUES: readonly (readonly [key: string, length: number, alphabet: RegExp])[] = [
   ["SERVICE_PASSWORD_DB", 32, /^[A-Za-z0-9]+$/],
   ["SERVICE_PASSWORD_64_DB", 64, /^[A-Za-z0-9]+$/],

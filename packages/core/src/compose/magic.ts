@@ -2,7 +2,7 @@ import { type MagicCommand, magicUrlOf, readMagic } from "./magic-key.ts";
 import type { ComposeVariable } from "./variables.ts";
 import { comparable, type WantedUrl } from "./wanted-urls.ts";
 
-/** Chance and signatures, which core has none of. */
+/** Random values and signatures, passed in so that core stays pure. */
 export interface MagicSource {
   /** Cryptographically random letters and digits. */
   secret(length: number): string;
@@ -14,13 +14,13 @@ export interface MagicSource {
 export interface MagicContext {
   readonly source: MagicSource;
   readonly now: Date;
-  /** Values that are there already: those are kept. */
+  /** Existing values, which are not replaced. */
   readonly existing: ReadonlyMap<string, string | null>;
 }
 
 /** The secret that signs the Supabase tokens. */
 const JWT_SECRET_KEY = "SERVICE_PASSWORD_JWT";
-const SYMBOLS = "!@%^*()-_.,?:;+=~[]{}"; // None that a shell, a quoted value or a compose file would read as its own.
+const SYMBOLS = "!@%^*()-_.,?:;+=~[]{}"; // Symbols without a meaning in shells, quoted values and compose files.
 const JWT_YEARS = 100;
 
 type Make = (source: MagicSource) => string;
@@ -33,7 +33,7 @@ const base64 =
   (length: number): Make =>
   ({ bytes }) =>
     base64Of(bytes(length));
-/** @param length Of digits, of which a byte makes two. */
+/** @param length Number of digits, two per byte. */
 const hex =
   (length: number): Make =>
   ({ bytes }) =>
@@ -46,7 +46,7 @@ const MAKERS: Readonly<Record<Exclude<MagicCommand, "SUPABASEANON" | "SUPABASESE
   PASSWORDWITHSYMBOLS_64: withSymbols(64),
   USER: letters(16),
   LOWERCASEUSER: (source) => source.secret(16).toLowerCase(),
-  // The family's own reading of the word: text of these characters, not an encoding.
+  // In this API family the word means text of these characters, not an encoding.
   BASE64: letters(32),
   BASE64_32: letters(32),
   BASE64_64: letters(64),
@@ -62,18 +62,15 @@ const MAKERS: Readonly<Record<Exclude<MagicCommand, "SUPABASEANON" | "SUPABASESE
 
 const ROLES: Readonly<Partial<Record<string, string>>> = { SUPABASEANON: "anon", SUPABASESERVICE: "service_role" };
 
-/**
- * The values of a service's variables, by key, for those that have none yet: what is there is kept. Those of URLs are
- * `urlValues`.
- */
+/** Generated values by key, for the variables of a service that have no value yet. `urlValues` makes those of URLs. */
 export function magicValues(variables: readonly ComposeVariable[], context: MagicContext): ReadonlyMap<string, string> {
   const values = new Map<string, string>();
   const isNew = ({ key }: ComposeVariable) => !context.existing.has(key) && magicUrlOf(key) === undefined;
-  // Signed ones last: by then there is what they are signed with.
+  // Tokens come last, since they are signed with generated secrets.
   for (const { key } of variables.filter(isNew)) {
     const command = readMagic(key)?.command;
     if (command !== null && command !== undefined && command in MAKERS) {
-      // It is a key of MAKERS, as was asked just now.
+      // The line above checked that it is a key of MAKERS.
       values.set(key, MAKERS[command as keyof typeof MAKERS](context.source));
     }
   }
@@ -101,7 +98,7 @@ function supabaseToken(role: string, secret: string, { source, now }: MagicConte
   return `${signed}.${base64UrlOf(source.hmacSha256(secret, signed))}`;
 }
 
-/** At least one letter or digit becomes a symbol, at places that chance chooses. */
+/** Replaces at least one letter or digit by a symbol, at random places. */
 function withSymbols(length: number): Make {
   return (source) => {
     const characters = [...source.secret(length)];
@@ -123,11 +120,11 @@ const base64UrlOf = (bytes: Uint8Array): string =>
 
 interface LeadingUrl {
   readonly wanted: WantedUrl;
-  /** `null`: its container has none. */
+  /** `null`: its container has no URL. */
   readonly url: string | null;
 }
 
-/** By its key, which URL each of these variables holds. */
+/** The URL of each of these variables, by key. */
 export function heldUrls<Url extends LeadingUrl>(
   urls: readonly Url[],
   keys: Iterable<string>,

@@ -2,7 +2,7 @@ import { mountPathOf } from "./volume.ts";
 
 type KeyOf = (entry: unknown) => string;
 
-/** A compose document whose lists name each thing once: the later entry stands where the earlier one stood. */
+/** A compose document whose lists have no duplicates: the later entry replaces the earlier one at its place. */
 export function distinct(value: unknown, path: readonly string[]): unknown {
   if (Array.isArray(value)) {
     const keyOf = KEYS.get(patternOf(path));
@@ -13,7 +13,7 @@ export function distinct(value: unknown, path: readonly string[]): unknown {
   return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, distinct(item, [...path, key])]));
 }
 
-/** With `*` in the place of names that a user chose. */
+/** The path with `*` in place of names that a user chose. */
 export const patternOf = (path: readonly string[]): string =>
   path
     .map((key, at) => (at === 1 || (at === 3 && (path[2] === "ulimits" || path[2] === "networks")) ? "*" : key))
@@ -24,14 +24,14 @@ const byText: KeyOf = (entry) => String(entry).replace(":", "=");
 const byPath: KeyOf = (entry) => String(fieldOf(entry, "path") ?? entry);
 const byMountPath: KeyOf = (entry) => withoutSlashes(String(fieldOf(entry, "target") ?? mountPathOf(String(entry))));
 
-/** At its end. No pattern, which would look at the same slashes from each of them. */
+/** Without trailing slashes. A regular expression would take quadratic time here. */
 function withoutSlashes(path: string): string {
   let end = path.length;
   while (end > 1 && path[end - 1] === "/") end -= 1;
   return path.slice(0, end);
 }
 
-/** Where a container finds it. */
+/** Entries that mount at the same path are the same. */
 const byFile =
   (folder: string): KeyOf =>
   (entry) => {
@@ -39,7 +39,7 @@ const byFile =
     return name.startsWith("/") ? name : `${folder}/${name}`;
   };
 
-/** `127.0.0.1:8080:80/tcp`, however it is written. */
+/** Published ports in every notation, such as `127.0.0.1:8080:80/tcp`. */
 const byPort: KeyOf = (entry) => {
   const target = fieldOf(entry, "target");
   if (target !== undefined) {
@@ -52,8 +52,8 @@ const byPort: KeyOf = (entry) => {
 };
 
 /**
- * The last one first. At colons that stand neither in `[...]` nor in `${...}`, in one pass however many of these are
- * open.
+ * The parts of an address, the last one first. Splits at colons outside of `[...]` and `${...}`, in one pass however
+ * many of these are open.
  */
 function addressParts(address: string): readonly string[] {
   const parts: string[] = [];
@@ -79,7 +79,7 @@ function fieldOf(entry: unknown, key: string): unknown {
 
 const each = (keyOf: KeyOf, keys: string) => keys.split(" ").map((key) => [`services.*.${key}`, keyOf] as const);
 
-/** As in compose-go's own table. */
+/** The same keys as in compose-go's own table. */
 const KEYS: ReadonlyMap<string, KeyOf> = new Map([
   ...each(byName, "cap_add cap_drop dns dns_opt dns_search expose links profiles tmpfs"),
   ...each(byName, "build.tags build.platforms networks.*.aliases networks.*.link_local_ips"),

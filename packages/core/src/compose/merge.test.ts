@@ -11,7 +11,7 @@ function whole(...texts: readonly string[]): unknown {
   return JSON.parse(merged.text);
 }
 
-// The engine's suite compares the result with that of the compose tool.
+// The engine's tests compare the result with that of the compose tool.
 describe("several compose files as one", () => {
   test("say what the last of them says, and the rest of all", () => {
     const base = "services: { web: { image: 'web:1', environment: [A=1, B=1], ports: ['80:80'] }, db: { image: db } }";
@@ -69,8 +69,11 @@ describe("several compose files as one", () => {
   test.each([
     [["services: {}", "a: ["], "1.yaml: Not valid YAML"],
     [["services: {}", "- a"], "1.yaml: Must be a map"],
-    [["services: { a: { image: a } }", "services: []"], "1.yaml: services is of another form"],
-    [["services: { a: { ports: [1] } }", "services: { a: { ports: { x: 1 } } }"], "1.yaml: services.a.ports is of"],
+    [["services: { a: { image: a } }", "services: []"], "1.yaml: services has another type"],
+    [
+      ["services: { a: { ports: [1] } }", "services: { a: { ports: { x: 1 } } }"],
+      "1.yaml: services.a.ports has another type",
+    ],
     [[`x: &a ${"a".repeat(40_000)}\ny: [${"*a,".repeat(40)}]`], "Together they exceed"],
   ])("that cannot be put together are refused with the file: %#", (texts, problem) => {
     expect(merge(...texts)).toEqual({ problems: [expect.stringContaining(problem)] });

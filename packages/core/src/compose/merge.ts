@@ -2,17 +2,17 @@ import { environmentLines } from "./environment.ts";
 import { distinct, patternOf } from "./merge-lists.ts";
 import { type EntryTag, readYaml, type YamlValue } from "./yaml.ts";
 
-/** One of several files that are one compose text. */
+/** One of several files that are merged into one compose file. */
 export interface ComposePart {
-  /** For people. */
+  /** Path for messages. */
   readonly path: string;
   readonly text: string;
 }
 
 /**
- * Several compose files as the compose tool makes one of them: what a later one says goes before what an earlier one
- * does, maps are joined, lists are put one behind the other, and of two entries of a list that mean the same the later
- * one stays. `!reset` takes away what was said before, `!override` takes its place.
+ * Merges compose files like the compose tool does: a later file overrides an earlier one, maps are merged, lists are
+ * concatenated, and of two equal entries of a list the later one stays. `!reset` removes the earlier value,
+ * `!override` replaces it.
  */
 export function mergeCompose(parts: readonly ComposePart[]): MergedCompose {
   const steps = mergeInSteps(parts);
@@ -24,30 +24,30 @@ export function mergeCompose(parts: readonly ComposePart[]): MergedCompose {
 
 export type MergedCompose = { readonly text: string } | { readonly problems: readonly string[] };
 
-/** The same with a step for each file, so that others can be served between two. */
+/** Like `mergeCompose`, but pauses after each file so that other requests can be served. */
 export function* mergeInSteps(parts: readonly ComposePart[]): Generator<undefined, MergedCompose> {
   let whole: Fields = {};
   for (const { path, text } of parts) {
     yield;
     const yaml = readYaml(text);
     if ("problem" in yaml) return { problems: [`${path}: ${yaml.problem}`] };
-    // One that says nothing changes nothing.
+    // An empty file changes nothing.
     if (yaml.value === null) continue;
     if (!isMap(yaml.value)) return { problems: [`${path}: Must be a map with the key services.`] };
     try {
-      // A map stays one when its lists are cleared.
+      // Removing duplicates from the lists of a map returns a map.
       whole = distinct(joinMaps(whole, marked(yaml.value, [], yaml) as Fields, []), []) as Fields;
     } catch (refusal) {
       if (refusal instanceof Unlike) return { problems: [`${path}: ${refusal.message}`] };
       throw refusal;
     }
-    // Expanded aliases can be long, and each use counts.
+    // Aliases may expand to long values, and each use counts.
     if (lengthOf(whole) > LENGTH_MAX) return { problems: [`Together they exceed ${LENGTH_MAX} characters.`] };
   }
   return { text: JSON.stringify(whole) };
 }
 
-const LENGTH_MAX = 1_048_576; // As long as one file may be.
+const LENGTH_MAX = 1_048_576; // The limit of one file.
 
 type Fields = Record<string, unknown>;
 type Path = readonly string[];
@@ -55,7 +55,7 @@ type Path = readonly string[];
 /** Thrown when one file has a list where another has a map. */
 class Unlike extends Error {
   constructor(path: Path) {
-    super(`${path.join(".").slice(0, 200)} is of another form than in the files before.`);
+    super(`${path.join(".").slice(0, 200)} has another type than in the earlier files.`);
   }
 }
 
@@ -69,7 +69,7 @@ class Tagged {
   }
 }
 
-/** A copy with its tags, and with the numbers of environments as they were written: of `1.10`, a number makes `1.1`. */
+/** A copy that keeps tags, and numbers of environments as written: as a number, `1.10` would become `1.1`. */
 function marked(value: unknown, path: Path, yaml: YamlValue): unknown {
   if (Array.isArray(value)) return value.map((item) => marked(item, [...path, ""], yaml));
   if (!isMap(value)) return value;
@@ -83,7 +83,7 @@ function marked(value: unknown, path: Path, yaml: YamlValue): unknown {
   return Object.fromEntries(entries);
 }
 
-/** Without tags that have nothing before them. */
+/** The value without tags, for a place where there is nothing to reset or override. */
 function plain(value: unknown): unknown {
   if (value instanceof Tagged) return plain(value.value);
   if (Array.isArray(value)) return value.map(plain);
@@ -104,7 +104,7 @@ function joinMaps(before: Fields, said: Fields, path: Path): Fields {
 
 function join(before: unknown, said: unknown, path: Path): unknown {
   const rule = RULES.get(patternOf(path));
-  // Also by nothing: a command is the image's own again.
+  // Null replaces too: it restores the command of the image.
   if (rule === "replace") return plain(said);
   if (said === null) return before;
   if (before === null) return plain(said);
@@ -119,7 +119,7 @@ function join(before: unknown, said: unknown, path: Path): unknown {
   return plain(said);
 }
 
-/** Brings both to one form before they are joined. */
+/** Converts both values to one form before they are merged. */
 type Form = (value: unknown) => unknown;
 type Rule = Form | "replace" | { readonly join: (before: unknown, said: unknown, path: Path) => unknown };
 
@@ -140,11 +140,11 @@ function pairOf(text: string): readonly [string, unknown] {
   return equals === -1 ? [text.trim(), null] : [text.slice(0, equals).trim(), text.slice(equals + 1)];
 }
 
-/** An environment may be a text. */
+/** `environment` may also be a text of lines. */
 const isText = (path: Path, value: unknown): value is string =>
   typeof value === "string" && path.at(-1) === "environment";
 
-/** A name alone is said too: what stands for it is no more the value of a file before, but comes from outside. */
+/** A name without a value replaces the value of an earlier file: it now comes from outside. */
 const PAIRS: Rule = {
   join(before, said, path) {
     const [first, second] = [before, said].map((value) =>
@@ -156,7 +156,7 @@ const PAIRS: Rule = {
   },
 };
 
-/** Names alone mean each with `value`. */
+/** A list of names means that each has `value`. */
 const asNames =
   (value: object | null): Form =>
   (said) =>
@@ -172,7 +172,7 @@ const asHosts: Form = (value) =>
     ? Object.entries(value).flatMap(([host, addresses]) => [addresses].flat().map((one) => `${host}=${String(one)}`))
     : value;
 
-/** Options belong to their driver. */
+/** Options are merged only for the same driver. */
 const LOGGING: Rule = {
   join(before, said, path) {
     if (!isMap(before) || !isMap(said)) throw new Unlike(path);
@@ -181,7 +181,7 @@ const LOGGING: Rule = {
   },
 };
 
-/** One number, or a map of two. */
+/** Either one number, or a map with two. */
 const LIMIT: Rule = {
   join: (before, said, path) => (isMap(before) && isMap(said) ? joinMaps(before, said, path) : plain(said)),
 };
@@ -191,7 +191,7 @@ const SUBNETS: Rule = {
   join(before, said, path) {
     if (!Array.isArray(before) || !Array.isArray(said)) throw new Unlike(path);
     const all: unknown[] = [...before];
-    // By subnet: each of thousands would be compared with each other one.
+    // Looked up by subnet, since comparing thousands with each other would be slow.
     const places = new Map(all.flatMap((item, at) => (isMap(item) ? [[item.subnet, at] as const] : [])).reverse());
     for (const item of said as readonly unknown[]) {
       const at = isMap(item) ? places.get(item.subnet) : undefined;
@@ -211,7 +211,7 @@ const SUBNETS: Rule = {
 const each = (rule: Rule, ...patterns: readonly string[]) => patterns.map((pattern) => [pattern, rule] as const);
 const ofService = (keys: string) => keys.split(" ").map((key) => `services.*.${key}`);
 
-/** By where it stands; everything else is joined by its form. As in compose-go's own table. */
+/** Merge rules by path, as in compose-go's own table; all other values are merged by their form. */
 const RULES: ReadonlyMap<string, Rule> = new Map<string, Rule>([
   ...each("replace", ...ofService("command entrypoint healthcheck.test")),
   ...each(asList, ...ofService("dns dns_opt dns_search env_file label_file tmpfs")),

@@ -1,12 +1,12 @@
 import { interpolated } from "./reference.ts";
 import type { ComposeDocument, ComposeService } from "./schema.ts";
 
-// `content` of a mounted file is a file's own text: scripts and settings have `$` that are no variables of the compose
-// file. The compose tool does not know the key, and this API family writes it as it is.
+// `content` of a mounted file is taken literally: scripts and settings contain `$` that are no variables of the
+// compose file. The key is an addition of this API family; the compose tool does not know it.
 
 type Services = ComposeDocument["services"];
 
-/** What the compose tool reads of the containers. */
+/** The services as the compose tool gets them. */
 export const withoutContents = (services: Services): Services =>
   mapVolumes(services, (volume) => {
     if (typeof volume === "string" || volume.content == null) return volume;
@@ -16,14 +16,14 @@ export const withoutContents = (services: Services): Services =>
 
 /**
  * The document with its references replaced.
- * @throws DomainError `deploy.start_failed` when it exceeds what anybody can use
+ * @throws DomainError `deploy.start_failed` when the result exceeds the limit
  */
 export function interpolatedDocument(
   document: ComposeDocument,
   variables: Readonly<Record<string, string>>,
 ): ComposeDocument {
   const read = { ...document, services: withoutContents(document.services) };
-  // It was checked before its references were replaced, and keeps its shape.
+  // It was validated before its references were replaced, and replacing keeps its shape.
   const replaced = interpolated(read, variables) as ComposeDocument;
   const services = mapVolumes(replaced.services, (volume, name, index) => {
     const said = document.services[name]?.volumes?.[index];

@@ -117,8 +117,8 @@ services:
     ["two documents", "services: {}\n---\nservices: {}", /exactly one/],
     ["broken YAML, with its place", "services:\n  web: [", /line 2, column \d+/],
     ["a key that is there twice", "services:\n  web: {image: a}\n  web: {image: b}", /web is there twice at line 3/],
-    ["an alias of nothing", "services: *all", /\*all stands for nothing/],
-    ["an alias of itself", "services: &all [*all]", /\*all stands for nothing/],
+    ["an alias of nothing", "services: *all", /\*all is not defined/],
+    ["an alias of itself", "services: &all [*all]", /\*all is not defined/],
     ["a merge of what is no map", "services:\n  web: {image: a}\n  <<: 5", /merged with << at line 3, column 3/],
     ["a key of an object's prototype", "services:\n  __proto__: {image: a}", /__proto__ is not allowed/],
     ["a map as a key", "services:\n  ? {a: b}\n  : {image: a}", /plain text/],
@@ -221,7 +221,7 @@ describe("the work for a compose text is bounded", () => {
     expect(cost).toBeLessThan(300);
   });
 
-  // Pieces that a parser is likely to interpret, and some that it is not.
+  // Fragments with a meaning for the parser, and some without one.
   const piece = fc.constantFrom(
     ..."[]{}:-,?&*!|>'\"%@`#$ \n\t".split(""),
     ..."\n  ,services:,image: a,a: b,- a,<<: *a,&a ,*a ,${A:-,${A:?m},$$,!!binary ,!!set ,--- ,... ,\\0,\u2028".split(
@@ -282,7 +282,7 @@ describe("what a compose text asks for", () => {
       { key: "B", fallback: null, isRequired: false, comment: null },
       { key: "SERVICE_PASSWORD_X", fallback: null, isRequired: false, comment: "made" },
     ];
-    // In YAML a comment needs a space before it and none behind it.
+    // In YAML a comment needs a space before the `#`, but none after it.
     expect(list).toEqual([expected[0], { ...expected[1], comment: "second" }, expected[2]]);
     expect(map).toEqual(list);
   });

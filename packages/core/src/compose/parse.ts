@@ -10,14 +10,14 @@ import { type UsedVariables, usedVariables } from "./variables.ts";
 import { type ComposeVolume, volumeProblem, volumesOf } from "./volume.ts";
 import { readWrittenJson, readYaml, type YamlValue } from "./yaml.ts";
 
-/** Characters of a compose text. */
+/** Limit of a compose file, in characters. */
 export const COMPOSE_LENGTH_MAX = 1_048_576;
 const LINES_MAX = 100_000;
 const CONTAINERS_MAX = 100;
 const VOLUMES_MAX = 500;
 const VARIABLES_MAX = 1000;
 const URLS_MAX = 500;
-/** With `-` and a uuid behind it, a container's name is also a host name. */
+/** A container's name is also a host name, after `-` and a uuid are added. */
 const NAME_LENGTH_MAX = 63;
 
 export interface ComposeContainer {
@@ -28,9 +28,9 @@ export interface ComposeContainer {
   /** Published ports as `host:container` pairs separated by commas. */
   readonly ports: string | null;
   readonly exposes: string | null;
-  /** How many there are of it, as long as no variable says otherwise. */
+  /** Number of containers, unless a variable sets it. */
   readonly replicas: number;
-  /** Not counted in the status of the service: it runs once, is not started, or asks for it. */
+  /** Excluded from the status of the service: it runs once, is not started, or is marked as excluded. */
   readonly isExcluded: boolean;
   readonly volumes: readonly ComposeVolume[];
 }
@@ -42,7 +42,7 @@ export interface Compose extends UsedVariables {
   readonly environments: ReadonlyMap<string, readonly EnvironmentEntry[]>;
 }
 
-/** Reads a compose text. Never throws; `problems` are sentences that say what to change. */
+/** Reads a compose file. Never throws; `problems` are sentences that say what to change. */
 export function parseCompose(text: string): Compose | { readonly problems: readonly string[] } {
   if (text.length > COMPOSE_LENGTH_MAX)
     return { problems: [`Must not be longer than ${COMPOSE_LENGTH_MAX} characters.`] };
@@ -50,7 +50,7 @@ export function parseCompose(text: string): Compose | { readonly problems: reado
   return composeOf(readYaml(text));
 }
 
-/** The same for a text that Berth wrote itself: that of an artifact. */
+/** Reads a compose file that Berth wrote itself, such as that of an artifact. */
 export function parseWrittenCompose(text: string): Compose | { readonly problems: readonly string[] } {
   const written = readWrittenJson(text);
   return written === undefined ? parseCompose(text) : composeOf(written);
@@ -86,31 +86,31 @@ function excessOf(containers: readonly ComposeContainer[], { variables, urls }: 
   return long && `The default of the variable ${long.key} is longer than ${ENV_VALUE_LENGTH_MAX} characters.`;
 }
 
-/** From the text as it was read, which still has the comments. */
+/** From the parsed YAML, which still has the comments. */
 function environmentsOf({ value, notes }: YamlValue) {
-  // It has passed the schema, which copies it.
+  // It was validated by the schema, which returns a copy.
   const { services } = value as { readonly services: Readonly<Record<string, { readonly environment?: unknown }>> };
   return new Map(
     Object.entries(services).map(([name, { environment }]) => [name, environmentOf(environment, notes)] as const),
   );
 }
 
-/** All that the compose tool interpolates but what containers are given. */
+/** All texts that the compose tool interpolates, except environments. */
 function textsOf({ services, volumes, networks, configs, secrets }: ComposeDocument): readonly string[] {
   const others = Object.values(withoutContents(services)).map(({ environment: _, ...rest }) => rest);
   return textsIn([others, volumes, networks, configs, secrets]);
 }
 
-/** Those in it that hold a `$`. */
+/** All texts within a value that contain a `$`. */
 export function textsIn(value: unknown): readonly string[] {
   if (typeof value === "string") return value.includes("$") ? [value] : [];
   return typeof value === "object" && value !== null ? Object.values(value).flatMap(textsIn) : [];
 }
 
-/** Told at once. */
+/** At most this many are reported. */
 const PROBLEMS_MAX = 20;
 
-/** A problem begins with the path of what it is about. */
+/** Adds the place in the file to a problem, which begins with a path. */
 function withPlace(problem: string, placeOf: YamlValue["placeOf"]): string {
   const colon = problem.indexOf(": ");
   const place = colon === -1 ? "" : placeOf(problem.slice(0, colon));
@@ -129,7 +129,7 @@ function firstOf<T>(all: Iterable<T>, countMax: number): readonly T[] {
   return first;
 }
 
-/** One after the other, so that nothing is looked up for those that are not shown. */
+/** A generator, so that places are looked up only for the problems that are shown. */
 function* problemsOf(document: ComposeDocument): Generator<string, void> {
   const entries = Object.entries(document.services);
   if (entries.length === 0) yield "Needs a map named services with at least one container.";
@@ -145,8 +145,8 @@ function* problemsOf(document: ComposeDocument): Generator<string, void> {
 function serviceProblems(name: string, service: ComposeService): readonly string[] {
   const shown = name.slice(0, 100).replace(/\p{C}/gu, "?");
   if (!/^[A-Za-z0-9][A-Za-z0-9._-]*$/.test(name) || name.length > NAME_LENGTH_MAX) {
-    const allowed = `letters, digits and . _ - only, at most ${NAME_LENGTH_MAX} of them, and begins with a letter or digit`;
-    return [`services.${shown}: A service's name holds ${allowed}.`];
+    const allowed = `letters, digits and . _ -, at most ${NAME_LENGTH_MAX}, beginning with a letter or digit`;
+    return [`services.${shown}: A service's name may have only ${allowed}.`];
   }
   const hasSource = Boolean(service.image) || Boolean(service.build) || Boolean(service.extends);
   const sourceProblems = hasSource ? [] : [`services.${shown}: Needs an image.`];
@@ -154,7 +154,7 @@ function serviceProblems(name: string, service: ComposeService): readonly string
     const problem = volumeProblem(volume);
     return problem === undefined
       ? []
-      : [`services.${shown}: The volume's ${problem} holds characters that are not allowed.`];
+      : [`services.${shown}: The volume's ${problem} contains characters that are not allowed.`];
   });
   const count = replicasProblem(service);
   return [...sourceProblems, ...volumeProblems, ...(count === undefined ? [] : [`services.${shown}: ${count}`])];
@@ -174,13 +174,13 @@ function containerOf(name: string, service: ComposeService, entries: readonly En
   };
 }
 
-/** It ends when it has done its work. */
+/** It is expected to exit. */
 function isOnce({ restart, deploy }: ComposeService): boolean {
   if (restart !== undefined && restart !== null && restart !== "") return restart === "no" || restart === false;
   return deploy?.restart_policy?.condition === "none";
 }
 
-/** Started only by who asks for it. */
+/** Started only on request, since it has a profile. */
 const isLeftOut = (service: ComposeService): boolean =>
   (service.profiles ?? []).length > 0 || replicasOf(service) === 0;
 

@@ -2,7 +2,7 @@ import type { ComposeService } from "./schema.ts";
 
 type Env = Readonly<Record<string, string>>;
 
-/** Whether a service of a text is started: one with profiles, only when `COMPOSE_PROFILES` names one of them. */
+/** Whether a service is started: if it has profiles, `COMPOSE_PROFILES` must name one of them. */
 export function isActive({ profiles }: Pick<ComposeService, "profiles">, variables: Env): boolean {
   if (!profiles || profiles.length === 0) return true;
   const active = (Object.hasOwn(variables, PROFILES) ? (variables[PROFILES] ?? "") : "").split(",");
@@ -10,12 +10,12 @@ export function isActive({ profiles }: Pick<ComposeService, "profiles">, variabl
   return wanted.has("*") || profiles.some((name) => wanted.has(name));
 }
 
-/** Variables by which these are started, beside those that were before. */
+/** The variables with these profiles added to `COMPOSE_PROFILES`. */
 export function withProfiles(variables: Env, profiles: readonly string[]): Env {
   if (profiles.length === 0) return variables;
   const before = Object.hasOwn(variables, PROFILES) ? (variables[PROFILES] ?? "") : "";
   return { ...variables, [PROFILES]: [before, ...profiles].filter(Boolean).join(",") };
 }
 
-/** As the compose tool itself knows it. */
+/** The variable that the compose tool reads. */
 const PROFILES = "COMPOSE_PROFILES";

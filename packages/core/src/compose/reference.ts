@@ -1,20 +1,20 @@
 import { DomainError } from "../errors.ts";
 
-/** One `${...}` or `$NAME` of a compose text. */
+/** One `${...}` or `$NAME` in a compose file. */
 export interface Reference {
   readonly key: string;
   /** The default, which may contain further references; `null` when there is none. */
   readonly fallback: string | null;
-  /** Without a value the compose tool refuses to start: `${NAME:?message}`. */
+  /** `${NAME:?message}`: the compose tool refuses to start without a value. */
   readonly isRequired: boolean;
-  /** The message of a required one, where there is one. */
+  /** The message of a required variable, if it has one. */
   readonly reason?: string;
 }
 
-/** References in fallbacks of references. */
+/** Limit of nested references in defaults. */
 const NESTED_MAX = 8;
 
-/** The references of a text, each before those in its fallback. What is none, such as `$$` or `${1}`, is passed over. */
+/** The references in a text, each before those in its default. `$$` and `${1}` are not references. */
 export const referencesOf = (text: string): readonly Reference[] => referencesIn(whole(text), 0);
 
 function referencesIn(section: Section, depth: number): readonly Reference[] {
@@ -30,8 +30,8 @@ function referencesIn(section: Section, depth: number): readonly Reference[] {
 }
 
 /**
- * What the text of `${NAME:?text}` at the beginning of a container's variable means to this API family: the first value
- * of a variable that must not be emptied. The compose tool takes it for a message. Empty for any other text.
+ * In this API family, `${NAME:?text}` at the beginning of a variable's value means: the variable must not be empty,
+ * and its first value is the text. For the compose tool it is a message. Empty for any other text.
  */
 export function firstValueOf(text: string): readonly Reference[] {
   if (!text.startsWith("${")) return [];
@@ -42,13 +42,13 @@ export function firstValueOf(text: string): readonly Reference[] {
   return value === "" ? [] : [{ key, fallback: value, isRequired: true, reason: value }, ...referencesIn(rest, 0)];
 }
 
-/** The text as the compose tool reads it when no variable has a value. */
+/** The text after interpolation without any variables. */
 export const withDefaults = (text: string): string => interpolateCompose(text, () => undefined);
 
 /**
- * The text as the compose tool reads it.
- * @param lookUp `undefined` for a variable that is not set.
- * @throws DomainError `deploy.start_failed` when it exceeds what anybody can use
+ * Interpolates a text like the compose tool does.
+ * @param lookUp Returns `undefined` for a variable that is not set.
+ * @throws DomainError `deploy.start_failed` when the result exceeds the limit
  */
 export const interpolateCompose = (text: string, lookUp: (key: string) => string | undefined): string =>
   interpolateSection(whole(text), lookUp, 0);
@@ -62,14 +62,14 @@ function interpolateSection(section: Section, lookUp: (key: string) => string | 
     return part.operator === "-" ? interpolateSection(part.rest, lookUp, depth + 1) : "";
   };
   const add = boundedLength();
-  // Counted as it grows: some characters that name a long value many times would else fill the memory.
+  // Checked while the text grows, since a short text that repeats a long value could fill the memory.
   const all = partsOf(section).map((part) => add(typeof part === "string" ? part : read(part)));
   return all.join("");
 }
 
 /**
- * A value of a compose document with its references replaced, wherever they stand; keys stay as they are.
- * @throws DomainError `deploy.start_failed` when it exceeds what anybody can use
+ * A value of a compose document with all references replaced; keys stay unchanged.
+ * @throws DomainError `deploy.start_failed` when the result exceeds the limit
  */
 export function interpolated(value: unknown, variables: Readonly<Record<string, string>>): unknown {
   const lookUp = (key: string) => (Object.hasOwn(variables, key) ? variables[key] : undefined);
@@ -83,7 +83,9 @@ export function interpolated(value: unknown, variables: Readonly<Record<string, 
   return replaced(value);
 }
 
-/** Counts what it is given, and is refused more than anybody can use. @throws DomainError `deploy.start_failed` */
+/**
+ * Returns a function that adds up the lengths of texts. It throws DomainError `deploy.start_failed` above the limit.
+ */
 export function boundedLength(): (text: string) => string {
   let length = 0;
   return (text) => {
@@ -94,18 +96,18 @@ export function boundedLength(): (text: string) => string {
   };
 }
 
-const INTERPOLATED_LENGTH_MAX = 16 * 1_048_576; // A text has at most one of these; its largest values go in several times.
+const INTERPOLATED_LENGTH_MAX = 16 * 1_048_576; // A compose file has at most 1 MiB; its largest values may be inserted several times.
 
 interface Part {
   readonly key: string;
   readonly operator: string | undefined;
-  /** Behind the operator. */
+  /** The text after the operator. */
   readonly rest: Section;
-  /** With a colon, `${NAME:-...}`: an empty value counts as none. */
+  /** `${NAME:-...}`: with the colon an empty value counts as unset. */
   readonly isEmptyNone: boolean;
 }
 
-/** A part of a text whose braces have been found: those of a fallback are not looked for once more. */
+/** A part of a text whose closing braces are known, so that nested parts are not searched again. */
 interface Section {
   readonly text: string;
   readonly closing: ReadonlyMap<number, number>;
@@ -158,7 +160,7 @@ const OPERATOR = /(:?)([-?+])/y;
 
 const [DOLLAR, OPEN, CLOSE] = [0x24, 0x7b, 0x7d];
 
-/** Where each `${` ends, by where it begins; in one pass, so that a text of many open ones costs no more. */
+/** The end of each `${` by its start, found in one pass, so that many open ones cost no more. */
 function closingBraces(text: string): ReadonlyMap<number, number> {
   const closing = new Map<number, number>();
   const open: number[] = [];

@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { parse } from "yaml";
 import { ServiceSettings } from "../service/service.ts";
 import { planStorages } from "../service/service-storage.ts";
-import { hostPowers } from "./host-access.ts";
+import { hostPrivileges } from "./host-access.ts";
 import { type Compose, parseCompose } from "./parse.ts";
 import { renderCompose } from "./render.ts";
 import { composeStorages } from "./storages.ts";
@@ -187,7 +187,7 @@ volumes: { data: }
 describe("privileges on the server", () => {
   const powers = (lines: string, rest = "") => {
     const { document, containers } = composeOf(`services:\n  web:\n    image: a\n    ${lines}\n${rest}`);
-    return hostPowers(document, containers);
+    return hostPrivileges(document, containers);
   };
 
   test.each([

@@ -2,7 +2,7 @@ import { stringify } from "yaml";
 import type { ServiceSettings } from "../service/service.ts";
 import { containerPort } from "./container-port.ts";
 import type { EnvironmentEntry } from "./environment.ts";
-import { isCutOff, saidNetworks } from "./joined-networks.ts";
+import { isCutOff, serviceNetworks } from "./joined-networks.ts";
 import type { Compose, ComposeContainer } from "./parse.ts";
 import { recordOf } from "./record.ts";
 import { replicasOf } from "./replicas.ts";
@@ -17,13 +17,13 @@ export interface RenderOptions {
 }
 
 /**
- * The compose file as it is started: each container named `<its name>-<uuid>`, in a network of the service's own unless
- * it shall not get outside, with volumes that no other service shares. What else it says stays.
+ * The compose file as it is started: each container is named `<its name>-<uuid>` and joins a network of the service,
+ * unless it must not reach the outside; volumes are not shared with other services. All else stays as written.
  */
 export function renderCompose(compose: Compose, { uuid, settings, network }: RenderOptions): string {
   const { document, environments } = compose;
   const networksOf = (container: ComposeContainer, service: ComposeService) => {
-    const said = saidNetworks(service, document);
+    const said = serviceNetworks(service, document);
     const takesRequests = containerPort(container, compose.urls) !== null;
     const added = [
       ...(isCutOff(said, document, takesRequests) ? [] : [uuid]),
@@ -40,9 +40,9 @@ export function renderCompose(compose: Compose, { uuid, settings, network }: Ren
       name,
       {
         ...rest,
-        // The compose tool numbers the containers of several.
+        // The compose tool numbers the containers of a service that has several.
         ...(isAlone(name, document) ? { container_name: `${name}-${uuid}` } : {}),
-        // A file of the source, which lies in no folder where this text is read.
+        // Files of the source do not exist where this compose file is read.
         ...(env_file == null ? {} : { env_file: [env_file].flat().map(optionalFile) }),
         restart: service.restart === false ? "no" : (service.restart ?? "unless-stopped"),
         environment: { ...environmentMap(environments.get(name) ?? []), ...names },
@@ -64,27 +64,27 @@ export function renderCompose(compose: Compose, { uuid, settings, network }: Ren
   });
 }
 
-/** JSON is YAML too, and is written thirty times as fast: of a long file the time counts more than the look. */
+/** JSON is valid YAML and is written thirty times as fast, which matters more than readability for long files. */
 function written(document: object): string {
   if (countOf(document) > BLOCK_VALUES_MAX) return `${JSON.stringify(document, null, 2)}\n`;
   return stringify(document, { aliasDuplicateObjects: false, lineWidth: 0 });
 }
 
-const BLOCK_VALUES_MAX = 5000; // A stack of 50 containers has as many.
+const BLOCK_VALUES_MAX = 5000; // Number of values in a stack of about 50 containers.
 
 function countOf(value: unknown): number {
   if (typeof value !== "object" || value === null) return 1;
   return Object.values(value).reduce<number>((sum, item) => sum + countOf(item), 1);
 }
 
-/** `SERVICE_NAME_MY_DB`: how one container reaches another. */
+/** `SERVICE_NAME_MY_DB`: the host name of a container for the other containers. */
 export const containerNameVariables = (names: readonly string[]): Readonly<Record<string, string>> =>
   Object.fromEntries(names.map((name) => [`SERVICE_NAME_${name.toUpperCase().replace(/[^A-Z0-9]+/g, "_")}`, name]));
 
 const environmentMap = (entries: readonly EnvironmentEntry[]) =>
   Object.fromEntries(entries.map(({ key, value }) => [key, value]));
 
-/** The compose tool reads `$` as the beginning of a variable, which `$$` is not. */
+/** The compose tool reads `$` as the beginning of a variable, so literal ones become `$$`. */
 function labelsOf(labels: unknown, { is_container_label_escape_enabled }: ServiceSettings): unknown {
   if (!is_container_label_escape_enabled) return labels;
   const escaped = (value: unknown) => (typeof value === "string" ? value.replaceAll("$", "$$$$") : value);
@@ -93,7 +93,7 @@ function labelsOf(labels: unknown, { is_container_label_escape_enabled }: Servic
   return Object.fromEntries(Object.entries(labels).map(([key, value]) => [key, escaped(value)]));
 }
 
-/** Also as it inherits from others. */
+/** Also considers the services that it extends. */
 function isAlone(name: string, { services }: ComposeDocument): boolean {
   const seen = new Set<string>();
   for (let at: unknown = name; typeof at === "string" && !seen.has(at); ) {
@@ -109,14 +109,14 @@ function optionalFile(file: unknown) {
   return typeof file === "string" ? { path: file, required: false } : { ...recordOf(file), required: false };
 }
 
-/** Without what the compose specification does not know. */
+/** Without keys that the compose specification does not know. */
 function plainVolume(volume: NonNullable<ComposeService["volumes"]>[number]) {
   if (typeof volume === "string") return volume;
   const { content: _c, is_directory: _d, isDirectory: _i, ...rest } = volume;
   return rest;
 }
 
-/** Also those that containers mount and the text does not define, which the compose tool would refuse. */
+/** Includes volumes that containers mount but the file does not define: the compose tool would refuse those. */
 function namedVolumes({ document, containers }: Compose, uuid: string) {
   const mounted = containers.flatMap(({ volumes }) => volumes.flatMap(({ name }) => name ?? []));
   const defined = { ...Object.fromEntries(mounted.map((name) => [name, null])), ...document.volumes };

@@ -16,14 +16,14 @@ const Volume = z.union([
     type: z.string().nullish(),
     source: z.string().nullish(),
     target: z.string(),
-    // Not of the compose specification: what this API family lets a file be made of.
+    // Not in the compose specification: in this API family, the content that a mounted file is created with.
     content: z.string().nullish(),
     is_directory: z.boolean().nullish(),
     isDirectory: z.boolean().nullish(),
   }),
 ]);
 
-/** Counted before their items are looked at: each wrong one costs as much as a hundred right ones. */
+/** Lists are limited before their items are validated, since an invalid item costs as much as a hundred valid ones. */
 const list = <Item extends z.ZodType>(item: Item) => z.array(item).max(LIST_MAX, `At most ${LIST_MAX} entries.`);
 const LIST_MAX = 1000;
 
@@ -34,9 +34,9 @@ export const ComposeService = z.looseObject({
   build: z.union([z.string(), z.looseObject({})]).nullish(),
   extends: z.union([z.string(), z.looseObject({})]).nullish(),
   restart: z.union([z.string(), z.boolean()]).nullish(),
-  /** Not of the compose specification: leaves the container out of the service's status. */
+  /** Not in the compose specification: excludes the container from the service's status. */
   exclude_from_hc: z.boolean().nullish(),
-  // The compose specification knows neither a text nor maps in a list, but this API family takes both.
+  // Texts and maps in lists are not in the compose specification, but this API family accepts both.
   environment: z
     .union([z.string(), list(z.union([Scalar, z.record(z.string(), Scalar)])), z.record(z.string(), Scalar)])
     .nullish(),

@@ -5,7 +5,7 @@ import type { ComposeContainer } from "./parse.ts";
 import type { ComposeDocument } from "./schema.ts";
 import type { ComposeVolume } from "./volume.ts";
 
-/** The storages that a compose file defines: only the file changes them. */
+/** The storages that a compose file defines. They can be changed in the file only. */
 export function composeStorages(
   { containers, document }: { readonly containers: readonly ComposeContainer[]; readonly document: ComposeDocument },
   serviceUuid: string,
@@ -40,7 +40,9 @@ function placeOf(volume: ComposeVolume, document: ComposeDocument, serviceUuid: 
   };
 }
 
-/** On the server: with the service's uuid before it, unless the file itself says a name or that it exists already. */
+/**
+ * Name of the volume on the server: prefixed by the service's uuid, unless the file names it or declares it external.
+ */
 export function volumeName(name: string, { volumes }: ComposeDocument, serviceUuid: string): string {
   const defined = volumes?.[name];
   if (defined?.name) return defined.name;

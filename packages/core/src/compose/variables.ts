@@ -3,35 +3,37 @@ import { isMade, magicUrlOf, readMagic } from "./magic-key.ts";
 import { firstValueOf, referencesOf } from "./reference.ts";
 import { knownUrls, type UrlContainer, type WantedUrl, wantedUrls } from "./wanted-urls.ts";
 
-/** A variable that a compose text uses, and that its service therefore has. */
+/** A variable that a compose file uses, and that its service therefore has. */
 export interface ComposeVariable {
   readonly key: string;
-  /** Used when nobody gives it a value. */
+  /** Used while the variable has no value. */
   readonly fallback: string | null;
   readonly isRequired: boolean;
-  /** Why it is required, in the words of the text. */
+  /** Why it is required, as written in the file. */
   readonly reason?: string;
   readonly comment: string | null;
 }
 
 interface Mention extends ComposeVariable {
-  /** It stands on the left of an entry, so it says something of that container. */
+  /** The container in whose `environment` the variable is a key; `null` elsewhere. */
   readonly container: string | null;
   readonly value: string | null;
 }
 
 export interface UsedVariables {
-  /** By key, in the order of the text; without the names of containers, which are given at the start. */
+  /**
+   * In the order of the file, without duplicates; without the names of containers, which are known only at the start.
+   */
   readonly variables: readonly ComposeVariable[];
-  /** URLs that the text asks for. */
+  /** URLs that the file asks for. */
   readonly urls: readonly WantedUrl[];
 }
 
 export interface TextOfContainers {
   readonly environments: ReadonlyMap<string, readonly EnvironmentEntry[]>;
-  /** All other texts of the file that the compose tool interpolates. */
+  /** All other texts of the file that are interpolated. */
   readonly texts: readonly string[];
-  /** Containers that may have URLs. */
+  /** Containers that can have URLs. */
   readonly applications: readonly UrlContainer[];
 }
 
@@ -47,14 +49,14 @@ export function usedVariables({ environments, texts, applications }: TextOfConta
   return { variables, urls: [...wantedUrls(mentions, applications), ...known] };
 }
 
-/** As the names of variables are everywhere, and as long. */
+/** The same names and length as for all variables. */
 const isKey = (key: string): boolean => /^[A-Za-z_][A-Za-z0-9_.]{0,254}$/.test(key);
 
 function ofEntry(container: string, { key, value, comment }: EnvironmentEntry): readonly Mention[] {
   const inValue = [...firstValueOf(value ?? ""), ...referencesOf(value ?? "")].map((reference) =>
     mentionOf(reference, comment),
   );
-  // `SERVICE_KEY=x` is a variable of the program's own, of which Berth makes nothing.
+  // `SERVICE_KEY=x` is a literal value for the program, not a generated variable.
   if (isMade(key) || value === null) {
     return [{ key, fallback: null, isRequired: false, comment, container, value }, ...inValue];
   }
@@ -81,7 +83,7 @@ function merged(mentions: readonly Mention[]): readonly ComposeVariable[] {
       comment: known?.comment ?? comment,
     });
   }
-  // A URL and its host are always there together, with a port and without.
+  // URL and host variables always exist together, each with and without port.
   for (const { key } of mentions) {
     for (const twin of magicUrlOf(key)?.keys ?? []) {
       if (!variables.has(twin)) variables.set(twin, { key: twin, fallback: null, isRequired: false, comment: null });

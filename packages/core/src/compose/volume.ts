@@ -3,7 +3,7 @@ import type { ComposeService } from "./schema.ts";
 export interface ComposeVolume {
   /** Name of the volume; `null` for a folder or file of the server. */
   readonly name: string | null;
-  /** On the server; `null` for a named volume. Relative ones are below the service's own folder. */
+  /** Path on the server; `null` for a named volume. Relative paths are below the service's own folder. */
   readonly hostPath: string | null;
   readonly mountPath: string;
   readonly isReadOnly: boolean;
@@ -17,7 +17,7 @@ type Volume = NonNullable<ComposeService["volumes"]>[number];
 /** A source that is a single variable, optionally with a path after it. */
 const VARIABLE_SOURCE = /^\$\{[A-Za-z_][A-Za-z0-9_]*(?::?-[^${}]*)?\}(?:\/[^${}]*)?$/;
 
-/** Mounts that are kept; anonymous volumes and memory are not. */
+/** Persistent mounts; anonymous volumes and tmpfs are left out. */
 export function volumesOf(volumes: readonly Volume[]): readonly ComposeVolume[] {
   return volumes.flatMap((volume) => {
     const read = typeof volume === "string" ? short(volume) : long(volume);
@@ -25,7 +25,7 @@ export function volumesOf(volumes: readonly Volume[]): readonly ComposeVolume[] 
   });
 }
 
-/** `./data/a` is `.data.a`: letters, digits and `_.-` are all that the name of a volume may hold. */
+/** `./data/a` becomes `.data.a`, since names of volumes may contain only letters, digits and `_.-`. */
 export const folderName = (path: string): string =>
   path
     .split("/")
@@ -40,15 +40,15 @@ export function volumeProblem(volume: Volume): string | undefined {
   return isDangerous(target.replace(REFERENCE, "")) ? `target ${quoted(target)}` : undefined;
 }
 
-/** A variable, optionally with a text in it. */
+/** A variable, optionally with a default or message. */
 const REFERENCE = /\$\{[A-Za-z_][A-Za-z0-9_]*(?::?[-?+][^${}`|&;<>\r\n\t]*)?\}/g;
 
-/** Characters with which a shell would begin something of its own. */
+/** Characters that begin something else in a shell. */
 export const isDangerous = (text: string): boolean => /[`|&;<>\r\n\t]|\$[({]/.test(text);
 
 const quoted = (text: string): string => `'${text.slice(0, 100).replace(/\p{C}/gu, "?")}'`;
 
-/** In the container. */
+/** Path in the container. */
 export const mountPathOf = (volume: Volume): string => endsOf(volume)[1];
 
 function endsOf(volume: Volume): readonly [string | undefined, string] {
@@ -57,7 +57,7 @@ function endsOf(volume: Volume): readonly [string | undefined, string] {
   return second === undefined ? [undefined, first] : [first, second];
 }
 
-/** At colons that are not inside `${...}`, in one pass however many of these are open. */
+/** Splits at colons outside of `${...}`, in one pass however many of these are open. */
 function partsOf(text: string): readonly string[] {
   const lastBrace = text.lastIndexOf("}");
   const parts: string[] = [];
@@ -92,7 +92,7 @@ const NO_FOLDER: ReadonlySet<string> = new Set(["tmpfs", "image", "cluster", "np
 function long(volume: Exclude<Volume, string>): ComposeVolume | undefined {
   const { type, source, target, content } = volume;
   if (!source || NO_FOLDER.has(type ?? "")) return undefined;
-  // Whatever another type may come to mean, it is not one of our volumes.
+  // Types that are unknown today are not treated as volumes.
   const isPath = type ? type !== "volume" : /^[./~$]/.test(source);
   return {
     name: isPath ? null : source,

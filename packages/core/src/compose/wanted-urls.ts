@@ -1,24 +1,24 @@
 import { imageName } from "./database-image.ts";
 import { type MagicUrl, magicUrlOf } from "./magic-key.ts";
 
-/** A URL that is made because the text names `SERVICE_URL_X` or `SERVICE_FQDN_X`. */
+/** A URL that is generated because the file names `SERVICE_URL_X` or `SERVICE_FQDN_X`. */
 export interface WantedUrl extends Omit<MagicUrl, "command"> {
-  /** What its host is called, where the name alone would lead one host to two places. */
+  /** Label of its host, where the name alone is already used for another target. */
   readonly label?: string;
-  /** Container that gets what comes for it; `null`: none of the service's. */
+  /** Container that receives its requests; `null`: no container of the service. */
   readonly container: string | null;
-  /** Below its host: `/api`, or empty. */
+  /** Path after the host, such as `/api`; may be empty. */
   readonly path: string;
-  /** The variable of the container's own that holds it, where no `SERVICE_URL_X` does. */
+  /** The variable that gets the URL, where it is not `SERVICE_URL_X`. */
   readonly variable?: string;
 }
 
-/** A key of the text, where it names a URL. */
+/** A mention of a URL's variable in the file. */
 export interface UrlMention {
   readonly key: string;
-  /** It stands on the left of an entry of this container. */
+  /** The container in whose `environment` it is a key; `null` where it is only referenced. */
   readonly container: string | null;
-  /** What stands on the right of it. */
+  /** Its value there. */
   readonly value: string | null;
 }
 
@@ -29,23 +29,24 @@ export interface UrlContainer {
 
 interface Named {
   readonly name: string;
-  /** By the container that they stand on. */
+  /** By the container that declares them. */
   readonly declared: Map<string, Declaration[]>;
-  /** Of those that are only read. */
+  /** Ports of variables that are only referenced. */
   readonly ports: (number | null)[];
 }
 
 interface Declaration {
   readonly port: number | null;
-  /** `undefined`: the entry says none. */
+  /** `undefined`: the entry has no path. */
   readonly path: string | undefined;
 }
 
 type Route = Pick<WantedUrl, "container" | "port" | "path">;
 
 /**
- * A name on the left of an entry leads to the container that it stands on, each port and each path to its own place. One
- * that is only read leads to the container that is called so, else nowhere: it is a value and nothing more.
+ * A variable that is a key of a container's `environment` sends its URL to that container, each port and path
+ * separately. A variable that is only referenced belongs to the container of the same name; without one, it is a mere
+ * value.
  */
 export function wantedUrls(mentions: readonly UrlMention[], applications: readonly UrlContainer[]): WantedUrl[] {
   const containers = new Map(applications.map(({ name }) => [comparable(name), name] as const).reverse());
@@ -69,7 +70,7 @@ export function wantedUrls(mentions: readonly UrlMention[], applications: readon
 }
 
 function routesOf({ declared, ports }: Named, namesake: string | undefined): readonly Route[] {
-  // The container that is called so goes before others on which the same name stands.
+  // The container with that name goes before others that declare it.
   const owners = [...declared].sort(([a], [b]) => Number(b === namesake) - Number(a === namesake));
   const routes = owners.flatMap(([container, said]) => declaredRoutes(said).map((route) => ({ ...route, container })));
   const [main] = routes;
@@ -83,14 +84,14 @@ function routesOf({ declared, ports }: Named, namesake: string | undefined): rea
   return [...all, ...extraRoutes(all, read)];
 }
 
-/** A port that is only read is one of the container that the name leads to. */
+/** Referenced ports are ports of the container that the name refers to. */
 function extraRoutes(routes: readonly Route[], ports: readonly number[]): readonly Route[] {
   const known = new Set(routes.map(({ port }) => port));
   const container = routes[0]?.container ?? null;
   return [...new Set(ports)].flatMap((port) => (known.has(port) ? [] : [{ container, port, path: "" }]));
 }
 
-/** Of one container. An entry without a path asks for the value of another that has one. */
+/** The routes of one container. An entry without a path refers to another entry that has one. */
 function declaredRoutes(said: readonly Declaration[]): readonly Omit<Route, "container">[] {
   const ports = [...new Set(said.flatMap(({ port }) => port ?? []))];
   const withPath = said.flatMap(({ port, path }) => (path === undefined ? [] : [{ port, path }]));
@@ -107,11 +108,11 @@ const pathOf = (value: string | null): string | undefined => {
   return value === "/" ? "" : value;
 };
 
-/** A host and a path lead to one place. */
+/** Ensures that a host and path has only one target. */
 class Places {
   private readonly taken = new Map<string, Route>();
 
-  /** The first label under which the route has a place of its own; `undefined`: none, or another one is just it. */
+  /** The first label under which the route is free; `undefined`: there is none, or an equal route exists. */
   claim(labels: readonly string[], route: Route): string | undefined {
     for (const label of labels) {
       const place = `${comparable(label)} ${route.path}`;
@@ -120,7 +121,7 @@ class Places {
         this.taken.set(place, route);
         return label;
       }
-      // Blocks of variables that several containers share name it again, some of them for its value alone.
+      // Blocks of variables shared by several containers repeat the name, sometimes only for its value.
       if (route.port === null || known.port === route.port) return undefined;
     }
     return undefined;
@@ -139,10 +140,10 @@ function urlsOf({ name }: Named, routes: readonly Route[], places: Places): read
   });
 }
 
-/** `MY_APP` of a variable is `my-app` of a container. */
+/** `MY_APP` of a variable matches `my-app` of a container. */
 export const comparable = (name: string): string => name.toLowerCase().replace(/[^a-z0-9]+/g, "-");
 
-/** Programs that must be told each of their URLs by variables of their own; this API family makes them all. */
+/** Programs that read their own URLs from variables with other names; this API family sets all of them. */
 const KNOWN: Readonly<Record<string, readonly (readonly [variable: string, label: string, port: number])[]>> = {
   minio: [
     ["MINIO_SERVER_URL", "minio", 9000],
@@ -159,7 +160,7 @@ const KNOWN: Readonly<Record<string, readonly (readonly [variable: string, label
   ],
 };
 
-/** @param isEmpty Whether the text uses the variable and gives it no value. */
+/** @param isEmpty Whether the file uses the variable without a value. */
 export function knownUrls(applications: readonly UrlContainer[], isEmpty: (variable: string) => boolean): WantedUrl[] {
   return Object.entries(KNOWN).flatMap(([image, urls]) => {
     const container = applications.find((one) => imageName(one.image) === image)?.name;

@@ -1,8 +1,9 @@
 import { isMap, isScalar, isSeq, type LineCounter } from "yaml";
 
 /**
- * Where the deepest part of a path stands, as a sentence; empty where the text has one line, as what a program wrote.
- * @param path With dots between its keys, which may hold dots themselves: `services.web.ports.0`.
+ * The place of the deepest existing part of a path, as a sentence; empty for a text of one line, which a program
+ * wrote.
+ * @param path Keys separated by dots, may contain dots within keys: `services.web.ports.0`.
  */
 export function placeOf(contents: unknown, lines: LineCounter, path: string): string {
   if (lines.lineStarts.length < 2) return "";
@@ -19,9 +20,9 @@ export function placeOf(contents: unknown, lines: LineCounter, path: string): st
   return ` See line ${line}, column ${col}.`;
 }
 
-const SEGMENTS_MAX = 40; // A text is at most 32 levels deep.
+const SEGMENTS_MAX = 40; // A document is at most 32 levels deep.
 
-/** The part that the first segments name, and the segments behind it. */
+/** The node that the first segments name, and the remaining segments. */
 function partIn(node: unknown, segments: readonly string[]) {
   if (isSeq(node)) {
     const item = node.items[Number(segments[0])];

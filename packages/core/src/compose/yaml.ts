@@ -2,41 +2,41 @@ import { Composer, type Document, isAlias, isMap, isScalar, isSeq, Lexer, LineCo
 import { jsonProblem } from "../json.ts";
 import { placeOf } from "./yaml-place.ts";
 
-/** As compose files are deep, not as attackers nest: what walks them next does so by recursion. */
+/** Deeper than real compose files, but limited, since later code walks the document recursively. */
 const DEPTH_MAX = 32;
 /** Limit of YAML tokens. A compose file of a hundred containers has some thousands; the largest template has 700. */
 const TOKENS_MAX = 16_000;
 /** Limit of values after all aliases are expanded. */
 const EXPANDED_MAX = 16_000;
-/** Characters of all their texts: a walk over them reads each, and an alias of five may stand for a million. */
-const EXPANDED_LENGTH_MAX = 2 * 1_048_576; // Twice the longest text that is read.
-/** Each `$` is read several times, and as often as aliases repeat it. Scripts in mounted contents have some hundreds. */
+/** Limit of the length of all texts together: an alias of five characters may stand for a million. */
+const EXPANDED_LENGTH_MAX = 2 * 1_048_576; // Twice the longest accepted text.
+/** Every `$` is read several times, once for each alias. Scripts in mounted files have some hundreds. */
 const DOLLARS_MAX = 5000;
 
 export interface YamlValue {
-  /** Plain objects, lists, texts, numbers, flags and null. What an alias stands for is there as one shared object. */
+  /** Plain objects, lists, texts, numbers, flags and null. Aliases refer to one shared object. */
   readonly value: unknown;
-  /** Notes that plain values cannot carry, by key in a map and by index in a list. */
+  /** Notes that plain values have no place for, by key of a map or index of a list. */
   readonly notes: WeakMap<object, ReadonlyMap<string | number, EntryNote>>;
-  /** `!reset` and `!override` of a map's entries, which change how files are merged. */
+  /** `!reset` and `!override` of a map's entries, which control how files are merged. */
   readonly tags: WeakMap<object, ReadonlyMap<string, EntryTag>>;
-  /** Where a part stands in the text, as a sentence behind a space; empty where that cannot be said. */
+  /** The place of a path in the file, as a sentence after a space; empty if unknown. */
   readonly placeOf: (path: string) => string;
 }
 
-/** As the compose tool knows them. */
+/** The tags of the compose tool. */
 export type EntryTag = "!reset" | "!override";
 
 export interface EntryNote {
-  /** The comment behind the entry. */
+  /** The comment after the entry. */
   readonly comment: string | undefined;
-  /** As it was written: `1.10`, of which a number would make `1.1`. */
+  /** The text as written: as a number, `1.10` would become `1.1`. */
   readonly source: string | undefined;
 }
 
 /**
- * Reads one YAML document. Never throws, and its work is bounded whatever the text: nesting, the number of parts and
- * what aliases come to are limited before anything walks them.
+ * Reads one YAML document. Never throws, and its work is bounded for any text: nesting, number of values and the size
+ * of expanded aliases are limited before later code walks them.
  */
 export function readYaml(text: string): YamlValue | { readonly problem: string } {
   const lines = new LineCounter();
@@ -61,8 +61,8 @@ export function readYaml(text: string): YamlValue | { readonly problem: string }
 }
 
 /**
- * Reads JSON that Berth wrote itself from what `readYaml` read: in a tenth of the time, so there may be more of it, as
- * variables of files are.
+ * Reads JSON that Berth wrote from the result of `readYaml`. Ten times as fast, so the limits are higher, as needed
+ * with variables from files.
  * @returns `undefined`: it is not JSON.
  */
 export function readWrittenJson(text: string): YamlValue | { readonly problem: string } | undefined {
@@ -81,24 +81,25 @@ export function readWrittenJson(text: string): YamlValue | { readonly problem: s
 const WRITTEN_VALUES_MAX = 30_000;
 const WRITTEN_DOLLARS_MAX = 20_000;
 
-/** Counts no further than one beyond `max`. */
+/** Counts at most one more than `max`. */
 const dollarsIn = (text: string, max: number): number => text.split("$", max + 2).length - 1;
 
 class Problem extends Error {}
 
 function oneDocument(text: string, lines: LineCounter): Document.Parsed {
-  // The package compares each key of a map with each other one, which takes minutes for many: `mapOf` does it at once.
+  // The package's own check compares all keys of a map with each other, which takes minutes for large maps; `mapOf`
+  // checks in one pass.
   const composer = new Composer({ prettyErrors: false, uniqueKeys: false, logLevel: "silent" });
   const documents = [...composer.compose(tokensOf(text, lines), true, text.length)];
   const [document] = documents;
   const error = document?.errors[0];
   if (error !== undefined) throw new Problem(`Not valid YAML${at(lines, error.pos[0])}: ${sentence(error.message)}`);
   if (document === undefined || documents.length > 1) throw new Problem("Must be exactly one YAML document.");
-  // Documents from the composer are parsed; the type also allows documents made by hand.
+  // The composer returns only parsed documents; the type also allows documents made by hand.
   return document as Document.Parsed;
 }
 
-/** The lexer and the parser need no stack, but what comes after them does. */
+/** The lexer and the parser are not recursive, but later stages are. */
 function tokensOf(text: string, lines: LineCounter) {
   const parser = new Parser(lines.addNewLine);
   lines.addNewLine(0);
@@ -108,7 +109,7 @@ function tokensOf(text: string, lines: LineCounter) {
     count += 1;
     if (count > TOKENS_MAX) throw new Problem(`Has more than ${TOKENS_MAX} parts.`);
     tokens.push(...parser.next(lexeme));
-    // A level takes up to two places on it.
+    // A level uses up to two entries of the stack.
     if (parser.stack.length > DEPTH_MAX * 2) throw new Problem(TOO_DEEP);
   }
   tokens.push(...parser.end());
@@ -126,21 +127,21 @@ interface Anchor extends Size {
   readonly tag: EntryTag | undefined;
 }
 
-/** With the size of what has been read so far. */
+/** State of the reading, with the size so far. */
 interface Reading extends Mutable<Size> {
   readonly lines: LineCounter;
-  /** Anchored values that have been read completely. */
+  /** Anchored values that are complete. */
   readonly anchors: Map<string, Anchor>;
   readonly notes: WeakMap<object, ReadonlyMap<string | number, EntryNote>>;
   readonly tags: WeakMap<object, ReadonlyMap<string, EntryTag>>;
 }
 
 interface Size {
-  /** Values, with those of aliases. */
+  /** Number of values, aliases included. */
   readonly size: number;
-  /** Characters of their texts. */
+  /** Number of characters of all texts. */
   readonly length: number;
-  /** Those of them that may begin a reference. */
+  /** Number of `$`, which may begin references. */
   readonly dollars: number;
 }
 
@@ -168,8 +169,7 @@ function readNode(node: unknown, reading: Reading, depth: number): unknown {
 
 function aliasOf(node: { readonly source: string }, reading: Reading): unknown {
   const anchor = reading.anchors.get(node.source);
-  if (anchor === undefined)
-    throw new Problem(`The alias *${node.source} stands for nothing${at(reading.lines, node)}.`);
+  if (anchor === undefined) throw new Problem(`The alias *${node.source} is not defined${at(reading.lines, node)}.`);
   grow(reading, anchor);
   return anchor.value;
 }
@@ -224,9 +224,12 @@ interface ReadMap {
   readonly tags: Map<string, EntryTag>;
 }
 
-/** A map's own keys win over merged ones, and an earlier merged map over a later one. `false`: it is not a map. */
+/**
+ * Merges a `<<` map: own keys override merged ones, earlier merged maps override later ones. `false`: the value is
+ * not a map.
+ */
 function mergeInto({ entries, notes, tags }: ReadMap, map: unknown, from: Reading): boolean {
-  // The compose tool refuses it, but an environment of the family may be a list: `<<: [A=1]`.
+  // The compose tool refuses this, but in this API family an environment may be a list: `<<: [A=1]`.
   if (typeof map === "string" && map.includes("=")) {
     const key = map.slice(0, map.indexOf("=")).trim();
     if (!entries.has(key) && key !== PROTOTYPE) entries.set(key, map.slice(map.indexOf("=") + 1));
@@ -240,7 +243,7 @@ function mergeInto({ entries, notes, tags }: ReadMap, map: unknown, from: Readin
     const note = theirNotes?.get(key);
     if (note !== undefined) notes.set(key, note);
     const tag = theirTags?.get(key);
-    // As the compose tool does: what a merged map takes away is taken away there and nowhere else.
+    // Like the compose tool: `!reset` in a merged map applies only there.
     if (tag === "!override") tags.set(key, tag);
   }
   return true;
@@ -254,11 +257,11 @@ function tagOf(node: unknown, { anchors }: Reading): EntryTag | undefined {
 
 function keyOf(key: unknown, reading: Reading): string {
   if (!isScalar(key)) throw new Problem(`A key must be plain text${at(reading.lines, key)}.`);
-  // `!!merge <<` is read as a symbol.
+  // The parser returns `!!merge <<` as a symbol.
   const name = typeof key.value === "symbol" ? (key.value.description ?? "") : String(key.value);
   requireText(name, key, reading);
   grow(reading, sizeOf(name));
-  // It would become the prototype of an object.
+  // The key would set the prototype of the object.
   if (name === PROTOTYPE) throw new Problem(`The key ${name} is not allowed${at(reading.lines, key)}.`);
   return name;
 }
@@ -270,14 +273,14 @@ function scalarOf(node: unknown, reading: Reading): unknown {
     requireText(value, node, reading);
     grow(reading, sizeOf(value));
   }
-  // As the compose tool reads it: `mode: 0644` is octal.
+  // Like the compose tool: `mode: 0644` is octal.
   if (typeof value === "number" && /^0[0-7]+$/.test(node.source ?? "")) return Number.parseInt(node.source ?? "", 8);
   return value ?? null;
 }
 
 function requireText(text: string, node: unknown, { lines }: Reading): void {
   if (!text.includes("\0") && text.isWellFormed()) return;
-  throw new Problem(`Holds a character that cannot be stored${at(lines, node)}.`);
+  throw new Problem(`Contains a character that cannot be stored${at(lines, node)}.`);
 }
 
 function entryNote<Key>(key: Key, node: unknown): readonly (readonly [Key, EntryNote])[] {

@@ -18,10 +18,10 @@ export const DatabaseAttach = z.strictObject({
 export type DatabaseAttach = z.infer<typeof DatabaseAttach>;
 
 export const DatabaseDetach = z.strictObject({
-  resource_uuid: z.string().describe("The resource that shall use it no more."),
+  resource_uuid: z.string().describe("The resource to detach it from."),
   as: variableName
     .optional()
-    .describe("Only this variable. Default: all that are the database's URL and nothing else."),
+    .describe("Only this variable. Default: all variables that contain the database's URL and nothing else."),
 });
 export type DatabaseDetach = z.infer<typeof DatabaseDetach>;
 
@@ -32,19 +32,22 @@ export const Attachment = z
     resource_uuid: z.string(),
     resource_name: z.string(),
     resource_type: z.enum(KINDS),
-    key: z.string().describe("The variable that names the database."),
+    key: z.string().describe("The variable that references the database."),
     is_preview: z.boolean(),
-    reference: z.string().describe("How the variable names it."),
+    reference: z.string().describe("The reference in the variable's value."),
     route: z
       .enum(DATABASE_ROUTES)
       .nullable()
       .describe("How it is reached: in its network, by a port of the same machine, or by its public port."),
-    problem: z.string().nullable().describe("Why it is not reached, and what to do. A deployment fails with it."),
+    problem: z
+      .string()
+      .nullable()
+      .describe("Why it cannot be reached, and what to do. Deployments fail with this message."),
   })
   .meta({ id: "Attachment", description: "A variable of a resource that gets the URL of a database." });
 export type Attachment = z.infer<typeof Attachment>;
 
-/** Its name as references have it; its uuid where the name is another's too, or no reference can have it. */
+/** The name for references to the database; its uuid if the name is not unique, or invalid in references. */
 export const referableName = (
   { uuid, name }: Pick<DatabaseRecord, "uuid" | "name">,
   namesakes: readonly Pick<DatabaseRecord, "uuid">[],

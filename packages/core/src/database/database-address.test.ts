@@ -21,7 +21,7 @@ const database = (fields: object = {}, placement: object = OWN_DOCKER) =>
     destination_id: 20,
     placement,
     ...fields,
-    // Only what is read of it.
+    // Has only the fields that are read.
   }) as unknown as Parameters<typeof databaseReach>[1];
 
 const client = (fields: Partial<DatabaseClient> = {}): DatabaseClient => ({
@@ -123,7 +123,7 @@ describe("a database is reached", () => {
       secrets,
       is_shown_once: false,
     });
-    // Only what is read of them.
+    // Have only the fields that are read.
     const both = [named("b4"), named("c5")] as unknown as Parameters<typeof seenDatabase>[1];
     expect(seenDatabase("shopdb", both)).toMatchObject({ value: null, problem: expect.stringContaining("its uuid") });
     expect(seenDatabase("c5", both)).toMatchObject({ value: `${LOGIN}c5:5432/shop`, key: "c5.url" });

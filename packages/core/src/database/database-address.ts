@@ -4,11 +4,11 @@ import type { SeenVariable } from "../ports/shared-variable.ts";
 import { ENGINES } from "../server/server-settings.ts";
 import { isContainersHost, type KnownValues, outerHost, urlOfDatabase } from "./database-view.ts";
 
-/** How it is reached: by its name in a network, by a port of the same machine, or by a public port. */
+/** How a client reaches a database: by its name in a network, by a port of the same machine, or by a public port. */
 export const DATABASE_ROUTES = ["network", "loopback", "public_port"] as const;
 export type DatabaseRoute = (typeof DATABASE_ROUTES)[number];
 
-/** `problem` says why it is not reached, and what to do. */
+/** `problem` says why it cannot be reached, and what to do. */
 export type DatabaseReach = { readonly route: DatabaseRoute; readonly url: string } | { readonly problem: string };
 
 type Reached = Pick<
@@ -27,12 +27,12 @@ type Reached = Pick<
   | "placement"
 >;
 
-/** Whether it is reached by a port of this machine alone, which need not be public. */
+/** Whether the client reaches it by a loopback port of the same machine, which need not be public. */
 export function isOnOwnMachine(client: Pick<DatabaseClient, "server_engine">, { placement }: Reached): boolean {
   return ENGINES[client.server_engine].isOwnMachineOnly && isContainersHost(placement.server_ip);
 }
 
-/** The address of a database that works from where the client runs. */
+/** The URL of a database that works where the client runs. */
 export function databaseReach(client: DatabaseClient, database: Reached, secrets: KnownValues): DatabaseReach {
   const { uuid, name, server_id, destination_id, placement } = database;
   const isNear = server_id === client.server_id && destination_id === client.destination_id;
@@ -47,13 +47,13 @@ export function databaseReach(client: DatabaseClient, database: Reached, secrets
     return portAddress(database, secrets, { route: "public_port", host: outerHost(placement.server_ip), port });
   }
 
-  const problem = `The database ${name} is not reached from ${client.name}`;
+  const problem = `The database ${name} cannot be reached from ${client.name}`;
   if (isNear) {
     const remedy = `Set connect_to_docker_network of ${client.name}, then deploy it again.`;
     return { problem: `${problem}: the containers of ${client.name} have a network of their own. ${remedy}` };
   }
   if (isContainersHost(placement.server_ip)) {
-    const remedy = `Make the database in the same destination of server ${client.server_name} as ${client.name}.`;
+    const remedy = `Create the database in the same destination of server ${client.server_name} as ${client.name}.`;
     return {
       problem: `${problem}: it runs in another network of Berth's own machine, which has no public address. ${remedy}`,
     };
@@ -62,7 +62,7 @@ export function databaseReach(client: DatabaseClient, database: Reached, secrets
   return { problem: `${problem}: it is in another network or on another server, and not public. ${remedy}` };
 }
 
-/** What a variable that names a database by `name` gets; `undefined` where no database has that name or uuid. */
+/** The value of a variable that references a database by `name`; `undefined` if no database has that name or uuid. */
 export function seenDatabase(name: string, seen: readonly NamedDatabase[]): SeenVariable | undefined {
   const found = seen.filter(({ database }) => database.uuid === name || database.name === name);
   const [first] = found;
@@ -85,6 +85,7 @@ interface Port {
 
 function portAddress(database: Reached, secrets: KnownValues, { route, host, port }: Port): DatabaseReach {
   const { name, public_port_problem } = database;
-  if (public_port_problem !== null) return { problem: `The database ${name} is not reached: ${public_port_problem}` };
+  if (public_port_problem !== null)
+    return { problem: `The database ${name} cannot be reached: ${public_port_problem}` };
   return { route, url: urlOfDatabase(database, secrets, { host, port }) };
 }

@@ -4,16 +4,16 @@ import { outerHost } from "./database-view.ts";
 import type { TlsCertificate } from "./engine/row.ts";
 import { isTls } from "./engine/tls.ts";
 
-/** How long a certificate is good. */
+/** Validity of a certificate. */
 const VALID_DAYS = 730;
-/** A start that finds less than this left of it makes another one. */
+/** A start with less than this left issues a new certificate. */
 const RENEWED_DAYS = 365;
-/** Lifetime of the authority, which clients have stored. */
+/** Validity of the authority, which clients have stored. */
 const AUTHORITY_DAYS = 3650;
-/** A certificate is reported so long before its end. */
+/** How long before its end a certificate is reported. */
 const TOLD_DAYS = 30;
 
-/** As it is kept among the secrets of its database. */
+/** The certificate as stored among the secrets of its database. */
 export interface DatabaseCertificate extends TlsCertificate {
   readonly authorityKey: string;
   readonly authorityExpiresAt: string;
@@ -24,18 +24,18 @@ export interface DatabaseCertificate extends TlsCertificate {
 const SECRET = "certificate";
 
 export function databaseCertificate({ [SECRET]: kept }: DatabaseSecrets): DatabaseCertificate | undefined {
-  // Written by `keptCertificate` alone.
+  // Only `keptCertificate` writes this value.
   return kept === undefined ? undefined : (JSON.parse(kept) as DatabaseCertificate);
 }
 
-/** Names by which clients call it: inside of its network, through its public port, and in its own container. */
+/** Names that clients connect to: within its network, through the public port, and in its own container. */
 function namesOf({ uuid, placement }: Pick<DatabaseRecord, "uuid" | "placement">): readonly string[] {
   return [...new Set([uuid, outerHost(placement.server_ip), "localhost", "127.0.0.1", "::1"])];
 }
 
 /**
- * What is to be issued before the database starts again: for one that offers TLS and has no certificate, another name,
- * or less than a year left. Its authority stays as long as it outlives the certificate.
+ * The certificate to issue before the next start: for a database that offers TLS and has no certificate, another
+ * name, or less than a year left. The authority is kept while it outlives the certificate.
  */
 export function wantedCertificate(
   database: Pick<DatabaseRecord, "uuid" | "placement" | "fields">,
@@ -49,7 +49,7 @@ export function wantedCertificate(
   const isAuthorityGood = kept !== undefined && daysUntil(kept.authorityExpiresAt, now) >= VALID_DAYS;
   return {
     names,
-    // Some time before: the clocks of clients differ.
+    // Tolerates clients whose clocks are slow.
     notBefore: daysAfter(now, -1),
     notAfter: daysAfter(now, VALID_DAYS),
     authority: isAuthorityGood

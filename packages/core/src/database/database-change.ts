@@ -22,8 +22,8 @@ export interface DatabaseChange {
 type Sent = Readonly<Record<string, unknown>>;
 
 /**
- * Reads what was sent for a database of this engine. Null gives a setting its default and clears a text; names inside
- * the database and passwords stay what they are. Base64 becomes text.
+ * Reads the fields sent for a database of this engine. Null resets a setting to its default and clears a text; names
+ * inside the database and passwords cannot be changed by null. Base64 is decoded.
  */
 export function databaseChange(engine: DatabaseEngine, sent: DatabaseCreate | DatabaseUpdate): DatabaseChange {
   const settings = sentFields(sent, databaseDefaults(engine));
@@ -32,7 +32,7 @@ export function databaseChange(engine: DatabaseEngine, sent: DatabaseCreate | Da
     field,
     ...readValue(field, (sent as Sent)[name]),
   }));
-  /** Secrets are texts, as `readValue` says, so that only `fields` can hold null. */
+  /** `readValue` returns texts for secrets, so only `fields` can contain null. */
   const kept = (home: FieldHome) =>
     Object.fromEntries(
       values
@@ -106,7 +106,7 @@ function foreignProblems(engine: DatabaseEngine, sent: Sent): FieldErrors {
   return Object.fromEntries(foreign.map((name) => [name, [NOT_ALLOWED]]));
 }
 
-/** Only a database with a port can be reached from outside. */
+/** Only a database with a port can be made public. */
 export function databaseAccess(
   current: DatabaseAccess,
   sent: { readonly is_public?: boolean | undefined; readonly public_port?: number | null | undefined },
@@ -116,9 +116,9 @@ export function databaseAccess(
 }
 
 /**
- * All that a new database is made of: what was sent, and defaults for the rest.
+ * The fields of a new database: those sent, and defaults for the rest.
  *
- * @param newPassword A random one, for each password that was not sent.
+ * @param newPassword Returns a random password, for each password that was not sent.
  */
 export function newDatabase(
   engine: DatabaseEngine,
@@ -140,7 +140,7 @@ export function newDatabase(
     ...change,
     settings: { ...databaseDefaults(engine), ...change.settings },
     fields: complete("settings", change.fields),
-    // A secret or a name is never null: see `readValue` and the defaults of the rows.
+    // Secrets and names are never null: see `readValue` and the defaults of the rows.
     secrets: complete("secrets", change.secrets) as DatabaseSecrets,
     variables: complete("variables", change.variables) as Record<string, string>,
   };

@@ -1,10 +1,10 @@
 import { z } from "zod";
 
-/** Characters that one request may send to the client. */
+/** Limit of the input of one request, in characters. */
 export const CLIENT_INPUT_MAX = 1_048_576;
-/** Bytes of output that an answer has. */
+/** Limit of the output in an answer, in bytes. */
 export const CLIENT_OUTPUT_MAX = 1_048_576;
-/** Time that the client may take. */
+/** Time limit of the client. */
 export const CLIENT_SECONDS_MAX = 300;
 
 export const DatabaseStatements = z.strictObject({
@@ -12,7 +12,7 @@ export const DatabaseStatements = z.strictObject({
     .string()
     .min(1, "This field is required.")
     .max(CLIENT_INPUT_MAX, `At most ${CLIENT_INPUT_MAX} characters.`)
-    .describe("What the client reads: SQL, or commands of Redis, one a line."),
+    .describe("Input of the client: SQL, or commands of Redis, one per line."),
 });
 export type DatabaseStatements = z.infer<typeof DatabaseStatements>;
 
@@ -22,7 +22,9 @@ export const ClientRun = z
     exit_code: z.int(),
     output: z.string(),
     errors: z.string().describe("The last lines of its standard error."),
-    is_truncated: z.boolean().describe(`The output was longer than ${CLIENT_OUTPUT_MAX} bytes; its beginning is here.`),
+    is_truncated: z
+      .boolean()
+      .describe(`The output was longer than ${CLIENT_OUTPUT_MAX} bytes; only its beginning is returned.`),
   })
-  .meta({ id: "ClientRun", description: "What a database's client answered." });
+  .meta({ id: "ClientRun", description: "Output of a database's client." });
 export type ClientRun = z.infer<typeof ClientRun>;

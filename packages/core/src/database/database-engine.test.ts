@@ -13,7 +13,7 @@ import type { DatabaseCommand, EngineRow } from "./engine/row.ts";
 
 const HOST = "d00000000000000000000000";
 
-/** A database whose fields hold their own names, each text between marks that no program reads. */
+/** A database whose fields contain their own names, each text between characters that no program interprets. */
 const valuesOf = (engine: DatabaseEngine, known: Record<string, string> = {}) =>
   engineValues(engine, {
     ...Object.fromEntries(engineFields(engine).map(([name, { default: byDefault }]) => [name, byDefault])),

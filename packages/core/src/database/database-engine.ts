@@ -6,7 +6,7 @@ import { dragonfly, keydb, redis } from "./engine/redis.ts";
 import type { DatabaseAddress, EngineField, EngineRow, EngineValues } from "./engine/row.ts";
 import { isTls } from "./engine/tls.ts";
 
-/** The engines that Berth runs databases of, one row each: all that is known of one is in its row. */
+/** The supported database engines. Each row has all that Berth knows about its engine. */
 export const DATABASE_ENGINES = {
   postgresql,
   mysql,
@@ -21,7 +21,7 @@ export const DATABASE_ENGINES = {
 type Engines = typeof DATABASE_ENGINES;
 export type DatabaseEngine = keyof Engines;
 
-// `Object.keys` forgets that these are exactly the keys.
+// The type of `Object.keys` is wider: these are exactly the keys.
 export const DATABASE_ENGINE_NAMES = Object.keys(DATABASE_ENGINES) as readonly DatabaseEngine[];
 
 /** The names of an engine's own fields that a caller may set. */
@@ -41,7 +41,7 @@ export const databaseEngine = (engine: DatabaseEngine): EngineRow => DATABASE_EN
 export const engineFields = (engine: DatabaseEngine): readonly (readonly [string, EngineField])[] =>
   Object.entries(databaseEngine(engine).fields);
 
-/** Where a field's value is kept. */
+/** Where the value of a field is stored. */
 export type FieldHome = "settings" | "secrets" | "variables" | "row";
 
 export function homeOf({ type, variable }: EngineField): FieldHome {
@@ -50,7 +50,7 @@ export function homeOf({ type, variable }: EngineField): FieldHome {
   return type === "fixed" ? "row" : "settings";
 }
 
-/** All fields of the engine, from what is known of them; what is not known is `null`. */
+/** The values of all fields of the engine; `null` for those that are not stored. */
 export const engineValues = (
   engine: DatabaseEngine,
   known: Readonly<Record<string, string | null | undefined>>,
@@ -62,13 +62,13 @@ export const engineValues = (
     ]),
   );
 
-/** Where it listens. */
+/** The port that the database listens on. */
 export function enginePort(engine: DatabaseEngine, values: EngineValues): number {
   const { port, tlsPort = port } = databaseEngine(engine);
   return isTls(values) ? tlsPort : port;
 }
 
-/** A URL that clients connect with. @param host Name or address; one of IPv6 is put in brackets. */
+/** A URL for clients. @param host Name or address; brackets are added to IPv6 addresses. */
 export function databaseUrl({ scheme, user, password, path }: DatabaseAddress, host: string, port: number): string {
   const login = user === null && password === null ? "" : `${encoded(user)}${passwordPart(password)}@`;
   return `${scheme}://${login}${host.includes(":") ? `[${host}]` : host}:${port}${path}`;
@@ -76,7 +76,10 @@ export function databaseUrl({ scheme, user, password, path }: DatabaseAddress, h
 
 const passwordPart = (password: string | null) => (password === null ? "" : `:${encoded(password)}`);
 
-/** By RFC 3986 nothing but letters, digits and - . _ ~ stays: other characters mean something to some reader. */
+/**
+ * Only the unreserved characters of RFC 3986 (letters, digits and - . _ ~) are left unencoded, since clients treat
+ * others differently.
+ */
 const encoded = (text: string | null): string =>
   encodeURIComponent(text ?? "").replace(
     /[!'()*]/g,

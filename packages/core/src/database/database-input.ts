@@ -14,7 +14,7 @@ import {
 import type { EngineField } from "./engine/row.ts";
 
 const IDENTIFIER = /^[A-Za-z_][A-Za-z0-9_]{0,62}$/;
-const IDENTIFIER_PROBLEM = "At most 63 letters, digits and _, beginning with no digit.";
+const IDENTIFIER_PROBLEM = "At most 63 letters, digits and _, not beginning with a digit.";
 const PASSWORD = /^[A-Za-z0-9!@#%^*()_+\-=[\]{}:,.?/~]+$/;
 const PASSWORD_PROBLEM = "Only letters, digits and ! @ # % ^ * ( ) _ + - = [ ] { } : , . ? / ~ are allowed.";
 const PORT_PROBLEM = "Must be a port from 1024 to 65535.";
@@ -44,7 +44,7 @@ type FieldInput<Field> = Field extends { readonly type: infer Type extends keyof
   ? z.ZodOptional<(typeof FIELD_INPUTS)[Type]>
   : never;
 
-/** By name; a name that several engines have is of one type in all of them. */
+/** By name; engines that share a field name share its type. */
 type FieldsInput<E extends DatabaseEngine> = {
   [Name in SettableFieldName<E>]: FieldInput<FieldNamed<E, Name>>;
 };
@@ -53,14 +53,14 @@ type FieldNamed<E extends DatabaseEngine, Name> = {
 }[E];
 type Fields<E extends DatabaseEngine> = (typeof DATABASE_ENGINES)[E]["fields"];
 
-/** @param isNew Tells the defaults too. */
+/** @param isNew Adds the defaults to the descriptions. */
 function fieldsInput<E extends DatabaseEngine>(engine: E, { isNew }: { isNew: boolean }): FieldsInput<E> {
   const inputs = engineFields(engine).flatMap(([name, field]) => {
     if (field.type === "fixed" || field.type === "issued") return [];
     const about = [field.about, ...(isNew ? [optionsOf(field), defaultOf(field)] : [])].filter(Boolean).join(" ");
     return [[name, lenient(FIELD_INPUTS[field.type]).optional().describe(about)]];
   });
-  // One for each field that can be set, as the type says.
+  // Has one input for each settable field, as the type says.
   return Object.fromEntries(inputs) as FieldsInput<E>;
 }
 
@@ -68,7 +68,7 @@ const flag = (about: string) => lenient(z.boolean()).optional().describe(about);
 
 const COMMON = {
   description: ResourceDescription.optional().describe("For people."),
-  is_public: flag("Reachable from outside its server at public_port; without that port it is not. Default false."),
+  is_public: flag("Reachable from outside its server at public_port, which must be set too. Default false."),
   public_port: lenient(z.int().min(1024, PORT_PROBLEM).max(65_535, PORT_PROBLEM).nullable())
     .optional()
     .describe("Port of the server, 1024 to 65535, that no other public database there uses."),
@@ -78,8 +78,8 @@ const databaseCreate = <E extends DatabaseEngine>(engine: E) =>
   z.strictObject({
     ...PLACE_INPUT,
     ...COMMON,
-    name: ResourceName.optional().describe("Default: made from its engine."),
-    instant_deploy: flag("Start it at once. When its server runs no databases, nothing is created."),
+    name: ResourceName.optional().describe("Default: generated from its engine."),
+    instant_deploy: flag("Start it at once. If its server cannot run databases, nothing is created."),
     ...inputShape(DatabaseSettings.shape, databaseDefaults(engine)),
     ...fieldsInput(engine, { isNew: true }),
   });
@@ -89,7 +89,7 @@ type DatabaseCreates = { readonly [E in DatabaseEngine]: ReturnType<typeof datab
 /** Input schemas of creations, by engine. */
 export const DATABASE_CREATES = Object.fromEntries(
   DATABASE_ENGINE_NAMES.map((engine) => [engine, databaseCreate(engine)]),
-  // One for each engine, as the type says; `map` gives all of them one type.
+  // Has one entry for each engine, as the type says; `map` returns one common type.
 ) as unknown as DatabaseCreates;
 
 type SentFields = { readonly [Name in SettableFieldName]?: z.infer<FieldsInput<DatabaseEngine>[Name]> };
@@ -100,14 +100,14 @@ export type DatabaseCreate = Omit<z.infer<DatabaseCreates["dragonfly"]>, Settabl
 const ALL_FIELDS = Object.assign(
   {},
   ...DATABASE_ENGINE_NAMES.map((engine) => fieldsInput(engine, { isNew: false })),
-  // The fields of all engines: those of one name take the same.
+  // Fields with the same name accept the same values in all engines.
 ) as FieldsInput<DatabaseEngine>;
 
 /** Accepts the fields of all engines; `databaseChange` refuses those of another engine. */
 export const DatabaseUpdate = z.strictObject({
   ...COMMON,
   name: ResourceName.nullable().optional().describe("Null keeps the name."),
-  instant_deploy: flag("Accepted and ignored: changes hold from the next start on."),
+  instant_deploy: flag("Accepted and ignored: changes apply from the next start on."),
   ...inputShape(DatabaseSettings.shape),
   ...ALL_FIELDS,
 });

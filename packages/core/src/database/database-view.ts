@@ -28,12 +28,12 @@ const secretText = z.string().nullable().optional();
 
 const scriptsAnswer = z.array(InitScript).nullable().optional();
 
-/** How a field of an engine is answered: what lives in a variable is as secret as all variables are. */
+/** The answer's type of a field: fields that are variables are as secret as variables. */
 type FieldAnswer<Field extends EngineField> = Field["variable"] extends string
   ? typeof secretText
   : (typeof ANSWERS)[Field["type"]];
 
-/** By the type of the field. */
+/** Schemas of answers by type of field. */
 const ANSWERS = {
   password: secretText,
   scripts: scriptsAnswer,
@@ -56,7 +56,7 @@ function fieldsAnswer<E extends DatabaseEngine>(engine: E): FieldsAnswer<E> {
     const answer = field.variable === null ? ANSWERS[field.type] : secretText;
     return [name, answer.describe(isSecret(field) ? `${field.about} Absent without read:sensitive.` : field.about)];
   });
-  // One for each field, chosen as the type says.
+  // Has one schema for each field, chosen as the type says.
   return Object.fromEntries(answers) as FieldsAnswer<E>;
 }
 
@@ -70,19 +70,23 @@ const COMMON = {
   image: text,
   is_public: flag.describe("Reachable from outside its server."),
   public_port: integer.nullable(),
-  public_port_problem: textOrNull.describe("Why public_port does not lead to it, seen last. Null while it does."),
+  public_port_problem: textOrNull.describe("Why public_port does not work, as last observed. Null while it works."),
   public_port_timeout: integer.nullable().describe("Seconds."),
   ports_mappings: textOrNull,
-  internal_db_url: secretText.describe("For what runs in the same network. Absent without read:sensitive."),
-  external_db_url: secretText.describe("Null unless it is public. Absent without read:sensitive."),
+  internal_db_url: secretText.describe("URL for resources in the same network. Absent without read:sensitive."),
+  external_db_url: secretText.describe(
+    "URL from outside its server. Null unless it is public. Absent without read:sensitive.",
+  ),
   ...LIMIT_FIELDS,
   health_check_enabled: flag,
   health_check_interval: integer.describe("Seconds."),
   health_check_timeout: integer.describe("Seconds."),
   health_check_retries: integer,
   health_check_start_period: integer.describe("Seconds."),
-  enable_ssl: flag.describe("Clients reach it by TLS."),
-  certificate_expires_at: Timestamp.nullable().describe("End of the certificate that it has from its next start on."),
+  enable_ssl: flag.describe("Clients connect with TLS."),
+  certificate_expires_at: Timestamp.nullable().describe(
+    "Expiry of the certificate that it uses from its next start on.",
+  ),
   is_log_drain_enabled: flag,
   is_include_timestamps: flag,
   custom_docker_run_options: textOrNull,
@@ -92,7 +96,7 @@ const COMMON = {
   environment_uuid: text,
   environment_name: text,
   server_uuid: text,
-  server_status: flag.describe("Its server can be used."),
+  server_status: flag.describe("Its server is reachable and usable."),
   destination_type: text,
   destination_id: integer,
   destination_uuid: text,
@@ -117,13 +121,13 @@ type DatabaseAnswers = { readonly [E in DatabaseEngine]: ReturnType<typeof datab
 /** Answer schemas, by engine. */
 export const DATABASE_ANSWERS = Object.fromEntries(
   DATABASE_ENGINE_NAMES.map((engine) => [engine, databaseAnswer(engine)]),
-  // One for each engine, as the type says; `map` gives all of them one type.
+  // Has one entry for each engine, as the type says; `map` returns one common type.
 ) as unknown as DatabaseAnswers;
 
 type AnyAnswer = DatabaseAnswers[DatabaseEngine];
 
 export const Database = z
-  // There are several of them.
+  // There are at least two engines, as the union requires.
   .discriminatedUnion(
     "database_type",
     Object.values(DATABASE_ANSWERS) as unknown as readonly [AnyAnswer, ...AnyAnswer[]],
@@ -139,7 +143,7 @@ type CollectionShape = {
 export const DatabaseCollections = z.object(
   Object.fromEntries(
     DATABASE_ENGINE_NAMES.map((engine) => [databaseEngine(engine).collection, z.array(DATABASE_ANSWERS[engine])]),
-    // One for each engine, as the type says.
+    // Has one key for each engine, as the type says.
   ) as CollectionShape,
 );
 export type DatabaseCollections = z.infer<typeof DatabaseCollections>;
@@ -150,23 +154,23 @@ export const databaseCollections = (databases: readonly Database[]): DatabaseCol
       databaseEngine(engine).collection,
       databases.filter(({ database_type }) => database_type === databaseType(engine)),
     ]),
-    // One for each engine, with what its type says it is.
+    // Has the schema of each engine, as the type says.
   ) as DatabaseCollections;
 
 export const CreatedDatabase = z
   .object({
     uuid: text,
     internal_db_url: text.describe(
-      "For what runs in the same network. With its password for tokens that may read secrets.",
+      "URL for resources in the same network. Contains the password only for tokens with `read:sensitive`.",
     ),
-    external_db_url: text.optional().describe("Only for a public one."),
+    external_db_url: text.optional().describe("URL from outside its server, only if it is public."),
   })
   .meta({ id: "CreatedDatabase", description: "A new database and how to reach it." });
 export type CreatedDatabase = z.infer<typeof CreatedDatabase>;
 
 export type KnownValues = Readonly<Record<string, string | null>>;
 
-/** How it is reached inside its network, by its uuid, and from outside, by its server's address. */
+/** URLs of a database: in its network by its uuid, and from outside by its server's address. */
 export function databaseUrls(database: DatabaseRecord, secrets: KnownValues) {
   const { is_public, public_port, placement } = database;
   const isReachable = is_public && public_port !== null;
@@ -178,7 +182,7 @@ export function databaseUrls(database: DatabaseRecord, secrets: KnownValues) {
   };
 }
 
-/** @param at Without it, for what is in its network. */
+/** @param at Left out for clients in its network. */
 export function urlOfDatabase(
   { uuid, engine, settings, fields }: Pick<DatabaseRecord, "uuid" | "engine" | "settings" | "fields">,
   secrets: KnownValues,
@@ -189,19 +193,19 @@ export function urlOfDatabase(
   return databaseUrl(address, at?.host ?? uuid, at?.port ?? enginePort(engine, values));
 }
 
-/** For those who may not read secrets. */
+/** For callers that may not read secrets. */
 export function withoutPassword(databaseUrl: string): string {
   const url = new URL(databaseUrl);
   url.password = "";
   return url.href;
 }
 
-/** How containers call the machine that they run on, which nobody else knows it by. */
+/** The name by which containers reach their own machine. It is unknown elsewhere. */
 const CONTAINERS_HOST = /(^|\.)host\.docker\.internal$/;
 export const isContainersHost = (ip: string): boolean => CONTAINERS_HOST.test(ip);
 export const outerHost = (ip: string): string => (isContainersHost(ip) ? "localhost" : ip);
 
-/** Secret fields by their name, whether they are kept by name or as a variable. */
+/** Secret fields by name, whether they are stored as secrets or as variables. */
 export const fieldValues = (engine: DatabaseEngine, kept: KnownValues): KnownValues =>
   Object.fromEntries(
     engineFields(engine).flatMap(([name, field]) => {
@@ -211,7 +215,7 @@ export const fieldValues = (engine: DatabaseEngine, kept: KnownValues): KnownVal
   );
 
 export interface DatabaseViewOptions {
-  /** Values of the fields that are secrets, by name; `undefined` for those who may not read secrets. */
+  /** Values of the secret fields, by name; `undefined` for callers that may not read secrets. */
   readonly secrets: KnownValues | undefined;
 }
 
@@ -225,7 +229,7 @@ export function databaseView(database: DatabaseRecord, { secrets }: DatabaseView
     status: shownStatus(database),
     is_public: database.is_public,
     public_port: database.public_port,
-    // A stopped database needs no public port.
+    // A stopped database has no forward, so an old problem of its port is not shown.
     public_port_problem: forwardOf(database) === undefined ? null : database.public_port_problem,
     ...NEVER_SET,
     ...settings,
@@ -249,7 +253,7 @@ export function databaseView(database: DatabaseRecord, { secrets }: DatabaseView
     updated_at: timestamp(database.updated_at),
     deleted_at: timestampOrNull(database.removing_at),
   };
-  // The fields are those of the engine's row, from which the schema is made too.
+  // The fields are those of the engine's row, which the schema is made from too.
   return view as unknown as Database;
 }
 
@@ -263,7 +267,7 @@ const openFields = ({ engine, fields }: DatabaseRecord) =>
       }),
   );
 
-/** The value for a database that was created before its engine had the field. */
+/** The value for a database that was created before the engine had this field. */
 const initial = ({ type, default: byDefault }: EngineField): string | null =>
   type === "flag" || type === "choice" ? byDefault : null;
 

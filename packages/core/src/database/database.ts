@@ -2,7 +2,7 @@ import { z } from "zod";
 import { LIMIT_SETTINGS } from "../limits.ts";
 import { type DatabaseEngine, databaseEngine } from "./database-engine.ts";
 
-/** Settings of databases of every engine that no query filters by. */
+/** Settings common to all engines that no query filters by. */
 export const DatabaseSettings = z.object({
   image: z
     .string()
@@ -20,7 +20,12 @@ export const DatabaseSettings = z.object({
   health_check_interval: z.int().min(1).max(3600).default(15).describe("Seconds between two checks."),
   health_check_timeout: z.int().min(1).max(3600).default(5).describe("Seconds one check may take."),
   health_check_retries: z.int().min(1).max(1000).default(5).describe("Failed checks in a row that mean unhealthy."),
-  health_check_start_period: z.int().min(0).max(3600).default(5).describe("Seconds in which failures do not count."),
+  health_check_start_period: z
+    .int()
+    .min(0)
+    .max(3600)
+    .default(5)
+    .describe("Seconds after the start in which failures do not count."),
 });
 export type DatabaseSettings = z.infer<typeof DatabaseSettings>;
 

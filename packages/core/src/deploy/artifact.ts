@@ -10,23 +10,23 @@ export interface BuildRequest {
   /** Folder with the checked-out source. The build copies or moves what it needs out of it. */
   readonly sourceFolder: string;
   readonly config: BuildConfig;
-  /** Variables marked for the build. Secrets: they go to the build's environment, never to argv or logs. */
+  /** Variables marked for the build. Secrets: they are passed in the build's environment, never in argv or logs. */
   readonly env: Readonly<Record<string, string>>;
   /** Build without any cache. */
   readonly isForced: boolean;
-  /** Base images are looked for anew. */
+  /** Pull newer base images. */
   readonly isPulled?: boolean;
   /** Build arguments for every image that a stack builds. */
   readonly buildArgs?: Readonly<Record<string, string | null>>;
-  /** Variables of the start, so that missing required ones are reported before the build. Secrets. */
+  /** Variables of the release, so that missing required ones are reported before the build. Secrets. */
   readonly variables?: Readonly<Record<string, string>>;
-  /** The compose text to make a stack from, where it does not lie in the source. May be a secret. */
+  /** The compose file, if it is not part of the source. May contain secrets. */
   readonly compose?: string | undefined;
-  /** The machine is not the resource's alone: a compose text of the source gets no privileges on it. */
+  /** Other teams use the machine too: a compose file of the source gets no privileges on it. */
   readonly isHostGuarded?: boolean;
 }
 
-/** The part of an application's settings that shapes a build. Wire names, as in the contract. */
+/** The settings of an application that shape a build. Named as in the API. */
 export interface BuildConfig {
   readonly build_pack: BuildPack;
   readonly base_directory: string;
@@ -44,13 +44,16 @@ export interface BuildConfig {
   /** Image that serves a static application on a Docker server. */
   readonly static_image: string;
   readonly custom_nginx_configuration: string | null;
-  /** Port numbers, separated by commas: where what serves static files listens. */
+  /** Comma-separated ports that the server of static files listens on. */
   readonly ports_exposes: string | null;
   /** Compose file inside the base directory. */
   readonly docker_compose_location?: string | undefined;
-  /** Compose files inside the base directory that are one text, in the place of that one. */
+  /** Compose files inside the base directory that are merged, instead of `docker_compose_location`. */
   readonly composeFiles?: readonly string[];
-  /** Files inside the base directory whose variables the compose text may use, the resource's own going before them. */
+  /**
+   * Env files inside the base directory for references of the compose file. The resource's own variables override
+   * them.
+   */
   readonly composeEnvFiles?: readonly string[];
 }
 
@@ -64,7 +67,7 @@ export interface FolderArtifact {
   /** Folder the command starts in, inside `folder`. */
   readonly workingFolder: string;
   readonly run: RunCommand;
-  /** What was recognised, as shown to people: `Node.js (npm)`, `static files`, `Procfile`. */
+  /** What the builder recognised, for people: `Node.js (npm)`, `static files`, `Procfile`. */
   readonly detected: string;
 }
 
@@ -75,11 +78,11 @@ export type RunCommand =
 
 export interface ImageArtifact {
   readonly type: "image";
-  /** The name under which it lies on the server, which no other deployment shares: what the engine starts. */
+  /** The name of the image on the server, unique to the deployment; the engine starts it. */
   readonly image: string;
   /** `sha256:...` of the image itself. */
   readonly id?: string;
-  /** `name@sha256:...` of one that a registry has: any engine pulls the same again by it. `null` for any other. */
+  /** `name@sha256:...` of an image in a registry, by which any engine can pull it again; `null` if it is not in one. */
   readonly digest?: string | null;
   /** TCP ports that the image says it listens on (`EXPOSE`), lowest first. */
   readonly ports?: readonly number[];

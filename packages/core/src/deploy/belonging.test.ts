@@ -62,7 +62,7 @@ describe("a name is told to be a resource's", () => {
     [`${UUID}-${OTHER}`, UUID],
     [`web-${UUID}-${OTHER}`, UUID],
     [`web-${UUID}-${OTHER}.${OTHER}`, UUID],
-    // A volume of a storage: its labels name the owner.
+    // A volume of a storage, whose labels name the owner.
     [`berth-${UUID}`, undefined],
     ["productionnetworkshareda", undefined],
     ["$" + "{NET}", undefined],

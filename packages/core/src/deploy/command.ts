@@ -5,17 +5,17 @@ import type { ReleaseContainer } from "./release.ts";
 /** A user's script that a deployment runs in a release. */
 export interface DeploymentCommand {
   readonly script: string;
-  /** The container that runs it, where there are several. */
+  /** The container that runs it, if the resource has several. */
   readonly container: string | null;
 }
 
-/** Fields that were never set, or emptied. */
+/** Fields that were never set, or cleared. */
 export const deploymentCommand = (script: string | null, container: string | null): DeploymentCommand | null =>
   script ? { script, container: container || null } : null;
 
 /**
- * The container of a release that runs its command; `undefined`: the release is one container.
- * @throws DomainError `deploy.command_failed` with the names there are
+ * The container of a release that runs its command; `undefined`: the release has only one.
+ * @throws DomainError `deploy.command_failed` with the names of its containers
  */
 export function commandContainer(
   { container }: Pick<DeploymentCommand, "container">,

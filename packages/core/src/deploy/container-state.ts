@@ -9,5 +9,5 @@ export type ContainerState =
   | "dead"
   | "removing";
 
-/** Result of probes. `unknown`: not probed yet, or nothing to probe. */
+/** Result of probes. `unknown`: not probed yet, or there is nothing to probe. */
 export type Health = "healthy" | "unhealthy" | "unknown";

@@ -2,33 +2,33 @@ import type { Argv } from "../argv.ts";
 
 /** Options of a release that only container engines read. */
 export interface ContainerOptions {
-  /** Arguments instead of the image's own; its entrypoint gets them. `null`: the image's own. */
+  /** Arguments for the image's entrypoint instead of the image's own; `null`: the image's own. */
   readonly command: Argv | null;
   /** Health check that the engine runs; for `null` see `hasImageHealthCheck`. */
   readonly healthCheck: ContainerHealthCheck | null;
-  /** Whether the variables `HOST` and `PORT` tell it where to listen. */
+  /** Whether it gets the variables `HOST` and `PORT`. */
   readonly isToldPort: boolean;
-  /** Names under which other containers of the network find it, beside its own. */
+  /** Additional names by which other containers of the network reach it. */
   readonly networkAliases: readonly string[];
-  /** Ports of the server that lead to it: two releases with the same ones never run at the same time. */
+  /** Ports of the server that are mapped to it. Two releases with the same ports never run at the same time. */
   readonly portMappings: readonly PortMapping[];
-  /** The user's own, byte for byte. */
+  /** Labels set by the user, unchanged. */
   readonly labels: Readonly<Record<string, string>>;
   readonly run: RunOptions;
   readonly limits: ContainerLimits;
-  /** Whether the image's own HEALTHCHECK is run; not where the application has another one. */
+  /** Whether the engine runs the image's own HEALTHCHECK; false where the application has a check of its own. */
   readonly hasImageHealthCheck: boolean;
 }
 
-/** As Docker's HEALTHCHECK. */
+/** The options of Docker's HEALTHCHECK. */
 export interface ContainerHealthCheck {
   /** Healthy when it exits with 0. */
   readonly argv: Argv;
   readonly intervalSeconds: number;
   readonly timeoutSeconds: number;
-  /** Failures in a row that mean unhealthy. */
+  /** Consecutive failures that make it unhealthy. */
   readonly retries: number;
-  /** In this first period failures do not count. */
+  /** Failures in this first period do not count. */
   readonly startPeriodSeconds: number;
 }
 
@@ -37,9 +37,9 @@ export interface PortMapping {
   readonly containerPort: number;
 }
 
-/** Beyond those of every release. `null`: the engine's default. */
+/** Limits that only containers have. `null`: the engine's default. */
 export interface ContainerLimits {
-  /** Memory and swap together; -1: swap without limit. */
+  /** Memory and swap together; -1: unlimited swap. */
   readonly memorySwapBytes: number | null;
   readonly memorySwappiness: number | null;
   readonly memoryReservationBytes: number | null;
@@ -48,7 +48,7 @@ export interface ContainerLimits {
   readonly cpuShares: number | null;
 }
 
-/** Options of a container beyond the settings with their own fields. */
+/** Options of `docker run` that have no setting of their own. */
 export interface RunOptions {
   readonly capAdd: readonly string[];
   readonly capDrop: readonly string[];
@@ -62,7 +62,7 @@ export interface RunOptions {
   readonly extraHosts: readonly string[];
   readonly dns: readonly string[];
   readonly groups: readonly string[];
-  /** `null`: yes, since a program that reaps no children and heeds no signal is the usual one. */
+  /** `null`: true, since most programs neither reap children nor handle signals as the first process. */
   readonly hasInit: boolean | null;
   readonly isPrivileged: boolean;
   readonly isReadOnly: boolean;
@@ -88,7 +88,7 @@ export interface Device {
 }
 
 export interface Gpus {
-  /** Left out: the engine's choice. */
+  /** Left out: the engine's default. */
   readonly driver?: string;
   readonly options?: Readonly<Record<string, string>>;
   readonly count: number | "all";

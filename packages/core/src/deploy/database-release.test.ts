@@ -35,7 +35,7 @@ interface Given {
   readonly storages?: readonly StorageRecord[];
 }
 
-/** As it is made by an owner who sent this. */
+/** The release of a database that was created with these fields. */
 function of(engine: DatabaseEngine, { sent = {}, settings = {}, envs = [], storages }: Given = {}) {
   const made = newDatabase(engine, sent as DatabaseCreate, () => "s3cret");
   const database = {

@@ -18,30 +18,30 @@ import { valuesOf } from "./release-env.ts";
 import { limitsOf } from "./release-spec.ts";
 import type { FileMount } from "./storage-mount.ts";
 
-/** Everything a release of a database is derived from, read at one moment. */
+/** Input for a release of a database, read at one moment. */
 export interface DatabaseSubject {
   readonly database: DatabaseRecord;
   readonly secrets: DatabaseSecrets;
   readonly deployment: Pick<DeploymentRecord, "uuid">;
-  /** With what is shared in the place of its references. */
+  /** With shared references replaced. */
   readonly envs: readonly EnvRecord[];
   readonly storages: readonly StorageRecord[];
 }
 
 /**
- * How long a database may take to end: it writes what it holds in memory first, and reads its journal after a kill.
- * As long as a shutdown of PostgreSQL by its own `pg_ctl` may take.
+ * How long a database may take to stop: it writes its memory to disk first, and needs a recovery after a kill. The
+ * default of PostgreSQL's `pg_ctl`.
  */
 export const DATABASE_STOP_GRACE_SECONDS = 60;
 
-/** A database as a release: its image with what the row of its engine says. */
+/** The release of a database: its image, started as the engine's row says. */
 export function databaseSpec(subject: DatabaseSubject, artifact: Artifact): ReleaseSpec {
   const { database, deployment } = subject;
   const { uuid, engine, settings } = database;
   const row = databaseEngine(engine);
   const own = subject.envs.filter(({ is_preview }) => !is_preview);
   const kept = { ...database.fields, ...subject.secrets };
-  // Some fields are variables of the database.
+  // Some fields are stored as variables of the database.
   const values = engineValues(engine, { ...kept, ...fieldValues(engine, { ...kept, ...valuesOf(own) }) });
   const { argv, files = [] } = row.start(values, isTls(values) ? (databaseCertificate(subject.secrets) ?? null) : null);
   return {
@@ -51,13 +51,13 @@ export function databaseSpec(subject: DatabaseSubject, artifact: Artifact): Rele
     kind: database.kind,
     name: database.name,
     artifact,
-    // As everywhere, what its owner sets comes before what it is given.
+    // Variables set by the owner override those of the engine.
     env: {
       ...row.variables(values),
       ...valuesOf(own.filter(({ is_runtime }) => is_runtime)),
     },
     ports: [enginePort(engine, values)],
-    // A mounted folder hides files below it, so files are mounted last.
+    // A mounted folder hides files below its path, so files are mounted last.
     storages: [
       ...mountsOf(uuid, subject.storages, 0),
       ...files.map((file) => fileMount(uuid, file, row.accounts)),
@@ -101,7 +101,7 @@ function containerOf(
     healthCheck: settings.health_check_enabled ? check : null,
     hasImageHealthCheck: false,
     isToldPort: false,
-    // The host of its URL, whichever release it is.
+    // The host in its URL, the same for all of its releases.
     networkAliases: [uuid],
     portMappings: [],
     labels: {},

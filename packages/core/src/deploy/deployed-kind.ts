@@ -19,57 +19,60 @@ import { portMappingsOf } from "./release-container.ts";
 import { buildConfig, buildRequest, releaseSpec, sourceSpec } from "./release-spec.ts";
 import { serviceSpec, serviceValues } from "./service-release.ts";
 import { applicationSite, PLAIN_SITE, type SiteSubject } from "./site.ts";
-import { stackAloneBecause } from "./stack-replacement.ts";
+import { exclusiveStackReason } from "./stack-replacement.ts";
 import type { DeployInput, DeploySubject, SubjectOf } from "./subject.ts";
 
 type DeployedSource = Pick<DeploymentRecord, "commit" | "pull_request_id" | "git_type">;
 
-/** How a kind of resource is deployed, where the kinds differ. */
+/** What differs between kinds of resources when they are deployed. */
 export interface DeployedKind<Subject extends DeploySubject> {
   /** The source to fetch. @throws DomainError `source.not_found` */
   source(subject: Subject, deployment: DeployedSource, credentials: GitCredentials | undefined): SourceSpec;
   buildRequest(input: DeployInput<Subject>, sourceFolder: string): BuildRequest;
   releaseSpec(input: DeployInput<Subject>, artifact: Artifact): ReleaseSpec;
   healthCheck(subject: Subject): HealthCheck;
-  /** Why only one of its releases may run at a time, as the end of a sentence; `undefined`: two may. */
+  /** Why only one of its releases may run at a time, as the end of a sentence; `undefined`: two may run. */
   exclusiveReason(subject: Subject, capabilities: Pick<EngineCapabilities, "port_mappings">): string | undefined;
-  /** `null`: the usual time. */
+  /** `null`: the default. */
   stopGraceSeconds(subject: Subject): number | null;
-  /** Run around the switch, in the release before and in the new one. */
+  /** Commands around the switch: one in the previous release, one in the new release. */
   commands(subject: Subject): { readonly pre: DeploymentCommand | null; readonly post: DeploymentCommand | null };
-  /** How many replaced builds stay on the server, to be rolled back to. */
+  /** Number of replaced builds that stay on the server for rollbacks. */
   keptBuilds(subject: Subject): number;
   /** `undefined`: it has no site. */
   site(subject: Subject): Pick<SiteSubject, "owner" | "settings" | "secrets"> | undefined;
   /**
-   * Its first run makes what it keeps, in a way that no later run does again: a crash in it is the end of it, and what
-   * a failed one kept is removed.
+   * Whether this run initialises the stored data. Later runs do not repeat that, so a crash in it is final, and the
+   * data of a failed one are removed.
    */
   isFirstRun(subject: Subject): boolean;
-  /** Advice for a release that is not healthy in time; `undefined` names the port it should listen on. */
+  /**
+   * Advice when a release does not become healthy in time; `undefined`: the message names the port it should listen
+   * on.
+   */
   readonly unhealthyAdvice: string | undefined;
-  /** Times that what runs now has ended by itself. */
+  /** How often the running release has exited by itself. */
   restartCount(subject: Subject): number;
-  /** Texts of its own that must not stand in a log. */
+  /** Secrets of the resource, which must not appear in logs. */
   secretTexts(subject: Subject): readonly (string | null)[];
-  /** The image that it is made from or pushed as; empty: none of its own. */
+  /** The image that it runs or pushes; empty: none. */
   image(subject: Subject): string;
-  /** The compose text that it has before anything is built; `null`: it has none. */
+  /** The compose file known before the build; `null`: none. */
   composeText(subject: Subject): string | null;
-  /** The application whose repository is read with credentials; `undefined`: nothing is fetched with any. */
+  /** The application whose repository needs credentials; `undefined`: nothing needs any. */
   fetched(subject: Subject): ApplicationRecord | undefined;
   usesBuildServer(subject: Subject): boolean;
-  /** Where the built image is pushed to. */
+  /** Registry images that the build is pushed to. */
   pushedImages(subject: Subject, deployed: Parameters<typeof registryImages>[1]): readonly RegistryImage[];
-  /** Times that it may end by itself before it is stopped; `undefined`: it is restarted without end. */
+  /** How often it may exit before it is stopped; `undefined`: it is always restarted. */
   restartCountMax(subject: Subject): number | undefined;
-  /** Its containers as recorded; `undefined`: it has no record of any. */
+  /** Its recorded containers; `undefined`: none are recorded for this kind. */
   containers(subject: Subject): readonly ServiceContainerRecord[] | undefined;
-  /** A deployment restarts what has not changed, too. */
+  /** Whether a deployment also restarts unchanged containers. */
   readonly isDeployedByRestart: boolean;
 }
 
-/** Where a kind has nothing of what applications or services alone have. */
+/** Defaults of kinds that lack features of applications and services. */
 const PLAIN = {
   fetched: () => undefined,
   usesBuildServer: () => false,
@@ -80,7 +83,7 @@ const PLAIN = {
 } as const satisfies Partial<DeployedKind<DeploySubject>>;
 
 const isStack = ({ build_pack }: Pick<ApplicationSettings, "build_pack">): boolean => build_pack === "dockercompose";
-const STACK_ALONE = "its containers share what they keep";
+const STACK_ALONE = "its containers share persistent data";
 
 const NO_COMMANDS = { pre: null, post: null };
 
@@ -93,12 +96,12 @@ const application: DeployedKind<SubjectOf<"application">> = {
   source: ({ record }, deployment, credentials) => sourceSpec(record, deployment, credentials),
   buildRequest: ({ subject, ...input }, folder) => buildRequest({ ...own(subject), ...input }, folder),
   releaseSpec: ({ subject, ...input }, artifact) => releaseSpec({ ...own(subject), ...input }, artifact),
-  // Each of several containers has its own check, or none: a path of one says nothing of the others.
+  // Containers of a stack are checked separately: the path of one is no check of the others.
   healthCheck: ({ record: { settings } }) => (isStack(settings) ? STEADY_CHECK : healthCheckOf(settings)),
   exclusiveReason({ record: { settings } }, { port_mappings }) {
     if (isStack(settings)) return STACK_ALONE;
     const ports = port_mappings ? portMappingsOf(settings.ports_mappings).map(({ serverPort }) => serverPort) : [];
-    return ports.length === 0 ? undefined : `only one can hold port ${ports.join(", ")} of the server`;
+    return ports.length === 0 ? undefined : `only one can use port ${ports.join(", ")} of the server`;
   },
   stopGraceSeconds: ({ record }) => record.settings.stop_grace_period,
   commands: ({ record: { settings } }) => ({
@@ -139,7 +142,7 @@ const database: DeployedKind<SubjectOf<"database">> = {
   keptBuilds: () => 0,
   site: () => undefined,
   isFirstRun: ({ record, secrets }) => record.started_at === null && initScripts(secrets.init_scripts).length > 0,
-  unhealthyAdvice: "If it only needs longer, as for a long first start, raise health_check_retries.",
+  unhealthyAdvice: "If it only needs more time, e.g. for its first start, raise health_check_retries.",
   restartCount: ({ record }) => record.restart_count,
   secretTexts: ({ secrets }) => Object.values(secrets),
   image: ({ record }) => record.settings.image,
@@ -168,7 +171,7 @@ const service: DeployedKind<SubjectOf<"service">> = {
   releaseSpec: ({ subject: { record, secrets }, ...input }, artifact) =>
     serviceSpec({ service: record, secrets, ...input }, artifact),
   healthCheck: () => STEADY_CHECK,
-  exclusiveReason: ({ secrets }) => aloneOf(secrets),
+  exclusiveReason: ({ secrets }) => exclusiveReasonOf(secrets),
   stopGraceSeconds: () => null,
   commands: () => NO_COMMANDS,
   keptBuilds: () => 0,
@@ -181,19 +184,19 @@ const service: DeployedKind<SubjectOf<"service">> = {
   composeText: ({ secrets }) => secrets.docker_compose_raw,
 };
 
-/** A server's services are looked at every few seconds, and their texts are long. */
+/** Cached, since snapshots read all services every few seconds, and compose files are long. */
 const alone = new WeakMap<ServiceSecrets, { readonly because: string | undefined }>();
 
-function aloneOf(secrets: ServiceSecrets): string | undefined {
+function exclusiveReasonOf(secrets: ServiceSecrets): string | undefined {
   const known = alone.get(secrets);
   if (known !== undefined) return known.because;
   const compose = parseCompose(secrets.docker_compose_raw);
-  const because = "problems" in compose ? "its compose file cannot be read" : stackAloneBecause(compose);
+  const because = "problems" in compose ? "its compose file cannot be read" : exclusiveStackReason(compose);
   alone.set(secrets, { because });
   return because;
 }
 
-/** A text that cannot be read fails at its build, which says why. */
+/** The build reports a compose file that cannot be parsed. */
 function readVariables({ docker_compose_raw }: ServiceSecrets): Pick<Compose, "variables"> {
   const compose = parseCompose(docker_compose_raw);
   return "problems" in compose ? { variables: [] } : compose;
@@ -203,14 +206,14 @@ const KINDS: { readonly [Kind in ResourceKind]: DeployedKind<SubjectOf<Kind>> } 
 
 /** How a subject is deployed. */
 export const deployedKind = <Subject extends DeploySubject>({ kind }: Subject): DeployedKind<Subject> =>
-  // The table has, for each kind, what takes subjects of that kind.
+  // Each kind's entry accepts subjects of that kind.
   KINDS[kind] as unknown as DeployedKind<Subject>;
 
 function own({ record, secrets }: SubjectOf<"application">) {
   return { application: record, secrets };
 }
 
-/** Nothing is built: the image is taken as it is. */
+/** Nothing is built: the image is used unchanged. */
 const imageConfig = (image: string) =>
   buildConfig(
     ApplicationSettings.parse({ build_pack: "dockerimage", docker_registry_image_name: image }),

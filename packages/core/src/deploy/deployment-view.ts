@@ -20,7 +20,7 @@ export const Deployment = z
   .object({
     id: z.int(),
     deployment_uuid: text,
-    application_id: text.describe("Of what is deployed, of whatever kind: a number, as text."),
+    application_id: text.describe("Number of the deployed resource, of any kind, as text."),
     application_uuid: text,
     application_name: textOrNull,
     pull_request_id: z.int().describe("0: not a preview."),
@@ -29,7 +29,7 @@ export const Deployment = z
     commit: text.describe("HEAD until the source was fetched."),
     commit_message: textOrNull,
     force_rebuild: flag,
-    restart_only: flag.describe("Starts what was built before."),
+    restart_only: flag.describe("Starts an existing build."),
     rollback: flag,
     only_this_server: flag,
     is_webhook: flag,
@@ -38,7 +38,7 @@ export const Deployment = z
     server_id: z.int().nullable(),
     server_name: textOrNull,
     destination_id: textOrNull.describe("A number, as text."),
-    build_server_id: z.int().nullable().describe("Where it is built, when that is not its own server."),
+    build_server_id: z.int().nullable().describe("Server of the build, if it is not the target server."),
     docker_registry_image_tag: textOrNull,
     deployment_url: textOrNull,
     current_process_id: textOrNull,
@@ -62,7 +62,7 @@ export const Deployment = z
   });
 export type Deployment = z.infer<typeof Deployment>;
 
-/** @param logs `undefined` for those who may not read secrets, `null` where they are not part of the answer. */
+/** @param logs `undefined` for callers that may not read secrets, `null` if the answer does not include logs. */
 export function deploymentView(deployment: DeploymentRecord, logs: string | null | undefined): Deployment {
   return {
     id: deployment.id,
@@ -100,7 +100,7 @@ export function deploymentView(deployment: DeploymentRecord, logs: string | null
   };
 }
 
-/** The field `logs` as clients of this API family parse it. */
+/** The field `logs` in the format that clients of this API family parse. */
 export const logsText = (lines: readonly DeploymentLogLine[]): string =>
   JSON.stringify(
     lines.map(({ seq, output, type, timestamp: at, hidden }) => ({
@@ -116,7 +116,7 @@ export const logsText = (lines: readonly DeploymentLogLine[]): string =>
 
 export const DeploymentLogEntry = z
   .object({
-    seq: z.int().describe("Grows by one a line: the cursor."),
+    seq: z.int().describe("Grows by one per line; serves as cursor."),
     step: z.enum(STEP_NAMES).nullable(),
     type: z.enum(["stdout", "stderr"]),
     output: text,
@@ -130,7 +130,7 @@ export const DeploymentLogPage = z
   .object({
     status: z.enum(DEPLOYMENT_STATUSES),
     lines: z.array(DeploymentLogEntry),
-    next: z.int().describe("Send it as `after` to get what comes next."),
+    next: z.int().describe("Send it as `after` to get the next lines."),
   })
   .meta({ id: "DeploymentLogPage", description: "A part of a deployment's log." });
 export type DeploymentLogPage = z.infer<typeof DeploymentLogPage>;
@@ -164,10 +164,10 @@ export const stepView = (step: DeploymentStep): DeploymentStepView => ({
 });
 
 export const DeploymentPage = z
-  .object({ count: z.int().describe("Of all, whatever the page."), deployments: z.array(Deployment) })
+  .object({ count: z.int().describe("Total number, regardless of the page."), deployments: z.array(Deployment) })
   .meta({ id: "DeploymentPage", description: "Deployments of one application, newest first." });
 
-/** Events of a followed deployment: log lines as they come, and each change of its state. */
+/** Events while following a deployment: new log lines, and changes of its state. */
 export const DeploymentEvent = z
   .discriminatedUnion("type", [
     z.object({ type: z.literal("line"), line: DeploymentLogEntry }),
@@ -183,7 +183,7 @@ export const DeployRequestEntry = z
     resource_uuid: text,
     deployment_uuid: text.optional(),
   })
-  .meta({ id: "DeployRequestEntry", description: "What became of one resource of the request." });
+  .meta({ id: "DeployRequestEntry", description: "The result for one resource of the request." });
 export type DeployRequestEntry = z.infer<typeof DeployRequestEntry>;
 
 export const DeployRequestResult = z
@@ -195,16 +195,19 @@ export const DeployRequestResult = z
       .optional()
       .describe("For `tag`."),
   })
-  .meta({ id: "DeployRequestResult", description: "What was queued: `deployments` for uuids, the others for tags." });
+  .meta({
+    id: "DeployRequestResult",
+    description: "The queued deployments: `deployments` for uuids, the others for tags.",
+  });
 export type DeployRequestResult = z.infer<typeof DeployRequestResult>;
 
 /** The answer of start and restart. */
 export const DeploymentQueued = z
   .object({ message: text, deployment_uuid: text })
-  .meta({ id: "DeploymentQueued", description: "The deployment that was queued, or the one that waits already." });
+  .meta({ id: "DeploymentQueued", description: "The queued deployment, or the one that was already waiting." });
 export type DeploymentQueued = z.infer<typeof DeploymentQueued>;
 
 export const DeploymentCancelled = z
   .object({ message: text, deployment_uuid: text, status: z.enum(DEPLOYMENT_STATUSES) })
-  .meta({ id: "DeploymentCancelled", description: "The state in which cancelling left the deployment." });
+  .meta({ id: "DeploymentCancelled", description: "The state of the deployment after the cancellation." });
 export type DeploymentCancelled = z.infer<typeof DeploymentCancelled>;

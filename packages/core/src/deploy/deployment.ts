@@ -6,8 +6,8 @@ export type DeploymentStatus = (typeof DEPLOYMENT_STATUSES)[number];
 export const DeploymentStatus = z.enum(DEPLOYMENT_STATUSES);
 
 /**
- * The legal transitions, and the only ones: a status update names the statuses it may come from, so a late worker
- * cannot revive a cancelled deployment.
+ * The legal transitions. An update names the statuses that it may start from, so a late worker cannot revive a
+ * cancelled deployment.
  */
 export const DEPLOYMENT_TRANSITIONS = {
   queued: ["in_progress", "cancelled-by-user", "failed"],
@@ -22,7 +22,7 @@ export const { mayBecome, isTerminal, sourcesOf } = statesOf<DeploymentStatus>(D
 export const STEP_NAMES = ["checkout", "build", "start", "health", "switch", "retire"] as const;
 export type StepName = (typeof STEP_NAMES)[number];
 
-/** `undone`: it ran, then the deployment failed or was cancelled and what the step had made is gone. */
+/** `undone`: the step had run, and was reverted when the deployment failed or was cancelled. */
 export const STEP_STATUSES = ["pending", "running", "done", "failed", "cancelled", "undone", "skipped"] as const;
 export type StepStatus = (typeof STEP_STATUSES)[number];
 
@@ -31,14 +31,14 @@ export interface DeploymentStep {
   readonly status: StepStatus;
   readonly started_at: Date | null;
   readonly finished_at: Date | null;
-  /** Output of the step for later steps, also after a resume. Never secrets. */
+  /** Output for later steps, also after a resume. Never contains secrets. */
   readonly output: Readonly<Record<string, unknown>> | null;
   /** One sentence, without secrets. */
   readonly error: string | null;
 }
 
 /** One line of a deployment's log. `seq` grows by one a line within a deployment and is the cursor of a follower. */
-/** In the log of a deployment, before the last lines that its release wrote. */
+/** Title in a deployment's log, before the last lines that its release wrote. */
 export const RELEASE_LOG_TITLE = "The last lines of the release's log:";
 
 export interface DeploymentLogLine {
@@ -46,7 +46,7 @@ export interface DeploymentLogLine {
   readonly step: StepName | null;
   readonly type: "stdout" | "stderr";
   readonly output: string;
-  /** For people who may read secrets only. */
+  /** Only for callers that may read secrets. */
   readonly hidden: boolean;
   readonly timestamp: Date;
 }

@@ -6,15 +6,15 @@ export interface DrainSubject {
   /** Address of the replaced release. */
   readonly upstream: Upstream | null;
   readonly state: Pick<ReleaseState, "containers"> | undefined;
-  /** The current sites of the resource or preview in the proxy. */
+  /** Current sites of the resource or preview in the proxy. */
   readonly sites: readonly Site[];
-  /** Whether the proxy sends a route to the port that its URL names. */
+  /** Whether the proxy forwards a route to the port in its URL. */
   readonly hasUpstreamPorts: boolean;
 }
 
 /**
- * Where requests to a replaced release may still be in flight: each of its containers, at each port that a URL leads
- * to. A container that is kept in the next release is none of them, since it still takes requests.
+ * Upstreams where requests to a replaced release may still be in flight: each of its containers at each port that a
+ * URL names. Containers that continue in the next release are excluded, since they still receive requests.
  */
 export function drainedUpstreams({ upstream, state, sites, hasUpstreamPorts }: DrainSubject): readonly Upstream[] {
   const ports = sites.map((site) => ({ container: siteContainerOf(site.id), ports: portsOf(site, hasUpstreamPorts) }));
@@ -45,7 +45,7 @@ interface SitePorts {
   readonly ports: readonly number[];
 }
 
-/** A container's own site concerns only that container. */
+/** The site of one container concerns only that container. */
 const isOfAll = ({ container }: SitePorts): boolean => container === undefined;
 
 const at = (host: string, sites: readonly SitePorts[]): readonly Upstream[] =>

@@ -1,14 +1,14 @@
 import { readLabels } from "../application/container-label.ts";
 
-/** Headers that a site's requests and answers get; an empty value takes one away. */
+/** Headers that are set on a site's requests and responses; an empty value removes a header. */
 export interface LabelHeaders {
   readonly requestHeaders?: Readonly<Record<string, string>>;
   readonly responseHeaders?: Readonly<Record<string, string>>;
 }
 
 /**
- * The headers among an application's labels, in the words of the two proxies that people write labels for. Berth's
- * proxies read no labels themselves, so that no container can route to itself.
+ * Headers from an application's labels, in the syntax of Caddy and of Traefik. Berth's proxies do not read labels, so
+ * that no container can change its own routing.
  */
 export function labelHeaders(text: string | null): LabelHeaders {
   const requestHeaders: Record<string, string> = {};

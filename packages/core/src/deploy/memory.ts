@@ -1,4 +1,4 @@
-/** `512m`, `1.5g`, `1073741824`; `null` for 0 and what is no size: no limit. */
+/** Bytes of `512m`, `1.5g` or `1073741824`; `null`, which means no limit, for 0 and invalid sizes. */
 export function memoryBytes(text: string): number | null {
   const [, digits, unit] = /^(\d+(?:\.\d+)?)\s*([bkmgt]?)i?b?$/i.exec(text.trim()) ?? [];
   if (digits === undefined) return null;

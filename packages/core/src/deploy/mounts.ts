@@ -2,7 +2,7 @@ import { storageOf } from "../application/preview.ts";
 import type { StorageRecord } from "../ports/storage.ts";
 import type { StorageMount } from "./storage-mount.ts";
 
-/** Outer paths first. A preview has its own of those that it does not share. */
+/** Outer paths first. A preview has its own copies of storages that it does not share. */
 export const mountsOf = (
   resourceUuid: string,
   storages: readonly StorageRecord[],
@@ -11,7 +11,7 @@ export const mountsOf = (
   storages
     .map((storage) => {
       const own = storageOf(storage, pullRequestId);
-      // A preview's own storage is created and removed with it.
+      // A preview's own storage is created and removed with the preview.
       return mountOf(resourceUuid, own.uuid === storage.uuid ? own : { ...own, has_volume: false });
     })
     .sort((a, b) => (a.mountPath < b.mountPath ? -1 : Number(a.mountPath > b.mountPath)));
@@ -31,6 +31,6 @@ function mountOf(resourceUuid: string, storage: StorageRecord): StorageMount {
   return { ...mount, type: "volume", ...(has_volume ? { isRecorded: true } : {}) };
 }
 
-/** As its owner called it: what stands before it is the resource's uuid. */
+/** The name that the owner chose, without the resource's uuid before it. */
 const labelOf = (resourceUuid: string, name: string | null): string | null =>
   name?.startsWith(`${resourceUuid}-`) ? name.slice(resourceUuid.length + 1) : name;

@@ -6,10 +6,10 @@ import { type SiteSubject, siteOf, upstreamsOf } from "./site.ts";
 import { aggregateStatus, type ContainerStatus, REMOVING_STATUS, STARTING_STATUS, STOPPED_STATUS } from "./status.ts";
 import type { Observed, Wanted, WantedRelease, WantedResource } from "./wanted.ts";
 
-/** Releases as they are seen, by their deployment's uuid. */
+/** Observed releases by the uuid of their deployment. */
 export type Seen = ReadonlyMap<string, ReleaseState>;
 
-/** A part of a resource with its own live release and site: the resource itself or a preview. */
+/** A part of a resource with its own live release and sites: the resource itself or a preview. */
 export interface Part {
   readonly pullRequestId: number;
   readonly desiredState: DesiredState;
@@ -42,7 +42,7 @@ export function wantedSites(
   return sites.map((subject) => siteOf(subject, upstreamsOf(desiredState, live, state, subject.container)));
 }
 
-/** All sites of a server, for a proxy that is told everything anew. */
+/** All sites of a server, for a proxy that needs the whole table. */
 export function sitesOf({ resources }: Wanted, releases: Observed["releases"]): readonly Site[] {
   const seen = new Map(releases.map((release) => [release.deploymentUuid, release]));
   return resources
@@ -68,7 +68,7 @@ export function statusOf(
     const container: ContainerStatus = {
       state: state.state,
       health: ownHealth(state) ?? health.get(live.deploymentUuid) ?? "unknown",
-      // A release that was stopped on purpose is not in a crash loop, however often it restarted before.
+      // A stopped release is not in a crash loop, however often it restarted before.
       restartCount: desiredState === "stopped" ? 0 : state.restartCount,
     };
     return aggregateStatus([container]);
@@ -83,7 +83,7 @@ export function statusOf(
   return isFirstStart && !live ? STARTING_STATUS : STOPPED_STATUS;
 }
 
-/** The engine's own result is newer than any probe of Berth. Until there is one, what a deployment has seen counts. */
+/** The engine's own check is newer than any probe of Berth. Until it has a result, the deployment's probes count. */
 const ownHealth = ({ health }: ReleaseState): Health | undefined => (health === "starting" ? undefined : health);
 
 export const liveOf = ({ releases }: WantedResource, pullRequest: number): WantedRelease | undefined =>

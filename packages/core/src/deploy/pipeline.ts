@@ -1,12 +1,12 @@
 /** One stage of a deployment: reads `Needs`, adds `Gives`. */
 export interface Step<Ctx, Needs, Gives extends object> {
   readonly name: string;
-  /** A step that is safe to run again after a crash in its middle. `run` of any other is undone and fails cleanly. */
+  /** Whether the step can run again after a crash. Other steps are undone, and the deployment fails. */
   readonly resumable: boolean;
   run(ctx: Ctx, state: Needs): Promise<Gives>;
   /**
-   * Runs in reverse order when this or a later step fails or is cancelled. It is registered before `run`, so every
-   * field of `Gives` is optional. Must be safe to call twice.
+   * Runs in reverse order when this or a later step fails or is cancelled. It is registered before `run`, so each
+   * field of `Gives` may be missing. Must be idempotent.
    */
   undo?(ctx: Ctx, state: Needs & Partial<Gives>): Promise<void>;
 }

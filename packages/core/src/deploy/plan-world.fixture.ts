@@ -13,7 +13,10 @@ export interface World {
 const STATES: readonly ContainerState[] = ["created", "starting", "running", "restarting", "exited", "paused", "dead"];
 const uuids = ["d1", "d2", "d3", "d4", "d5", "d6"];
 
-/** Two resources that share six deployments, each with at most one live release, seen in any state or not at all. */
+/**
+ * Two resources with six deployments, each resource with at most one live release, observed in any state or not at
+ * all.
+ */
 export const worlds: fc.Arbitrary<World> = fc
   .record({
     roles: fc.array(fc.constantFrom("none", "live", "candidate", "retiring", "kept", "active"), {

@@ -9,11 +9,11 @@ import type { Observed, Wanted, WantedContainer, WantedPreview, WantedRelease, W
 export type Operation =
   | { readonly type: "start"; readonly resourceId: number; readonly release: ReleaseRef; readonly deploymentId: number }
   | { readonly type: "stop"; readonly resourceId: number | null; readonly release: ReleaseRef }
-  /** A release that no record names any more, with what was built for it. */
+  /** Removes a release without a record, and what was built for it. */
   | { readonly type: "remove"; readonly release: ReleaseRef }
-  /** The candidate of a deployment that ended: the release and its record. */
+  /** Removes the candidate of an ended deployment, and its record. */
   | { readonly type: "discard"; readonly release: ReleaseRef; readonly deploymentId: number }
-  /** Drains and removes a replaced release; what was built for it stays when another release runs it. */
+  /** Drains and removes a replaced release, but keeps a build that another release runs. */
   | {
       readonly type: "retire";
       readonly resourceId: number;
@@ -24,7 +24,7 @@ export type Operation =
     }
   | { readonly type: "route"; readonly resourceId: number; readonly pullRequestId: number }
   | { readonly type: "unroute"; readonly siteId: string }
-  /** Its container gets its lasting name; another release of the same resource that has it gives it back. */
+  /** Gives its container the lasting name, taking it from another release of the same resource. */
   | {
       readonly type: "take_name";
       readonly resourceId: number;
@@ -33,14 +33,14 @@ export type Operation =
     }
   | { readonly type: "set_upstream"; readonly deploymentId: number; readonly upstream: Upstream }
   | { readonly type: "set_status"; readonly resourceId: number; readonly status: string }
-  /** Statuses of a service and of each of its containers, by name. */
+  /** Sets the status of a service and of each of its containers, by name. */
   | {
       readonly type: "set_statuses";
       readonly resourceId: number;
       readonly status: string;
       readonly containers: Readonly<Record<string, string>>;
     }
-  /** It restarts more often than it may: it is stopped, and stays so until it is asked to start. */
+  /** Stops a release that exceeds its restart limit, until somebody asks to start it. */
   | {
       readonly type: "give_up";
       readonly resourceId: number;
@@ -54,8 +54,7 @@ export type Operation =
   | { readonly type: "remove_preview"; readonly resourceId: number; readonly pullRequestId: number };
 
 /**
- * What is to be done on a server so that it becomes what is recorded. Every operation may be repeated; when nothing
- * is to be done, the answer is empty.
+ * The operations that bring a server to its recorded state; empty when there is nothing to do. Each may be repeated.
  */
 export function plan(wanted: Wanted, observed: Observed): readonly Operation[] {
   const seen = new Map(observed.releases.map((release) => [release.deploymentUuid, release]));
@@ -73,11 +72,11 @@ function planResource(resource: WantedResource, seen: Seen, wanted: Wanted, obse
     containers === undefined
       ? setStatus(resource, statusOf(resource, ownPart(resource), seen, wanted, observed))
       : setStatuses(resource, containers, seen, wanted);
-  // The removal stops, unroutes and removes in its own order.
+  // The removal itself stops, unroutes and removes, in its own order.
   if (resource.isRemoving) return [...status, { type: "remove_resource", resourceId: resource.id }];
   const parts = partsOf(resource);
   return [
-    // As it was seen, before anything changes it; then the route, before what it led to goes.
+    // Statuses come first, as observed before any change; routes come before their old upstreams are removed.
     ...status,
     ...setRestarts(resource, seen),
     ...parts.flatMap((part) => planRoute(resource, part, seen, observed)),
@@ -104,7 +103,7 @@ function planPreview(
   ];
 }
 
-/** @param part `undefined`: of a preview that is gone. */
+/** @param part `undefined`: the release belongs to a removed preview. */
 function planRelease(
   resource: WantedResource,
   part: Part | undefined,
@@ -120,13 +119,13 @@ function planRelease(
       if (part === undefined) return [];
       return planLive(resource, part, release, ref, seen.get(deploymentUuid), wanted, observed);
     case "retiring": {
-      // Its removal is the last part of that deployment's story, also where people read it.
+      // The removal is the last step of the replacing deployment, so it waits until that has ended.
       if (release.isSuccessorActive) return [];
       const keepsArtifact = resource.releases.some((other) => other !== release && other.builtBy === deploymentUuid);
       return [{ type: "retire", resourceId: resource.id, pullRequestId, release: ref, deploymentId, keepsArtifact }];
     }
     case "kept": {
-      // A kept build does not run. How long it is kept is decided when another build joins it.
+      // A kept build does not run. Old ones are removed when a new build joins them.
       const state = seen.get(deploymentUuid)?.state;
       return state === undefined || DOWN.has(state) ? [] : [{ type: "stop", resourceId: null, release: ref }];
     }
@@ -151,7 +150,7 @@ function planLive(
   }
   const restartCount = observed.restarts.get(release.deploymentUuid) ?? 0;
   const { restartCountMax = 0 } = resource;
-  // Nobody starts or stops a preview by itself.
+  // Users cannot start or stop a preview, so it is never given up.
   if (restartCountMax > 0 && restartCount > restartCountMax && part.pullRequestId === 0) {
     return [{ type: "give_up", resourceId: resource.id, release: ref, restartCount, restartCountMax }];
   }
@@ -169,18 +168,18 @@ function planLive(
   ];
 }
 
-/** Its deployment has not given it the name yet, or somebody has renamed it. */
+/** Its deployment has not given it the lasting name yet, or somebody has renamed it. */
 const hasOtherName = ({ containerName }: ReleaseState): boolean =>
   containerName !== undefined && containerName.now !== containerName.wanted;
-/** Some of its containers gave way to others that did not take their place, or were stopped by hand. */
+/** Some of its containers were stopped for replacements that never started, or by hand. */
 const isPartlyStopped = ({ containers = [] }: ReleaseState): boolean =>
   containers.some((container) => container.isStopped === true);
 
-/** All of its containers run once, and have. */
+/** All of its containers run once and have succeeded. */
 const isOver = ({ containers = [] }: ReleaseState): boolean =>
   containers.length > 0 && containers.every((one) => one.isExcluded && hasDoneItsWork(one));
 
-/** It was stopped for a deployment that is under way, or that starts another release in a moment. */
+/** It was stopped for a deployment in progress, or for one that starts another release in a moment. */
 const hasGivenWay = (
   { isAlone, isDeploying, releases }: WantedResource,
   { pullRequestId }: Part,
@@ -210,7 +209,7 @@ function planUnrecorded({ resources, activeDeployments }: Wanted, { releases }: 
     if (recorded.has(deploymentUuid) || activeDeployments.has(deploymentUuid) || removing.has(resourceUuid)) return [];
     const release = { resourceUuid, deploymentUuid };
     if (!builders.has(deploymentUuid)) return [{ type: "remove", release }];
-    // A restarted release runs what this one built: it must not run itself, but what it built is in use.
+    // A restarted release uses this one's build: this one must not run, but its build is needed.
     return DOWN.has(state) ? [] : [{ type: "stop", resourceId: null, release }];
   });
 }
@@ -225,7 +224,7 @@ function planGoneSites({ resources }: Wanted, { sites }: Observed): Operation[] 
     if (owner === undefined) return true;
     const { resource, part } = owner;
     if (resource.restingSites !== undefined) return !resource.restingSites.some(({ id }) => id === siteId);
-    // The removal unroutes in its own order.
+    // The removal itself unroutes, in its own order.
     return !part.isRemoving && !part.sites.some((subject) => subjectId(subject) === siteId);
   };
   return [...sites.keys()].filter(isGone).map((siteId) => ({ type: "unroute", siteId }));
@@ -248,7 +247,7 @@ function setStatuses(
 }
 
 function setRestarts(resource: WantedResource, seen: Seen): Operation[] {
-  // Containers of a service restart separately.
+  // Restarts of a service are counted per container.
   if (resource.containers !== undefined) return [];
   const live = liveOf(resource, 0);
   const restartCount = (live && seen.get(live.deploymentUuid)?.restartCount) ?? 0;
@@ -259,7 +258,7 @@ function setRestarts(resource: WantedResource, seen: Seen): Operation[] {
 export const isSameUpstream = (one: Upstream, other: Upstream | null): boolean =>
   one.host === other?.host && one.port === other.port;
 
-/** Both were made by `siteOf`, so their keys stand in one order. */
+/** Both come from `siteOf`, so their keys have the same order. */
 const isSameSite = (one: Site, other: Site | undefined): boolean =>
   one === other || JSON.stringify(one) === JSON.stringify(other);
 

@@ -1,9 +1,9 @@
 import { DomainError } from "../errors.ts";
 
-/** Deployments in progress do not count: only the waiting ones of the server, of all teams. */
+/** Counts the waiting deployments of the server, of all teams; not those in progress. */
 export const isQueueFull = (queued: number, limit: number): boolean => queued >= limit;
 
-/** When a caller may try again. Deployments take minutes, so asking more often only costs both sides. */
+/** Suggested delay before the next try. Deployments take minutes, so asking more often is useless. */
 const RETRY_AFTER_SECONDS = 60;
 
 export const queueFull = () =>

@@ -3,10 +3,10 @@ import type { RegistryImage } from "../ports/engine-images.ts";
 import { DEFAULT_IMAGE_TAG, readDockerImage } from "../server/docker-image.ts";
 
 /**
- * Under which names what was built goes into the registry that the application is set to: its commit, by which it can
- * be found again, and the tag that it is set to. What a pull request builds never takes a name of the application's own.
+ * The names under which a build is pushed to the application's registry image: its commit, by which it can be found
+ * again, and the configured tag. Builds of pull requests never get the application's own tags.
  *
- * @returns None where the application names no registry's image, or what it names is what it runs.
+ * @returns Empty if the application names no registry image, or if it runs that image.
  */
 export function registryImages(
   { build_pack, docker_registry_image_name: text, docker_registry_image_tag: tag }: ApplicationSettings,
@@ -24,5 +24,5 @@ export function registryImages(
 }
 
 const COMMIT = /^[A-Za-z0-9_][A-Za-z0-9_.-]{0,127}$/;
-/** A digest names what is in a registry already. */
+/** A digest can only name what is already in a registry. */
 const isTag = (text: string): boolean => COMMIT.test(text) && !/^[a-f0-9]{64}$/.test(text);

@@ -7,7 +7,7 @@ import { memoryBytes } from "./memory.ts";
 
 type Env = Readonly<Record<string, string>>;
 
-/** Container options from an application's settings. A preview shares neither ports nor names with it. */
+/** Container options from an application's settings. A preview shares neither ports nor names with its application. */
 export function containerOptions(
   settings: ApplicationSettings,
   { custom_labels }: Pick<ApplicationSecrets, "custom_labels">,
@@ -28,7 +28,7 @@ export function containerOptions(
   };
 }
 
-/** Started as its image says, told where to listen, and checked by Berth or by its image. */
+/** Starts the image's own command with HOST and PORT; Berth or the image checks its health. */
 const OWN_START = { command: null, healthCheck: null, isToldPort: true } as const;
 
 const listOf = (text: string | null): readonly string[] => (text ?? "").split(",").filter(Boolean);
@@ -60,7 +60,7 @@ export function containerLimits(settings: LimitTexts): ContainerLimits {
   const isLimited = memoryBytes(settings.limits_memory) !== null;
   const swap = settings.limits_memory_swap === "-1" ? -1 : memoryBytes(settings.limits_memory_swap);
   return {
-    // Docker refuses a limit of swap without one of memory.
+    // Docker refuses a swap limit without a memory limit.
     memorySwapBytes: isLimited ? swap : null,
     memorySwappiness: isLimited ? unless(settings.limits_memory_swappiness, DEFAULT_SWAPPINESS) : null,
     memoryReservationBytes: memoryBytes(settings.limits_memory_reservation),
@@ -69,7 +69,7 @@ export function containerLimits(settings: LimitTexts): ContainerLimits {
   };
 }
 
-/** Defaults are omitted, since some kernels warn about settings they do not support. */
+/** Omits defaults, since some kernels warn about settings they do not support. */
 const unless = (value: number, usual: number): number | null => (value === usual ? null : value);
 const DEFAULT_SWAPPINESS = 60;
 const DEFAULT_CPU_SHARES = 1024;

@@ -8,13 +8,13 @@ export interface EnvSubject {
   readonly application: Pick<ApplicationRecord, "uuid" | "name" | "github_app" | "settings">;
   readonly deployment: Pick<DeploymentRecord, "uuid" | "commit" | "pull_request_id" | "git_type">;
   readonly domains: readonly DomainClaim[];
-  /** With what is shared in the place of its references. */
+  /** With shared references replaced. */
   readonly envs: readonly EnvRecord[];
 }
 
 type EnvValues = Readonly<Record<string, string>>;
 
-/** Variables of a release. The user's win over those that every release gets. */
+/** Variables of a release. Those of the user override those that every release gets. */
 export function runtimeEnv(subject: EnvSubject): EnvValues {
   const given = { ...givenEnv(subject), SOURCE_COMMIT: subject.deployment.commit };
   return withUserValues(subject, given, ({ is_runtime }) => is_runtime);
@@ -25,7 +25,7 @@ export function buildtimeEnv(subject: EnvSubject): EnvValues {
   return withUserValues(subject, givenEnv(subject), ({ is_buildtime }) => is_buildtime);
 }
 
-/** Stable for a release; what an engine calls it is the engine's matter. */
+/** Unique to a release. Engines may use other names. */
 export const containerName = (resourceUuid: string, deploymentUuid: string): string =>
   `${resourceUuid}-${deploymentUuid}`;
 
@@ -41,13 +41,13 @@ function givenEnv(subject: EnvSubject): EnvValues {
   });
 }
 
-/** Where people open it. */
+/** The public addresses. */
 export const addressEnv = (domains: readonly DomainClaim[]): EnvValues => ({
   BERTH_FQDN: domains.map(({ host }) => host).join(","),
   BERTH_URL: domains.map(({ url, public_url }) => public_url ?? url).join(","),
 });
 
-/** Images and compose files that were written for this API family read the same by these names. */
+/** Duplicates under the names that images and compose files for this API family read. */
 export const withFamilyNames = (given: EnvValues): EnvValues => ({
   ...given,
   ...Object.fromEntries(
@@ -69,7 +69,7 @@ function withUserValues(subject: EnvSubject, given: EnvValues, isWanted: (env: E
   return { ...given, ...userValues(subject, isWanted) };
 }
 
-/** The user's variables for the release. */
+/** The user's variables of a release. */
 export const userRuntimeEnv = (subject: EnvSubject): EnvValues => userValues(subject, ({ is_runtime }) => is_runtime);
 
 function userValues(subject: EnvSubject, isWanted: (env: EnvRecord) => boolean): EnvValues {
@@ -79,8 +79,8 @@ function userValues(subject: EnvSubject, isWanted: (env: EnvRecord) => boolean):
 }
 
 /**
- * Values go out byte for byte, whatever the flags that shape how they are shown say.
- * @throws DomainError `deploy.start_failed` for one that no program could be started with
+ * Values are passed byte for byte; flags such as `is_literal` only change how they are shown.
+ * @throws DomainError `deploy.start_failed` for a variable that is too long to start a program with
  */
 export function valuesOf(envs: readonly Pick<EnvRecord, "key" | "value">[]): EnvValues {
   const values = Object.fromEntries(envs.map(({ key, value }) => [key, value ?? ""]));

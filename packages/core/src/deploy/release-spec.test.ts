@@ -45,7 +45,7 @@ describe("what is fetched", () => {
   });
 
   test("of a pull request that the host keeps no ref of needs a commit", () => {
-    expect(() => spec({}, { pull_request_id: 7, git_type: "bitbucket" })).toThrow("which commit pull request 7 is at");
+    expect(() => spec({}, { pull_request_id: 7, git_type: "bitbucket" })).toThrow("newest commit of pull request 7");
   });
 
   test("is kept for the team and its credential alone", () => {
@@ -200,7 +200,7 @@ const input = (commands: Partial<ApplicationSettings>, own: Readonly<Record<stri
     domains: [],
     envs: Object.entries(own).map(([key, value]) => ({ key, value, is_preview: false, is_runtime: true })),
     storages: [],
-    // The parts that are read.
+    // Has only the fields that are read.
   }) as unknown as ApplicationInput;
 
 describe("an application", () => {

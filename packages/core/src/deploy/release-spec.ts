@@ -21,7 +21,7 @@ import { composeOf } from "./service-release.ts";
 import type { StackArtifact, StackOptions } from "./stack.ts";
 import { stackOptions } from "./stack-options.ts";
 
-/** Everything a deployment of an application is derived from, read at one moment. */
+/** Input for a release of an application, read at one moment. */
 export interface ApplicationInput {
   readonly application: ApplicationRecord;
   readonly secrets: ApplicationSecrets;
@@ -38,8 +38,8 @@ type SourceOwner = Pick<
 type DeployedSource = Pick<DeploymentRecord, "commit" | "pull_request_id" | "git_type">;
 
 /**
- * What is fetched. The commit `HEAD` means what the application is set to; of a pull request, its newest.
- * @throws DomainError `source.not_found` for a pull request whose host does not say which commit is its newest
+ * The source to fetch. The commit `HEAD` means the configured commit, or the newest one of a pull request.
+ * @throws DomainError `source.not_found` for a pull request whose host has no ref for its newest commit
  */
 export function sourceSpec(
   application: SourceOwner,
@@ -81,7 +81,7 @@ const wantedCommit = ({ git_branch, git_commit_sha }: ApplicationSettings, { com
 function pullRequestHead(application: SourceOwner, { commit, pull_request_id, git_type }: DeployedSource) {
   const branch = pullRequestRef(git_type, repositoryUrl(application), pull_request_id);
   if (branch !== undefined || commit !== "HEAD") return { branch: branch ?? application.settings.git_branch, commit };
-  const message = `The repository's host does not say which commit pull request ${pull_request_id} is at. Push to it, so that its webhook does.`;
+  const message = `The repository's host has no ref for the newest commit of pull request ${pull_request_id}. Push to the pull request, so that its webhook reports the commit.`;
   throw new DomainError("source.not_found", message);
 }
 
@@ -108,7 +108,7 @@ export function buildRequest(subject: ApplicationInput, sourceFolder: string): B
   };
 }
 
-/** A command that was stored before it was read is passed over. */
+/** An invalid command that was stored before commands were validated is ignored. */
 function composeCommand(step: "build" | "start", settings: ApplicationSettings): ComposeCommand {
   if (settings.build_pack !== "dockercompose") return NO_COMMAND;
   const { docker_compose_custom_build_command: build, docker_compose_custom_start_command: start } = settings;
@@ -138,7 +138,7 @@ export function releaseSpec(subject: ApplicationInput, artifact: Artifact): Rele
   };
 }
 
-/** The stack of the build pack dockercompose. */
+/** The stack of an application with the build pack dockercompose. */
 function applicationStack(subject: ApplicationInput, artifact: StackArtifact, env: ReleaseSpec["env"]): StackOptions {
   const { application, deployment, domains, storages } = subject;
   const { settings } = application;
@@ -191,7 +191,7 @@ export function buildConfig(
   };
 }
 
-/** @param tag Of the deployment, in the place of the one that the application is set to. */
+/** @param tag The deployment's tag, which replaces the configured one. */
 function imageOf(settings: ApplicationSettings, tag: string | null) {
   const { docker_registry_image_name: name, docker_registry_image_tag } = settings;
   const read = name === null || tag === null ? undefined : readDockerImage(name.replace(/@sha256$/, ""), tag);
@@ -203,12 +203,13 @@ function imageOf(settings: ApplicationSettings, tag: string | null) {
 
 const imagePorts = (artifact: Artifact): readonly number[] => (artifact.type === "image" ? (artifact.ports ?? []) : []);
 
-const WEB_PORT = 3000; // What most frameworks' own documentation listens on.
+const WEB_PORT = 3000; // The default port of most web frameworks.
 const WEB_PORTS = [WEB_PORT, 80, 8080];
 
 /**
- * Without a port named, what has a URL takes requests, and what has none is a worker that takes none.
- * @param ofImage What the image says it listens on: of several, the one that is most likely for the web.
+ * Without configured ports, an application with a URL listens on one port, and an application without a URL is a
+ * worker.
+ * @param ofImage Ports that the image exposes; the most likely one for web traffic is used.
  */
 export function portsOf(exposed: string | null, hasUrl: boolean, ofImage: readonly number[] = []): readonly number[] {
   const named = (exposed ?? "").split(",").filter(Boolean).map(Number);

@@ -5,13 +5,13 @@ import type { ContainerState, Health } from "./container-state.ts";
 import type { StackOptions } from "./stack.ts";
 import type { StorageMount } from "./storage-mount.ts";
 
-/** Names a release for ever: the deployment that made it. */
+/** The permanent identity of a release: the deployment that made it. */
 export interface ReleaseRef {
   readonly resourceUuid: string;
   readonly deploymentUuid: string;
 }
 
-/** Everything an engine must know to run a release. Holds secrets in `env`: kept only in files of mode 0600. */
+/** Input of an engine to run a release. `env` contains secrets: stored only in files of mode 0600. */
 export interface ReleaseSpec extends ReleaseRef {
   /** Positive number of the resource, unique on the instance; an engine may derive a user id from it. */
   readonly resourceNumber: number;
@@ -19,18 +19,21 @@ export interface ReleaseSpec extends ReleaseRef {
   readonly name: string;
   readonly artifact: Artifact;
   readonly env: Readonly<Record<string, string>>;
-  /** The ports the application says it listens on. The first is the one that gets traffic. */
+  /** Ports that the application listens on. The first one receives the traffic. */
   readonly ports: readonly number[];
-  /** Outer paths first: what is mounted inside of another mount comes after it. */
+  /** Outer paths first, so that mounts inside other mounts come later. */
   readonly storages: readonly StorageMount[];
   readonly limits: ReleaseLimits;
-  /** That its container joins, made when it is missing; left out: the engine's own. Only engines with containers read it. */
+  /**
+   * Network that its container joins, created if missing; left out: the engine's default. Only for engines with
+   * containers.
+   */
   readonly network?: string | undefined;
-  /** Name of its container once it is the live release. Default: named by its deployment. */
+  /** Name of its container once it is live. Default: derived from its deployment. */
   readonly containerName?: string | undefined;
-  /** For an engine with containers; others do not read it. */
+  /** Ignored by engines without containers. */
   readonly container?: ContainerOptions | undefined;
-  /** Where the artifact is a stack; `env`, `storages`, `limits` and `container` are then of no release of one container. */
+  /** Set if the artifact is a stack; `env`, `storages`, `limits` and `container` then have no effect. */
   readonly stack?: StackOptions | undefined;
 }
 
@@ -40,18 +43,18 @@ export interface ReleaseLimits {
   readonly cpus: number | null;
 }
 
-/** State of a release, as its engine observes it. */
+/** State of a release, as observed by its engine. */
 export interface ReleaseState extends ReleaseRef {
   readonly state: ContainerState;
-  /** Where it takes requests; `null` while it does not run or exposes nothing. */
+  /** Address for requests; `null` while it does not run or exposes nothing. */
   readonly upstream: Upstream | null;
   readonly restartCount: number;
-  /** Exit code of the last run that ended; 128 + signal when a signal ended it. */
+  /** Exit code of the last run that ended; 128 + signal if it was killed by a signal. */
   readonly exitCode: number | null;
   readonly startedAt: Date | null;
-  /** Result of its own health check, such as an image's HEALTHCHECK; missing without one. */
+  /** Result of its own health check, such as the image's HEALTHCHECK; missing without one. */
   readonly health?: Health | "starting";
-  /** Where its container is to have a lasting name once it is the live release: that one, and the one it has. */
+  /** The current and the wanted name of its container, where it has a lasting name once it is live. */
   readonly containerName?: { readonly now: string; readonly wanted: string };
   /** Containers of a stack, in the order of its compose file. The fields above summarise them. */
   readonly containers?: readonly ReleaseContainer[];
@@ -59,9 +62,9 @@ export interface ReleaseState extends ReleaseRef {
 
 /** One container of a stack. */
 export interface ReleaseContainer {
-  /** As the compose text calls it. */
+  /** Its name in the compose file. */
   readonly name: string;
-  /** From 1 on, where there are several of that name. */
+  /** Counts from 1 if the service has several containers. */
   readonly number?: number;
   readonly state: ContainerState;
   readonly health?: Health | "starting";
@@ -69,13 +72,13 @@ export interface ReleaseContainer {
   /** Exit code of the last run that ended. */
   readonly exitCode: number | null;
   readonly startedAt: Date | null;
-  /** Where the control plane reaches it on the server; `null` while it does not run. */
+  /** Address on the server that the control plane can reach; `null` while it does not run. */
   readonly address: string | null;
-  /** The one that takes requests; `null` where nothing does. */
+  /** Port for requests; `null` without one. */
   readonly port: number | null;
-  /** It runs once and ends, or is left out of the status. */
+  /** It runs once, or is excluded from the status. */
   readonly isExcluded: boolean;
-  /** It does not run although it shall whenever it ends: somebody stopped it. */
+  /** It was stopped by somebody, although its restart policy would restart it. */
   readonly isStopped?: boolean;
 }
 

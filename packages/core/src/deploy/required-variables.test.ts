@@ -16,7 +16,7 @@ const TEXT = `services:
   cache:
     image: "redis:\${TAG:?}"
 `;
-/** As it is started: what shapes the build is gone. */
+/** The compose file as it is started, without the sections for the build. */
 const STARTED = `services:
   web: { image: web, environment: ["A=\${A:?}", "B=\${B?of the mail server}", "C=\${C:-1}"] }
   cache: { image: "redis:\${TAG:?}" }

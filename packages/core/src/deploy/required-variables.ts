@@ -6,25 +6,25 @@ import { DomainError } from "../errors.ts";
 type Env = Readonly<Record<string, string>>;
 type Demand = Pick<ComposeVariable, "key" | "isRequired" | "reason">;
 
-/** The variables that a compose text demands a value of, and that have none. */
+/** The variables that a compose file requires and that have no value. */
 export const missingVariables = (variables: readonly Demand[], values: Env): readonly Demand[] =>
   variables.filter(({ key, isRequired }) => isRequired && !(Object.hasOwn(values, key) && values[key]));
 
-/** @throws DomainError `deploy.start_failed` with all of them */
+/** @throws DomainError `deploy.start_failed` that names all missing variables */
 export function requireVariables({ variables }: Pick<Compose, "variables">, values: Env): void {
   refuse(missingVariables(variables, values), []);
 }
 
 interface BuildDemands {
-  /** The file as written, with the sections that shape the build. */
+  /** The original compose file, with the sections that shape the build. */
   readonly text: Pick<Compose, "document">;
-  /** The file as it is started. */
+  /** The compose file as it is started. */
   readonly started: Pick<Compose, "variables">;
 }
 
 /**
- * What is missing to build or to start a compose text, all at once, so that nothing is pulled or built in vain.
- * @throws DomainError `deploy.start_failed` with all of them
+ * Reports all variables that building or starting a compose file needs, before anything is pulled or built.
+ * @throws DomainError `deploy.start_failed` that names all of them
  */
 export function requireBuildable({ text, started }: BuildDemands, buildEnv: Env, values: Env): void {
   const toStart = missingVariables(started.variables, values);
@@ -37,7 +37,7 @@ export function requireBuildable({ text, started }: BuildDemands, buildEnv: Env,
   refuse(toStart, [...toBuild.values()]);
 }
 
-/** As a sentence; `undefined`: nothing is missing. */
+/** `undefined`: nothing is missing. */
 export function missingSentence(missing: readonly Demand[]): string | undefined {
   if (missing.length === 0) return undefined;
   const [which, them] = missing.length === 1 ? ["The variable", "it"] : ["The variables", "them"];
@@ -55,11 +55,11 @@ function refuse(toStart: readonly Demand[], toBuild: readonly Demand[]): void {
   throw new DomainError("deploy.start_failed", sentences.join(" "), { details: { missing_variables } });
 }
 
-/** Variables that are read during the build, before anything starts. */
+/** Variables that are read during the build. */
 const buildVariables = ({ services }: Compose["document"]): readonly Demand[] =>
   Object.values(services).flatMap(({ build, image }) => textsIn([build, image]).flatMap((text) => referencesOf(text)));
 
-/** With what the text says of it: `${DB_PASSWORD:?of the database}`. */
+/** With its message in the compose file: `${DB_PASSWORD:?of the database}`. */
 function shown({ key, reason = "" }: Demand): string {
   const words = reason.replace(/\p{C}/gu, " ").trim().slice(0, REASON_LENGTH_MAX);
   return words === "" ? key : `${key} (${words})`;

@@ -2,34 +2,37 @@ import { z } from "zod";
 import type { KeptBuild } from "../ports/rollback.ts";
 import { timestamp } from "../timestamp.ts";
 
-/** The target of a rollback. */
+/** The build to roll back to. */
 export const ApplicationRollback = z.strictObject({
   commit: z
     .string()
     .trim()
     .max(128, "At most 128 characters.")
-    .regex(/^[a-zA-Z0-9][\w.\-/]*$/, "Not a commit. Take a `tag` of the application's rollback images.")
+    .regex(/^[a-zA-Z0-9][\w.\-/]*$/, "Not a commit. Use a `tag` of the application's rollback images.")
     .describe("The `tag` or the `deployment_uuid` of one of the application's rollback images."),
 });
 export type ApplicationRollback = z.infer<typeof ApplicationRollback>;
 
 export const RollbackImage = z
   .object({
-    tag: z.string().nullable().describe("Names it for a rollback: its commit or, where it has none, its deployment."),
+    tag: z
+      .string()
+      .nullable()
+      .describe("Identifies it for a rollback: its commit, or its deployment if it has no commit."),
     created_at: z.string().nullable(),
-    is_current: z.boolean().describe("It is what runs now."),
+    is_current: z.boolean().describe("It is running now."),
     deployment_uuid: z.string().describe("The deployment that built it."),
     commit_message: z.string().nullable(),
   })
-  .meta({ id: "RollbackImage", description: "An image that an application can be taken back to without a build." });
+  .meta({ id: "RollbackImage", description: "An image that an application can be rolled back to without a build." });
 export type RollbackImage = z.infer<typeof RollbackImage>;
 
 export const RollbackImages = z
   .object({
-    current: z.string().nullable().describe("Tag of the image that runs now."),
-    images: z.array(RollbackImage).describe("The one that runs first, then the newest."),
+    current: z.string().nullable().describe("Tag of the running image."),
+    images: z.array(RollbackImage).describe("The running one first, then the newest."),
   })
-  .meta({ id: "RollbackImages", description: "The images of an application that its server keeps." });
+  .meta({ id: "RollbackImages", description: "The images of an application that are kept on its server." });
 export type RollbackImages = z.infer<typeof RollbackImages>;
 
 export function rollbackImagesView(builds: readonly KeptBuild[]): RollbackImages {
@@ -43,11 +46,11 @@ export function rollbackImagesView(builds: readonly KeptBuild[]): RollbackImages
   return { current: images.find(({ is_current }) => is_current)?.tag ?? null, images };
 }
 
-/** The newest build that the text names: by its commit, or by the deployment that made it. */
+/** The newest build with this commit, or the one of this deployment. */
 export function findBuild(builds: readonly KeptBuild[], text: string): KeptBuild | undefined {
   return builds.find(({ built_by }) => built_by === text) ?? builds.find((build) => buildTag(build) === text);
 }
 
-/** An image or a Dockerfile of the record has no commit: every build of it is named by its deployment. */
+/** Builds from an image or a stored Dockerfile have no commit, so they are named by their deployment. */
 export const buildTag = ({ commit, built_by }: Pick<KeptBuild, "commit" | "built_by">): string =>
   commit === "HEAD" ? built_by : commit;

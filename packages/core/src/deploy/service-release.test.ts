@@ -124,7 +124,7 @@ describe("a service that is started", () => {
     ]);
     expect(placesOf("db")).toEqual([["volume", "s1_data", "/backup"]]);
     expect(containers.web?.storages[0]).toMatchObject({ content: "a $b" });
-    // Once its data was mounted, no start without it: also not of the other container.
+    // After the data was mounted once, no container may start without it.
     expect(containers.web?.storages[1]).toMatchObject({ storageUuid: "row0", isRecorded: true });
     expect(containers.db?.storages[0]).toMatchObject({ storageUuid: "row4", isRecorded: true });
     expect(containers.web?.storages[2]).toMatchObject({ isReadOnly: true });
@@ -156,7 +156,7 @@ describe("a service that is started", () => {
   });
 });
 
-/** The storages that the text defines, as they are stored. */
+/** The storages that the compose file defines, as stored. */
 function recorded(): readonly StorageRecord[] {
   const compose = parseCompose(COMPOSE);
   if ("problems" in compose) throw new Error(compose.problems.join());

@@ -11,21 +11,21 @@ import { valuesOf } from "./release-env.ts";
 import { requireVariables } from "./required-variables.ts";
 import { stackOptions } from "./stack-options.ts";
 
-/** Everything a release of a service is derived from, read at one moment. */
+/** Input for a release of a service, read at one moment. */
 export interface ServiceSubject {
   readonly service: ServiceRecord;
   readonly secrets: ServiceSecrets;
   readonly deployment: Pick<DeploymentRecord, "uuid">;
-  /** With the container that each leads to. */
+  /** With the container that receives each one's requests. */
   readonly domains: readonly DomainClaim[];
-  /** With what is shared in the place of its references. */
+  /** With shared references replaced. */
   readonly envs: readonly EnvRecord[];
   readonly storages: readonly StorageRecord[];
 }
 
 /**
- * A service as a release of several containers: its compose text, as it was when it was deployed, with the variables,
- * storages and networks that the service has now.
+ * The release of a service: the compose file at the time of the deployment, with the current variables, storages and
+ * networks.
  * @throws DomainError `deploy.start_failed` with the names of required variables that have no value
  */
 export function serviceSpec(subject: ServiceSubject, artifact: Artifact): ReleaseSpec {
@@ -59,7 +59,9 @@ export function serviceSpec(subject: ServiceSubject, artifact: Artifact): Releas
   };
 }
 
-/** Values go out byte for byte, whatever the flags that shape how they are shown say; defaults as the text means them. */
+/**
+ * Values are passed byte for byte; flags such as `is_literal` only change how they are shown. Defaults are expanded.
+ */
 export function serviceValues(
   { variables }: Pick<Compose, "variables">,
   { envs }: Pick<ServiceSubject, "envs">,
@@ -68,7 +70,7 @@ export function serviceValues(
   return readDefaults(variables, valuesOf(given));
 }
 
-/** Names of the containers of a stack that was built; `undefined` for any other. */
+/** Names of the containers of a built stack; `undefined` for other artifacts. */
 export function composeNames(artifact: Artifact): readonly string[] | undefined {
   const compose = artifact.type === "stack" ? parseWrittenCompose(artifact.compose) : undefined;
   return compose === undefined || "problems" in compose ? undefined : compose.containers.map(({ name }) => name);

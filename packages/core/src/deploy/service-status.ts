@@ -28,7 +28,7 @@ export function serviceStatusOf(
   return resource.isRemoving ? { ...now, status: REMOVING_STATUS } : now;
 }
 
-/** The same of one release of it. */
+/** Statuses of the containers of one release. */
 export function containerStatuses(
   containers: readonly Pick<WantedContainer, "name" | "isExcluded">[],
   state: ReleaseState | undefined,
@@ -54,7 +54,7 @@ function statusOf(found: ReleaseContainer, isStopped: boolean): ContainerStatus 
   return {
     state: found.state,
     health: found.health === "starting" ? "unknown" : (found.health ?? "unknown"),
-    // A release that was stopped on purpose is not in a crash loop, however often it restarted before.
+    // A stopped release is not in a crash loop, however often it restarted before.
     restartCount: isStopped ? 0 : found.restartCount,
   };
 }

@@ -178,7 +178,7 @@ describe("URLs that name a port where nothing listens", () => {
   test("are told with the ports that are listened on", () => {
     const urls = at("http://a.test", "http://b.test:3000", "https://c.test:443/x", "http://d.test:9090");
     expect(silentUrls(urls, upstream, [9090, 3000])).toEqual([
-      "https://c.test:443/x leads to port 443 of the container, where nothing listens. It listens on 3000, 9090: leave the port out of the URL, or write one of these.",
+      "https://c.test:443/x names port 443 of the container, where nothing listens. It listens on 3000, 9090: remove the port from the URL, or use one of these.",
     ]);
   });
 

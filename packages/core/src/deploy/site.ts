@@ -18,7 +18,7 @@ export type SiteSettings = Pick<
   | "is_stripprefix_enabled"
 >;
 
-/** Input of a site, apart from its current upstreams. */
+/** Input of a site, except its current upstreams. */
 export interface SiteSubject {
   readonly owner: { readonly uuid: string; readonly name: string };
   readonly settings: SiteSettings;
@@ -27,18 +27,18 @@ export interface SiteSubject {
   readonly domains: readonly DomainClaim[];
   /** Set for a preview, which has its own site. */
   readonly pullRequestId?: number | undefined;
-  /** Set for one of several containers, which has its own site. */
+  /** Set for a container of several, which has its own site. */
   readonly container?: SiteContainer | undefined;
 }
 
 export interface SiteContainer {
-  /** Its key in the compose text. */
+  /** Its key in the compose file. */
   readonly name: string;
-  /** Where it listens, unless a URL names another port. `null`: where its release says. */
+  /** Its port, unless a URL names another one. `null`: the port of its release. */
   readonly port: number | null;
 }
 
-/** Settings of a site whose owner has none of its own. */
+/** Settings of a site if its owner's kind has none. */
 export const PLAIN_SITE: Pick<SiteSubject, "settings" | "secrets"> = {
   settings: {
     redirect: "both",
@@ -52,7 +52,7 @@ export const PLAIN_SITE: Pick<SiteSubject, "settings" | "secrets"> = {
   secrets: { http_basic_auth_password: null },
 };
 
-/** Settings that all sites of an application share, previews included. */
+/** Settings of all sites of an application, previews included. */
 export const applicationSite = ({
   application: { uuid, name, settings },
   secrets,
@@ -61,7 +61,7 @@ export const applicationSite = ({
   readonly secrets: SiteSubject["secrets"];
 }): Pick<SiteSubject, "owner" | "settings" | "secrets"> => ({ owner: { uuid, name }, settings, secrets });
 
-/** The sites of what has these URLs: one for each container that URLs lead to, and one for those of all of it. */
+/** The sites for these URLs: one for each container with URLs, and one for URLs without a container. */
 export function siteSubjects(all: Omit<SiteSubject, "container">): readonly SiteSubject[] {
   const byContainer = Map.groupBy(all.domains, ({ container }) => container ?? null);
   return [...byContainer].map(([name, domains]) => {
@@ -71,8 +71,8 @@ export function siteSubjects(all: Omit<SiteSubject, "container">): readonly Site
 }
 
 /**
- * The sites of a resource that has never run: as those of any that is down, they need no secret.
- * @param settings `null`: its kind has none.
+ * The sites of a resource that never ran. Like all sites that are down, they need no secret.
+ * @param settings `null`: the kind has no settings of sites.
  */
 export const restingSites = (
   owner: SiteSubject["owner"],
@@ -87,19 +87,19 @@ export const restingSites = (
     pullRequestId: 0,
   }).map((subject) => siteOf(subject, []));
 
-/** Names a site for ever: what a resource, one of its previews, or one of its containers is for the proxy. */
+/** The permanent identity of a site: a resource, a preview, or one of their containers. */
 export function siteIdOf(resourceUuid: string, pullRequestId: number, container?: string): string {
   const part = pullRequestId === 0 ? resourceUuid : previewName(resourceUuid, pullRequestId);
   return container === undefined ? part : `${part}${CONTAINER_MARK}${container}`;
 }
 
-/** No uuid has it, so what stands before the first one names the part. */
+/** Uuids do not contain it, so the text before the first one identifies the part. */
 const CONTAINER_MARK = ".";
 
-/** Identifier of the part that a site belongs to: `siteIdOf` without a container. */
+/** Identity of the resource or preview that a site belongs to. */
 export const sitePartOf = (siteId: string): string => siteId.split(CONTAINER_MARK, 1)[0] ?? siteId;
 
-/** `undefined`: it is of no container alone. */
+/** `undefined`: the site does not belong to a single container. */
 export function siteContainerOf(siteId: string): string | undefined {
   const at = siteId.indexOf(CONTAINER_MARK);
   return at === -1 ? undefined : siteId.slice(at + CONTAINER_MARK.length);
@@ -109,8 +109,8 @@ export const subjectId = ({ owner, pullRequestId = 0, container }: SiteSubject):
   siteIdOf(owner.uuid, pullRequestId, container?.name);
 
 /**
- * The proxy's site of a resource. Without upstreams it answers that the resource is down, to everybody: there is
- * nothing to protect, and no secret of it leaves the database.
+ * The site of a resource in the proxy. Without upstreams everybody gets the answer that it is down: nothing needs
+ * protection, so no secret leaves the database.
  */
 export function siteOf(subject: SiteSubject, upstreams: readonly Upstream[]): Site {
   const { settings, domains } = subject;
@@ -129,8 +129,7 @@ export function siteOf(subject: SiteSubject, upstreams: readonly Upstream[]): Si
 function answering({ settings, secrets }: SiteSubject, upstreams: readonly Upstream[]): Partial<Site> {
   const labels = () => labelHeaders(secrets.custom_labels ?? null);
   if (!settings.is_http_basic_auth_enabled) return { upstreams, ...labels() };
-  // Protection without a password would open the site to everyone who knows the name: it stays down until there is
-  // one.
+  // Without a password the protection would not work, so the site stays down until there is one.
   if (secrets.http_basic_auth_password === null) return {};
   const basicAuth = { username: settings.http_basic_auth_username ?? "", password: secrets.http_basic_auth_password };
   return { upstreams, ...labels(), basicAuth };
@@ -154,25 +153,25 @@ function routesOf(domains: readonly DomainClaim[], { redirect, noindex_domains }
       ...((unlisted.has(plainUrl(url)) || unlisted.has(host)) && { isUnlisted: true }),
     };
     const target = redirectTarget(host, redirect);
-    // A redirect to a host that is not this application's would lead visitors away.
+    // Redirecting to a host of somebody else would take visitors away.
     if (target === undefined || !claimed.has(`${target}${path}`)) return route;
     return { ...route, redirectToHost: target };
   });
 }
 
-/** Clients write a URL with and without the slash at its end. */
+/** Clients write URLs with and without a trailing slash. */
 const plainUrl = (url: string): string => url.toLowerCase().replace(/\/+$/, "");
 
-/** The container's, as the URL was given: `URL` would hide 443 of https. */
+/** The container's port as written in the URL: `URL` would drop 443 of https. */
 function portOf(url: string): number | undefined {
   const [, port] = /^[a-z]+:\/\/[^/?#]*:(\d+)(?:[/?#]|$)/i.exec(url) ?? [];
   return port === undefined ? undefined : Number(port);
 }
 
 /**
- * Which URLs name a port of the container that nothing listens on, in sentences. A release is healthy without them: it
- * is asked at the port it exposes.
- * @param listening Ports; none when that cannot be found out.
+ * URLs that name a port of the container where nothing listens, as sentences. The health check does not find these,
+ * since it probes the exposed port.
+ * @param listening Open ports; empty if unknown.
  */
 export function silentUrls(
   domains: readonly Pick<DomainClaim, "url">[],
@@ -184,7 +183,7 @@ export function silentUrls(
   return domains.flatMap(({ url }) => {
     const port = portOf(url);
     if (port === undefined || listening.includes(port)) return [];
-    return `${url} leads to port ${port} of the container, where nothing listens. It listens on ${ports}: leave the port out of the URL, or write one of these.`;
+    return `${url} names port ${port} of the container, where nothing listens. It listens on ${ports}: remove the port from the URL, or use one of these.`;
   });
 }
 
@@ -195,7 +194,7 @@ function redirectTarget(host: string, redirect: ApplicationSettings["redirect"])
   return undefined;
 }
 
-/** Where requests go: to the live release, as long as it is wanted and may answer. */
+/** Upstreams for requests: the live release, while it should run and may answer. */
 export function upstreamsOf(
   desiredState: DesiredState,
   live: { readonly upstream: Upstream | null } | undefined,
@@ -215,7 +214,7 @@ function ownUpstreams(live: { readonly upstream: Upstream | null }, state: Relea
   return upstream === null ? [] : [upstream];
 }
 
-/** One that does not answer gets no requests as long as another one of its name does. */
+/** While another container of the same service is healthy, unhealthy ones get no requests. */
 function containerUpstreams({ name, port }: SiteContainer, { containers = [] }: ReleaseState): readonly Upstream[] {
   const up = containers.filter((one) => one.name === name && one.address !== null && MAY_ANSWER.has(one.state));
   const well = up.filter(({ health }) => health === undefined || health === "healthy");
@@ -224,10 +223,10 @@ function containerUpstreams({ name, port }: SiteContainer, { containers = [] }: 
   );
 }
 
-/** Where a container is taken to listen of which nothing says where. */
+/** Assumed port of a container that names none. */
 export const HTTP_PORT = 80;
 const WWW = "www.";
-/** One that restarts keeps its address: taking its route away and giving it back would only lengthen the outage. */
+/** A restarting container keeps its address: removing its route for a moment would only lengthen the outage. */
 const MAY_ANSWER: ReadonlySet<ReleaseState["state"]> = new Set([
   "created",
   "starting",

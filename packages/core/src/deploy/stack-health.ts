@@ -2,7 +2,7 @@ import { crashOf } from "../application/health-check.ts";
 import { containerTitle } from "../compose/replicas.ts";
 import type { ReleaseContainer, ReleaseState } from "./release.ts";
 
-/** Why a stack that was just started need not be waited for any longer; `undefined` while it may become healthy. */
+/** Why a stack that was just started will not become healthy; `undefined` while it may. */
 export function stackCrash(state: ReleaseState | undefined): string | undefined {
   if (state === undefined) return "it is gone";
   const crashes = countedOf(state).map((container) => [containerTitle(container), containerCrash(container)] as const);
@@ -11,9 +11,9 @@ export function stackCrash(state: ReleaseState | undefined): string | undefined 
 }
 
 /**
- * What is still wrong with a stack, as a phrase; `undefined` when it is healthy: all containers that count run, and are
- * healthy by their own check or, without one, run for some seconds. What has done its work once is fine.
- * @param elapsedSeconds Since it was started.
+ * The remaining problem of a stack, as a phrase; `undefined` when healthy: all containers that count run, and are
+ * healthy by their own check or have run for some seconds. Containers that run once may have ended.
+ * @param elapsedSeconds Since the stack was started.
  */
 export function stackProblem(state: ReleaseState | undefined, elapsedSeconds: number): string | undefined {
   if (state === undefined) return "it has not started yet";
@@ -24,7 +24,7 @@ export function stackProblem(state: ReleaseState | undefined, elapsedSeconds: nu
   return problem === undefined ? undefined : `container ${name} ${problem}`;
 }
 
-/** Containers that run once, and those left out of the status, count only where there are no others. */
+/** Containers that run once or are excluded from the status count only if there are no others. */
 function countedOf({ containers = [] }: ReleaseState): readonly ReleaseContainer[] {
   const counted = containers.filter(({ isExcluded }) => !isExcluded);
   return counted.length > 0 ? counted : containers;
@@ -46,5 +46,5 @@ function containerProblem(container: ReleaseContainer, elapsedSeconds: number): 
   return elapsedSeconds >= STEADY_SECONDS ? undefined : "has not run for long yet";
 }
 
-/** A container without a check counts as healthy after running this long without a crash. */
+/** A container without a check counts as healthy after running this long. */
 const STEADY_SECONDS = 5;

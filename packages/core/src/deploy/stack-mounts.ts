@@ -16,9 +16,8 @@ export interface StackMountsSubject {
 }
 
 /**
- * What the containers of a stack find at their paths, by the container's name: what the compose text mounts that is
- * kept for the resource, and what its owner added. Folders of the server and volumes that exist elsewhere are mounted
- * as the text says.
+ * Mounts of a stack's containers, by container name: persistent mounts of the compose file, and those that the owner
+ * added. Folders of the server and external volumes stay as the compose file says.
  */
 export function stackMounts(subject: StackMountsSubject): Readonly<Record<string, readonly StorageMount[]>> {
   const { owner, compose, storages, pullRequestId } = subject;
@@ -69,9 +68,8 @@ const labelOf = ({ owner }: StackMountsSubject, { name, fs_path, mount_path }: S
   name?.startsWith(`${owner.uuid}_`) ? name.slice(owner.uuid.length + 1) : (name ?? fs_path ?? mount_path);
 
 /**
- * The volume that holds it: one for each name in the text, whichever containers mount it, and whatever they are called
- * later. Folders beside the text are such volumes too, since there is no folder beside it on the server.
- * `undefined`: the text says where it is.
+ * The volume of a mount: one for each name in the compose file, shared by all containers that mount it. Folders next
+ * to the compose file become volumes too, since they do not exist on the server. `undefined`: a folder of the server.
  */
 function volumeOf(subject: StackMountsSubject, wanted: StorageFields): string | undefined {
   const { owner, compose, values, pullRequestId } = subject;
@@ -88,7 +86,7 @@ function volumeOf(subject: StackMountsSubject, wanted: StorageFields): string | 
 
 const keyOf = ({ owner, compose }: StackMountsSubject, { name }: StorageFields): string | undefined => {
   const prefix = `${owner.uuid}_`;
-  // One that has a name of its own in the text has no such prefix, and is the text's matter.
+  // Volumes with a `name` of their own lack this prefix and are left to the compose file.
   const key = name?.startsWith(prefix) ? name.slice(prefix.length) : undefined;
   return key !== undefined && !compose.document.volumes?.[key]?.name ? key : undefined;
 };

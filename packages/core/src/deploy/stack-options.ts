@@ -13,9 +13,9 @@ import { type StackMountsSubject, stackMounts } from "./stack-mounts.ts";
 export interface StackSubject extends StackMountsSubject {
   readonly owner: { readonly uuid: string; readonly name: string };
   readonly domains: readonly DomainClaim[];
-  /** Variables that Berth adds; the user's win. */
+  /** Variables that Berth adds; those of the user override them. */
   readonly given: Env;
-  /** `$` in labels is no variable. */
+  /** `$` in labels is taken literally. */
   readonly isLabelEscaped: boolean;
   /** Networks of the server that its containers join. */
   readonly networks: readonly string[];
@@ -24,8 +24,8 @@ export interface StackSubject extends StackMountsSubject {
 type Env = Readonly<Record<string, string>>;
 
 /**
- * What a compose text is started with. A variable that the text uses goes where the text says; one that it does not
- * use goes to every container, since it was set for a reason.
+ * Start options of a compose file. A variable that the file references is passed where the file says; any other goes
+ * to every container.
  */
 export function stackOptions(subject: StackSubject): StackOptions {
   const { compose, values, networks } = subject;
@@ -63,7 +63,7 @@ function containerOptions(
     env: {
       ...filtered(usual, (key) => !said.has(key)),
       ...filtered(values, isUnused(compose)),
-      // The right side of such a name is the target of its URL, not its value.
+      // The text after `SERVICE_URL_X=` is the target of the URL, not a value.
       ...filtered(values, (key) => said.has(key) && isMade(key)),
     },
     labels: isLabelEscaped ? literalLabels(compose.document.services[name]?.labels) : {},
@@ -72,7 +72,7 @@ function containerOptions(
   };
 }
 
-/** Generated variables go only to the containers that name them, so no other container gets a password. */
+/** Generated variables go only to the containers that name them, so that no other container gets a password. */
 function isUnused({ variables }: Compose): (key: string) => boolean {
   const used = new Set(variables.map(({ key }) => key));
   return (key) => !used.has(key) && readMagic(key) === undefined;
@@ -88,7 +88,7 @@ function portsOf(compose: Compose, container: ComposeContainer, own: readonly Do
   return own.length > 0 ? [HTTP_PORT] : [];
 }
 
-/** A list of `name=value`, or a map. */
+/** `labels` as a list of `name=value` or a map. */
 function literalLabels(labels: unknown): Env {
   if (Array.isArray(labels)) return readLabels(labels.map(String).join("\n"));
   if (typeof labels !== "object" || labels === null) return {};

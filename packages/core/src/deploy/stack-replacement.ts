@@ -3,16 +3,16 @@ import { recordOf } from "../compose/record.ts";
 import type { ComposeDocument } from "../compose/schema.ts";
 
 export interface StackReplacement {
-  /** `candidate_first`: no container that runs stops before the new ones have the traffic. */
+  /** `candidate_first`: running containers stop only after the new ones receive the traffic. */
   readonly mode: "candidate_first" | "stop_first";
-  /** In a sentence, for people. */
+  /** A sentence for people. */
   readonly reason: string;
   readonly containers: readonly ContainerReplacement[];
 }
 
 export interface ContainerReplacement {
   readonly name: string;
-  /** `kept`: it stays as it is. The others are replaced, each in one of two ways, or new, or go. */
+  /** `kept`: it continues unchanged. The other values replace, add or remove it. */
   readonly action: "kept" | "candidate_first" | "stop_first" | "added" | "removed";
   readonly reason: string;
 }
@@ -20,8 +20,8 @@ export interface ContainerReplacement {
 type Stack = Pick<Compose, "document" | "containers">;
 
 /**
- * How the containers of a compose text are replaced by those of the next one.
- * @param changed Names of those of which something differs: of their definition, or of what they are given.
+ * How the containers of a compose file are replaced by those of its next version.
+ * @param changed Names of containers whose definition or input differs.
  */
 export function stackReplacement(before: Stack, after: Stack, changed: ReadonlySet<string>): StackReplacement {
   const moved = withCoupled(after.document, changed);
@@ -30,13 +30,16 @@ export function stackReplacement(before: Stack, after: Stack, changed: ReadonlyS
   const containers = [
     ...after.containers.map((container): ContainerReplacement => {
       const { name } = container;
-      if (!old.has(name)) return { name, action: "added", reason: "It is new." };
-      if (!moved.has(name)) return { name, action: "kept", reason: "Nothing of it has changed." };
-      const because = containerAloneBecause(container, after.document);
+      if (!old.has(name)) return { name, action: "added", reason: "It is a new container." };
+      if (!moved.has(name))
+        return { name, action: "kept", reason: "Neither its definition nor its input has changed." };
+      const because = exclusiveContainerReason(container, after.document);
       if (because === undefined) return { name, action: "candidate_first", reason: BESIDE };
       return { name, action: "stop_first", reason: `The old one stops before the new one starts, since ${because}.` };
     }),
-    ...gone.map(({ name }): ContainerReplacement => ({ name, action: "removed", reason: "The text has it no more." })),
+    ...gone.map(
+      ({ name }): ContainerReplacement => ({ name, action: "removed", reason: "Removed from the compose file." }),
+    ),
   ];
   const stopping = containers.filter(({ action }) => action === "stop_first");
   return {
@@ -49,10 +52,11 @@ export function stackReplacement(before: Stack, after: Stack, changed: ReadonlyS
 const BESIDE = "The new container starts beside the old one, which stops once the new one has the traffic.";
 
 /**
- * Why a container stops before a new one of it starts, as the end of a sentence; `undefined`: two may run. Only one that
- * keeps nothing, holds nothing that there is once, and is looked for by no other container may run twice.
+ * Why a container must stop before its replacement starts, as the end of a sentence; `undefined`: both may run. Two
+ * may run only without persistent data, without anything that exists once (such as a port), and if no other container
+ * connects to it.
  */
-export function containerAloneBecause(
+export function exclusiveContainerReason(
   { name, kind, volumes, ports }: Pick<ComposeContainer, "name" | "kind" | "volumes" | "ports">,
   document: ComposeDocument,
 ): string | undefined {
@@ -61,18 +65,18 @@ export function containerAloneBecause(
     return "it has volumes, which only one may write to";
   }
   if (kind === "database") return "it is a database";
-  if (ports !== null) return "it holds ports of the server, which only one can";
+  if (ports !== null) return "it uses ports of the server, which only one can use";
   if (service.network_mode === "host") return "it is in the server's own network";
   if (coupledTo(service).length > 0) return "it shares a part of another container";
   if (hasAddress(service.networks)) return "it has a fixed address, which only one can have";
-  const seeker = seekerOf(name, document);
+  const seeker = connectingService(name, document);
   return seeker === undefined ? undefined : `${seeker} finds it by its name`;
 }
 
-/** Why the containers of a text cannot all run twice; `undefined`: they can. */
-export function stackAloneBecause({ document, containers }: Stack): string | undefined {
+/** Why the containers of a compose file cannot all run twice; `undefined`: they can. */
+export function exclusiveStackReason({ document, containers }: Stack): string | undefined {
   for (const container of containers) {
-    const because = containerAloneBecause(container, document);
+    const because = exclusiveContainerReason(container, document);
     if (because !== undefined) return `of its container ${container.name}, ${because}`;
   }
   return undefined;
@@ -83,23 +87,25 @@ const hasAddress = (networks: unknown): boolean =>
     ["ipv4_address", "ipv6_address", "mac_address"].some((key) => recordOf(options)[key] != null),
   );
 
-/** Another container that would reach both of two with this name. */
-function seekerOf(name: string, { services }: ComposeDocument): string | undefined {
+/** Another container that connects to this one by its name, and so might reach either of two. */
+function connectingService(name: string, { services }: ComposeDocument): string | undefined {
   const { container_name } = services[name] ?? {};
   const names = [name, ...(typeof container_name === "string" && container_name !== "" ? [container_name] : [])];
   const word = new RegExp(`(?<![\\w-])(${names.map((one) => one.replace(/[.]/g, "\\.")).join("|")})(?![\\w-])`);
-  return Object.entries(services).find(([other, service]) => other !== name && word.test(soughtIn(service)))?.[0];
+  return Object.entries(services).find(
+    ([other, service]) => other !== name && word.test(connectionSettings(service)),
+  )?.[0];
 }
 
-/** Where a container would say whom it talks to. */
-function soughtIn(service: Readonly<Record<string, unknown>>): string {
+/** The settings in which a container names the hosts it connects to. */
+function connectionSettings(service: Readonly<Record<string, unknown>>): string {
   const { image: _i, build: _b, labels: _l, volumes: _v, container_name: _c, working_dir: _w, ...rest } = service;
   return JSON.stringify(rest);
 }
 
 /**
- * With those that cannot stay as they are when these change: what shares a part of a container goes with it, and what
- * asks to be restarted with it.
+ * The changed containers and those that depend on them: containers that share a part of a changed one, and those that
+ * ask to be restarted with it.
  */
 export function withCoupled(
   { services }: Pick<ComposeDocument, "services">,

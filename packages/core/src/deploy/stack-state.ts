@@ -7,9 +7,9 @@ type Aggregate = Pick<
 >;
 
 /**
- * The state of the release as a whole. Containers that run once, and those that are left out of the status, count only
- * where there are no others.
- * @param containers In the order of the compose text.
+ * The state of the whole release. Containers that run once or are excluded from the status count only if there are no
+ * others.
+ * @param containers In the order of the compose file.
  */
 export function stackState(containers: readonly ReleaseContainer[]): Aggregate {
   const counted = countedContainers(containers);
@@ -26,13 +26,13 @@ export function stackState(containers: readonly ReleaseContainer[]): Aggregate {
   };
 }
 
-/** Containers that run once or are excluded from the status count only when there are no others. */
+/** Containers that run once or are excluded from the status count only if there are no others. */
 function countedContainers(containers: readonly ReleaseContainer[]): readonly ReleaseContainer[] {
   const lasting = containers.filter(({ isExcluded }) => !isExcluded);
   return lasting.length > 0 ? lasting : containers;
 }
 
-/** The first that takes requests, else the first. */
+/** The first container that takes requests, else the first one. */
 export function mainContainer(containers: readonly ReleaseContainer[]): ReleaseContainer | undefined {
   const counted = countedContainers(containers);
   return counted.find(({ port }) => port !== null) ?? counted[0];
@@ -43,14 +43,14 @@ const upstreamOf = ({ state, address, port }: ReleaseContainer): ReleaseState["u
 
 function stateOf(containers: readonly ReleaseContainer[]): ReleaseState["state"] {
   const has = (state: ReleaseState["state"]) => containers.some((container) => container.state === state);
-  // One that crashes again and again says more than those beside it, and then what still has to come.
+  // The most informative state comes first: crash loops, then running, then states before a start.
   const first = (["restarting", "running", "paused", "starting", "removing", "dead", "exited"] as const).find(has);
   return first ?? (containers.length === 0 ? "exited" : "created");
 }
 
 /**
- * One that ended by a failure makes the whole unhealthy: its other containers do not answer for it. None answers for
- * one that has no check of its own either.
+ * A failed container makes the release unhealthy, whatever the others report. If one container has no check, the
+ * health of the release is unknown.
  */
 function healthOf(containers: readonly ReleaseContainer[]): Health | "starting" | undefined {
   const isUp = containers.some(({ state }) => state === "running");

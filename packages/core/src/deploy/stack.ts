@@ -1,79 +1,79 @@
 import type { StorageMount } from "./storage-mount.ts";
 
-// A stack is one release of several containers: what a compose text describes.
+// A stack is one release of several containers, described by a compose file.
 
 /**
- * What a compose text came to: plain JSON like every artifact, and complete, since the folder that it was read from is
- * gone when it is started again. Holds secrets.
+ * Result of building a compose file: plain JSON, and complete, since the source folder is removed before it may be
+ * started again. Contains secrets.
  */
 export interface StackArtifact {
   readonly type: "stack";
-  /** Without what is built and without other files. Its references to variables are still there. */
+  /** The compose file without builds and without references to other files. References to variables are kept. */
   readonly compose: string;
-  /** Values from env files of the source, for references that the resource has no variable for. Secrets. */
+  /** Values from env files of the source, for references to variables that the resource does not have. Secrets. */
   readonly variables?: Readonly<Record<string, string>>;
-  /** By the container's name, and under a name that no container has: what holds large files of the source. */
+  /** By container name, and under a name that no container has: the image with large files of the source. */
   readonly images: Readonly<Record<string, StackImage>>;
   /** Files of the source that are mounted into containers. */
   readonly files: readonly StackFile[];
 }
 
 export interface StackImage {
-  /** The name under which it lies on the server, which no other deployment shares. */
+  /** The name of the image on the server, unique to the deployment. */
   readonly image: string;
   /** `sha256:...` of the image itself. */
   readonly id?: string;
-  /** `name@sha256:...` of one that was pulled; `null` for one that was built. */
+  /** `name@sha256:...` of a pulled image; `null` for one that was built. */
   readonly digest?: string | null;
 }
 
 export interface StackFile {
   readonly container: string;
   readonly mountPath: string;
-  /** In base64: not every file is text. `null`: it lies in the image of the source. */
+  /** In base64, since files may be binary. `null`: the file is in the image of the source. */
   readonly content: string | null;
-  /** Its permissions. */
+  /** File permissions. */
   readonly mode: number;
 }
 
-/** Options of a stack's start, besides its artifact. */
+/** Start options of a stack, in addition to its artifact. */
 export interface StackOptions {
   /** Values of `${NAME}` in the compose file, byte for byte. Secrets. */
   readonly variables: Readonly<Record<string, string>>;
-  /** By the container's name; one that is missing gets what the compose text says, and nothing else. */
+  /** By container name; a container without an entry is started as the compose file says. */
   readonly containers: Readonly<Record<string, StackContainer>>;
-  /** Networks of the server that every container joins beside those of the stack itself. */
+  /** Networks of the server that every container joins in addition to those of the stack. */
   readonly networks: readonly string[];
   readonly replaces?: StackPredecessor;
-  /** How many containers of each service, in the place of what the text says. */
+  /** Number of containers of each service, overrides the compose file. */
   readonly scale?: Readonly<Record<string, number>>;
-  /** Every container is made anew, whether anything of it has changed or not. */
+  /** Recreate all containers, even unchanged ones. */
   readonly isRecreated?: boolean;
-  /** Names its own networks. Default: the resource's uuid; a preview has others than its application. */
+  /** Prefix of its own networks. Default: the resource's uuid; a preview has networks of its own. */
   readonly scope?: string;
 }
 
-/** The release that a stack takes the place of, as long as it is there. */
+/** The release that a stack replaces, if it still exists. */
 export interface StackPredecessor {
   readonly deploymentUuid: string;
-  /** Which of its containers continue in the new release: those that would be made again just as they are, or none. */
+  /** Which of its containers continue in the new release: unchanged ones, or none. */
   readonly keeps: "unchanged" | "none";
-  /** Where nothing at all has changed, all are made anew: somebody asked for a restart. */
+  /** If nothing has changed, all containers are recreated, since the deployment is a restart. */
   readonly isRestart: boolean;
 }
 
-/** Additions of Berth to one container of a stack. */
+/** What Berth adds to one container of a stack. */
 export interface StackContainer {
-  /** Byte for byte; goes before what the text says of the same variables. Secrets. */
+  /** Overrides variables of the compose file, byte for byte. Secrets. */
   readonly env: Readonly<Record<string, string>>;
   readonly labels: Readonly<Record<string, string>>;
-  /** The first is the one that takes requests; none where nothing does. */
+  /** The first port takes requests; empty: none does. */
   readonly ports: readonly number[];
   /**
-   * What the text mounts at the same path is this. A volume is named by its `uuid` as everywhere: two containers that
-   * share one have it under the same uuid.
+   * Replaces mounts of the compose file at the same path. Volumes are named by `uuid`, so containers that share one
+   * have the same `uuid`.
    */
   readonly storages: readonly StorageMount[];
-  /** Names under which the other containers of its networks find it, beside its own. */
+  /** Additional names by which other containers of its networks reach it. */
   readonly networkAliases: readonly string[];
 }

@@ -6,25 +6,25 @@ export interface ContainerStatus {
   readonly restartCount: number;
 }
 
-/** The status of an application or database that never ran or was stopped: one without health counts as unhealthy. */
+/** The status of an application or database that never ran or is stopped: unknown health is shown as unhealthy. */
 export const STOPPED_STATUS = "exited:unhealthy";
 export const STARTING_STATUS = "starting:unknown";
-/** While the removal that was asked for is under way. */
+/** The status during a removal. */
 export const REMOVING_STATUS = "removing:unhealthy";
 
-/** One `state:health` of the containers of an application or database. */
+/** The status `state:health` of an application or database, from its containers. */
 export const aggregateStatus = (containers: readonly ContainerStatus[]): string =>
   aggregate(containers, { restarting: "restarting:unknown", stopped: STOPPED_STATUS });
 
-/** A service that never ran or was stopped names no health. */
+/** The status of a service that never ran or is stopped, which shows no health. */
 export const STOPPED_SERVICE_STATUS = "exited";
-/** While its start was asked for and nothing is seen of it yet. */
+/** The status after a start was requested, until its containers are observed. */
 const STARTING_SERVICE_STATUS = "starting:unhealthy";
 const NO_CONTAINERS_STATUS = "unknown:unknown:excluded";
 
 /**
- * One status of the containers of a service. Those that are excluded count only when all of them are, and the status
- * then says so.
+ * The status of a service, from its containers. Excluded ones count only if all are excluded, and the status then
+ * says so.
  */
 export function aggregateServiceStatus(
   containers: readonly (ContainerStatus & { readonly isExcluded: boolean })[],
@@ -41,7 +41,7 @@ export function aggregateServiceStatus(
   return state === "running" ? `${status}:excluded` : `${state}:excluded`;
 }
 
-/** The first rule that fits decides. */
+/** The first matching rule decides. */
 function aggregate(
   containers: readonly ContainerStatus[],
   words: { readonly restarting: string; readonly stopped: string },

@@ -3,19 +3,19 @@ export type StorageMount = VolumeMount | FolderMount | FileMount;
 
 interface Mount {
   readonly uuid: string;
-  /** For people. What an engine keeps is named by `uuid`: another team's storage may have the same name. */
+  /** Name for people. Engines identify a storage by `uuid`, since names are unique only within a team. */
   readonly name: string;
   readonly mountPath: string;
-  /** The release only reads it. */
+  /** The release cannot write to it. */
   readonly isReadOnly?: boolean;
 }
 
-/** A folder of its own that outlives the release, and the resource unless its storages are deleted with it. */
+/** A volume of the resource, which outlives releases, and is removed with the resource only on request. */
 export interface VolumeMount extends Mount {
   readonly type: "volume";
-  /** It has held data before: a start without it is refused, since an empty one would look like a loss. */
+  /** It has held data before. A start without it is refused, since an empty volume would look like a loss of data. */
   readonly isRecorded?: boolean;
-  /** The storage that it is recorded with, where several share one volume and `uuid` names that. */
+  /** The storage record, if several storages share a volume and `uuid` names the volume. */
   readonly storageUuid?: string;
 }
 
@@ -25,14 +25,14 @@ export interface FolderMount extends Mount {
   readonly hostPath: string;
 }
 
-/** A file with this content whenever the release starts. */
+/** A file that is written with this content before each start. */
 export interface FileMount extends Mount {
   readonly type: "file";
-  /** May be a secret: kept only in files that nobody but the release's user reads. */
+  /** May be a secret: only the release's user can read the file on the server. */
   readonly content: string;
   /**
-   * Accounts of an image that begins as root, of which the first that it has is the only one to read the file. Missing:
-   * every process of the release reads it.
+   * Accounts of an image that starts as root: the first one that exists owns the file, and no other can read it.
+   * Missing: every process of the release can read it.
    */
   readonly readers?: readonly string[];
 }

@@ -30,7 +30,7 @@ export interface DeployedService {
 
 export type SubjectOf<Kind extends ResourceKind> = Extract<DeploySubject, { readonly kind: Kind }>;
 
-/** Everything a deployment is derived from, read at one moment. */
+/** The input of a deployment, read at one moment. */
 export interface DeployInput<Subject extends DeploySubject = DeploySubject> {
   readonly subject: Subject;
   readonly deployment: DeploymentRecord;

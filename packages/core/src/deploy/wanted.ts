@@ -8,7 +8,7 @@ import type { SiteSubject } from "./site.ts";
 /** Recorded state of one server. */
 export interface Wanted {
   readonly resources: readonly WantedResource[];
-  /** Uuids of the deployments that are queued or in progress: what they are making is theirs. */
+  /** Uuids of queued and running deployments, whose objects must not be removed. */
   readonly activeDeployments: ReadonlySet<string>;
 }
 
@@ -19,31 +19,31 @@ export interface WantedResource {
   readonly desiredState: DesiredState;
   readonly isRemoving: boolean;
   readonly restartCount: number;
-  /** How often it may restart in a row; 0 or left out: as often as it likes. */
+  /** Limit of restarts in a row; 0 or left out: unlimited. */
   readonly restartCountMax?: number | undefined;
   readonly releases: readonly WantedRelease[];
-  /** Its releases hold ports of the server, so two of them never run at the same time. */
+  /** Its releases share ports of the server, so two of them never run at the same time. */
   readonly isAlone: boolean;
-  /** A deployment of it is in progress, not of one of its previews. */
+  /** A deployment of the resource itself is in progress, not of a preview. */
   readonly isDeploying: boolean;
-  /** Inputs of its sites, one for each container where it has several; empty without URLs. */
+  /** Inputs of its sites, one per container with URLs; empty without URLs. */
   readonly sites: readonly SiteSubject[];
   readonly previews: readonly WantedPreview[];
-  /** Of what has never run and is recorded as it is: it can need nothing but these sites. */
+  /** Sites of a resource that never ran and is stopped: nothing else of it needs a plan. */
   readonly restingSites?: readonly Site[] | undefined;
-  /** Containers of a service; `undefined` when the status is that of the release alone. */
+  /** Containers of a service; `undefined` if the status is that of the release. */
   readonly containers?: readonly WantedContainer[] | undefined;
 }
 
-/** One container of a service, as it is recorded. */
+/** The recorded state of one container of a service. */
 export interface WantedContainer {
   readonly name: string;
   readonly status: string;
-  /** Not counted in the status of the service. */
+  /** Excluded from the status of the service. */
   readonly isExcluded: boolean;
 }
 
-/** One pull request of an application: a live release and a site of its own. It runs until it is removed. */
+/** A preview of an application: its live release and its site. It runs until it is removed. */
 export interface WantedPreview {
   readonly id: number;
   readonly pullRequestId: number;
@@ -59,21 +59,24 @@ export interface WantedRelease {
   readonly role: ReleaseRole;
   readonly builtBy: string;
   readonly upstream: Upstream | null;
-  /** For a retiring release: the deployment that replaced it has not ended yet. */
+  /** For a retiring release: the deployment that replaced it is still running. */
   readonly isSuccessorActive: boolean;
 }
 
-/** Observed state of the same server. It must be read before the records: a release follows its record. */
+/**
+ * Observed state of the same server. It must be read before the records, since a record is written before its release
+ * is started.
+ */
 export interface Observed {
   readonly releases: readonly ReleaseState[];
-  /** By the deployment's uuid; what is missing is unknown. */
+  /** By uuid of the deployment; a missing one is unknown. */
   readonly health: ReadonlyMap<string, Health>;
   /** The proxy's current sites, by id. */
   readonly sites: ReadonlyMap<string, Site>;
-  /** Deployments' uuids whose release failed to start lately and must wait for its next try. */
+  /** Uuids of deployments whose release failed to start recently and waits for its next try. */
   readonly backingOff: ReadonlySet<string>;
-  /** Deployments' uuids whose container could not be given its lasting name lately. */
+  /** Uuids of deployments whose container could not get its lasting name recently. */
   readonly unnamed: ReadonlySet<string>;
-  /** How often a release restarted by itself in a row, by its deployment's uuid. */
+  /** Consecutive restarts of a release, by uuid of its deployment. */
   readonly restarts: ReadonlyMap<string, number>;
 }

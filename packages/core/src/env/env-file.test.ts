@@ -69,12 +69,12 @@ describe("a text in env format", () => {
     fc.assert(
       fc.property(text, (lines) => {
         const source = lines.join("\n");
-        // A quotation mark that is left open makes other ones of those that follow: what was in quotes is outside.
+        // An unclosed quote changes which later ones open and close, so text that was quoted is not.
         fc.pre(!/\S#/.test(source));
         const read = Object.fromEntries(parseEnvFile(source).map((entry) => [entry.key, entry.value]));
         expect(read).toEqual(parse(source));
       }),
-      // The example: a key whose sign stands on the next line.
+      // Example: a key whose `=` is on the next line.
       { numRuns: 5000, examples: [[['_="', 'A="\n0\n="']], [["A=", '"x"']]] },
     );
   });

@@ -1,6 +1,6 @@
 import { DomainError } from "../errors.ts";
 
-/** One variable of a text in env format. */
+/** One variable in a file in env format. */
 export interface EnvFileEntry {
   readonly key: string;
   readonly value: string;
@@ -8,30 +8,30 @@ export interface EnvFileEntry {
   readonly comment: string | null;
 }
 
-// As there, the sign and a quoted value may stand on lines of their own.
+// As in dotenv, the `=` and a quoted value may be on lines of their own.
 const HEAD = /[^\S\n]*(?:export[^\S\n]+)?([\w.-]+)(?:\s*=|:(?=\s))/y;
-// Any character but the quote, which a backslash may precede. No comment and no line end: it is not quoted.
+// Quoted, with escaped quotes. If anything but a comment follows, the value is not quoted.
 const QUOTED = /\s*('(?:\\'|[^'])*'|"(?:\\"|[^"])*"|`(?:\\`|[^`])*`)[^\S\n]*(?:#(.*))?$/my;
 const PLAIN = /.*/y;
 
 /**
- * Reads a text in env format as the package dotenv does: `KEY=value`, optionally quoted (then it may span lines; in
- * double quotes `\n` and `\r` are line ends), optionally after `export`. Lines that are none of this are passed over; of
- * two with one key the later one counts.
+ * Parses env format like the package dotenv: `KEY=value`, optionally quoted (then it may span lines; in double quotes
+ * `\n` and `\r` are line ends), optionally after `export`. Other lines are skipped; of duplicate keys the last one
+ * counts.
  *
- * Unlike there, a `#` in an unquoted value begins a comment only behind white space, so that `PASSWORD=a#b` and
+ * Unlike in dotenv, `#` in an unquoted value begins a comment only after white space, so that `PASSWORD=a#b` and
  * `COLOR=#fff` are kept whole.
  */
 export const parseEnvFile = (text: string): readonly EnvFileEntry[] => readEnvFile(text).entries;
 
-// What is read in a moment; the largest files that anybody writes have some hundreds of each.
+// Far above real files, and still fast to read.
 const LINES_MAX = 10_000;
 const DOLLARS_MAX = 10_000;
 
 /**
- * As the compose tool takes an `env_file`: `$NAME` in a value is a variable, unless it stands in single quotes. There and
- * in what is `raw`, each `$` is doubled, so that it is none.
- * @throws DomainError `deploy.build_failed` for more lines or `$` than anybody writes
+ * Parses like the compose tool does an `env_file`: `$NAME` is a variable, except in single quotes. In single quotes
+ * and in `raw` files each `$` is doubled, so that it stays literal.
+ * @throws DomainError `deploy.build_failed` if the file exceeds a limit
  */
 export function composeEnvFile(
   text: string,
@@ -55,7 +55,7 @@ export function composeEnvFile(
 
 const SINGLE_QUOTED = /^[^\S\n]*(?:export[^\S\n]+)?([\w.-]+)[^\S\n]*[=:]\s*'/gm;
 
-/** Also the numbers, from 1, of the lines that are passed over though they are neither empty nor a comment. */
+/** Also returns the numbers, from 1, of skipped lines that are neither empty nor a comment. */
 export function readEnvFile(text: string): {
   readonly entries: readonly EnvFileEntry[];
   readonly unreadLines: readonly number[];
@@ -70,7 +70,7 @@ export function readEnvFile(text: string): {
     const head = matchAt(HEAD, source, at);
     if (head?.[1] !== undefined) {
       const entry = valueAt(source, at + head[0].length);
-      // Anew, so that the order is that of what counts.
+      // Deletes first, so that the key moves to its last place.
       entries.delete(head[1]);
       entries.set(head[1], { key: head[1], value: entry.value, comment: entry.comment });
       at = entry.end;
@@ -79,7 +79,7 @@ export function readEnvFile(text: string): {
     }
     const lineEnd = source.indexOf("\n", at);
     at = lineEnd === -1 ? source.length : lineEnd + 1;
-    // A value in quotes may have several.
+    // A quoted value may span several lines.
     for (let next = source.indexOf("\n", begin); next !== -1 && next < at; next = source.indexOf("\n", next + 1))
       line += 1;
   }

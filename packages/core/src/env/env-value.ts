@@ -1,13 +1,13 @@
 import { ENV_ENTRY_BYTES_MAX } from "./env-size.ts";
 
-/** Where a shared variable is kept. */
+/** The owners that a shared variable may have. */
 export const SHARED_SCOPES = ["team", "project", "environment", "server"] as const;
 export type SharedScope = (typeof SHARED_SCOPES)[number];
 
-/** What a reference begins with: the owner of a shared variable, or `database` for `{{ database.NAME.url }}`. */
+/** The first word of a reference: the owner of a shared variable, or `database` for `{{ database.NAME.url }}`. */
 export type ReferenceScope = SharedScope | "database";
 
-/** Values of references that a resource sees, by scope and key. */
+/** Values that the references of a resource have, by scope and key. */
 export type SharedVariables = { readonly [Scope in ReferenceScope]?: ReadonlyMap<string, string> };
 
 const REFERENCE =
@@ -15,8 +15,8 @@ const REFERENCE =
 const ONLY_REFERENCE = new RegExp(`^\\s*${REFERENCE.source}\\s*$`);
 
 /**
- * Replaces `{{ scope.KEY }}` wherever it stands; what is not known stays as it is. Values are not read again. What is
- * longer than any program can be started with is not made longer still: a few bytes of references may mean gigabytes.
+ * Replaces `{{ scope.KEY }}`; unknown references stay. Inserted values are not interpolated again. Stops replacing
+ * above the limit of a program's arguments, since a few bytes of references could expand to gigabytes.
  */
 export function interpolate(value: string, shared: SharedVariables): string {
   let length = value.length;
@@ -29,26 +29,26 @@ export function interpolate(value: string, shared: SharedVariables): string {
   });
 }
 
-/** A reference of the form `{{ scope.KEY }}`. The key of a database's is `NAME.url`, with its name or uuid. */
+/** A reference of the form `{{ scope.KEY }}`. For a database the key is `NAME.url`, with its name or uuid. */
 export interface SharedReference {
   readonly scope: ReferenceScope;
   readonly key: string;
 }
 
-/** The pattern admits only the scopes, and has two groups for either form. */
+/** The pattern admits only these scopes, and has two groups for each form. */
 const parted = ([owner, variable = "", database, property = ""]: readonly (string | undefined)[]): SharedReference =>
   database === undefined ? { scope: owner as SharedScope, key: variable } : { scope: "database", key: property };
 
 const URL_KEY = ".url";
 
-/** The reference to the URL of a database. @param name Its name or uuid. */
+/** The reference to a database's URL. @param name Its name or uuid. */
 export const databaseReference = (name: string): SharedReference => ({ scope: "database", key: `${name}${URL_KEY}` });
 
-/** The name or uuid in a reference to a database; `undefined` for one to a shared variable. */
+/** The name or uuid in a reference to a database; `undefined` for other references. */
 export const databaseNameIn = ({ scope, key }: SharedReference): string | undefined =>
   scope === "database" ? key.slice(0, -URL_KEY.length) : undefined;
 
-/** Whether a reference can name it so: not with braces or line breaks. */
+/** Whether references can contain this name: not with braces or line breaks. */
 export const isReferable = (name: string): boolean => {
   const wanted = databaseReference(name);
   const [found] = referencesIn([referenceText(wanted)]);
@@ -57,7 +57,7 @@ export const isReferable = (name: string): boolean => {
 
 export const referenceText = ({ scope, key }: SharedReference): string => `{{ ${scope}.${key} }}`;
 
-/** References in these values, each once, in order of appearance. */
+/** References in these values, without duplicates, in order of appearance. */
 export function referencesIn(values: Iterable<string | null>): readonly SharedReference[] {
   const found = new Map<string, SharedReference>();
   for (const value of values) {
@@ -73,8 +73,8 @@ export function referencesIn(values: Iterable<string | null>): readonly SharedRe
 export const isShared = (value: string | null): boolean => value !== null && ONLY_REFERENCE.test(value);
 
 /**
- * The value as this API family shows it in `real_value`: shared references replaced, then quoted. JSON objects and lists
- * stay as they are. An environment gets the value of `interpolate`, byte for byte.
+ * The value that this API family shows in `real_value`: references are replaced, and the result is quoted unless it
+ * is a JSON object or list. Programs get the value of `interpolate`, byte for byte.
  */
 export function realValue(
   env: { readonly value: string | null; readonly is_literal: boolean; readonly is_multiline: boolean },

@@ -4,7 +4,7 @@ import type { EnvFields, EnvRecord } from "../ports/records.ts";
 import { Timestamp, timestamp } from "../timestamp.ts";
 import { isShared, realValue, type SharedVariables } from "./env-value.ts";
 
-export const ENV_VALUE_LENGTH_MAX = 131_072; // Linux allows no longer string in an environment (MAX_ARG_STRLEN).
+export const ENV_VALUE_LENGTH_MAX = 131_072; // The limit of Linux for one string in an environment (MAX_ARG_STRLEN).
 /** Limit per bulk request. */
 const BULK_MAX = 1000;
 
@@ -15,12 +15,12 @@ const EnvKey = z
   .regex(/^[A-Za-z_][A-Za-z0-9_.]*$/, "Only letters, digits, _ and . are allowed, and no digit or . at the beginning.")
   .describe("Name of the variable.");
 
-// Never trimmed, and an empty text stays one: the value is kept byte for byte.
+// Never trimmed or nulled: the value is stored byte for byte.
 const EnvValue = z
   .string()
   .max(ENV_VALUE_LENGTH_MAX, `At most ${ENV_VALUE_LENGTH_MAX} characters.`)
   .nullable()
-  .describe("Kept byte for byte. May hold references such as {{ project.KEY }}.");
+  .describe("Stored byte for byte. May contain references such as {{ project.KEY }}.");
 
 const flag = (description: string) => lenient(z.boolean()).optional().describe(description);
 
@@ -40,7 +40,7 @@ const SETTABLE = {
 export const EnvCreate = z.strictObject({ key: EnvKey, ...SETTABLE });
 export type EnvCreate = z.infer<typeof EnvCreate>;
 
-/** The variable is chosen by `key` and `is_preview`; what is not sent stays as it is. */
+/** `key` and `is_preview` select the variable; fields that are not sent stay unchanged. */
 export const EnvUpdate = z.strictObject({ key: EnvKey, ...SETTABLE });
 export type EnvUpdate = z.infer<typeof EnvUpdate>;
 
@@ -127,17 +127,17 @@ const DEFAULTS: Omit<EnvFields, "key"> = {
   order: null,
 };
 
-/** A new variable, with the defaults for what was not sent. */
+/** A new variable, with defaults for fields that were not sent. */
 export const newEnv = (sent: EnvCreate): EnvFields => ({ ...DEFAULTS, ...present(sent), key: sent.key });
 
-/** The change of a request; its key and `is_preview` only select the variable. */
+/** The changed fields; the key and `is_preview` only select the variable. */
 export function envChange(sent: EnvUpdate): Partial<EnvFields> {
   const { key: _key, is_preview: _isPreview, ...change } = present(sent);
   return change;
 }
 
 function present(sent: EnvUpdate): Partial<EnvFields> & { key: string } {
-  // Fields that were not sent are dropped; the others have the types of the schema, which are those of the fields.
+  // Fields that were not sent are dropped; the others have the types of the schema.
   return Object.fromEntries(Object.entries(sent).filter(([, value]) => value !== undefined)) as Partial<EnvFields> & {
     key: string;
   };
@@ -153,9 +153,9 @@ const TWINNED = [
   "comment",
 ] as const;
 
-/** The preview variable that is made together with a normal one. */
+/** The preview variable that is created together with a normal one. */
 export const previewTwin = (env: EnvFields): EnvFields => ({ ...env, is_preview: true });
 
-/** Whether a preview variable still follows its normal one: nobody has edited it by itself. */
+/** Whether a preview variable is still equal to its normal one, so that it follows its changes. */
 export const mirrorsPreview = (preview: EnvFields, normal: EnvFields): boolean =>
   TWINNED.every((field) => preview[field] === normal[field]);

@@ -1,16 +1,16 @@
-/** A variable as it is judged whether its value may stand in a log. */
+/** The fields of a variable that decide whether its value may appear in a log. */
 export interface NamedValue {
   readonly key: string;
   readonly value: string | null;
-  /** Its owner marked it as one that nobody reads again. */
+  /** Its owner marked the value as never readable again. */
   readonly is_shown_once?: boolean | undefined;
 }
 
 /**
- * Whether a value must not stand in a log: it is marked as a secret, its name says so, or it looks like one. Words, numbers,
- * addresses and paths that anybody might write are not, so that a log stays readable.
+ * Whether a value must not appear in a log: the variable is marked as a secret, its name says so, or the value looks
+ * like one. Ordinary words, numbers, addresses and paths stay visible.
  *
- * @param ownWords Names, images, hosts and paths of the resource itself, which stand in every other line.
+ * @param ownWords Names, images, hosts and paths of the resource, which appear in every other line.
  */
 export function isSecretValue({ key, value, is_shown_once }: NamedValue, ownWords: ReadonlySet<string>): boolean {
   const text = value?.trim() ?? "";
@@ -19,14 +19,14 @@ export function isSecretValue({ key, value, is_shown_once }: NamedValue, ownWord
   return is_shown_once === true || saysSecret(key) || LOGIN.test(text) || !isOrdinary(text);
 }
 
-/** Whether a name says that its value is a secret: `DB_PASSWORD`, `apiKey`, `--requirepass`; not `KEYCLOAK_USER`. */
+/** Whether a name indicates a secret: `DB_PASSWORD`, `apiKey`, `--requirepass`; not `KEYCLOAK_USER`. */
 export function saysSecret(name: string): boolean {
   const words = name
     .replace(/([a-z0-9])([A-Z])/g, "$1_$2")
     .toLowerCase()
     .split(/[^a-z0-9]+/)
     .filter(Boolean);
-  // It names a file, or what may be known.
+  // The value is a path, a name or public.
   if (words.some((word) => ["file", "path", "public", "length", "name"].includes(word))) return false;
   return words.some((word) => WORDS.has(word) || PARTS.test(word));
 }
@@ -35,8 +35,8 @@ const WORDS: ReadonlySet<string> = new Set(["pass", "pwd", "pw", "key", "salt", 
 const PARTS = /passw|passphrase|requirepass|masterauth|secret|token|credential|apikey|privatekey/;
 
 /**
- * Secrets that a text with instructions holds, such as a Dockerfile or labels: values that are assigned to names that say
- * so, passwords of URLs, and what looks like a key. The rest of it is shown: it is what a log tells about.
+ * Secrets within a text of instructions, such as a Dockerfile or labels: values assigned to names that indicate
+ * secrets, passwords in URLs, and keys. The rest stays visible in logs.
  */
 export function secretsInText(text: string): readonly string[] {
   const assigned = [...text.matchAll(ASSIGNED), ...text.matchAll(DECLARED)].flatMap(
@@ -53,10 +53,10 @@ const ASSIGNED = /(?<![\w.-])([A-Za-z_][\w.-]{0,100})=(?:"([^"\n]*)"|'([^'\n]*)'
 const DECLARED = /^[ \t]*ENV[ \t]+([A-Za-z_]\w*)[ \t]+(?:"([^"\n]*)"|'([^'\n]*)'|(\S+))[ \t]*$/gim;
 // Matches only the end of the scheme: matching all of it would be quadratic for a long word.
 const URL_PASSWORD = /(?<=[a-z0-9+.-]):\/\/[^\s:/?#@]*:([^\s/?#@]+)@/gi;
-/** Small and large letters and digits mixed: a key, and no digest, version or name. */
+/** Lower case, upper case and digits mixed: a random key, not a digest, version or name. */
 const DRAWN = /(?<![\w-])(?=[\w-]{0,200}[a-z])(?=[\w-]{0,200}[A-Z])(?=[\w-]{0,200}\d)[A-Za-z\d][\w-]{23,199}(?![\w-])/g;
 
-/** What people write, as against what programs draw: every part of it is a word, or a number after one. */
+/** Whether a person would write this: all parts are words or numbers. */
 function isOrdinary(text: string): boolean {
   if (text.length > ORDINARY_LENGTH_MAX) return false;
   return text
@@ -65,16 +65,16 @@ function isOrdinary(text: string): boolean {
     .every((part) => part === "" || WORD.test(part) || NUMBER.test(part));
 }
 
-/** A login in a URL, and the beginning of a key. */
+/** A password in a URL, or the beginning of a private key. */
 const LOGIN = /:\/\/[^\s/?#@]*:[^\s/?#]*@|-----BEGIN/;
 
-/** Of the same case but for its first letter, and not so long that it may be drawn; `web2`, `postgres17`. */
+/** One case except for the first letter, and too short to be random; may end with digits: `web2`, `postgres17`. */
 const WORD = /^(?:[A-Za-z]?[a-z]{0,15}|[A-Z]{1,16})\d{0,2}$/;
 const NUMBER = /^v?\d{1,5}$/;
 const ORDINARY_LENGTH_MAX = 200;
 const LENGTH_MIN = 4;
 
-/** Values that stand in logs by themselves, whatever their name. */
+/** Values that appear in logs anyway, whatever the variable's name. */
 const COMMON: ReadonlySet<string> = new Set([
   ...["true", "false", "null", "none", "undefined", "auto", "enabled", "disabled"],
   ...["production", "development", "staging", "test", "testing", "local", "default"],

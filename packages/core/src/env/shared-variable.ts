@@ -10,7 +10,7 @@ import type { NamedValue } from "./secret-value.ts";
 /** Limit per owner. */
 export const SHARED_VARIABLES_MAX = 1000;
 
-/** In a change the variable is chosen by `key`, and what is not sent stays as it is. */
+/** In a change `key` selects the variable, and fields that are not sent stay unchanged. */
 export const SharedVariableCreate = EnvCreate.pick({
   key: true,
   value: true,
@@ -18,7 +18,7 @@ export const SharedVariableCreate = EnvCreate.pick({
   is_shown_once: true,
   comment: true,
 }).safeExtend({
-  value: EnvCreate.shape.value.describe("Kept byte for byte. References in it are not replaced."),
+  value: EnvCreate.shape.value.describe("Stored byte for byte. References in it are not replaced."),
 });
 export type SharedVariableCreate = z.infer<typeof SharedVariableCreate>;
 
@@ -36,7 +36,7 @@ export const SharedVariable = z
     uuid: z.string(),
     key: z.string(),
     value: z.string().nullable().optional().describe("Absent without read:sensitive, and when it is shown once."),
-    reference: z.string().describe("What stands for the value in an environment variable."),
+    reference: z.string().describe("The reference to use in environment variables."),
     comment: z.string().nullable(),
     is_multiline: z.boolean(),
     is_shown_once: z.boolean(),
@@ -65,7 +65,7 @@ export const sharedVariableView = (
   updated_at: timestamp(variable.updated_at),
 });
 
-/** A new one, with the defaults for what was not sent. */
+/** A new variable, with defaults for fields that were not sent. */
 export const newSharedVariable = ({
   key,
   value = null,
@@ -74,12 +74,12 @@ export const newSharedVariable = ({
   is_shown_once = false,
 }: SharedVariableCreate): SharedVariableFields => ({ key, value, comment, is_multiline, is_shown_once });
 
-/** The change of a request; its key only selects the variable. */
+/** The changed fields; the key only selects the variable. */
 export const sharedVariableChange = ({ key: _key, ...change }: SharedVariableCreate): Partial<SharedVariableFields> =>
-  // Fields that were not sent are dropped; the others have the types of the schema, which are those of the fields.
+  // Fields that were not sent are dropped; the others have the types of the schema.
   Object.fromEntries(Object.entries(change).filter(([, value]) => value !== undefined));
 
-/** Values of references to these variables. What cannot be reached has none. */
+/** Values of references to these variables. A database that cannot be reached has none. */
 export function sharedVariables(
   seen: readonly Pick<SeenVariable, "scope" | "key" | "value" | "problem">[],
 ): SharedVariables {
@@ -94,13 +94,13 @@ export function sharedVariables(
 
 /** Environment variables as programs get them. */
 export interface ResolvedEnvs {
-  /** With the values of what they refer to. */
+  /** With references replaced. */
   readonly envs: readonly EnvRecord[];
-  /** The shared ones that are among them, for what must not show their values. */
+  /** The shared variables that were used, whose values must be hidden in logs. */
   readonly shared: readonly NamedValue[];
-  /** Variables whose references lead to nothing, and so stay as they are. */
+  /** Variables with references that have no target; they stay unchanged. */
   readonly unknown: readonly UnknownReferences[];
-  /** Variables that name a database which the resource cannot reach. */
+  /** Variables that reference a database which the resource cannot reach. */
   readonly unreachable: readonly UnreachableReference[];
 }
 
@@ -109,24 +109,24 @@ export interface UnreachableReference extends Pick<EnvRecord, "key" | "is_previe
   readonly problem: string;
 }
 
-/** @throws DomainError `deploy.start_failed` when a variable names a database that the resource cannot reach */
+/** @throws DomainError `deploy.start_failed` if a variable references a database that the resource cannot reach */
 export function requireReachable({ unreachable }: Pick<ResolvedEnvs, "unreachable">, isPreview: boolean): void {
   const first = unreachable.find(({ is_preview }) => is_preview === isPreview);
   if (first !== undefined) throw new DomainError("deploy.start_failed", `${first.key}: ${first.problem}`);
 }
 
 export interface UnknownReferences extends Pick<EnvRecord, "key" | "is_preview"> {
-  /** As `{{ team.KEY }}`. */
+  /** In the form `{{ team.KEY }}`. */
   readonly references: readonly string[];
 }
 
 /**
- * What variables of one resource may get by their references. Each may be as long as a program takes, and a thousand of a
- * few bytes would be as many times that.
+ * Limit of the text that references add to one resource's variables, since each of a thousand short ones may expand
+ * to the longest value.
  */
-const ADDED_LENGTH_MAX = 16_777_216; // Linux gives a program 6 MiB of variables and arguments at most.
+const ADDED_LENGTH_MAX = 16_777_216; // Linux passes at most 6 MiB of variables and arguments to a program.
 
-/** @throws DomainError `deploy.start_failed` when what they refer to exceeds what a program can be given. */
+/** @throws DomainError `deploy.start_failed` if the expanded references exceed the limit */
 export function resolveEnvs(envs: readonly EnvRecord[], seen: readonly SeenVariable[]): ResolvedEnvs {
   const shared = sharedVariables(seen);
   const problems = new Map(
@@ -163,14 +163,14 @@ export function resolveEnvs(envs: readonly EnvRecord[], seen: readonly SeenVaria
   };
 }
 
-/** A program may print the password of a URL without the URL. */
+/** The password of a URL is hidden on its own too, since a program may print it without the URL. */
 function namedValues(seen: SeenVariable): readonly NamedValue[] {
   if (seen.scope !== "database" || seen.value === null) return [seen];
   const { password } = new URL(seen.value);
   return [seen, { key: "password", value: decodeURIComponent(password) }];
 }
 
-/** References stay behind where an answer would come to more than a deployment takes. */
+/** References are left unexpanded once an answer reaches the limit of a deployment. */
 export function envViews(
   envs: readonly EnvRecord[],
   { shared, ...options }: EnvViewOptions,

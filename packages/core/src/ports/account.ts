@@ -1,11 +1,11 @@
 import type { Role } from "../team/permission.ts";
 
-/** A user with what they sign in with, across teams. */
+/** A user with their login, independent of teams. */
 export interface AccountRecord {
   readonly id: number;
   readonly name: string;
   readonly email: string;
-  /** `null`: they never chose one. */
+  /** `null`: no password was chosen yet. */
   readonly password_hash: string | null;
 }
 
@@ -16,7 +16,7 @@ export interface SessionRecord {
   readonly user_id: number;
   readonly device: string;
   readonly address: string;
-  /** When its user last gave their password. */
+  /** When its user last entered their password. */
   readonly confirmed_at: Date | null;
   readonly expires_at: Date;
   readonly last_used_at: Date | null;
@@ -34,15 +34,15 @@ export interface TeamMembership {
 export interface SignInLinkRecord {
   readonly user_id: number;
   readonly team_id: number;
-  /** Made by who runs the instance: it replaces a password. */
+  /** The operator of the instance made it, to replace a password. */
   readonly replaces_password: boolean;
 }
 
-/** Users and what they sign in with: asked before there is a scope. */
+/** Users and their logins: used before there is a scope. */
 export interface AccountStore {
   findByEmail(email: string): Promise<AccountRecord | undefined>;
   find(userId: number): Promise<AccountRecord | undefined>;
-  /** In a transaction: until its end, others who ask so for the same user wait. */
+  /** In a transaction: locks the user until its end, so that other callers wait. */
   lock(userId: number): Promise<AccountRecord | undefined>;
   /** @throws DomainError `resource.already_exists` where another user has the address */
   update(
@@ -50,15 +50,15 @@ export interface AccountStore {
     change: { readonly name?: string | undefined; readonly email?: string | undefined },
   ): Promise<void>;
   setPassword(userId: number, hash: string): Promise<void>;
-  /** Those that the user accepted, by name: a session enters no others. */
+  /** Teams that the user has joined, by name: sessions are for these only. */
   teams(userId: number): Promise<readonly TeamMembership[]>;
   acceptTeam(userId: number, teamId: number): Promise<void>;
 
-  /** @param session In a team that the user is a member of. */
+  /** @param session The user must be a member of its team. */
   insertSession(session: {
     readonly team_id: number;
     readonly user_id: number;
-    /** The user's. */
+    /** Name of the user. */
     readonly name: string;
     /** SHA-256 (hex) of both halves of its secret. */
     readonly hash: string;
@@ -67,27 +67,27 @@ export interface AccountStore {
     readonly confirmed_at: Date;
     readonly expires_at: Date;
   }): Promise<SessionRecord>;
-  /** Those that have not expired, the newest first. */
+  /** Sessions that have not expired, newest first. */
   sessions(userId: number): Promise<readonly SessionRecord[]>;
   confirmSession(id: number, at: Date): Promise<void>;
-  /** `false` when the user is not in the team, or did not accept it. */
+  /** `false` if the user is not in the team or has not joined it yet. */
   moveSession(session: Pick<SessionRecord, "id" | "user_id">, teamId: number): Promise<boolean>;
-  /** `false` when the user has no such session. */
+  /** `false` if the user has no such session. */
   deleteSession(userId: number, id: number): Promise<boolean>;
-  /** @param keptId The one that stays. */
+  /** @param keptId The session that stays. */
   deleteSessions(userId: number, keptId: number | undefined): Promise<number>;
 
-  /** `undefined` for one that is unknown, was redeemed or has expired. */
+  /** `undefined` if the link is unknown, redeemed or expired. */
   findLink(hash: string): Promise<SignInLinkRecord | undefined>;
-  /** Those to this team, and those that replace the password. */
+  /** Deletes the user's links to this team, and those that replace the password. */
   deleteLinks(userId: number, teamId: number | undefined): Promise<void>;
-  /** A team's name, for who is invited to it. */
+  /** A team's name, for a user who is invited. */
   teamName(teamId: number): Promise<string | undefined>;
 }
 
-/** Slow on purpose, and bounded in how many run at once. */
+/** Hashing is slow on purpose, and limited in how many run at once. */
 export interface PasswordHasher {
   hash(password: string): Promise<string>;
-  /** Takes as long without a hash to compare with, and is `false` then. */
+  /** Without a hash it takes the same time and returns `false`. */
   verify(password: string, hash: string | null): Promise<boolean>;
 }

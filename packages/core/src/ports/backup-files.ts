@@ -5,19 +5,19 @@ export interface StoredContent {
   readonly sha256: string;
 }
 
-/** Reads what a producer gives, as fast as it can take it. */
+/** Reads all chunks of a producer, at its own pace. */
 export type Sink = (chunks: AsyncIterable<Uint8Array>) => Promise<void>;
 
 /** Backups on the disk of a control plane. Rejects only with a `DomainError` whose message may be shown. */
 export interface BackupFiles {
-  /** Names this folder among those of all control planes that ever were. */
+  /** A unique identifier of this folder among all control planes. */
   folder(): Promise<string>;
-  /** Where a file is, for people and for the other calls. */
+  /** Path of a file, for people and for the other calls. */
   pathOf(databaseUuid: string, name: string): string;
   /**
-   * Writes a file that nobody else reads. It has its name only when all of it is on the disk; when `produce` fails,
-   * there is none.
-   * @param isCompressed What comes is compressed already, or is compressed here.
+   * Writes a file that only Berth can read. It gets its name after it is completely on the disk; if `produce` fails,
+   * there is no file.
+   * @param isCompressed Whether the content is compressed already; else it is compressed here.
    */
   write(
     path: string,
@@ -26,7 +26,7 @@ export interface BackupFiles {
   ): Promise<StoredContent>;
   /** @throws DomainError `resource.not_found` */
   read(path: string): AsyncIterable<Uint8Array>;
-  /** Idempotent; with what is left of a write that did not end. */
+  /** Idempotent. Also removes the remains of an interrupted write. */
   remove(path: string): Promise<void>;
   /** Removes the folder of a database with its content. Idempotent. */
   removeFolder(databaseUuid: string): Promise<void>;
@@ -35,8 +35,8 @@ export interface BackupFiles {
 /** A bucket. Rejects only with a `DomainError` whose message may be shown. */
 export interface ObjectStorage {
   /**
-   * In pieces, each of which is tried again when it fails. Aborting leaves nothing behind.
-   * @param options `sizeBytes` is that of the content: what is larger goes in larger pieces.
+   * Uploads in parts, each of which is retried. Aborting leaves nothing behind.
+   * @param options `sizeBytes` of the content: larger content is sent in larger parts.
    */
   put(
     key: string,
@@ -45,12 +45,12 @@ export interface ObjectStorage {
   ): Promise<void>;
   /** @throws DomainError `resource.not_found` */
   get(key: string, signal: AbortSignal): AsyncIterable<Uint8Array>;
-  /** Idempotent; with what is left of an upload that did not end. */
+  /** Idempotent. Also removes the remains of an interrupted upload. */
   remove(key: string, signal: AbortSignal): Promise<void>;
 }
 
-/** Computes size and checksum while the content is read once. */
+/** Computes size and checksum in one pass over the content. */
 export type Digest = (content: AsyncIterable<Uint8Array>) => Promise<StoredContent>;
 
-/** Undoes what `write` did to what was not compressed. */
+/** Reverses the compression that `write` applied. */
 export type Decompress = (content: AsyncIterable<Uint8Array>) => AsyncIterable<Uint8Array>;

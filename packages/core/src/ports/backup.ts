@@ -5,20 +5,20 @@ import type { DumpTarget } from "../database/engine/row.ts";
 import type { RunLease, UnrepeatedRuns } from "./lease.ts";
 import type { Page, Paging, Timestamps } from "./records.ts";
 
-/** When and how a database is saved. */
+/** A schedule of a database's backups. */
 export interface BackupScheduleRecord extends Timestamps {
   readonly id: number;
   readonly uuid: string;
   readonly resource_id: number;
   readonly team_id: number;
   readonly enabled: boolean;
-  /** As its owner wrote it: `cronOf` reads it. */
+  /** As its owner wrote it; `cronOf` parses it. */
   readonly frequency: string;
-  /** Where it is sent, with `settings.save_s3`. */
+  /** The S3 storage for uploads, if `settings.save_s3` is set. */
   readonly s3_storage_id: number | null;
   readonly s3_storage_uuid: string | null;
   readonly settings: BackupSettings;
-  /** Set while a run beside the schedule was asked for and has not begun. */
+  /** Set while a run outside of the schedule is requested and has not begun. */
   readonly requested_at: Date | null;
 }
 export type BackupScheduleFields = Pick<BackupScheduleRecord, "enabled" | "frequency" | "s3_storage_id" | "settings">;
@@ -27,7 +27,7 @@ export type BackupScheduleFields = Pick<BackupScheduleRecord, "enabled" | "frequ
 export const BACKUP_STEPS = ["waiting", "dumping", "uploading", "checking"] as const;
 export type BackupStep = (typeof BACKUP_STEPS)[number];
 
-/** Rows by table, `schema.table` or whatever the engine calls it. */
+/** Row counts by table: `schema.table`, or the engine's notation. */
 export type TableRows = Readonly<Record<string, number>>;
 
 export interface BackupExecutionRecord extends Timestamps {
@@ -35,55 +35,55 @@ export interface BackupExecutionRecord extends Timestamps {
   readonly uuid: string;
   readonly scheduled_backup_id: number;
   readonly status: BackupStatus;
-  /** The problem, or the output of the tools. Never secrets. */
+  /** The problem, or the output of the tools. Never contains secrets. */
   readonly message: string | null;
   readonly size_bytes: number | null;
-  /** On the server. */
+  /** Path on the server. */
   readonly filename: string | null;
   readonly database_name: string | null;
   readonly finished_at: Date | null;
-  /** Set when somebody asked to cancel one that a worker runs, which ends it. */
+  /** Set when somebody cancels a running execution; its worker ends it. */
   readonly cancel_requested_at: Date | null;
   readonly local_storage_deleted: boolean;
   readonly s3_storage_deleted: boolean;
-  /** `null` when it is not sent there. */
+  /** `null`: it is not uploaded. */
   readonly s3_uploaded: boolean | null;
   /** `null` while it waits. */
   readonly started_at: Date | null;
-  /** `null` once it has ended. */
+  /** `null` after its end. */
   readonly step: BackupStep | null;
-  /** So far. */
+  /** Bytes written so far. */
   readonly written_bytes: number | null;
   /** Checksum of the file, in hexadecimal. */
   readonly sha256: string | null;
 }
 
 export interface BackupStore {
-  /** By id. */
+  /** Sorted by id. */
   list(resourceId: number, paging?: Paging): Promise<Page<BackupScheduleRecord>>;
-  /** Schedules of several databases, by id. */
+  /** Schedules of several databases, sorted by id. */
   listOf(resourceIds: readonly number[]): Promise<readonly BackupScheduleRecord[]>;
   find(resourceId: number, uuid: string): Promise<BackupScheduleRecord | undefined>;
   insert(resourceId: number, uuid: string, fields: BackupScheduleFields): Promise<BackupScheduleRecord>;
   update(resourceId: number, uuid: string, fields: BackupScheduleFields): Promise<BackupScheduleRecord | undefined>;
-  /** Asks for a run beside the schedule and wakes the workers. */
+  /** Requests a run outside of the schedule and wakes the workers. */
   request(resourceId: number, uuid: string): Promise<void>;
-  /** Its executions go with it, their files too, and with `deleteS3` their objects. */
+  /** Also deletes its executions and their files, and with `deleteS3` their objects. */
   delete(resourceId: number, uuid: string, options?: { readonly deleteS3?: boolean }): Promise<boolean>;
   findExecution(scheduleId: number, uuid: string): Promise<BackupExecutionRecord | undefined>;
   /** Newest first. */
   executions(scheduleId: number, paging?: Paging): Promise<Page<BackupExecutionRecord>>;
-  /** The newest of each of these schedules, newest first. */
+  /** The newest executions of each schedule, newest first. */
   newestExecutions(scheduleIds: readonly number[], take: number): Promise<readonly BackupExecutionRecord[]>;
-  /** Its file goes too, and with `deleteS3` its object. */
+  /** Also deletes its file, and with `deleteS3` its object. */
   deleteExecution(scheduleId: number, uuid: string, options?: { readonly deleteS3?: boolean }): Promise<boolean>;
-  /** Ends one that waits; has the worker that runs one end it. Nothing comes of it once it has ended. */
+  /** Ends a waiting execution, or asks the worker of a running one to end it. Has no effect on an ended one. */
   requestCancel(scheduleId: number, uuid: string, at: Date): Promise<BackupExecutionRecord | undefined>;
-  /** How it is once it has ended, or after this time. */
+  /** The execution when it has ended, or after this time. */
   untilEnded(scheduleId: number, uuid: string, secondsMax: number): Promise<BackupExecutionRecord | undefined>;
 }
 
-/** An execution that a worker has taken, with what it saves. */
+/** An execution that a worker has claimed, with its database. */
 export interface ClaimedBackup {
   readonly execution_uuid: string;
   readonly schedule_id: number;
@@ -101,7 +101,7 @@ export interface ClaimedBackup {
   readonly created_at: Date;
 }
 
-/** Where its copies will be; what is written there goes when it fails. */
+/** Where its copies will be; they are removed if it fails. */
 export interface BackupPlaces {
   readonly folder: string;
   readonly filename: string;
@@ -112,25 +112,25 @@ export interface BackupPlaces {
 export interface BackupEnd extends Pick<BackupExecutionRecord, "message" | "size_bytes" | "sha256" | "s3_uploaded"> {
   readonly status: BackupOutcome;
   readonly table_rows: TableRows | null;
-  /** The file on the server is whole, and stays. */
+  /** The file on the server is complete, and stays. */
   readonly keepsFile: boolean;
   readonly finished_at: Date;
 }
 
-/** A copy that nobody knows any more. */
+/** A copy without a record. */
 export type BackupRemoval = { readonly id: number } & (
   | { readonly place: "local"; readonly filename: string }
   | { readonly place: "s3"; readonly team_id: number; readonly s3_storage_uuid: string; readonly s3_key: string }
 );
 
 /**
- * Store of backups for scheduler and workers, across teams. Of a schedule one execution runs at a time, and none of a
- * database that is being restored.
+ * Store of backups for scheduler and workers, across teams. Executions of a schedule run one at a time, and none runs
+ * during a restore of the database.
  */
 export interface SystemBackupStore extends UnrepeatedRuns<ClaimedBackup> {
   /**
-   * Queues a run for a due time: an execution for each database. While one of the schedule runs, the due time is
-   * written down as skipped, and an event reports it. `undefined` when the schedule is disabled or goes.
+   * Queues an execution for each database at a due time. While one of the schedule still runs, the due time is
+   * recorded as skipped, with an event. `undefined` if the schedule is disabled or being deleted.
    */
   begin(
     scheduleId: number,
@@ -139,22 +139,25 @@ export interface SystemBackupStore extends UnrepeatedRuns<ClaimedBackup> {
     | { readonly uuid: string; readonly name: string; readonly team_id: number; readonly resource_uuid: string }
     | undefined
   >;
-  /** Queues what was asked for beside the schedules of these servers, where none of the schedule runs. Answers how many. */
+  /** Queues requested runs on these servers, unless one of the schedule runs already. Returns their number. */
   beginRequested(serverIds: readonly number[]): Promise<number>;
-  /** `false` when it is not the owner's any more. */
+  /** `false` if the owner has lost it. */
   place(hold: RunLease, places: BackupPlaces): Promise<boolean>;
   progress(hold: RunLease, progress: { readonly step: BackupStep; readonly written_bytes: number }): Promise<void>;
-  /** Only of one that the owner runs: what has ended never changes again. `false` otherwise. Writes its event. */
+  /** Ends an execution of this owner and writes its event; `false` if the owner has lost it or it has ended already. */
   finish(hold: RunLease, end: BackupEnd): Promise<boolean>;
-  /** Copies of a schedule that are kept in one place. */
+  /** Existing copies of a schedule in one place. */
   copies(scheduleId: number, place: BackupPlace): Promise<readonly BackupCopy[]>;
-  /** Has removed what was written there by a run that is not known any more. */
+  /** Requests the removal of copies of a run that no longer exists. */
   discard(places: BackupPlaces): Promise<void>;
-  /** Copies that go by the rules of their schedule, unless they are being restored; the executions stay and say so. */
+  /** Marks copies for removal by retention, except those being restored; the executions stay and show it. */
   giveUp(uuids: readonly string[], place: BackupPlace): Promise<void>;
-  /** Copies to be removed: files of this folder, and objects. Each is answered again later unless it is `removed`. */
+  /**
+   * Copies to be removed: files of this folder, and objects. A copy is returned again until `removed` is called for
+   * it.
+   */
   removals(folder: string, take: number): Promise<readonly BackupRemoval[]>;
   removed(id: number): Promise<void>;
-  /** Forgets all but the newest executions of each schedule that have no copy, some at a time. Answers how many. */
+  /** Deletes all but the newest executions without copies of each schedule, in batches. Returns their number. */
   prune(kept: number): Promise<number>;
 }

@@ -1,15 +1,15 @@
-/** Signs certificates. In PEM, both. */
+/** Signs certificates. Both fields are in PEM. */
 export interface Authority {
   readonly certificate: string;
   readonly key: string;
 }
 
 export interface CertificateRequest {
-  /** Host names and addresses of the server that shows it. */
+  /** Host names and addresses of the server that uses the certificate. */
   readonly names: readonly string[];
   readonly notBefore: Date;
   readonly notAfter: Date;
-  /** One that there is, or what a new one is made of. */
+  /** An existing authority, or the fields of a new one. */
   readonly authority: Authority | { readonly name: string; readonly notAfter: Date };
 }
 
@@ -17,7 +17,7 @@ export interface IssuedCertificate {
   readonly authority: Authority;
   /** In PEM. */
   readonly certificate: string;
-  /** Private key of the certificate, used for nothing else. */
+  /** Private key of the certificate, in PEM. */
   readonly key: string;
 }
 

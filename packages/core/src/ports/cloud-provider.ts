@@ -7,29 +7,30 @@ export interface CloudProviders {
 }
 
 /**
- * Every call takes the token that it is made with. Besides what is said of each, all reject with DomainError
- * `cloud.rate_limited` with the seconds to wait, and `cloud.failed` when the provider cannot be reached or answers what
- * nobody understands. No error holds the token.
+ * Each call is authenticated by its token. All calls reject with DomainError `cloud.rate_limited`, with the seconds
+ * to wait, and `cloud.failed` if the provider cannot be reached or its answer is not understood. No error contains
+ * the token.
  */
 export interface CloudProvider {
-  /** Whether the provider takes the token; a sentence for people when it does not. */
+  /** Whether the provider accepts the token; if not, a sentence for people. */
   checkToken(token: string): Promise<{ readonly isValid: true } | { readonly isValid: false; readonly reason: string }>;
 }
 
-/** A provider that lists what it rents and makes machines. All reject with `cloud.refused` for a token it refuses. */
+/** A provider that rents machines. All calls reject with `cloud.refused` if it refuses the token. */
 export interface MachineProvider extends CloudProvider {
-  /** Lists are whole, however many pages the provider makes of them, and as it orders them. */
+  /** Lists are complete, whatever the provider's page size, in its order. */
   locations(token: string): Promise<readonly CloudLocation[]>;
-  /** Without what can no longer be rented. */
+  /** Without types that can no longer be rented. */
   serverTypes(token: string): Promise<readonly CloudServerType[]>;
-  /** Those of the provider itself, without what can no longer be used. */
+  /** Images of the provider itself, without those that can no longer be used. */
   images(token: string): Promise<readonly CloudImage[]>;
   sshKeys(token: string): Promise<readonly CloudSshKey[]>;
-  /** The provider's number for a public key, which it is given when it does not have it. Idempotent. */
+  /** The provider's number for a public key, which is uploaded if missing. Idempotent. */
   ensureSshKey(token: string, key: { readonly name: string; readonly publicKey: string }): Promise<number>;
   /**
-   * Makes one machine or none: where the answer is lost, it is looked for by its label.
-   * @throws DomainError `request.invalid` by field, `resource.already_exists` for a name that is taken, `cloud.refused`
+   * Creates one machine or none: if the answer is lost, the machine is looked up by its label.
+   * @throws DomainError `request.invalid` by field, `resource.already_exists` for a name that is taken,
+   * `cloud.refused`
    */
   createMachine(token: string, machine: NewMachine): Promise<Machine>;
   /** Idempotent. */
@@ -45,9 +46,9 @@ export interface NewMachine {
   readonly sshKeyIds: readonly number[];
   readonly hasIpv4: boolean;
   readonly hasIpv6: boolean;
-  /** Script that cloud-init runs at the first start. */
+  /** Script that cloud-init runs at the first boot. */
   readonly userData: string | null;
-  /** uuid of the server for this machine, stored as a label by which the machine is found again. */
+  /** uuid of the server for this machine, stored as a label to find the machine again. */
   readonly serverUuid: string;
 }
 
@@ -55,6 +56,6 @@ export interface Machine {
   readonly id: number;
   readonly name: string;
   readonly ipv4: string | null;
-  /** A network such as `2001:db8:1::/64`, of which the machine has the first address, or an address. */
+  /** An address, or a network such as `2001:db8:1::/64`, whose first address the machine has. */
   readonly ipv6: string | null;
 }

@@ -1,21 +1,21 @@
 import type { CloudProviderKind } from "../server/cloud-provider-kind.ts";
 import type { Page, Paging, Timestamps } from "./records.ts";
 
-/** A login at a cloud provider, without the login itself. */
+/** A token of a cloud provider, without its secret. */
 export interface CloudTokenRecord extends Timestamps {
   readonly id: number;
   readonly uuid: string;
   readonly team_id: number;
   readonly provider: CloudProviderKind;
   readonly name: string;
-  /** Servers that were made with it. */
+  /** Number of servers that were created with it. */
   readonly servers_count: number;
 }
 
 export interface CloudTokenStore {
   list(paging?: Paging): Promise<Page<CloudTokenRecord>>;
   find(uuid: string): Promise<CloudTokenRecord | undefined>;
-  /** @param token Kept encrypted. */
+  /** @param token Stored encrypted. */
   insert(cloudToken: {
     readonly uuid: string;
     readonly provider: CloudProviderKind;
@@ -23,8 +23,8 @@ export interface CloudTokenStore {
     readonly token: string;
   }): Promise<CloudTokenRecord>;
   update(uuid: string, change: { readonly name: string }): Promise<CloudTokenRecord | undefined>;
-  /** The text that the provider knows, for calls to it: no answer carries it. */
+  /** The token itself, for calls to the provider. Answers never contain it. */
   secret(uuid: string): Promise<string | undefined>;
-  /** `false` when servers use it. */
+  /** `false` if servers use it. */
   deleteIfUnused(uuid: string): Promise<boolean>;
 }

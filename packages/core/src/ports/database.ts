@@ -10,26 +10,26 @@ export interface DatabaseRecord extends ResourceRecord {
   readonly is_public: boolean;
   /** Port of the server while the database is public. */
   readonly public_port: number | null;
-  /** Port of the server that only what runs on the same machine reaches: for applications that are no containers. */
+  /** Port of the server that only programs on the same machine reach: for applications without containers. */
   readonly loopback_port: number | null;
-  /** Why the port does not lead to it, as was seen last. */
+  /** Why the public port does not work, as last observed. */
   readonly public_port_problem: string | null;
   readonly settings: DatabaseSettings;
-  /** The engine's own fields that are no secrets, by name. */
+  /** The engine's own fields that are not secret, by name. */
   readonly fields: DatabaseFields;
   readonly restart_count: number;
   readonly last_restart_at: Date | null;
   readonly last_online_at: Date | null;
   readonly started_at: Date | null;
-  /** Expiry of its certificate, where it offers TLS. */
+  /** End of its certificate, if it offers TLS. */
   readonly certificate_expires_at: Date | null;
 }
 
 export type DatabaseFields = Readonly<Record<string, string | null>>;
-/** The engine's secret fields, by their name, without those that are environment variables; and its certificate. */
+/** The engine's secret fields by name, except those stored as environment variables; and the certificate. */
 export type DatabaseSecrets = Readonly<Record<string, string>>;
 
-/** Reaching it from outside its server. */
+/** Public access to a database. */
 export interface DatabaseAccess {
   readonly is_public: boolean;
   readonly public_port: number | null;
@@ -49,40 +49,40 @@ export interface DatabaseRecordChange extends ResourceChange<DatabaseSettings, D
 }
 
 export interface SystemDatabaseStore {
-  /** Tells once of each database that offers TLS with a certificate that ends before this. Answers how many. */
+  /** Emits one event for each database with TLS whose certificate ends before this. Returns their number. */
   emitExpiring(before: Date): Promise<number>;
-  /** Those of these servers that have a port while they run, public or for their own machine. */
+  /** Databases of these servers that have a public or loopback port while they run. */
   listForwarded(serverIds: readonly number[]): Promise<readonly DatabaseRecord[]>;
-  /** Records a problem of its public port; `null` when there is none. @param port The port that was observed. */
+  /** Records a problem of the public port; `null` without one. @param port The observed port. */
   recordPortProblem(id: number, port: number, problem: string | null): Promise<void>;
 }
 
-/** Where something runs that wants to reach a database. */
+/** The place of a program that connects to a database. */
 export interface DatabaseClient {
   readonly name: string;
   readonly server_id: number;
   readonly destination_id: number;
   readonly server_name: string;
   readonly server_engine: EngineKind;
-  /** Its containers are in the network of its destination. */
+  /** It is in the network of its destination. */
   readonly is_in_network: boolean;
 }
 
-/** A database, and what of its environment may name it in variables. */
+/** A database, and the resource whose variables reference it. */
 export interface NamedDatabase {
   readonly resource_id: number;
   readonly client: DatabaseClient;
   readonly database: DatabaseRecord;
-  /** Its secret fields by name, open. */
+  /** Its secret fields by name, decrypted. */
   readonly secrets: DatabaseFields;
   /** Its password is never shown. */
   readonly is_shown_once: boolean;
 }
 
-/** `insert` and `update` throw `port.taken` when another public database of the server has the port. */
+/** `insert` and `update` throw `port.taken` if another public database of the server has the port. */
 export type DatabaseStore = KindStore<DatabaseRecord, NewDatabase, DatabaseRecordChange, DatabaseSecrets> & {
-  /** Gives it a loopback port, unless it has one that leads to it, and wakes the workers. */
+  /** Assigns a loopback port, unless the database has a working one, and wakes the workers. */
   giveLoopbackPort(id: number): Promise<void>;
-  /** Those of these names or uuids, as each of these resources sees them: of its environment. */
+  /** Databases with these names or uuids in the environment of each resource. */
   namedBy(resourceIds: readonly number[], names: readonly string[]): Promise<readonly NamedDatabase[]>;
 };

@@ -12,19 +12,19 @@ export interface DestinationRecord extends Timestamps {
   readonly network: string;
 }
 
-/** A resource that is put on a destination. */
+/** A resource on a destination. */
 export interface DestinationUser {
   readonly kind: ResourceKind;
   readonly name: string;
 }
 
 export interface DestinationStore {
-  /** Destinations of all servers or of one, by id. */
+  /** Destinations of all servers or of one, sorted by id. */
   list(filter: { readonly server_id?: number | undefined }, paging?: Paging): Promise<Page<DestinationRecord>>;
   find(uuid: string): Promise<DestinationRecord | undefined>;
   /**
-   * @throws DomainError `resource.not_found` when there is no such server, or it is being deleted;
-   * `resource.already_exists` when it has a destination with this network
+   * @throws DomainError `resource.not_found` if the server does not exist or is being deleted;
+   * `resource.already_exists` if it has a destination with this network
    */
   insert(destination: {
     readonly uuid: string;
@@ -35,6 +35,6 @@ export interface DestinationStore {
   update(uuid: string, change: { readonly name: string }): Promise<DestinationRecord | undefined>;
   /** At most `take` of them. */
   users(id: number, take: number): Promise<readonly DestinationUser[]>;
-  /** `false` when resources are on it. */
+  /** `false` if resources use it. */
   deleteIfUnused(id: number): Promise<boolean>;
 }

@@ -11,7 +11,7 @@ import type { WorkIO } from "./work-io.ts";
 
 /** Capabilities of an engine. Shared code checks these, never the engine's name. */
 export interface EngineCapabilities {
-  /** Which kinds of resource it runs. */
+  /** The kinds of resources that it runs. */
   readonly kinds: readonly ResourceKind[];
   readonly build_packs: readonly string[];
   /** Stopped releases keep what was built for them, to be rolled back to. */
@@ -19,37 +19,37 @@ export interface EngineCapabilities {
   readonly replicas: boolean;
   readonly port_mappings: boolean;
   readonly networks: boolean;
-  /** Mounts folders of the server with rights that the release's own user has not. */
+  /** Can mount folders of the server that the release's own user has no rights to. */
   readonly privileged_mounts: boolean;
   readonly memory_limit: boolean;
   readonly cpu_limit: boolean;
 }
 
-/** A line of a release's own output. `cursor` is opaque and grows: `logs({ after: cursor })` continues after it. */
+/** A line of a release's output. `cursor` is opaque and grows: `logs({ after: cursor })` continues after it. */
 export interface LogLine {
   readonly cursor: string;
   readonly line: string;
-  /** When it was printed, as RFC 3339; left out where the engine does not know. */
+  /** When it was printed, as RFC 3339; left out if the engine does not know. */
   readonly moment?: string;
 }
 
 export interface LogQuery {
-  /** The last N lines to begin with, when `after` is not given. 0 for none. */
+  /** Number of last lines to begin with, unless `after` is given; may be 0. */
   readonly lines?: number;
   /** The cursor of the last line the caller has. */
   readonly after?: string;
-  /** Only lines that were printed at this moment or later, as RFC 3339 in UTC. @throws DomainError `engine.unsupported` */
+  /** Only lines printed at this moment or later, as RFC 3339 in UTC. @throws DomainError `engine.unsupported` */
   readonly since?: string;
-  /** Goes on with what comes, until `signal` fires or the release is removed. */
+  /** Continues with new lines until `signal` fires or the release is removed. */
   readonly follow?: boolean;
   readonly signal?: AbortSignal;
-  /** Where a release has several containers: the name of the one whose log it is. Default: the first that takes requests. */
+  /** The container to read, if the release has several. Default: the first that takes requests. */
   readonly container?: string;
 }
 
 export interface ExecResult {
   readonly exitCode: number;
-  /** Standard output and error in the order they came, cut to `maxOutputBytes`. */
+  /** Standard output and error in order, cut to `maxOutputBytes`. */
   readonly output: string;
   readonly isTruncated: boolean;
 }
@@ -57,121 +57,121 @@ export interface ExecResult {
 /** Input and output of a program. */
 export interface CommandIO {
   readonly signal: AbortSignal;
-  /** Its standard input; none when left out. */
+  /** Standard input; empty if left out. */
   readonly input?: AsyncIterable<Uint8Array>;
-  /** Reads its standard output, as fast as it can take it. What it throws ends the program, and is thrown on. */
+  /** Reads standard output at its own pace. An error it throws ends the program, and the call rejects with it. */
   readonly output?: (chunks: AsyncIterable<Uint8Array>) => Promise<void>;
 }
 
 export interface CommandResult {
   readonly exitCode: number;
-  /** The last lines of its standard error. */
+  /** The last lines of standard error. */
   readonly errors: readonly string[];
 }
 
-/** One run of a release's own health check. */
+/** Result of running a release's own health check once. */
 export interface OwnCheck {
   readonly command: string;
-  /** `null`: it did not end in time. */
+  /** `null`: it timed out. */
   readonly exitCode: number | null;
-  /** The last line that it wrote. */
+  /** The last line of its output. */
   readonly lastWords: string;
 }
 
 /** Resource usage of a release's processes. */
 export interface ReleaseUsage {
   readonly processes: number;
-  /** Reclaimable cache is not counted where it is known. */
+  /** Without reclaimable cache, where that is known. */
   readonly memoryBytes: number;
-  /** Since they started: the difference of two readings is the use between them. */
+  /** CPU time since the start; the difference of two readings is the use between them. */
   readonly cpuSeconds: number;
-  /** Since the release started; missing where the engine does not know. */
+  /** Since the release started; missing if the engine does not know. */
   readonly networkBytes?: TransferredBytes;
   readonly diskBytes?: TransferredBytes;
 }
 
 export interface TransferredBytes {
-  /** Received, or read. */
+  /** Received or read. */
   readonly in: number;
-  /** Sent, or written. */
+  /** Sent or written. */
   readonly out: number;
 }
 
-/** Parts to keep when a release is removed. Default: nothing is kept. */
+/** What to keep when a release is removed. Default: nothing. */
 export interface ReleaseRemoval {
   readonly graceSeconds?: number;
-  /** Its containers stop together, in no order: each takes no longer than the grace time. */
+  /** Stops all containers at the same time, so that together they take at most the grace time. */
   readonly isAtOnce?: boolean;
-  /** Keeps the images that were built or pulled for it. */
+  /** Keeps images that were built or pulled for it. */
   readonly keepsImages?: boolean;
-  /** The networks that it alone has stay; what somebody else has joined stays in any case. */
+  /** Keeps networks that only it uses; networks that somebody else has joined are always kept. */
   readonly keepsNetworks?: boolean;
 }
 
-/** Options for removing a resource's other objects. An engine without images or networks ignores those. */
+/** What to remove of a resource besides releases. Ignored by engines without images or networks. */
 export interface ResourceRemoval extends Pick<ReleaseRemoval, "keepsImages" | "keepsNetworks"> {
   readonly deleteVolumes: boolean;
 }
 
 /**
- * One server's engine. Every call rejects only with a `DomainError`; `engine.unreachable` may be retried.
- * A release is named by the deployment that made it, so every call may be repeated after a crash.
+ * One server's engine. Each call rejects only with a `DomainError`; `engine.unreachable` may be retried. A release is
+ * identified by its deployment, so each call may be repeated after a crash.
  */
 export interface Engine {
   readonly kind: "process" | "docker" | "swarm";
   readonly capabilities: EngineCapabilities;
-  /** Left out by an engine without containers. */
+  /** Missing for an engine without containers. */
   readonly containers?: ContainerOperations | undefined;
 
   /**
-   * Turns a checkout into what `start` can run. Repeating it for the same deployment starts afresh.
-   * Aborting ends the work and everything it spawned before the promise rejects with `deploy.cancelled`.
+   * Turns a checkout into an artifact that `start` can run. A repeated build of a deployment starts afresh. Aborting
+   * ends all of its processes before the promise rejects with `deploy.cancelled`.
    * @throws DomainError `deploy.build_failed` whose message says in one sentence what went wrong.
    */
   build(request: BuildRequest, io: WorkIO): Promise<Artifact>;
 
   /**
-   * Starts a release beside whatever runs. Idempotent: when the release already runs, answers its state.
-   * Resolves when the process or container exists, not when it is healthy.
+   * Starts a release, without stopping others. Idempotent: a running release is returned unchanged. Resolves when the
+   * process or container exists, not when it is healthy.
    * @throws DomainError `deploy.start_failed`
    */
   start(spec: ReleaseSpec, io: WorkIO): Promise<ReleaseState>;
 
   /**
-   * Starts a release that has stopped as it was started before, whatever is recorded of its resource by now. Idempotent.
-   * `undefined`: nothing of it is there that could be started so.
+   * Starts a stopped release as it was started before, ignoring later changes of its resource. Idempotent.
+   * `undefined`: it no longer exists on the engine.
    * @throws DomainError `deploy.start_failed`
    */
   resume(ref: ReleaseRef): Promise<ReleaseState | undefined>;
 
   /**
-   * Makes sure that the release can have its lasting name when it needs it. Does nothing where releases have no names.
-   * @throws DomainError `deploy.start_failed` when something else on the server has it.
+   * Checks that the release can get its lasting name later. Does nothing on engines whose releases have no names.
+   * @throws DomainError `deploy.start_failed` if something else on the server has the name.
    */
   requireName(spec: ReleaseSpec): Promise<void>;
 
   /**
-   * Gives a release its lasting name, while it runs; nothing happens to one that has it, or is to have none. What has
-   * it of the same resource gets its own name back. Idempotent.
-   * @throws DomainError `deploy.start_failed` as above.
+   * Renames a running release to its lasting name, if it should have one. Another release of the resource with that
+   * name gets its own name back. Idempotent.
+   * @throws DomainError `deploy.start_failed` as `requireName`.
    */
   takeName(ref: ReleaseRef): Promise<void>;
 
-  /** Idempotent. Resolves when the release has exited: asked to first, killed after `graceSeconds`. Keeps what was built. */
+  /** Idempotent. Resolves when the release has exited, killed after `graceSeconds` if necessary. Keeps its build. */
   stop(ref: ReleaseRef, options: { readonly graceSeconds: number }): Promise<void>;
 
-  /** Idempotent. Stops the release and removes it with what was built for it; storages stay. */
+  /** Idempotent. Stops the release and removes it with its build; storages stay. */
   remove(ref: ReleaseRef, options?: ReleaseRemoval): Promise<void>;
 
-  /** `undefined`: the engine knows no such release. */
+  /** `undefined`: the engine has no such release. */
   inspect(ref: ReleaseRef): Promise<ReleaseState | undefined>;
 
-  /** Every release this engine holds, running or not. */
+  /** All releases of this engine, running or not. */
   list(): Promise<readonly ReleaseState[]>;
 
   /**
-   * What was seen last, without asking anything: perhaps a moment older than `list`. `undefined` while changes may be
-   * missed, and always where `list` costs nothing.
+   * The releases as last observed, from events: may be a moment older than `list`. `undefined` while events may be
+   * missed, and always on engines where `list` is cheap.
    */
   lastSeen(): readonly ReleaseState[] | undefined;
 
@@ -183,61 +183,64 @@ export interface Engine {
       readonly timeoutSeconds: number;
       readonly signal?: AbortSignal;
       readonly maxOutputBytes?: number;
-      /** Told each line as it comes. An engine that cannot tell them answers all of them in the end. */
+      /** Gets each line as it is printed. Engines that cannot stream call it for all lines at the end. */
       readonly onLine?: (line: string) => void;
-      /** Where a release has several containers: the name of the one that runs it. */
+      /** The container that runs it, if the release has several. */
       readonly container?: string;
     },
   ): Promise<ExecResult>;
 
-  /** @throws DomainError `resource.not_found` when there is no such release. */
+  /** @throws DomainError `resource.not_found` if the release does not exist. */
   logs(ref: ReleaseRef, query: LogQuery): AsyncIterable<LogLine>;
 
-  /** Ports on which the release's processes listen, for the sentence that explains a failed health check. */
+  /** Ports on which the release's processes listen, for the message about a failed health check. */
   listeningPorts(ref: ReleaseRef): Promise<readonly number[]>;
 
-  /** Volumes that a start of this release has made, by their uuids as they were mounted. None where that is unknown. */
+  /** Volumes that the start of this release created, by the uuids of their storages. Empty if unknown. */
   volumesOf(ref: ReleaseRef): Promise<readonly string[]>;
 
   /**
-   * Removes these volumes with what is in them. No release may use them any more. Idempotent.
-   * @param volumes As they were mounted.
+   * Removes volumes with their data. No release may use them any more. Idempotent.
+   * @param volumes As in the release's storages.
    */
   removeVolumes(resourceUuid: string, volumes: readonly Pick<StorageMount, "uuid" | "name">[]): Promise<void>;
 
-  /** Removes what belongs to the resource as a whole: its releases, and of the rest what is asked for. Idempotent. */
+  /** Removes all releases of the resource, and what else `removal` asks for. Idempotent. */
   removeResource(resourceUuid: string, removal: ResourceRemoval): Promise<void>;
 
   /** Current usage of a release; `undefined` while it does not run. */
   usage(ref: ReleaseRef): Promise<ReleaseUsage | undefined>;
 
-  /** Told of every change of a release's state; never throws into the engine. Returns the way to stop listening. */
+  /**
+   * Calls `listener` after every change of a release's state; it must not throw. Returns a function that removes it.
+   */
   onStateChange(listener: (state: ReleaseState) => void): () => void;
 }
 
 /** Operations on containers, images and published ports. */
 export interface ContainerOperations {
-  /** Left out by an engine that moves no images. */
+  /** Missing for an engine that cannot transfer images. */
   readonly images?: EngineImages | undefined;
   /** Forwards ports of the server to resources. */
   readonly forwards: Forwarder;
 
   /**
-   * Runs a program in a running release, without a shell that reads its arguments. Aborting ends the program before the
-   * promise rejects with `deploy.cancelled`. Resolves only when all that it wrote was read.
-   * @throws DomainError `resource.not_running`, `engine.unreachable` when the connection broke before its end.
+   * Runs a program in a running release, without a shell. Aborting ends the program before the promise rejects with
+   * `deploy.cancelled`. Resolves after all output was read.
+   * @throws DomainError `resource.not_running`, `engine.unreachable` if the connection broke before the end.
    */
   command(ref: ReleaseRef, command: DatabaseCommand, io: CommandIO): Promise<CommandResult>;
 
   /**
-   * Runs the own health check of a release once, now: its engine may begin late with it. `undefined`: it has none.
+   * Runs the release's own health check once, now: the engine may run its first one late. `undefined`: it has no
+   * check.
    * @throws DomainError `engine.unreachable`
    */
   ownCheck(ref: ReleaseRef, signal: AbortSignal): Promise<OwnCheck | undefined>;
 
   /**
-   * Owners of these objects, in their order.
-   * @throws DomainError `deploy.start_failed` for a name that no such object can have.
+   * The owner of each of these objects, in the same order.
+   * @throws DomainError `deploy.start_failed` for an invalid name.
    */
   ownersOf(objects: readonly ServerObject[]): Promise<readonly ObjectOwner[]>;
 }

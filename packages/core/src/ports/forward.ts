@@ -1,35 +1,35 @@
-/** A port of a server that leads to a resource on it, byte by byte: what is reached so need not speak HTTP. */
+/** A port of a server that is forwarded to a resource. It transports bytes, so any protocol works. */
 export interface Forward {
   readonly resourceUuid: string;
-  /** Port of the server. A resource has at most one. */
+  /** Port of the server. At most one per resource. */
   readonly publicPort: number;
-  /** Network of the server that the resource is in. */
+  /** Network of the server that contains the resource. */
   readonly network: string;
-  /** A name that its network knows: whichever release has it is reached. */
+  /** A name in that network; requests go to the release that has it. */
   readonly host: string;
   readonly port: number;
-  /** A connection on which nothing has come or gone for so long is closed. */
+  /** A connection without traffic for this long is closed. */
   readonly idleSeconds: number;
-  /** Only programs of the server's own machine reach the port. */
+  /** Only programs on the same machine can reach the port. */
   readonly isLoopback?: boolean;
 }
 
 /** A forward that exists on a server. */
 export interface PresentForward {
   readonly resourceUuid: string;
-  /** Its definition; `undefined` when another version of Berth created it. */
+  /** Its definition; `undefined` if another version of Berth created it. */
   readonly forward: Forward | undefined;
   readonly isRunning: boolean;
 }
 
-/** Forwards ports of a server. Every call rejects only with a `DomainError` and may be repeated. */
+/** Forwards ports of a server. Each call rejects only with a `DomainError` and may be repeated. */
 export interface Forwarder {
   list(): Promise<readonly PresentForward[]>;
   /**
-   * Resolves when the port is the forward's; a moment later it takes connections.
-   * @throws DomainError `port.taken` when somebody else on the server has the port; nothing stays then.
+   * Resolves when the forward has the port; a moment later it accepts connections.
+   * @throws DomainError `port.taken` if another program on the server has the port; nothing is left behind then.
    */
   open(forward: Forward): Promise<void>;
-  /** Idempotent. Cuts what is connected through it. */
+  /** Idempotent. Ends open connections. */
   close(resourceUuid: string): Promise<void>;
 }

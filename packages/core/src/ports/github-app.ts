@@ -30,7 +30,7 @@ export interface GithubAppStore {
   list(paging?: Paging): Promise<Page<GithubAppRecord>>;
   find(id: number): Promise<GithubAppRecord | undefined>;
   findByUuid(uuid: string): Promise<GithubAppRecord | undefined>;
-  /** Its uuid is of RFC 4122, unlike those of other things. @throws DomainError `resource.not_found` for the key */
+  /** Its uuid follows RFC 4122, unlike other uuids. @throws DomainError `resource.not_found` for the key */
   insert(app: GithubAppFields, secrets: GithubAppSecrets): Promise<GithubAppRecord>;
   /** @throws DomainError `resource.not_found` for the key */
   update(
@@ -38,6 +38,6 @@ export interface GithubAppStore {
     change: Partial<GithubAppFields>,
     secrets: Partial<GithubAppSecrets>,
   ): Promise<GithubAppRecord | undefined>;
-  /** `used` while applications get their code through it. */
+  /** `used` if applications use it as their source. */
   deleteIfUnused(id: number): Promise<"deleted" | "used" | "missing">;
 }

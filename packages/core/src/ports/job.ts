@@ -2,7 +2,7 @@ import type { JobStatus, JobSubjectType, JobType } from "../server/job-status.ts
 import type { ClaimRequest, RenewableRuns } from "./lease.ts";
 import type { Page, Paging, Timestamps } from "./records.ts";
 
-/** Work that continues after its request was answered: the record of it, which outlives what it is about. */
+/** Work that continues after its request was answered. The record outlives the subject. */
 export interface JobRecord extends Timestamps {
   readonly id: number;
   readonly uuid: string;
@@ -11,10 +11,10 @@ export interface JobRecord extends Timestamps {
   readonly subject_type: JobSubjectType;
   readonly subject_id: number;
   readonly subject_uuid: string;
-  /** As it was when the work was asked for. */
+  /** Name at the time of the request. */
   readonly subject_name: string;
   readonly status: JobStatus;
-  /** One sentence, without secrets: why it failed, or why its last attempt did. */
+  /** Why it or its last attempt failed, as a sentence without secrets. */
   readonly error: string | null;
   readonly attempts: number;
   /** Output; only when a single job was requested. */
@@ -37,7 +37,7 @@ export interface NewJob {
 export interface JobFilter {
   readonly status?: JobStatus | undefined;
   readonly type?: JobType | undefined;
-  /** Uuid. */
+  /** Uuid of the subject. */
   readonly subject?: string | undefined;
 }
 
@@ -46,13 +46,13 @@ export interface JobStore {
   list(filter: JobFilter, paging?: Paging): Promise<Page<JobRecord>>;
   find(uuid: string): Promise<JobRecord | undefined>;
   /**
-   * Queues work and wakes the workers, in the transaction of the change that it belongs to. Where the same work on the
-   * same subject has not ended yet, that job is answered instead: in the order of `jobs`.
+   * Queues jobs and wakes the workers, in the transaction of the change that they belong to. If an equal job of the
+   * same subject has not ended, that one is returned. The result has the order of `jobs`.
    */
   request(jobs: readonly NewJob[]): Promise<readonly JobRecord[]>;
 }
 
-/** Names a worker's hold of a job. Writes with an older `attempt` change nothing. */
+/** A worker's lease of a job. Writes with an older `attempt` change nothing. */
 export interface JobLease {
   readonly job_id: number;
   readonly owner: string;
@@ -62,29 +62,29 @@ export interface JobLease {
 type Subject = Pick<NewJob, "type"> & { readonly subject_id: number };
 
 /**
- * Jobs whose work is seen from the state of their subject (a removal continues while its row is there) are reported by
- * `begin` and `note`, and end with the row. The others are held by a lease.
+ * Jobs without a lease follow the state of their subject: a removal continues while the subject's row exists. They
+ * are reported by `begin` and `note`, and end with the row. Others are claimed with a lease.
  */
 export interface SystemJobStore extends RenewableRuns {
-  /** An attempt begins: the first one, or one after a failure. */
+  /** Records that an attempt begins: the first one, or one after a failure. */
   begin(subject: Subject): Promise<void>;
   /** Records the error of the last attempt; `null` while it waits. */
   note(subject: Subject, error: string | null): Promise<void>;
   /**
-   * Takes one of these types that is queued, or whose lease ran out, of these subjects; oldest first, of the
-   * team that has the fewest running.
+   * Claims the oldest job of these types and subjects that is queued or whose lease expired, from the team with the
+   * fewest running jobs.
    */
   claim(
     types: readonly JobType[],
     subjectIds: readonly number[],
     request: Omit<ClaimRequest, "at">,
   ): Promise<{ readonly lease: JobLease; readonly job: JobRecord } | undefined>;
-  /** Fenced, and only along a legal transition. `false` when the lease is lost. */
+  /** Fenced, and only along a legal transition. `false` if the lease is lost. */
   finish(lease: JobLease, status: "finished" | "failed", error: string | null): Promise<boolean>;
-  /** Replaces what it printed so far. `false` when the lease is lost. */
+  /** Replaces the output so far. `false` if the lease is lost. */
   writeLog(lease: JobLease, log: string): Promise<boolean>;
-  /** When such work was asked for last, by the subject's id. Missing: never, or so long ago that it is forgotten. */
+  /** The last request of such work, by the subject's id. Missing: never, or its record was already deleted. */
   lastRequests(type: Subject["type"], subjectIds: readonly number[]): Promise<ReadonlyMap<number, Date>>;
-  /** Forgets what ended so long ago. Answers how many. */
+  /** Deletes records of jobs that ended longer ago. Returns their number. */
   prune(keptDays: number): Promise<number>;
 }

@@ -1,6 +1,6 @@
 import type { KindFilter, Page, Paging } from "./records.ts";
 
-/** Fields of a new resource of every kind. */
+/** Fields of a new resource, common to all kinds. */
 export interface NewResource {
   readonly uuid: string;
   readonly environment_id: number;
@@ -10,25 +10,25 @@ export interface NewResource {
   readonly description: string | null;
 }
 
-/** Change of a resource of every kind. Omitted fields keep their values. */
+/** Changes of a resource, common to all kinds. Omitted fields keep their values. */
 export interface ResourceChange<Settings, Secrets> {
   readonly name?: string | undefined;
   readonly description?: string | null | undefined;
-  /** Merged into the stored ones, key by key. */
+  /** Merged into the stored settings, key by key. */
   readonly settings?: Partial<Settings> | undefined;
   readonly secrets?: Partial<Secrets> | undefined;
 }
 
-/** Store functions of every kind. */
+/** Store functions that every kind has. */
 export interface KindStore<Resource, Fresh extends NewResource, Change, Secrets> {
   list(filter: KindFilter & { readonly tag?: string | undefined }, paging?: Paging): Promise<Page<Resource>>;
   find(uuid: string): Promise<Resource | undefined>;
-  /** @throws DomainError `resource.not_found` when the place, or what it refers to, is another team's */
+  /** @throws DomainError `resource.not_found` if the place, or an object it refers to, belongs to another team */
   insert(resource: Fresh): Promise<Resource>;
-  /** Holds the resource's row until the transaction ends, so that changes of one resource follow one another. */
+  /** Locks the resource's row until the transaction ends, so that its changes are serialised. */
   update(id: number, change: Change): Promise<Resource | undefined>;
   /** @throws DomainError `resource.not_found` */
   secrets(id: number): Promise<Secrets>;
-  /** Secrets of several at once, by id. */
+  /** Secrets of several resources, by id. */
   secretsOf(ids: readonly number[]): Promise<ReadonlyMap<number, Secrets>>;
 }

@@ -1,41 +1,41 @@
 export interface ClaimRequest {
-  /** The worker: another one for each start of a process. */
+  /** Identity of the worker, unique to each start of a process. */
   readonly owner: string;
   readonly leaseSeconds: number;
   readonly at: Date;
-  /** Nothing is taken of a team that has so many running. Left out: no limit. */
+  /** Claims nothing from a team with this many running. Left out: no limit. */
   readonly teamRunsMax?: number;
 }
 
-/** A run and the worker that holds its lease: what another owner writes changes nothing. */
+/** A run and the worker that has its lease. Writes of another owner change nothing. */
 export interface RunLease {
   readonly uuid: string;
   readonly owner: string;
 }
 
-/** A run whose lease its owner still holds. */
+/** A run whose lease was renewed. */
 export interface RenewedRun {
   readonly uuid: string;
-  /** Its owner ends it. */
+  /** Its owner has to end it. */
   readonly is_cancel_requested: boolean;
 }
 
 export interface RenewableRuns {
   /**
-   * Extends the leases of these runs to so long from now, and answers which of them are still the owner's: not those
-   * that have ended, that were deleted, or that another worker holds. With 0 seconds they are free at once.
+   * Extends the leases of these runs to this long from now, and returns those that the owner still has: not those
+   * that ended, were deleted, or have another owner. 0 seconds release them at once.
    */
   renew(owner: string, uuids: readonly string[], leaseSeconds: number): Promise<readonly RenewedRun[]>;
 }
 
-/** Runs of one kind that wait on servers, each taken by one owner. */
+/** Runs of one kind that wait on servers and are claimed by one owner each. */
 export interface LeasedRuns<Claimed> extends RenewableRuns {
-  /** Takes the oldest that waits on these servers, of the team that has the fewest running. */
+  /** Claims the oldest waiting run on these servers, from the team with the fewest running. */
   claim(serverIds: readonly number[], request: ClaimRequest): Promise<Claimed | undefined>;
 }
 
-/** Runs that are not repeated, since the first attempt may have taken effect. */
+/** Runs that are never repeated, since the first attempt may have taken effect. */
 export interface UnrepeatedRuns<Claimed> extends LeasedRuns<Claimed> {
-  /** Ends those whose owner is gone, and those that nobody can take. Answers how many. */
+  /** Ends runs whose lease has expired, and those that no worker can claim. Returns their number. */
   endAbandoned(at: Date): Promise<number>;
 }

@@ -2,37 +2,40 @@ import type { Role } from "../team/permission.ts";
 import type { SignInLinkRecord } from "./account.ts";
 import type { Page, Paging, Timestamps, TokenRecord } from "./records.ts";
 
-/** A user of the instance, as what they are in one team. */
+/** A user of the instance as a member of one team. */
 export interface MemberRecord extends Timestamps {
-  /** The user's. */
+  /** Id of the user. */
   readonly id: number;
   readonly name: string;
-  /** Lower case. */
+  /** In lower case. */
   readonly email: string;
   readonly role: Role;
-  /** Since when sessions of the user may be in the team; `null` before they redeemed a link to it. */
+  /**
+   * When the user joined the team; `null` until they redeem a link to it. Their sessions can use the team only
+   * afterwards.
+   */
   readonly accepted_at: Date | null;
 }
 
-/** Members of the scope's team; for the root team, of all teams. Another team has none. */
+/** Members of the scope's team; for the root team, of all teams. */
 export interface MemberStore {
   list(teamId: number, paging?: Paging): Promise<Page<MemberRecord>>;
   find(teamId: number, userId: number): Promise<MemberRecord | undefined>;
   /**
-   * Makes the user with this email a member, and the user first where there is none; a known one keeps their name.
+   * Adds the user with this email to the team, and creates the user if necessary. An existing user keeps their name.
    * @throws DomainError `resource.already_exists` for a member
    */
   insert(
     teamId: number,
     member: { readonly email: string; readonly name: string; readonly role: Role },
   ): Promise<MemberRecord>;
-  /** Ends the user's sessions in the team, and what links to it they have. */
+  /** Also ends the user's sessions and links in the team. */
   setRole(teamId: number, userId: number, role: Role): Promise<MemberRecord | undefined>;
-  /** Revokes the user's tokens of the team too. A user who is in no team any more is forgotten. */
+  /** Also revokes the user's tokens in the team. A user without any team is deleted. */
   delete(teamId: number, userId: number): Promise<boolean>;
-  /** User ids. Until the transaction ends, nobody else asks for the owners of this team. */
+  /** User ids. In a transaction: locks the team's owners until its end. */
   lockOwners(teamId: number): Promise<readonly number[]>;
-  /** @param link Of a member of the team. @throws DomainError `resource.not_found` */
+  /** @param link Link for a member of the team. @throws DomainError `resource.not_found` */
   insertLink(link: SignInLinkRecord & { readonly hash: string; readonly expires_at: Date }): Promise<void>;
   /** Tokens of the user in the team. */
   tokens(teamId: number, userId: number): Promise<readonly TokenRecord[]>;

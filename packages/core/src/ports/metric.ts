@@ -1,6 +1,6 @@
 import type { Page, Paging } from "./records.ts";
 
-/** Usage of a resource at a moment. Counters are relative to the previous sample; `null` without one. */
+/** Usage of a resource at one moment. Counters are relative to the previous sample; `null` without one. */
 export interface MetricRecord {
   readonly at: Date;
   /** Deployment of the measured release. */
@@ -21,7 +21,7 @@ export interface MetricStore {
 }
 
 export interface SystemMetricStore {
-  /** Those of resources that are gone are left out. */
+  /** Samples of deleted resources are dropped. */
   insert(samples: readonly (MetricRecord & { readonly resource_id: number })[]): Promise<void>;
   prune(before: Date): Promise<void>;
 }

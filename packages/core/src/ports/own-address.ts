@@ -1,5 +1,5 @@
-/** Looks at addresses as connecting does, whatever their spelling. */
+/** Classifies addresses as a connection would resolve them, whatever their spelling. */
 export interface AddressBook {
-  /** Whether a connection to this IP address or host name ends at the machine that Berth itself runs on. */
+  /** Whether a connection to this IP address or host name ends at Berth's own machine. */
   isOwn(host: string): Promise<boolean>;
 }

@@ -1,23 +1,23 @@
 import type { DomainClaim, Page, Paging, Timestamps } from "./records.ts";
 
-/** The preview of one pull request of an application: what its deployments with that number make. */
+/** The preview of a pull request of an application. */
 export interface PreviewRecord extends Timestamps {
   readonly id: number;
   readonly uuid: string;
-  /** The application. */
+  /** Id of the application. */
   readonly resource_id: number;
   readonly pull_request_id: number;
-  /** Empty when nobody has said. */
+  /** Empty if unknown. */
   readonly pull_request_html_url: string;
   readonly fqdn: string | null;
   /** `state:health`, as last observed. */
   readonly status: string;
   /** Kind of git host: `github`, `gitlab`, `gitea`, `bitbucket`. */
   readonly git_type: string | null;
-  /** Tag that the preview runs, for an application from an image. */
+  /** Tag that the preview runs, if the application is made from an image. */
   readonly docker_registry_image_tag: string | null;
   readonly last_online_at: Date | null;
-  /** Set once deletion was asked for; the row goes when the removal is done. */
+  /** Set when deletion was requested; the row is deleted after the removal. */
   readonly removing_at: Date | null;
 }
 
@@ -30,20 +30,20 @@ export interface PreviewFields {
 }
 
 export interface PreviewStore {
-  /** By id. */
+  /** Sorted by id. */
   list(applicationId: number, paging?: Paging): Promise<Page<PreviewRecord>>;
   find(applicationId: number, pullRequestId: number): Promise<PreviewRecord | undefined>;
   /**
-   * The preview with what is said of it, made when there was none; nobody removes it before the transaction ends.
-   * `undefined` while one of this number is being removed.
-   * @param uuid Of a new one.
+   * The preview with these fields, created if missing; it cannot be removed before the transaction ends. `undefined`
+   * while a preview of this number is being removed.
+   * @param uuid For a new preview.
    */
   open(applicationId: number, uuid: string, fields: PreviewFields): Promise<PreviewRecord | undefined>;
-  /** Marks it for removal and wakes the workers. `undefined` when it was marked before, or there is none. */
+  /** Marks it for removal and wakes the workers. `undefined` if it was marked before or does not exist. */
   markRemoving(applicationId: number, pullRequestId: number): Promise<PreviewRecord | undefined>;
 }
 
-/** With the URLs it claims, for its route. */
+/** With its URL claims, for its route. */
 export interface RoutedPreview extends PreviewRecord {
   readonly domains: readonly DomainClaim[];
 }
@@ -51,10 +51,10 @@ export interface RoutedPreview extends PreviewRecord {
 /** The worker's store of previews, across teams. */
 export interface SystemPreviewStore {
   find(applicationId: number, pullRequestId: number): Promise<RoutedPreview | undefined>;
-  /** Previews of some applications, by id. */
+  /** Previews of several applications, sorted by id. */
   listByResources(resourceIds: readonly number[]): Promise<readonly RoutedPreview[]>;
   listByApplication(applicationId: number): Promise<readonly RoutedPreview[]>;
   setStatus(id: number, status: string): Promise<void>;
-  /** Removes the row and its claims, and writes its event. */
+  /** Deletes the row and its claims, and writes its event. */
   delete(id: number): Promise<void>;
 }

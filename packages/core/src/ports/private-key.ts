@@ -1,17 +1,17 @@
 import type { Page, Paging, Timestamps } from "./records.ts";
 
-/** A key of SSH, without what is secret of it. */
+/** An SSH key, without its secrets. */
 export interface PrivateKeyRecord extends Timestamps {
   readonly id: number;
   readonly uuid: string;
   readonly team_id: number;
   readonly name: string;
   readonly description: string | null;
-  /** One line, as in `authorized_keys`, without a comment. */
+  /** One line as in `authorized_keys`, without a comment. */
   readonly public_key: string;
-  /** SHA-256 of the public key, base64 without padding: what `ssh-keygen -l` prints behind `SHA256:`. */
+  /** SHA-256 of the public key, base64 without padding, as `ssh-keygen -l` prints it after `SHA256:`. */
   readonly fingerprint: string;
-  /** An application or a git source uses it. */
+  /** Whether an application or a git source uses it. */
   readonly is_git_related: boolean;
   readonly is_http_basic_auth_enabled: boolean;
   readonly http_basic_auth_username: string | null;
@@ -42,17 +42,17 @@ export interface PrivateKeyStore {
   /** @throws DomainError `resource.not_found` */
   secrets(id: number): Promise<PrivateKeySecrets>;
   /**
-   * Secrets for one use. The first use records the origins it is for; they stay until the credential is sent anew.
+   * Secrets for one use. The first use records the origins of the credential; they stay until it is sent again.
    * @throws DomainError `resource.not_found`
    */
   secretsFor(id: number, use: CredentialUse, origins: readonly string[]): Promise<PrivateKeySecrets>;
-  /** Secrets of several at once, by id. */
+  /** Secrets of several keys, by id. */
   secretsOf(ids: readonly number[]): Promise<ReadonlyMap<number, PrivateKeySecrets>>;
-  /** @throws DomainError `request.invalid` when any team of the instance has the key. */
+  /** @throws DomainError `request.invalid` if any team of the instance has the key. */
   insert(key: PrivateKeyFields & { readonly uuid: string }): Promise<PrivateKeyRecord>;
-  /** @throws DomainError `request.invalid` when another key has the fingerprint. */
+  /** @throws DomainError `request.invalid` if another key has the fingerprint. */
   update(uuid: string, key: PrivateKeyFields): Promise<PrivateKeyRecord | undefined>;
-  /** By kind, then by name. */
+  /** Sorted by kind, then by name. */
   users(id: number): Promise<readonly PrivateKeyUser[]>;
   /** @throws DomainError `private_key.in_use` */
   delete(uuid: string): Promise<boolean>;
@@ -60,38 +60,41 @@ export interface PrivateKeyStore {
 
 export interface ReadKey {
   readonly type: "ed25519" | "rsa" | "ecdsa";
-  /** One line, as in `authorized_keys`, without a comment. */
+  /** One line as in `authorized_keys`, without a comment. */
   readonly publicKey: string;
   /** SHA-256 of the public key, base64 without padding. */
   readonly fingerprint: string;
-  /** MD5 of the public key, 16 pairs of hexadecimal digits separated by colons: what cloud providers name keys by. */
+  /**
+   * MD5 of the public key, 16 pairs of hexadecimal digits separated by colons, which cloud providers identify keys
+   * by.
+   */
   readonly fingerprintMd5: string;
-  /** The key in a form that every `ssh` and library reads; RSA in PKCS #1. */
+  /** The key in a format that every `ssh` and library reads; RSA in PKCS #1. */
   readonly sshKey: string;
 }
 
-/** Reads keys; nothing is kept or sent anywhere. */
+/** Parses keys; nothing is stored or sent. */
 export interface KeyReader {
   /**
-   * @param text A PEM (PKCS #1, PKCS #8 or SEC 1) or OpenSSH's own form.
-   * @throws DomainError `request.invalid` that says what is wrong with `private_key`: no key, a public one, one with a
-   * passphrase, a sort that is not supported
+   * @param text PEM (PKCS #1, PKCS #8 or SEC 1) or OpenSSH's own format.
+   * @throws DomainError `request.invalid` with the problem of `private_key`: not a key, a public key, a passphrase,
+   * an unsupported type
    */
   read(text: string): Promise<ReadKey>;
 }
 
-/** Encrypted at rest, absent without `read:sensitive`. */
+/** Encrypted at rest, left out of answers without `read:sensitive`. */
 export interface PrivateKeySecrets {
-  /** As it was sent, decoded: for answers. */
+  /** As sent, decoded: for answers. */
   readonly private_key: string;
-  /** The same key in a form that every `ssh` and library reads: for connecting. */
+  /** The same key in a format that every `ssh` and library reads: for connecting. */
   readonly ssh_key: string;
   readonly http_basic_auth_password: string | null;
-  /** Origin that the name and password are for. Left out until they are used. */
+  /** Origins that the name and password are sent to. Left out until their first use. */
   readonly login_origins?: readonly string[];
-  /** Origins that the key signs in at as a GitHub app: those of its API and its site. Left out until it is used. */
+  /** Origins that the key authenticates at as a GitHub app: its API and its site. Left out until its first use. */
   readonly app_origins?: readonly string[];
 }
 
-/** What a key proves to a host: who may read repositories by name and password, or which GitHub app it is. */
+/** How a key authenticates at a host: with its name and password, or as a GitHub app. */
 export type CredentialUse = "login" | "app";

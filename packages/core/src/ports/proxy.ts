@@ -1,52 +1,52 @@
 import type { Upstream } from "../deploy/release.ts";
 
-/** One routable thing: an application, or one preview of it, or one container of a service. */
+/** A target of requests: an application, a preview, or one container of a service. */
 export interface Site {
   /** Stable: the resource's uuid, with `-pr-N` for a preview. */
   readonly id: string;
-  /** Shown on the page for a site that is down. */
+  /** Shown on the error page of a site that is down. */
   readonly name: string;
   readonly routes: readonly SiteRoute[];
-  /** Empty: the site is down and answers 503. Several: requests go round. */
+  /** Empty: the site is down and answers 503. Several are used in turn. */
   readonly upstreams: readonly Upstream[];
   readonly basicAuth?: { readonly username: string; readonly password: string } | undefined;
-  /** Routes with https answer plain http by a redirect to it. */
+  /** Plain http to a route with https is redirected to https. */
   readonly isHttpsForced?: boolean | undefined;
-  /** Answers are compressed for clients that say they take it. */
+  /** Responses are compressed for clients that accept it. */
   readonly isCompressed?: boolean | undefined;
-  /** The path of a route is taken away before the upstream sees the request. Default: it is passed on unchanged. */
+  /** The path of the route is removed before requests are forwarded. Default: it is kept. */
   readonly isPrefixStripped?: boolean | undefined;
-  /** Set on each request to the upstream; an empty value takes the header away. */
+  /** Set on each request to the upstream; an empty value removes the header. */
   readonly requestHeaders?: Readonly<Record<string, string>> | undefined;
-  /** Set on each answer of the upstream; an empty value takes the header away. */
+  /** Set on each response of the upstream; an empty value removes the header. */
   readonly responseHeaders?: Readonly<Record<string, string>> | undefined;
 }
 
 export interface SiteRoute {
   /** Lower case, IDNA. */
   readonly host: string;
-  /** `/` or `/prefix` without a slash at its end. The longest prefix of a host wins. */
+  /** `/` or `/prefix` without a trailing slash. The longest matching prefix of a host wins. */
   readonly path: string;
-  /** Served by TLS too. Default: by plain http alone. */
+  /** Also served with TLS. Default: plain http only. */
   readonly isHttps?: boolean | undefined;
-  /** Goes to this port of the upstreams instead of their own: the port that the URL names. */
+  /** Replaces the port of the upstreams: the port in the URL. */
   readonly upstreamPort?: number | undefined;
-  /** Answers with a redirect (308) to this host instead of the upstream: www and non-www. */
+  /** Redirects (308) to this host instead of forwarding: www and non-www. */
   readonly redirectToHost?: string | undefined;
-  /** Its answers ask search engines not to list them. */
+  /** Responses tell search engines not to index them. */
   readonly isUnlisted?: boolean | undefined;
 }
 
-/** Features of sites that a proxy supports. Unsupported ones are accepted and have no effect. */
+/** Features of sites that a proxy supports. Others are accepted and ignored. */
 export interface ProxyCapabilities {
   readonly https: boolean;
   readonly compression: boolean;
   readonly customHeaders: boolean;
-  /** `SiteRoute.upstreamPort`: where each release has an address of its own. */
+  /** Supports `SiteRoute.upstreamPort`, where each release has an address of its own. */
   readonly upstreamPorts: boolean;
-  /** `inFlight` counts; else it is a guess by the time that has passed since the upstream's last route went. */
+  /** `inFlight` counts requests; otherwise it estimates from the time since the upstream's last route was removed. */
   readonly requestCounts: boolean;
-  /** Takes the dashboard's session out of the cookies that it forwards. */
+  /** Removes the dashboard's session from cookies that it forwards. */
   readonly hidesSession: boolean;
 }
 
@@ -67,27 +67,27 @@ export interface SeenProxyStatus extends ManagedProxyStatus {
   readonly problem?: string | undefined;
 }
 
-/** One server's proxy. Every call rejects only with a `DomainError` and may be repeated. */
+/** One server's proxy. Each call rejects only with a `DomainError` and may be repeated. */
 export interface Proxy {
   readonly capabilities: ProxyCapabilities;
-  /** Missing where it runs as long as Berth does. */
+  /** Missing if it always runs together with Berth. */
   readonly lifecycle?: ProxyLifecycle | undefined;
-  /** Replaces all sites. Resolves when every new request follows the new table. */
+  /** Replaces all sites. Resolves when every new request is routed by the new table. */
   sync(sites: readonly Site[]): Promise<void>;
-  /** Adds or replaces one site. No request fails: those in flight end on the upstream they began on. */
+  /** Adds or replaces one site. No request fails: requests in flight end on their old upstream. */
   put(site: Site): Promise<void>;
   /** Idempotent. */
   delete(siteId: string): Promise<void>;
-  /** Requests (and open WebSocket or streaming connections) now in flight to an upstream. */
+  /** Requests (and open WebSocket or streaming connections) in flight to an upstream. */
   inFlight(upstream: Upstream): Promise<number>;
-  /** How a browser on this machine reaches a URL's site: adds the proxy's own port where it is not 80 or 443. */
+  /** The URL of a site for a browser, with the proxy's port if it is not 80 or 443. */
   publicUrl(url: string): string;
 }
 
 export const PROXY_TYPES = ["CADDY", "TRAEFIK", "NONE"] as const;
 export type ProxyType = (typeof PROXY_TYPES)[number];
 
-/** A proxy that runs on a server as a container of its own, and continues serving while nobody looks after it. */
+/** A proxy in a container of its own on a server, which keeps serving while the control plane is down. */
 export interface ManagedProxy extends Proxy {
   readonly type: ProxyType;
   /**

@@ -10,7 +10,7 @@ export type QueueName =
   | "backup_removal"
   | "restore";
 
-/** For workers, which would otherwise ask each queue by itself every few seconds and mostly find nothing. */
+/** Lets workers poll all queues at once, instead of each of them every few seconds. */
 export interface SystemQueueStore {
   /** Queues with runs that have not ended, on any server: waiting, running or abandoned. Removals count once due. */
   busy(): Promise<ReadonlySet<QueueName>>;

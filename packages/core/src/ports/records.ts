@@ -10,7 +10,7 @@ import type { EngineKind, ServerSettings } from "../server/server-settings.ts";
 import type { EventActor } from "../team/event.ts";
 import type { Ability } from "../team/permission.ts";
 
-/** A page of a list: `skip` rows are passed over, at most `take` are answered; no `take` answers all. */
+/** A page of a list: skips `skip` rows and returns at most `take`; without `take`, all. */
 export interface Paging {
   readonly skip?: number | undefined;
   readonly take?: number | undefined;
@@ -22,7 +22,7 @@ export interface Page<T> {
   readonly total: number;
 }
 
-/** Which resources of a kind a list shall have. */
+/** Filter for a list of resources of one kind. */
 export interface KindFilter {
   readonly ids?: readonly number[] | undefined;
   readonly environment_id?: number | undefined;
@@ -45,7 +45,7 @@ export interface TeamRecord extends Timestamps {
 export interface TokenRecord {
   readonly id: number;
   readonly team_id: number;
-  /** The member of the team who acts through it. */
+  /** The member of the team who acts with it. */
   readonly user_id: number;
   readonly name: string;
   readonly abilities: readonly Ability[];
@@ -80,58 +80,61 @@ export interface ServerRecord extends Timestamps {
   readonly port: number;
   readonly user: string;
   readonly engine: EngineKind;
-  /** In capitals. */
+  /** In upper case. */
   readonly proxy_type: string;
-  /** Somebody stopped its proxy: nothing but being asked to starts it. */
+  /** Somebody stopped its proxy, so it is started only on request. */
   readonly is_proxy_stopped: boolean;
   /** Last observed status of its proxy; `null` before the first observation. */
   readonly proxy_status: ProxyStatus | null;
-  /** Why its proxy does not know its sites, or does not run. */
+  /** Why its proxy does not run or does not know its sites. */
   readonly proxy_problem: string | null;
   readonly settings: ServerSettings;
   readonly cloud_provider_token_id: number | null;
-  /** Identifier of the rented machine. */
+  /** The provider's number of the rented machine. */
   readonly hetzner_server_id: number | null;
-  /** Key for SSH. */
+  /** SSH key for the server. */
   readonly private_key_id: number | null;
-  /** The address before the last change of it. */
+  /** The address before its last change. */
   readonly ip_previous: string | null;
   readonly is_validating: boolean;
-  /** Problems of the last validation, one sentence a line; `null` when there were none. */
+  /** Problems of the last validation, one sentence per line; `null` without any. */
   readonly validation_logs: string | null;
-  /** Fingerprint that its machine must show, `SHA256:…`; `null` until the first connection. */
+  /** Expected fingerprint of its machine, `SHA256:…`; `null` until the first connection. */
   readonly host_key: string | null;
-  /** How many of the last probes failed. */
+  /** Number of recent probes that failed. */
   readonly unreachable_count: number;
-  /** The last probes, a bit each, the newest lowest: set where one failed. */
+  /** Recent probes as bits, the newest in the lowest bit; 1 is a failure. */
   readonly probes: number;
-  /** Told of already: its disk was fuller than its threshold at the last look. */
+  /** Its disk was above the threshold at the last check, which was already reported. */
   readonly is_disk_usage_high: boolean;
   /** Machine facts of the last validation. */
   readonly server_metadata: ServerFacts | null;
-  /** Set once deletion was asked for; the row goes when the last resource on it is gone. */
+  /** Set when deletion was requested; the row is deleted after the last resource on it. */
   readonly removing_at: Date | null;
-  /** Grows with each change of the record: of two that were read, it tells the newer one. */
+  /** Grows with each change of the record, so the higher revision is the newer one. */
   readonly revision: number;
 }
 
-/** Hardware and system of a Docker server. */
+/** Hardware and operating system of a Docker server. */
 export interface ServerFacts {
   readonly engine_version: string;
   readonly api_version: string;
   readonly operating_system: string;
   readonly kernel_version: string;
-  /** As image platforms name it, e.g. `amd64`. */
+  /** In the notation of image platforms, e.g. `amd64`. */
   readonly architecture: string;
   readonly cpus: number;
   readonly memory_bytes: number;
   readonly disk_total_bytes: number | null;
   readonly disk_free_bytes: number | null;
 }
-/** Fields of servers on rented machines only. */
+/** Fields that only servers on rented machines have. */
 export type RentedFields = Pick<ServerRecord, "cloud_provider_token_id" | "hetzner_server_id">;
 
-/** Fields of every kind of resource: one row of the table `resource`. The removal flags count with `removing_at`. */
+/**
+ * Common fields of all kinds of resources: one row of the table `resource`. The removal flags are valid with
+ * `removing_at`.
+ */
 export interface ResourceRecord extends Timestamps, RemovalFlags {
   readonly id: number;
   readonly uuid: string;
@@ -145,17 +148,17 @@ export interface ResourceRecord extends Timestamps, RemovalFlags {
   /** `state:health` as in RULES 6, as last observed. */
   readonly status: string;
   readonly desired_state: DesiredState;
-  /** Set once deletion was asked for; the row goes when the removal is done. */
+  /** Set when deletion was requested; the row is deleted after the removal. */
   readonly removing_at: Date | null;
 }
 
-/** A resource in a list of all kinds, with what its type is made of. */
+/** A resource in a list of all kinds, with the fields that determine its type. */
 export interface ListedResource extends ResourceRecord {
   /** Engine of a database; `null` for other kinds. */
   readonly database_engine: DatabaseEngine | null;
 }
 
-/** The names of what a resource lives in, read together with it: every answer about it carries them. */
+/** Names of the objects that a resource is in, read together with it: every answer about a resource contains them. */
 export interface Placement {
   readonly project_uuid: string;
   readonly environment_uuid: string;
@@ -163,31 +166,31 @@ export interface Placement {
   readonly server_uuid: string;
   readonly server_name: string;
   readonly server_ip: string;
-  /** The server's settings say reachable and usable, and not disabled. */
+  /** The server is reachable, usable and not disabled. */
   readonly is_server_functional: boolean;
   readonly destination_uuid: string;
   readonly destination_name: string;
   readonly destination_network: string;
 }
 
-/** The repository that an application has through a GitHub app. */
+/** The repository that an application uses through a GitHub app. */
 export interface GithubSource {
-  /** The app. */
+  /** Id of the app. */
   readonly id: number;
-  /** The site that the repository is at, e.g. `https://github.com`. */
+  /** URL of the site with the repository, e.g. `https://github.com`. */
   readonly html_url: string;
-  /** The repository's number there, which stays when it is renamed. */
+  /** Number of the repository, which does not change when it is renamed. */
   readonly repository_id: number;
 }
 
 export interface ApplicationRecord extends ResourceRecord {
   readonly placement: Placement;
   readonly source: ApplicationSource;
-  /** Through which its code is fetched; then `git_repository` is `owner/name`. */
+  /** Set if the source is fetched through an app; `git_repository` is then `owner/name`. */
   readonly github_app: GithubSource | null;
-  /** Comma-separated URLs. Written together with the claims in the table `domain`, which decide who holds one. */
+  /** Comma-separated URLs. Written together with the claims in the table `domain`, which decide who has a URL. */
   readonly fqdn: string | null;
-  /** Key that its repository is read with. */
+  /** Key for reading its repository. */
   readonly private_key_id: number | null;
   readonly settings: ApplicationSettings;
   readonly restart_count: number;
@@ -195,21 +198,21 @@ export interface ApplicationRecord extends ResourceRecord {
   readonly last_online_at: Date | null;
 }
 
-/** One claimed URL: a host belongs to one team of the instance, and each of its paths to one holder (D7). */
+/** A claimed URL: a host belongs to one team of the instance, and each of its paths to one holder (D7). */
 export interface DomainClaim {
   /** Lower case, IDNA. */
   readonly host: string;
   /** `/` or `/prefix`. */
   readonly path: string;
-  /** The URL as it is shown. */
+  /** The URL as shown. */
   readonly url: string;
-  /** As a browser opens it: with the port of its server's proxy, and never that of a container. Only in deployments. */
+  /** As a browser opens it: with the port of the server's proxy, without that of a container. Only in deployments. */
   readonly public_url?: string | undefined;
   /** For a service: the container that receives the requests. */
   readonly service_container_id?: number | null | undefined;
-  /** With several containers: the name of the one that receives the requests. Read-only for services. */
+  /** Name of the container that receives the requests, if there are several. Read-only for services. */
   readonly container?: string | null | undefined;
-  /** Where that container listens, unless the URL names a port; only read. */
+  /** Port of that container, unless the URL names one; read-only. */
   readonly container_port?: number | null | undefined;
 }
 
@@ -220,7 +223,7 @@ export interface DomainHolder extends DomainClaim {
   readonly resource_kind: ResourceKind;
   /** Pull request of the preview that claims it; 0 for the resource itself. */
   readonly pull_request_id: number;
-  /** Container of a service that it concerns. */
+  /** The service's container that this concerns. */
   readonly container_name: string | null;
 }
 
@@ -257,10 +260,10 @@ export interface DeploymentRecord extends Timestamps {
   readonly commit: string;
   readonly commit_message: string | null;
   readonly force_rebuild: boolean;
-  /** Start what was built before, without a build. */
+  /** Starts an existing build. */
   readonly restart_only: boolean;
   readonly rollback: boolean;
-  /** Uuid of the deployment whose build a rollback runs again. */
+  /** Uuid of the deployment whose build a rollback uses. */
   readonly rollback_to: string | null;
   readonly is_webhook: boolean;
   readonly is_api: boolean;
@@ -268,15 +271,15 @@ export interface DeploymentRecord extends Timestamps {
   readonly git_type: string | null;
   /** Tag that replaces the application's tag, for an image. */
   readonly docker_registry_image_tag: string | null;
-  /** Where it is built; `null`: on the server that it goes to, or not yet chosen. */
+  /** Server of the build; `null`: the target server, or not chosen yet. */
   readonly build_server_id: number | null;
-  /** Set when someone asked to cancel a deployment in progress; its worker sees it and ends the work. */
+  /** Set when somebody cancels a deployment in progress; its worker ends the work. */
   readonly cancel_requested_at: Date | null;
-  /** One sentence that says why it failed. */
+  /** Why it failed, in one sentence. */
   readonly error: string | null;
   readonly started_at: Date | null;
   readonly finished_at: Date | null;
-  /** Grows by one whenever a worker takes the deployment over: the fencing token of its writes. */
+  /** The fencing token of its writes: grows by one whenever a worker takes over the deployment. */
   readonly attempt: number;
 }
 
@@ -290,23 +293,23 @@ export interface NewDeployment {
   readonly force_rebuild: boolean;
   readonly restart_only: boolean;
   readonly rollback: boolean;
-  /** Uuid of the deployment whose build a rollback runs again. */
+  /** Uuid of the deployment whose build a rollback uses. */
   readonly rollback_to: string | null;
   readonly is_webhook: boolean;
   readonly is_api: boolean;
   readonly git_type: string | null;
   readonly docker_registry_image_tag: string | null;
-  /** Neither the duplicate nor the concurrency check applies; the queue limit does (RULES 4.29, D4). */
+  /** Skips the checks for duplicates and concurrency, but not the queue limit (RULES 4.29, D4). */
   readonly is_instant: boolean;
 }
 
-/** Outcome of a deployment request: `duplicate` names the one that is waiting or running (D14). */
+/** Outcome of a deployment request: `duplicate` contains the waiting or running one (D14). */
 export type EnqueueOutcome =
   | { readonly outcome: "queued"; readonly deployment: DeploymentRecord }
   | { readonly outcome: "duplicate"; readonly deployment: DeploymentRecord }
   | { readonly outcome: "full"; readonly limit: number };
 
-/** `kept`: it does not run any more, and what was built for it stays to be rolled back to. */
+/** `kept`: stopped, but its build stays for rollbacks. */
 export type ReleaseRole = "candidate" | "live" | "retiring" | "kept";
 
 /** The release of a deployment. At most one is `live` per resource and pull request. */
@@ -319,10 +322,10 @@ export interface ReleaseRecord extends Timestamps {
   readonly server_id: number;
   readonly role: ReleaseRole;
   readonly artifact: Artifact;
-  /** Uuid of the deployment whose build made the artifact: another one when this one only restarted what was there. */
+  /** Uuid of the deployment whose build the release runs: another one if this one only restarted it. */
   readonly built_by: string;
   readonly upstream: Upstream | null;
-  /** Set when it retires: the deployment that took its place, whose step `retire` reports the removal. */
+  /** Set when it retires: the deployment that replaced it, whose step `retire` reports the removal. */
   readonly replaced_by_deployment_id: number | null;
 }
 

@@ -1,13 +1,13 @@
 import type { Page, Paging, Timestamps } from "./records.ts";
 
-/** A registry of images that a team has a login for, without the password. */
+/** A team's login for a registry of images, without the password. */
 export interface RegistryRecord extends Timestamps {
   readonly id: number;
   readonly uuid: string;
   readonly team_id: number;
   readonly name: string;
   readonly description: string | null;
-  /** Host, and its port where it has one. Only one login of a team for each. */
+  /** Host, with its port if it has one. A team has one login for each. */
   readonly address: string;
   readonly username: string;
 }
@@ -23,19 +23,19 @@ type Given<T> = { readonly [K in keyof T]?: T[K] | undefined };
 export interface RegistryStore {
   list(paging?: Paging): Promise<Page<RegistryRecord>>;
   find(uuid: string): Promise<RegistryRecord | undefined>;
-  /** @throws DomainError `resource.already_exists` when the team has a login for this address. */
+  /** @throws DomainError `resource.already_exists` if the team has a login for this address. */
   insert(uuid: string, registry: RegistryFields & { readonly password: string }): Promise<RegistryRecord>;
   /**
-   * Omitted fields keep their values, the password only where the address stays.
+   * Omitted fields keep their values, but the password is kept only if the address is unchanged.
    * @throws DomainError `resource.already_exists`
    */
   update(
     uuid: string,
     change: Given<RegistryFields & { readonly password: string }>,
   ): Promise<(RegistryRecord & { readonly isCredentialDropped: boolean }) | undefined>;
-  /** Kept encrypted. Of several at once, by id. Those that were dropped are absent. */
+  /** Passwords by id, stored encrypted. Logins without a password are missing. */
   passwordsOf(ids: readonly number[]): Promise<ReadonlyMap<number, string>>;
-  /** All of the team that have a password. */
+  /** All logins of the team that have a password. */
   logins(): Promise<readonly RegistryLogin[]>;
   delete(uuid: string): Promise<boolean>;
 }

@@ -4,7 +4,7 @@ import type { TableRows } from "./backup.ts";
 import type { RunLease, UnrepeatedRuns } from "./lease.ts";
 import type { Page, Paging, Timestamps } from "./records.ts";
 
-/** A drill restores into a database that exists for that only, and counts what it finds. */
+/** A drill restores into a temporary database, and counts its rows. */
 export const RESTORE_KINDS = ["restore", "drill"] as const;
 export type RestoreKind = (typeof RESTORE_KINDS)[number];
 
@@ -15,30 +15,30 @@ export interface RestoredTable {
   readonly name: string;
   /** `null`: the table is missing. */
   readonly rows: number | null;
-  /** When it was saved; `null` where that is not known, since the table was being written to. */
+  /** At the time of the backup; `null` if unknown, since the table was being written to. */
   readonly expected_rows: number | null;
 }
 
-/** A backup that is restored, or tried. */
+/** A restore or drill of a backup. */
 export interface RestoreRecord extends Timestamps {
   readonly id: number;
   readonly uuid: string;
   readonly kind: RestoreKind;
   readonly execution_uuid: string;
   readonly scheduled_backup_uuid: string;
-  /** Target of the restore; for a drill, the saved database. */
+  /** Target of the restore; for a drill, the database of the backup. */
   readonly target_database_uuid: string;
-  /** Inside of it; `null` for all that was saved. */
+  /** Database inside the target; `null` for all of them. */
   readonly database_name: string | null;
   readonly status: BackupStatus;
   readonly step: RestoreStep | null;
-  /** The problem. Never secrets. */
+  /** The problem. Never contains secrets. */
   readonly message: string | null;
   /** Row counts after the restore. */
   readonly tables: readonly RestoredTable[] | null;
   readonly started_at: Date | null;
   readonly finished_at: Date | null;
-  /** Set when somebody asked to cancel one that a worker runs, which ends it. */
+  /** Set when somebody cancels a running restore; its worker ends it. */
   readonly cancel_requested_at: Date | null;
 }
 
@@ -49,20 +49,20 @@ export interface NewRestore extends Pick<RestoreRecord, "uuid" | "kind" | "datab
 }
 
 export interface RestoreStore {
-  /** Whether a backup of this schedule is being restored or tried; with `executionUuid`, whether that one is. */
+  /** Whether a restore or drill of a backup of this schedule is running; with `executionUuid`, of this backup. */
   isRunning(scheduleId: number, executionUuid?: string): Promise<boolean>;
   /** Restores of a database's backups, newest first. */
   list(resourceId: number, paging?: Paging): Promise<Page<RestoreRecord>>;
   find(resourceId: number, uuid: string): Promise<RestoreRecord | undefined>;
-  /** Wakes the workers. `undefined` while another of the kind runs for the same target. */
+  /** Wakes the workers. `undefined` if another one of its kind runs for the same target. */
   insert(restore: NewRestore): Promise<RestoreRecord | undefined>;
-  /** Ends one that waits; has the worker that runs one end it. Nothing comes of it once it has ended. */
+  /** Ends a waiting restore, or asks the worker of a running one to end it. Has no effect on an ended one. */
   requestCancel(resourceId: number, uuid: string, at: Date): Promise<RestoreRecord | undefined>;
-  /** How it is once it has ended, or after this time. */
+  /** The restore when it has ended, or after this time. */
   untilEnded(resourceId: number, uuid: string, secondsMax: number): Promise<RestoreRecord | undefined>;
 }
 
-/** A restore that a worker has taken, with what it is made from. */
+/** A restore that a worker has claimed, with its backup. */
 export interface ClaimedRestore {
   readonly uuid: string;
   readonly kind: RestoreKind;
@@ -74,12 +74,12 @@ export interface ClaimedRestore {
   readonly server_id: number;
   /** Seconds. */
   readonly timeout: number;
-  /** The saved database; `null` for all. */
+  /** The database in the dump; `null` for all. */
   readonly saved: DumpTarget | null;
   readonly sha256: string | null;
   readonly size_bytes: number | null;
   readonly table_rows: TableRows | null;
-  /** Where the file is; `null` when it is gone. */
+  /** The backup's file; `null` if it was deleted. */
   readonly file: { readonly folder: string; readonly filename: string } | null;
   readonly object: { readonly s3_storage_uuid: string; readonly s3_key: string } | null;
 }
@@ -92,10 +92,10 @@ export interface RestoreEnd extends Pick<RestoreRecord, "message" | "tables"> {
 /** Store of restores for workers, across teams. */
 export interface SystemRestoreStore extends UnrepeatedRuns<ClaimedRestore> {
   progress(hold: RunLease, step: RestoreStep): Promise<void>;
-  /** Only of one that the owner runs: what has ended never changes again. `false` otherwise. Writes its event. */
+  /** Ends a restore of this owner and writes its event; `false` if the owner has lost it or it has ended already. */
   finish(hold: RunLease, end: RestoreEnd): Promise<boolean>;
-  /** Drills that run: the deployments that their databases go by. */
+  /** Deployment uuids that identify the temporary databases of running drills. */
   runningDrills(): Promise<readonly string[]>;
-  /** Forgets all but the newest of each database, some at a time. Answers how many. */
+  /** Deletes all but the newest restores of each database, in batches. Returns their number. */
   prune(kept: number): Promise<number>;
 }

@@ -1,6 +1,6 @@
 import type { Artifact } from "../deploy/artifact.ts";
 
-/** A build of an application that lies on its server: what runs, and what can be gone back to. */
+/** A build of an application on its server: the running one, or one for rollbacks. */
 export interface KeptBuild {
   /** Uuid of the deployment that built it. */
   readonly built_by: string;
@@ -8,6 +8,6 @@ export interface KeptBuild {
   readonly is_current: boolean;
   readonly commit: string;
   readonly commit_message: string | null;
-  /** Creation of the deployment that built it. */
+  /** Creation time of that deployment. */
   readonly created_at: Date;
 }

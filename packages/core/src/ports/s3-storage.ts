@@ -1,7 +1,7 @@
 import type { OriginCredential } from "../origin-credential.ts";
 import type { Page, Paging, Timestamps } from "./records.ts";
 
-/** A bucket for backups, without the login to it. */
+/** A bucket for backups, without its credentials. */
 export interface S3StorageRecord extends Timestamps {
   readonly id: number;
   readonly uuid: string;
@@ -15,7 +15,7 @@ export interface S3StorageRecord extends Timestamps {
 }
 export type S3StorageFields = Omit<S3StorageRecord, "id" | "uuid" | "team_id" | keyof Timestamps>;
 
-/** Kept encrypted. */
+/** Stored encrypted. */
 export interface S3Credentials {
   readonly key: string;
   readonly secret: string;
@@ -27,13 +27,13 @@ export interface S3StorageStore {
   list(paging?: Paging): Promise<Page<S3StorageRecord>>;
   find(uuid: string): Promise<S3StorageRecord | undefined>;
   insert(uuid: string, storage: S3StorageFields & S3Credentials): Promise<S3StorageRecord>;
-  /** Omitted fields keep their values, the key and secret only where the endpoint keeps its origin. */
+  /** Omitted fields keep their values, but key and secret are kept only if the endpoint's origin is unchanged. */
   update(
     uuid: string,
     change: Given<S3StorageFields & S3Credentials>,
   ): Promise<(S3StorageRecord & { readonly isCredentialDropped: boolean }) | undefined>;
-  /** Secrets of several at once, by id. Those that were dropped are absent. */
+  /** Credentials by id. Storages without credentials are missing. */
   credentialsOf(ids: readonly number[]): Promise<ReadonlyMap<number, OriginCredential<S3Credentials>>>;
-  /** `false` when backups use it. */
+  /** `false` if backups use it. */
   deleteIfUnused(uuid: string): Promise<boolean>;
 }

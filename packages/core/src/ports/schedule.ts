@@ -2,10 +2,10 @@
 export const SCHEDULE_KINDS = ["scheduled_task", "backup", "docker_cleanup", "disk_check"] as const;
 export type ScheduleKind = (typeof SCHEDULE_KINDS)[number];
 
-/** When something runs again. The database keeps a row for each subject that has a frequency and is enabled. */
+/** When something runs next. The database has a row for each enabled subject with a frequency. */
 export interface ScheduleRecord {
   readonly kind: ScheduleKind;
-  /** Identifier of the task, the backup or the server. */
+  /** Id of the task, the backup or the server. */
   readonly subject_id: number;
   readonly server_id: number;
   /** As its owner wrote it. */
@@ -14,7 +14,7 @@ export interface ScheduleRecord {
   /** Grows with every change of the frequency or of the server's zone. */
   readonly revision: number;
   readonly changed_at: Date;
-  /** Whether `due_at` is a time of this frequency. What was changed is not planned yet, and due for that at once. */
+  /** Whether `due_at` was computed from this frequency. A changed schedule is due at once, to be planned. */
   readonly is_planned: boolean;
   readonly due_at: Date;
 }
@@ -30,15 +30,15 @@ export interface SystemScheduleStore {
     options: { readonly take: number; readonly after?: Pick<ScheduleRecord, "due_at" | "subject_id"> | undefined },
   ): Promise<readonly ScheduleRecord[]>;
   /**
-   * Moves a schedule on to its next time, or ends it where there is none. `false` when it was changed or moved on since
-   * it was read: of many who see one due time, one is answered `true`.
+   * Sets the next due time, or ends the schedule without one. `false` if the schedule was changed or advanced since
+   * it was read, so only one of several callers gets `true` for a due time.
    */
   advance(seen: ScheduleRecord, next: Date | undefined): Promise<boolean>;
   /**
-   * The scheduler is at work. Answers since when it was not, if that is longer than `stallSeconds` and was not answered
-   * before.
+   * Records that the scheduler is running. Returns since when it was not, if that is longer than `stallSeconds` and
+   * was not returned before.
    */
   beat(now: Date, stallSeconds: number): Promise<Date | undefined>;
-  /** The same question of someone who does not do its work. */
+  /** Since when the scheduler has not been running, for other processes; records nothing. */
   stalledSince(now: Date, stallSeconds: number): Promise<Date | undefined>;
 }

@@ -8,9 +8,9 @@ export interface ScheduledTaskRecord extends Timestamps {
   readonly name: string;
   /** One argument of the shell that runs it. */
   readonly command: string;
-  /** As its owner wrote it: `cronOf` reads it. */
+  /** As its owner wrote it; `cronOf` parses it. */
   readonly frequency: string;
-  /** Where several containers run: the one that runs it. */
+  /** The container that runs it, if there are several. */
   readonly container: string | null;
   /** Seconds. */
   readonly timeout: number;
@@ -31,9 +31,9 @@ export interface ScheduledTaskExecutionRecord extends Timestamps {
   readonly status: TaskExecutionStatus;
   /** Its output. */
   readonly message: string | null;
-  /** Why it could not run, where that is not the command's own doing. */
+  /** Why it could not run, for reasons other than the command itself. */
   readonly error_details: string | null;
-  /** Exit code of its shell; `null` while it runs and when something else ended it. */
+  /** Exit code of its shell; `null` while it runs and if it did not exit by itself. */
   readonly exit_code: number | null;
   readonly retry_count: number;
   /** The due time; `null` for a manual run. */
@@ -43,17 +43,17 @@ export interface ScheduledTaskExecutionRecord extends Timestamps {
 }
 
 export interface ScheduledTaskStore {
-  /** By id. */
+  /** Sorted by id. */
   list(resourceId: number, paging?: Paging): Promise<Page<ScheduledTaskRecord>>;
   find(resourceId: number, uuid: string): Promise<ScheduledTaskRecord | undefined>;
   insert(resourceId: number, uuid: string, task: ScheduledTaskFields): Promise<ScheduledTaskRecord>;
   update(resourceId: number, uuid: string, change: ScheduledTaskChange): Promise<ScheduledTaskRecord | undefined>;
-  /** Its executions go with it. */
+  /** Also deletes its executions. */
   delete(resourceId: number, uuid: string): Promise<boolean>;
   /** Newest first. */
   executions(taskId: number, paging?: Paging): Promise<Page<ScheduledTaskExecutionRecord>>;
   findExecution(taskId: number, uuid: string): Promise<ScheduledTaskExecutionRecord | undefined>;
-  /** Asks for a run now and wakes the workers. `undefined` while one runs or waits to. */
+  /** Requests a run now and wakes the workers. `undefined` if one is running or waiting. */
   request(
     resourceId: number,
     taskUuid: string,
@@ -61,7 +61,7 @@ export interface ScheduledTaskStore {
   ): Promise<ScheduledTaskExecutionRecord | undefined>;
 }
 
-/** An execution that a worker has taken, with what it runs. */
+/** An execution that a worker has claimed, with its task. */
 export interface ClaimedTask {
   readonly execution_uuid: string;
   readonly task_uuid: string;
@@ -77,11 +77,11 @@ export interface ClaimedTask {
   readonly server_id: number;
 }
 
-/** The store of executions for scheduler and workers, across teams. */
+/** Store of executions for scheduler and workers, across teams. */
 export interface SystemScheduledTaskStore extends UnrepeatedRuns<ClaimedTask> {
   /**
-   * Queues a run for a due time. While one runs, the due time is written down as skipped, and an event reports it.
-   * `undefined` when the task is disabled or goes.
+   * Queues a run at a due time. While one runs, the due time is recorded as skipped, with an event. `undefined` if
+   * the task is disabled or being deleted.
    */
   begin(
     taskId: number,
@@ -90,9 +90,9 @@ export interface SystemScheduledTaskStore extends UnrepeatedRuns<ClaimedTask> {
     | { readonly uuid: string; readonly name: string; readonly team_id: number; readonly resource_uuid: string }
     | undefined
   >;
-  /** Adds to what it printed. */
+  /** Appends to its output. */
   appendOutput(hold: RunLease, text: string): Promise<void>;
-  /** Only of one that the owner runs: what has ended never changes again. `false` otherwise. Writes its event. */
+  /** Ends an execution of this owner and writes its event; `false` if the owner has lost it or it has ended already. */
   finish(
     hold: RunLease,
     end: Pick<ScheduledTaskExecutionRecord, "exit_code" | "error_details"> & {
@@ -100,6 +100,6 @@ export interface SystemScheduledTaskStore extends UnrepeatedRuns<ClaimedTask> {
       readonly finished_at: Date;
     },
   ): Promise<boolean>;
-  /** Forgets all but the newest of each task, some at a time. Answers how many. */
+  /** Deletes all but the newest executions of each task, in batches. Returns their number. */
   prune(kept: number): Promise<number>;
 }

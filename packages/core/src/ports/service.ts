@@ -4,31 +4,31 @@ import type { Placement, ResourceRecord, Timestamps } from "./records.ts";
 
 export interface ServiceRecord extends ResourceRecord {
   readonly placement: Placement;
-  /** Key of the template; `null` unless it is a one-click service. */
+  /** Key of the template; `null` for a service from a compose file. */
   readonly service_type: string | null;
   readonly settings: ServiceSettings;
   readonly last_online_at: Date | null;
 }
 
-/** One entry of `services` in the compose text of a service. */
+/** One entry of `services` in the compose file of a service. */
 export interface ServiceContainerRecord extends Timestamps {
   readonly id: number;
   readonly uuid: string;
   readonly resource_id: number;
   readonly kind: ServiceContainerKind;
-  /** Its key in the compose text. */
+  /** Its key in the compose file. */
   readonly name: string;
   readonly human_name: string | null;
   readonly description: string | null;
   readonly image: string | null;
-  /** Comma-separated URLs. Written together with the claims in the table `domain`, which decide who holds one. */
+  /** Comma-separated URLs. Written together with the claims in the table `domain`, which decide who has a URL. */
   readonly fqdn: string | null;
   readonly ports: string | null;
   readonly exposes: string | null;
   /** `state:health`, as last observed. */
   readonly status: string;
   readonly exclude_from_status: boolean;
-  /** Where it listens for requests whose URL names no port. */
+  /** Port for requests whose URL names none. */
   readonly port: number | null;
   readonly last_online_at: Date | null;
 }
@@ -46,21 +46,18 @@ export interface NewService extends NewResource {
 
 export interface ServiceStore
   extends KindStore<ServiceRecord, NewService, ResourceChange<ServiceSettings, ServiceSecrets>, ServiceSecrets> {
-  /** Containers of these services, each in the order of its compose file. */
+  /** Containers of several services, each in the order of its compose file. */
   containers(ids: readonly number[]): Promise<readonly ServiceContainerRecord[]>;
   findContainer(uuid: string): Promise<ServiceContainerRecord | undefined>;
-  /** Makes the service's containers these: those with a known name are changed, others are added, the rest goes. */
+  /** Replaces the service's containers: those with a known name are changed, others are added, the rest is deleted. */
   saveContainers(
     id: number,
-    containers: readonly (ServiceContainerFields & { /** Of a new one. */ readonly uuid: string })[],
+    containers: readonly (ServiceContainerFields & { /** For a new container. */ readonly uuid: string })[],
   ): Promise<readonly ServiceContainerRecord[]>;
 }
 
 /** The worker's store of services, across teams. */
 export interface SystemServiceStore {
-  /**
-   * What was observed of its containers, by their names, and of all of them together. Written, and reported, only where
-   * it changed.
-   */
+  /** Records observed statuses of a service and its containers, by name. Only changes are written and reported. */
   setStatuses(id: number, status: string, containers: Readonly<Record<string, string>>): Promise<void>;
 }

@@ -1,7 +1,7 @@
 import type { OriginCredential } from "../origin-credential.ts";
 import type { WorkIO } from "./work-io.ts";
 
-/** Where an application's code comes from. */
+/** Source of an application's code. */
 export type SourceSpec =
   | {
       readonly type: "git";
@@ -11,7 +11,7 @@ export type SourceSpec =
       /** A full or short sha, a tag, or `HEAD` for the branch's tip. */
       readonly commit: string;
       readonly credentials?: GitCredentials | undefined;
-      /** Names the team and its credential. What one has fetched is never given to another. */
+      /** Identifies the team and its credential. Code fetched with one is never given to another. */
       readonly cacheOwner: string;
     }
   | {
@@ -20,7 +20,7 @@ export type SourceSpec =
       /** SHA-256 of an uploaded archive, or `HEAD` for the newest. */
       readonly commit: string;
     }
-  /** Nothing to fetch: a Dockerfile in the record, an image. */
+  /** Nothing to fetch: a stored Dockerfile or an image. */
   | { readonly type: "none" };
 
 export type GitCredentials =
@@ -33,7 +33,7 @@ export interface BasicLogin {
 }
 
 export interface Checkout {
-  /** Absolute folder that holds the files of the commit, and nothing of git. */
+  /** Absolute folder with the files of the commit, without git's own. */
   readonly folder: string;
   /** Full sha of the commit, or SHA-256 of the upload. */
   readonly commit: string;
@@ -41,23 +41,23 @@ export interface Checkout {
   readonly message: string | null;
 }
 
-/** Fetches source code onto the control plane's machine. Nothing in a repository is executed by it. */
+/** Fetches source code onto the control plane's machine. It never executes anything of a repository. */
 export interface SourceFetcher {
   /**
-   * Idempotent for a deployment: an earlier checkout of it is replaced.
+   * Idempotent for a deployment: replaces an earlier checkout of it.
    * @throws DomainError `source.not_found`, `source.unauthorized`, `source.unreachable`, `source.invalid`
    */
   checkout(spec: SourceSpec, deploymentUuid: string, io: WorkIO): Promise<Checkout>;
   /** Idempotent. */
   removeCheckout(deploymentUuid: string): Promise<void>;
   /**
-   * Keeps an uploaded tar (gzip or plain), checked entry by entry: no path or link may leave its folder.
+   * Stores an uploaded tar (gzip or plain). Every entry is checked: no path or link may leave its folder.
    * @throws DomainError `source.invalid`, `request.too_large`
    */
   saveUpload(
     resourceUuid: string,
     archive: AsyncIterable<Uint8Array>,
   ): Promise<{ readonly commit: string; readonly sizeBytes: number }>;
-  /** Idempotent. Removes uploads; mirrors of repositories serve others of the team and stay. */
+  /** Idempotent. Removes uploads; mirrors of repositories are shared within the team and stay. */
   removeResource(resourceUuid: string): Promise<void>;
 }

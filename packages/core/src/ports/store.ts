@@ -49,9 +49,11 @@ import type { SharedVariableStore } from "./shared-variable.ts";
 import type { StorageStore } from "./storage.ts";
 import type { TagStore } from "./tag.ts";
 
-/** Every function sees and changes only the scope's team: what is another team's reads as `undefined`. */
+/** Every function reads and changes only the scope's team: objects of other teams read as `undefined`. */
 export interface Stores {
-  /** All or nothing. Nested calls join. Inside, use only the stores that are passed in. */
+  /**
+   * Commits everything or nothing. Nested calls join the outer transaction. `work` must use only the stores it gets.
+   */
   transaction<T>(work: (stores: Stores) => Promise<T>): Promise<T>;
   readonly teams: TeamStore;
   readonly members: MemberStore;
@@ -102,7 +104,7 @@ export interface TeamStore {
   ): Promise<TeamRecord | undefined>;
   /** In a transaction: others that call it wait until this one has ended, so that what it counts stays as it is. */
   alone(): Promise<void>;
-  /** @param team Its owner is its first member: the instance's own user when left out. */
+  /** @param team Its owner becomes the first member; default: the instance's own user. */
   insert(team: {
     readonly name: string;
     readonly description: string | null;
@@ -112,7 +114,10 @@ export interface TeamStore {
 
 export interface TokenStore {
   list(paging?: Paging): Promise<Page<TokenRecord>>;
-  /** @param token The root team makes tokens for any team; others for their own only. Its user is a member of it. */
+  /**
+   * @param token Its user must be a member of its team. The root team creates tokens for any team, others for their
+   * own.
+   */
   insert(token: {
     readonly team_id: number;
     readonly user_id: number;
@@ -139,7 +144,7 @@ export interface ProjectStore {
     uuid: string,
     change: { readonly name?: string | undefined; readonly description?: string | null | undefined },
   ): Promise<ProjectRecord | undefined>;
-  /** `false` when it still has resources. */
+  /** `false` if it still has resources. */
   deleteIfEmpty(uuid: string): Promise<boolean>;
 }
 
@@ -154,7 +159,7 @@ export interface EnvironmentStore {
     readonly name: string;
     readonly description: string | null;
   }): Promise<EnvironmentRecord>;
-  /** `false` when it still has resources. */
+  /** `false` if it still has resources. */
   deleteIfEmpty(id: number): Promise<boolean>;
 }
 
@@ -162,26 +167,26 @@ export interface ServerStore {
   list(paging?: Paging): Promise<Page<ServerRecord>>;
   find(uuid: string): Promise<ServerRecord | undefined>;
   findById(id: number): Promise<ServerRecord | undefined>;
-  /** Some server of the instance, whatever its team, has this address. */
+  /** Whether any server of the instance, of any team, has this address. */
   isAddressTaken(ip: string): Promise<boolean>;
-  /** @throws DomainError `resource.in_use` when another server that is reached by SSH has the address. */
+  /** @throws DomainError `resource.in_use` if another server reached by SSH has the address. */
   insert(server: NewServer): Promise<ServerRecord>;
   /** @throws DomainError `resource.in_use` as `insert` */
   update(
     uuid: string,
     change: Partial<Omit<NewServer, "uuid" | "settings">> & {
-      /** Merged into the stored ones, key by key. */
+      /** Merged into the stored settings, key by key. */
       readonly settings?: Partial<ServerSettings> | undefined;
     },
   ): Promise<ServerRecord | undefined>;
   /**
-   * Waits for a transaction that is just creating something on the server, and lets nobody begin to: what is read
-   * afterwards is all there is until the transaction ends.
+   * In a transaction: locks the server, waiting for transactions that create something on it. Nothing can be created
+   * on it before this one ends.
    */
-  findAlone(uuid: string): Promise<ServerRecord | undefined>;
-  /** Marks it for removal and wakes the workers. `false` when it was marked before. */
+  findForUpdate(uuid: string): Promise<ServerRecord | undefined>;
+  /** Marks it for removal and wakes the workers. `false` if it was marked before. */
   markRemoving(id: number): Promise<boolean>;
-  /** Hosts of the resources on it, without repetition, by name. */
+  /** Hosts of the resources on it, without duplicates, by name. */
   hosts(id: number): Promise<readonly string[]>;
 }
 
@@ -195,8 +200,8 @@ export type NewServer = Pick<
 
 export interface ResourceStore {
   find(ref: ResourceRef): Promise<ResourceRecord | undefined>;
-  /** In a transaction: until its end, others who ask so for the same resource wait. */
-  findAlone(ref: ResourceRef): Promise<ResourceRecord | undefined>;
+  /** In a transaction: locks the resource until its end, so that other callers wait. */
+  findForUpdate(ref: ResourceRef): Promise<ResourceRecord | undefined>;
   list(
     filter: { readonly kind?: ResourceKind; readonly environment_id?: number; readonly server_id?: number },
     paging?: Paging,
@@ -204,15 +209,15 @@ export interface ResourceStore {
   /** Wakes the workers. */
   setDesiredState(id: number, state: DesiredState): Promise<void>;
   /**
-   * Marks it for removal and wakes the workers. `false` when it was marked before. Waits for a transaction that is just
-   * asking for a deployment of it: afterwards nobody can.
+   * Marks it for removal and wakes the workers. `false` if it was marked before. Waits for transactions that request
+   * a deployment of it; afterwards none can be requested.
    */
   markRemoving(id: number, flags: Partial<RemovalFlags>): Promise<boolean>;
-  /** All of a server that are not marked yet; answers them. */
+  /** Marks all resources of a server that are not marked yet, and returns them. */
   markRemovingOn(serverId: number, flags: Partial<RemovalFlags>): Promise<readonly ResourceRecord[]>;
-  /** Those of these uuids that are of resources of the team. */
+  /** Those of these uuids that belong to resources of the team. */
   ownAmong(uuids: Iterable<string>): Promise<ReadonlySet<string>>;
-  /** Not marked for removal. */
+  /** Whether the server has a resource that is not marked for removal. */
   hasStaying(serverId: number): Promise<boolean>;
 }
 
@@ -226,7 +231,7 @@ export interface NewApplication extends NewResource {
 
 export interface ApplicationRecordChange extends ResourceChange<ApplicationSettings, ApplicationSecrets> {
   readonly private_key_id?: number | null | undefined;
-  /** Another repository of the same GitHub app. */
+  /** Changes the repository within the same GitHub app. */
   readonly github_repository_id?: number | undefined;
 }
 
@@ -242,22 +247,22 @@ export interface ClaimHolder {
   readonly resourceId: number;
   /** 0: the resource itself. */
   readonly pullRequestId: number;
-  /** Only claims of these. */
+  /** Limits it to claims of these containers. */
   readonly containerIds?: readonly number[] | undefined;
 }
 
 export interface DomainStore {
   /**
-   * Who of the team holds any of these hosts and paths, and who of another team anything of these hosts; the holder
-   * `except` is left out.
-   * @param except A number names a resource, and no preview of it.
+   * Holders in the team that have any of these hosts and paths, and holders of other teams that have any of these
+   * hosts; `except` is left out.
+   * @param except A number means a resource without its previews.
    */
   holders(claims: readonly DomainClaim[], except?: number | ClaimHolder): Promise<readonly DomainHolder[]>;
   /**
-   * Replaces the holder's claims and its `fqdn`. With `takeFromOwnTeam`, claims that others of the same team hold
-   * move here (their `fqdn` loses them). Those who claim one host do so one after the other.
-   * @param holder A number names a resource, and no preview of it.
-   * @throws DomainError `domain.conflict` when another holder remains.
+   * Replaces the holder's claims and its `fqdn`. With `takeFromOwnTeam`, claims of other holders in the team move
+   * here (and leave their `fqdn`). Callers that claim the same host are serialised.
+   * @param holder A number means a resource without its previews.
+   * @throws DomainError `domain.conflict` if another holder remains.
    */
   claim(
     holder: number | ClaimHolder,
@@ -267,19 +272,19 @@ export interface DomainStore {
 }
 
 export interface EnvStore {
-  /** Normal ones, then preview ones, each by id. */
+  /** Normal variables, then preview variables, each sorted by id. */
   list(resourceId: number, paging?: Paging): Promise<Page<EnvRecord>>;
   findByKey(resourceId: number, key: string, isPreview: boolean): Promise<EnvRecord | undefined>;
-  /** Those of several resources with one of these keys, without preview ones. */
+  /** Variables of several resources with one of these keys, without preview variables. */
   findByKeys(
     resourceIds: readonly number[],
     keys: readonly string[],
   ): Promise<readonly (EnvRecord & { readonly resource_id: number })[]>;
-  /** Those of an environment's resources that name databases, by id. */
+  /** Variables of an environment's resources that reference databases, sorted by id. */
   namingDatabases(
     environmentId: number,
   ): Promise<readonly (EnvRecord & { readonly resource: Pick<ResourceRecord, "id" | "uuid" | "name" | "kind"> })[]>;
-  /** @throws DomainError `resource.already_exists` when the key is taken. */
+  /** @throws DomainError `resource.already_exists` if the key is taken. */
   insert(resourceId: number, uuid: string, env: EnvFields): Promise<EnvRecord>;
   update(resourceId: number, uuid: string, change: Partial<EnvFields>): Promise<EnvRecord | undefined>;
   delete(resourceId: number, uuid: string): Promise<boolean>;
@@ -296,7 +301,7 @@ export interface DeploymentStore {
   ): Promise<Page<DeploymentRecord>>;
   find(uuid: string): Promise<DeploymentRecord | undefined>;
   steps(deploymentId: number): Promise<readonly DeploymentStep[]>;
-  /** Lines behind `after` (0 for all), by `seq`: the first `take` of them, or with `last` the last so many. */
+  /** Lines after `after` (0 for all), by `seq`: the first `take` of them, or the last ones with `last`. */
   log(
     deploymentId: number,
     query: {
@@ -305,25 +310,25 @@ export interface DeploymentStore {
       readonly last?: number | undefined;
     },
   ): Promise<readonly DeploymentLogLine[]>;
-  /** Resolves when the deployment may have new log lines or a new status, on `signal`, or after a second at most. */
+  /** Resolves when the deployment may have new log lines or a new status, when `signal` fires, or after a second. */
   changed(deploymentId: number, signal: AbortSignal): Promise<void>;
   /**
-   * Counts and inserts under a lock on the server's row, so that the queue limit holds exactly (D4), and sends the
-   * worker's job in the same transaction. All of the list or none: the first that is `full` undoes the others.
+   * Counts and inserts under a lock on the server's row, so that the queue limit is exact (D4), and notifies the
+   * worker in the same transaction. All or none: the first `full` one reverts the others.
    */
   enqueue(deployments: readonly NewDeployment[]): Promise<readonly EnqueueOutcome[]>;
   /**
-   * A queued one becomes `cancelled-by-user` at once; one in progress gets `cancel_requested_at`, and its worker ends
-   * it. Answers the record as it is then; a terminal one is unchanged.
+   * A queued deployment becomes `cancelled-by-user` at once; one in progress gets `cancel_requested_at`, and its
+   * worker ends it. Returns the record afterwards; an ended one is unchanged.
    */
   requestCancel(uuid: string): Promise<DeploymentRecord | undefined>;
 }
 
 export interface ReleaseStore {
   live(resourceId: number, pullRequestId: number): Promise<ReleaseRecord | undefined>;
-  /** The newest that a deployment of the resource itself is starting. */
+  /** The newest candidate of a deployment of the resource itself, not of a preview. */
   candidate(resourceId: number): Promise<ReleaseRecord | undefined>;
-  /** Kept builds of the resource, without previews: the running one first, then the newest. */
+  /** Builds of the resource, without previews: the running one first, then the newest. */
   builds(resourceId: number): Promise<readonly KeptBuild[]>;
 }
 
@@ -334,26 +339,29 @@ export interface EventStore {
     readonly resource_uuid: string | null;
     readonly payload: Readonly<Record<string, unknown>>;
   }): Promise<void>;
-  /** By id. */
+  /** Sorted by id. */
   list(query: EventQuery & { readonly newestFirst?: boolean }): Promise<readonly EventRecord[]>;
-  /** Id of the newest; 0 where there is none. */
+  /** Id of the newest event; 0 without any. */
   last(): Promise<number>;
-  /** Resolves when an event was written since the first read after the last wait, on `signal`, or after a while. */
+  /**
+   * Resolves when an event was written since the first read after the last wait, when `signal` fires, or after a
+   * while.
+   */
   changed(signal: AbortSignal): Promise<void>;
 }
 
 export interface EventQuery {
   readonly after?: number | undefined;
   readonly before?: number | undefined;
-  /** A prefix where it ends with a dot. */
+  /** A type, or a prefix if it ends with a dot. */
   readonly type?: string | undefined;
-  /** Identifier of what they are about. */
+  /** Identifier of the events' subject. */
   readonly resource?: string | undefined;
   readonly take?: number | undefined;
 }
 
 export interface SystemEventStore {
-  /** Deletes a bounded number of those that are older. Answers how many. */
+  /** Deletes a limited number of events older than this. Returns their number. */
   prune(keptDays: number): Promise<number>;
 }
 

@@ -36,7 +36,7 @@ import type { SystemWebhookStore } from "./webhook.ts";
 
 export interface FoundToken extends TokenRecord {
   readonly kind: "api" | "session";
-  /** Of a session: when its user last gave their password. */
+  /** For a session: when its user last entered their password. */
   readonly confirmed_at: Date | null;
   readonly role: Role;
   readonly is_api_enabled: boolean;
@@ -44,9 +44,9 @@ export interface FoundToken extends TokenRecord {
   readonly lacks_second_factor: boolean;
 }
 
-/** Token lookup of a request, before there is a scope. One query. */
+/** Looks up the token of a request, before there is a scope. One query. */
 export interface Authenticator {
-  /** @param hash SHA-256 (hex) of the secret part. Expired ones read as unknown. */
+  /** @param hash SHA-256 (hex) of the secret part. Expired tokens are not found. */
   findToken(hash: string): Promise<FoundToken | undefined>;
   /** Collected in memory and written in batches: no write per request. */
   touchToken(id: number, at: Date): void;
@@ -82,22 +82,25 @@ export interface SystemServerStore {
   list(): Promise<readonly ServerRecord[]>;
   find(id: number): Promise<ServerRecord | undefined>;
   /**
-   * Records the host key that a machine showed at this address, where none is recorded yet, and emits an event. Answers
-   * the one that holds; `undefined` when the server is gone or is at another address by now.
+   * Records the host key of the machine at this address if none is recorded yet, and emits an event. Returns the
+   * recorded key; `undefined` if the server was deleted or has another address by now.
    */
   recordHostKey(server: Pick<ServerRecord, "id" | "ip" | "port">, hostKey: string): Promise<string | undefined>;
   /**
-   * Of one that is being removed: the row with its children, when no resource is on it any more. Ends its jobs and
-   * writes its event in the same transaction. `false` when something is still on it.
+   * Deletes a server that is being removed, with its children, if no resource is on it. Ends its jobs and writes its
+   * event in the same transaction. `false` if something is still on it.
    */
   deleteIfEmpty(id: number): Promise<boolean>;
-  /** One more probe, where the server is as it was before it; tells when it is gone or back. */
+  /**
+   * Records one more probe, if the server is unchanged since `before`; emits an event when it becomes unreachable or
+   * reachable.
+   */
   recordProbe(before: ServerRecord, after: Reachability, problem: string | null): Promise<void>;
-  /** Tells when it came to be too high. */
+  /** Emits an event when the usage exceeds the threshold for the first time. */
   recordDiskUsage(id: number, usage: DiskUsage): Promise<void>;
-  /** Records the proxy's status and emits an event when it changed. @param problem Kept when omitted. */
+  /** Records the proxy's status and emits an event when it changed. @param problem Unchanged if left out. */
   recordProxyStatus(id: number, status: ProxyStatus, problem?: string | null): Promise<void>;
-  /** Records the findings of a validation and ends its job in one transaction. `false` when the lease is lost. */
+  /** Records the result of a validation and ends its job in one transaction. `false` if the lease is lost. */
   finishValidation(lease: JobLease, serverId: number, found: ValidationResult): Promise<boolean>;
 }
 
@@ -107,7 +110,7 @@ export interface StepChange {
   readonly error?: string | null;
 }
 
-/** Names a worker's hold of a deployment. Writes with an older `attempt` change nothing and are told so. */
+/** A worker's lease of a deployment. Writes with an older `attempt` change nothing and report that. */
 export interface Lease {
   readonly deployment_id: number;
   readonly owner: string;
@@ -116,61 +119,61 @@ export interface Lease {
 
 export interface SystemDeploymentStore extends RenewableRuns {
   /**
-   * Takes one deployment that may run now: queued, none of the same resource and pull request in progress, the
-   * server's `concurrent_builds` not reached; of the team that has the fewest running the oldest, exactly once under
-   * any number of workers. It becomes `in_progress` with a lease.
+   * Claims one deployment that may run now: queued, no other one of the same resource and pull request in progress,
+   * below the server's `concurrent_builds`; the oldest of the team with the fewest running. Exactly one worker gets
+   * it. It becomes `in_progress` with a lease.
    *
-   * @param serverIds Only deployments to these servers; of any server when left out.
+   * @param serverIds Only deployments to these servers; to any server if left out.
    */
   claimNext(
     request: Omit<ClaimRequest, "at">,
     serverIds?: readonly number[],
   ): Promise<{ readonly lease: Lease; readonly deployment: DeploymentRecord } | undefined>;
-  /** Takes over a deployment in progress whose lease ran out, of these servers or of any. */
+  /** Claims a deployment in progress whose lease expired, to one of these servers or any. */
   claimAbandoned(
     owner: string,
     leaseSeconds: number,
     serverIds?: readonly number[],
   ): Promise<{ readonly lease: Lease; readonly deployment: DeploymentRecord } | undefined>;
   find(id: number): Promise<DeploymentRecord | undefined>;
-  /** Queued and in progress, of a server. */
+  /** Queued and running deployments to a server. */
   listActive(serverId: number): Promise<readonly DeploymentRecord[]>;
-  /** As `listActive`, of several servers. */
+  /** Like `listActive`, for several servers. */
   listActiveOn(serverIds: readonly number[]): Promise<readonly DeploymentRecord[]>;
-  /** Queued and in progress, of those that are built on one of these servers. */
+  /** Queued and running deployments that are built on one of these servers. */
   listBuilding(serverIds: readonly number[]): Promise<readonly DeploymentRecord[]>;
   steps(deploymentId: number): Promise<readonly DeploymentStep[]>;
-  /** All of them are `pending` from here on, at once; those that have a row keep it. Fenced. */
+  /** Creates these steps as `pending`, all at once; existing steps are kept. Fenced. */
   planSteps(lease: Lease, names: readonly StepName[]): Promise<boolean>;
   /**
-   * Fenced. `false` when the lease is lost. The time it first runs is its start, the time it gets a status that is
-   * neither `pending` nor `running` its end. What is left out of `step` keeps its value.
+   * Fenced. `false` if the lease is lost. The step's start is when it first runs, its end when its status is no
+   * longer `pending` or `running`. Fields left out of `step` are unchanged.
    */
   saveStep(lease: Lease, name: StepName, step: StepChange): Promise<boolean>;
   /**
-   * The step `retire` of a deployment that is finished. Not fenced: it holds no lease any more, and who retires holds
-   * the server's.
+   * Saves the step `retire` of a finished deployment. Not fenced by its lease, which has ended: the caller has the
+   * lease of the server.
    */
   saveRetirement(deploymentId: number, step: StepChange): Promise<void>;
   saveCommit(lease: Lease, commit: string, message: string | null): Promise<boolean>;
-  /** Fenced. Where it is built; `null`: on the server that it goes to. `false` when the lease is lost. */
+  /** Fenced. Records the server of the build; `null`: the target server. `false` if the lease is lost. */
   saveBuildServer(lease: Lease, serverId: number | null): Promise<boolean>;
   /**
-   * Fenced. Takes one of the places for builds that the server has by its `concurrent_builds`, and records the
-   * deployment as built there. `full`: nothing is changed. An instant deployment needs no place. The place is free
-   * again when the step `build`, or the deployment, has ended. `lost` as for others.
+   * Fenced. Reserves one of the server's places for builds (`concurrent_builds`), and records the deployment as built
+   * there. `full`: nothing is changed. An instant deployment needs no place. The place is free again when the step
+   * `build`, or the deployment, has ended. `lost`: the lease is lost.
    */
   takeBuildServer(lease: Lease, serverId: number): Promise<"taken" | "full" | "lost">;
-  /** Appends with the next `seq`s and tells followers. Not fenced: an undo's lines count too. */
+  /** Appends lines with the next `seq`s and notifies followers. Not fenced, so that lines of an undo are kept too. */
   appendLog(deploymentId: number, lines: readonly Omit<DeploymentLogLine, "seq">[]): Promise<void>;
   /**
-   * Fenced, and only along a legal transition. Writes its event in the same transaction. Answers `false`, changing
-   * nothing, when the lease is lost or the status is terminal.
+   * Fenced, and only along a legal transition. Writes its event in the same transaction. Returns `false` without a
+   * change if the lease is lost or the status is terminal.
    */
   finish(lease: Lease, status: "finished" | "failed" | "cancelled-by-user", error: string | null): Promise<boolean>;
   /**
    * Resolves when a deployment was queued, cancelled or ended, when a resource's desired state changed or its removal
-   * was asked for, on `signal`, or after `timeoutSeconds`.
+   * was requested, when `signal` fires, or after `timeoutSeconds`.
    */
   wakeUp(signal: AbortSignal, timeoutSeconds: number): Promise<void>;
 }
@@ -182,45 +185,45 @@ export interface SystemReleaseStore {
     release: { readonly artifact: Artifact; readonly built_by: string; readonly upstream: Upstream | null },
   ): Promise<boolean>;
   /**
-   * Fenced. The candidate becomes `live`, the previous live one `retiring` and replaced by it, in one transaction;
-   * answers the previous. Repeating it changes nothing and answers the same.
+   * Fenced. In one transaction, the candidate becomes `live` and the previous live release `retiring`; returns the
+   * previous one. Repeating it changes nothing and returns the same.
    */
   promote(lease: Lease): Promise<{ readonly previous: ReleaseRecord | undefined } | undefined>;
   /** Undoes `promote`: the release is a candidate again, and the one before it live. `false`: the lease is lost. */
   demote(lease: Lease): Promise<boolean>;
   find(deploymentId: number): Promise<ReleaseRecord | undefined>;
   live(resourceId: number, pullRequestId: number): Promise<ReleaseRecord | undefined>;
-  /** Live ones of a server, for the proxy's table and for bringing back what should run. */
+  /** Releases of this role: live ones are needed for the proxy's table and for starting what should run. */
   listByRole(role: ReleaseRole, serverIds?: readonly number[]): Promise<readonly ReleaseRecord[]>;
-  /** All of a server, whatever their role, as of one moment: a promotion is seen whole or not at all. */
+  /** All releases of a server, whatever their role, from one moment: a promotion is seen completely or not at all. */
   listByServer(serverId: number): Promise<readonly ReleaseRecord[]>;
-  /** As `listByServer`, of some resources. */
+  /** Like `listByServer`, for some resources. */
   listByResources(resourceIds: readonly number[]): Promise<readonly ReleaseRecord[]>;
   setUpstream(deploymentId: number, upstream: Upstream | null): Promise<void>;
   delete(deploymentId: number): Promise<void>;
-  /** A retiring one becomes `kept`: it does not run any more, what was built for it stays. */
+  /** A retiring release becomes `kept`: stopped, but its build stays. */
   keep(deploymentId: number): Promise<void>;
-  /** The release that a rollback reuses; `undefined` when it is no longer kept. */
+  /** The release whose build a rollback uses; `undefined` if it is no longer kept. */
   findBuild(resourceId: number, builtBy: string): Promise<ReleaseRecord | undefined>;
-  /** Kept ones of a resource beyond the newest `count`, without those that a waiting or running rollback asks for. */
+  /** Kept releases of a resource except the newest `count` and those that a waiting or running rollback needs. */
   listSurplus(resourceId: number, count: number): Promise<readonly ReleaseRecord[]>;
 }
 
-/** With the URLs it claims itself, not those of its previews. */
+/** With its own URL claims, without those of its previews. */
 export interface RoutedResource extends ResourceRecord {
   readonly domains: readonly DomainClaim[];
 }
 
 export interface InspectedResource extends RoutedResource {
-  /** It has no release and no preview and is recorded as stopped throughout: only its sites can need anything. */
+  /** It has no release and no preview, and all its records say stopped, so only its sites can need work. */
   readonly is_resting: boolean;
-  /** Of its sites, where its kind has such settings. */
+  /** Settings of its sites; `null` for kinds without them. */
   readonly site_settings: SiteSettings | null;
 }
 
 /** Changed resources of servers. */
 export interface ResourceChanges {
-  /** Where the next reading begins. */
+  /** Position to continue the next reading from. */
   readonly position: string;
   /** Deployments of these servers wait or run, or a drill runs anywhere. Seen in the same snapshot as the changes. */
   readonly isActive: boolean;
@@ -230,45 +233,45 @@ export interface ResourceChanges {
 
 export interface SystemResourceStore {
   find(id: number): Promise<ResourceRecord | undefined>;
-  /** With what its kind has. */
+  /** The resource with the fields of its kind. */
   subject(id: number): Promise<DeploySubject | undefined>;
-  /** Claims of a resource itself, not of its previews, for its routes. */
+  /** URL claims of a resource itself, without its previews, for its routes. */
   domains(id: number): Promise<readonly DomainClaim[]>;
   setStatus(id: number, status: string): Promise<void>;
   setRestarts(
     id: number,
     restarts: { readonly restart_count: number; readonly last_restart_at: Date | null },
   ): Promise<void>;
-  /** Those of these uuids that are, or were, of a resource of this instance. */
+  /** Those of these uuids that belong or belonged to a resource of this instance. */
   everRecorded(uuids: Iterable<string>): Promise<ReadonlySet<string>>;
   /**
-   * Forgets those that were removed longer ago: what may still lie on a server of them is then left alone.
-   * @returns How many.
+   * Deletes records of resources that were removed longer ago. What is still on a server of them is then left alone.
+   * @returns Their number.
    */
   pruneRemoved(keptDays: number): Promise<number>;
   listRemoving(): Promise<readonly ResourceRecord[]>;
-  /** A deployment of it has begun once, or it has a release: an engine may hold something of it. */
+  /** Whether a deployment of it has ever begun, or it has a release, so that an engine may have objects of it. */
   hasRun(id: number): Promise<boolean>;
-  /** All of a server, for what should run there and its proxy's table. */
+  /** All resources of a server, for its plan and its proxy's table. */
   listByServer(serverId: number): Promise<readonly RoutedResource[]>;
   /**
-   * Which resources of these servers, or what belongs to them, changed since a position; deleted ones too. All of a
-   * server that has none yet.
+   * Resources of these servers that changed, or whose children changed, since a position; deleted ones too. Without a
+   * position, all of the server.
    */
   changes(since: ReadonlyMap<number, string | undefined>): Promise<ResourceChanges>;
-  /** Forgets changes that are older. */
+  /** Deletes changes older than this. */
   pruneChanges(keptSeconds: number): Promise<number>;
-  /** Those of these that exist. */
+  /** Those of these resources that exist. */
   inspect(ids: readonly number[]): Promise<readonly InspectedResource[]>;
-  /** Removes the row and its children, ends the job of its removal, and writes its event. */
+  /** Deletes the row and its children, ends the job of its removal, and writes its event. */
   delete(id: number): Promise<void>;
 }
 
-/** Leases for work that only one replica may do, such as `server:3`. Names never come from input. */
+/** Leases for work that only one replica may do, such as `server:3`. Names never come from users. */
 export interface LeaseStore {
-  /** `true` when `owner` holds it now: it was free, ran out, or was held by the same owner. */
+  /** Whether `owner` has the lease now: it was free, expired, or owned by it before. */
   acquire(name: string, owner: string, seconds: number): Promise<boolean>;
-  /** As `acquire`, for many at once. Answers the names that `owner` holds now. */
+  /** Like `acquire`, for many leases. Returns the names that `owner` has now. */
   acquireAll(names: readonly string[], owner: string, seconds: number): Promise<ReadonlySet<string>>;
   release(name: string, owner: string): Promise<void>;
 }

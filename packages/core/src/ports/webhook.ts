@@ -3,32 +3,32 @@ import type { WebhookAnswer } from "../webhook/answer.ts";
 import type { WebhookProvider } from "../webhook/provider.ts";
 import type { ApplicationRecord } from "./records.ts";
 
-/** One delivery of a host, as it is told from all others. */
+/** Identity of a host's delivery. */
 export interface WebhookDelivery {
   readonly provider: WebhookProvider;
-  /** Whose secret it was signed with: the same identifier from somebody else is another delivery. */
+  /** Whose secret signed it: the same identifier from another owner is another delivery. */
   readonly owner: string;
   readonly id: string;
 }
 
-/** Finds what a delivery may concern, in all teams. A valid signature acts for the secret's owner. */
+/** Finds the resources that a delivery may concern, in all teams. A valid signature acts for the secret's owner. */
 export interface SystemWebhookStore {
-  /** Applications whose own source is a repository with one of these keys, by id. @see repositoryKey */
+  /** Applications whose source is a repository with one of these keys, sorted by id. @see repositoryKey */
   applicationsByRepository(keys: readonly string[]): Promise<
     readonly {
       readonly application: ApplicationRecord;
       readonly secrets: ApplicationSecrets;
     }[]
   >;
-  /** Apps with this number, at whatever GitHub, by id. */
+  /** Apps with this number, at any GitHub server, sorted by id. */
   githubApps(appId: number): Promise<readonly { readonly id: number; readonly webhook_secret: string }[]>;
-  /** Applications that reach the repository through one of these apps, by id. */
+  /** Applications that use the repository through one of these apps, sorted by id. */
   applicationsByGithubApp(githubAppIds: readonly number[], repositoryId: number): Promise<readonly ApplicationRecord[]>;
   /**
-   * Inside a transaction, which decides that the delivery is answered here: a second request with the same one waits
-   * for its end. Answers what was remembered of an earlier one.
+   * In a transaction: locks the delivery, so that a second request with the same one waits. Returns the stored answer
+   * of an earlier request.
    */
   begin(delivery: WebhookDelivery): Promise<WebhookAnswer | undefined>;
-  /** Stores the answer of a delivery that was begun in this transaction. Kept for a week. */
+  /** Stores the answer of a delivery that was begun in this transaction, for a week. */
   remember(delivery: WebhookDelivery, answer: WebhookAnswer): Promise<void>;
 }

@@ -1,6 +1,6 @@
-/** Where a long piece of work writes its lines, and how it learns that it shall stop. */
+/** Where long work writes its output, and how it is cancelled. */
 export interface WorkIO {
   readonly signal: AbortSignal;
-  /** One line without its line end. Redaction of secrets is done by the receiver. */
+  /** A line without its line end. The receiver redacts secrets. */
   onLine(line: string, stream: "stdout" | "stderr"): void;
 }

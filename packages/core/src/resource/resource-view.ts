@@ -27,7 +27,7 @@ export const Resource = z
   .discriminatedUnion("type", [
     ListedApplication,
     ListedService,
-    // One for each engine; `map` gives all of them one type.
+    // Has one schema for each engine; `map` returns one common type.
     ...(DATABASE_ENGINE_NAMES.map(listedDatabase) as unknown as readonly ListedDatabase[]),
   ])
   .meta({ id: "Resource", description: "A resource of the team; `type` says what it is." });

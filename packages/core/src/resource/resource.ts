@@ -12,5 +12,5 @@ export interface ResourceRef {
   readonly uuid: string;
 }
 
-/** Whether the owner wants it running: what a restart of the control plane brings back. */
+/** Whether the owner wants it running, also after a restart of the control plane. */
 export type DesiredState = "running" | "stopped";

@@ -8,19 +8,19 @@ const TAGS_MAX = 100;
 
 const clean = (name: unknown): unknown => (typeof name === "string" ? stripTags(name).trim().toLowerCase() : name);
 
-// Parses to what the inner schema gives; only the text is tidied before.
+// Has the type of the inner schema; the text is cleaned first.
 const TagName = z.preprocess(
   clean,
   z
     .string()
     .min(2, "At least 2 characters.")
     .max(255, "At most 255 characters.")
-    .regex(/^[^,]*$/, "Without commas: they separate tags where several are named."),
+    .regex(/^[^,]*$/, "Must not contain commas, which separate tags."),
 ) as unknown as z.ZodString;
 
 export const TagAttach = z
   .strictObject({
-    tag_name: TagName.optional().describe("One tag. Kept in lower case."),
+    tag_name: TagName.optional().describe("One tag. Stored in lower case."),
     tag_names: z
       .array(TagName)
       .min(1, "At least one tag.")
@@ -34,7 +34,7 @@ export const TagAttach = z
   });
 export type TagAttach = z.infer<typeof TagAttach>;
 
-/** The names that are sent, each once. */
+/** The names that were sent, without duplicates. */
 export const tagNames = ({ tag_name, tag_names = [] }: TagAttach): readonly string[] => [
   ...new Set(tag_name === undefined ? tag_names : [tag_name]),
 ];
@@ -46,7 +46,7 @@ export const Tag = z
     created_at: Timestamp,
     updated_at: Timestamp,
   })
-  .meta({ id: "Tag", description: "A word by which resources are found and deployed together." });
+  .meta({ id: "Tag", description: "A word that groups resources, to find and deploy them together." });
 export type Tag = z.infer<typeof Tag>;
 
 export const tagView = ({ uuid, name, created_at, updated_at }: TagRecord): Tag => ({

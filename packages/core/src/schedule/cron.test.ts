@@ -19,7 +19,7 @@ describe("a frequency", () => {
   });
 });
 
-/** The times of a day in local summer or winter, as instants. */
+/** The run times of a frequency, as UTC. */
 const runs = (frequency: string, timezone: string, from: string, count: number) => {
   const times: string[] = [];
   for (let time = new Date(from); times.length < count; ) {
@@ -33,7 +33,7 @@ const runs = (frequency: string, timezone: string, from: string, count: number) 
 
 describe("the hour that does not exist", () => {
   test.each([
-    // In Berlin, 02:00 to 03:00 is left out at 01:00 UTC; in New York at 07:00 UTC.
+    // Skipped hours: 02:00 to 03:00 in Berlin, at 01:00 UTC; the same in New York at 07:00 UTC.
     ["30 2 * * *", "Europe/Berlin", "2026-03-28T12:00:00Z", ["03-29T01:00", "03-30T00:30"]],
     ["0 2 * * *", "Europe/Berlin", "2026-03-28T12:00:00Z", ["03-29T01:00", "03-30T00:00"]],
     ["0 3 * * *", "Europe/Berlin", "2026-03-28T12:00:00Z", ["03-29T01:00", "03-30T01:00"]],
@@ -49,11 +49,12 @@ describe("the hour that does not exist", () => {
 
 describe("the hour that comes twice", () => {
   test.each([
-    // In Berlin, 02:00 to 03:00 comes at 00:00 and again at 01:00 UTC; in New York 01:00 to 02:00 at 05:00 and 06:00.
+    // Repeated hours: 02:00 to 03:00 in Berlin, at 00:00 and 01:00 UTC; 01:00 to 02:00 in New York, at 05:00 and
+    // 06:00.
     ["30 2 * * *", "Europe/Berlin", "2026-10-24T12:00:00Z", ["10-25T00:30", "10-26T01:30"]],
     ["0 3 * * *", "Europe/Berlin", "2026-10-24T12:00:00Z", ["10-25T02:00", "10-26T02:00"]],
     ["30 1 * * *", "America/New_York", "2026-10-31T12:00:00Z", ["11-01T05:30", "11-02T06:30"]],
-    // Seen in between: what has run is not run again.
+    // Asked between the two: the first run is not repeated.
     ["30 1 * * *", "America/New_York", "2026-11-01T05:45:00Z", ["11-02T06:30"]],
   ])("has one run of a time of the day: %s in %s", (frequency, timezone, from, expected) => {
     expect(runs(frequency, timezone, from, expected.length)).toEqual(expected);

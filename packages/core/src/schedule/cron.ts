@@ -1,7 +1,7 @@
 import { Cron } from "croner";
 import { z } from "zod";
 
-/** Words that stand for an expression. */
+/** Names of common expressions. */
 const FREQUENCIES: Readonly<Record<string, string>> = {
   every_minute: "* * * * *",
   hourly: "0 * * * *",
@@ -18,12 +18,12 @@ const FREQUENCIES: Readonly<Record<string, string>> = {
   "@annually": "0 0 1 1 *",
 };
 
-/** The cron expression (five fields) of a frequency, which is one itself or a word such as `daily`. */
+/** The cron expression (five fields) of a frequency, which may be a name such as `daily`. */
 export const cronOf = (frequency: string): string => FREQUENCIES[frequency] ?? frequency;
 
 export function isFrequency(text: string): boolean {
   try {
-    // Without a function to call, nothing is scheduled.
+    // Without a function, croner only parses the expression.
     return new Cron(cronOf(text), { mode: "5-part", paused: true }).nextRun(new Date(0)) !== null;
   } catch {
     return false;
@@ -31,11 +31,11 @@ export function isFrequency(text: string): boolean {
 }
 
 /**
- * The times that a frequency names on the clocks of `timezone` (IANA; UTC where it is unknown): asked with a time, the
- * first after it. `undefined` where there is none, or when the frequency is none.
+ * The times of a frequency on the clocks of `timezone` (IANA; UTC if unknown), as a function that returns the first
+ * one after a time. `undefined` if there is none, or the frequency is invalid.
  *
- * A time that the clocks leave out comes when they are put forward. A time that they show twice comes once, the first
- * time, unless the expression names many hours or minutes with `*`: then it comes as often as they show it.
+ * When clocks are put forward, a skipped time runs at the change. A repeated time runs once, the first time, unless
+ * the expression names many hours or minutes with `*`: then it runs each time.
  */
 export function timesOf(frequency: string, timezone: string): (after: Date) => Date | undefined {
   try {
@@ -46,7 +46,7 @@ export function timesOf(frequency: string, timezone: string): (after: Date) => D
   }
 }
 
-/** A server's zone is free text: what no clock knows is UTC. */
+/** A server's zone is free text: unknown zones count as UTC. */
 export function zoneOf(timezone: string): string {
   try {
     return new Intl.DateTimeFormat("en", { timeZone: timezone }).resolvedOptions().timeZone;
@@ -57,7 +57,7 @@ export function zoneOf(timezone: string): string {
 
 export const FREQUENCY_PROBLEM = "Invalid cron expression or frequency format.";
 
-/** When something happens again, as its owner writes it. */
+/** A frequency as its owner writes it. */
 export const Frequency = z
   .string()
   .max(255, FREQUENCY_PROBLEM)

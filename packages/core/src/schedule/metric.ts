@@ -18,28 +18,34 @@ const Bytes = z.int().nullable();
 export const Metric = z
   .object({
     at: Timestamp,
-    deployment_uuid: z.string().describe("Of the release that was measured."),
-    cpu_percent: z.number().nullable().describe("Of one processor, since the sample before: two busy ones are 200."),
+    deployment_uuid: z.string().describe("Deployment of the measured release."),
+    cpu_percent: z
+      .number()
+      .nullable()
+      .describe("Percent of one processor since the previous sample: two busy processors are 200."),
     memory_bytes: z.int(),
     processes: z.int(),
-    network_received_bytes: Bytes.describe("Since the sample before; null where that is not known."),
+    network_received_bytes: Bytes.describe("Since the previous sample; null if unknown."),
     network_sent_bytes: Bytes,
     disk_read_bytes: Bytes,
     disk_written_bytes: Bytes,
   })
-  .meta({ id: "Metric", description: "What a resource used at a moment." });
+  .meta({ id: "Metric", description: "Usage of a resource at one moment." });
 export type Metric = z.infer<typeof Metric>;
 
 export const metricView = ({ at, ...metric }: MetricRecord): Metric => ({ at: timestamp(at), ...metric });
 
-/** One reading of a release. */
+/** One reading of a release's usage. */
 export interface UsageReading {
   readonly at: Date;
   readonly deploymentUuid: string;
   readonly usage: ReleaseUsage;
 }
 
-/** @param before Of the same resource. What another release, or this one before a restart, has counted is no use of now. */
+/**
+ * @param before Previous reading of the same resource. Counters of another release, or from before a restart, are
+ * ignored.
+ */
 export function metricOf(before: UsageReading | undefined, { at, deploymentUuid, usage }: UsageReading): MetricRecord {
   const last = before?.deploymentUuid === deploymentUuid ? before : undefined;
   const seconds = last === undefined ? 0 : (at.getTime() - last.at.getTime()) / 1000;

@@ -1,21 +1,21 @@
 import type { ScheduleRecord } from "../ports/schedule.ts";
 import { timesOf } from "./cron.ts";
 
-/** How late a run may begin before it counts as missed. Cron's own grain. */
+/** How late a run may begin before it counts as missed. Cron's own resolution. */
 export const LATE_SECONDS_MAX = 60;
-/** Counting goes no further: after a long time away there would be very many. */
+/** Limit of counting, since a long downtime would miss very many runs. */
 export const MISSED_COUNT_MAX = 100;
 
 /** Due runs that were missed. */
 export interface MissedRuns {
-  /** The first time that was missed: what was due then runs now. */
+  /** The first missed time; it runs now. */
   readonly due_at: Date;
-  /** Later times that were missed too and are left out. At most `MISSED_COUNT_MAX`. */
+  /** Number of later missed times, which do not run. At most `MISSED_COUNT_MAX`. */
   readonly skipped: number;
 }
 
 export interface ScheduleStep {
-  /** The due time that is to be run for now. */
+  /** The due time to run now. */
   readonly run: Date | undefined;
   readonly missed: MissedRuns | undefined;
   /** `undefined`: never again. */
@@ -25,8 +25,8 @@ export interface ScheduleStep {
 type Scheduled = Pick<ScheduleRecord, "frequency" | "timezone" | "is_planned" | "changed_at" | "due_at">;
 
 /**
- * What is to be done with a schedule now, and when to look again. However many times have passed since it was due, it
- * runs once. What is not planned yet is planned from its change on; the change may be a moment ago, never longer.
+ * What to do with a schedule now, and when it is due next. It runs once, however many due times have passed. A
+ * changed schedule is planned from its change on, if that is recent, else from now on.
  */
 export function scheduleStep(schedule: Scheduled, now: Date): ScheduleStep {
   const after = timesOf(schedule.frequency, schedule.timezone);

@@ -11,14 +11,14 @@ import type { ResourceKind, ResourceRef } from "../resource/resource.ts";
 import { Timestamp, timestamp, timestampOrNull } from "../timestamp.ts";
 import { Frequency } from "./cron.ts";
 
-/** Kinds of resource that run tasks of their own. */
+/** Kinds of resources that run their own tasks. */
 export const KINDS_WITH_TASKS = ["application", "service"] as const satisfies readonly ResourceKind[];
 export type TaskOwnerRef = ResourceRef & { readonly kind: (typeof KINDS_WITH_TASKS)[number] };
 
 /** Limit per resource. */
 export const SCHEDULED_TASKS_MAX = 100;
-const COMMAND_LENGTH_MAX = 65_536; // Half of the longest argument that Linux passes on (MAX_ARG_STRLEN).
-const TIMEOUT_SECONDS_MAX = 2_147_483_647; // What a column of 32 bits holds.
+const COMMAND_LENGTH_MAX = 65_536; // Half of Linux's limit for one argument (MAX_ARG_STRLEN).
+const TIMEOUT_SECONDS_MAX = 2_147_483_647; // The largest value of a 32-bit column.
 const TIMEOUT_SECONDS = 300;
 
 const FIELDS = {
@@ -34,11 +34,11 @@ const FIELDS = {
 const OPTIONAL = {
   container: lenient(z.string().max(255, "At most 255 characters.").nullable())
     .optional()
-    .describe("Which container runs it, where there are several: one that there is."),
+    .describe("The container that runs it, if there are several. It must exist."),
   timeout: lenient(z.int().min(1).max(TIMEOUT_SECONDS_MAX))
     .optional()
-    .describe(`Seconds after which it is ended. Default ${TIMEOUT_SECONDS}.`),
-  enabled: lenient(z.boolean()).optional().describe("Whether it runs at all. Default true."),
+    .describe(`Time limit in seconds. Default ${TIMEOUT_SECONDS}.`),
+  enabled: lenient(z.boolean()).optional().describe("Whether the task is enabled. Default true."),
 };
 
 export const ScheduledTaskCreate = z.strictObject({ ...FIELDS, ...OPTIONAL });
@@ -59,7 +59,7 @@ export const ScheduledTask = z
     enabled: z.boolean(),
     name: z.string(),
     command: z.string(),
-    frequency: z.string().describe("As it was written: a cron expression or a word that stands for one."),
+    frequency: z.string().describe("As its owner wrote it: a cron expression or a name such as `daily`."),
     container: z.string().nullable(),
     timeout: z.int().describe("Seconds."),
     created_at: Timestamp,
@@ -73,10 +73,13 @@ export const ScheduledTaskExecution = z
     uuid: z.string(),
     status: z.enum(TASK_EXECUTION_STATUSES),
     message: z.string().nullable().describe("What the command printed."),
-    error_details: z.string().nullable().describe("Why it could not run, where that was not the command's doing."),
-    exit_code: z.int().nullable().describe("Of the command; null while it runs, and when something else ended it."),
+    error_details: z.string().nullable().describe("Why it could not run, for reasons other than the command itself."),
+    exit_code: z
+      .int()
+      .nullable()
+      .describe("Exit code of the command; null while it runs, and if it did not exit by itself."),
     retry_count: z.int(),
-    due_at: Timestamp.nullable().describe("The time it runs for; null when it was asked for by hand."),
+    due_at: Timestamp.nullable().describe("The due time; null for a manual run."),
     duration: z
       .string()
       .nullable()
@@ -93,8 +96,8 @@ export const ScheduledTaskExecution = z
 export type ScheduledTaskExecution = z.infer<typeof ScheduledTaskExecution>;
 
 export const ScheduledTaskRun = z
-  .object({ message: z.string(), execution_uuid: z.string().describe("Names the run: it is among the executions.") })
-  .meta({ id: "ScheduledTaskRun", description: "A run that was asked for." });
+  .object({ message: z.string(), execution_uuid: z.string().describe("Identifier of the execution.") })
+  .meta({ id: "ScheduledTaskRun", description: "A requested run." });
 export type ScheduledTaskRun = z.infer<typeof ScheduledTaskRun>;
 
 export const newScheduledTask = (sent: ScheduledTaskCreate): ScheduledTaskFields => ({
@@ -135,6 +138,6 @@ export const scheduledTaskExecutionView = (execution: ScheduledTaskExecutionReco
 
 function durationOf({ started_at, finished_at }: ScheduledTaskExecutionRecord): string | null {
   if (finished_at === null) return null;
-  // The clock may have been set back meanwhile.
+  // The clock may have been set back in between.
   return Math.max(0, (finished_at.getTime() - started_at.getTime()) / 1000).toFixed(2);
 }

@@ -6,26 +6,25 @@ type Candidate = Pick<
   "id" | "name" | "team_id" | "engine" | "removing_at" | "settings" | "server_metadata"
 >;
 
-/** Where an application that asks for a build server is built, or why on none. */
+/** The build server of an application that asks for one, or why none can be used. */
 export type BuildServerChoice<Server> =
   | { readonly server: Server; readonly reason?: undefined }
   | { readonly server: undefined; readonly reason: string };
 
 export interface BuildServerQuestion<Server> {
-  /** Where the application runs. */
+  /** Server that the application runs on. */
   readonly target: Candidate;
-  /** Within reach of the worker that builds. */
+  /** Servers that the building worker can reach. */
   readonly servers: readonly Server[];
-  /** Builds under way by the server's id; what is missing counts as none. */
+  /** Number of running builds by server id; a missing one counts as 0. */
   readonly activeBuilds: ReadonlyMap<number, number>;
-  /** Id of the one that the deployment was given before: it holds what is built already, and its cache. */
+  /** Id of the server chosen for this deployment before: it has the finished part of the build, and its cache. */
   readonly before: number | null;
 }
 
 /**
- * A usable build server of the application's own team whose images run on the target: the one from before while it is
- * still one of these, else one with a place for another build, of these that with the
- * fewest under way, and of these the oldest.
+ * Chooses a usable build server of the application's own team whose images run on the target: the previous one if
+ * still possible, else the one with a free place and the fewest running builds, and of equal ones the oldest.
  */
 export function chooseBuildServer<Server extends Candidate>({
   target,

@@ -1,17 +1,17 @@
 import { z } from "zod";
 
-/** Something that lies on a server's engine, as it was seen. */
+/** An observed object on a server's engine. */
 export interface SeenObject {
   readonly type: CleanupObjectType;
-  /** By which the engine knows it; of a volume, its name. */
+  /** Its id on the engine; for a volume, its name. */
   readonly id: string;
-  /** For people; of an image `null` when no name leads to it any more. */
+  /** Name for people; `null` for an image without a tag. */
   readonly name: string | null;
-  /** Labels that Berth gives; `null` for what has none. */
+  /** From Berth's labels; `null` without them. */
   readonly instance: string | null;
   readonly resourceUuid: string | null;
   readonly deploymentUuid: string | null;
-  /** A container runs, an image or volume has a container, a network has an endpoint. */
+  /** A running container, an image or volume with a container, or a network with an endpoint. */
   readonly isInUse: boolean;
   readonly sizeBytes: number | null;
 }
@@ -20,13 +20,13 @@ export interface SeenObject {
 export interface CleanupRecord {
   /** Identifier of this control plane. */
   readonly instance: string;
-  /** Uuids of every resource on the server, also of those that are being removed. */
+  /** Uuids of all resources on the server, including those being removed. */
   readonly resources: ReadonlySet<string>;
   /** The observed uuids that belong or belonged to a resource of this control plane. */
   readonly own: ReadonlySet<string>;
-  /** Uuids of deployments that wait or run, that have a release, or that built one which is kept. */
+  /** Uuids of deployments that wait or run, that have a release, or whose build is kept. */
   readonly deployments: ReadonlySet<string>;
-  /** Names of the networks that destinations and resources join. */
+  /** Names of the networks of destinations and resources. */
   readonly networks: ReadonlySet<string>;
 }
 
@@ -43,16 +43,16 @@ export const CleanupOperation = z
     type: z.enum(CLEANUP_OBJECT_TYPES).describe("What is removed."),
     id: z.string(),
     name: z.string().nullable(),
-    resource_uuid: z.string().nullable().describe("What it was made for."),
-    size_bytes: z.int().nullable().describe("What it takes up, as the engine says; parts may be shared."),
+    resource_uuid: z.string().nullable().describe("The resource it was created for."),
+    size_bytes: z.int().nullable().describe("Its size as the engine reports it; parts may be shared."),
     reason: z.string().describe("Why it is no longer needed."),
   })
   .meta({ id: "CleanupOperation", description: "Something that a cleanup removes from a server." });
 export type CleanupOperation = z.infer<typeof CleanupOperation>;
 
 /**
- * What may go from a server. Nothing that is in use, that is recorded, or that another than this control plane has
- * made is ever among it. Containers come first, since they hold the rest.
+ * Objects that may be removed from a server: never one that is in use, recorded, or created by anybody but this
+ * control plane. Containers come first, since they use the other objects.
  */
 export function planCleanup(
   seen: readonly SeenObject[],
@@ -70,8 +70,8 @@ export function planCleanup(
 }
 
 /**
- * A pulled image has no labels of ours: it bears the name of a resource. Labels of images, and of the containers that
- * are made from them, are whatever their makers wrote: they count for resources that were recorded here, and no others.
+ * Pulled images have no labels of Berth, but a name with a resource's uuid. Labels of images, and of containers made
+ * from them, can be set by their authors, so they count only for resources recorded here.
  */
 function isOwn({ type, instance, resourceUuid }: SeenObject, recorded: CleanupRecord): boolean {
   if (type === "volume" || type === "network") return instance === recorded.instance;
@@ -85,7 +85,7 @@ const ofDeployment: Reason = ({ deploymentUuid }, { deployments }) =>
   deploymentUuid === null || deployments.has(deploymentUuid) ? undefined : "No deployment uses it.";
 
 const REASONS: Readonly<Record<CleanupObjectType, Reason>> = {
-  // A stopped one of a resource that is there may be wanted again.
+  // A stopped container of an existing resource may be needed again.
   container: ({ resourceUuid }, { resources }) =>
     resourceUuid === null || resources.has(resourceUuid) ? undefined : "Its resource was deleted.",
   image: ofDeployment,
@@ -118,24 +118,24 @@ export function isCleanupNeeded(
   return (1 - disk.freeBytes / disk.totalBytes) * 100 >= settings.docker_cleanup_threshold;
 }
 
-/** Looks after what lies on a server's engine. Both reject only with a `DomainError`. */
+/** Cleans up a server's engine. Both calls reject only with a `DomainError`. */
 export interface ServerCleaner {
   /** Identifier of this control plane, as in the labels of everything it creates. */
   readonly instance: string;
   observe(): Promise<readonly SeenObject[]>;
-  /** Keeps what is in use meanwhile or has changed since the plan. Idempotent. */
+  /** Keeps an object that is in use by now or has changed since the plan. Idempotent. */
   remove(operation: CleanupOperation): Promise<"removed" | "gone" | "stays">;
 }
 
 export const ServerCleanup = z.strictObject({
-  dry_run: z.boolean().optional().describe("Answer what would be removed, and remove nothing. Default false."),
+  dry_run: z.boolean().optional().describe("Only return what would be removed. Default false."),
 });
 export type ServerCleanup = z.infer<typeof ServerCleanup>;
 
 export const CleanupStarted = z
   .object({
     message: z.string(),
-    job_uuid: z.string().optional().describe("Names the work; none with dry_run."),
+    job_uuid: z.string().optional().describe("Identifier of the job; none with dry_run."),
     operations: z.array(CleanupOperation).optional().describe("With dry_run: what would be removed."),
   })
   .meta({ id: "CleanupStarted", description: "A cleanup of a server, begun or only planned." });

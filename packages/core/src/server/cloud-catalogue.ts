@@ -8,7 +8,7 @@ export type CloudCatalogueQuery = z.infer<typeof CloudCatalogueQuery>;
 export const CloudLocation = z
   .object({
     id: z.int(),
-    name: z.string().describe("What `location` of a creation takes, e.g. fsn1."),
+    name: z.string().describe("The value for `location` of a creation, e.g. fsn1."),
     description: z.string(),
     country: z.string().describe("ISO 3166-1 alpha-2 code."),
     city: z.string(),
@@ -16,7 +16,7 @@ export const CloudLocation = z
     longitude: z.number(),
     network_zone: z.string(),
   })
-  .meta({ id: "CloudLocation", description: "Where a provider has machines." });
+  .meta({ id: "CloudLocation", description: "A place where a provider has machines." });
 export type CloudLocation = z.infer<typeof CloudLocation>;
 
 const CloudPrice = z
@@ -28,10 +28,10 @@ const CloudPrice = z
 
 const CloudServerTypePrice = z
   .object({
-    location: z.string().describe("Name of the location that the price holds for."),
+    location: z.string().describe("Name of the location that the price applies to."),
     price_hourly: CloudPrice,
     price_monthly: CloudPrice,
-    included_traffic: z.number().optional().describe("Bytes a month."),
+    included_traffic: z.number().optional().describe("Bytes per month."),
     price_per_tb_traffic: CloudPrice.optional(),
   })
   .meta({ id: "CloudServerTypePrice", description: "What a type of server costs at one location." });
@@ -39,7 +39,7 @@ const CloudServerTypePrice = z
 export const CloudServerType = z
   .object({
     id: z.int(),
-    name: z.string().describe("What `server_type` of a creation takes, e.g. cx22."),
+    name: z.string().describe("The value for `server_type` of a creation, e.g. cx22."),
     description: z.string(),
     cores: z.int(),
     memory: z.number().describe("GB."),
@@ -54,7 +54,7 @@ export type CloudServerType = z.infer<typeof CloudServerType>;
 
 export const CloudImage = z
   .object({
-    id: z.int().describe("What `image` of a creation takes."),
+    id: z.int().describe("The value for `image` of a creation."),
     name: z.string(),
     description: z.string(),
     type: z.literal("system"),
@@ -67,10 +67,10 @@ export type CloudImage = z.infer<typeof CloudImage>;
 
 export const CloudSshKey = z
   .object({
-    id: z.int().describe("What `hetzner_ssh_key_ids` of a creation takes."),
+    id: z.int().describe("The value for `hetzner_ssh_key_ids` of a creation."),
     name: z.string(),
     fingerprint: z.string().describe("MD5, as pairs of hexadecimal digits with colons."),
     public_key: z.string(),
   })
-  .meta({ id: "CloudSshKey", description: "A public key that the provider keeps." });
+  .meta({ id: "CloudSshKey", description: "A public key stored at the provider." });
 export type CloudSshKey = z.infer<typeof CloudSshKey>;

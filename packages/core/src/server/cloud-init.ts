@@ -1,7 +1,7 @@
 import { isMap, parseDocument } from "yaml";
 
 const HEADER = "#cloud-config";
-const BYTES_MAX = 32_768; // Hetzner's own limit.
+const BYTES_MAX = 32_768; // The limit of Hetzner.
 
 /** The problem of a cloud-init text as a sentence; `undefined` when valid. */
 export function cloudInitProblem(text: string): string | undefined {
@@ -15,7 +15,7 @@ export function cloudInitProblem(text: string): string | undefined {
     : "Must be a script that begins with #!, or YAML with keys of cloud-init.";
 }
 
-/** With the first line that tells cloud-init that it is its own YAML: it passes over what has none. */
+/** Adds the first line that marks cloud-init's YAML: cloud-init ignores a text without a marker. */
 export const cloudInitText = (text: string): string =>
   text.startsWith("#!") || text.startsWith(HEADER) ? text : `${HEADER}\n${text}`;
 

@@ -1,4 +1,4 @@
-/** Where machines are rented. */
+/** Providers of rented machines. */
 export const CLOUD_PROVIDERS = {
   hetzner: { title: "Hetzner" },
   digitalocean: { title: "DigitalOcean" },

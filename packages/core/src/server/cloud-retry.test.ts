@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { cloudRetryAfterSeconds, nextCloudWait } from "./cloud-retry.ts";
 
-/** All waits of one request when every call is refused with these delays. */
+/** All waits of one request if every call is refused with these delays. */
 function waits(...delays: (number | undefined)[]): number[] {
   const made: number[] = [];
   for (const delay of delays) {

@@ -1,15 +1,15 @@
-/** How long the calls of one request to a cloud provider may wait together for its rate limit. */
+/** Total time that the calls of one request may wait for a cloud provider's rate limit. */
 const WAIT_SECONDS_MAX = 60;
 
-/** Waits before each retry where the provider names no delay, or one that is too long to wait for: it may be wrong. */
+/** Waits before each retry if the provider names no delay, or an implausibly long one. */
 const STEPS_SECONDS = [2, 8, 20] as const;
 
 /**
- * How many seconds to wait before a call is made again that the provider's rate limit refused; `undefined` to give up.
+ * Seconds to wait before repeating a call that the provider's rate limit refused; `undefined`: give up.
  *
- * @param retries Made so far, by all calls of the request.
- * @param waitedSeconds Before them.
- * @param retryAfterSeconds What the provider says, if anything.
+ * @param retries Retries so far, of all calls of the request.
+ * @param waitedSeconds Time they have waited.
+ * @param retryAfterSeconds The provider's own delay, if any.
  */
 export function nextCloudWait(
   retries: number,
@@ -27,13 +27,13 @@ export function nextCloudWait(
 /** Used when the provider sends no Retry-After. */
 export const CLOUD_RETRY_AFTER_SECONDS = 60;
 
-const DELAY_SECONDS_MAX = 86_400; // More is a fault of the provider's clock or ours.
+const DELAY_SECONDS_MAX = 86_400; // A longer delay means that the provider's clock or ours is wrong.
 
 /**
- * The delay that a provider's answer names, in whole seconds and at least one.
+ * The delay in a provider's answer, in whole seconds and at least one.
  *
  * @param retryAfter The header `Retry-After`: seconds or a date.
- * @param reset The header `RateLimit-Reset`: when the limit is whole again, in Unix time.
+ * @param reset The header `RateLimit-Reset`: when the limit is reset, in Unix time.
  */
 export function cloudRetryAfterSeconds(
   { retryAfter, reset }: { readonly retryAfter: string | null; readonly reset: string | null },
@@ -46,7 +46,7 @@ export function cloudRetryAfterSeconds(
 
 function delayOf(retryAfter: string | null, now: Date): number | undefined {
   if (isNumber(retryAfter)) return Number(retryAfter);
-  // The form of HTTP's dates; `parse` alone would find a year in nearly any text.
+  // The format of dates in HTTP; `Date.parse` alone would accept almost any text.
   const at = retryAfter?.trim().endsWith(" GMT") ? Date.parse(retryAfter) : Number.NaN;
   return Number.isNaN(at) ? undefined : (at - now.getTime()) / 1000;
 }

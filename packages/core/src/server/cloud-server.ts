@@ -30,13 +30,13 @@ export const HetznerServerCreate = z.strictObject({
   location: Required.describe("Name of a location, e.g. fsn1."),
   server_type: Required.describe("Name of a type of server, e.g. cx22."),
   image: lenient(z.int().min(1)).describe("Number of an image with the architecture of the type."),
-  private_key_uuid: Required.describe("Key of SSH: Berth reaches the machine by it. Hetzner is given the public one."),
+  private_key_uuid: Required.describe("SSH key that Berth connects with. Hetzner gets its public part."),
   hetzner_ssh_key_ids: z
     .array(lenient(z.int().min(1)))
     .max(100, "At most 100 keys.")
     .nullable()
     .optional()
-    .describe("Further SSH keys that Hetzner keeps, which may log in."),
+    .describe("Further SSH keys stored at Hetzner, which may log in."),
   enable_ipv4: flag("A public IPv4 address. Default true."),
   enable_ipv6: flag("A public IPv6 network. Default true."),
   cloud_init_script: lenient(CloudInit.nullable())
@@ -48,14 +48,14 @@ export type HetznerServerCreate = z.infer<typeof HetznerServerCreate>;
 
 export const HetznerServerCreated = z
   .object({
-    uuid: z.string().describe("Names the server from now on."),
+    uuid: z.string().describe("Identifier of the server."),
     hetzner_server_id: z.int().describe("The machine's number at Hetzner."),
-    ip: z.string().describe("Address that the server is reached at: IPv4 if it has one."),
+    ip: z.string().describe("Address of the server: IPv4 if it has one."),
   })
   .meta({ id: "HetznerServerCreated", description: "A new server and the machine that was rented for it." });
 export type HetznerServerCreated = z.infer<typeof HetznerServerCreated>;
 
-/** @throws DomainError `request.invalid` for a machine that nobody could reach */
+/** @throws DomainError `request.invalid` without any address */
 export function addressesWanted({ enable_ipv4, enable_ipv6 }: HetznerServerCreate) {
   const wanted = { hasIpv4: enable_ipv4 ?? true, hasIpv6: enable_ipv6 ?? true };
   if (wanted.hasIpv4 || wanted.hasIpv6) return wanted;
@@ -63,7 +63,7 @@ export function addressesWanted({ enable_ipv4, enable_ipv6 }: HetznerServerCreat
   throw invalid({ enable_ipv4: [problem], enable_ipv6: [problem] });
 }
 
-/** IPv4 before IPv6; of an IPv6 network its first address, which providers give the machine. */
+/** IPv4 is preferred; in an IPv6 network the machine has the first address. */
 export function machineAddress({ ipv4, ipv6 }: Pick<Machine, "ipv4" | "ipv6">): string | undefined {
   if (ipv4 !== null && z.ipv4().safeParse(ipv4).success) return ipv4;
   const [address = "", bits] = (ipv6 ?? "").split("/");

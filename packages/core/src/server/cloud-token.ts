@@ -4,18 +4,18 @@ import type { CloudTokenRecord } from "../ports/cloud-token.ts";
 import { Timestamp, timestamp } from "../timestamp.ts";
 import { CLOUD_PROVIDERS, type CloudProviderKind } from "./cloud-provider-kind.ts";
 
-// The keys of the table, which `keys` forgets.
+// `Object.keys` has a wider type: these are the keys of the table.
 const PROVIDERS = Object.keys(CLOUD_PROVIDERS) as [CloudProviderKind, ...CloudProviderKind[]];
 
 export const CloudTokenCreate = z.strictObject({
-  provider: z.enum(PROVIDERS).describe("Whose token it is."),
+  provider: z.enum(PROVIDERS).describe("Provider of the token."),
   token: z
     .string()
     .trim()
     .min(1, "This field is required.")
     .max(4096, "At most 4096 characters.")
     .regex(/^[\x21-\x7e]*$/, "Must be the token as the provider shows it, without spaces.")
-    .describe("The token itself. It is asked at the provider whether it works, kept encrypted and never answered."),
+    .describe("The token itself. It is checked with the provider, stored encrypted and never returned."),
   name: ResourceName.describe("For people."),
 });
 export type CloudTokenCreate = z.infer<typeof CloudTokenCreate>;
@@ -29,16 +29,16 @@ export const CloudToken = z
     name: z.string().nullable(),
     provider: z.enum(PROVIDERS),
     team_id: z.int(),
-    servers_count: z.int().describe("Servers that were made with it; while there are any, it cannot be deleted."),
+    servers_count: z.int().describe("Number of servers created with it; it cannot be deleted while there are any."),
     created_at: Timestamp.nullable(),
     updated_at: Timestamp.nullable(),
   })
-  .meta({ id: "CloudToken", description: "A login at a cloud provider. The token itself is never answered." });
+  .meta({ id: "CloudToken", description: "A token of a cloud provider. The token itself is never returned." });
 export type CloudToken = z.infer<typeof CloudToken>;
 
 export const CloudTokenValidity = z
-  .object({ valid: z.boolean().describe("Whether the provider takes it."), message: z.string() })
-  .meta({ id: "CloudTokenValidity", description: "What the provider says of a token." });
+  .object({ valid: z.boolean().describe("Whether the provider accepts it."), message: z.string() })
+  .meta({ id: "CloudTokenValidity", description: "The result of checking a token with its provider." });
 export type CloudTokenValidity = z.infer<typeof CloudTokenValidity>;
 
 export const cloudTokenView = (token: CloudTokenRecord): CloudToken => ({
@@ -51,14 +51,14 @@ export const cloudTokenView = (token: CloudTokenRecord): CloudToken => ({
   updated_at: timestamp(token.updated_at),
 });
 
-/** How a request names the token to act with. */
+/** How a request selects its token. */
 export const cloudTokenFields = {
   cloud_provider_token_uuid: z
     .string()
     .max(255)
     .nullable()
     .optional()
-    .describe("Token of the provider to act with. Required, unless cloud_provider_token_id is sent."),
+    .describe("The token to use. Required, unless cloud_provider_token_id is sent."),
   cloud_provider_token_id: z
     .string()
     .max(255)
@@ -67,7 +67,7 @@ export const cloudTokenFields = {
     .meta({
       deprecated: true,
       description:
-        "Deprecated: replaced by cloud_provider_token_uuid, of which it is the older name. It holds the same uuid, not a " +
-        "number, and counts only without the newer one.",
+        "Deprecated: replaced by cloud_provider_token_uuid, of which it is the older name. It contains the same uuid, not a " +
+        "number, and is ignored if the newer one is sent.",
     }),
 } as const;

@@ -5,13 +5,13 @@ import type { DestinationRecord } from "../ports/destination.ts";
 import { Timestamp, timestamp } from "../timestamp.ts";
 import { ENGINES, type EngineKind } from "./server-settings.ts";
 
-/** Name of the network of a server's first destination. */
+/** Network of a server's first destination. */
 export const FIRST_NETWORK = "berth";
 
 export const DESTINATION_TYPES = ["standalone", "swarm"] as const;
 export type DestinationType = (typeof DESTINATION_TYPES)[number];
 
-/** Nothing in them is found by its name, and in the first a container has the server's own network. */
+/** The engine's predefined networks do not resolve names of containers, and `host` is the server's own. */
 const ENGINES_OWN: ReadonlySet<string> = new Set(["host", "none", "bridge", "default"]);
 
 export const DestinationCreate = z.strictObject({
@@ -20,9 +20,9 @@ export const DestinationCreate = z.strictObject({
     .string()
     .max(255)
     .regex(/^[a-zA-Z0-9][a-zA-Z0-9._-]*$/, "Only letters, digits and . _ - are allowed, a letter or digit first.")
-    .refine((name) => !ENGINES_OWN.has(name), "This network is the engine's own. Name another one.")
-    .describe("Name of the network, once on each server."),
-  type: lenient(z.enum(DESTINATION_TYPES).nullable()).optional().describe("Default: what the server's engine has."),
+    .refine((name) => !ENGINES_OWN.has(name), "This network is predefined by the engine. Use another name.")
+    .describe("Name of the network, unique on each server."),
+  type: lenient(z.enum(DESTINATION_TYPES).nullable()).optional().describe("Default: the type of the server's engine."),
 });
 export type DestinationCreate = z.infer<typeof DestinationCreate>;
 
@@ -39,10 +39,10 @@ export const Destination = z
     created_at: Timestamp,
     updated_at: Timestamp,
   })
-  .meta({ id: "Destination", description: "A network of a server, which resources are put on." });
+  .meta({ id: "Destination", description: "A Docker network of a server, for resources." });
 export type Destination = z.infer<typeof Destination>;
 
-/** The one that a server with this engine has. */
+/** The type of destinations on servers with this engine. */
 export const destinationType = (engine: EngineKind): DestinationType => ENGINES[engine].destinationType;
 
 export const destinationView = (destination: DestinationRecord): Destination => ({

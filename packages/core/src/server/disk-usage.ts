@@ -8,7 +8,7 @@ type Rule = Pick<
   "server_disk_usage_check_frequency" | "server_disk_usage_notification_threshold" | "server_timezone"
 >;
 
-/** Whether the time for a look at the disk came after `since`, the look before. */
+/** Whether a disk check was due between `since`, the last check, and now. */
 export function isDiskCheckDue(
   { server_disk_usage_check_frequency, server_timezone }: Omit<Rule, "server_disk_usage_notification_threshold">,
   since: Date,
@@ -25,7 +25,7 @@ export function isDiskCheckDue(
 
 export interface DiskUsage {
   readonly usedPercent: number;
-  /** As full as the threshold, or fuller. */
+  /** At or above the threshold. */
   readonly isHigh: boolean;
 }
 

@@ -54,7 +54,7 @@ describe("an image's name", () => {
   });
 
   const part = fc.stringMatching(/^[a-z0-9]{1,8}([._-][a-z0-9]{1,8}){0,2}$/);
-  // With a dot or a colon the first part would be a registry's.
+  // With a dot or a colon, the first part would be a registry.
   const owner = fc.stringMatching(/^[a-z0-9]{1,8}(_[a-z0-9]{1,8})?$/);
   const parts = fc.tuple(owner, fc.array(part, { maxLength: 2 })).map(([first, rest]) => [first, ...rest]);
   const registry = fc.constantFrom("", "ghcr.io/", "localhost:5000/", "registry.example:443/");

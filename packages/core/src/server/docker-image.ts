@@ -1,4 +1,4 @@
-/** An image as it is stored: the reference is `name:tag`, also of a digest, whose name ends with `@sha256`. */
+/** An image as stored: `name:tag`, where the name of a digest ends with `@sha256`. */
 export interface DockerImage {
   /** Registry and repository, e.g. `nginx`, `ghcr.io/owner/name`, `nginx@sha256`. */
   readonly name: string;
@@ -11,11 +11,11 @@ export type DockerImageRead =
   | { readonly problems: Readonly<Record<string, readonly string[]>> };
 
 /**
- * Reads `name`, `name:tag`, `name@sha256:<digest>` and both at once, where the digest counts. A tag of 64 hexadecimal
+ * Parses `name`, `name:tag`, `name@sha256:<digest>`; with tag and digest, the digest counts. A tag of 64 hexadecimal
  * digits is a digest too.
  *
- * @param tag Sent beside the name. What the name says of a tag itself must agree with it.
- * @returns The image, with the tag `null` when none was named; or a sentence for the field that is wrong.
+ * @param tag Sent in its own field. A tag in the name must be equal to it.
+ * @returns The image, with the tag `null` if there is none; or a sentence for the invalid field.
  */
 export function readDockerImage(text: string, tag: string | null = null): DockerImageRead {
   const parts = partsOf(text.trim());
@@ -35,7 +35,7 @@ export const imageReference = ({ name, tag }: DockerImage): string => `${name}:$
 
 export const DEFAULT_IMAGE_TAG = "latest";
 
-/** The name of what is in it, without registry and owner: `postgres` of `ghcr.io/owner/postgres`. */
+/** The last part of the name, without registry and owner: `postgres` of `ghcr.io/owner/postgres`. */
 export const imageBaseName = ({ name }: Pick<DockerImage, "name">): string =>
   name
     .replace(/@sha256$/, "")
@@ -46,7 +46,7 @@ interface Parts {
   readonly repository: string;
   readonly tag?: string | undefined;
   readonly digest?: string | undefined;
-  /** As it is stored: the digest stands beside it. */
+  /** The stored form of a digest: its digits are in `tag`. */
   readonly isDigestOnly: boolean;
 }
 
@@ -56,7 +56,7 @@ function partsOf(text: string): Parts | undefined {
   if (more.length > 0) return undefined;
   const digest = after === undefined ? undefined : /^sha256(?::([a-f0-9]{64}))?$/.exec(after);
   if (digest === null) return undefined;
-  // A colon before the last slash is that of the registry's port.
+  // A colon before the last slash belongs to the registry's port.
   const at = before.lastIndexOf(":");
   const hasTag = at > before.lastIndexOf("/");
   const repository = hasTag ? before.slice(0, at) : before;
@@ -65,7 +65,7 @@ function partsOf(text: string): Parts | undefined {
   return { repository, digest: digest?.[1], isDigestOnly, ...(hasTag ? { tag: before.slice(at + 1) } : {}) };
 }
 
-/** The first part is a registry when it holds a dot or a colon, or is `localhost`. */
+/** The first part is a registry if it contains a dot or a colon, or is `localhost`. */
 function isRepository(text: string): boolean {
   const [first = "", ...rest] = text.split("/");
   const hasRegistry = rest.length > 0 && (/[.:]/.test(first) || first === "localhost");
@@ -82,7 +82,7 @@ function isRegistry(text: string): boolean {
 const isTag = (text: string): boolean => /^\w[\w.-]{0,127}$/.test(text);
 const isDigest = (text: string): boolean => /^[a-f0-9]{64}$/.test(text);
 
-/** One part of a repository's path, as registries take it. */
+/** One part of a repository's path, by the rules of registries. */
 const PATH_PART = /^[a-z0-9]+(?:(?:\.|_|__|-+)[a-z0-9]+)*$/;
 /** Limit of a reference with its tag or digest. */
 const IMAGE_LENGTH_MAX = 512;
@@ -91,6 +91,6 @@ const NAME_FIELD = "docker_registry_image_name";
 const TAG_FIELD = "docker_registry_image_tag";
 const NAME_PROBLEM =
   "Not a name of an image. Write it like nginx, ghcr.io/owner/name, name:tag or name@sha256:<64 hexadecimal digits>.";
-const TAG_PROBLEM = "A tag holds letters, digits and _ . - only, 128 at most, and begins with a letter, a digit or _.";
-const TWO_TAGS_PROBLEM = "docker_registry_image_name names another tag. Give one of the two.";
+const TAG_PROBLEM = "A tag has at most 128 letters, digits and _ . -, beginning with a letter, a digit or _.";
+const TWO_TAGS_PROBLEM = "docker_registry_image_name contains another tag. Send only one of the two.";
 const DIGEST_PROBLEM = "A name that ends with @sha256 needs the 64 hexadecimal digits of the digest as its tag.";

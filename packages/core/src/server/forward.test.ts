@@ -65,7 +65,7 @@ describe("the plan for forwards", () => {
       }),
       { selector: ({ resourceUuid }) => resourceUuid },
     )
-    // As the database has it: a port of a server is one resource's.
+    // As the database guarantees: each port of a server belongs to one resource.
     .filter((all) => new Set(all.map(({ publicPort }) => publicPort)).size === all.length);
   const present = fc.uniqueArray(
     fc

@@ -19,7 +19,10 @@ type Forwarded = Pick<
   | "removing_at"
 > & { readonly placement: Pick<DatabaseRecord["placement"], "destination_network"> };
 
-/** The port that leads to it: none while it has none, or shall not run. A public one serves its own machine too. */
+/**
+ * The forward of a database: undefined without a port, and while it should not run. A public port also serves its own
+ * machine.
+ */
 export function forwardOf(database: Forwarded): Forward | undefined {
   const { uuid, engine, is_public, settings, fields, desired_state, removing_at, placement } = database;
   const publicPort = is_public ? database.public_port : database.loopback_port;
@@ -39,8 +42,8 @@ export function forwardOf(database: Forwarded): Forward | undefined {
 const IDLE_SECONDS = 3600;
 
 /**
- * Brings the forwards of a server to what is wanted. Those that go are closed before others are opened, since a port
- * may go from one resource to another.
+ * The changes from the existing forwards of a server to the wanted ones. Ports are closed before others are opened,
+ * since a port may move from one resource to another.
  */
 export function planForwards(
   wanted: readonly Forward[],

@@ -1,6 +1,6 @@
 import { z } from "zod";
 
-/** As `ssh-keygen -lf` shows it. */
+/** In the notation of `ssh-keygen -lf`. */
 export const HostKey = z
   .string()
   .regex(/^SHA256:[A-Za-z0-9+/]{43}$/, "Must be a fingerprint as `ssh-keygen -lf` shows it: SHA256 and 43 characters.");
@@ -11,7 +11,7 @@ interface Reached {
   readonly host_key: string | null;
 }
 
-/** Which host key holds after a change: another address may be another machine, which shows another one. */
+/** The expected host key after a change: another address may be another machine with another key. */
 export function hostKeyAfter(
   server: Reached,
   change: { readonly ip: string; readonly port: number; readonly host_key?: string | null | undefined },

@@ -13,16 +13,16 @@ export const JOB_TYPES = [
 ] as const;
 export type JobType = (typeof JOB_TYPES)[number];
 
-/** The kind of what a job is about. */
+/** The kind of a job's subject. */
 export type JobSubjectType = ResourceKind | "preview" | "server";
 
-// `keys` forgets that the keys are the kinds.
+// The type of `Object.keys` is wider: these are the kinds.
 export const JOB_SUBJECT_TYPES = ["preview", "server", ...(Object.keys(RESOURCE_KINDS) as ResourceKind[])] as const;
 
 export const JOB_STATUSES = ["queued", "in_progress", "finished", "failed"] as const;
 export type JobStatus = (typeof JOB_STATUSES)[number];
 
-/** The legal transitions, and the only ones: an update names the statuses it may come from. */
+/** The legal transitions. An update names the statuses that it may start from. */
 export const JOB_TRANSITIONS = {
   queued: ["in_progress", "finished", "failed"],
   in_progress: ["finished", "failed"],
@@ -30,7 +30,7 @@ export const JOB_TRANSITIONS = {
   failed: [],
 } as const satisfies Record<JobStatus, readonly JobStatus[]>;
 
-/** The statuses from which `to` may be reached, for the `where status in (...)` of an update. */
+/** The statuses that may precede `to`, for the `where status in (...)` of an update. */
 export const jobSourcesOf = (to: JobStatus): readonly JobStatus[] =>
   JOB_STATUSES.filter((from) => (JOB_TRANSITIONS[from] as readonly JobStatus[]).includes(to));
 

@@ -19,13 +19,13 @@ export const Job = z
   .object({
     uuid: z.string(),
     type: z.enum(JOB_TYPES),
-    status: z.enum(JOB_STATUSES).describe("Only ever moves forward."),
+    status: z.enum(JOB_STATUSES).describe("Only moves forward."),
     subject_type: z.enum(JOB_SUBJECT_TYPES).describe("What the job is about."),
     subject_uuid: z.string(),
     subject_name: z.string().describe("Its name when the job was queued."),
     error: z.string().nullable().describe("Why it failed; while it is in progress, why its last attempt did."),
     attempts: z.int(),
-    log: z.string().nullable().optional().describe("What it printed, a line each. Only in the answer about one job."),
+    log: z.string().nullable().optional().describe("Its output, line by line. Only in the answer about a single job."),
     created_at: Timestamp,
     started_at: Timestamp.nullable(),
     finished_at: Timestamp.nullable(),
@@ -50,11 +50,11 @@ export const jobView = (job: JobRecord): Job => ({
   updated_at: timestamp(job.updated_at),
 });
 
-/** The answer to what is done in the background. */
+/** The answer to a request that is processed in the background. */
 export const JobStarted = z
   .object({
-    message: z.string().describe("What was asked for, for people."),
-    job_uuid: z.string().optional().describe("Names the work: `GET /jobs/{uuid}` tells how far it is."),
+    message: z.string().describe("Message for people."),
+    job_uuid: z.string().optional().describe("Identifier of the job: `GET /jobs/{uuid}` shows its progress."),
   })
-  .meta({ id: "JobStarted", description: "Work that was begun." });
+  .meta({ id: "JobStarted", description: "A job that was started." });
 export type JobStarted = z.infer<typeof JobStarted>;

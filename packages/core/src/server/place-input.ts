@@ -1,6 +1,6 @@
 import { z } from "zod";
 
-/** Where a new resource shall live: in the input of every creation. */
+/** Fields for the place of a new resource, in the input of every creation. */
 export const PLACE_INPUT = {
   project_uuid: z.string().max(255).describe("Project it belongs to."),
   environment_name: z.string().max(255).nullable().optional().describe("This or environment_uuid is required."),

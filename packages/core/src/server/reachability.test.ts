@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { reachabilityAfter } from "./reachability.ts";
 
-/** `.` answered, `x` failed. */
+/** `.` is a success, `x` a failure. */
 const after = (outcomes: string, is_reachable = true) =>
   [...outcomes].reduce((state, outcome) => reachabilityAfter(state, outcome === "."), {
     probes: 0,

@@ -1,4 +1,4 @@
-/** How a server answered lately: the last probes, a bit each, the newest lowest, set where one failed. */
+/** Recent probes of a server as bits, the newest in the lowest bit; 1 is a failure. */
 export interface Reachability {
   readonly probes: number;
   readonly unreachable_count: number;
@@ -6,9 +6,9 @@ export interface Reachability {
 }
 
 /**
- * What is known after one more probe. A server is unreachable once 3 of its last 5 probes failed, so that one lost
- * packet moves nothing. The first answer makes it reachable again: what waits for it need not wait longer, and it takes
- * three more failures to lose it once more, since earlier ones are forgotten then.
+ * The reachability after one more probe. A server becomes unreachable when 3 of its last 5 probes have failed, so
+ * that one lost packet changes nothing. The first success makes it reachable again, and earlier failures are
+ * forgotten, so that it takes three new ones.
  */
 export function reachabilityAfter(
   before: Pick<Reachability, "probes" | "is_reachable">,

@@ -3,14 +3,11 @@ import { ResourceDescription, ResourceName } from "../name.ts";
 import type { RegistryRecord } from "../ports/registry.ts";
 import { Timestamp, timestamp } from "../timestamp.ts";
 
-/** The name under which its images are known, whatever host answers for it. */
+/** The name of Docker Hub in images, whatever host serves it. */
 export const DOCKER_HUB = "docker.io";
 const HUB_HOSTS: ReadonlySet<string> = new Set(["index.docker.io", "registry-1.docker.io", "hub.docker.com"]);
 
-/**
- * What stands before the first `/` of an image's name. The scheme and path of an address, as people copy it, are left
- * out, and so is the case of its letters.
- */
+/** The part before the first `/` of an image's name. Drops scheme and path of a pasted URL; lower case. */
 export function registryAddress(text: string): string {
   const host =
     text
@@ -23,11 +20,11 @@ export function registryAddress(text: string): string {
 
 const HOST =
   /^(?:\[[0-9a-f:.]+\]|[a-z0-9](?:[a-z0-9-]*[a-z0-9])?(?:\.[a-z0-9](?:[a-z0-9-]*[a-z0-9])?)*)(?::[0-9]{1,5})?$/;
-/** As the engine tells a registry from a folder of Docker Hub. */
+/** The engine's own rule to distinguish a registry from an owner at Docker Hub. */
 const isRegistry = (address: string): boolean =>
   HOST.test(address) && (/[.:]/.test(address) || address === "localhost");
 
-/** The registry that an image's name leads to. */
+/** The registry in an image's name. */
 export function registryOf(image: string): string {
   const [first = "", ...rest] = image.split("/");
   return rest.length > 0 && (/[.:]/.test(first) || first === "localhost") ? registryAddress(first) : DOCKER_HUB;
@@ -48,14 +45,14 @@ const FIELDS = {
     .string()
     .min(1, "This field is required.")
     .max(255, "At most 255 characters.")
-    .regex(/^[^\p{C}:]*$/u, "Must have no colon and no invisible characters.")
-    .describe("Who logs in."),
+    .regex(/^[^\p{C}:]*$/u, "Must not contain colons or invisible characters.")
+    .describe("Name of the user."),
   password: z
     .string()
     .min(1, "This field is required.")
     .max(8192, "At most 8192 characters.")
     .regex(/^[^\r\n\0]*$/, "Must be one line.")
-    .describe("Password or access token. Kept encrypted."),
+    .describe("Password or access token. Stored encrypted."),
 };
 const OPTIONAL = { description: ResourceDescription.optional().describe("For people.") };
 
@@ -81,7 +78,7 @@ export const Registry = z
   .meta({ id: "Registry", description: "A login for a registry of images, for all servers of the team." });
 export type Registry = z.infer<typeof Registry>;
 
-/** @param password `undefined` for those who may not read secrets. */
+/** @param password `undefined` for callers that may not read secrets. */
 export const registryView = (registry: RegistryRecord, password: string | undefined): Registry => ({
   uuid: registry.uuid,
   team_id: registry.team_id,

@@ -48,7 +48,7 @@ const SETTABLE = {
   is_terminal_enabled: lenient(settings.is_terminal_enabled.unwrap()).nullable().optional(),
   wildcard_domain: lenient(settings.wildcard_domain.unwrap().refine(isHttpUrlOrNull, "Must be an http or https URL."))
     .optional()
-    .describe("URL that generated domains hang below, e.g. https://apps.example.com."),
+    .describe("URL that generated domains are placed below, e.g. https://apps.example.com."),
 } as const;
 
 export const ServerCreate = z.strictObject({
@@ -58,16 +58,18 @@ export const ServerCreate = z.strictObject({
   port: lenient(Port.nullable()).optional().describe("Port of SSH. Default 22."),
   user: lenient(Login.nullable()).optional().describe("Login of SSH. Default root."),
   private_key_uuid: z.string().min(1, "This field is required.").max(255).describe("Key of SSH."),
-  is_build_server: lenient(z.boolean().nullable()).optional().describe("It only builds. Default false."),
+  is_build_server: lenient(z.boolean().nullable())
+    .optional()
+    .describe("A build server, which cannot run resources. Default false."),
   instant_validate: lenient(z.boolean().nullable()).optional().describe("Validate it at once. Default false."),
-  proxy_type: lenient(ProxyType.nullable()).optional().describe("In any case of letters. Default traefik."),
+  proxy_type: lenient(ProxyType.nullable()).optional().describe("In upper or lower case. Default traefik."),
   host_key: HostKey.nullable()
     .optional()
-    .describe("Fingerprint that the machine must show. By default the one it shows first is recorded."),
+    .describe("Expected fingerprint of the machine's host key. By default that of the first connection is recorded."),
 });
 export type ServerCreate = z.infer<typeof ServerCreate>;
 
-/** Null or absent keeps what is, except for the description and the host key. */
+/** Null and missing fields keep their values, except for the description and the host key. */
 export const ServerUpdate = z.strictObject({
   name: ResourceName.nullable().optional(),
   description: ResourceDescription.optional(),
@@ -75,11 +77,11 @@ export const ServerUpdate = z.strictObject({
   port: Port.nullable().optional().describe("Port of SSH."),
   user: Login.nullable().optional().describe("Login of SSH."),
   private_key_uuid: z.string().max(255).nullable().optional().describe("Key of SSH."),
-  proxy_type: ProxyType.nullable().optional().describe("In any case of letters."),
+  proxy_type: ProxyType.nullable().optional().describe("In upper or lower case."),
   instant_validate: lenient(z.boolean()).nullable().optional().describe("Validate the server at once."),
   host_key: HostKey.nullable()
     .optional()
-    .describe("Fingerprint that the machine must show. Null forgets it: the next one it shows is recorded."),
+    .describe("Expected fingerprint of the machine's host key. Null: that of the next connection is recorded."),
   ...SETTABLE,
 });
 export type ServerUpdate = z.infer<typeof ServerUpdate>;
@@ -92,7 +94,7 @@ export const ServerValidate = z.strictObject({
 });
 export type ServerValidate = z.infer<typeof ServerValidate>;
 
-/** The settings among what was sent. */
+/** The settings among the sent fields. */
 export function serverSettingsChange(sent: ServerUpdate): Partial<ServerSettings> {
   const change = Object.entries(sent).filter(
     ([key, value]) => key in SETTABLE && value !== undefined && (value !== null || key === "wildcard_domain"),
@@ -105,7 +107,7 @@ function isHttpUrlOrNull(text: string | null): boolean {
   return text === null || (/^https?:\/\//i.test(text) && URL.canParse(text));
 }
 
-/** One spelling for each address, so that no two servers have the same one. */
+/** Normalises an address, so that no two servers have the same one. */
 function canonicalAddress(text: string): string {
   const lower = text.toLowerCase();
   const url = `http://[${lower}]/`;

@@ -23,7 +23,7 @@ export function shownProxyStatus(
   return isOn ? (server.proxy_status ?? "running") : "exited";
 }
 
-/** Whether anything leads URLs on to what runs there. Without Docker it is Berth itself. */
+/** Whether URLs can be routed to the server's resources. Without Docker, Berth itself is the proxy. */
 export const hasProxy = ({ engine, proxy_type, settings }: Pick<ServerRecord, "engine" | "proxy_type" | "settings">) =>
   !settings.is_build_server && (!ENGINES[engine].hasContainers || proxy_type.toUpperCase() !== "NONE");
 
@@ -34,8 +34,8 @@ export const ServerProxyDetails = z
     problem: z
       .string()
       .nullable()
-      .describe("Why it does not run, or does not know what it leads to. Null while nothing is wrong."),
-    is_stopped: z.boolean().describe("It was asked to stop, and stays so until it is asked to start."),
+      .describe("Why it does not run, or does not have its routes. Null without a problem."),
+    is_stopped: z.boolean().describe("It was stopped on request, and starts only on request."),
     redirect_enabled: z.boolean(),
     redirect_url: z.string().nullable(),
     generate_exact_labels: z.boolean(),

@@ -11,7 +11,12 @@ export const ServerSettings = z.object({
   is_jump_server: z.boolean().default(false),
   is_reachable: z.boolean().default(false),
   is_usable: z.boolean().default(false),
-  wildcard_domain: z.string().max(255).nullable().default(null).describe("URL that generated domains hang below."),
+  wildcard_domain: z
+    .string()
+    .max(255)
+    .nullable()
+    .default(null)
+    .describe("URL that generated domains are placed below."),
   is_cloudflare_tunnel: z.boolean().default(false),
   is_metrics_enabled: z.boolean().default(false),
   is_terminal_enabled: z.boolean().default(true),
@@ -31,18 +36,18 @@ export const ServerSettings = z.object({
 export type ServerSettings = z.infer<typeof ServerSettings>;
 
 interface EngineTraits {
-  /** For people. */
+  /** Name for people. */
   readonly title: string;
-  /** It runs on machines of control planes alone: no login leads to it. */
+  /** It runs only on the machine of a control plane, without a login. */
   readonly isOwnMachineOnly: boolean;
-  /** Berth runs containers on it, among them its proxy, and looks after the machine below. */
+  /** Berth runs containers on it, including the proxy, and manages the machine. */
   readonly hasContainers: boolean;
   readonly destinationType: "standalone" | "swarm";
   /** What it means to run there, behind the server's name in a sentence. */
   readonly meaning: string;
 }
 
-/** The engines, and what sets them apart. Other code asks for a trait, never for an engine's name. */
+/** The engines and their traits. Other code asks for a trait, never for an engine's name. */
 export const ENGINES = {
   process: {
     title: "processes",

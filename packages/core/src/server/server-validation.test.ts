@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type { ServerInspection } from "../ports/server-machine.ts";
-import { dockerValidationOf, undrivenValidation, validationOf } from "./server-validation.ts";
+import { dockerValidationOf, unsupportedEngineValidation, validationOf } from "./server-validation.ts";
 
 const GIB = 1024 ** 3;
 const well = { engineProblem: null, proxyProblem: null, disk: { totalBytes: 100 * GIB, freeBytes: 50 * GIB } };
@@ -31,9 +31,9 @@ describe("the validation of a server", () => {
   });
 
   test("says plainly that an engine cannot be driven yet", () => {
-    const found = undrivenValidation("swarm");
+    const found = unsupportedEngineValidation("swarm");
     expect(found).toMatchObject({ is_reachable: false, is_usable: false });
-    expect(found.validation_logs).toMatch(/cannot drive servers with Docker Swarm yet/);
+    expect(found.validation_logs).toMatch(/does not support servers with Docker Swarm yet/);
   });
 });
 

@@ -2,28 +2,28 @@ import type { ServerFacts } from "../ports/records.ts";
 import type { DiskSpace, ServerInspection } from "../ports/server-machine.ts";
 import { ENGINES, type EngineKind } from "./server-settings.ts";
 
-/** Findings of a worker on a usable server. */
+/** Result of a worker's check of a usable server. */
 export interface ServerFindings {
-  /** A sentence for people when the engine does not answer. */
+  /** Why the engine does not answer, as a sentence for people. */
   readonly engineProblem: string | null;
   readonly proxyProblem: string | null;
-  /** Usage of the disk that holds the server's resources; `null` when it cannot be read. */
+  /** Usage of the disk with the server's resources; `null` if unknown. */
   readonly disk: DiskSpace | null;
 }
 
 export interface ValidationResult {
   readonly is_reachable: boolean;
   readonly is_usable: boolean;
-  /** Sentences, a line each. With `is_usable` they are warnings. */
+  /** Sentences, one per line. With `is_usable` they are warnings. */
   readonly validation_logs: string | null;
   /** Hardware and system of the machine, when known. */
   readonly facts?: ServerFacts | null | undefined;
 }
 
-/** Below it a build stops in the middle, and what runs may not be able to write. */
+/** With less, builds fail, and programs may not be able to write. */
 const FREE_BYTES_MIN = 256 * 1024 * 1024;
 
-/** @param diskThresholdPercent Fuller than this is worth a warning. */
+/** @param diskThresholdPercent Higher usage is a warning. */
 export function validationOf(findings: ServerFindings, diskThresholdPercent: number): ValidationResult {
   const { engineProblem, proxyProblem, disk } = findings;
   const isDiskFull = disk !== null && disk.freeBytes < FREE_BYTES_MIN;
@@ -35,7 +35,7 @@ export function validationOf(findings: ServerFindings, diskThresholdPercent: num
   };
 }
 
-/** @param diskThresholdPercent Fuller than this is worth a warning. */
+/** @param diskThresholdPercent Higher usage is a warning. */
 export function dockerValidationOf(inspection: ServerInspection, diskThresholdPercent: number): ValidationResult {
   const { machineProblem, engineProblem, facts, osType, disk } = inspection;
   const problem = machineProblem ?? engineProblem;
@@ -65,7 +65,7 @@ const otherSystem = (osType: string | null) =>
 
 function rareArchitecture({ architecture }: ServerFacts): string | null {
   if (TRIED_ARCHITECTURES.includes(architecture)) return null;
-  return `Its architecture ${architecture} is not one that Berth is tried on (${TRIED_ARCHITECTURES.join(", ")}). Check that the images you use exist for it.`;
+  return `Its architecture ${architecture} is not tested with Berth (${TRIED_ARCHITECTURES.join(", ")}). Check that the images you use exist for it.`;
 }
 
 function littleMemory({ memory_bytes }: ServerFacts): string | null {
@@ -74,7 +74,7 @@ function littleMemory({ memory_bytes }: ServerFacts): string | null {
   return `It has ${megabytes} MB of memory. Builds may run out of it: add swap, or build on another server.`;
 }
 
-const API_MIN = [1, 41] as const; // Docker 20.10, of Debian 11.
+const API_MIN = [1, 41] as const; // Docker 20.10, the version of Debian 11.
 const TRIED_ARCHITECTURES: readonly string[] = ["amd64", "arm64"];
 const MEMORY_BYTES_MIN = 900 * 1024 * 1024;
 
@@ -91,8 +91,8 @@ function diskProblem(disk: DiskSpace | null, thresholdPercent: number): string |
 }
 
 /** The validation of a server whose engine this version does not support. */
-export const undrivenValidation = (engine: EngineKind): ValidationResult => ({
+export const unsupportedEngineValidation = (engine: EngineKind): ValidationResult => ({
   is_reachable: false,
   is_usable: false,
-  validation_logs: `This version of Berth cannot drive servers with ${ENGINES[engine].title} yet: the server is kept as a record, and nothing runs on it.`,
+  validation_logs: `This version of Berth does not support servers with ${ENGINES[engine].title} yet: the server is recorded, but nothing can run on it.`,
 });

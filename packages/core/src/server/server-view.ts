@@ -29,7 +29,7 @@ export const ServerSetting = z
     is_build_server: flag,
     is_reachable: flag,
     is_usable: flag,
-    wildcard_domain: textOrNull.describe("URL that generated domains hang below."),
+    wildcard_domain: textOrNull.describe("URL that generated domains are placed below."),
     is_cloudflare_tunnel: flag,
     is_logdrain_newrelic_enabled: flag,
     logdrain_newrelic_license_key: secretText,
@@ -70,15 +70,15 @@ export const ServerSetting = z
 
 export const ServerProxy = z
   .object({
-    type: text.describe("In capitals, e.g. CADDY."),
+    type: text.describe("In upper case, e.g. CADDY."),
     status: text,
     redirect_enabled: flag,
   })
   .meta({ id: "ServerProxy", description: "The proxy of a server." });
 
 export const ServerDomains = z
-  .object({ ip: text.describe("Of the server."), domains: z.array(text).describe("Host names.") })
-  .meta({ id: "ServerDomains", description: "The host names that lead to a server's resources." });
+  .object({ ip: text.describe("Address of the server."), domains: z.array(text).describe("Host names.") })
+  .meta({ id: "ServerDomains", description: "The host names of a server's resources." });
 export type ServerDomains = z.infer<typeof ServerDomains>;
 
 export const ServerResource = z
@@ -94,7 +94,7 @@ export const ServerResource = z
   .meta({ id: "ServerResource", description: "A resource on a server." });
 export type ServerResource = z.infer<typeof ServerResource>;
 
-// The keys of the table, which `keys` forgets.
+// `Object.keys` has a wider type: these are the keys of the table.
 const ENGINE_KINDS = Object.keys(ENGINES) as [EngineKind, ...EngineKind[]];
 
 export const Server = z
@@ -106,7 +106,7 @@ export const Server = z
     port: integer.describe("Port of SSH."),
     user: text.describe("Login of SSH."),
     team_id: integer,
-    engine: z.enum(ENGINE_KINDS).describe("What runs the resources."),
+    engine: z.enum(ENGINE_KINDS).describe("What runs the server's resources."),
     private_key_id: integer.nullable(),
     proxy_type: textOrNull,
     proxy: ServerProxy.nullable(),
@@ -115,11 +115,13 @@ export const Server = z
     is_coolify_host: flag.describe("It is the machine that Berth itself runs on."),
     settings: ServerSetting,
     resources: z.array(ServerResource).nullable().optional().describe("With `resources=true` only."),
-    is_validating: flag.describe("A validation has not ended yet."),
-    validation_logs: textOrNull.describe("What the last validation found, a sentence a line; null when all was well."),
+    is_validating: flag.describe("A validation is in progress."),
+    validation_logs: textOrNull.describe(
+      "Problems that the last validation found, one sentence per line; null without any.",
+    ),
     unreachable_notification_sent: flag,
     unreachable_count: integer.describe("How many of the last five probes failed."),
-    host_key: textOrNull.describe("Fingerprint that the machine must show; null until the first connection."),
+    host_key: textOrNull.describe("Expected fingerprint of the machine's host key; null until the first connection."),
     high_disk_usage_notification_sent: flag,
     log_drain_notification_sent: flag,
     swarm_cluster: integer.nullable(),
@@ -133,11 +135,9 @@ export const Server = z
     server_metadata: z.record(text, z.unknown()).nullable(),
     created_at: Timestamp.nullable(),
     updated_at: Timestamp.nullable(),
-    deleted_at: Timestamp.nullable().describe(
-      "When its deletion was asked for; it reads as not found once it is done.",
-    ),
+    deleted_at: Timestamp.nullable().describe("When its deletion was requested; it is not found once that is done."),
   })
-  .meta({ id: "Server", description: "A machine that resources run on." });
+  .meta({ id: "Server", description: "A machine that runs or builds resources." });
 export type Server = z.infer<typeof Server>;
 
 export function serverView(server: ServerRecord, resources?: readonly ListedResource[]): Server {
@@ -211,7 +211,7 @@ function settingsView({ id, settings, created_at, updated_at }: ServerRecord): S
   };
 }
 
-/** Fields that clients of this API family read. */
+/** Fields that clients of this API family read, although Berth does not use them. */
 const WITHOUT_MEANING_YET = {
   log_drain_notification_sent: false,
   swarm_cluster: null,

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { saidNetworks } from "../compose/joined-networks.ts";
+import { serviceNetworks } from "../compose/joined-networks.ts";
 import { composeWarnings } from "../compose/keys.ts";
 import type { Compose } from "../compose/parse.ts";
 import { recordOf } from "../compose/record.ts";
@@ -19,7 +19,7 @@ export const ServiceChanges = z
       z.object({
         name: z.string(),
         change: Change,
-        fields: z.array(z.string()).describe("Of a changed one: which parts of its definition differ."),
+        fields: z.array(z.string()).describe("For a changed container: the parts of its definition that differ."),
       }),
     ),
     variables: z.array(z.object({ key: z.string(), change: Change })).describe("Without their values."),
@@ -39,28 +39,28 @@ export const ServiceChanges = z
           )
           .describe("Unchanged containers keep running."),
       })
-      .describe("How the containers that run are replaced by the next deployment."),
+      .describe("How the next deployment replaces the running containers."),
     warnings: z
       .array(z.string())
       .describe(
-        "What the compose file says that is not done as it says, and what it demands before it can be deployed.",
+        "Settings of the compose file that Berth ignores or handles differently, and what it requires before it can be deployed.",
       ),
     needs_deployment: z
       .boolean()
       .describe("Running containers stay as they are until the next deployment. URLs take effect at once."),
   })
-  .meta({ id: "ServiceChanges", description: "What a change of a service changes." });
+  .meta({ id: "ServiceChanges", description: "The effects of a change of a service." });
 export type ServiceChanges = z.infer<typeof ServiceChanges>;
 
 export interface ServicePlan {
   readonly before: Compose;
   readonly after: Compose;
-  /** Settings that shape containers change. */
+  /** Settings that shape containers have changed. */
   readonly hasNewSettings: boolean;
   readonly urls: Pick<UrlPlan, "claims">;
   readonly currentUrls: ContainerClaims;
   readonly variables: VariablePlan;
-  /** Variables and storages that are there, to be named. */
+  /** Existing variables and storages, for their names. */
   readonly existing: {
     readonly variables: readonly { readonly uuid: string; readonly key: string; readonly value: string | null }[];
     readonly storages: readonly Stored[];
@@ -87,7 +87,7 @@ export function serviceChanges(plan: ServicePlan): ServiceChanges {
   };
 }
 
-/** Reads the variables as they are after the change. */
+/** Required variables without a value after the change. */
 function demands({ after, variables: { insert, update }, existing }: ServicePlan): readonly string[] {
   const changed = new Map(update.map(({ uuid, change }) => [uuid, change.value]));
   const entries = [
@@ -106,7 +106,7 @@ function replacementOf(
   const words = new Map(Object.entries(after.document.services).map(([name, service]) => [name, wordsOf(service)]));
   const mentions = (name: string, key: string) => words.get(name)?.has(key) === true;
   const keys = variables.map(({ key }) => key);
-  // A variable that no part of the file uses goes to every container.
+  // A variable that the file does not reference goes to every container.
   const isForAll = hasNewSettings || keys.some((key) => ![...words.keys()].some((name) => mentions(name, key)));
   const definedAnew = SECTIONS.map((section) => ({ section, names: redefined({ before, after }, section) }));
   const changed = Object.entries(after.document.services).flatMap(([name, service]) => {
@@ -122,26 +122,26 @@ function replacementOf(
   return { ...how, containers: [...actions] };
 }
 
-/** A container that names no network is in the default one, if the file defines it. */
+/** A container without networks is in the default one, if the file defines it. */
 function joined({ document }: Pick<Compose, "document">, name: string): readonly string[] {
   const service = document.services[name] ?? {};
-  return service.network_mode ? [] : Object.keys(saidNetworks(service, document));
+  return service.network_mode ? [] : Object.keys(serviceNetworks(service, document));
 }
 
 /** Top-level sections whose entries containers refer to by name. */
 const SECTIONS = ["networks", "configs", "secrets"] as const;
 
-/** Names below a section whose definition differs. */
+/** Names in a section whose definition has changed. */
 function redefined({ before, after }: Pick<ServicePlan, "before" | "after">, section: (typeof SECTIONS)[number]) {
   const [old, next] = [before, after].map(({ document }) => recordOf(document[section]));
   return new Set(differing(old ?? {}, next ?? {}));
 }
 
-/** In a list of names, a map by them, or a list of maps with a source. */
+/** Keys of a list of names, of a map, or of a list of maps with a source. */
 const keysOf = (said: unknown): readonly string[] =>
   Array.isArray(said) ? said.map((item) => String(recordOf(item).source ?? item)) : Object.keys(recordOf(said));
 
-/** Each once: a text of a mebibyte is not read again for each of a thousand variables. */
+/** All words, collected once: searching a mebibyte of text for each of a thousand variables would be slow. */
 const wordsOf = (value: unknown): ReadonlySet<string> => new Set(JSON.stringify(value).match(/\w+/g));
 
 function containerChanges({ document: before }: Compose, { document: after }: Compose): ServiceChanges["containers"] {
@@ -186,7 +186,7 @@ function storageChanges({ storages: { insert, update, delete: gone }, existing }
   ];
 }
 
-/** Those of containers that go, go with them. */
+/** URLs of removed containers are removed with them. */
 function urlChanges({ urls: { claims }, currentUrls, after }: ServicePlan): ServiceChanges["urls"] {
   const shown = (list: ContainerClaims, name: string) => (list.get(name) ?? []).map(({ url }) => url);
   const gone = [...currentUrls.keys()].filter((name) => !after.containers.some((container) => container.name === name));

@@ -5,7 +5,7 @@ import { PLACE_INPUT } from "../server/place-input.ts";
 
 const flag = (about: string) => lenient(z.boolean()).optional().describe(about);
 const compose = (about: string) => z.string().max(COMPOSE_FIELD_LENGTH_MAX).nullable().optional().describe(about);
-/** A compose text in base64 is a third longer. */
+/** In base64 a compose file is a third longer. */
 export const COMPOSE_FIELD_LENGTH_MAX = 1_400_000;
 
 const COMPOSE = {
@@ -21,14 +21,14 @@ export const ServiceUrl = z
     name: z.string().min(1, "This field is required.").max(255).describe("Name of the container in the compose file."),
     url: lenient(z.string().max(8192).nullable())
       .optional()
-      .describe("Its URLs, separated by commas; empty or null takes them away."),
+      .describe("Its URLs, separated by commas; empty or null removes them."),
   })
   .meta({ id: "ServiceUrl", description: "The URLs of one container of a service." });
 export type ServiceUrl = z.infer<typeof ServiceUrl>;
 
 const COMMON = {
   description: ResourceDescription.optional().describe("For people."),
-  instant_deploy: flag("Start at once. When the server's engine runs no services, nothing is created or changed."),
+  instant_deploy: flag("Start at once. If the server's engine cannot run services, nothing is created or changed."),
   urls: z.array(ServiceUrl).max(URLS_MAX).nullable().optional().describe("URLs of its containers."),
   force_domain_override: flag("Take URLs over from other resources of the team."),
   connect_to_docker_network: flag("Join the network of its destination too. Default false."),
@@ -37,7 +37,11 @@ const COMMON = {
 
 const type = z.string().max(255).describe("A one-click service: the type of a template, see GET /services/templates.");
 
-const CREATE = { ...PLACE_INPUT, name: ResourceName.optional().describe("Default: made from its type."), ...COMMON };
+const CREATE = {
+  ...PLACE_INPUT,
+  name: ResourceName.optional().describe("Default: generated from its type."),
+  ...COMMON,
+};
 
 export const ServiceCreate = z.strictObject({ ...CREATE, ...COMPOSE, type: type.nullable().optional() });
 export type ServiceCreate = z.infer<typeof ServiceCreate>;
@@ -52,6 +56,6 @@ export const ServiceUpdate = z.strictObject({
   ...COMMON,
   ...COMPOSE,
   name: ResourceName.nullable().optional().describe("Null keeps the name."),
-  dry_run: flag("Answer what would change, and change nothing. Default false."),
+  dry_run: flag("Only return what would change. Default false."),
 });
 export type ServiceUpdate = z.infer<typeof ServiceUpdate>;

@@ -14,7 +14,7 @@ export interface ComposeText extends Compose {
   readonly text: string;
 }
 
-/** @throws DomainError `request.invalid` unless exactly one is given, or when the compose text is wrong */
+/** @throws DomainError `request.invalid` unless exactly one is given, or if the compose file is invalid */
 export function serviceSource(sent: Sent): ServiceSource {
   const given = SOURCE_FIELDS.filter((field) => sent[field]);
   const [field] = given;
@@ -28,7 +28,7 @@ export function serviceSource(sent: Sent): ServiceSource {
 }
 
 /**
- * The new compose text of a change; `undefined`: it stays.
+ * The new compose file of a change; `undefined`: unchanged.
  * @throws DomainError `request.invalid`
  */
 export function changedCompose(sent: Omit<Sent, "type">): ComposeText | undefined {
@@ -40,7 +40,7 @@ export function changedCompose(sent: Omit<Sent, "type">): ComposeText | undefine
   return sent.docker_compose_raw ? readCompose("docker_compose_raw", sent.docker_compose_raw) : undefined;
 }
 
-/** @throws DomainError `request.invalid` with what is wrong, at the field that was sent */
+/** @throws DomainError `request.invalid` with the problems, for the field that was sent */
 export function readCompose(field: "docker_compose" | "docker_compose_raw", sent: string): ComposeText {
   const text = decodeBase64Field(sent);
   if (text === undefined || text.includes("\0")) throw invalid({ [field]: [BASE64_PROBLEM] });

@@ -8,8 +8,8 @@ export interface StoragePlan {
 }
 
 /**
- * What becomes of a service's storages when its compose text names these: one stays the same while its container and
- * its place in it do. What users added stays too, unless its container is gone.
+ * The changes of a service's storages for a new compose file. A storage stays while its container and its name in it
+ * do. Storages added by users stay too, unless their container is removed.
  */
 export function planStorages(
   wanted: readonly StorageFields[],
@@ -25,7 +25,7 @@ export function planStorages(
     insert: wanted.filter((storage) => !known.has(placeOf(storage))),
     update: wanted.flatMap((storage) => {
       const current = known.get(placeOf(storage));
-      // Previews have their own storages or not, as the user says.
+      // Whether previews have their own storages is set by users, not by the compose file.
       const { is_preview_suffix_enabled: _, ...change } = storage;
       return current === undefined || isSame(current, change) ? [] : [{ uuid: current.uuid, change }];
     }),

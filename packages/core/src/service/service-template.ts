@@ -6,14 +6,14 @@ import type { ComposeText } from "./service-source.ts";
 
 export const ServiceTemplate = z
   .object({
-    type: z.string().describe("What a creation names: `type`."),
-    slogan: z.string().nullable().describe("What it is, in a sentence."),
-    documentation: z.string().nullable().describe("Where its own documentation is."),
-    category: z.string().nullable().describe("What it is for, in a word that many share."),
+    type: z.string().describe("The value for `type` of a creation."),
+    slogan: z.string().nullable().describe("A sentence that describes it."),
+    documentation: z.string().nullable().describe("URL of its documentation."),
+    category: z.string().nullable().describe("Category of its purpose."),
     tags: z.array(z.string()),
-    aliases: z.array(z.string()).describe("Other types that a creation may name for it."),
+    aliases: z.array(z.string()).describe("Other values for `type` of a creation."),
     logo: z.string().nullable(),
-    port: z.int().nullable().describe("On which its first container listens."),
+    port: z.int().nullable().describe("Port of its first container."),
     containers: z.array(z.object({ name: z.string(), image: z.string().nullable() })),
   })
   .meta({ id: "ServiceTemplate", description: "A one-click service." });
@@ -28,16 +28,16 @@ export const ServiceTemplateFilter = z.strictObject({
     .string()
     .max(255)
     .optional()
-    .describe("Only those whose type, aliases, slogan, category or tags hold all of these words."),
+    .describe("Only those whose type, aliases, slogan, category or tags contain all of these words."),
   category: z.string().max(255).optional().describe("Only those of this category."),
   tags: z.string().max(255).optional().describe("Only those with all of these tags, separated by commas."),
 });
 export type ServiceTemplateFilter = z.infer<typeof ServiceTemplateFilter>;
 
 /**
- * Reads a template: a compose file that begins with comments such as `# slogan: ...`.
- * @param type Name of the file without its ending
- * @throws DomainError `setup.failed` that says what is wrong with it
+ * Parses a template: a compose file that begins with comments such as `# slogan: ...`.
+ * @param type Name of the file without its extension
+ * @throws DomainError `setup.failed` with the problem of the template
  */
 export function parseTemplate(type: string, text: string): TemplateRecord {
   const compose = parseCompose(text);
@@ -60,7 +60,7 @@ export function parseTemplate(type: string, text: string): TemplateRecord {
   };
 }
 
-/** The comments before the first line of the compose file itself. */
+/** The comments at the beginning of the compose file. */
 function headOf(text: string): ReadonlyMap<string, string> {
   const lines = text.split("\n");
   const end = lines.findIndex((line) => line.trim() !== "" && !line.startsWith("#"));
@@ -97,7 +97,7 @@ export function filterTemplates(
   });
 }
 
-/** @throws DomainError `resource.not_found` with what there is, and what was probably meant */
+/** @throws DomainError `resource.not_found` with the existing templates and the closest names */
 export function chosenTemplate(templates: readonly TemplateRecord[], type: string): TemplateRecord {
   const found =
     templates.find((template) => template.type === type) ?? templates.find(({ aliases }) => aliases.includes(type));

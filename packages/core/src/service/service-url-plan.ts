@@ -7,24 +7,24 @@ import { type ContainerClaims, generatedLabel, generatedServiceUrl } from "./ser
 export interface UrlPlan {
   /** Claims of the containers whose URLs change. */
   readonly claims: ContainerClaims;
-  /** For each URL that the compose text asks for, where it leads to from now on. */
+  /** Each URL that the compose file asks for, with its new value. */
   readonly urls: readonly PlannedUrl[];
 }
 
 interface PlannedUrl {
   readonly wanted: WantedUrl;
   readonly url: string | null;
-  /** It belongs to a container whose URLs change. */
+  /** Its container's URLs change. */
   readonly isChanged: boolean;
 }
 
 export interface UrlPlanInput {
   readonly requested: ContainerClaims;
-  /** Else only what was requested changes. */
+  /** Otherwise only the requested URLs change. */
   readonly isNewCompose: boolean;
-  /** URLs of the containers that were there before. */
+  /** URLs of the containers that existed before. */
   readonly current: ContainerClaims;
-  /** Whether the compose text named the URL before: what was taken away then is not made again. */
+  /** Whether the compose file named the URL before: if it was removed since, it is not generated again. */
   readonly isNamedBefore: (wanted: WantedUrl) => boolean;
 }
 
@@ -34,8 +34,8 @@ interface PlannedService {
 }
 
 /**
- * What URLs the containers of a service get: those that were asked for, else those they have. One is made for each that
- * the compose text names for the first time, and for a new container; those that were made follow the text.
+ * The URLs of a service's containers: the requested ones, else the current ones. A URL is generated when the compose
+ * file names it for the first time, and for a new container; generated URLs follow the compose file.
  */
 export function planUrls(
   { urls: wanted, containers }: Pick<Compose, "urls" | "containers">,
@@ -55,7 +55,7 @@ export function planUrls(
     const urlOf = assigned(own, claims.get(name) ?? current.get(name) ?? [], service.uuid);
     return own.map((one) => ({ wanted: one, url: urlOf.get(one) ?? null, isChanged: claims.has(name) }));
   });
-  // A name that leads to none of the containers still has a value.
+  // A URL variable without a container still has a value.
   const others = wanted.filter(({ container }) => container === null);
   const leadingNowhere = others.map((one) => ({
     wanted: one,
@@ -83,17 +83,20 @@ function nextClaims(
   return parseUrlList([...chosen.map(({ url }) => url), ...made].join()).claims;
 }
 
-/** The claim of another container, which the text gave the URL before. */
+/** The claim of another container, which had the URL before the compose file changed. */
 const movedFrom = (current: ContainerClaims, label: string, { path }: WantedUrl): DomainClaim | undefined =>
   [...current.values()].flat().find((claim) => isOfLabel(claim.host, label) && claim.path === plainPath(path));
 
-/** The URL that was made before, with the port and path that the text says now. */
+/** The generated URL, with the port and path of the current compose file. */
 function sameHost({ url }: DomainClaim, { port, path }: WantedUrl): string {
   const { protocol, hostname } = new URL(url);
   return `${protocol}//${hostname}${port === null ? "" : `:${port}`}${path}`;
 }
 
-/** Which URL each name stands for: one that was made for it, else the others in their order, and the first for the rest. */
+/**
+ * The claim of each URL variable: the one generated for it, else the others in their order, and the first one for the
+ * rest.
+ */
 function assigned(own: readonly WantedUrl[], claims: readonly DomainClaim[], uuid: string) {
   const made = new Map(
     own.flatMap((wanted) => {
@@ -111,7 +114,7 @@ function assigned(own: readonly WantedUrl[], claims: readonly DomainClaim[], uui
 }
 
 const labelOf = ({ name, label }: WantedUrl, uuid: string): string => generatedLabel(label ?? name, uuid);
-/** As claims have it. */
+/** The form of paths in claims. */
 const plainPath = (path: string): string => `/${path.split("/").filter(Boolean).join("/")}`;
 const isOfLabel = (host: string, label: string): boolean => host.startsWith(`${label}.`);
 const isGenerated = (host: string, uuid: string): boolean => host.split(".", 1)[0]?.endsWith(`-${uuid}`) === true;

@@ -7,14 +7,14 @@ import type { DomainClaim, ServerRecord } from "../ports/records.ts";
 import { slug } from "../slug.ts";
 import type { ServiceUrl } from "./service-input.ts";
 
-/** Claims by the name of the container that gets what comes for them. */
+/** Claims by the name of the container that receives their requests. */
 export type ContainerClaims = ReadonlyMap<string, readonly DomainClaim[]>;
 
 type NamedContainer = Pick<Compose["containers"][number], "name" | "kind">;
 
 /**
- * The URLs that a request asks for. An empty list takes a container's URLs away.
- * @throws DomainError `request.invalid` with a sentence for each item that is wrong
+ * The URLs in a request. An empty list removes a container's URLs.
+ * @throws DomainError `request.invalid` with a sentence for each invalid item
  */
 export function readServiceUrls(
   sent: readonly ServiceUrl[] | null | undefined,
@@ -41,25 +41,25 @@ function nameProblem(name: string, containers: readonly NamedContainer[]): strin
   return container.kind === "database" ? `The container ${name} is a database, which has no URLs.` : undefined;
 }
 
-/** One URL leads to one container. */
+/** A URL can belong to only one container. */
 function twice(claims: readonly DomainClaim[]): readonly string[] {
   const seen = new Set<string>();
   return claims.flatMap(({ host, path, url }) => {
     const key = `${host}${path}`;
-    if (seen.has(key)) return [`The URL ${url} is there twice.`];
+    if (seen.has(key)) return [`The URL ${url} is listed twice.`];
     seen.add(key);
     return [];
   });
 }
 
-/** `<name>-<uuid>` is one label of a host. */
+/** `<name>-<uuid>` must fit into one label of a host. */
 const NAME_LENGTH_MAX = 63 - 1 - 24;
 
-/** Tells by itself that Berth made the host, and for which name. */
+/** The label shows that Berth generated the host, and for which name. */
 export const generatedLabel = (name: string, serviceUuid: string): string =>
   `${slug(name, NAME_LENGTH_MAX) || "container"}-${serviceUuid}`;
 
-/** The URL that is made for a container: `<name>-<uuid of the service>`, below the server's own domain. */
+/** The generated URL of a container: `<name>-<uuid of the service>`, below the server's own domain. */
 export function generatedServiceUrl(
   wanted: WantedUrl,
   server: Pick<ServerRecord, "ip" | "settings">,

@@ -18,13 +18,13 @@ export interface VariablesInput {
   readonly urls: UrlPlan["urls"];
   readonly source: MagicSource;
   readonly now: Date;
-  /** The compose text is a new one: variables that Berth made and it no longer names go. */
+  /** The compose file is new: generated variables that it no longer names are deleted. */
   readonly isNewCompose: boolean;
 }
 
 /**
- * What becomes of a service's variables. Existing values stay, generated or set by a user, but those that hold a URL of
- * a container whose URLs change.
+ * The changes of a service's variables. Existing values stay, generated or set by a user, except URLs of containers
+ * whose URLs change.
  */
 export function planVariables({ variables, existing, urls, source, now, isNewCompose }: VariablesInput): VariablePlan {
   const byKey = new Map(existing.map((env) => [env.key, env]));
@@ -52,7 +52,7 @@ export function planVariables({ variables, existing, urls, source, now, isNewCom
   };
 }
 
-/** By its key, the new value of each variable that holds a changed URL. */
+/** The new value of each variable with a changed URL, by key. */
 export const changedUrlValues = (urls: UrlPlan["urls"], keys: readonly string[]) =>
   new Map(
     [...heldUrls(urls, keys)].flatMap(([key, { url, isChanged }]) => (isChanged ? [[key, urlValue(key, url)]] : [])),
@@ -79,7 +79,7 @@ function changeOf(env: EnvRecord, wanted: ComposeVariable | undefined, changed: 
   };
 }
 
-/** Made by Berth and named no more; what the tokens of SUPABASE are signed with stays with them. */
+/** A generated variable that is no longer named. The key that signs SUPABASE tokens stays while they are used. */
 function isUnused(key: string, wanted: ReadonlyMap<string, ComposeVariable>): boolean {
   const command = readMagic(key)?.command ?? null;
   if (command === null || wanted.has(key)) return false;

@@ -40,9 +40,7 @@ export const ServiceApplication = z
   .object({
     ...CONTAINER,
     fqdn: textOrNull.describe("Its URLs, separated by commas."),
-    urls: z
-      .array(text)
-      .describe("Its URLs as they are reached, with the port of the proxy where it is not the usual one."),
+    urls: z.array(text).describe("Its URLs for a browser, with the proxy's port unless it is the default one."),
     required_fqdn: flag,
   })
   .meta({ id: "ServiceApplication", description: "A container of a service that may have URLs." });
@@ -72,7 +70,7 @@ export const Service = z
     environment_name: text,
     server_id: integer.nullable(),
     server_uuid: text,
-    server_status: flag.describe("Its server can be used."),
+    server_status: flag.describe("Its server is reachable and usable."),
     destination_type: textOrNull,
     destination_id: integer.nullable(),
     destination: ApplicationDestination,
@@ -95,7 +93,10 @@ export const SavedService = z
   .object({
     uuid: text,
     domains: z.array(text).describe("The URLs of its containers."),
-    overridden: z.array(DomainConflict).optional().describe("With force_domain_override: what lost its URL to it."),
+    overridden: z
+      .array(DomainConflict)
+      .optional()
+      .describe("With force_domain_override: the resources that lost a URL to it."),
     changes: ServiceChanges.optional().describe("With dry_run: what the change would change."),
   })
   .meta({ id: "SavedService", description: "A service that was created or changed." });
@@ -103,9 +104,9 @@ export type SavedService = z.infer<typeof SavedService>;
 
 export interface ServiceViewOptions {
   readonly containers: readonly ServiceContainerRecord[];
-  /** `undefined` for those who may not read secrets. */
+  /** `undefined` for callers that may not read secrets. */
   readonly secrets: ServiceSecrets | undefined;
-  /** How a URL is reached: with the port of the server's proxy. */
+  /** Adds the port of the server's proxy to a URL. */
   readonly publicUrl: (url: string) => string;
 }
 
@@ -186,6 +187,6 @@ const containerView = (container: ServiceContainerRecord) => ({
   deleted_at: null,
 });
 
-/** URLs of a service, as its creation answers them. */
+/** URLs of a service, as in the answer of its creation. */
 export const serviceUrls = (containers: readonly Pick<ServiceContainerRecord, "fqdn">[]): string[] =>
   containers.flatMap(({ fqdn }) => (fqdn === null ? [] : [fqdn])).sort();

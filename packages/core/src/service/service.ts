@@ -7,11 +7,14 @@ export const ServiceSettings = z.object({
 });
 export type ServiceSettings = z.infer<typeof ServiceSettings>;
 
-/** A compose text may hold passwords, so all of it is a secret: encrypted at rest, absent without `read:sensitive`. */
+/**
+ * A compose file may contain passwords, so all of it is a secret: encrypted at rest, left out of answers without
+ * `read:sensitive`.
+ */
 export const ServiceSecrets = z.object({
   /** As its owner wrote it. */
   docker_compose_raw: z.string().default(""),
-  /** As it is started: with the names and networks that Berth gives. */
+  /** As it is started: with Berth's names and networks. */
   docker_compose: z.string().nullable().default(null),
 });
 export type ServiceSecrets = z.infer<typeof ServiceSecrets>;

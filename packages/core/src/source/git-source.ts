@@ -3,30 +3,34 @@ import { DomainError } from "../errors.ts";
 export const GIT_SCHEMES = ["https", "http", "git", "ssh", "file"] as const;
 export type GitScheme = (typeof GIT_SCHEMES)[number];
 
-/** A repository's address in normal form. `formatGitUrl` of it is safe as an argument of git and names no secret. */
+/**
+ * The normalised address of a repository. `formatGitUrl` of it is safe as an argument of git and contains no secret.
+ */
 export interface GitUrl {
   readonly scheme: GitScheme;
-  /** ssh: the login, `git` where the address names none. http(s): from the address, decoded, else `null`. */
+  /** ssh: the login, by default `git`. http(s): from the address, decoded, else `null`. */
   readonly username: string | null;
   /** http(s) only: from the address, decoded. A secret. */
   readonly password: string | null;
   /** Lower case, IDNA, an IPv4 address in dotted form, IPv6 in brackets. Empty for `file`. */
   readonly host: string;
-  /** `null`: the scheme's own. */
+  /** `null`: the scheme's default. */
   readonly port: number | null;
-  /** Percent-encoded. Begins with `/`, except in the form `git@host:path`, whose path begins at the login's home. */
+  /**
+   * Percent-encoded. Begins with `/`, except in the form `git@host:path`, whose path is relative to the login's home.
+   */
   readonly path: string;
 }
 
 /**
- * Reads `https://`, `http://`, `git://`, `ssh://`, `file://` addresses and `user@host:path`.
- * @throws DomainError `source.invalid`, with a text that does not repeat the address.
+ * Parses `https://`, `http://`, `git://`, `ssh://`, `file://` addresses and `user@host:path`.
+ * @throws DomainError `source.invalid`, with a message that does not repeat the address.
  */
 export function parseGitUrl(text: string): GitUrl {
   if (text.length > URL_LENGTH_MAX) throw badUrl(`is longer than ${URL_LENGTH_MAX} characters`);
   if (text === "") throw badUrl("is empty");
   if (/[\p{C}\s\\'"`$;|&<>(){}^*!]/u.test(text)) {
-    throw badUrl("holds a space, a quote or another character that no repository address has");
+    throw badUrl("contains a space, a quote or another character that repository addresses cannot have");
   }
   const scheme = /^([a-z][a-z0-9+.-]*):\/\//i.exec(text)?.[1]?.toLowerCase();
   const url = scheme === undefined ? parseScp(text) : parseWithScheme(text, scheme);
@@ -35,7 +39,7 @@ export function parseGitUrl(text: string): GitUrl {
   return url;
 }
 
-/** The address as git takes it: without password, and without a login where it is part of a secret. */
+/** The address as git accepts it: without password, and without a user name that is part of a secret. */
 export function formatGitUrl({ scheme, username, host, port, path }: GitUrl): string {
   const authority = port === null ? host : `${host}:${port}`;
   if (scheme !== "ssh") return `${scheme}://${authority}${path}`;
@@ -43,7 +47,7 @@ export function formatGitUrl({ scheme, username, host, port, path }: GitUrl): st
 }
 
 /**
- * A submodule's address, which may be relative (`../other.git`) to the repository's own.
+ * A submodule's address, which may be relative (`../other.git`) to that of the repository.
  * @throws DomainError `source.invalid`
  */
 export function resolveGitUrl(base: GitUrl, text: string): GitUrl {
@@ -61,9 +65,9 @@ export function resolveGitUrl(base: GitUrl, text: string): GitUrl {
 }
 
 /**
- * What to fetch for a branch: `main` is `refs/heads/main`, a full name such as `refs/pull/7/head` is itself, and an
- * empty text or `HEAD` is `null`, the branch that the repository calls its default.
- * @throws DomainError `source.invalid` for what git allows no ref to be called.
+ * The ref to fetch for a branch: `main` becomes `refs/heads/main`, a full name such as `refs/pull/7/head` stays, and
+ * an empty text or `HEAD` becomes `null`, the repository's default branch.
+ * @throws DomainError `source.invalid` for an invalid ref name.
  */
 export function parseGitRef(text: string): string | null {
   if (text === "" || text === "HEAD") return null;
@@ -72,7 +76,7 @@ export function parseGitRef(text: string): string | null {
   throw new DomainError("source.invalid", `${shown(text)} is not a branch name. Set git_branch to one, such as main.`);
 }
 
-/** Which commit of the branch: its tip, an object id (full or shortened), or a tag. */
+/** A commit of the branch: its tip, an object id (full or shortened), or a tag. */
 export type GitRevision =
   | { readonly type: "tip" }
   | { readonly type: "sha"; readonly sha: string; readonly isFull: boolean }
@@ -95,7 +99,8 @@ export function parseGitRevision(text: string): GitRevision {
 function parseWithScheme(text: string, scheme: string): GitUrl {
   if (!isScheme(scheme)) throw badUrl(`begins with ${scheme}://. Use ${GIT_SCHEMES.join(", ")} or git@host:path`);
   if (/[?#]/.test(text)) throw badUrl("has a query or a fragment");
-  // git:// and ssh:// are read as http:// for the rules of hosts: IDNA, lower case, one form for an IP address.
+  // git:// and ssh:// are parsed as http://, so that its rules for hosts apply: IDNA, lower case, normalised IP
+  // addresses.
   const rest = text.slice(scheme.length + "://".length);
   const isFile = scheme === "file";
   const url = tryUrl(isFile ? `file://${rest}` : `http://${rest}`);
@@ -103,7 +108,8 @@ function parseWithScheme(text: string, scheme: string): GitUrl {
   if (isFile && url.hostname !== "") throw badUrl("must name a folder of this machine: file:///path");
   const isHttp = scheme === "https" || scheme === "http";
   if (!isHttp && url.password !== "") throw badUrl("holds a password. Give an SSH key, or use https");
-  if (!isHttp && scheme !== "ssh" && url.username !== "") throw badUrl(`holds a login, which ${scheme}:// has none of`);
+  if (!isHttp && scheme !== "ssh" && url.username !== "")
+    throw badUrl(`contains a login, which ${scheme}:// does not support`);
   const username = decode(url.username) || (scheme === "ssh" ? "git" : null);
   if (scheme === "ssh") checkLogin(username ?? "");
   return {
@@ -116,7 +122,7 @@ function parseWithScheme(text: string, scheme: string): GitUrl {
   };
 }
 
-/** `user@host:path`, the short form of ssh. A login is required, so that no other form reads as one. */
+/** `user@host:path`, the short form of ssh. A login is required, so that no other form matches. */
 function parseScp(text: string): GitUrl {
   const { 1: username, 2: name, 3: path } = /^([^@:/]+)@(\[[^\]]*\]|[^@:/[\]]+):([^:-].*)$/.exec(text) ?? [];
   if (username === undefined || name === undefined || path === undefined) {
@@ -129,7 +135,7 @@ function parseScp(text: string): GitUrl {
   return { scheme: "ssh", username, password: null, host: checkHost(host), port: null, path: scpPath(path) };
 }
 
-/** An absolute path. In an `ssh://` address git would decode it; in this form nothing is encoded. */
+/** An absolute path. git decodes paths of `ssh://` addresses, but not those of this form. */
 function scpPath(path: string): string {
   if (!path.startsWith("/")) return path;
   checkPath(path);
@@ -145,12 +151,12 @@ const DEFAULT_PORTS = { https: 443, http: 80, git: 9418, ssh: 22, file: null } a
   number | null
 >;
 
-/** The port a URL's server listens on when it names none. */
+/** The port of a URL that names none. */
 export const defaultGitPort = (scheme: GitScheme): number | null => DEFAULT_PORTS[scheme];
 
 const isScheme = (text: string): text is GitScheme => (GIT_SCHEMES as readonly string[]).includes(text);
 
-/** Read from the text: the URL parser drops the default port of http, which is not that of git or ssh. */
+/** Read from the text: the URL parser would drop the default port of http, which is not that of git or ssh. */
 function portOf(rest: string, scheme: GitScheme): number | null {
   const authority = rest.split("/", 1)[0] ?? "";
   const digits = /:(\d+)$/.exec(authority)?.[1];
@@ -174,7 +180,7 @@ function checkLogin(username: string): void {
 function checkPath(path: string): void {
   const name = decode(path);
   // biome-ignore lint/suspicious/noControlCharactersInRegex: encoded control characters are what is refused here.
-  if (/[\u0000-\u001f\u007f]/.test(name)) throw badUrl("holds an encoded control character");
+  if (/[\u0000-\u001f\u007f]/.test(name)) throw badUrl("contains an encoded control character");
   if (name.split("/").includes("..")) throw badUrl("has .. in its path");
   if (/^\/*$/.test(name)) throw badUrl("names a host but no repository");
 }
@@ -198,7 +204,7 @@ function tryUrl(text: string): URL | undefined {
   return URL.canParse(text) ? new URL(text) : undefined;
 }
 
-/** A user's text inside a message: short, and without what would break its line. */
+/** A user's text for a message: shortened, without control characters. */
 const shown = (text: string): string => `"${text.slice(0, 80).replace(/\p{C}/gu, "?")}"`;
 
 const badUrl = (problem: string) =>

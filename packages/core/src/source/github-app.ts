@@ -10,7 +10,7 @@ import type { PrivateKeySecrets } from "../ports/private-key.ts";
 import { Timestamp, timestamp } from "../timestamp.ts";
 import { HostedBranch, HostedRepository } from "./hosted-repository.ts";
 
-/** A site or API that Berth calls: http or https, nothing behind the path. */
+/** A site or API that Berth calls: http or https, without query or fragment. */
 const HostUrl = z
   .string()
   .trim()
@@ -38,12 +38,12 @@ const FIELDS = {
   app_id: number.describe("Its number at GitHub."),
   installation_id: number.describe("Number of its installation in the organization or account."),
   client_id: filled.max(255),
-  client_secret: filled.max(1000).describe("Kept encrypted and never answered."),
+  client_secret: filled.max(1000).describe("Stored encrypted and never returned."),
   webhook_secret: filled
     .max(1000)
-    .describe("What GitHub signs its deliveries to /webhooks/source/github/events with. Never answered."),
+    .describe("The secret that GitHub signs its deliveries to /webhooks/source/github/events with. Never returned."),
   private_key_uuid: filled.max(255).describe("Private key of the team with the app's RSA key."),
-  is_system_wide: lenient(z.boolean()).describe("Kept and answered; other teams cannot use it."),
+  is_system_wide: lenient(z.boolean()).describe("Stored and returned, without effect: other teams cannot use it."),
 };
 
 const API_URL = "The REST API. Default: https://api.github.com, or /api/v3 of an enterprise's own site.";
@@ -88,7 +88,7 @@ export const GithubApp = z
   })
   .meta({
     id: "GithubApp",
-    description: "An app at GitHub that gives access to repositories. Its secrets are never answered.",
+    description: "An app at GitHub that gives access to repositories. Its secrets are never returned.",
   });
 export type GithubApp = z.infer<typeof GithubApp>;
 
@@ -99,7 +99,7 @@ export type GithubAppChanged = z.infer<typeof GithubAppChanged>;
 
 export const HostedRepositories = z
   .object({ repositories: z.array(HostedRepository) })
-  .meta({ id: "HostedRepositories", description: "What an app may see." });
+  .meta({ id: "HostedRepositories", description: "The repositories that an app may read." });
 export const HostedBranches = z
   .object({ branches: z.array(HostedBranch) })
   .meta({ id: "HostedBranches", description: "The branches of a repository." });
@@ -120,7 +120,7 @@ export const githubAppView = (app: GithubAppRecord): GithubApp => ({
   is_public: false,
   private_key_id: app.private_key_id,
   team_id: app.team_id,
-  // Levels of its permissions: only GitHub knows them, and they change there.
+  // Permission levels are managed at GitHub only.
   contents: null,
   metadata: null,
   pull_requests: null,
@@ -130,7 +130,7 @@ export const githubAppView = (app: GithubAppRecord): GithubApp => ({
   updated_at: timestamp(app.updated_at),
 });
 
-/** @param key Of the app. */
+/** @param key The app's key. */
 export const githubLogin = (
   { api_url, app_id, installation_id }: GithubAppRecord,
   key: Pick<PrivateKeySecrets, "ssh_key" | "app_origins">,
@@ -138,16 +138,16 @@ export const githubLogin = (
   apiUrl: api_url,
   appId: app_id,
   installationId: installation_id,
-  // An RSA key is kept in PKCS #1 there, whatever form it was sent in.
+  // RSA keys are stored in PKCS #1, whatever format was sent.
   privateKey: new OriginCredential(key.app_origins ?? [], key.ssh_key),
 });
 
-/** Where an app signs in, and where what it is given there is used. */
+/** Origins where an app authenticates and uses its tokens. */
 export const appOrigins = ({ api_url, html_url }: Pick<GithubAppRecord, "api_url" | "html_url">): readonly string[] => [
   ...new Set([originOf(api_url), originOf(html_url)]),
 ];
 
-/** @throws DomainError `request.invalid` where the key signs in as an app at another host. */
+/** @throws DomainError `request.invalid` if the key authenticates as an app at another host. */
 export function requireAppOrigins(
   app: Pick<GithubAppRecord, "api_url" | "html_url">,
   { app_origins }: PrivateKeySecrets,
@@ -160,7 +160,7 @@ export function requireAppOrigins(
   if (fields.length > 0) throw invalid(Object.fromEntries(fields.map(([field]) => [field, [problem]])));
 }
 
-/** @param privateKeyId Of the key that `private_key_uuid` names. */
+/** @param privateKeyId Id of the key that `private_key_uuid` names. */
 export function newGithubApp(
   sent: GithubAppCreate,
   privateKeyId: number,
@@ -183,7 +183,7 @@ export function newGithubApp(
   };
 }
 
-/** @param privateKeyId Of the key that `private_key_uuid` names, when it was sent. */
+/** @param privateKeyId Id of the key that `private_key_uuid` names, if it was sent. */
 export function githubAppChange(
   { client_secret, webhook_secret, private_key_uuid: _uuid, ...fields }: GithubAppUpdate,
   privateKeyId: number | undefined,
@@ -195,12 +195,12 @@ export function githubAppChange(
   };
 }
 
-/** Where GitHub and GitHub Enterprise serve their API when nobody says otherwise. */
+/** The default API address of GitHub and GitHub Enterprise. */
 export const defaultApiUrl = (htmlUrl: string): string =>
   new URL(htmlUrl).hostname === "github.com" ? "https://api.github.com" : `${htmlUrl}/api/v3`;
 
 function given<T extends object>(fields: T): { [K in keyof T]?: Exclude<T[K], undefined> } {
-  // Only what was not sent is left out; the rest keeps its type.
+  // Only fields that were not sent are dropped; the rest keeps its type.
   return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as {
     [K in keyof T]?: Exclude<T[K], undefined>;
   };

@@ -5,8 +5,7 @@ const text = z.string();
 const textOrNull = z.string().nullable();
 
 /**
- * What is answered of a host's repository. Only these fields: hosts put more into it, with a private repository even a
- * token to clone it with.
+ * The fields of a host's repository in answers. Hosts send more, for private repositories even a token to clone with.
  */
 export const HostedRepository = z
   .object({
@@ -53,10 +52,10 @@ export const HostedBranch = z
   .meta({ id: "HostedBranch", description: "A branch of a repository at a git host, as the host describes it." });
 export type HostedBranch = z.infer<typeof HostedBranch>;
 
-/** Counted before they are looked at. GitHub sends a hundred. */
+/** Limited before items are validated. GitHub sends a hundred. */
 const PAGE_ITEMS_MAX = 1000;
 
-/** GitHub's own answers to lists, and to the wish for a token. */
+/** GitHub's answers to lists, and to the request of a token. */
 export const RepositoryPage = z.object({ repositories: z.array(HostedRepository).max(PAGE_ITEMS_MAX) });
 export const BranchPage = z.array(HostedBranch).max(PAGE_ITEMS_MAX);
 export const InstallationToken = z.object({ token: z.string().regex(/^[\x21-\x7e]{1,4096}$/) });
@@ -74,9 +73,10 @@ const PART = /^(?!\.{1,2}$)[\w.-]{1,100}$/;
 export const RepositoryNamePart = z.string().regex(PART, "Only letters, digits, -, _ and . are allowed.");
 
 /**
- * `owner/name` from what people write for it: also a URL at the app's own site, with slashes around it or `.git` behind.
+ * `owner/name` from what people enter: also a URL at the app's own site, with surrounding slashes or a trailing
+ * `.git`.
  *
- * @param htmlUrl Of the site, e.g. `https://github.com`.
+ * @param htmlUrl URL of the site, e.g. `https://github.com`.
  */
 export function parseRepositoryName(text: string, htmlUrl: string): RepositoryName | undefined {
   const site = htmlUrl.replace(/^https?:\/\//i, "").replace(/\/+$/, "");
@@ -91,7 +91,7 @@ export function parseRepositoryName(text: string, htmlUrl: string): RepositoryNa
 const withoutPrefix = (text: string, prefix: string): string =>
   text.toLowerCase().startsWith(prefix.toLowerCase()) ? text.slice(prefix.length) : text;
 
-/** Where an application's repository is: through a GitHub app it is known by its name there. */
+/** The URL of an application's repository; with a GitHub app the application stores only its name. */
 export const repositoryUrl = ({
   github_app,
   settings: { git_repository },

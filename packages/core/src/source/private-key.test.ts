@@ -87,7 +87,7 @@ describe("a repository", () => {
   test.each([
     ["ssh://git@git.example/team/shop.git", ssh],
     ["git@git.example:team/shop.git", ssh],
-    // A password does not travel in the clear.
+    // A password is never sent over plain http.
     ["http://git.example/team/shop.git", undefined],
     ["git://git.example/team/shop.git", undefined],
   ])("at %s is read with what fits it", (repository, expected) => {

@@ -17,7 +17,7 @@ const KeyText = z
 
 const basicAuthText = z.string().max(255, "At most 255 characters.").nullable();
 
-/** Used instead of the key where a repository's URL is https. */
+/** Used instead of the key if a repository's URL is https. */
 const BASIC_AUTH = {
   is_http_basic_auth_enabled: lenient(z.boolean().nullable())
     .optional()
@@ -27,7 +27,7 @@ const BASIC_AUTH = {
 };
 
 export const PrivateKeyCreate = z.strictObject({
-  name: ResourceName.nullable().optional().describe("Default: made from the key's sort."),
+  name: ResourceName.nullable().optional().describe("Default: generated from the key's type."),
   description: ShortDescription.optional(),
   private_key: KeyText,
   ...BASIC_AUTH,
@@ -59,10 +59,10 @@ export const PrivateKey = z
     created_at: Timestamp.nullable(),
     updated_at: Timestamp.nullable(),
   })
-  .meta({ id: "PrivateKey", description: "A key of SSH: for servers, and for repositories that are not public." });
+  .meta({ id: "PrivateKey", description: "An SSH key, for servers and for private repositories." });
 export type PrivateKey = z.infer<typeof PrivateKey>;
 
-/** @param secrets Left out where the caller may not see them. */
+/** @param secrets Left out if the caller may not see them. */
 export const privateKeyView = (key: PrivateKeyRecord, secrets?: PrivateKeySecrets): PrivateKey => ({
   id: key.id,
   uuid: key.uuid,
@@ -83,7 +83,7 @@ export const privateKeyView = (key: PrivateKeyRecord, secrets?: PrivateKeySecret
 });
 
 /**
- * The text of a key that may be sent in base64, with the line ends that every reader of keys understands.
+ * A key's text, which may be sent in base64, with normalised line ends.
  * @throws DomainError `request.invalid`
  */
 export function privateKeyText(sent: string): string {
@@ -97,12 +97,12 @@ export function privateKeyText(sent: string): string {
 
 const BEGIN = "-----BEGIN";
 
-/** @param problem What is wrong with it, in a sentence that says what to do. Nothing of the key. */
+/** @param problem A sentence with the problem and what to do. Must not contain any of the key. */
 export const invalidKey = (problem: string) => invalid({ private_key: ["Invalid private key.", problem] });
 
 export const keyExists = () => invalid({ private_key: ["Private key already exists."] });
 
-/** @param users As far as they are known. */
+/** @param users As far as known. */
 export function keyInUse(users: readonly Pick<PrivateKeyUser, "kind" | "name">[]): DomainError {
   const names = users.slice(0, USERS_NAMED_MAX).map(({ kind, name }) => `${kind} ${name}`);
   const more = users.length > names.length ? [`${users.length - names.length} more`] : [];
@@ -113,7 +113,7 @@ export function keyInUse(users: readonly Pick<PrivateKeyUser, "kind" | "name">[]
 
 const USERS_NAMED_MAX = 5;
 
-/** The origin of a repository that a key's name and password are sent to, if they are. */
+/** The origin of a repository that a key's name and password are sent to; `undefined` if they are not. */
 export function loginOrigin(
   repository: string,
   key: Pick<PrivateKeyRecord, "is_http_basic_auth_enabled" | "http_basic_auth_username">,
@@ -123,7 +123,7 @@ export function loginOrigin(
   return isSent ? originOf(formatGitUrl(url)) : undefined;
 }
 
-/** @throws DomainError `request.invalid` where the key's name and password are for another host. */
+/** @throws DomainError `request.invalid` if the key's name and password belong to another host. */
 export function requireLoginOrigin(origin: string, { login_origins = [origin] }: PrivateKeySecrets): void {
   if (login_origins.includes(origin)) return;
   const problem =
@@ -133,8 +133,8 @@ export function requireLoginOrigin(origin: string, { login_origins = [origin] }:
 }
 
 /**
- * How a repository is read with a key: by its name and password over https, by the key itself over ssh. An https
- * address is read over ssh too where the key has no name and password (`repositoryFor`).
+ * How a repository is read with a key: over https with its name and password, over ssh with the key itself. If the
+ * key has no name and password, an https address is read over ssh too (`repositoryFor`).
  */
 export function credentialsFor(
   repository: string,
@@ -149,13 +149,13 @@ export function credentialsFor(
   return scheme === "ssh" || scheme === "https" ? { type: "ssh", privateKey: secrets.ssh_key } : undefined;
 }
 
-/** @param urls Any address at the origins that the login is for. */
+/** @param urls Any addresses at the origins of the login. */
 export const basicCredentials = (urls: readonly string[], login: BasicLogin): GitCredentials => ({
   type: "basic",
   login: new OriginCredential(urls, login),
 });
 
-/** The address at which these credentials open a repository. */
+/** The address of the repository for these credentials. */
 export function repositoryFor(repository: string, credentials: GitCredentials | undefined): string {
   if (credentials?.type !== "ssh") return repository;
   const url = parseGitUrl(repository);

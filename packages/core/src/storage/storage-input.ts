@@ -1,10 +1,10 @@
 import { z } from "zod";
 import { lenient } from "../input.ts";
 
-const CONTENT_LENGTH_MAX = 524_288; // Half of what one request may hold.
-const PATH_LENGTH_MAX = 1024; // Far longer than paths are, and a quarter of Linux's own limit.
+const CONTENT_LENGTH_MAX = 524_288; // Half the size of a request.
+const PATH_LENGTH_MAX = 1024; // A quarter of Linux's own limit, and far longer than real paths.
 
-/** Every `/` once and none at the end, nothing for `.`. */
+/** No double or trailing slashes, and no `.` parts. */
 export const normalPath = (path: string): string =>
   `/${path
     .split("/")
@@ -12,16 +12,16 @@ export const normalPath = (path: string): string =>
     .join("/")}`;
 
 const leadsUp = (path: string): boolean => path.split("/").includes("..");
-const LEADS_UP = "Must not hold .. as a part.";
+const LEADS_UP = "Must not contain .. as a part.";
 
 const MountPath = z
   .string()
   .min(1, "This field is required.")
   .max(PATH_LENGTH_MAX, `At most ${PATH_LENGTH_MAX} characters.`)
   .refine((path) => !leadsUp(path), LEADS_UP)
-  .refine((path) => !/[\p{Cc}:]/u.test(path), "Must hold no colon and no control character.")
+  .refine((path) => !/[\p{Cc}:]/u.test(path), "Must not contain colons or control characters.")
   .refine((path) => !/(^|\/)\s|\s(\/|$)/u.test(path), "No part of it may begin or end with a space.")
-  .refine((path) => normalPath(path) !== "/", "Must name a place below /.")
+  .refine((path) => normalPath(path) !== "/", "Must be a path below /.")
   .describe("Where it is mounted. A leading / is added.");
 
 const ServerPath = z
@@ -39,19 +39,19 @@ const storageName = (lengthMax: number) =>
       "Only letters, digits, . _ - are allowed, and a letter or digit at the beginning.",
     );
 const NAME_LENGTH_MAX = 255;
-const OWN_NAME_LENGTH_MAX = 200; // A uuid comes before it, and the whole must be a name still.
+const OWN_NAME_LENGTH_MAX = 200; // A uuid is put before it, and the result must be a valid name.
 
 const StorageType = z.enum(["persistent", "file"]);
 
-// Kept byte for byte: an empty text stays one.
+// Stored byte for byte: an empty text stays empty.
 const Content = z
   .string()
   .max(CONTENT_LENGTH_MAX, `At most ${CONTENT_LENGTH_MAX} characters.`)
   .nullable()
-  .describe("Of a file. Kept byte for byte.");
+  .describe("Content of a file, stored byte for byte.");
 
 const HostPath = lenient(ServerPath.regex(/^\//, "Must begin with /.").nullable()).describe(
-  "Of a persistent storage: this folder of the server is mounted instead of a volume.",
+  "For a persistent storage: the folder of the server to mount instead of a volume.",
 );
 
 const CREATE = {
@@ -60,22 +60,22 @@ const CREATE = {
   ),
   name: lenient(storageName(OWN_NAME_LENGTH_MAX).nullable())
     .optional()
-    .describe("Of a persistent storage, which needs one. Kept with the resource's uuid before it."),
+    .describe("Name of a persistent storage, required there. Stored with the resource's uuid before it."),
   mount_path: MountPath,
   host_path: HostPath.optional(),
   content: Content.optional(),
   is_directory: lenient(z.boolean())
     .optional()
-    .describe("Of a file: it is a folder of the server, named by `fs_path`. Default false."),
+    .describe("For a file: it is a folder of the server, at `fs_path`. Default false."),
   fs_path: lenient(ServerPath.nullable())
     .optional()
-    .describe("The server's folder, for `is_directory` only: a file's own place is chosen for it."),
+    .describe("The folder of the server, only with `is_directory`; for a file Berth chooses the path."),
 };
 
 export const StorageCreate = z.strictObject(CREATE);
 export type StorageCreate = z.infer<typeof StorageCreate>;
 
-/** For a resource of several containers. */
+/** For a resource with several containers. */
 export const ContainerStorageCreate = z.strictObject({
   ...CREATE,
   resource_uuid: z.string().min(1, "This field is required.").describe("The container that it is mounted into."),
@@ -91,7 +91,7 @@ export const StorageUpdate = z
     type: StorageType.optional().describe("Must be the storage's own."),
     name: lenient(storageName(NAME_LENGTH_MAX).nullable())
       .optional()
-      .describe("Of a persistent storage. Kept as it is sent."),
+      .describe("Name of a persistent storage. Stored unchanged."),
     mount_path: MountPath.optional(),
     host_path: HostPath.optional(),
     content: Content.optional(),

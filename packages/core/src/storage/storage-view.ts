@@ -13,9 +13,9 @@ const SHARED = {
   resource_type: z
     .enum(["application", "service", "database"])
     .nullable()
-    .describe("Kind of what it is mounted into; of a service's container, whether that is a database."),
+    .describe("Kind of the resource that it is mounted into; for a service's container, whether that is a database."),
   resource_id: z.int().nullable(),
-  resource_uuid: z.string().nullable().describe("What it is mounted into: the resource, or a service's container."),
+  resource_uuid: z.string().nullable().describe("The resource, or the service's container, that it is mounted into."),
   created_at: Timestamp,
   updated_at: Timestamp,
 };
@@ -33,8 +33,8 @@ export type PersistentStorage = z.infer<typeof PersistentStorage>;
 export const FileStorage = z
   .object({
     ...SHARED,
-    fs_path: z.string().describe("The server's folder; of a file, where it is kept below the server's data folder."),
-    content: z.string().nullable().optional().describe("Absent without read:sensitive. Null of a directory."),
+    fs_path: z.string().describe("The server's folder; for a file, its path below the server's data folder."),
+    content: z.string().nullable().optional().describe("Absent without read:sensitive. Null for a directory."),
     is_directory: z.boolean(),
     is_based_on_git: z.boolean(),
     chown: z.string().nullable(),

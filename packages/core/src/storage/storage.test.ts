@@ -22,7 +22,7 @@ const record = (fields: Partial<StorageRecord> = {}): StorageRecord => ({
 const file = (fields: Partial<StorageRecord> = {}): StorageRecord =>
   record({ ...newStorage({ type: "file", mount_path: "/etc/app.conf", content: "a=1" }, PLACE), ...fields });
 
-/** The fields that were refused, or what was answered. */
+/** The refused fields, or the result. */
 function tried<T>(work: () => T): T | { readonly refused: readonly string[]; readonly error: DomainError } {
   try {
     return work();

@@ -6,13 +6,13 @@ import { normalPath, type StorageCreate, type StorageUpdate } from "./storage-in
 export const STORAGES_MAX = 100;
 
 export interface StoragePlace {
-  /** Uuid of what it is mounted into: the resource, or a container of it. */
+  /** Uuid of the resource, or of its container, that mounts the storage. */
   readonly resourceUuid: string;
-  /** The container's name, where the resource has several. */
+  /** Name of the container, if the resource has several. */
   readonly container: string | null;
 }
 
-/** @throws DomainError `request.invalid` for fields that do not go together */
+/** @throws DomainError `request.invalid` for fields that exclude each other */
 export function newStorage(sent: StorageCreate, { resourceUuid, container }: StoragePlace): StorageFields {
   const isDirectory = sent.type === "file" && (sent.is_directory ?? false);
   requireNone({ ...foreignProblems(sent), ...missingProblems(sent), ...directoryProblems(sent) });
@@ -31,7 +31,7 @@ export function newStorage(sent: StorageCreate, { resourceUuid, container }: Sto
   };
 }
 
-/** @throws DomainError `request.invalid` for a field that this storage lacks or that only its definition changes */
+/** @throws DomainError `request.invalid` for a field that this storage lacks or that only its definition can change */
 export function storageChange(current: StorageRecord, sent: StorageUpdate): Partial<StorageFields> {
   requireWritable(current, sent);
   requireNone({ ...typeProblems(current, sent), ...foreignProblems({ ...sent, type: current.type }) });
@@ -48,16 +48,16 @@ export function storageChange(current: StorageRecord, sent: StorageUpdate): Part
   };
 }
 
-/** Whether only the resource's own definition changes it, all but the suffix of previews. */
+/** Whether only the resource's own definition can change it, except for the suffix of previews. */
 export const isReadOnly = ({ is_managed, is_read_only }: StorageFields): boolean => is_managed || is_read_only;
 
 /** @throws DomainError `request.invalid` */
 export function requireDeletable(storage: StorageRecord): StorageRecord {
   if (!isReadOnly(storage)) return storage;
-  throw invalid({ _: [`${READ_ONLY} It goes when it is taken out there.`] });
+  throw invalid({ _: [`${READ_ONLY} Remove it there.`] });
 }
 
-/** A storage that a service, compose file or database engine defines is changed there. */
+/** A storage defined by a service, compose file or database engine is changed there. */
 const READ_ONLY = "This storage is managed by its resource's own definition.";
 const DEFINED_FIELDS = ["name", "mount_path", "host_path", "content"] as const;
 
@@ -84,11 +84,12 @@ const pathOrNull = (path: string | null | undefined): string | null => (isGiven(
 const typeProblems = (current: StorageRecord, { type }: StorageUpdate): Problems =>
   type === undefined || type === current.type ? {} : { type: [`Must be ${current.type}, as the storage is.`] };
 
-/** Fields of the other type. Null says nothing. */
+/** Problems of fields that belong to the other type. Null is allowed. */
 function foreignProblems(sent: Omit<StorageCreate, "mount_path">): Problems {
   const foreign =
     sent.type === "persistent" ? (["content", "fs_path", "is_directory"] as const) : (["name", "host_path"] as const);
-  const sentence = sent.type === "persistent" ? "Only files have it." : "Only persistent storages have it.";
+  const sentence =
+    sent.type === "persistent" ? "Only files have this field." : "Only persistent storages have this field.";
   const given = foreign.filter((field) => isGiven(sent[field]) && sent[field] !== false);
   return Object.fromEntries(given.map((field) => [field, [sentence]]));
 }
@@ -100,7 +101,7 @@ const NO_DIRECTORY_CONTENT = "A directory has no content.";
 
 function directoryProblems({ type, is_directory = false, fs_path, content }: StorageCreate): Problems {
   if (type === "persistent") return {};
-  if (!is_directory) return isGiven(fs_path) ? { fs_path: ["Only a directory has it: set is_directory."] } : {};
+  if (!is_directory) return isGiven(fs_path) ? { fs_path: ["Only a directory has this field: set is_directory."] } : {};
   return {
     ...(isGiven(fs_path) ? {} : { fs_path: ["This field is required for a directory."] }),
     ...(isGiven(content) ? { content: [NO_DIRECTORY_CONTENT] } : {}),

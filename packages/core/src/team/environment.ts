@@ -3,7 +3,7 @@ import { ProjectDescription, ProjectName } from "../name.ts";
 import type { EnvironmentRecord } from "../ports/records.ts";
 import { Timestamp, timestamp } from "../timestamp.ts";
 
-/** Made together with every project. */
+/** Created together with every project. */
 export const FIRST_ENVIRONMENT = "production";
 
 export const EnvironmentCreate = z.strictObject({

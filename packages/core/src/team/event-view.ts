@@ -4,32 +4,32 @@ import { Timestamp, timestamp } from "../timestamp.ts";
 
 export const Event = z
   .object({
-    id: z.int().describe("Grows. A reader who knows the last one misses none: use it as `after`."),
+    id: z.int().describe("Grows with each event. Send the last one as `after` to miss none."),
     type: z.string().describe("Such as `deployment.finished`."),
-    resource_uuid: z.string().nullable().describe("What it is about, where that has an identifier."),
+    resource_uuid: z.string().nullable().describe("Identifier of its subject, if it has one."),
     payload: z.record(z.string(), z.unknown()).describe("Names and identifiers by the type. Never secrets."),
     actor: z
       .object({
         type: z.enum(["session", "token", "system"]),
-        name: z.string().describe("The user's, the token's, or the part of Berth that acted."),
+        name: z.string().describe("Name of the user, the token, or the part of Berth that acted."),
         user_id: z.int().nullable(),
       })
       .nullable()
-      .describe("Who did it; null for what happened by itself."),
+      .describe("Who caused it; null if nobody did."),
     created_at: Timestamp,
   })
-  .meta({ id: "Event", description: "Something that happened in the team." });
+  .meta({ id: "Event", description: "An event in the team." });
 export type Event = z.infer<typeof Event>;
 
 export const EventPage = z
   .object({
     events: z.array(Event),
-    next: z.int().nullable().describe("The `before` or `after` of the next page; null where there are no more."),
+    next: z.int().nullable().describe("The `before` or `after` of the next page; null if there is none."),
   })
   .meta({ id: "EventPage", description: "Some of the team's events." });
 export type EventPage = z.infer<typeof EventPage>;
 
-/** Which events a reader wants. */
+/** Filter for events. */
 export const EventFilter = {
   type: z
     .string()
@@ -38,8 +38,8 @@ export const EventFilter = {
       "Must be a type such as deployment.finished, or a prefix such as deployment.",
     )
     .optional()
-    .describe("Only those of this type, or with a dot at its end, of all types that begin so."),
-  resource: z.string().max(255).optional().describe("Only those about the object with this identifier."),
+    .describe("Only events of this type; with a dot at the end, of all types with this prefix."),
+  resource: z.string().max(255).optional().describe("Only events about the object with this identifier."),
 };
 
 export const eventView = (event: EventRecord): Event => ({

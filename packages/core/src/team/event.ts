@@ -1,6 +1,6 @@
 import type { Actor } from "./permission.ts";
 
-/** Events are written in the same transaction as the change. */
+/** Events are written in the transaction of the change. */
 export const EVENT_TYPES = [
   "deployment.queued",
   "deployment.started",
@@ -52,7 +52,7 @@ export const EVENT_TYPES = [
 ] as const;
 export type EventType = (typeof EVENT_TYPES)[number];
 
-/** What is kept of who did something. */
+/** Stored identity of the actor of an event. */
 export interface EventActor {
   readonly type: "session" | "token" | "system";
   readonly name: string;

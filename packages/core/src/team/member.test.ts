@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { excessOf, MemberAdd, nameFromEmail, requireDispensable } from "./member.ts";
+import { exceedingAbilities, MemberAdd, nameFromEmail, requireDispensable } from "./member.ts";
 import { ABILITIES, mayManage, ROLES, type Role } from "./permission.ts";
 
 describe("a new member", () => {
@@ -28,8 +28,8 @@ describe("a new member", () => {
 });
 
 test("a role's token holds no more than the role allows", () => {
-  expect(excessOf("member", ["read", "write", "root"])).toEqual(["write", "root"]);
-  expect(excessOf("admin", ABILITIES)).toEqual([]);
+  expect(exceedingAbilities("member", ["read", "write", "root"])).toEqual(["write", "root"]);
+  expect(exceedingAbilities("admin", ABILITIES)).toEqual([]);
 });
 
 describe("a team", () => {
@@ -50,7 +50,7 @@ describe("a team", () => {
     expect(isRefused(0, 2, [0, 2])).toBe(false);
   });
 
-  /** Somebody changes somebody to a role, or removes them. */
+  /** One member changes the role of another, or removes them. */
   const change = fc.record({
     actor: fc.nat(3),
     target: fc.nat(3),

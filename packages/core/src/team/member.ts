@@ -57,8 +57,8 @@ export const userView = (member: MemberRecord): User => ({
 export const nameFromEmail = (email: string): string => email.split("@", 1)[0] ?? email;
 
 /**
- * Whether a team can do without this member as they are: somebody must own it, and the instance's own user must be able
- * to act for it.
+ * Checks that a member can leave the team or lose their role: a team needs an owner, and the instance's own user must
+ * stay in the root team.
  *
  * @param owners User ids of the team's owners.
  * @throws DomainError `resource.state`
@@ -73,5 +73,5 @@ export function requireDispensable(teamId: number, userId: number, owners: reado
 }
 
 /** The abilities that a token of this role may not have. */
-export const excessOf = (role: Role, abilities: readonly Ability[]): readonly Ability[] =>
+export const exceedingAbilities = (role: Role, abilities: readonly Ability[]): readonly Ability[] =>
   abilities.filter((ability) => !roleAllows(role, ability));

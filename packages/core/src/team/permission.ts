@@ -17,17 +17,17 @@ export const ROLE_ABILITIES: Readonly<Record<Role, readonly Ability[]>> = {
 
 export const roleAllows = (role: Role, ability: Ability): boolean => ROLE_ABILITIES[role].includes(ability);
 
-/** Whether this role may add, change and remove that one: nobody but an owner touches owners. */
+/** Whether this role may add, change and remove members of the other: only owners may do that with owners. */
 export const mayManage = (role: Role, other: Role): boolean =>
   role === "owner" || (role === "admin" && other !== "owner");
 
 /** The team whose operators manage the instance itself. */
 export const ROOT_TEAM_ID = 0;
 
-/** The instance's own user: who acts for it where nobody else is named. */
+/** The instance's own user, the actor if no other user is known. */
 export const ROOT_USER_ID = 0;
 
-/** The team, abilities and actor of a call. Every store and use case is reached through a scope. */
+/** Team, abilities and actor of a call. Every store and use case is reached through a scope. */
 export interface Scope {
   readonly teamId: number;
   readonly abilities: readonly Ability[];
@@ -62,7 +62,10 @@ export const userIdOf = ({ actor }: Scope): number => (actor.type === "token" ? 
 export const can = (scope: Scope, ability: Ability): boolean =>
   holds(scope, ability) && roleAllows(roleOf(scope), ability);
 
-/** @throws DomainError `auth.missing_ability`, or `auth.missing_role` where the token has it and its user may not */
+/**
+ * @throws DomainError `auth.missing_ability`, or `auth.missing_role` if the token has the ability but its user's role
+ * lacks it
+ */
 export function requireAbility(scope: Scope, ability: Ability): void {
   if (!holds(scope, ability)) {
     throw new DomainError("auth.missing_ability", `Missing required permissions: ${ability}`);
@@ -71,7 +74,7 @@ export function requireAbility(scope: Scope, ability: Ability): void {
 }
 
 /**
- * For what is written and, with `instant_deploy`, deployed at once: that needs what `/deploy` needs.
+ * For writes that may also deploy with `instant_deploy`, which needs the same ability as `/deploy`.
  * @throws DomainError `auth.missing_ability`, `auth.missing_role`
  */
 export function requireWrite(scope: Scope, sent: { readonly instant_deploy?: boolean | null | undefined }): void {
@@ -80,14 +83,14 @@ export function requireWrite(scope: Scope, sent: { readonly instant_deploy?: boo
 }
 
 /**
- * For what reaches into the machine that Berth itself runs on: it is the root team's, while the owners of every team may
- * hold `root`.
+ * For operations with access to Berth's own machine: only for the root team, since owners of every team may have
+ * `root`.
  * @throws DomainError `auth.missing_ability`, `auth.missing_role`, `auth.root_team_only`
  */
 export function requireOperator(scope: Scope): void {
   requireAbility(scope, "root");
   if (scope.teamId === ROOT_TEAM_ID) return;
-  throw new DomainError("auth.root_team_only", "Only the root team may reach into the machine that Berth runs on.");
+  throw new DomainError("auth.root_team_only", "Only the root team may access the machine that Berth runs on.");
 }
 
 const holds = ({ abilities }: Scope, ability: Ability): boolean =>
@@ -95,6 +98,8 @@ const holds = ({ abilities }: Scope, ability: Ability): boolean =>
 
 export const missingRole = () => new DomainError("auth.missing_role", "Missing required team role.");
 
-/** Secrets are absent from answers without it, and from those to a person who did not give their password lately. */
+/**
+ * Without it, secrets are left out of answers. In a browser the user must also have entered their password recently.
+ */
 export const maySeeSecrets = (scope: Scope): boolean =>
   can(scope, "read:sensitive") && (scope.actor.type !== "token" || scope.actor.session?.isConfirmed !== false);

@@ -33,7 +33,7 @@ export const Project = z
     created_at: Timestamp.nullable(),
     updated_at: Timestamp.nullable(),
   })
-  .meta({ id: "Project", description: "Groups the environments of one undertaking." });
+  .meta({ id: "Project", description: "Groups environments that belong together." });
 export type Project = z.infer<typeof Project>;
 
 export const projectSummary = ({ id, uuid, name, description }: ProjectRecord): ProjectSummary => ({

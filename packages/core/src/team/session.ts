@@ -6,14 +6,14 @@ import { NewPassword, Password } from "./password.ts";
 import { ABILITIES, ROLES, type Scope } from "./permission.ts";
 import { SecondFactorCode } from "./second-factor.ts";
 
-/** Without use it ends earlier than in use. */
+/** An unused session ends earlier. */
 export const SESSION_IDLE_DAYS = 14;
 export const SESSION_DAYS_MAX = 90;
 
-/** How long a person who gave their password may see secrets and do what is dangerous. */
+/** How long after entering their password a user may see secrets and do dangerous things. */
 export const CONFIRMED_MINUTES = 15;
 
-/** Letters and digits of the half that the cookie contains; the page keeps the other half. */
+/** Length of the half of the secret in the cookie; the page has the other half. */
 export const COOKIE_SECRET_LENGTH = 43;
 export const SESSION_KEY_LENGTH = 43;
 export const LINK_CODE_LENGTH = 43;
@@ -23,7 +23,8 @@ export const isConfirmed = (confirmedAt: Date | null, now: Date): boolean =>
   confirmedAt !== null && now.getTime() - confirmedAt.getTime() < CONFIRMED_MINUTES * 60_000;
 
 /**
- * For dangerous acts. A token may do what it was made for; a person at a browser shows that it is still them.
+ * Required for dangerous operations: in a browser, the user must have entered their password recently. Tokens need no
+ * confirmation.
  * @throws DomainError `auth.confirmation_required`
  */
 export function requireConfirmation({ actor }: Pick<Scope, "actor">): void {
@@ -34,13 +35,16 @@ export function requireConfirmation({ actor }: Pick<Scope, "actor">): void {
   );
 }
 
-/** What a browser says of itself, short enough to be stored and shown. */
+/** The browser's own description, short enough to be stored and shown. */
 export const deviceOf = (userAgent: string | undefined): string => {
   const printable = (userAgent ?? "").replaceAll(/[^\x20-\x7e]/g, "").trim();
   return printable === "" ? "Unknown" : printable.slice(0, 255);
 };
 
-/** Any text: whether a user has it is not told. The instance's own user has an address without a domain. */
+/**
+ * Any text, since answers do not reveal whether a user exists. The instance's own user has an address without a
+ * domain.
+ */
 const UserEmail = z
   .string()
   .trim()
@@ -73,7 +77,10 @@ export type PasswordChange = z.infer<typeof PasswordChange>;
 export const Confirm = z.strictObject({ password: Password });
 export type Confirm = z.infer<typeof Confirm>;
 
-/** What somebody who opens a link is asked: `choose` a first password, `enter` theirs, or choose a new one if they like. */
+/**
+ * Password of somebody who opens a link: `choose` a first one, `enter` the existing one, or `optional` choice of a
+ * new one.
+ */
 export const LINK_PASSWORDS = ["choose", "enter", "optional"] as const;
 export type LinkPassword = (typeof LINK_PASSWORDS)[number];
 
@@ -107,7 +114,7 @@ export const Session = z
     expires_at: Timestamp.describe("Unless it is used before."),
     is_current: z.boolean(),
   })
-  .meta({ id: "Session", description: "A browser that somebody signed in with." });
+  .meta({ id: "Session", description: "A browser session of a user." });
 export type Session = z.infer<typeof Session>;
 
 const TeamOfUser = z

@@ -4,7 +4,7 @@ import { covers, secretOf, TokenCreate, tokenSecret, tokenText } from "./token.t
 describe("a token", () => {
   test("is its number and a secret that ends with its checksum", () => {
     const secret = tokenSecret((length) => "a".repeat(length));
-    // The CRC-32 of forty times "a", as other tools compute it.
+    // The CRC-32 of forty times "a", computed by another tool.
     expect(secret).toBe(`${"a".repeat(40)}c95b8a25`);
     expect(tokenText(7, secret)).toBe(`7|${secret}`);
     expect([secretOf(tokenText(7, secret)), secretOf(secret)]).toEqual([secret, secret]);

@@ -7,7 +7,7 @@ import { ABILITIES, type Ability, type Role, roleAllows } from "./permission.ts"
 /** Length of a secret's random part; eight hexadecimal digits of its checksum follow. */
 const RANDOM_LENGTH = 40;
 
-/** Only the hash of a secret is stored. The secret itself appears once, in the answer that creates it. */
+/** Only the hash of a secret is stored. The secret itself is returned once, when it is created. */
 export function tokenSecret(random: (length: number) => string): string {
   const text = random(RANDOM_LENGTH);
   return `${text}${crc32(text).toString(16).padStart(8, "0")}`;
@@ -16,7 +16,7 @@ export function tokenSecret(random: (length: number) => string): string {
 /** The text a client sends: `<id>|<secret>`. */
 export const tokenText = (id: number, secret: string): string => `${id}|${secret}`;
 
-/** The secret of a token's text, which may come without its number. */
+/** The secret within a token's text, which may lack the number. */
 export const secretOf = (text: string): string => /^\d+\|(.+)$/s.exec(text)?.[1] ?? text;
 
 /** CRC-32 (ISO-HDLC) of an ASCII text. */
@@ -42,7 +42,7 @@ export const TokenCreate = z.strictObject({
     .optional()
     .meta({
       pattern: undefined,
-      description: "When it stops working, not after the token that makes it. Default: with that one.",
+      description: "When it expires, at the latest with the token that creates it, which is the default.",
     }),
   team_id: z
     .int()
@@ -53,7 +53,7 @@ export const TokenCreate = z.strictObject({
     .int()
     .min(0)
     .optional()
-    .describe("Member of the team who acts by it, within what their role allows. Default: the caller."),
+    .describe("Member of the team that it acts for, within what their role allows. Default: the caller."),
 });
 export type TokenCreate = z.infer<typeof TokenCreate>;
 
@@ -61,7 +61,7 @@ export const Token = z
   .object({
     id: z.int(),
     team_id: z.int(),
-    user_id: z.int().describe("Who acts by it. Their role in the team bounds what it may do."),
+    user_id: z.int().describe("The user it acts for, whose role in the team limits its abilities."),
     name: z.string(),
     abilities: z.array(z.enum(ABILITIES)),
     expires_at: Timestamp.nullable(),
@@ -87,10 +87,10 @@ export const tokenView = (token: TokenRecord): Token => ({
   created_at: timestamp(token.created_at),
 });
 
-/** What the bearer of a token of these abilities may do in this role. */
+/** The abilities that a token with these has in this role. */
 export const effectiveAbilities = (role: Role, abilities: readonly Ability[]): readonly Ability[] =>
   (abilities.includes("root") ? ABILITIES : abilities).filter((ability) => roleAllows(role, ability));
 
-/** Nobody hands out, or takes away, more than they have. */
+/** Nobody can grant, or revoke, more abilities than they have. */
 export const covers = (own: readonly Ability[], other: readonly Ability[]): boolean =>
   own.includes("root") || other.every((ability) => own.includes(ability));

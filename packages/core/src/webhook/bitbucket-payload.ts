@@ -8,7 +8,7 @@ export const BitbucketRepositoryEvent = z
   })
   .transform(
     ({ repository }): PushedRepository => ({
-      // Bitbucket has no numbers for them.
+      // Bitbucket does not number repositories.
       id: null,
       name: repository.full_name,
       keys: keysOf(repository.full_name, null),
@@ -21,17 +21,17 @@ export const BitbucketPush = z
     push: z.object({
       changes: z.array(
         z.object({
-          /** `null`: it was removed. */
+          /** `null`: the branch was deleted. */
           new: z.object({ type: Text, name: Text, target: z.object({ hash: Commit }) }).nullish(),
           commits: z.array(z.object({ message: Text })).nullish(),
-          /** There are more commits than these. */
+          /** The push has more commits than listed. */
           truncated: z.boolean().nullish(),
         }),
       ),
     }),
   })
   .transform(({ push }): Push[] => {
-    // A branch is where its last change left it.
+    // Of several changes of a branch the last one counts.
     const pushes = new Map<string, Push>();
     for (const { new: pushed, commits, truncated } of push.changes) {
       if (pushed?.type !== "branch") continue;
@@ -68,7 +68,7 @@ export const bitbucketPullRequest = (action: PullRequestChange["action"]) =>
     })
     .transform(({ pullrequest }): PullRequestChange[] => {
       const { id, state, source, destination, links } = pullrequest;
-      // A title may change long after the end.
+      // Titles can change long after the pull request was closed.
       const hasEnded = action === "update" && (state ?? "OPEN") !== "OPEN";
       if (!source.commit || hasEnded) return [];
       return [
@@ -78,7 +78,7 @@ export const bitbucketPullRequest = (action: PullRequestChange["action"]) =>
           number: id,
           base: destination.branch.name,
           commit: source.commit.hash,
-          // Not from a fork; one that is gone is `null`.
+          // Not from a fork; a deleted fork is `null`.
           isTrusted:
             source.repository === undefined || source.repository?.full_name === destination.repository?.full_name,
           url: links?.html?.href ?? null,

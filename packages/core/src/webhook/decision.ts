@@ -11,13 +11,13 @@ type Settings = Pick<
   | "watch_paths"
 >;
 
-/** The decision about a delivery for one application of the repository. */
+/** What a delivery causes for one application of the repository. */
 export type WebhookDecision =
   | { readonly action: "deploy" }
   | { readonly action: "close" }
   | { readonly action: "skip"; readonly message: string; readonly details?: Readonly<Record<string, unknown>> };
 
-/** Whether the application follows this branch. */
+/** Whether the application is deployed from this branch. */
 export function followsBranch(
   { git_branch }: Pick<Settings, "git_branch">,
   branch: string,
@@ -37,7 +37,7 @@ export function pushDecision(settings: Settings, push: Push, effort?: WatchEffor
 }
 
 export function pullRequestDecision(settings: Settings, change: PullRequestChange): WebhookDecision {
-  // Whatever the settings are now: what was made when they were others goes.
+  // Previews are removed whatever the settings are now, since they may have been created under others.
   if (change.action === "close") return { action: "close" };
   if (!settings.is_preview_deployments_enabled) return skip("Preview deployments are off.");
   if (change.isTrusted || settings.is_pr_deployments_public_enabled) return { action: "deploy" };

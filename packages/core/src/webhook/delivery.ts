@@ -8,14 +8,14 @@ import {
   webhookRepository,
 } from "./provider.ts";
 
-/** All that is used of a delivery's body, in plain data that a thread can hand over. */
+/** Everything that is used of a delivery's body, as plain data that can be sent between threads. */
 export type WebhookReport =
-  /** A ping, or what leads to nothing. */
+  /** A ping, or an event that Berth ignores. */
   | { readonly type: "other"; readonly event: string }
   | {
       readonly type: "change";
       readonly repository: PushedRepository;
-      /** Why there are none is told only to who has signed the delivery. */
+      /** The problem is only shown to the sender of a correctly signed delivery. */
       readonly intents: readonly WebhookIntent[] | { readonly problem: string };
     };
 

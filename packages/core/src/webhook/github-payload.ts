@@ -2,7 +2,7 @@ import { z } from "zod";
 import { type PullRequestChange, type Push, type PushedRepository, requestsSkip, touchedFiles } from "./intent.ts";
 import { branchOf, Commit, isGone, keysOf, Name, PullRequestNumber, Text, Url } from "./payload.ts";
 
-/** Repository, push and pull request as GitHub writes them, and Gitea after it. */
+/** Repository, push and pull request in the format of GitHub, which Gitea shares. */
 const Repository = z.object({
   id: z.int().optional(),
   full_name: Name,
@@ -19,7 +19,7 @@ export const GithubRepositoryEvent = z.object({ repository: Repository }).transf
   }),
 );
 
-const COMMITS_MAX = 2048; // GitHub tells no more of a push.
+const COMMITS_MAX = 2048; // GitHub lists at most this many commits of a push.
 
 const Files = z.array(z.string()).nullish();
 const PushedCommit = z.object({ message: Text, added: Files, modified: Files, removed: Files });
@@ -30,14 +30,14 @@ export const GithubPush = z
     after: Commit,
     deleted: z.boolean().nullish(),
     commits: z.array(PushedCommit).nullish(),
-    /** Gitea's: how many there are, of which it tells the first. */
+    /** Only Gitea: the number of commits, of which it lists the first ones. */
     total_commits: z.int().nullish(),
   })
   .transform(({ ref, after, deleted, commits, total_commits }): Push[] => {
     const branch = branchOf(ref);
     if (branch === undefined || deleted || isGone(after)) return [];
     const told = commits ?? [];
-    // A new branch and a branch that was set back have none, whatever differs.
+    // A new branch, or one that was reset, lists no commits although files differ.
     const isAll = told.length > 0 && told.length < COMMITS_MAX && told.length >= (total_commits ?? 0);
     return [
       {
@@ -60,12 +60,12 @@ const ACTIONS: Readonly<Record<string, PullRequestChange["action"]>> = {
   opened: "open",
   reopened: "open",
   synchronize: "open",
-  // Gitea's word for it.
+  // Gitea's name of the action.
   synchronized: "open",
   closed: "close",
 };
 
-/** Whose code goes into the repository anyway. */
+/** Authors whose code the repository accepts anyway. */
 const TRUSTED = ["OWNER", "MEMBER", "COLLABORATOR", "CONTRIBUTOR"];
 
 const Side = z.object({ ref: Text, sha: Commit, repo: z.object({ full_name: Text }).nullish() });
@@ -98,12 +98,12 @@ const pullRequestEvent = (isTrusted: (request: PullRequest) => boolean) =>
       ];
     });
 
-/** GitHub says what the author is to the repository. */
+/** GitHub sends the author's relation to the repository. */
 export const GithubPullRequest = pullRequestEvent(({ author_association }) =>
   TRUSTED.includes(author_association ?? "NONE"),
 );
 
-/** Gitea does not; a pusher to the repository itself may do so. A fork that is gone is `null`. */
+/** Gitea does not, but only members can push to the repository itself. A deleted fork is `null`. */
 export const GiteaPullRequest = pullRequestEvent(
   ({ head, base }) => head.repo === undefined || head.repo?.full_name === base.repo?.full_name,
 );

@@ -2,7 +2,7 @@ import { z } from "zod";
 import { type PullRequestChange, type Push, type PushedRepository, requestsSkip, touchedFiles } from "./intent.ts";
 import { branchOf, Commit, isGone, keysOf, Name, PullRequestNumber, Text, Url } from "./payload.ts";
 
-/** What most system hooks report has an `event_name` alone. */
+/** Most system hooks have only an `event_name`. */
 export const GitlabKind = z.union([
   z.object({ object_kind: Text }).transform(({ object_kind }) => object_kind),
   z.object({ event_name: Text }).transform(({ event_name }) => event_name),
@@ -33,7 +33,7 @@ export const GitlabPush = z
     ref: Text,
     after: Commit,
     commits: z.array(z.object({ message: Text, added: Files, modified: Files, removed: Files })).nullish(),
-    /** GitLab sends only the newest 20 commits. */
+    /** GitLab lists only the newest 20 commits. */
     total_commits_count: z.int().nullish(),
   })
   .transform(({ ref, after, commits, total_commits_count }): Push[] => {
@@ -63,7 +63,7 @@ const ACTIONS: Readonly<Record<string, PullRequestChange["action"]>> = {
   reopen: "open",
   reopened: "open",
   synchronize: "open",
-  // Also for a new title or label.
+  // Sent for new titles and labels too.
   update: "update",
   close: "close",
   closed: "close",
@@ -85,7 +85,7 @@ export const GitlabMergeRequest = z
   })
   .transform(({ object_attributes: request }): PullRequestChange[] => {
     const action = Object.hasOwn(ACTIONS, request.action ?? "") ? ACTIONS[request.action ?? ""] : undefined;
-    // A title may change long after the end.
+    // Titles can change long after the merge request was closed.
     const hasEnded = action === "update" && (request.state ?? "opened") !== "opened";
     if (action === undefined || hasEnded) return [];
     return [

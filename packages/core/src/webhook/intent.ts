@@ -1,8 +1,8 @@
-/** The repository that a delivery is about. */
+/** The repository of a delivery. */
 export interface PushedRepository {
   /** Its number at the host. */
   readonly id: number | null;
-  /** As the host writes it: `owner/name`. */
+  /** In the host's notation: `owner/name`. */
   readonly name: string;
   /** Keys by which its applications are found. @see repositoryKey */
   readonly keys: readonly string[];
@@ -13,33 +13,36 @@ export interface Push {
   readonly type: "push";
   readonly branch: string;
   readonly commit: string;
-  /** Paths that were added, changed or removed; `undefined` when the host does not tell all of them, or too many. */
+  /**
+   * Paths that were added, changed or removed; `undefined` if the host lists only some of them, or there are too
+   * many.
+   */
   readonly files: readonly string[] | undefined;
-  /** Every commit's message says `[skip ci]` or `[skip cd]`; `false` when the host does not send all of them. */
+  /** Every commit's message contains `[skip ci]` or `[skip cd]`; `false` if the host lists only some of the commits. */
   readonly isSkipRequested: boolean;
 }
 
 export interface PullRequestChange {
   readonly type: "pull_request";
-  /** `update` may also be a new title only. */
+  /** `update` may also mean just a new title. */
   readonly action: "open" | "update" | "close";
   readonly number: number;
-  /** The branch it shall go into. */
+  /** The target branch. */
   readonly base: string;
-  /** Newest commit of it. */
+  /** Newest commit of the pull request. */
   readonly commit: string;
-  /** It comes from someone whose code the repository takes anyway. */
+  /** Its author's code is accepted by the repository anyway. */
   readonly isTrusted: boolean;
   readonly url: string | null;
 }
 
 export type WebhookIntent = Push | PullRequestChange;
 
-/** @param messages `undefined`: not all of them are known. */
+/** @param messages `undefined`: some are missing. */
 export const requestsSkip = (messages: readonly string[] | undefined): boolean =>
   messages !== undefined && messages.length > 0 && messages.every((message) => /\[skip c[id]\]/i.test(message));
 
-/** Each path once. Nobody goes through more: what touches as many is rather deployed. */
+/** Without duplicates. `undefined` for very many, which are deployed without comparing paths. */
 export function touchedFiles(paths: readonly string[]): readonly string[] | undefined {
   const files = new Set(paths);
   return files.size > FILES_MAX ? undefined : [...files];
@@ -48,8 +51,8 @@ export function touchedFiles(paths: readonly string[]): readonly string[] | unde
 const FILES_MAX = 50_000;
 
 /**
- * How an application's repository is found by what a host calls it: the path of its address in lower case, without
- * slashes around it and `.git` behind it. The table `application` has it as a column, made by the same rule.
+ * The key that connects a host's repository with an application: the path of its address in lower case, without
+ * surrounding slashes and `.git`. The table `application` has a column that is computed by the same rule.
  */
 export const repositoryKey = (address: string): string =>
   address

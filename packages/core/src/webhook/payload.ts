@@ -1,7 +1,10 @@
 import { z } from "zod";
 import { repositoryKey } from "./intent.ts";
 
-/** Pieces that all hosts' payloads are read with. What ends up in a query or an answer is short and printable. */
+/**
+ * Schemas that the payloads of all hosts share. Values that are used in queries or answers must be short and
+ * printable.
+ */
 export const Text = z.string();
 export const Name = z
   .string()
@@ -10,7 +13,7 @@ export const Name = z
   .regex(/^[^\p{Cc}\p{Cs}]+$/u);
 export const Commit = z.string().regex(/^[0-9a-f]{7,64}$/i);
 export const PullRequestNumber = z.int().min(1);
-/** Only shown, so a strange one is as good as none. */
+/** Only shown, so an invalid URL is treated as missing. */
 export const Url = z
   .string()
   .max(2048)
@@ -18,13 +21,13 @@ export const Url = z
   .nullish()
   .catch(null);
 
-/** `undefined` for a tag, or whatever else was pushed. */
+/** `undefined` for tags and other refs. */
 export const branchOf = (ref: string): string | undefined => /^refs\/heads\/(.+)$/s.exec(ref)?.[1];
 
-/** All zeros: the branch was removed. */
+/** All zeros: the branch was deleted. */
 export const isGone = (commit: string): boolean => /^0+$/.test(commit);
 
-/** A host below a path of its site has that path in its repositories' addresses and not in their names. */
+/** If a host's site has a path, the addresses of its repositories begin with it, but their names do not. */
 export const keysOf = (name: string, url: string | null | undefined): readonly string[] => [
   ...new Set([repositoryKey(name), ...(url ? [repositoryKey(url)] : [])]),
 ];

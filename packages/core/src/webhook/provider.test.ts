@@ -142,7 +142,7 @@ describe("a pull request", () => {
 });
 
 describe("whatever comes", () => {
-  const providers = Object.keys(WEBHOOK_PROVIDERS) as WebhookProvider[]; // Its keys, which `keys` forgets.
+  const providers = Object.keys(WEBHOOK_PROVIDERS) as WebhookProvider[]; // The type of `Object.keys` is wider.
   const bodies: readonly unknown[] = [null, [], "text", 1, {}, { repository: 1, project: [] }, { repository: {} }];
 
   test.each(providers)("a body that is none of %s's is refused", (provider) => {

@@ -6,7 +6,7 @@ import { GiteaPullRequest, GithubPullRequest, GithubPush, GithubRepositoryEvent 
 import { GitlabKind, GitlabMergeRequest, GitlabProjectEvent, GitlabPush } from "./gitlab-payload.ts";
 import type { PushedRepository, WebhookIntent } from "./intent.ts";
 
-/** How a host proves that a delivery is its own, with a secret that it shares with the application. */
+/** How a host authenticates a delivery, with a secret shared with the application. */
 export interface SignatureScheme {
   /** In lower case. */
   readonly header: string;
@@ -19,15 +19,15 @@ interface Provider {
   readonly signature: SignatureScheme;
   /** The application's own secret for this host. */
   readonly secret: keyof ApplicationSecrets;
-  /** Where the event's name is; in the body when left out. */
+  /** Header with the event's name; left out if the name is in the body. */
   readonly eventHeader?: string;
-  /** Where the delivery's identifier is: the first that is there. It is the same when a delivery is repeated. */
+  /** Headers with the delivery's identifier: the first that is set. Repeated deliveries have the same one. */
   readonly deliveryHeaders: readonly string[];
   readonly repository: z.ZodType<PushedRepository>;
   readonly events: Readonly<Record<string, z.ZodType<readonly WebhookIntent[]>>>;
 }
 
-/** The hosts whose deliveries are read, and all in which they differ. */
+/** The supported git hosts, and everything in which they differ. */
 export const WEBHOOK_PROVIDERS = {
   github: {
     title: "GitHub",
@@ -42,7 +42,7 @@ export const WEBHOOK_PROVIDERS = {
     title: "GitLab",
     signature: { header: "x-gitlab-token", type: "token" },
     secret: "manual_webhook_secret_gitlab",
-    // The former came with GitLab 17.4.
+    // GitLab sends `idempotency-key` since version 17.4.
     deliveryHeaders: ["idempotency-key", "x-gitlab-event-uuid"],
     repository: GitlabProjectEvent,
     events: { push: GitlabPush, merge_request: GitlabMergeRequest },
@@ -57,7 +57,7 @@ export const WEBHOOK_PROVIDERS = {
     events: {
       "repo:push": BitbucketPush,
       "pullrequest:created": bitbucketPullRequest("open"),
-      // Also for a new title or reviewer.
+      // Sent for new titles and reviewers too.
       "pullrequest:updated": bitbucketPullRequest("update"),
       "pullrequest:rejected": bitbucketPullRequest("close"),
       "pullrequest:fulfilled": bitbucketPullRequest("close"),
@@ -76,7 +76,7 @@ export const WEBHOOK_PROVIDERS = {
 
 export type WebhookProvider = keyof typeof WEBHOOK_PROVIDERS;
 
-/** Its kind: `push`, `pull_request`, `ping`, ... @throws DomainError `request.malformed` */
+/** The type of the event: `push`, `pull_request`, `ping`, ... @throws DomainError `request.malformed` */
 export function webhookEvent(provider: WebhookProvider, header: string | undefined, payload: unknown): string {
   const { title, eventHeader }: Provider = WEBHOOK_PROVIDERS[provider];
   if (eventHeader === undefined) return read(GitlabKind, payload, `${title}'s object_kind`);
@@ -90,7 +90,7 @@ export function webhookRepository(provider: WebhookProvider, payload: unknown): 
   return read(repository, payload, `the repository as ${title} describes it`);
 }
 
-/** Empty for events that lead to nothing. @throws DomainError `request.malformed` */
+/** Empty for events that Berth ignores. @throws DomainError `request.malformed` */
 export function webhookIntents(provider: WebhookProvider, event: string, payload: unknown): readonly WebhookIntent[] {
   const { title, events }: Provider = WEBHOOK_PROVIDERS[provider];
   const schema = Object.hasOwn(events, event) ? events[event] : undefined;
@@ -100,5 +100,5 @@ export function webhookIntents(provider: WebhookProvider, event: string, payload
 function read<T>(schema: z.ZodType<T>, payload: unknown, what: string): T {
   const parsed = schema.safeParse(payload);
   if (parsed.success) return parsed.data;
-  throw new DomainError("request.malformed", `The body does not hold ${what}.`, { cause: parsed.error });
+  throw new DomainError("request.malformed", `The body does not contain ${what}.`, { cause: parsed.error });
 }

@@ -1,11 +1,11 @@
 /**
- * Whether a push touched what an application watches.
+ * Whether a push changed a file that an application watches.
  *
- * @param watchPaths One glob a line: `*` and `?` within a folder, `**` at any depth, `[a-z]`, and `!` in front of what
- * is left out. Of several that match a file the last one counts. With nothing but `!` lines all others are watched.
- * @param changed Paths from the repository's root; `undefined` when nobody knows, which counts as watched.
- * @param effort What is left for all questions about one push. When it is used up, everything counts as watched: rather
- * a deployment too many than one push that keeps everybody waiting.
+ * @param watchPaths One glob per line: `*` and `?` within a folder, `**` at any depth, `[a-z]`, and a leading `!` to
+ * exclude. Of several matching globs the last one counts. If all lines begin with `!`, all other files are watched.
+ * @param changed Paths from the repository's root; `undefined` if unknown, which counts as watched.
+ * @param effort Remaining limit for all questions about one push. Above it everything counts as watched: an
+ * unnecessary deployment is better than blocking the process.
  */
 export function isWatched(
   watchPaths: string | null,
@@ -24,12 +24,12 @@ export function isWatched(
   });
 }
 
-/** Characters that are compared with a place of a glob. Goes down as it is used. */
+/** Remaining comparisons of a character with a place of a glob. */
 export interface WatchEffort {
   stepsLeft: number;
 }
 
-/** For all that is asked about one push: some 40 ms. */
+/** For all questions about one push: some 40 ms. */
 export const watchEffort = (): WatchEffort => ({ stepsLeft: STEPS_MAX });
 
 const STEPS_MAX = 700_000;
@@ -43,12 +43,13 @@ function ruleOf(line: string): readonly Rule[] {
   const isExclusion = line.startsWith("!");
   const glob = (isExclusion ? line.slice(1).trim() : line).replace(/^\.?\/+/, "");
   if (glob === "") return [];
-  // A folder means all that is in it.
+  // A folder matches everything in it.
   return [{ isExclusion, tokens: tokensOf(glob.endsWith("/") ? `${glob}**` : glob) }];
 }
 
 /**
- * `one` takes one character, `run` any number of them; `folders` takes nothing or whole folders with the slash behind.
+ * `one` matches one character, `run` any number of characters, `folders` zero or more whole folders with their
+ * slashes.
  */
 type Token =
   | { readonly type: "one"; readonly takes: (character: string) => boolean }
@@ -99,7 +100,7 @@ function oneOf(set: string, isNegated: boolean): (character: string) => boolean 
   };
 }
 
-/** Goes through the path once with all places of the glob where it may stand: no glob makes it slow. */
+/** Walks the path once with all possible places of the glob, so that no glob takes exponential time. */
 function matches(tokens: readonly Token[], path: string, effort: WatchEffort): boolean {
   let places = new Set<number>();
   stand({ places, reached: new Set() }, tokens, 0);
@@ -111,7 +112,7 @@ function matches(tokens: readonly Token[], path: string, effort: WatchEffort): b
       const token = tokens[place];
       if (token === undefined) continue;
       if (token.type === "folders") {
-        // Inside a folder only its end leads on.
+        // Inside a folder, only its end can advance to the next token.
         next.places.add(place);
         if (character === "/") stand(next, tokens, place + 1);
       } else if (token.takes(character)) stand(next, tokens, token.type === "run" ? place : place + 1);
@@ -124,11 +125,11 @@ function matches(tokens: readonly Token[], path: string, effort: WatchEffort): b
 
 interface Standing {
   readonly places: Set<number>;
-  /** Those among them whose followers are among them too. */
+  /** Places whose successors have been added too. */
   readonly reached: Set<number>;
 }
 
-/** Adds a place, and those behind it that are reached without a character. */
+/** Adds a place, and all later places that can be reached without a character. */
 function stand({ places, reached }: Standing, tokens: readonly Token[], from: number): void {
   for (let place = from; !reached.has(place); place += 1) {
     reached.add(place);

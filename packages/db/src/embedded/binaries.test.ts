@@ -27,7 +27,7 @@ describe("the PostgreSQL programs", () => {
     const closed = { folder: join(folder, "closed", "package"), version: installed.version };
     await mkdir(join(folder, "closed"), { mode: 0o700 });
     await cp(installed.folder, closed.folder, { recursive: true, verbatimSymlinks: true });
-    // As after an install that may run no scripts.
+    // As after an install without scripts.
     await rm(join(closed.folder, "native", "lib", "libpq.so.5"));
     const found = await findBinaries(owner, join(folder, "runtime"), closed);
     const copy = join(folder, "runtime", `postgres-${installed.version}`);
@@ -35,7 +35,7 @@ describe("the PostgreSQL programs", () => {
     const copied = await readdir(join(copy, "lib"));
     expect(copied).toContain("libpq.so.5");
     expect(copied.filter((name) => name.endsWith(".a"))).toEqual([]);
-    // Linked, not written a second time.
+    // It is linked, not copied.
     expect((await stat(join(copy, "bin", "postgres"))).nlink).toBeGreaterThan(1);
     expect(await findBinaries(owner, join(folder, "runtime"), closed)).toEqual(found);
     expect(await readdir(join(folder, "runtime"))).toEqual([`postgres-${installed.version}`]);

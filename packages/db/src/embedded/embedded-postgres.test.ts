@@ -134,14 +134,14 @@ describe("the embedded PostgreSQL", () => {
     expect(child.lines).toEqual(["open embedded-postgres", "closed"]);
     expect((await stat(join(folder, "database"))).uid).toBe(NOBODY);
     await child.ended;
-    // And root takes the folder over.
+    // Root can then take over the folder.
     const database = await openDatabase({ dataFolder: folder });
     await migrate(database);
     await database.close();
   });
 
   it.runIf(isRootUser)("says in one sentence that a folder on the way is closed to its user", async () => {
-    const closed = await newFolder(); // made with mode 0700, as a home folder of root
+    const closed = await newFolder(); // created with mode 0700, like a home folder of root
     await expect(openDatabase({ dataFolder: join(closed, "berth") })).rejects.toMatchObject({
       code: "setup.failed",
       message: expect.stringContaining(`${closed} is closed to it`),

@@ -6,36 +6,36 @@ import { databaseOwner, requireReach } from "./owner.ts";
 import { connectionTo, type Postmaster, startPostmaster, stopPostmaster } from "./postmaster.ts";
 
 export interface EmbeddedPostgresOptions {
-  /** Holds the database and nothing else. */
+  /** Contains only the database. */
   readonly folder: string;
-  /** Where a copy of the programs goes when the database's user cannot run the installed ones. */
+  /** Where the programs are copied to if the database's user cannot run the installed ones. */
   readonly runtimeFolder: string;
   readonly onNotice?: ((line: string) => void) | undefined;
-  /** Names the socket, and is the TCP port with `isOnLoopback`. */
+  /** Part of the socket's name; with `isOnLoopback` also the TCP port. */
   readonly port?: number;
-  /** Also listen on 127.0.0.1, with a password: `alter role berth password` sets it. */
+  /** Also listens on 127.0.0.1, with a password: `alter role berth password` sets it. */
   readonly isOnLoopback?: boolean;
-  /** For data that lives for minutes and may be lost with the machine's power, e.g. a test's. */
+  /** For short-lived data that may be lost in a power failure, e.g. of tests. */
   readonly isTemporary?: boolean;
   readonly connectionsMax?: number;
 }
 
 export interface EmbeddedPostgres {
-  /** For the driver; holds as long as this object, also when the server had to be started again. */
+  /** For the driver; stays valid when the server is restarted. */
   readonly connection: ReturnType<typeof connectionTo>;
-  /** The server's process. */
+  /** Process id of the server. */
   pid(): number;
-  /** Brings it back when it has died. */
+  /** Restarts it if it has died. */
   ensureRunning(): Promise<void>;
   stop(): Promise<void>;
 }
 
-const PORT = 5432; // as everywhere: it only names the socket
+const PORT = 5432; // the default port: it only names the socket
 
 /**
- * Starts PostgreSQL from the registry's programs on a folder, or takes over the one that runs there.
+ * Starts PostgreSQL from the package's programs on a folder, or takes over a running server.
  *
- * @returns `undefined` when its programs do not run on this machine.
+ * @returns `undefined` if its programs do not run on this machine.
  * @throws DomainError `setup.failed`
  */
 export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): Promise<EmbeddedPostgres | undefined> {
@@ -82,14 +82,14 @@ export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): P
   };
 }
 
-/** The folder above is Berth's own: other users may pass through it, and see nothing in it. */
+/** Lets other users pass through Berth's own folder to the database, without listing it. */
 async function letThrough(folder: string): Promise<void> {
   await mkdir(folder, { recursive: true });
   const { mode } = await stat(folder);
   if ((mode & 0o011) !== 0o011) await chmod(folder, (mode & 0o7777) | 0o011);
 }
 
-/** The folder of the embedded database and of the copied programs in a data folder. */
+/** Folders for the embedded database and for the copied programs within a data folder. */
 export const embeddedFolders = (dataFolder: string) => ({
   folder: join(dataFolder, "database"),
   runtimeFolder: join(dataFolder, "runtime"),

@@ -4,7 +4,7 @@ import { DomainError } from "@berth/core";
 import { type FileLock, type LockAttempt, lockFile } from "@berth/host";
 
 /**
- * Takes a data folder for this process: a second server on it is refused.
+ * Locks a data folder for this process, so that a second server on it is refused.
  * @throws DomainError `setup.failed`
  */
 export function lockFolder(folder: string): FileLock {

@@ -7,7 +7,7 @@ import { readPidFile, stopPostmaster } from "./postmaster.ts";
 
 export const isRootUser = process.getuid?.() === 0;
 
-/** Makes data folders that are removed after each test, together with the servers that were left running on them. */
+/** Creates data folders that are removed after each test, and stops servers still running on them. */
 export function dataFolders(): (options?: { readonly uid?: number; readonly name?: string }) => Promise<string> {
   const roots: { readonly root: string; readonly folder: string }[] = [];
   afterEach(async () => {

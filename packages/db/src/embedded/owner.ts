@@ -4,10 +4,10 @@ import { dirname, join } from "node:path";
 import { DomainError } from "@berth/core";
 import { type Ids, run } from "./process.ts";
 
-/** The user whom the database's processes run as and whose files hold the data. */
+/** The user that runs the database's processes and owns its files. */
 export interface DatabaseOwner {
   readonly name: string;
-  /** `undefined`: ourselves. */
+  /** `undefined`: the current user. */
   readonly ids: Ids | undefined;
 }
 
@@ -15,10 +15,11 @@ const OWN_USER = "berth-postgres";
 const NOBODY = "nobody";
 
 /**
- * PostgreSQL refuses to run as root, so root gives it a user of its own, which no application ever gets.
- * Anyone else runs it as themselves.
+ * PostgreSQL refuses to run as root, so root creates a user for it, which applications never get. Other users run it
+ * themselves.
  *
- * @returns `undefined` when we have no name, e.g. in a container started with a bare user id: PostgreSQL needs one.
+ * @returns `undefined` if the current user has no name, e.g. in a container started with a bare user id: PostgreSQL
+ * needs one.
  */
 export async function databaseOwner(onNotice: (line: string) => void): Promise<DatabaseOwner | undefined> {
   if (process.getuid?.() !== 0) {
@@ -28,7 +29,7 @@ export async function databaseOwner(onNotice: (line: string) => void): Promise<D
   const existing = await lookUp(OWN_USER);
   if (existing !== undefined) return existing;
   const made = await run("useradd", ["--system", "--no-create-home", "--shell", "/usr/sbin/nologin", OWN_USER]);
-  // Looked up whatever it said: another process may have made the user in the meantime.
+  // The exit code is ignored, since another process may have created the user in the meantime.
   const created = await lookUp(OWN_USER);
   if (created !== undefined) return created;
   onNotice(
@@ -41,7 +42,7 @@ export const ownName = (): string | undefined => {
   try {
     return userInfo().username;
   } catch {
-    // The system knows no user with our id.
+    // The system does not know the user id of this process.
     return undefined;
   }
 };
@@ -52,9 +53,7 @@ async function lookUp(name: string): Promise<DatabaseOwner | undefined> {
   return { name, ids: { uid: Number(user.stdout), gid: Number(group.stdout) } };
 }
 
-/**
- * @throws DomainError `setup.failed` when a folder on the way is closed to the database's user, with its name.
- */
+/** @throws DomainError `setup.failed` with the first folder of the path that the database's user cannot pass. */
 export async function requireReach(owner: DatabaseOwner, folder: string): Promise<void> {
   const { ids } = owner;
   if (ids === undefined) return;
@@ -73,12 +72,15 @@ export async function requireReach(owner: DatabaseOwner, folder: string): Promis
   }
 }
 
-/** Gives a folder and all in it to the database's user. Does nothing for a folder that is its own already. */
+/**
+ * Changes the owner of a folder and its content to the database's user. Does nothing if the folder has that owner
+ * already.
+ */
 export async function giveTo(owner: DatabaseOwner, folder: string): Promise<void> {
   const { ids } = owner;
   if (ids === undefined || (await stat(folder)).uid === ids.uid) return;
   for (const entry of await readdir(folder, { recursive: true })) await lchown(join(folder, entry), ids.uid, ids.gid);
-  // Last, so that a walk which was interrupted is done again.
+  // Last, so that an interrupted walk is repeated.
   await chown(folder, ids.uid, ids.gid);
 }
 

@@ -3,12 +3,12 @@ import type { PGlite } from "@electric-sql/pglite";
 import { channels, type Notifier } from "../notifier.ts";
 
 /**
- * PostgreSQL compiled to WebAssembly, inside our own process: for machines on which its programs do not run.
+ * PostgreSQL compiled to WebAssembly, within this process: for machines on which its programs do not run.
  *
  * @param folder `undefined`: in memory.
  */
 export async function openPglite(folder: string | undefined): Promise<PGlite> {
-  // Loaded here, since loading it alone costs some 20 MB.
+  // Imported only when used, since it costs some 20 MB.
   const { PGlite, types } = await import("@electric-sql/pglite");
   if (folder !== undefined) await mkdir(folder, { recursive: true, mode: 0o700 });
   return await PGlite.create({

@@ -10,7 +10,7 @@ import type { DatabaseOwner } from "./owner.ts";
 import { startDaemon } from "./process.ts";
 import { makeSocketFolder } from "./socket-folder.ts";
 
-/** A running server of ours, started by this process or by one that is gone. */
+/** A running server on the folder, started by this process or by an earlier one. */
 export interface Postmaster {
   readonly pid: number;
   readonly port: number;
@@ -25,17 +25,18 @@ export interface PostmasterSetup {
 }
 
 const POLL_MS = 10;
-// A server that was killed leaves its lock until the kernel has ended all its processes.
+// The lock of a killed server stays until the kernel has ended all its processes.
 const STALE_LOCK_SECONDS = 10;
-// Recovery after a crash replays at most `max_wal_size`; a slow disk takes some seconds for it.
+// Recovery after a crash replays at most `max_wal_size`, which takes some seconds on a slow disk.
 const START_SECONDS = 120;
 const STOP_SECONDS = 30;
 const LOG_BYTES_MAX = 10_000_000;
 
 /**
- * Starts the server, or takes over the one that runs on the folder.
+ * Starts the server, or takes over a running one on the folder.
  *
- * @param socketFolder Where it listened before; a new start stays there, so that known connections find it again.
+ * @param socketFolder Where it listened before; a restart uses it again, so that existing connection settings stay
+ * valid.
  */
 export async function startPostmaster(setup: PostmasterSetup, socketFolder?: string): Promise<Postmaster> {
   const running = await adopt(setup);
@@ -54,7 +55,7 @@ export async function startPostmaster(setup: PostmasterSetup, socketFolder?: str
   }
 }
 
-/** Content of `postmaster.pid`. Its lines are documented in PostgreSQL's `pidfile.h`. */
+/** Content of `postmaster.pid`, which PostgreSQL's `pidfile.h` documents. */
 interface PidFile extends Postmaster {
   readonly isReady: boolean;
 }
@@ -68,8 +69,8 @@ export async function readPidFile(folder: ClusterFolder): Promise<PidFile | unde
 }
 
 /**
- * The server that a killed Berth left behind. One that is starting or stopping is waited for; one of another version
- * or port, or that lets us in no more, is stopped.
+ * Takes over the server of a killed Berth. Waits for one that is starting or stopping; stops one of another version
+ * or port, or one that refuses the connection.
  */
 async function adopt(setup: PostmasterSetup): Promise<Postmaster | undefined> {
   const startedAt = Date.now();
@@ -85,10 +86,10 @@ async function adopt(setup: PostmasterSetup): Promise<Postmaster | undefined> {
   }
 }
 
-/** A process id is used again some time: only a process that works in the data folder is its server. */
+/** Process ids are reused, so only a process that works in the data folder is its server. */
 async function isServerOf(folder: ClusterFolder, pid: number): Promise<boolean> {
   const [workingFolder, data] = await Promise.all([
-    readlink(`/proc/${pid}/cwd`).catch(() => undefined), // ended, or of a user whom we have no business with
+    readlink(`/proc/${pid}/cwd`).catch(() => undefined), // it has ended, or belongs to another user
     realpath(folder.data).catch(() => undefined),
   ]);
   return workingFolder !== undefined && workingFolder === data;
@@ -102,7 +103,7 @@ async function serverVersion(server: Postmaster): Promise<string | undefined> {
     const { rows } = await client.query<{ server_version: string }>("show server_version");
     return rows[0]?.server_version;
   } catch {
-    // It does not listen, or not yet, or does not know us: the caller decides.
+    // It does not listen, not yet, or refuses the connection: the caller decides what to do.
     return undefined;
   } finally {
     await client.end().catch(() => undefined);
@@ -118,7 +119,7 @@ export const connectionTo = ({ socketFolder, port }: Postmaster) => ({
 
 interface Ended {
   readonly ended: DomainError;
-  /** Processes of the server before it, which was killed, are still there. */
+  /** Processes of a killed earlier server still exist. */
   readonly isLocked: boolean;
 }
 
@@ -145,7 +146,7 @@ function openLog(folder: ClusterFolder, owner: DatabaseOwner): { readonly file: 
   return { file, length: fstatSync(file).size };
 }
 
-/** `undefined`: it ended, e.g. because of another's lock. */
+/** `undefined`: it ended, e.g. since another server has the lock. */
 async function waitUntilReady(
   folder: ClusterFolder,
   daemon: ReturnType<typeof startDaemon>,
@@ -166,7 +167,7 @@ async function waitUntilReady(
 async function notStarted(folder: ClusterFolder, logFrom: number): Promise<Ended> {
   const log = await readFile(folder.logFile).catch(() => Buffer.alloc(0));
   const lines = log.subarray(logFrom).toString("utf8").trim().split("\n");
-  // Remaining processes of a killed server write into the same log.
+  // Remaining processes of a killed server write to the same log.
   const locked = lines.find((line) => /lock file .* already exists|shared memory block .* still in use/.test(line));
   const reason = locked ?? lines.findLast((line) => /FATAL|PANIC|ERROR/.test(line)) ?? lines.at(-1) ?? "";
   const sentence = reason.replace(/^.*?(FATAL|PANIC|ERROR): */, "");
@@ -176,12 +177,12 @@ async function notStarted(folder: ClusterFolder, logFrom: number): Promise<Ended
   };
 }
 
-/** Fast shutdown: transactions are rolled back, everything committed is on the disk. Idempotent. */
+/** Fast shutdown: open transactions are rolled back, committed data is on the disk. Idempotent. */
 export async function stopPostmaster({ pid }: { readonly pid: number }): Promise<void> {
   const deadline = Date.now() + STOP_SECONDS * 1000;
   signal(pid, "SIGINT");
   while ((await isRunning(pid)) && Date.now() < deadline) await sleep(POLL_MS);
-  // Immediate shutdown: the next start recovers from the log, nothing committed is lost.
+  // Immediate shutdown: the next start recovers from the log, committed data is kept.
   if (await isRunning(pid)) signal(pid, "SIGQUIT");
 }
 
@@ -189,13 +190,13 @@ function signal(pid: number, name: NodeJS.Signals): void {
   try {
     process.kill(pid, name);
   } catch {
-    // It is gone already.
+    // The process has already exited.
   }
 }
 
-/** A process that has ended but that nobody has waited for yet does not run. */
+/** A zombie, which has ended but was not waited for, does not count as running. */
 async function isRunning(pid: number): Promise<boolean> {
   const stat = await readFile(`/proc/${pid}/stat`, "utf8").catch(() => undefined);
-  // The state follows the name, which may hold anything but is closed by the last parenthesis.
+  // The state follows the name, which may contain any character, so the last parenthesis ends it.
   return stat !== undefined && !/^.*\) [ZX]/s.test(stat);
 }

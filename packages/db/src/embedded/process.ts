@@ -1,24 +1,24 @@
 import { execFile, spawn } from "node:child_process";
 
-/** User and group of a program. Default: our own. */
+/** User and group of a program. Default: those of this process. */
 export interface Ids {
   readonly uid: number;
   readonly gid: number;
 }
 
 export interface ProgramResult {
-  /** `undefined`: it could not be started at all. */
+  /** `undefined`: it could not be started. */
   readonly exitCode: number | undefined;
   readonly stdout: string;
   readonly stderr: string;
 }
 
-/** The database's programs get nothing of our environment, since it may hold secrets. */
+/** The database's programs do not inherit the environment, since it may contain secrets. */
 export const PROGRAM_ENVIRONMENT = { PATH: "/usr/bin:/bin:/usr/sbin:/sbin", LANG: "C", LC_ALL: "C", TZ: "UTC" };
 
-const PROGRAM_TIMEOUT_MS = 120_000; // initdb on a slow disk takes some seconds
+const PROGRAM_TIMEOUT_MS = 120_000; // initdb takes some seconds on a slow disk
 
-/** Runs a program to its end. Never rejects. */
+/** Runs a program until it ends. Never rejects. */
 export function run(
   program: string,
   args: readonly string[],
@@ -40,15 +40,15 @@ export function run(
         resolve({ exitCode, stdout, stderr: stderr || (error?.message ?? "") });
       },
     );
-    child.stdin?.on("error", () => undefined); // it may exit without reading
+    child.stdin?.on("error", () => undefined); // it may exit without reading its input
     child.stdin?.end(options.input ?? "");
   });
 }
 
 /**
- * Starts a program that continues without us: a Ctrl-C in our terminal does not reach it, its output goes to a file.
+ * Starts a program that outlives this process: it gets no Ctrl-C of the terminal, and writes to a file.
  *
- * @returns Its process id, and a promise of its end that does not keep us alive.
+ * @returns Its process id, and a promise of its end that does not keep this process alive.
  */
 export function startDaemon(
   program: string,

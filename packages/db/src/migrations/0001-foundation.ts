@@ -73,7 +73,7 @@ const TEAM_AND_PLACE = [
 ];
 
 const RESOURCE = [
-  // Environment, server and destination are not deleted under a resource: the reference refuses it.
+  // The foreign keys prevent that an environment, server or destination with resources is deleted.
   `create table resource (
     ${ID}, ${UUID},
     kind text not null,
@@ -106,7 +106,7 @@ const RESOURCE = [
     last_online_at timestamptz(3)
   )`,
 
-  // One holder on the whole instance, whatever the team: the index decides a race.
+  // A host and path has one holder on the whole instance: the unique index decides between concurrent claims.
   `create table domain (
     ${ID},
     resource_id bigint not null references resource on delete cascade,
@@ -166,7 +166,7 @@ const RESOURCE = [
 ];
 
 const DEPLOYMENT = [
-  // destination_id is history and refers to nothing: a destination may go, its deployments stay.
+  // destination_id is history without a foreign key: a destination may be deleted while its deployments stay.
   `create table deployment (
     ${ID}, ${UUID},
     team_id bigint not null references team on delete cascade,
@@ -196,7 +196,7 @@ const DEPLOYMENT = [
     log_seq bigint not null default 0,
     ${TIMESTAMPS}
   )`,
-  // Nearly all rows are terminal. What the queue and the lists of active ones ask is in small partial indexes.
+  // Nearly all rows have ended. The queue and the lists of active ones use small partial indexes.
   "create index deployment_active on deployment (team_id, id) where status in ('queued', 'in_progress')",
   `create index deployment_active_resource on deployment (resource_id, pull_request_id)
     where status in ('queued', 'in_progress')`,
@@ -263,8 +263,8 @@ const INSTANCE = [
   "create table setting (key text primary key, value jsonb not null)",
 ];
 
-// A list answers its total with every page. Counting the rows of a long list would cost more than the page, so totals
-// are kept by statement triggers: exact, in the same transaction, whatever inserts or deletes.
+// A list returns its total with every page. Counting the rows of a long list would cost more than the page, so totals
+// are kept by statement triggers: exact, in the same transaction, for any insert or delete.
 const COUNTS = [
   `create table resource_count (
     team_id bigint not null references team on delete cascade,

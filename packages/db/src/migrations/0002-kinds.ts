@@ -12,7 +12,7 @@ const KINDS = [
     last_online_at timestamptz(3),
     started_at timestamptz(3)
   )`,
-  // The compose file may hold secrets, so all of it is sealed.
+  // The compose file may contain secrets, so all of it is encrypted.
   `create table service (
     resource_id bigint primary key references resource on delete cascade,
     service_type text,
@@ -24,7 +24,7 @@ const KINDS = [
   )`,
 ];
 
-/** Databases and services beside applications. */
+/** Databases and services in addition to applications. */
 export const kinds: Migration = {
   async up(db: Kysely<unknown>): Promise<void> {
     for (const statement of KINDS) await sql.raw(statement).execute(db);

@@ -6,7 +6,8 @@ const UUID = "uuid text not null unique";
 const TIMESTAMPS = "created_at timestamptz(3) not null default now(), updated_at timestamptz(3) not null default now()";
 
 const PRIVATE_KEY = [
-  // A key belongs to one team of the instance, whichever teams have its text: the constraint decides a race.
+  // A key belongs to one team of the instance, even if other teams have its text: the constraint decides between
+  // concurrent inserts.
   `create table private_key (
     ${ID}, ${UUID},
     team_id bigint not null references team on delete cascade,
@@ -21,7 +22,7 @@ const PRIVATE_KEY = [
     constraint private_key_fingerprint unique (fingerprint)
   )`,
   "create index private_key_team on private_key (team_id, id)",
-  // A key is not deleted under its users: the reference refuses it.
+  // The foreign key prevents that a key in use is deleted.
   "alter table server add column private_key_id bigint references private_key",
   "create index server_private_key on server (private_key_id)",
 ];
@@ -44,7 +45,7 @@ const MEMBER = [
   )`,
   "create index team_member_user on team_member (user_id)",
   "insert into team_member (team_id, user_id, role) select id, 0, 'owner' from team",
-  // No token outlives its user's membership.
+  // A token is deleted with its user's membership.
   `alter table token add column user_id bigint not null default 0,
     add constraint token_member foreign key (team_id, user_id) references team_member on delete cascade`,
   "alter table token alter column user_id drop default",

@@ -32,7 +32,7 @@ const SCHEDULED_TASK = [
   )`,
   "create index scheduled_task_execution_task on scheduled_task_execution (scheduled_task_id, id)",
 
-  // A task that runs every minute has half a million executions a year: their total is kept, not counted.
+  // A task that runs every minute has half a million executions a year: their total is kept by triggers, not counted.
   `create table scheduled_task_execution_count (
     scheduled_task_id bigint primary key references scheduled_task on delete cascade,
     total bigint not null
@@ -61,13 +61,13 @@ const STORAGE = [
     add column container text,
     add column is_managed boolean not null default false,
     add column is_read_only boolean not null default false`,
-  // Two mounts at one path of one container hide each other: the index decides a race.
+  // Two mounts at one path of a container would hide each other: the unique index decides between concurrent inserts.
   "create unique index storage_mount_path on storage (resource_id, coalesce(container, ''), mount_path)",
 ];
 
 const TAG = [
   "alter table tag add column uuid text, add column created_at timestamptz(3), add column updated_at timestamptz(3)",
-  // As uuids are: 24 lower-case letters and digits, a letter first.
+  // The form of uuids: 24 lower-case letters and digits, the first is a letter.
   `update tag set uuid = 't' || substr(md5(random()::text || id), 1, 23), created_at = now(), updated_at = now()`,
   `alter table tag
     alter column uuid set not null,
@@ -76,7 +76,7 @@ const TAG = [
     alter column updated_at set not null, alter column updated_at set default now()`,
 ];
 
-/** Scheduled tasks with their executions, where a storage is mounted, and tags as objects of their own. */
+/** Scheduled tasks with their executions, containers of storages, and tags as objects of their own. */
 export const scheduledTasks: Migration = {
   async up(db: Kysely<unknown>): Promise<void> {
     for (const statement of [...SCHEDULED_TASK, ...STORAGE, ...TAG]) await sql.raw(statement).execute(db);

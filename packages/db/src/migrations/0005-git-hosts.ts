@@ -25,11 +25,12 @@ const GIT_HOSTS = [
   "create index github_app_app on github_app (app_id)",
   "create index github_app_private_key on github_app (private_key_id)",
 
-  // A GitHub app is not deleted under its applications: the reference refuses it.
+  // The foreign key prevents that a GitHub app with applications is deleted.
   "alter table application add column github_app_id bigint references github_app",
   "alter table application add column repository_project_id bigint",
   "create index application_github_app on application (github_app_id, repository_project_id)",
-  // A push finds its applications by core's repositoryKey, computed here so that no change of the settings misses it.
+  // A push finds its applications by core's repositoryKey, a generated column so that it follows every change of the
+  // settings.
   `alter table application add column repository_key text generated always as (
     lower(regexp_replace(
       btrim(
@@ -39,10 +40,10 @@ const GIT_HOSTS = [
       ), '\\.git$', '', 'i'
     ))
   ) stored`,
-  // An address may be longer than an ordered index takes.
+  // An address may be longer than an ordered index allows.
   "create index application_repository on application using hash (repository_key)",
 
-  // Deliveries that were answered, so that a repeated one does nothing twice and is answered to the byte.
+  // Answered deliveries, so that a repeated one has no further effect and gets exactly the same answer.
   `create table webhook_delivery (
     provider text not null,
     owner text not null,
@@ -54,7 +55,7 @@ const GIT_HOSTS = [
   "create index webhook_delivery_created on webhook_delivery (created_at)",
 ];
 
-/** Apps at git hosts, and what their pushes find. */
+/** Apps at git hosts, and deliveries of webhooks. */
 export const gitHosts: Migration = {
   async up(db: Kysely<unknown>): Promise<void> {
     for (const statement of GIT_HOSTS) await sql.raw(statement).execute(db);

@@ -14,7 +14,7 @@ const STATEMENTS = [
     constraint cloud_token_team unique (team_id, id)
   )`,
 
-  // A token is not deleted under the servers that were made with it, and is of their team: the reference refuses it.
+  // The foreign key prevents that a token is deleted while servers were made with it, and that it is of another team.
   `alter table server
     add column cloud_provider_token_id bigint,
     add column hetzner_server_id bigint,

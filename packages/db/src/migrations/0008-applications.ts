@@ -20,25 +20,25 @@ const PREVIEWS = [
   )`,
   "create index application_preview_resource on application_preview (resource_id, id)",
 
-  // A preview's URL is a claim like any other, so that no URL has two holders. 0: the resource's own.
+  // A preview's URL is a claim like any other, so that no URL has two holders. 0: the resource itself.
   "alter table domain add column pull_request_id bigint not null default 0",
   "drop index domain_resource",
   "create index domain_resource on domain (resource_id, pull_request_id, position)",
 
-  // Set when the deployment runs another image tag than the application's.
+  // Set if the deployment runs another image tag than the application's.
   "alter table deployment add column docker_registry_image_tag text",
 ];
 
 const KEYS = [
-  // A key is not deleted under its applications: the reference refuses it.
+  // The foreign key prevents that a key with applications is deleted.
   "alter table application add column private_key_id bigint references private_key",
   "create index application_private_key on application (private_key_id)",
 ];
 
-// The list of all resources is by id, whatever their kind.
+// The list of all resources is sorted by id, whatever their kind.
 const ALL_RESOURCES = "create index resource_team_id on resource (team_id, id)";
 
-/** Previews of pull requests, and what else applications have of their own. */
+/** Previews of pull requests, and other tables of applications only. */
 export const applications: Migration = {
   async up(db: Kysely<unknown>): Promise<void> {
     for (const statement of [...PREVIEWS, ...KEYS, ALL_RESOURCES]) await sql.raw(statement).execute(db);

@@ -6,13 +6,13 @@ const UUID = "uuid text not null unique";
 const TIMESTAMPS = "created_at timestamptz(3) not null default now(), updated_at timestamptz(3) not null default now()";
 
 const PUBLIC_PORTS = [
-  // The server's id stands here too, since an index has columns of one table: a resource stays on its server.
+  // A copy of the server's id, since an index has columns of one table: a resource never changes its server.
   `alter table database
     add column server_id bigint not null references server,
     add column is_public boolean not null default false,
     add column public_port integer,
     add constraint database_access check (not is_public or public_port is not null)`,
-  // One public database for each port of a server: the index decides a race.
+  // One public database for each port of a server: the unique index decides between concurrent inserts.
   "create unique index database_public_port on database (server_id, public_port) where is_public",
   "create index database_server on database (server_id)",
 ];
@@ -32,7 +32,7 @@ const BACKUPS = [
   )`,
   "create index s3_storage_team on s3_storage (team_id, id)",
 
-  // An S3 storage is not deleted under the backups that are sent to it: the reference refuses it.
+  // The foreign key prevents that an S3 storage used by backups is deleted.
   `create table scheduled_backup (
     ${ID}, ${UUID},
     resource_id bigint not null references resource on delete cascade,
@@ -63,7 +63,8 @@ const BACKUPS = [
   )`,
   "create index backup_execution_schedule on backup_execution (scheduled_backup_id, id)",
 
-  // A database that is saved every minute has half a million executions a year: their total is kept, not counted.
+  // A database that is saved every minute has half a million executions a year: their total is kept by triggers, not
+  // counted.
   `create table backup_execution_count (
     scheduled_backup_id bigint primary key references scheduled_backup on delete cascade,
     total bigint not null
@@ -86,7 +87,7 @@ const BACKUPS = [
     referencing old table as changed for each statement execute function count_backup_executions()`,
 ];
 
-/** Public ports of databases, their backups and where these are sent. */
+/** Public ports of databases, their backups and S3 storages. */
 export const databases: Migration = {
   async up(db: Kysely<unknown>): Promise<void> {
     for (const statement of [...PUBLIC_PORTS, ...BACKUPS]) await sql.raw(statement).execute(db);

@@ -15,7 +15,7 @@ const METRICS = [
     disk_written_bytes bigint,
     primary key (resource_id, at)
   )`,
-  // For what is too old.
+  // For deleting old rows.
   "create index metric_at on metric (at)",
 ];
 

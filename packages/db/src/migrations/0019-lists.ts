@@ -1,7 +1,7 @@
 import { type Kysely, sql } from "kysely";
 import type { Migration } from "kysely/migration";
 
-/** Everything in an environment, whatever its kind, in the order of the list. */
+/** All resources of an environment, of any kind, in the order of the list. */
 const RESOURCES_OF_ENVIRONMENT = "create index resource_environment_all on resource (environment_id, id)";
 
 export const lists: Migration = {

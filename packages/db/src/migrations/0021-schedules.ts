@@ -35,10 +35,10 @@ const SCHEDULE = [
 interface Scheduled {
   readonly kind: string;
   readonly table: string;
-  /** SQL over the row `subject`. Its frequency is `null` while it does not run. */
+  /** SQL expressions over the row `subject`. Its frequency is `null` while it is disabled. */
   readonly server: string;
   readonly frequency: string;
-  /** A change of these is looked at. */
+  /** Changes of these columns update the schedule. */
   readonly columns: string;
 }
 
@@ -76,7 +76,7 @@ const SCHEDULED: readonly Scheduled[] = [
   },
 ];
 
-/** Keeps the schedules of a kind on every change of its table, and begins with the existing rows. */
+/** Creates a trigger that keeps the schedules of a kind up to date, and inserts those of existing rows. */
 const keep = ({ kind, table, server, frequency, columns }: Scheduled): readonly string[] => [
   `create function schedule_${kind}() returns trigger language plpgsql as $$ declare subject record; begin
     if tg_op = 'DELETE' then
@@ -103,7 +103,7 @@ const ZONE = [
     execute function schedule_zone()`,
 ];
 
-/** When what has a frequency runs again. */
+/** The next due time of everything that has a frequency. */
 export const schedules: Migration = {
   async up(db: Kysely<unknown>): Promise<void> {
     const statements = [...SCHEDULE, ...SCHEDULED.flatMap(keep), ...ZONE];

@@ -8,7 +8,8 @@ const EXECUTIONS = [
     add column lease_owner text,
     add column lease_expires_at timestamptz(3)`,
   "update scheduled_task_execution set status = 'failed', finished_at = started_at where status = 'running'",
-  // A due time has one execution, and a task runs once at a time: the indexes decide a race.
+  // A due time has one execution, and a task has one running execution: the unique indexes decide between concurrent
+  // inserts.
   `create unique index scheduled_task_execution_due on scheduled_task_execution (scheduled_task_id, due_at)
     where due_at is not null`,
   `create unique index scheduled_task_execution_running on scheduled_task_execution (scheduled_task_id)

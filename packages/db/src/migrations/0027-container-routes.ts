@@ -6,7 +6,7 @@ const ROUTES = [
   "alter table domain add column container text",
 ];
 
-/** To which container of several a URL leads, and to which port of it. */
+/** The container, and its port, that a URL's requests go to. */
 export const containerRoutes: Migration = {
   async up(db: Kysely<unknown>): Promise<void> {
     for (const statement of ROUTES) await sql.raw(statement).execute(db);

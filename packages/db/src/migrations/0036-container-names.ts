@@ -1,7 +1,7 @@
 import { type Kysely, sql } from "kysely";
 import type { Migration } from "kysely/migration";
 
-/** Lasting names of applications' containers: the index decides a race for one. */
+/** Lasting names of applications' containers: the unique index decides between concurrent inserts. */
 export const containerNames: Migration = {
   async up(db: Kysely<unknown>): Promise<void> {
     await sql

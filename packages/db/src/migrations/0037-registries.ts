@@ -1,7 +1,7 @@
 import { type Kysely, sql } from "kysely";
 import type { Migration } from "kysely/migration";
 
-/** Logins of teams for registries of images. */
+/** Logins of teams for image registries. */
 export const registries: Migration = {
   async up(db: Kysely<unknown>): Promise<void> {
     await sql`create table registry (

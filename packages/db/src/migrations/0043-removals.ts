@@ -2,8 +2,8 @@ import { type Kysely, sql } from "kysely";
 import type { Migration } from "kysely/migration";
 
 /**
- * What goes with a resource that is removed, and which resources there were: what is found of them on a server later is
- * known to have been this instance's.
+ * Options of a resource's removal, and a record of removed resources: objects of them that are found on a server
+ * later are known to be this instance's.
  */
 export const removals: Migration = {
   async up(db: Kysely<unknown>): Promise<void> {
@@ -18,7 +18,7 @@ const STATEMENTS = [
     uuid text primary key,
     removed_at timestamptz(3) not null default now()
   )`,
-  // However its row goes: by itself or with what it belongs to.
+  // Runs however the row is deleted: directly or by a cascade.
   `create function record_removed_resource() returns trigger language plpgsql as $$
   begin
     insert into removed_resource (uuid) values (old.uuid) on conflict do nothing;

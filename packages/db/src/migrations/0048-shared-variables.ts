@@ -1,7 +1,10 @@
 import { type Kysely, sql } from "kysely";
 import type { Migration } from "kysely/migration";
 
-/** Variables that environment variables refer to: one table for each kind of owner, so that each row has a real one. */
+/**
+ * Variables that environment variables reference: one table for each kind of owner, so that each row has a real
+ * foreign key.
+ */
 export const sharedVariables: Migration = {
   async up(db: Kysely<unknown>): Promise<void> {
     for (const owner of ["team", "project", "environment", "server"]) {

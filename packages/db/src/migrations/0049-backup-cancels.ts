@@ -3,7 +3,7 @@ import type { Migration } from "kysely/migration";
 
 const RUNS = ["backup_execution", "backup_restore"];
 
-/** Somebody wants a backup or restore to end: its worker reads it whenever it renews its lease. */
+/** Cancellation requests of backups and restores: the worker reads them when it renews its lease. */
 export const backupCancels: Migration = {
   async up(db: Kysely<unknown>): Promise<void> {
     for (const table of RUNS) {

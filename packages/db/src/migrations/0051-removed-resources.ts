@@ -1,7 +1,7 @@
 import { type Kysely, sql } from "kysely";
 import type { Migration } from "kysely/migration";
 
-/** Resources that were removed long ago are forgotten: they are found by when it was. */
+/** Finds resources that were removed long ago, whose records are deleted. */
 export const removedResources: Migration = {
   async up(db: Kysely<unknown>): Promise<void> {
     await sql`create index removed_resource_removed_at on removed_resource (removed_at)`.execute(db);

@@ -2,8 +2,8 @@ import { type Kysely, sql } from "kysely";
 import type { Migration } from "kysely/migration";
 
 /**
- * Which of two records of a server is the newer one. Times do not tell: those of a transaction are of its beginning, and
- * it may have waited for another one that began later.
+ * Tells which of two records of a server is newer. Times cannot: `now()` is the start of a transaction, which may
+ * have waited for one that started later.
  */
 export const serverRevisions: Migration = {
   async up(db: Kysely<unknown>): Promise<void> {

@@ -2,8 +2,8 @@ import { type Kysely, sql } from "kysely";
 import type { Migration } from "kysely/migration";
 
 /**
- * Which resources of a server changed since a reader last looked. Times and ids do not tell, since a transaction may
- * commit after one that began later; transaction ids do, beside what a snapshot says of those that still run. A row is
+ * Resources of a server that changed since a reader's last look. Times and ids cannot tell, since a transaction may
+ * commit after one that began later; transaction ids can, together with the snapshot's list of running ones. A row is
  * inserted by the changing transaction itself and locks nothing.
  */
 export const resourceChanges: Migration = {
@@ -34,8 +34,8 @@ const TABLE = [
     return null;
   end $$`,
 
-  // The row of a resource that is deleted is gone before what belongs to it, and its own trigger has recorded it.
-  // A session keeps the plan that it made while there were few resources, which must not be to read all of them.
+  // When a resource is deleted, its row is gone before its children's, and its own trigger has recorded it.
+  // Sequential scans are disabled, since a session keeps the plan it made while there were few resources.
   `create function record_change_of_resource() returns trigger language plpgsql set enable_seqscan = off as $$ begin
     insert into resource_change (server_id, xid, resource_id)
       select resource.server_id, pg_current_xact_id(), resource.id from resource
@@ -45,7 +45,7 @@ const TABLE = [
   end $$`,
 ];
 
-/** Rows of these are part of what a worker compares with what runs. A kind's row is inserted with its resource. */
+/** Tables whose rows a worker compares with what runs. A kind's row is inserted together with its resource. */
 const PARTS: Readonly<Record<string, string>> = {
   application: "update",
   database: "update",

@@ -2,16 +2,16 @@ import { type Kysely, sql } from "kysely";
 import type { Migration } from "kysely/migration";
 
 const STATEMENTS = [
-  // Values are sealed: without this, who uses a database is found only by opening all of them.
+  // Values are encrypted: without this, users of a database could only be found by decrypting all of them.
   "alter table env add column names_database boolean not null default false",
   "create index env_names_database on env (resource_id) where names_database",
   "alter table database add column loopback_port integer",
   "create unique index database_loopback_port on database (server_id, loopback_port) where loopback_port is not null",
-  // Asked for every few seconds.
+  // Queried every few seconds.
   "create index database_forwarded on database (server_id) where is_public or loopback_port is not null",
 ];
 
-/** Variables that name databases, and the ports by which programs of the same machine reach these. */
+/** Variables that reference databases, and loopback ports of databases. */
 export const databaseReferences: Migration = {
   async up(db: Kysely<unknown>): Promise<void> {
     for (const statement of STATEMENTS) await sql.raw(statement).execute(db);

@@ -3,8 +3,8 @@ import type { Migration } from "kysely/migration";
 
 const STATEMENTS = [
   'alter table "user" add column password_hash text',
-  // A session enters only teams that its user accepted: whoever knows an address could else give it a user, choose the
-  // password, and wait for another team to add that address.
+  // A session can only use teams that its user has joined. Otherwise, whoever knows an email address could create a
+  // user for it, choose the password, and wait for another team to add that address.
   "alter table team_member add column accepted_at timestamptz(3)",
   "update team_member set accepted_at = now() where user_id = 0",
   `alter table token

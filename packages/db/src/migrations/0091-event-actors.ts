@@ -1,7 +1,7 @@
 import { type Kysely, sql } from "kysely";
 import type { Migration } from "kysely/migration";
 
-/** Who did it. `created_at` is in the order of the ids nearly everywhere, so a small index finds what is old. */
+/** The actor of an event. `created_at` is almost in the order of the ids, so a small index finds old rows. */
 export const eventActors: Migration = {
   async up(db: Kysely<unknown>): Promise<void> {
     await sql`alter table event add column actor jsonb`.execute(db);

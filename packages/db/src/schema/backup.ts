@@ -49,17 +49,17 @@ export interface BackupExecutionTable extends Timestamps {
   written_bytes: number | null;
   sha256: string | null;
   table_rows: NullableJson<TableRows>;
-  /** Names the folder that the file is in. */
+  /** Identifies the folder that contains the file. */
   folder: string | null;
   s3_storage_id: number | null;
   s3_key: string | null;
-  /** Its object is deleted with it. */
+  /** Its object is to be deleted too. */
   is_s3_going: Generated<boolean>;
   lease_owner: string | null;
   lease_expires_at: Date | null;
 }
 
-/** Copies of backups that nobody knows any more. */
+/** Copies of deleted backups, to be removed. */
 export interface BackupRemovalTable {
   id: Generated<number>;
   folder: string | null;
@@ -89,7 +89,7 @@ export interface BackupRestoreTable extends Timestamps {
   lease_expires_at: Date | null;
 }
 
-/** Kept by triggers, as `resource_count`. */
+/** Kept by triggers, like `resource_count`. */
 export interface BackupExecutionCountTable {
   scheduled_backup_id: number;
   total: number;

@@ -10,7 +10,7 @@ export interface DeploymentTable extends Timestamps {
   uuid: string;
   team_id: number;
   resource_id: number;
-  /** As they were when it was queued: lists need no join. */
+  /** Copied when it was queued, so that lists need no join. */
   resource_uuid: string;
   resource_name: string;
   server_id: number;
@@ -40,7 +40,7 @@ export interface DeploymentTable extends Timestamps {
   log_seq: Generated<number>;
 }
 
-/** Kept by triggers, as `resource_count`. */
+/** Kept by triggers, like `resource_count`. */
 export interface DeploymentCountTable {
   resource_id: number;
   pull_request_id: number;

@@ -23,13 +23,13 @@ export interface ResourceTable extends Timestamps {
   delete_connected_networks: Generated<boolean>;
 }
 
-/** Written by a trigger: what is found of it on a server was this instance's. */
+/** Written by a trigger. Objects found on a server with such a uuid were this instance's. */
 export interface RemovedResourceTable {
   uuid: string;
   removed_at: Generated<Date>;
 }
 
-/** Written by triggers: what changed of a server's resources, for a reader that knows the rest. */
+/** Written by triggers: changes of a server's resources, for a reader that caches the rest. */
 export interface ResourceChangeTable {
   server_id: number;
   xid: string;
@@ -50,9 +50,9 @@ export interface ApplicationTable {
   resource_id: number;
   source: ApplicationSource;
   github_app_id: number | null;
-  /** Identifier of the repository at its GitHub app. */
+  /** Number of the repository at its GitHub app. */
   repository_project_id: number | null;
-  /** Made from the settings by the database. */
+  /** Generated from the settings by the database. */
   repository_key: ColumnType<string | null, never, never>;
   fqdn: string | null;
   private_key_id: number | null;
@@ -63,7 +63,7 @@ export interface ApplicationTable {
   last_online_at: Date | null;
 }
 
-/** Columns of every kind's table. Stores give settings and secrets their types. */
+/** Columns of every kind's table. The stores define types for settings and secrets. */
 interface KindTable {
   resource_id: number;
   settings: Json<Readonly<Record<string, unknown>>>;
@@ -74,7 +74,7 @@ interface KindTable {
 }
 
 export interface DatabaseTable extends KindTable {
-  /** As in `resource`. */
+  /** The same as in `resource`. */
   server_id: number;
   engine: DatabaseEngine;
   is_public: Generated<boolean>;
@@ -83,12 +83,12 @@ export interface DatabaseTable extends KindTable {
   loopback_port: Generated<number | null>;
   started_at: Date | null;
   certificate_expires_at: Date | null;
-  /** When its coming end was reported. */
+  /** When its approaching expiry was reported. */
   certificate_told_at: Date | null;
 }
 
 export interface ServiceTable extends KindTable {
-  /** Key of the template; `null` unless it is a one-click service. */
+  /** Key of the template; `null` for a service from a compose file. */
   service_type: string | null;
 }
 
@@ -107,7 +107,7 @@ export interface ServiceContainerTable extends Timestamps {
   status: Generated<string>;
   exclude_from_status: boolean;
   port: number | null;
-  /** In the compose text. */
+  /** Position in the compose file. */
   position: number;
   last_online_at: Date | null;
 }
@@ -122,14 +122,14 @@ export interface ContainerNameTable {
 export interface DomainTable {
   id: Generated<number>;
   resource_id: number;
-  /** Container of a service that it concerns. */
+  /** The service's container that receives the requests. */
   service_container_id: number | null;
-  /** Container that it concerns, for an application with several. */
+  /** Name of the container that receives the requests, for an application with several. */
   container: string | null;
   host: string;
   path: string;
   url: string;
-  /** Order in which the owner named them. */
+  /** Position in the owner's list. */
   position: number;
   /** Pull request of the preview that claims it; 0 for the resource itself. */
   pull_request_id: Generated<number>;
@@ -161,14 +161,14 @@ export interface EnvTable extends Timestamps {
   is_shown_once: boolean;
   is_runtime: boolean;
   is_buildtime: boolean;
-  /** Its value has a reference to a database. */
+  /** Its value references a database. */
   names_database: boolean;
   is_required: boolean;
   comment: string | null;
   order: number | null;
 }
 
-/** Shared by a team, project, environment or server. */
+/** A shared variable of a team, project, environment or server. */
 export interface SharedVariableTable extends Timestamps {
   id: Generated<number>;
   uuid: string;

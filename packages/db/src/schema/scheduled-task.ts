@@ -30,13 +30,13 @@ export interface ScheduledTaskExecutionTable extends Timestamps {
   finished_at: Date | null;
 }
 
-/** Kept by triggers, as `resource_count`. */
+/** Kept by triggers, like `resource_count`. */
 export interface ScheduledTaskExecutionCountTable {
   scheduled_task_id: number;
   total: number;
 }
 
-/** Kept by triggers: a row for each subject that has a frequency and is enabled. */
+/** Kept by triggers: a row for each enabled subject with a frequency. */
 export interface ScheduleTable {
   kind: ScheduleKind;
   subject_id: number;
@@ -48,7 +48,7 @@ export interface ScheduleTable {
   due_at: Generated<Date>;
 }
 
-/** One row: when a scheduler last worked. */
+/** A single row: when a scheduler last worked. */
 export interface SchedulerTable {
   id: number;
   looked_at: Date;

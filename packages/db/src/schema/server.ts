@@ -24,14 +24,14 @@ export interface ServerTable extends Timestamps {
   validation_logs: string | null;
   removing_at: Date | null;
   cloud_provider_token_id: number | null;
-  /** Identifier of the rented machine. */
+  /** The provider's number of the rented machine. */
   hetzner_server_id: number | null;
   host_key: string | null;
   unreachable_count: Generated<number>;
   probes: Generated<number>;
   is_disk_usage_high: Generated<boolean>;
   server_metadata: ColumnType<ServerFacts | null, string | null | undefined, string | null>;
-  /** Grows by itself with each update. */
+  /** Incremented by each update. */
   revision: GeneratedAlways<number>;
 }
 

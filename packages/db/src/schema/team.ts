@@ -23,7 +23,7 @@ export interface TeamMemberTable {
   team_id: number;
   user_id: number;
   role: Role;
-  /** Sessions of the user may be in the team since then. */
+  /** When the user joined the team; their sessions can use it only afterwards. */
   accepted_at: Generated<Date | null>;
   created_at: Generated<Date>;
 }
@@ -58,7 +58,7 @@ export interface TokenTable {
   id: Generated<number>;
   team_id: number;
   user_id: number;
-  /** A session is a browser's; only it has a device, an address and a time of confirmation. */
+  /** Sessions belong to browsers; only they have a device, an address and a time of confirmation. */
   kind: Generated<"api" | "session">;
   device: Generated<string | null>;
   address: Generated<string | null>;

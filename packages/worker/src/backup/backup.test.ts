@@ -215,7 +215,7 @@ describeDocker("backups of PostgreSQL", ["postgres:17-alpine"], (fixture) => {
         const backup = await shop.run(await shop.schedule());
         expect(backup).toMatchObject({
           status: "failed",
-          message: expect.stringContaining("disk that keeps backups is full"),
+          message: expect.stringContaining("disk with the backups is full"),
         });
         expect(execFileSync("find", [folder, "-type", "f"]).toString().trim()).toBe(`${folder}/folder-id`);
       } finally {

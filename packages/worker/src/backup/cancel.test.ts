@@ -43,7 +43,7 @@ describe("a backup that is cancelled while it dumps", () => {
     const { uuid = "" } = (await backup.newest()) ?? {};
     await backup.stores.backups.requestCancel(backup.schedule.id, uuid, new Date());
     expect(await backup.ended()).toMatchObject({
-      ...{ status: "cancelled-by-user", message: "Cancelled by a user. Nothing is kept of it.", step: null },
+      ...{ status: "cancelled-by-user", message: "Cancelled by a user. Nothing of it was kept.", step: null },
       ...{ size_bytes: null, sha256: null, local_storage_deleted: true },
     });
     expect(names[0]).toBe(`berth-${uuid}`);
@@ -98,7 +98,7 @@ describe("a backup that is cancelled while it dumps", () => {
     await backup.dumping();
     const { uuid = "" } = (await backup.newest()) ?? {};
     await backup.stores.backups.requestCancel(backup.schedule.id, uuid, new Date());
-    expect((await backup.ended()).message).toBe("Cancelled by a user. Nothing is kept of it.");
+    expect((await backup.ended()).message).toBe("Cancelled by a user. Nothing of it was kept.");
   });
 
   test("is a success when it was faster", async () => {
@@ -139,8 +139,8 @@ describe("a restore that is cancelled", () => {
   };
 
   test.each([
-    [1, "It is restored in one transaction, which was rolled back: the database is as it was."],
-    [0, "All of the backup had been restored, and stays. Only its rows were not counted."],
+    [1, "The restore's transaction was rolled back, so the database is unchanged."],
+    [0, "All of the backup had been restored, and is kept. Only its rows were not counted."],
   ])("says what its one transaction came to, when its program exits with %i", async (exitCode, said) => {
     const backup = await saved();
     const { program, begun } = endsWhenInterrupted(isRestore, exitCode);
@@ -154,7 +154,7 @@ describe("a restore that is cancelled", () => {
   });
 
   test.each([
-    ["postgresql", "the database is as it was, or holds all of the backup"],
+    ["postgresql", "the database is unchanged, or contains all of the backup"],
     ["mariadb", "Restore a backup before you use it"],
   ] as const)("and had to be killed in %s does not say more than is known", async (engine, said) => {
     const backup = await saved(engine);
@@ -227,7 +227,7 @@ describe("a restore that is cancelled", () => {
     const io = await begun;
     await restore.cancel();
     expect(await restore.ended()).toMatchObject({
-      ...{ status: "cancelled-by-user", message: expect.stringContaining("some of what was there before") },
+      ...{ status: "cancelled-by-user", message: expect.stringContaining("parts of its earlier data") },
     });
     expect(input).toContain("set datallowconn = true");
     expect(input).toContain("with password 's3cret-password'");

@@ -512,7 +512,7 @@ describe("a release that holds ports of the server", () => {
     const second = await world.deploy(application);
     expect((await world.ended(second)).status).toBe("finished");
     expect(new Set(beside)).toEqual(new Set(["exited"]));
-    expect(await world.log(second)).toContain("only one can hold port 8080 of the server");
+    expect(await world.log(second)).toContain("only one can use port 8080 of the server");
     await until(() => !world.engine.artifacts().includes(first.uuid), { what: "the old release is gone" });
   });
 
@@ -615,7 +615,9 @@ describe("a release with a health check of its own", () => {
     const where = { environment_id, server_id, destination_id };
     const slow = await testDatabaseResource(world.stores, await testPlace(world.stores), where);
     const deployment = await world.ended(await world.deploy(slow));
-    expect(deployment.error).toMatch(/HEALTHCHECK fails\. If it only needs longer, .* raise health_check_retries\.$/);
+    expect(deployment.error).toMatch(
+      /HEALTHCHECK fails\. If it only needs more time, .* raise health_check_retries\.$/,
+    );
   });
 });
 

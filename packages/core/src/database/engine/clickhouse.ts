@@ -9,8 +9,8 @@ export const clickhouse = engineRow({
   dataPath: "/var/lib/clickhouse",
   fields: {
     clickhouse_admin_user: identifier("default", "Its administrator."),
-    clickhouse_admin_password: password("Of the administrator."),
-    clickhouse_db: fixed("default", "Database that is made first."),
+    clickhouse_admin_password: password("Password of the administrator."),
+    clickhouse_db: fixed("default", "Database created at the first start."),
     init_scripts: scripts(".sql", ".sh"),
   },
   address: ({ clickhouse_admin_user, clickhouse_admin_password, clickhouse_db }) => ({
@@ -27,8 +27,8 @@ export const clickhouse = engineRow({
       CLICKHOUSE_DEFAULT_ACCESS_MANAGEMENT: "1",
     }),
   start: () => ({}),
-  // By its HTTP port, which answers this without a login.
+  // The HTTP port answers a ping without a login.
   health: () => ["wget", "--quiet", "--spider", "http://127.0.0.1:8123/ping"],
-  // Its own BACKUP writes to disks that its configuration names first.
+  // Its BACKUP writes only to disks named in its configuration.
   dumps: null,
 });

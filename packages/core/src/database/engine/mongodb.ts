@@ -19,11 +19,11 @@ interface Login {
   readonly enable_ssl: string | null;
 }
 
-/** The server's name of each TLS mode of clients. */
+/** The server's names for the TLS modes of clients. */
 const TLS_MODES: Readonly<Record<string, string>> = { allow: "allowTLS", prefer: "preferTLS" };
 const TLS_ONLY = "requireTLS";
 
-/** The tools read a password from a file, and from no variable. A JSON text is one of YAML. */
+/** The tools accept a password only from a configuration file. It is YAML, so JSON works. */
 const tool = (login: Login, program: string, ...args: string[]): DatabaseCommand => ({
   argv: [
     program,
@@ -44,7 +44,7 @@ const ARCHIVE: DumpFormat = { extension: "archive.gz", isCompressed: true };
 const shellTls = (values: Pick<Login, "enable_ssl">): readonly string[] =>
   isTls(values) ? ["--tls", `--tlsCAFile=${TLS_PATHS.authority}`] : [];
 
-/** The shell takes a password as an argument only, but its scripts read variables. */
+/** The shell accepts a password only as an argument, but its scripts can read variables. */
 const shell = (login: Login, script: string): DatabaseCommand => ({
   argv: [
     "mongosh",
@@ -69,8 +69,8 @@ export const mongodb = engineRow({
   dataPath: "/data/db",
   fields: {
     mongo_initdb_root_username: identifier("root", "Its superuser."),
-    mongo_initdb_root_password: password("Of the superuser."),
-    mongo_initdb_database: identifier("default", "Database that is made first."),
+    mongo_initdb_root_password: password("Password of the superuser."),
+    mongo_initdb_database: identifier("default", "Database created at the first start."),
     mongo_conf: configuration("Text of mongod.conf."),
     init_scripts: scripts(".js", ".sh"),
     ...TLS_FIELDS,
@@ -114,7 +114,7 @@ export const mongodb = engineRow({
       ],
     };
   },
-  // Asking for this needs no login.
+  // A ping needs no login.
   health: (values) => ["mongosh", ...shellTls(values), "--quiet", "--eval", "db.adminCommand('ping').ok"],
   dumps: {
     formats: { one: ARCHIVE, all: ARCHIVE },

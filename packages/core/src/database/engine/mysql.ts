@@ -19,7 +19,7 @@ import { isTls, sslMode, TLS_FIELDS, TLS_PATHS, tlsFiles } from "./tls.ts";
 const CONFIGURATION_PATH = "/etc/mysql/conf.d/berth.cnf";
 const DATA_PATH = "/var/lib/mysql";
 const PORT = 3306;
-// A snapshot without locks, row by row, with what is stored as code too.
+// A consistent snapshot without locks, read row by row, with stored routines and events.
 const DUMP_FLAGS = ["--single-transaction", "--quick", "--routines", "--events"];
 
 const literal = (text: string): string => `'${text.replaceAll("\\", "\\\\").replaceAll("'", "''")}'`;
@@ -29,14 +29,17 @@ const PRINT_FLAGS = ["--batch", "--skip-column-names"];
 const DATABASES = `select schema_name from information_schema.schemata
   where schema_name not in ('information_schema', 'mysql', 'performance_schema', 'sys') order by 1`;
 
-/** Exact counts of all tables by one statement that is made of their names. @param database A name that needs no quotes. */
+/**
+ * Exact row counts of all tables, by a statement that is generated from their names. @param database A name that
+ * needs no quotes.
+ */
 const counts = (database: string): string => `set session group_concat_max_len = 4294967295;
   select coalesce(group_concat(concat('select ', quote(table_name), ', count(*) from \`', replace(table_schema, '\`', '\`\`'),
     '\`.\`', replace(table_name, '\`', '\`\`'), '\`') order by table_name separator ' union all '), 'do 0') into @counts
     from information_schema.tables where table_type = 'BASE TABLE' and table_schema = '${database}';
   prepare counts from @counts; execute counts`;
 
-/** MariaDB reads and writes what MySQL does; its programs have names of their own. */
+/** MariaDB understands the same options; its programs have other names. */
 function dumpsWith<const Name extends string>(
   programs: { readonly dump: string; readonly client: string },
   names: Readonly<Record<"rootPassword" | "mainDatabase" | "user" | "password", Name>>,
@@ -81,7 +84,7 @@ const SCRIPTS = scripts(".sql", ".sh");
 interface Start {
   readonly program: string;
   readonly conf: string | null;
-  /** Clients without TLS are refused. */
+  /** Connections without TLS are refused. */
   readonly isTlsOnly: boolean;
 }
 
@@ -109,10 +112,10 @@ export const mysql = engineRow({
   accounts: ACCOUNTS,
   dataPath: DATA_PATH,
   fields: {
-    mysql_root_password: password("Of root."),
+    mysql_root_password: password("Password of root."),
     mysql_user: identifier("mysql", "A user with all rights on the first database."),
-    mysql_password: password("Of that user."),
-    mysql_database: identifier("default", "Database that is made first."),
+    mysql_password: password("Password of that user."),
+    mysql_database: identifier("default", "Database created at the first start."),
     mysql_conf: configuration("Text of a my.cnf."),
     init_scripts: SCRIPTS,
     ...TLS_FIELDS,
@@ -133,7 +136,7 @@ export const mysql = engineRow({
     }),
   start: ({ mysql_conf: conf, ssl_mode }, certificate) =>
     startWith({ program: "mysqld", conf, isTlsOnly: ssl_mode !== "PREFERRED" }, certificate),
-  // By address: the server that the image runs while it is made has a socket only.
+  // Over TCP: the temporary server during the image's initialisation only has a socket.
   health: () => ["mysqladmin", "ping", "--host=127.0.0.1", "--silent"],
   client: ({ mysql_root_password, mysql_database }) => clientOf("mysql", mysql_root_password, mysql_database),
   dumps: dumpsWith(
@@ -155,10 +158,10 @@ export const mariadb = engineRow({
   accounts: ACCOUNTS,
   dataPath: DATA_PATH,
   fields: {
-    mariadb_root_password: password("Of root."),
+    mariadb_root_password: password("Password of root."),
     mariadb_user: identifier("mariadb", "A user with all rights on the first database."),
-    mariadb_password: password("Of that user."),
-    mariadb_database: identifier("default", "Database that is made first."),
+    mariadb_password: password("Password of that user."),
+    mariadb_database: identifier("default", "Database created at the first start."),
     mariadb_conf: configuration("Text of a my.cnf."),
     init_scripts: SCRIPTS,
     ...TLS_FIELDS,

@@ -1,7 +1,7 @@
 import { configuration, type DatabaseCommand, engineRow, given, identifier, password, scripts, text } from "./row.ts";
 import { isTls, sslMode, TLS_FIELDS, TLS_PATHS, tlsFiles } from "./tls.ts";
 
-// All of it or nothing.
+// Restores everything or nothing.
 const RESTORE_FLAGS = ["--clean", "--if-exists", "--no-acl", "--no-owner", "--single-transaction"];
 const PRINT_FLAGS = ["--no-psqlrc", "--tuples-only", "--no-align", "--field-separator=\t"];
 const DATABASES = "select datname from pg_database where datallowconn and not datistemplate order by 1";
@@ -10,26 +10,27 @@ const COUNTS = `select format('%s.%s', table_schema, table_name),
   (xpath('/row/c/text()', query_to_xml(format('select count(*) as c from %I.%I', table_schema, table_name), false, true, '')))[1]
   from information_schema.tables where table_type = 'BASE TABLE' and table_schema not in ('pg_catalog', 'information_schema')
   order by 1`;
-// A database that somebody uses cannot be replaced, and clients come back at once: nobody is let in until it is made
-// anew, and so open again. What the dump does not replace is opened at the end, which the client reaches in any case, also
-// when its input breaks off. These are in the shared catalogue: a database cannot close itself by a command.
+// A database in use cannot be replaced, and clients reconnect at once: connections are refused until the database is
+// recreated, which opens it again. Databases that the dump does not replace are opened at the end, which the client
+// reaches even if its input breaks off. The statements change the shared catalogue, since a database cannot close
+// itself by a command.
 const CLOSE = "update pg_catalog.pg_database set datallowconn = false where datname <> 'template0'";
 const OPEN = "update pg_catalog.pg_database set datallowconn = true where datname <> 'template0' and not datallowconn";
 const END_OTHERS =
   "select pg_terminate_backend(pid) from pg_stat_activity where datname is not null and pid <> pg_backend_pid()";
-// The second round ends clients that were connecting during the first.
+// The second round ends clients that connected during the first.
 const END_ALL_OTHERS = `do $$ begin perform pid from (${END_OTHERS}) ended(pid); perform pg_sleep(0.5);
   perform pg_stat_clear_snapshot(); perform pid from (${END_OTHERS}) ended(pid); end $$`;
-// Not the connection: a client that replaces all databases continues to open them.
+// Cancels the statement, not the connection: a client that replaces all databases must still open them again.
 const interrupt = (name: string) =>
   `select pg_cancel_backend(pid) from pg_stat_activity where application_name = '${name}' and pid <> pg_backend_pid()`;
-/** Never closed for long, so a restore can begin there even after an earlier one was killed. */
+/** This database is closed only briefly, so a restore can connect even after an earlier one was killed. */
 const ENTRY = "template1";
-/** The user that restores is there before, and so may others be. */
+/** The restoring user already exists, and other roles may exist too. */
 const ROLE_STAYS = /current user cannot be dropped|role "[^"]*" (already exists|cannot be dropped)/;
 const CONFIGURATION_PATH = "/etc/postgresql/postgresql.conf";
 const ACCESS_PATH = "/etc/postgresql/pg_hba.conf";
-/** In which it takes clients without TLS too. */
+/** TLS modes that also allow connections without TLS. */
 const PLAIN_MODES: ReadonlySet<string> = new Set(["allow", "prefer"]);
 
 /** The image's pg_hba.conf, with TLS required from outside the container. */
@@ -63,10 +64,10 @@ export const postgresql = engineRow({
   dataPath: "/var/lib/postgresql/data",
   fields: {
     postgres_user: identifier("postgres", "Its superuser."),
-    postgres_password: password("Of the superuser."),
-    postgres_db: identifier("postgres", "Database that is made first."),
+    postgres_password: password("Password of the superuser."),
+    postgres_db: identifier("postgres", "Database created at the first start."),
     postgres_initdb_args: text("Arguments for initdb, used at the first start."),
-    postgres_host_auth_method: text("How clients prove who they are, e.g. scram-sha-256; used at the first start."),
+    postgres_host_auth_method: text("How clients authenticate, e.g. scram-sha-256; used at the first start."),
     postgres_conf: configuration("Text of postgresql.conf."),
     init_scripts: scripts(".sql", ".sh"),
     ...TLS_FIELDS,
@@ -89,7 +90,7 @@ export const postgresql = engineRow({
   start({ postgres_conf, postgres_host_auth_method, ssl_mode }, certificate) {
     const isPlainRefused = certificate !== null && !PLAIN_MODES.has(ssl_mode ?? "");
     const settings = {
-      // The image's own file would listen on all addresses; PostgreSQL by itself listens on localhost only.
+      // The image's own configuration listens on all addresses; the default of PostgreSQL is localhost only.
       ...(postgres_conf === null ? {} : { config_file: CONFIGURATION_PATH, listen_addresses: "*" }),
       ...(certificate === null ? {} : { ssl: "on", ssl_cert_file: TLS_PATHS.certificate, ssl_key_file: TLS_PATHS.key }),
       ...(isPlainRefused ? { hba_file: ACCESS_PATH } : {}),

@@ -14,11 +14,11 @@ import { isTls, TLS_FIELDS, TLS_PATHS, tlsFiles } from "./tls.ts";
 const PORT = 6379;
 const TLS_PORT = 6380;
 const DATA_PATH = "/data";
-/** The user that is there by itself, whose password is `requirepass`. */
+/** The built-in user, whose password is `requirepass`. */
 const DEFAULT_USER = "default";
 
-// Redis and what descends from it. Their data are files that only the stopped server reads, so none is dumped and
-// restored while it runs.
+// Redis and its descendants. Their data are files that only a stopped server can load, so they are not dumped or
+// restored while running.
 
 export const redis = engineRow({
   title: "Redis",
@@ -26,11 +26,14 @@ export const redis = engineRow({
   image: "redis:7.2",
   port: PORT,
   tlsPort: TLS_PORT,
-  // The second is of the image of Valkey.
+  // The second account is that of the Valkey image.
   accounts: ["redis", "valkey"],
   dataPath: DATA_PATH,
   fields: {
-    redis_password: asVariable(password("Of its user: the environment variable REDIS_PASSWORD."), "REDIS_PASSWORD"),
+    redis_password: asVariable(
+      password("Password of its user: the environment variable REDIS_PASSWORD."),
+      "REDIS_PASSWORD",
+    ),
     redis_username: asVariable(
       fixed(DEFAULT_USER, "Its user: the environment variable REDIS_USERNAME."),
       "REDIS_USERNAME",
@@ -42,11 +45,11 @@ export const redis = engineRow({
     ...addressOf(values, values.redis_password),
     user: hasUsers(image) ? values.redis_username : null,
   }),
-  // The client reads its password from here in health checks.
+  // The client reads its password from this variable in health checks.
   variables: (values) => given({ REDISCLI_AUTH: values.redis_password }),
   start: (values, certificate) =>
     startWith(
-      // Valkey's image takes the same command line.
+      // The image of Valkey accepts the same command line.
       { program: "redis-server", path: "/usr/local/etc/redis/redis.conf" },
       { conf: values.redis_conf, user: values.redis_username, password: values.redis_password, certificate },
     ),
@@ -64,7 +67,7 @@ export const keydb = engineRow({
   accounts: ["keydb"],
   dataPath: DATA_PATH,
   fields: {
-    keydb_password: password("Of its user."),
+    keydb_password: password("Password of its user."),
     keydb_conf: configuration("Text of keydb.conf."),
     ...TLS_FIELDS,
   },
@@ -91,9 +94,9 @@ export const dragonfly = engineRow({
   tlsPort: TLS_PORT,
   accounts: ["dfly"],
   dataPath: DATA_PATH,
-  fields: { dragonfly_password: password("Of its user."), ...TLS_FIELDS },
+  fields: { dragonfly_password: password("Password of its user."), ...TLS_FIELDS },
   address: (values) => addressOf(values, values.dragonfly_password),
-  // It reads its flags from variables that start with DFLY_.
+  // The image reads flags from variables that start with DFLY_.
   variables: ({ dragonfly_password }) =>
     given({ DFLY_requirepass: dragonfly_password, REDISCLI_AUTH: dragonfly_password }),
   start: (_values, certificate) => (certificate === null ? {} : { argv: DRAGONFLY_TLS, files: tlsFiles(certificate) }),
@@ -105,7 +108,7 @@ export const dragonfly = engineRow({
   dumps: null,
 });
 
-/** It takes the password from a variable, and the user from an argument only. */
+/** The client reads the password from a variable, but the user only from an argument. */
 const redisClient = ({
   redis_username: user,
   ...values
@@ -124,7 +127,7 @@ const addressOf = (values: { readonly enable_ssl: string | null }, secret: strin
 const clientTls = (values: { readonly enable_ssl: string | null }): readonly string[] =>
   isTls(values) ? ["-p", String(TLS_PORT), "--tls", "--cacert", TLS_PATHS.authority] : [];
 
-/** The image's own arguments, and TLS alone. */
+/** The image's own arguments, with TLS required. */
 const DRAGONFLY_TLS: Argv = [
   "dragonfly",
   "--logtostderr",
@@ -134,7 +137,7 @@ const DRAGONFLY_TLS: Argv = [
   `--tls_key_file=${TLS_PATHS.key}`,
 ];
 
-/** TLS alone; clients need no certificate of their own. */
+/** TLS required; clients need no certificate. */
 const TLS_LINES = [
   "port 0",
   `tls-port ${TLS_PORT}`,
@@ -144,7 +147,7 @@ const TLS_LINES = [
   "tls-auth-clients no",
 ];
 
-/** Older versions know a password and no users. A tag that names no version is a newer one. */
+/** Versions before 6 have a password but no users. A tag without a version counts as newer. */
 function hasUsers(image: string): boolean {
   const [name = ""] = image.slice(image.lastIndexOf("/") + 1).split("@");
   const major = /:v?(\d+)/.exec(name)?.[1];
@@ -156,7 +159,7 @@ interface Login {
   readonly password: string | null;
 }
 
-/** The password is in the file, since arguments can be read by everyone who lists processes. */
+/** The password is written to the file, since everyone who lists processes can read arguments. */
 function startWith(
   { program, path }: { readonly program: string; readonly path: string },
   {
@@ -180,7 +183,7 @@ function loginLines({ user, password: secret }: Login): readonly string[] {
   return ["user default off", `user ${quoted(user)} on ${quoted(`>${secret}`)} ~* &* +@all`];
 }
 
-/** In its configuration, bytes beyond letters and digits are written in hexadecimal. */
+/** In the configuration, bytes other than letters and digits are written in hexadecimal. */
 const quoted = (value: string): string =>
   `"${[...new TextEncoder().encode(value)].map((byte) => (isPlain(byte) ? String.fromCharCode(byte) : `\\x${byte.toString(16).padStart(2, "0")}`)).join("")}"`;
 

@@ -1,15 +1,15 @@
 import type { Argv } from "../../argv.ts";
 
 /**
- * - `identifier`: a name inside the database, made when it starts first
+ * - `identifier`: a name inside the database, used at the first start
  * - `password`: a secret; 64 random letters and digits when none is given
  * - `text`: any text, or none
- * - `configuration`: text of a file, plain or in base64
+ * - `configuration`: content of a file, plain or in base64
  * - `flag`: `true` or `false`
  * - `choice`: one of its options
  * - `scripts`: files that are run at the first start; a secret, as `InitScripts`
- * - `fixed`: answered, never set
- * - `issued`: answered, and set by Berth alone
+ * - `fixed`: shown in answers, never set
+ * - `issued`: shown in answers, set by Berth only
  */
 type FieldType =
   | "identifier"
@@ -22,7 +22,7 @@ type FieldType =
   | "fixed"
   | "issued";
 
-/** One of an engine's own fields, as requests and answers name it. */
+/** A field that only one engine has, as named in requests and answers. */
 export interface EngineField<Type extends FieldType = FieldType, Variable extends string | null = string | null> {
   readonly type: Type;
   /** For `identifier`, `flag`, `choice` and `fixed`. */
@@ -30,7 +30,7 @@ export interface EngineField<Type extends FieldType = FieldType, Variable extend
   /** Values of a `choice`, and file extensions of `scripts`. */
   readonly options?: readonly string[];
   readonly about: string;
-  /** The environment variable that is the field, where its owner may change it too. */
+  /** The environment variable that stores the field's value, which its owner may also edit. */
   readonly variable: Variable;
 }
 export type EngineFields = Readonly<Record<string, EngineField>>;
@@ -40,7 +40,7 @@ export type EngineValues<Fields extends EngineFields = EngineFields> = {
   readonly [Name in keyof Fields]: string | null;
 };
 
-/** How clients reach it, but for host and port. */
+/** The parts of a database's URL, except host and port. */
 export interface DatabaseAddress {
   readonly scheme: string;
   readonly user: string | null;
@@ -53,7 +53,7 @@ export interface DatabaseAddress {
 export interface DatabaseFile {
   readonly path: string;
   readonly text: string;
-  /** Only the account that the server runs as reads it. */
+  /** Readable only by the account that the server runs as. */
   readonly isSecret?: boolean;
 }
 
@@ -74,7 +74,7 @@ export interface DatabaseCommand {
   readonly file?: DatabaseFile;
 }
 
-/** How the image is started; without `argv` by its own command. */
+/** How the container is started; without `argv`, by the image's own command. */
 export interface DatabaseStart {
   readonly argv?: Argv;
   readonly files?: readonly DatabaseFile[];
@@ -91,11 +91,11 @@ export interface DumpTarget {
 export interface DumpFormat {
   /** Extension of the file's name, with its dot. */
   readonly extension: string;
-  /** By the tool that makes it. */
+  /** Whether the tool itself compresses the dump. */
   readonly isCompressed: boolean;
 }
 
-/** The database that was saved, and the one it goes into. */
+/** The dumped database, and the database to restore it into. */
 export interface RestoreTarget {
   readonly from: string;
   readonly into: string;
@@ -104,68 +104,74 @@ export interface RestoreTarget {
 /** Dumps go to standard output, restores read standard input. */
 export interface DumpCommands<Fields extends EngineFields> {
   readonly formats: { readonly one: DumpFormat; readonly all: DumpFormat };
-  /** Between the entries of `databases_to_backup`. */
+  /** Separates the entries of `databases_to_backup`. */
   readonly separator: "," | "|";
   readonly hasCollections: boolean;
-  /** The field that names the database that is made first. */
+  /** The field with the name of the database that the engine creates first. */
   readonly mainField: keyof Fields & string;
   dump(values: EngineValues<Fields>, target: DumpTarget): DatabaseCommand;
   dumpAll(values: EngineValues<Fields>): DatabaseCommand;
   restore(values: EngineValues<Fields>, target: RestoreTarget): DatabaseCommand;
   restoreAll(values: EngineValues<Fields>): DatabaseCommand;
   /**
-   * After `restoreAll`, which brings the users of what was saved, also when it failed: statements that give these ones
-   * their passwords back, and let them in.
+   * Runs after `restoreAll`, even after a failed one. `restoreAll` restores the users of the dump, so these
+   * statements set the current passwords again and allow logins.
    */
   keepLogin?(values: EngineValues<Fields>): DatabaseCommand & { readonly input: string };
-  /** A restore of one database happens in one transaction: all of it or nothing. */
+  /** A restore of one database runs in one transaction. */
   readonly isRestoreAtomic: boolean;
   /**
-   * How the server is told to end what it does for a program, which ends by itself then: by a name that the program
-   * goes by. Missing where a server cannot be told so.
+   * How to end what the server does for a client program, so that the program exits: by a name that the program gives
+   * itself. Missing for servers without this.
    */
   readonly interruption?: {
-    /** Names the program to the server. */
+    /** The variable with which the program gives its name to the server. */
     readonly variable: string;
     /** @param name Letters, digits and `-`. */
     command(values: EngineValues<Fields>, name: string): DatabaseCommand;
   };
-  /** A line of what a restore wrote to standard error that makes it a failure, although it exits with 0. */
+  /** Whether a line of standard error means failure, although the restore exits with 0. */
   isProblem?(line: string): boolean;
-  /** Prints the databases that hold data of users, one a line. */
+  /** Prints the databases that contain data of users, one per line. */
   databases(values: EngineValues<Fields>): DatabaseCommand;
-  /** Prints each table of a database and its rows, with a tab between them. */
+  /** Prints each table of a database and its number of rows, separated by a tab. */
   countRows(values: EngineValues<Fields>, database: string): DatabaseCommand;
 }
 
-/** All that is known of an engine. The functions are methods, so that a row of some fields is a row of any. */
+/**
+ * All that Berth knows about an engine. The functions are methods, so that a row with specific fields is assignable
+ * to a general one.
+ */
 export interface EngineRow<Fields extends EngineFields = EngineFields, Collection extends string = string> {
   readonly title: string;
-  /** Its databases in the answer about an environment. */
+  /** Name of the engine's databases in the answer about an environment. */
   readonly collection: Collection;
   readonly image: string;
   readonly port: number;
-  /** Instead of `port`, where it offers TLS. */
+  /** Replaces `port` when the database offers TLS. */
   readonly tlsPort?: number;
-  /** The accounts of its images that the server runs as: the first that there is reads what nobody else may. */
+  /** Accounts that the engine's images run the server as: the first existing one gets access to secret files. */
   readonly accounts: readonly string[];
-  /** Where it keeps its data: a storage of every database. */
+  /** Folder of its data, on a storage that every database has. */
   readonly dataPath: string;
   readonly fields: Fields;
   address(values: EngineValues<Fields>, image: string): DatabaseAddress;
-  /** Variables that the image reads at its start, besides the owner's. */
+  /** Variables that the image reads at its start, in addition to those of the owner. */
   variables(values: EngineValues<Fields>): Readonly<Record<string, string>>;
   /** @param certificate `null`: without TLS. */
   start(values: EngineValues<Fields>, certificate: TlsCertificate | null): DatabaseStart;
   /** Healthy when it exits with 0. */
   health(values: EngineValues<Fields>): Argv;
-  /** Its own client with all rights, which reads statements from standard input. Missing where Berth starts none. */
+  /**
+   * The engine's own client with all rights, which reads statements from standard input. Missing for engines without
+   * one.
+   */
   client?(values: EngineValues<Fields>): DatabaseCommand;
-  /** `null`: it cannot be saved while it runs. */
+  /** `null`: it cannot be dumped while it runs. */
   readonly dumps: DumpCommands<NoInfer<Fields>> | null;
 }
 
-/** Infers the fields, so that the functions know their names. */
+/** Infers the types of the fields, so that the functions know their names. */
 export const engineRow = <const Fields extends EngineFields, const Collection extends string>(
   row: EngineRow<Fields, Collection>,
 ): EngineRow<Fields, Collection> => row;
@@ -181,26 +187,26 @@ export const fixed = (value: string, about: string) =>
 export const flag = (about: string) => ({ type: "flag", default: "false", about, variable: null }) as const;
 export const choice = <const Option extends string>(options: readonly Option[], byDefault: Option, about: string) =>
   ({ type: "choice", default: byDefault, options, about, variable: null }) as const;
-/** @param extensions Of the texts that the image runs. */
+/** @param extensions File extensions that the image runs. */
 export const scripts = (...extensions: readonly string[]) =>
   ({
     type: "scripts",
     default: null,
     options: extensions,
     about:
-      "Scripts that are run when it starts for the first time, in this order, or that of index: " +
-      `files named *${extensions.join(" or *")}. Later changes of them change nothing in it.`,
+      "Scripts that run at the first start, in this order or that of index: " +
+      `files named *${extensions.join(" or *")}. Later changes have no effect.`,
     variable: null,
   }) as const;
 export const issued = (about: string) => ({ type: "issued", default: null, about, variable: null }) as const;
 
-/** The field is an environment variable of the database. */
+/** The field is stored as an environment variable of the database. */
 export const asVariable = <Type extends FieldType, const Variable extends string>(
   field: EngineField<Type>,
   variable: Variable,
 ): EngineField<Type, Variable> => ({ ...field, variable });
 
-/** Without those that are `null`. */
+/** Leaves out the entries that are `null`. */
 export const given = (variables: Readonly<Record<string, string | null>>): Readonly<Record<string, string>> =>
-  // The filter leaves texts only.
+  // The filter leaves only texts.
   Object.fromEntries(Object.entries(variables).filter(([, value]) => value !== null)) as Record<string, string>;

@@ -11,7 +11,7 @@ import {
 
 const CERTIFICATE = { authority: "AUTHORITY\n", certificate: "CERTIFICATE\n", key: "KEY\n" };
 
-/** A database with TLS, in this mode or that of its engine. */
+/** A database with TLS, in this mode or the engine's default. */
 const tlsValues = (engine: DatabaseEngine, ssl_mode?: string) => {
   const defaults = engineFields(engine).map(([name, { default: byDefault, type }]) => [
     name,

@@ -2,15 +2,15 @@ import { choice, type DatabaseFile, flag, issued, type TlsCertificate } from "./
 
 /** The fields of every engine that offers TLS. */
 export const TLS_FIELDS = {
-  enable_ssl: flag("Clients reach it by TLS."),
+  enable_ssl: flag("Clients connect with TLS."),
   ca_certificate: issued(
-    "Certificate, in PEM, of the authority that clients check the database against. Null until TLS is switched on.",
+    "Certificate, in PEM, of the authority that clients verify the database with. Null until TLS is switched on.",
   ),
 } as const;
 
 /** @param options From the most lenient to the strictest. */
 export const sslMode = <const Option extends string>(options: readonly Option[], byDefault: Option) =>
-  choice(options, byDefault, "How strict clients are where the database offers TLS.");
+  choice(options, byDefault, "TLS mode of clients, if the database offers TLS.");
 
 interface TlsValues {
   readonly enable_ssl: string | null;

@@ -107,7 +107,7 @@ describeDocker("a compose file in a repository", ["busybox:stable"], (fixture) =
   test.each([
     [{ composeFiles: ["docker-compose.yaml", "away.yaml"] }, "The path away.yaml is outside of the source"],
     [{ composeFiles: ["docker-compose.yaml", "none.yaml"] }, "Compose file none.yaml, named"],
-    [{ composeFiles: ["docker-compose.yaml", "list.yaml"] }, "list.yaml: services is of another form"],
+    [{ composeFiles: ["docker-compose.yaml", "list.yaml"] }, "list.yaml: services has another type"],
     [{ composeFiles: ["docker-compose.yaml", "include.yaml"] }, "include: Other files cannot be included"],
     [{ composeEnvFiles: ["away.yaml"] }, "The path away.yaml is outside of the source"],
     [{ composeEnvFiles: ["none.env"] }, "Env file none.env, named"],

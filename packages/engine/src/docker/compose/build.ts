@@ -5,7 +5,7 @@ import { DomainError } from "@berth/core";
 import {
   type Compose,
   composeWarnings,
-  hostPowers,
+  hostPrivileges,
   interpolated,
   isActive,
   parseCompose,
@@ -95,7 +95,7 @@ function parsed(text: string, parse = parseCompose): Compose {
 }
 
 function requireNoPowers({ document, containers }: Compose): void {
-  const powers = hostPowers(document, containers);
+  const powers = hostPrivileges(document, containers);
   if (powers.length === 0) return;
   const sentence = `The compose file needs host privileges that only the operator can grant: ${powers.join(", ")}. Remove them, or deploy to another server.`;
   throw new DomainError("deploy.build_failed", sentence);

@@ -1,5 +1,5 @@
 import { type Compose, type ComposeDocument, containerTitle, recordOf } from "@berth/core/compose";
-import { containerAloneBecause, type StackPredecessor, withCoupled } from "@berth/core/deploy";
+import { exclusiveContainerReason, type StackPredecessor, withCoupled } from "@berth/core/deploy";
 import type { LABELS } from "@berth/docker-client";
 import type { SeenContainer } from "../watch.ts";
 import type { StackDocument } from "./document.ts";
@@ -66,7 +66,7 @@ export function planKeeping(
     const added = spec.stack.containers[name]?.storages ?? [];
     const writes = added.some(({ type, isReadOnly }) => type !== "file" && isReadOnly !== true);
     if (writes || hasOwnData(one)) return "it has volumes, which only one may write to";
-    return container === undefined ? undefined : containerAloneBecause(container, source);
+    return container === undefined ? undefined : exclusiveContainerReason(container, source);
   }
 }
 

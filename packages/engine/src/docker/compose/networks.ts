@@ -6,7 +6,7 @@ import {
   isOn,
   type JoinedNetworks,
   recordOf,
-  saidNetworks,
+  serviceNetworks,
 } from "@berth/core/compose";
 import type { StackContainer } from "@berth/core/deploy";
 import { LABELS, labelOf } from "@berth/docker-client";
@@ -64,13 +64,13 @@ export function stackNetworks(spec: StackSpec, document: ComposeDocument): Stack
     ]),
     of(service, container) {
       if (service.network_mode) return {};
-      const said = saidNetworks(service, document);
+      const said = serviceNetworks(service, document);
       const takesRequests = (container?.ports ?? []).length > 0;
       const joined = isCutOff(said, document, takesRequests) ? said : { [scope]: null, ...said };
       return { networks: joinedBy(service, container, joined) };
     },
     marksOf(service) {
-      const said = service.network_mode ? {} : saidNetworks(service, document);
+      const said = service.network_mode ? {} : serviceNetworks(service, document);
       const marks = made.flatMap((network) => (Object.hasOwn(said, network.key ?? "") ? [networkMark(network)] : []));
       return marks.filter((mark) => mark !== networkMark(plain));
     },
