@@ -180,7 +180,7 @@ export function createReconciler(deps: ReconcilerDeps, wakeSignal: WakeSignal): 
       });
       serverState.syncedMs = performance.now();
       proxyBackoff.succeeded(ofProxy(server.id));
-      await noteProxyStatus(deps, server, proxy, { recorded: server });
+      await recordProxyStatus(deps, server, proxy, { recorded: server });
       warnings.over(ofProxy(server.id), "The proxy knows its sites again.", { server: server.name });
     } catch (error) {
       proxyBackoff.failed(ofProxy(server.id));
@@ -197,7 +197,7 @@ export function createReconciler(deps: ReconcilerDeps, wakeSignal: WakeSignal): 
     if (!isNeeded || performance.now() - serverState.proxySeenMs < settings.proxyLookSeconds * 1000) return;
     serverState.proxySeenMs = performance.now();
     const problem = router.isUncertain() ? (server.proxy_problem ?? undefined) : undefined;
-    const seen = await noteProxyStatus(deps, server, proxy, { problem, recorded: server });
+    const seen = await recordProxyStatus(deps, server, proxy, { problem, recorded: server });
     if (seen === undefined || server.is_proxy_stopped) return;
     if (seen.state === "running" && proxyStatusOf(seen) !== server.proxy_status)
       proxyBackoff.succeeded(ofProxy(server.id));

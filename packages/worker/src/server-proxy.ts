@@ -40,7 +40,7 @@ async function bringTo(deps: ValidationDeps, server: ServerRecord, isAnew: boole
     if (server.is_proxy_stopped) await lifecycle.stop();
     else await (isAnew ? lifecycle.restart() : lifecycle.start());
   } finally {
-    await noteProxyStatus(deps, server, { lifecycle });
+    await recordProxyStatus(deps, server, { lifecycle });
   }
 }
 
@@ -52,7 +52,7 @@ interface ProxyNote {
 }
 
 /** Looks at it; what it sees is written, and reported, when it changed. */
-export async function noteProxyStatus(
+export async function recordProxyStatus(
   { stores }: Pick<ValidationDeps, "stores">,
   { id, is_proxy_stopped }: Pick<ServerRecord, "id" | "is_proxy_stopped">,
   { lifecycle }: Pick<ServerAdapters["proxy"], "lifecycle">,

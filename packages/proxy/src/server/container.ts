@@ -3,7 +3,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { DomainError } from "@berth/core";
 import type { ManagedProxyStatus, ProxyType } from "@berth/core/ports";
 import { PROXY_TYPES } from "@berth/core/ports";
-import { engineError, LABELS, readFrames, statusCodeOf, takeImage } from "@berth/docker-client";
+import { engineError, LABELS, readFrames, statusCodeOf, pullOwnImage } from "@berth/docker-client";
 import type { Argv } from "@berth/host";
 import type Docker from "dockerode";
 import {
@@ -123,7 +123,7 @@ export function proxyContainer(place: ProxyPlace): ProxyContainer {
       return await docker.createContainer(options);
     } catch (error) {
       if (statusCodeOf(error) !== 404) throw error;
-      await takeImage(place, options.Image);
+      await pullOwnImage(place, options.Image);
       return await docker.createContainer(options);
     }
   }

@@ -5,7 +5,7 @@ import { BrokenOff, GrpcError } from "../buildkit/grpc.ts";
 import { hostGateway, solve } from "../buildkit/solve.ts";
 import type { EnginePlace } from "../buildkit/upgrade.ts";
 import type { BuildPlace } from "./build-image.ts";
-import { type BuildTarget, buildDemand, needsHostGateway } from "./build-target.ts";
+import { type BuildTarget, frontendOptions, needsHostGateway } from "./build-target.ts";
 import { buildFailure } from "./failure.ts";
 import { guardedTarget, sourceGuard } from "./guarded-build.ts";
 import { buildTrace } from "./progress.ts";
@@ -17,9 +17,9 @@ export async function buildkitImage(wanted: BuildTarget, io: WorkIO, place: Buil
     const target = place.guard === undefined ? wanted : await guardedTarget(wanted);
     const guard = place.guard && sourceGuard(place.guard, io);
     const gateway = needsHostGateway(target) ? await hostGateway(place, io.signal) : undefined;
-    const { folders, ...demand } = buildDemand(target, gateway);
+    const { folders, ...options } = frontendOptions(target, gateway);
     const offer = { folders, secrets: await secretsOf(target), logins: place.logins };
-    await solve(place, { ...demand, image: target.image, offer, guard }, (status) => trace.write(status), io.signal);
+    await solve(place, { ...options, image: target.image, offer, guard }, (status) => trace.write(status), io.signal);
   } catch (cause) {
     if (io.signal.aborted) throw new DomainError("deploy.cancelled", "The build was cancelled.", { cause });
     if (isDomainError(cause)) throw cause;

@@ -6,7 +6,7 @@ import type { WorkIO } from "@berth/core/ports";
 import { type GuardedDownload, guardedDownload, HttpFault, type PrivateHosts } from "@berth/host";
 import type { SourceOp } from "../buildkit/messages.ts";
 import type { FetchedSource, SourceGuard } from "../buildkit/plan.ts";
-import { type BuildTarget, isElsewhere, isImageContext } from "./build-target.ts";
+import { type BuildTarget, isImageContext, isRemoteContext } from "./build-target.ts";
 import { checksumOf } from "./checksum.ts";
 
 /** For builds on an engine that shares Berth's network: downloads by URL go through Berth's dialer. */
