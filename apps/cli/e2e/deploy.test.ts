@@ -124,6 +124,7 @@ describe("berth deploy", () => {
     expect(code).toBe(1);
     expect(stdout).toContain("Error: no such module");
     expect(stdout).toMatch(/^The deployment failed at "Build": .*npm run build.* code 3\.$/m);
+    expect(stdout.match(/exited with code 3/g)).toHaveLength(1);
     expect(await page("slow.localhost")).toBe("slow");
     expect((await run(folder.path, "deployments")).stdout).toMatch(/failed .*exited with code 3/);
   });

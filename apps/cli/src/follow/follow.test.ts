@@ -114,6 +114,11 @@ describe("a deployment that is followed", () => {
     expect(viewed(STORY, {}).text).toBe("Waiting in the queue\ncompiled \n");
   });
 
+  test("does not say in the middle why a step failed, which its end says", () => {
+    const failing = [lineEvent(1, "build", "build ended after 2.0 s: It is not clear: x"), lineEvent(2, null, "a: b")];
+    expect(viewed(failing, {}).text).toBe("build ended after 2.0 s\na: b\n");
+  });
+
   test("is one event a line with --json, exactly as the API sent it", () => {
     const { text, state } = viewed(STORY, { json: true, isTTY: true });
     expect(

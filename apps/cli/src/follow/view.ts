@@ -72,7 +72,7 @@ function liveView({ output, stdout, now }: FollowViewOptions): FollowView {
   };
 }
 
-/** The raw log, which reports the steps itself. */
+/** The log as it is: it reports the steps itself. Why one failed is said once, when the deployment has ended. */
 function plainView({ output }: FollowViewOptions): FollowView {
   const { isColorSupported } = output.colors;
   let state = INITIAL_STATE;
@@ -80,10 +80,14 @@ function plainView({ output }: FollowViewOptions): FollowView {
     event: (event) => {
       const wasQueued = state.status === "queued";
       state = apply(state, event);
-      if (event.type === "line") output.line(printableLine(event.line.output, isColorSupported));
+      if (event.type === "line") output.line(printableLine(withoutReason(event.line), isColorSupported));
       else if (state.status === "queued" && !wasQueued) output.line("Waiting in the queue");
     },
     trouble: (sentence) => sentence !== undefined && output.line(sentence),
     end: () => state,
   };
 }
+
+/** `build ended after 2.0 s: The build command ...` */
+const withoutReason = ({ step, output }: { readonly step: string | null; readonly output: string }): string =>
+  step !== null && output.startsWith(`${step} ended after `) ? output.replace(/: .*$/s, "") : output;

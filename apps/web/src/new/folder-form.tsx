@@ -7,6 +7,7 @@ import type { Folder } from "./folder.ts";
 import { FolderChoice, uploadFolder } from "./folder-choice.tsx";
 import { useOpenCreated } from "./open-deployment.ts";
 import type { SourceProps } from "./place.tsx";
+import { Recognised } from "./recognised.tsx";
 
 const FIELDS: readonly FieldGroup[] = [
   { fields: ["name", "build_pack", "domains"] },
@@ -37,6 +38,7 @@ export default function FolderForm({ place, resolvePlace }: SourceProps) {
     <>
       <Section title="Folder">
         <FolderChoice folder={folder} choose={setFolder} />
+        {folder !== undefined && <Recognised folder={folder} />}
       </Section>
       {folder !== undefined && (
         <Section title="Settings" about="All of it can be changed later.">

@@ -1,12 +1,12 @@
 export { detectPlan, findPlan, nodeBins } from "./detect.ts";
 export { LOCKFILES, type SourceListing, sourceFacts, workspaceFacts } from "./facts.ts";
-export type { Language } from "./language.ts";
 export { FILE_DEPTH, isRead } from "./languages.ts";
 export { listNames } from "./listing.ts";
 export { type PackageJson, parsePackageJson } from "./package-json.ts";
 export type {
   BuildPlan,
   BuildStep,
+  Language,
   PlanConfig,
   PlannedRun,
   PlannedRuntime,

@@ -1,7 +1,4 @@
-import type { BuildStep, SourceFacts } from "./plan.ts";
-
-export const LANGUAGES = ["python", "go", "ruby", "php", "rust", "elixir", "java", "deno", "bun", "node"] as const;
-export type Language = (typeof LANGUAGES)[number];
+import type { BuildStep, Language, SourceFacts } from "./plan.ts";
 
 /** A project of a language that is neither Node nor static files: how it is built and started. */
 export interface LanguageProject {

@@ -1,6 +1,5 @@
 import type { Argv } from "../argv.ts";
 import type { BuildConfig } from "../deploy/artifact.ts";
-import type { Language } from "./language.ts";
 import type { PackageJson } from "./package-json.ts";
 
 /** Facts about the checked-out source, read before anything runs. */
@@ -65,6 +64,8 @@ export interface BuildPlan {
   /** Lines for the log about other ways to build it. */
   readonly notes: readonly string[];
 }
+
+export type Language = "bun" | "deno" | "elixir" | "go" | "java" | "node" | "php" | "python" | "ruby" | "rust";
 
 /** What an image needs to have, where the machine's own programs do not count. */
 export interface PlannedRuntime {

@@ -37,6 +37,7 @@ describe("a failed step", () => {
     [1, "npm error code E404", "does not exist in the registry"],
     [1, "npm error errno ENOTFOUND", "could not be reached"],
     [1, "npm error code ENOSPC", "disk is full"],
+    [1, "error: command 'x86_64-linux-gnu-gcc' failed: No such file or directory", "BERTH_BASE_IMAGE=python:3.13"],
   ])("with code %i and output %j says why", (exitCode, text, expected) => {
     expect(say(exitCode, text)).toContain(expected);
   });

@@ -56,6 +56,11 @@ const HINTS: readonly Hint[] = [
     hint: "The server's Python cannot create virtual environments: install python3-venv there.",
   },
   {
+    pattern:
+      /command '[\w-]*(gcc|cc|g\+\+)' failed: No such file|unable to execute '[\w-]*gcc'|pg_config executable not found/,
+    hint: "A dependency has to be compiled, and no compiler or library for it is there: install build-essential on the server, or on Docker set the build variable BERTH_BASE_IMAGE=python:3.13.",
+  },
+  {
     exitCodes: [137],
     hint: "It was killed, usually because it ran out of memory: the build reached its limit (BERTH_BUILD_MEMORY_PERCENT), or the server has too little.",
   },

@@ -114,7 +114,7 @@ async function preparedByFetched(
   }
   io.onLine(`Berth does not recognise it. ${tool.name} knows more kinds of projects.`, "stdout");
   try {
-    return await preparedByTool(source, await place.fetcher(tool, io));
+    return await preparedByTool(source, await place.fetcher(tool, io, place.path));
   } catch (cause) {
     if (!isDomainError(cause, "deploy.build_failed")) throw cause;
     throw unrecognised(facts, request.config, cause.message, cause);

@@ -46,7 +46,10 @@ describe("a build tool that is not installed", () => {
     };
     const releases = { nixpacks: release, railpack: release };
     const fetch = toolFetcher({ folder: join(folder, "kept"), privateHosts, releases });
-    return () => fetch(BUILD_TOOLS.nixpacks, { signal: new AbortController().signal, onLine: () => undefined });
+    return () => {
+      const io = { signal: new AbortController().signal, onLine: () => undefined };
+      return fetch(BUILD_TOOLS.nixpacks, io, "/usr/bin:/bin");
+    };
   }
 
   test("is fetched once, and found by its name from then on", async () => {

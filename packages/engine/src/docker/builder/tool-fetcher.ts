@@ -4,12 +4,15 @@ import { dirname, join } from "node:path";
 import { DomainError } from "@berth/core";
 import type { WorkIO } from "@berth/core/ports";
 import { guardedDownload, HttpFault, type PrivateHosts, run } from "@berth/host";
-import { SYSTEM_PATH } from "../../process/environment.ts";
 import { checksumOf } from "./checksum.ts";
 import type { BuildTool, UsableTool } from "./tool.ts";
 
-/** Brings a build tool onto Berth's machine. @throws DomainError `deploy.build_failed` that says why it cannot be had */
-export type ToolFetcher = (tool: BuildTool, io: WorkIO) => Promise<UsableTool>;
+/**
+ * Brings a build tool onto Berth's machine.
+ * @param path PATH of the tool's own helpers.
+ * @throws DomainError `deploy.build_failed` that says why it cannot be had
+ */
+export type ToolFetcher = (tool: BuildTool, io: WorkIO, path: string) => Promise<UsableTool>;
 
 /** A published version of a build tool, and the SHA-256 of its archive by the processor as Node names it. */
 export interface ToolRelease {
@@ -63,18 +66,24 @@ export interface ToolFetcherOptions {
 /** Keeps what it has fetched. An archive with another checksum than the one that is written down here is not unpacked. */
 export function toolFetcher(options: ToolFetcherOptions): ToolFetcher {
   const { folder, releases = RELEASES } = options;
-  return async (tool, io) => {
+  return async (tool, io, path) => {
     const release = releases[tool.name];
     const place = join(folder, `${tool.name}-${release.version}`);
-    if (!(await exists(join(place, tool.name)))) await fetchTool(tool, release, place, options, io);
-    return { tool, path: `${place}:${SYSTEM_PATH}`, version: release.version };
+    if (!(await exists(join(place, tool.name)))) await fetchTool({ tool, release, place, path }, options, io);
+    return { tool, path: `${place}:${path}`, version: release.version };
   };
 }
 
+interface WantedTool {
+  readonly tool: BuildTool;
+  readonly release: ToolRelease;
+  /** The folder of this version. */
+  readonly place: string;
+  readonly path: string;
+}
+
 async function fetchTool(
-  { name }: BuildTool,
-  release: ToolRelease,
-  place: string,
+  { tool: { name }, release, place, path }: WantedTool,
   { privateHosts = [] }: ToolFetcherOptions,
   io: WorkIO,
 ): Promise<void> {
@@ -105,7 +114,7 @@ async function fetchTool(
       temporary,
       name,
     ] as const;
-    const { exitCode } = await run(argv, { env: { PATH: SYSTEM_PATH }, timeoutSeconds: SECONDS_MAX });
+    const { exitCode } = await run(argv, { env: { PATH: path }, timeoutSeconds: SECONDS_MAX });
     if (exitCode !== 0) throw failed(name, "its archive cannot be unpacked");
     await chmod(join(temporary, name), 0o755);
     await rm(file);

@@ -105,9 +105,9 @@ describe.skipIf(!hasEngine)("a build tool that is installed", { timeout: 20_000 
     let why: DomainError | undefined;
     const fetching = imageSuite({
       path: "/usr/bin:/bin",
-      fetcher: async (tool) => {
+      fetcher: async (tool, _io, path) => {
         if (why !== undefined) throw why;
-        return { tool, path: `${bin}:/usr/bin:/bin` };
+        return { tool, path: `${bin}:${path}` };
       },
     });
     try {
