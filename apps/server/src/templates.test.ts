@@ -74,7 +74,15 @@ describe.each(byType)("%s", (type, template) => {
   );
   const source = { ...magic, secret: ids.secret };
   const { insert } = planVariables({
-    ...{ variables: compose.variables, existing: [], urls: urls.urls, source, now: new Date(), isNewCompose: true },
+    ...{
+      variables: compose.variables,
+      existing: [],
+      urls: urls.urls,
+      publicUrl: (url) => url,
+      source,
+      now: new Date(),
+      isNewCompose: true,
+    },
   });
   // Only the owner can provide required values.
   const values = new Map(

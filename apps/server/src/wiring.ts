@@ -121,6 +121,7 @@ export async function wire(
   const bucketOf = (storage: S3StorageRecord, credentials: OriginCredential<S3Credentials>) =>
     objectStorage({ allowedPrivateHosts: config.allowedPrivateHosts }, storage, credentials);
 
+  const publicUrl = (url: string, serverId: number) => members.known(serverId)?.proxy.publicUrl(url) ?? url;
   const people = { system, passwords: passwordHasher(), tries: signInTries(clock), clock, ids, hashToken };
 
   return {
@@ -131,6 +132,7 @@ export async function wire(
       stores: system,
       ids,
       instanceUrl: config.publicUrl ?? null,
+      publicUrl,
     }),
     controlFor: control({
       stores: storesFor,
@@ -138,7 +140,7 @@ export async function wire(
       engineFor,
       hasCleanup: (server) => cleanerFor(server) !== undefined,
       planCleanup: (server) => planServerCleanup({ stores: system, cleanerFor }, server),
-      publicUrl: (url, serverId) => members.known(serverId)?.proxy.publicUrl(url) ?? url,
+      publicUrl,
       servesHttps: (server) => !isLocal(server) || (proxy?.capabilities.https ?? false),
       instanceUrl: config.publicUrl ?? null,
       reportedVersion: config.reportedVersion,

@@ -173,7 +173,7 @@ function application(
     controlFor: control({
       stores: db.storesFor,
       engineFor: () => engine,
-      publicUrl: (url) => `${url}:8000`,
+      publicUrl,
       servesHttps: () => true,
       instanceUrl: null,
       reportedVersion: "4.0.0-test",
@@ -197,10 +197,18 @@ function application(
   };
   app.register(restPlugin, { prefix: "/api/v1", ...shared, bodyLimit: 1_048_576, pingSeconds: 15, docsUrl: "/docs" });
   app.register(trpcPlugin, { prefix: "/trpc", ...shared });
-  const received = webhooks({ stores: db.system, ids: { uuid: testUuid, secret: testUuid }, instanceUrl: null });
+  const received = webhooks({
+    stores: db.system,
+    ids: { uuid: testUuid, secret: testUuid },
+    instanceUrl: null,
+    publicUrl,
+  });
   app.register(webhookPlugin, { prefix: "/webhooks", ...shared, webhooks: received });
   return app;
 }
+
+/** As behind a proxy on port 8000. */
+const publicUrl = (url: string) => url.replace(/^(https?:\/\/[^/:]+)(:\d+)?/, "$1:8000");
 
 async function digest(archive: AsyncIterable<Uint8Array>) {
   const hash = createHash("sha256");

@@ -159,7 +159,7 @@ describe("one-click services", () => {
     expect(service).toMatchObject({ service_type: "notes", name: "Notes" });
     const { json: envs } = await api.ask("GET", `/services/${json.uuid}/envs`);
     const url = envs.find(({ key }: { key: string }) => key === "SERVICE_URL_NOTES");
-    expect(url).toMatchObject({ value: "https://notes.example", is_coolify: true });
+    expect(url).toMatchObject({ value: "https://notes.example:8000", is_coolify: true });
   });
 
   test("of an unknown type are answered with 404 and the types there are", async () => {

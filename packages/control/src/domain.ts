@@ -103,14 +103,14 @@ export async function requireFreeDomains(
  * @throws DomainError `domain.conflict` if another request was faster
  */
 export async function claimDomains(
-  { scope }: DomainContext,
+  context: Pick<UseCaseContext, "publicUrl"> & Pick<DomainContext, "scope">,
   tx: Stores,
   resourceId: number,
   { claims, isForced, pullRequestId = 0, containerIds }: WantedDomains,
 ): Promise<DomainConflict[]> {
   const holder = { resourceId, pullRequestId, containerIds };
   const { overridden } = await tx.domains.claim(holder, claims, { takeFromOwnTeam: isForced });
-  const lost = overridden.map((holder) => holderConflict(holder, scope.teamId));
-  await followLostUrls(tx, lost);
+  const lost = overridden.map((holder) => holderConflict(holder, context.scope.teamId));
+  await followLostUrls(context, tx, lost);
   return lost;
 }

@@ -2,23 +2,27 @@ import { type DomainConflict, parseUrlList } from "@berth/core/application";
 import { parseCompose } from "@berth/core/compose";
 import type { Stores } from "@berth/core/ports";
 import { changedUrlValues, planUrls } from "@berth/core/service";
+import type { UseCaseContext } from "./context.ts";
 import { emitResourceEvent } from "./event.ts";
+
+type UrlContext = Pick<UseCaseContext, "publicUrl">;
 
 /**
  * Updates URL variables of services that lost a URL to another resource, as if the URL was changed: a container with
  * the old value would send people to that resource. Must run in the transaction that moved the URL.
  */
-export async function followLostUrls(tx: Stores, lost: readonly DomainConflict[]): Promise<void> {
+export async function followLostUrls(context: UrlContext, tx: Stores, lost: readonly DomainConflict[]): Promise<void> {
   const byService = Map.groupBy(
     lost.filter(({ service_name, resource_type }) => resource_type === "service" && service_name !== undefined),
     ({ resource_uuid }) => resource_uuid,
   );
   for (const [uuid, conflicts] of byService) {
-    if (uuid !== null) await follow(tx, uuid, new Set(conflicts.map(({ service_name }) => service_name ?? "")));
+    if (uuid !== null)
+      await follow(context, tx, uuid, new Set(conflicts.map(({ service_name }) => service_name ?? "")));
   }
 }
 
-async function follow(tx: Stores, uuid: string, losing: ReadonlySet<string>): Promise<void> {
+async function follow({ publicUrl }: UrlContext, tx: Stores, uuid: string, losing: ReadonlySet<string>): Promise<void> {
   const service = await tx.services.find(uuid);
   const server = service && (await tx.servers.findById(service.server_id));
   if (service === undefined || server === undefined) return;
@@ -34,6 +38,7 @@ async function follow(tx: Stores, uuid: string, losing: ReadonlySet<string>): Pr
   const values = changedUrlValues(
     urls,
     envs.map(({ key }) => key),
+    (url) => publicUrl(url, server.id),
   );
   const keys: string[] = [];
   for (const { uuid: env, key, value: before } of envs) {

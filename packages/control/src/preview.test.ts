@@ -39,7 +39,7 @@ describe("a deployment of a pull request", () => {
     expect(preview).toMatchObject({
       pull_request_id: 7,
       fqdn: "https://7.shop.example:8080/cart",
-      urls: ["https://7.shop.example:8080/cart:8000"],
+      urls: ["https://7.shop.example:8000/cart"],
       status: "exited:unhealthy",
     });
     await deployed(uuid, 7, { force: true });

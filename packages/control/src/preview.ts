@@ -45,7 +45,7 @@ export function previews(context: UseCaseContext) {
   };
 }
 
-export interface PreviewContext extends Pick<UseCaseContext, "ids" | "instanceUrl"> {
+export interface PreviewContext extends Pick<UseCaseContext, "ids" | "instanceUrl" | "publicUrl"> {
   readonly scope: Pick<Scope, "teamId">;
 }
 

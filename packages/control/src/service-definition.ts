@@ -68,6 +68,7 @@ export async function applyDefinition(
     variables: compose.variables,
     existing,
     urls: plan.urls,
+    publicUrl: (url) => context.publicUrl(url, server.id),
     source: { ...context.magic, secret: context.ids.secret },
     now: context.clock.now(),
     isNewCompose,

@@ -65,12 +65,12 @@ describe("a new service", () => {
     expect(fqdns).toEqual({ web: `${web}:3000`, api });
     expect(domains).toEqual([api, `${web}:3000`]);
     expect(values).toMatchObject({
-      SERVICE_URL_WEB: web,
-      SERVICE_URL_WEB_3000: `${web}:3000`,
-      SERVICE_FQDN_WEB: `web-${uuid}.localhost`,
-      SERVICE_FQDN_WEB_3000: `web-${uuid}.localhost:3000`,
-      SERVICE_URL_API: api,
-      SERVICE_FQDN_API: `api-${uuid}.localhost`,
+      SERVICE_URL_WEB: `${web}:8000`,
+      SERVICE_URL_WEB_3000: `${web}:8000`,
+      SERVICE_FQDN_WEB: `web-${uuid}.localhost:8000`,
+      SERVICE_FQDN_WEB_3000: `web-${uuid}.localhost:8000`,
+      SERVICE_URL_API: `${api}:8000`,
+      SERVICE_FQDN_API: `api-${uuid}.localhost:8000`,
       SERVICE_PASSWORD_64_WEB: expect.stringMatching(/^[A-Za-z0-9]{64}$/),
       MAIL_HOST: "needed",
       LEVEL: "info",
@@ -246,9 +246,9 @@ volumes: { data: , more: }
     const { fqdns, values } = await ownedBy(at, uuid);
     expect(fqdns).toMatchObject({ web: `https://${host}/shop`, api: `http://api-${uuid}.localhost` });
     expect(values).toMatchObject({
-      SERVICE_URL_WEB: `https://${host}/shop`,
-      SERVICE_URL_WEB_3000: `https://${host}:3000/shop`,
-      SERVICE_FQDN_WEB: host,
+      SERVICE_URL_WEB: `https://${host}:8000/shop`,
+      SERVICE_URL_WEB_3000: `https://${host}:8000/shop`,
+      SERVICE_FQDN_WEB: `${host}:8000`,
     });
     await at.own.services.update(uuid, { urls: [{ name: "web", url: "" }] });
     expect((await ownedBy(at, uuid)).fqdns).toMatchObject({ web: null });

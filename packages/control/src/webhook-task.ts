@@ -1,4 +1,4 @@
-import type { ApplicationRecord, Ids, PreviewRecord, Stores, SystemStores } from "@berth/core/ports";
+import type { ApplicationRecord, PreviewRecord, Stores, SystemStores } from "@berth/core/ports";
 import {
   pullRequestDecision,
   pushDecision,
@@ -19,10 +19,8 @@ export interface WebhookTask {
   readonly intent: WebhookIntent;
 }
 
-interface Context {
+interface Context extends Omit<PreviewContext, "scope"> {
   readonly stores: SystemStores;
-  readonly ids: Ids;
-  readonly instanceUrl: string | null;
 }
 
 /**

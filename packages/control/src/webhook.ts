@@ -18,6 +18,8 @@ export interface WebhookDeps {
   readonly ids: Ids;
   /** URL of the instance, which no preview can use. */
   readonly instanceUrl: string | null;
+  /** How a URL is reached: with the port of its server's proxy where it is not the usual one. */
+  readonly publicUrl: (url: string, serverId: number) => string;
 }
 
 /** A delivery as received. */
@@ -43,7 +45,7 @@ export interface Webhooks {
 }
 
 /** Pushes and pull requests that git hosts report. */
-export function webhooks({ stores, ids, instanceUrl }: WebhookDeps): Webhooks {
+export function webhooks({ stores, ids, instanceUrl, publicUrl }: WebhookDeps): Webhooks {
   return {
     async receive(received) {
       const { provider, report } = received;
@@ -64,7 +66,7 @@ export function webhooks({ stores, ids, instanceUrl }: WebhookDeps): Webhooks {
       const delivery = id === undefined ? undefined : { provider, owner: found.owner, id };
       return once(stores, delivery, async (tx) => {
         if (tasks.length === 0) return nothing(`No application uses the changed branches of ${repository.name}.`);
-        return applyDecision({ stores: tx, ids, instanceUrl }, provider, tasks);
+        return applyDecision({ stores: tx, ids, instanceUrl, publicUrl }, provider, tasks);
       });
     },
   };

@@ -93,7 +93,7 @@ function deps(db: TestDatabase, engine: PrintingEngine, uploads: Map<string, num
   return {
     stores: ({ teamId }) => db.stores(teamId),
     engineFor: () => engine,
-    publicUrl: (url) => `${url}:8000`,
+    publicUrl: (url) => url.replace(/^(https?:\/\/[^/:]+)(:\d+)?/, "$1:8000"),
     servesHttps: () => true,
     instanceUrl: "http://berth.example",
     reportedVersion: "4.0.0-test",

@@ -146,11 +146,12 @@ export function heldUrls<Url extends LeadingUrl>(
   return held;
 }
 
-/** The value of a variable that holds a URL or its host. */
-export function urlValue(key: string, url: string | null): string | null {
+/**
+ * The value of a variable that holds a URL or its host: what a person can open, so never with the container's port.
+ * @param publicUrl How a URL is reached: with the port of the server's proxy where it is not the usual one.
+ */
+export function urlValue(key: string, url: string | null, publicUrl: (url: string) => string): string | null {
   if (url === null) return null;
-  const { protocol, hostname, pathname } = new URL(url);
-  const magic = magicUrlOf(key);
-  const host = magic?.port == null ? hostname : `${hostname}:${magic.port}`;
-  return magic?.command === "FQDN" ? host : `${protocol}//${host}${pathname === "/" ? "" : pathname}`;
+  const { protocol, host, pathname } = new URL(publicUrl(url));
+  return magicUrlOf(key)?.command === "FQDN" ? host : `${protocol}//${host}${pathname === "/" ? "" : pathname}`;
 }

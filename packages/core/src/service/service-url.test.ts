@@ -136,6 +136,8 @@ services:
     ...{ created_at: new Date(0), updated_at: new Date(0) },
     ...fields,
   });
+  /** As behind a proxy on the usual ports. */
+  const withoutPort = (url: string) => url.replace(/:\d+(?=\/|$)/, "");
   const planned = (
     requested: Readonly<Record<string, string>> = {},
     current: Readonly<Record<string, string>> = {},
@@ -155,7 +157,15 @@ services:
       },
     );
     const variables = planVariables({
-      ...{ variables: text.variables, existing, urls: urls.urls, source, now: new Date(0), isNewCompose: true },
+      ...{
+        variables: text.variables,
+        existing,
+        urls: urls.urls,
+        publicUrl: withoutPort,
+        source,
+        now: new Date(0),
+        isNewCompose: true,
+      },
     });
     const fqdns = Object.fromEntries([...urls.claims].map(([name, list]) => [name, list.map(({ url }) => url).join()]));
     return { fqdns, variables, values: Object.fromEntries(variables.insert.map(({ key, value }) => [key, value])) };
@@ -168,8 +178,8 @@ services:
     expect(values).toEqual({
       SERVICE_URL_WEB: `http://${web}`,
       SERVICE_FQDN_WEB: web,
-      SERVICE_URL_WEB_3000: `http://${web}:3000`,
-      SERVICE_FQDN_WEB_3000: `${web}:3000`,
+      SERVICE_URL_WEB_3000: `http://${web}`,
+      SERVICE_FQDN_WEB_3000: web,
       SERVICE_URL_CONSOLE: `http://${console}`,
       SERVICE_FQDN_CONSOLE: console,
       SERVICE_PASSWORD_X: "s".repeat(32),
@@ -186,8 +196,8 @@ services:
     expect(values).toMatchObject({
       SERVICE_URL_WEB: "https://shop.example/in",
       SERVICE_FQDN_WEB: "shop.example",
-      SERVICE_URL_WEB_3000: "https://shop.example:3000/in",
-      SERVICE_FQDN_WEB_3000: "shop.example:3000",
+      SERVICE_URL_WEB_3000: "https://shop.example/in",
+      SERVICE_FQDN_WEB_3000: "shop.example",
       SERVICE_URL_CONSOLE: null,
       SERVICE_FQDN_CONSOLE: null,
     });
@@ -252,8 +262,8 @@ services:
     const next = planned({}, current, stored(first), webAs("{SERVICE_URL_WEB_4000: ''}"));
     expect(next.fqdns).toEqual({ site: `https://chosen.example,http://${web}:4000` });
     expect(next.values).toEqual({
-      SERVICE_URL_WEB_4000: `http://${web}:4000`,
-      SERVICE_FQDN_WEB_4000: `${web}:4000`,
+      SERVICE_URL_WEB_4000: `http://${web}`,
+      SERVICE_FQDN_WEB_4000: web,
     });
     expect(next.variables.delete.toSorted()).toEqual(
       ["SERVICE_FQDN_OLD", "SERVICE_FQDN_WEB_3000", "SERVICE_URL_OLD", "SERVICE_URL_WEB_3000"].map(
@@ -304,10 +314,10 @@ services:
     expect(values).toEqual({
       SERVICE_URL_APP: `http://${host}`,
       SERVICE_FQDN_APP: host,
-      SERVICE_URL_APP_8080: `http://${host}:8080`,
-      SERVICE_FQDN_APP_8080: `${host}:8080`,
-      SERVICE_URL_APP_9000: `http://${live}:9000`,
-      SERVICE_FQDN_APP_9000: `${live}:9000`,
+      SERVICE_URL_APP_8080: `http://${host}`,
+      SERVICE_FQDN_APP_8080: host,
+      SERVICE_URL_APP_9000: `http://${live}`,
+      SERVICE_FQDN_APP_9000: live,
     });
   });
 

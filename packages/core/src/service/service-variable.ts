@@ -12,10 +12,14 @@ export interface VariablePlan {
   readonly delete: readonly string[];
 }
 
+/** How a URL is reached: with the port of the server's proxy where it is not the usual one. */
+type PublicUrl = (url: string) => string;
+
 export interface VariablesInput {
   readonly variables: readonly ComposeVariable[];
   readonly existing: readonly EnvRecord[];
   readonly urls: UrlPlan["urls"];
+  readonly publicUrl: PublicUrl;
   readonly source: MagicSource;
   readonly now: Date;
   /** The compose file is new: generated variables that it no longer names are deleted. */
@@ -26,13 +30,14 @@ export interface VariablesInput {
  * The changes of a service's variables. Existing values stay, generated or set by a user, except URLs of containers
  * whose URLs change.
  */
-export function planVariables({ variables, existing, urls, source, now, isNewCompose }: VariablesInput): VariablePlan {
+export function planVariables(input: VariablesInput): VariablePlan {
+  const { variables, existing, urls, publicUrl, source, now, isNewCompose } = input;
   const byKey = new Map(existing.map((env) => [env.key, env]));
   const values = new Map(existing.map(({ key, value }) => [key, value]));
   const made = magicValues(variables, { source, now, existing: values });
   const keys = variables.map(({ key }) => key);
-  const urlOf = valuesOfUrls(urls, keys);
-  const changed = changedUrlValues(urls, keys);
+  const urlOf = valuesOfUrls(urls, keys, publicUrl);
+  const changed = changedUrlValues(urls, keys, publicUrl);
 
   const wanted = new Map(variables.map((variable) => [variable.key, variable]));
   for (const key of made.keys()) {
@@ -53,13 +58,15 @@ export function planVariables({ variables, existing, urls, source, now, isNewCom
 }
 
 /** The new value of each variable with a changed URL, by key. */
-export const changedUrlValues = (urls: UrlPlan["urls"], keys: readonly string[]) =>
+export const changedUrlValues = (urls: UrlPlan["urls"], keys: readonly string[], publicUrl: PublicUrl) =>
   new Map(
-    [...heldUrls(urls, keys)].flatMap(([key, { url, isChanged }]) => (isChanged ? [[key, urlValue(key, url)]] : [])),
+    [...heldUrls(urls, keys)].flatMap(([key, { url, isChanged }]) =>
+      isChanged ? [[key, urlValue(key, url, publicUrl)]] : [],
+    ),
   );
 
-const valuesOfUrls = (urls: UrlPlan["urls"], keys: readonly string[]) =>
-  new Map([...heldUrls(urls, keys)].map(([key, { url }]) => [key, urlValue(key, url)]));
+const valuesOfUrls = (urls: UrlPlan["urls"], keys: readonly string[], publicUrl: PublicUrl) =>
+  new Map([...heldUrls(urls, keys)].map(([key, { url }]) => [key, urlValue(key, url, publicUrl)]));
 
 function fieldsOf(
   { key, fallback, isRequired, comment }: ComposeVariable,
