@@ -1,5 +1,9 @@
 import { engineRow, fixed, given, identifier, password, scripts } from "./row.ts";
 
+const LOGIN_PATH = "/run/berth-login.xml";
+
+const xml = (text: string | null): string => (text ?? "").replaceAll("&", "&amp;").replaceAll("<", "&lt;");
+
 export const clickhouse = engineRow({
   title: "ClickHouse",
   collection: "clickhouses",
@@ -27,6 +31,15 @@ export const clickhouse = engineRow({
       CLICKHOUSE_DEFAULT_ACCESS_MANAGEMENT: "1",
     }),
   start: () => ({}),
+  client: ({ clickhouse_admin_user, clickhouse_admin_password }) => ({
+    argv: ["clickhouse-client", `--config-file=${LOGIN_PATH}`, "--multiquery"],
+    variables: {},
+    // Versions before 23 read no password from a variable.
+    file: {
+      path: LOGIN_PATH,
+      text: `<config><user>${xml(clickhouse_admin_user)}</user><password>${xml(clickhouse_admin_password)}</password></config>\n`,
+    },
+  }),
   // By its HTTP port, which answers this without a login.
   health: () => ["wget", "--quiet", "--spider", "http://127.0.0.1:8123/ping"],
   // Its own BACKUP writes to disks that its configuration names first.
