@@ -8,6 +8,8 @@ import { type DockerServer, dockerServer } from "./docker.fixture.ts";
 const { image, write, read } = TEST_CLIENTS.postgresql;
 const EMPTIED: Argv = ["--no-psqlrc", "--quiet", "--command=DELETE FROM t"];
 
+const IMAGE = ["--docker-registry-image-name", "nginx", "--ports-exposes", "80"];
+
 describeDocker("a database, from the command line", [image], (docker) => {
   let server: DockerServer;
   const network = docker.name("shell");
@@ -88,5 +90,51 @@ describeDocker("a database, from the command line", [image], (docker) => {
     await ask(["psql", url, "-c", `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE ${others}`]);
     await held;
     expect(await ask(read(url))).toEqual([0, "kept"]);
+  }, 180_000);
+
+  test("answers its own client, is attached to an application, and kept while that uses it", async () => {
+    tries += 1;
+    const name = `shop${tries}`;
+    const flags = ["--image", image, "--health-check-interval", "1", "--health-check-retries", "60"];
+    const created = await run("db", "create", "postgresql", name, ...flags);
+    expect(created, created.stderr).toMatchObject({ code: 0 });
+    const asked = await run("db", "psql", name, "-c", "SELECT 40 + 2 AS answer");
+    expect(asked, asked.stderr).toMatchObject({ code: 0, stdout: expect.stringContaining("42") });
+    const wrong = await run("db", "psql", name, "-c", "SELECT nope");
+    expect(wrong).toMatchObject({ code: 1, stderr: expect.stringContaining('"nope" does not exist') });
+    expect(await run("db", "redis-cli", name, "-c", "PING")).toMatchObject({
+      ...{ code: 2, stderr: expect.stringContaining("berth db psql ") },
+    });
+
+    const place = ["--project-uuid", "My project", "--environment-name", "production", "--server-uuid", "docker"];
+    const user = `web${tries}`;
+    const made = await run("applications", "create", "image", "--name", user, ...place, ...IMAGE);
+    expect(made, made.stderr).toMatchObject({ code: 0 });
+    const attached = await run("db", "attach", name, user, "--as", "SHOP_URL");
+    expect(attached, attached.stderr).toMatchObject({
+      ...{ code: 0, stdout: expect.stringContaining(`${user}: SHOP_URL is {{ database.${name}.url }}`) },
+    });
+    expect((await run("db", "attachments", "list", name)).stdout).toContain("SHOP_URL");
+    expect((await run("env", "get", "SHOP_URL", "--app", user)).stdout.trim()).toBe(`{{ database.${name}.url }}`);
+    const refused = await run("db", "delete", name, "--yes");
+    expect(refused).toMatchObject({ code: 1, stderr: expect.stringContaining(user) });
+    const detached = await run("db", "detach", name, user);
+    expect(detached, detached.stderr).toMatchObject({ code: 0 });
+    expect((await run("env", "get", "SHOP_URL", "--app", user)).code).toBe(2);
+    expect((await run("db", "delete", name, "--yes")).code).toBe(0);
+  }, 180_000);
+
+  test("of ClickHouse reads several statements, and passes on how its client ended", async ({ skip }) => {
+    if (!(await docker.client.listImages()).some(({ RepoTags }) => RepoTags?.includes(TEST_CLIENTS.clickhouse.image)))
+      return skip(`${TEST_CLIENTS.clickhouse.image} is not there`);
+    tries += 1;
+    const name = `columns${tries}`;
+    const flags = ["--image", TEST_CLIENTS.clickhouse.image, "--health-check-interval", "1"];
+    const secret = ["--clickhouse-admin-password", "a#b{c}"];
+    const created = await run("db", "create", "clickhouse", name, ...flags, ...secret, "--health-check-retries", "60");
+    expect(created, created.stderr).toMatchObject({ code: 0 });
+    const asked = await run("db", "clickhouse-client", name, "-c", "SELECT 41;\nSELECT 42;");
+    expect(asked, asked.stderr).toMatchObject({ code: 0, stdout: "41\n42\n" });
+    expect((await run("db", "clickhouse-client", name, "-c", "SELECT nope")).code).toBe(1);
   }, 180_000);
 });

@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import { existsSync } from "node:fs";
 import { connect } from "node:net";
+import { gunzipSync } from "node:zlib";
 import { isDomainError } from "@berth/core";
 import type { FastifyInstance } from "fastify";
 import { chromium } from "playwright-core";
@@ -172,38 +173,68 @@ describe("browsers", () => {
     expect((await app.inject("/docs/..%2fpackage.json")).statusCode).toBe(404);
   });
 
-  it.skipIf(!existsSync(CHROMIUM))("can try an operation with a token in the documentation", async () => {
-    const { url } = server({ instance: { version: () => "4.0.0" } });
-    const base = await url();
-    const browser = await chromium.launch({
-      executablePath: CHROMIUM,
-      args: ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--no-first-run"],
-    });
-    try {
-      const page = await browser.newPage();
-      const complaints: string[] = [];
-      page.on("console", (message) => message.type() === "error" && complaints.push(message.text()));
-      page.on("request", (request) => {
-        if (!request.url().startsWith(base) && !request.url().startsWith("data:")) complaints.push(request.url());
-      });
-      await page.goto(`${base}/docs`);
-      await page.locator("button.authorize").first().click();
-      await page.locator(".auth-container input").fill("1|secret");
-      await page.locator(".auth-btn-wrapper button.authorize").click();
-      await page.locator(".auth-btn-wrapper button.btn-done").click();
-      await page.locator("#tag-System, [data-tag=System]").first().click();
-      const operation = page.locator("#operations-System-version");
-      await operation.locator("button.opblock-summary-control").click();
-      await operation.locator("button.try-out__btn").click();
-      await operation.locator("button.execute").click();
-      const answer = operation.locator(".live-responses-table .response-col_description pre").first();
-      await answer.waitFor();
-      expect(await answer.textContent()).toContain("4.0.0");
-      expect(complaints).toEqual([]);
-    } finally {
-      await browser.close();
+  it("get the documentation compressed, once", async () => {
+    const { app } = server();
+    let bytes = 0;
+    for (const url of ["/docs/swagger-ui.css", "/docs/swagger-ui-bundle.js", "/api/v1/openapi.json"]) {
+      const plain = await app.inject(url);
+      const sent = await app.inject({ url, headers: { "accept-encoding": "br, gzip" } });
+      expect([sent.headers["content-encoding"], sent.headers.vary]).toEqual(["gzip", "accept-encoding"]);
+      expect(gunzipSync(sent.rawPayload).equals(plain.rawPayload)).toBe(true);
+      bytes += sent.rawPayload.length;
+      const headers = { "accept-encoding": "br, gzip", "if-none-match": String(sent.headers.etag) };
+      expect((await app.inject({ url, headers })).statusCode).toBe(304);
+      const refused = await app.inject({ url, headers: { "accept-encoding": "gzip;q=0" } });
+      expect(refused.headers["content-encoding"]).toBeUndefined();
     }
+    // Of 3.4 MB.
+    expect(bytes).toBeLessThan(700_000);
   });
+
+  it.skipIf(!existsSync(CHROMIUM))(
+    "can try an operation with a token in the documentation",
+    async () => {
+      const { url } = server({ instance: { version: () => "4.0.0" } });
+      const base = await url();
+      const browser = await chromium.launch({
+        executablePath: CHROMIUM,
+        args: ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--no-first-run"],
+      });
+      try {
+        const page = await browser.newPage();
+        const complaints: string[] = [];
+        page.on("console", (message) => message.type() === "error" && complaints.push(message.text()));
+        page.on("request", (request) => {
+          if (!request.url().startsWith(base) && !request.url().startsWith("data:")) complaints.push(request.url());
+        });
+        await page.goto(`${base}/docs`);
+        await page.locator("button.authorize").first().click();
+        await page.locator(".auth-container input").fill("1|secret");
+        await page.locator(".auth-btn-wrapper button.authorize").click();
+        await page.locator(".auth-btn-wrapper button.btn-done").click();
+        await page.locator("#tag-System, [data-tag=System]").first().click();
+        const operation = page.locator("#operations-System-version");
+        await operation.locator("button.opblock-summary-control").click();
+        await operation.locator("button.try-out__btn").click();
+        await operation.locator("button.execute").click();
+        const answer = operation.locator(".live-responses-table .response-col_description pre").first();
+        await answer.waitFor();
+        expect(await answer.textContent()).toContain("4.0.0");
+        await page.reload();
+        // Its lock is closed, and stays so until the person logs out.
+        await page.locator(".authorize.locked, .auth-wrapper .locked").first().waitFor();
+        expect(await page.evaluate("[sessionStorage.length, localStorage.length]")).toEqual([1, 0]);
+        await page.locator("button.authorize").first().click();
+        await page.locator(".auth-btn-wrapper button", { hasText: "Logout" }).click();
+        expect(await page.evaluate("sessionStorage.length")).toBe(0);
+        expect(complaints).toEqual([]);
+      } finally {
+        await browser.close();
+      }
+      // Two times all operations are drawn, which takes a busy machine a while.
+    },
+    120_000,
+  );
 });
 
 describe("closing", () => {

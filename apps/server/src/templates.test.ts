@@ -55,7 +55,12 @@ test("each name stands for one of them", () => {
   const names = templates.flatMap(({ type, aliases }) => [type, ...aliases]);
   expect(names.filter((name, index) => names.indexOf(name) !== index)).toEqual([]);
   for (const { aliases } of templates) for (const name of aliases) expect(name).toMatch(/^[a-z0-9]+(-[a-z0-9]+)*$/);
-  expect(chosenTemplate(templates, "wordpress-with-mariadb").type).toBe("wordpress");
+  const others = {
+    "wordpress-with-mariadb": "wordpress",
+    getoutline: "outline",
+    "superset-with-postgresql": "superset",
+  };
+  for (const [name, type] of Object.entries(others)) expect(chosenTemplate(templates, name).type).toBe(type);
 });
 
 describe.each(byType)("%s", (type, template) => {

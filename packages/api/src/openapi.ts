@@ -1,5 +1,6 @@
 import { VERSION } from "@berth/core";
 import type { AnyRouter } from "@trpc/server";
+import { type ExampleSchemas, exampleOf } from "./openapi/example.ts";
 import { headers } from "./openapi/headers.ts";
 import { describeOperation, type OperationObject } from "./openapi/operation.ts";
 import { responses, schemas } from "./openapi/problems.ts";
@@ -25,12 +26,17 @@ export async function describe(router: AnyRouter): Promise<Description> {
     .flatMap(routesOf)
     .sort((a, b) => order(a.path, b.path) || order(a.method, b.method));
   const generated = generate(routes);
+  // Made by the generator, so they are schemas.
+  const named = generated.schemas as ExampleSchemas;
 
   const paths: Record<string, Record<string, OperationObject>> = {};
   for (const [index, route] of routes.entries()) {
     const method = route.method.toLowerCase();
     if (paths[route.path]?.[method]) throw new Error(`${route.method} ${route.path} is defined twice.`);
-    paths[route.path] = { ...paths[route.path], [method]: describeOperation(route, generated.parts[index] ?? {}) };
+    paths[route.path] = {
+      ...paths[route.path],
+      [method]: describeOperation(route, generated.parts[index] ?? {}, named),
+    };
   }
   const used = new Set<string>(routes.map(({ operation }) => operation.options.tag));
   const written = JSON.stringify(paths);
@@ -49,14 +55,19 @@ export async function describe(router: AnyRouter): Promise<Description> {
     paths,
     components: {
       securitySchemes: { bearer: { type: "http", scheme: "bearer", description: "A token: `<id>|<secret>`." } },
-      schemas: { ...schemas, ...generated.schemas },
+      schemas: { ...schemas, ...withExamples(named) },
       responses: Object.fromEntries(usedResponses),
       headers,
     },
   });
 }
 
-/** The content of `openapi.json` at the repository's root and under `/api/v1`. */
+const withExamples = (schemas: ExampleSchemas) =>
+  Object.fromEntries(
+    Object.entries(schemas).map(([name, schema]) => [name, { ...schema, examples: [exampleOf(schema, schemas)] }]),
+  );
+
+/** The description as `openapi.json` at the repository's root and at `/api/v1` holds it. */
 export const jsonOf = (description: Description): string => `${JSON.stringify(description, null, 2)}\n`;
 
 /** The same as YAML. For a moment this needs far more memory than JSON. */

@@ -72,6 +72,7 @@ export const storages = perKind(["application", "service", "database"], (kind) =
     extras: [OPERATOR.folder],
     pathKeys: { uuid: "owner_uuid" },
     errors: ["engine.unreachable"],
+    example: { uuid: "x530s5chcn08g4ovgxmarfo6", name: "uploads" },
     input: StorageUpdate,
   })
     .output(Storage)

@@ -22,6 +22,7 @@ export const tokens = {
     method: "POST",
     path: "/tokens",
     operationId: "create-token",
+    example: { name: "ci", abilities: ["read", "deploy"] },
     tag: "Tokens",
     summary: "Create a token",
     description:

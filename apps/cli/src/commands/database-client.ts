@@ -22,6 +22,7 @@ const isLine = (): boolean => true;
 const CLIENTS: Readonly<Record<string, Client>> = {
   psql: { engines: ["postgresql"], isComplete: isSqlComplete },
   mysql: { engines: ["mysql", "mariadb"], isComplete: isSqlComplete },
+  "clickhouse-client": { engines: ["clickhouse"], isComplete: isSqlComplete },
   "redis-cli": { engines: ["redis", "keydb", "dragonfly"], isComplete: isLine },
 };
 
@@ -29,7 +30,7 @@ interface Options {
   readonly command?: string;
 }
 
-/** Defines `psql`, `mysql` and `redis-cli`, which run in a database's container. */
+/** The clients that come with databases, inside of their containers. */
 export function defineClients(group: Command, bind: Bind): void {
   for (const [name, client] of Object.entries(CLIENTS)) {
     group

@@ -1,8 +1,9 @@
+import { readFile } from "node:fs/promises";
 import { findPackageJSON } from "node:module";
-import { dirname } from "node:path";
+import { dirname, join } from "node:path";
 import { VERSION } from "@berth/core";
-import fastifyStatic from "@fastify/static";
 import type { FastifyInstance } from "fastify";
+import { type Compressed, compressed, sendCompressed } from "./compressed.ts";
 
 /** Interactive documentation served entirely by this server, and a start page for servers without a dashboard. */
 export function docsPlugin(
@@ -23,21 +24,26 @@ export function docsPlugin(
     reply.header("cache-control", "no-cache").type("text/javascript; charset=utf-8").send(DOCS_START),
   );
   const assets = findPackageJSON("swagger-ui-dist", import.meta.url);
-  // The package is optional.
-  if (assets !== undefined) {
-    app.register(fastifyStatic, {
-      root: dirname(assets),
-      prefix: "/docs/",
-      allowedPath: (path) => ASSETS.has(path),
-      index: false,
-      decorateReply: false,
-      maxAge: "1h",
-    });
-  }
+  // A server runs without the package, too.
+  if (assets !== undefined)
+    for (const [name, type] of Object.entries(ASSETS)) serveAsset(app, dirname(assets), name, type);
   done();
 }
 
-const ASSETS: ReadonlySet<string> = new Set(["/swagger-ui.css", "/swagger-ui-bundle.js", "/favicon-32x32.png"]);
+/** Read and compressed when it is first asked for: the bundle has 1.5 MB. */
+function serveAsset(app: FastifyInstance, folder: string, name: string, type: string): void {
+  let content: Promise<Compressed> | undefined;
+  app.get(`/docs/${name}`, async (request, reply) => {
+    content ??= readFile(join(folder, name)).then(compressed);
+    return sendCompressed(request, reply.type(type), await content);
+  });
+}
+
+const ASSETS: Readonly<Record<string, string>> = {
+  "swagger-ui.css": "text/css; charset=utf-8",
+  "swagger-ui-bundle.js": "text/javascript; charset=utf-8",
+  "favicon-32x32.png": "image/png",
+};
 
 /** Swagger UI sets inline styles and has icons in data URLs; it contacts only this server. */
 const DOCS_POLICY = [
@@ -68,8 +74,28 @@ const DOCS_PAGE = `<!doctype html>
 </html>
 `;
 
-/** The default `validatorUrl` would send the description to a third party. */
-const DOCS_START = `SwaggerUIBundle({
+/**
+ * `validatorUrl` would send the description to somebody else's server. The token outlives a reload, in the storage of
+ * the tab: it ends with the tab, and no other page gets it. Swagger's own `persistAuthorization` keeps it for good.
+ */
+const DOCS_START = `const KEY = "berth.docs.token";
+const keepToken = {
+  statePlugins: {
+    auth: {
+      wrapActions: {
+        authorize: (original) => (schemes) => {
+          if (schemes.bearer) sessionStorage.setItem(KEY, schemes.bearer.value);
+          return original(schemes);
+        },
+        logout: (original) => (names) => {
+          sessionStorage.removeItem(KEY);
+          return original(names);
+        },
+      },
+    },
+  },
+};
+const ui = SwaggerUIBundle({
   url: "/api/v1/openapi.json",
   dom_id: "#docs",
   deepLinking: true,
@@ -77,6 +103,11 @@ const DOCS_START = `SwaggerUIBundle({
   filter: true,
   displayRequestDuration: true,
   validatorUrl: null,
+  plugins: [keepToken],
+  onComplete: () => {
+    const token = sessionStorage.getItem(KEY);
+    if (token) ui.preauthorizeApiKey("bearer", token);
+  },
 });
 `;
 

@@ -1,6 +1,7 @@
 import type { OperationOptions } from "../operation-options.ts";
 import { needsText } from "../permission.ts";
 import type { Route } from "../rest/routes.ts";
+import { type ExampleSchema, type ExampleSchemas, exampleOf, requestExample } from "./example.ts";
 import type { GeneratedParts } from "./generate.ts";
 import { headersOf } from "./headers.ts";
 import { problemsOf } from "./problems.ts";
@@ -13,11 +14,11 @@ export interface OperationObject {
   readonly [key: string]: unknown;
 }
 
-export function describeOperation(route: Route, parts: GeneratedParts): OperationObject {
+export function describeOperation(route: Route, parts: GeneratedParts, schemas: ExampleSchemas): OperationObject {
   const { operation, isTwin, method } = route;
   const { options } = operation;
   const { status = 200, ability, operationId } = options;
-  const body = requestBody(route, parts);
+  const body = requestBody(route, parts, schemas);
   const parameters = [...(parts.parameters ?? []).map(asParameter), ...(options.events ? [LAST_EVENT_ID] : [])];
   return {
     // Operation ids must be unique, so deprecated duplicates get a suffix.
@@ -31,22 +32,24 @@ export function describeOperation(route: Route, parts: GeneratedParts): Operatio
     ...(ability === null ? { security: [] } : {}),
     ...(parameters.length > 0 ? { parameters } : {}),
     ...(body ? { requestBody: body } : {}),
-    responses: { [status]: success(route, parts), ...problemsOf(route) },
+    responses: { [status]: success(route, parts, schemas), ...problemsOf(route) },
   };
 }
 
-function requestBody({ body, operation }: Route, parts: GeneratedParts): unknown {
-  const { upload } = operation.options;
+function requestBody({ body, operation }: Route, parts: GeneratedParts, schemas: ExampleSchemas): unknown {
+  const { upload, example } = operation.options;
   if (upload) {
     const content = upload.contentTypes.map((type) => [type, { schema: { type: "string", format: "binary" } }]);
     return { required: true, description: upload.description, content: Object.fromEntries(content) };
   }
   // Every input is strict; the generator drops that for schemas with refinements.
   const schema = parts.body && { ...parts.body, additionalProperties: false };
-  return schema && { required: body === "required", content: { "application/json": { schema } } };
+  if (!schema) return undefined;
+  const content = { schema, example: example ?? requestExample(schema, schemas) };
+  return { required: body === "required", content: { "application/json": content } };
 }
 
-function success({ operation }: Route, { answer }: GeneratedParts): unknown {
+function success({ operation }: Route, { answer }: GeneratedParts, schemas: ExampleSchemas): unknown {
   const { options, input } = operation;
   const isList = input !== undefined && "skip" in input.shape && "take" in input.shape;
   return {
@@ -56,13 +59,18 @@ function success({ operation }: Route, { answer }: GeneratedParts): unknown {
       ...(options.isUncounted ? {} : headersOf("X-RateLimit-Limit", "X-RateLimit-Remaining")),
       ...(isList ? headersOf("X-Total-Count", "Link") : {}),
     },
-    ...(options.status === 204 ? {} : { content: contentOf(options, answer) }),
+    ...(options.status === 204 ? {} : { content: contentOf(options, answer, schemas) }),
   };
 }
 
-function contentOf({ contentType, events }: OperationOptions, answer: unknown): unknown {
+function contentOf({ contentType, events }: OperationOptions, answer: unknown, schemas: ExampleSchemas): unknown {
   if (contentType) return { [contentType]: { schema: { type: "string" } } };
-  if (!events) return { "application/json": { schema: answer } };
+  if (!events) {
+    // What the generator makes of a schema is one. A named schema has its example beside it, once for all operations.
+    const schema = answer as ExampleSchema;
+    const isNamed = (schema.items ?? schema).$ref !== undefined;
+    return { "application/json": { schema, ...(isNamed ? {} : { example: exampleOf(schema, schemas) }) } };
+  }
   const data = { type: "string", contentMediaType: "application/json", contentSchema: answer };
   const properties = { id: { type: "string" }, event: { type: "string", enum: ["end", "error"] }, data };
   // OpenAPI 3.1 cannot describe the events of a stream; 3.2 uses the schema of one event, as here.
@@ -74,7 +82,7 @@ function contentOf({ contentType, events }: OperationOptions, answer: unknown): 
 /** A parameter is missing rather than null, and described only once. */
 function asParameter(parameter: unknown): unknown {
   // The generator's format of parameters.
-  const { schema = {}, ...rest } = parameter as { schema?: ParameterSchema; description?: string };
+  const { schema = {}, ...rest } = parameter as Parameter;
   const { anyOf, description, ...others } = schema;
   const [only, ...more] = (anyOf ?? []).filter(({ type }) => type !== "null");
   const bare = only && more.length === 0 ? { ...only, ...others } : { ...(anyOf && { anyOf }), ...others };
@@ -84,8 +92,16 @@ function asParameter(parameter: unknown): unknown {
   return {
     ...rest,
     ...(about === undefined ? {} : { description: about }),
+    ...(rest.in === "path" ? { example: exampleOf(bare as ExampleSchema, {}, rest.name) } : {}),
     schema: types.length === 1 ? { ...bare, type: types[0] } : bare,
   };
+}
+
+interface Parameter {
+  readonly in: string;
+  readonly name: string;
+  readonly schema?: ParameterSchema;
+  readonly description?: string;
 }
 
 interface ParameterSchema {

@@ -1,5 +1,9 @@
 import { engineRow, fixed, given, identifier, password, scripts } from "./row.ts";
 
+const LOGIN_PATH = "/run/berth-login.xml";
+
+const xml = (text: string | null): string => (text ?? "").replaceAll("&", "&amp;").replaceAll("<", "&lt;");
+
 export const clickhouse = engineRow({
   title: "ClickHouse",
   collection: "clickhouses",
@@ -27,7 +31,16 @@ export const clickhouse = engineRow({
       CLICKHOUSE_DEFAULT_ACCESS_MANAGEMENT: "1",
     }),
   start: () => ({}),
-  // The HTTP port answers a ping without a login.
+  client: ({ clickhouse_admin_user, clickhouse_admin_password }) => ({
+    argv: ["clickhouse-client", `--config-file=${LOGIN_PATH}`, "--multiquery"],
+    variables: {},
+    // Versions before 23 read no password from a variable.
+    file: {
+      path: LOGIN_PATH,
+      text: `<config><user>${xml(clickhouse_admin_user)}</user><password>${xml(clickhouse_admin_password)}</password></config>\n`,
+    },
+  }),
+  // By its HTTP port, which answers this without a login.
   health: () => ["wget", "--quiet", "--spider", "http://127.0.0.1:8123/ping"],
   // Its BACKUP writes only to disks named in its configuration.
   dumps: null,

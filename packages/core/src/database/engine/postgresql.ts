@@ -112,7 +112,8 @@ export const postgresql = engineRow({
     `--username=${postgres_user}`,
     `--dbname=${postgres_db}`,
   ],
-  client: (values) => psql(values, values.postgres_db ?? ENTRY),
+  // Else it continues after a statement that failed, and ends as if nothing had.
+  client: (values) => psql(values, values.postgres_db ?? ENTRY, "--set=ON_ERROR_STOP=1"),
   dumps: {
     formats: { one: { extension: "dump", isCompressed: true }, all: { extension: "sql", isCompressed: false } },
     separator: ",",
