@@ -107,11 +107,6 @@ export const ApplicationSettings = z.object({
     .nullable()
     .default(null)
     .describe("Those of its URLs that search engines shall not list. Others have no effect."),
-  is_log_drain_enabled: z
-    .boolean()
-    .default(false)
-    .refine((isEnabled) => !isEnabled, "Log drain is not enabled on the server.")
-    .describe("Always false: Berth sends logs nowhere else."),
   docker_registry_image_name: z.string().max(255).nullable().default(null),
   docker_registry_image_tag: z
     .string()

@@ -19,6 +19,8 @@ export interface ProxySettings {
   readonly tls: TlsSettings;
   /** Address ranges of proxies before this one: what they say of the client (`X-Forwarded-*`) is believed. */
   readonly trustedProxies: readonly string[];
+  /** Where requests for names that no site has go. Default: 404. */
+  readonly redirectUrl?: string | undefined;
 }
 
 export interface TlsSettings {
