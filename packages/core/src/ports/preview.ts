@@ -19,6 +19,8 @@ export interface PreviewRecord extends Timestamps {
   readonly last_online_at: Date | null;
   /** Set once deletion was asked for; the row goes when the removal is done. */
   readonly removing_at: Date | null;
+  /** It was opened while it is being removed. */
+  readonly is_reopened: boolean;
 }
 
 /** Fields of a preview. Omitted fields keep their values. */
@@ -34,12 +36,15 @@ export interface PreviewStore {
   list(applicationId: number, paging?: Paging): Promise<Page<PreviewRecord>>;
   find(applicationId: number, pullRequestId: number): Promise<PreviewRecord | undefined>;
   /**
-   * The preview with what is said of it, made when there was none; nobody removes it before the transaction ends.
-   * `undefined` while one of this number is being removed.
+   * The preview with what is said of it, made when there was none; nobody removes it before the transaction ends. One
+   * that is being removed is there again when that is done: what is queued of it until then waits.
    * @param uuid Of a new one.
    */
-  open(applicationId: number, uuid: string, fields: PreviewFields): Promise<PreviewRecord | undefined>;
-  /** Marks it for removal and wakes the workers. `undefined` when it was marked before, or there is none. */
+  open(applicationId: number, uuid: string, fields: PreviewFields): Promise<PreviewRecord>;
+  /**
+   * Marks it for removal and wakes the workers. `undefined` when it was marked before and not opened since, or there is
+   * none.
+   */
   markRemoving(applicationId: number, pullRequestId: number): Promise<PreviewRecord | undefined>;
 }
 
@@ -55,6 +60,6 @@ export interface SystemPreviewStore {
   listByResources(resourceIds: readonly number[]): Promise<readonly RoutedPreview[]>;
   listByApplication(applicationId: number): Promise<readonly RoutedPreview[]>;
   setStatus(id: number, status: string): Promise<void>;
-  /** Removes the row and its claims, and writes its event. */
+  /** Removes the row and its claims, and writes its event. One that was opened meanwhile stays, as a new one would be. */
   delete(id: number): Promise<void>;
 }

@@ -37,6 +37,7 @@ import { resourceChanges } from "./0060-resource-changes.ts";
 import { databaseReferences } from "./0080-database-references.ts";
 import { signIn } from "./0090-sign-in.ts";
 import { eventActors } from "./0091-event-actors.ts";
+import { reopenedPreviews } from "./0110-reopened-previews.ts";
 
 /** In the order of their names, which never change once released. */
 export const MIGRATIONS: Readonly<Record<string, Migration>> = {
@@ -78,4 +79,5 @@ export const MIGRATIONS: Readonly<Record<string, Migration>> = {
   "0080-database-references": databaseReferences,
   "0090-sign-in": signIn,
   "0091-event-actors": eventActors,
+  "0110-reopened-previews": reopenedPreviews,
 };
