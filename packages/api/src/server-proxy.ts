@@ -24,7 +24,9 @@ export const serverProxies = {
     operationId: "update-server-proxy",
     tag: "Servers",
     summary: "Change the proxy of a server",
-    description: "A proxy of another type takes over the routes of the one before. One that is stopped stays so.",
+    description:
+      "A proxy of another type takes over the routes of the one before, which serves until the new one is seen to, and " +
+      "remains when it does not: `problem` says why. One that is stopped stays so.",
     ability: "write",
     errors: [...REFUSALS, "resource.in_use"],
   })
@@ -68,7 +70,9 @@ export const serverProxies = {
     operationId: "restart-server-proxy",
     tag: "Servers",
     summary: "Restart the proxy of a server",
-    description: "Its container is made anew. Requests in flight are cut. One that was stopped is started.",
+    description:
+      "Its container is made anew, and takes the place of the one before once it serves. Requests that last longer than " +
+      "five seconds more are cut. One that was stopped is started.",
     ability: "write",
     errors: [...REFUSALS],
   })
