@@ -71,6 +71,27 @@ describeDocker("the proxy of a Docker server", ["nginx:alpine", "caddy:2"], (doc
     expect(await get(server, app.host)).toMatchObject({ status: 200, body: "two" });
   }, 60_000);
 
+  test("serves on, takes routes and says why when another type cannot be had", async () => {
+    const path = `/servers/${server.dockerUuid}/proxy`;
+    const seen = async () => (await server.rest("GET", path)).body as { status: string; problem: string | null };
+    const [before] = await proxies();
+    await server.rest("PATCH", path, { proxy_type: "traefik" });
+    await until(async () => /traefik.* The proxy caddy serves/s.test((await seen()).problem ?? ""), {
+      what: "the reason is seen",
+      seconds: 60,
+    });
+    expect((await seen()).status).toBe("running");
+    source.commit(page("three"));
+    const outcome = await deploy(server, app.uuid);
+    expect(outcome, outcome.log).toMatchObject({ status: "finished" });
+    expect(await get(server, app.host)).toMatchObject({ status: 200, body: "three" });
+    await server.rest("PATCH", path, { proxy_type: "caddy" });
+    await until(async () => (await seen()).problem === null, { what: "it is as it should be", seconds: 60 });
+    expect((await proxies()).map(({ Id }) => Id)).toEqual([before?.Id]);
+    source.commit(page("two"));
+    await deploy(server, app.uuid);
+  }, 180_000);
+
   test("reaches what another destination's network holds", async () => {
     const network = docker.name("back");
     const { body } = await server.rest("POST", `/servers/${server.dockerUuid}/destinations`, { network });

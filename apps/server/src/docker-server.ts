@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { DomainError, notFound } from "@berth/core";
 import { isLocalHost } from "@berth/core/application";
 import type { ServerRecord, SystemStores } from "@berth/core/ports";
-import { isOwnMachine } from "@berth/core/server";
+import { isOwnMachine, redirectUrlOf } from "@berth/core/server";
 import { ROOT_TEAM_ID } from "@berth/core/team";
 import { dockerClient } from "@berth/docker-client";
 import {
@@ -92,6 +92,7 @@ export function dockerServer(first: ServerRecord, deps: DockerServerDeps): Membe
     instance: instanceId,
     tls,
     trustedProxies,
+    redirectUrl: () => redirectUrlOf(record),
     ...(isOwn ? { httpPort: local.httpPort, httpsPort: local.httpsPort } : {}),
   };
   const proxy = recordedProxy(first, (type) =>

@@ -57,8 +57,25 @@ describe("the proxy of a server", () => {
     expect((await api.ask("GET", `/servers/${uuid}`)).json.proxy).toMatchObject({ status: "restarting" });
     const changed = await api.ask("PATCH", `/servers/${uuid}/proxy`, { body: { proxy_type: "TRAEFIK" } });
     expect(changed.json).toMatchObject({ proxy_type: "traefik", status: "running", problem: null });
-    const refused = await api.ask("PATCH", `/servers/${uuid}/proxy`, { body: { redirect_enabled: false } });
-    expect(refused.json.errors).toEqual({ redirect_enabled: ["This field is not allowed."] });
+  });
+
+  test("is told where unknown names lead, which reads as it was sent", async () => {
+    const uuid = await dockerServer();
+    const change = (body: object) => api.ask("PATCH", `/servers/${uuid}/proxy`, { body });
+    const sent = { redirect_enabled: "1", redirect_url: "https://a.example/here", generate_exact_labels: true };
+    const changed = { redirect_enabled: true, redirect_url: sent.redirect_url, generate_exact_labels: true };
+    expect((await change(sent)).json).toMatchObject({ ...changed, proxy_type: "caddy" });
+    expect((await change({ redirect_enabled: false })).json).toMatchObject({ ...changed, redirect_enabled: false });
+    const server = (await api.ask("GET", `/servers/${uuid}`)).json;
+    expect([server.proxy.redirect_enabled, server.settings.generate_exact_labels]).toEqual([false, true]);
+    expect(server.settings).not.toHaveProperty("redirect_url");
+    expect((await change({ redirect_url: "" })).json.redirect_url).toBeNull();
+    for (const redirect_url of ["javascript:alert(1)", "https://me:secret@a.example", "https://a.example/ b", "//a"]) {
+      expect((await change({ redirect_url })).json.errors).toEqual({ redirect_url: [expect.stringContaining("http")] });
+    }
+    const own = await api.ask("PATCH", `/servers/${api.where.server_uuid}/proxy`, { body: sent });
+    expect([own.status, Object.keys(own.json.errors)]).toEqual([422, ["redirect_url"]]);
+    expect(own.json.code).toBe("engine.unsupported");
   });
 
   test("is reported when another status is seen, once", async () => {

@@ -24,7 +24,9 @@ export const serverProxies = {
     operationId: "update-server-proxy",
     tag: "Servers",
     summary: "Change the proxy of a server",
-    description: "A proxy of another type takes over the routes of the previous one. A stopped proxy stays stopped.",
+    description:
+      "A proxy of another type takes over the routes of the previous one, which serves until the new one is seen " +
+      "serving, and stays if the new one fails: `problem` says why. A stopped proxy stays stopped.",
     ability: "write",
     errors: [...REFUSALS, "resource.in_use"],
   })
@@ -68,7 +70,9 @@ export const serverProxies = {
     operationId: "restart-server-proxy",
     tag: "Servers",
     summary: "Restart the proxy of a server",
-    description: "Its container is recreated, which cuts requests in flight. A stopped proxy is started.",
+    description:
+      "Its container is recreated and replaces the previous one once it serves. Requests that last more than five " +
+      "seconds longer are cut. A stopped proxy is started.",
     ability: "write",
     errors: [...REFUSALS],
   })

@@ -174,16 +174,16 @@ describe("deleting a preview", () => {
     expect(events.filter(({ resource_uuid }) => resource_uuid === uuid)).toHaveLength(1);
   });
 
-  test("refuses a deployment of it until it is gone", async () => {
+  test("lets a deployment of it wait in the queue until it is gone", async () => {
     const uuid = await created();
     await deployed(uuid);
     await at.own.previews.delete(uuid, 7);
-    await expect(deployed(uuid)).rejects.toMatchObject({ code: "resource.state" });
+    const [waiting] = await deployed(uuid);
     const { id } = await recordOf(uuid);
     const preview = await at.stores.previews.find(id, 7);
     await at.db.system.previews.delete(preview?.id ?? 0);
-    await deployed(uuid);
-    expect(await previewsOf(uuid)).toHaveLength(1);
+    expect(await previewsOf(uuid)).toMatchObject([{ uuid: preview?.uuid, status: "exited:unhealthy" }]);
+    expect(await at.own.deployments.get(waiting?.deployment_uuid ?? "")).toMatchObject({ status: "queued" });
   });
 
   test("that was never made is not found", async () => {

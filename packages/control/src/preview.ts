@@ -50,10 +50,11 @@ export interface PreviewContext extends Pick<UseCaseContext, "ids" | "instanceUr
 }
 
 /**
- * The preview of a pull request with these fields, created with its URL if missing. Must run in the transaction that
- * requests its deployment. If it throws, nothing was written.
+ * The preview of a pull request with what is said of it, made with its URL when there was none. Must run in the
+ * transaction that asks for its deployment, which waits in the queue while one of this number is being removed. When it
+ * is refused, nothing has been written.
  *
- * @throws DomainError `resource.state` while a preview of this number is being removed, `domain.conflict`
+ * @throws DomainError `domain.conflict`
  */
 export async function openPreview(
   context: PreviewContext,
@@ -73,10 +74,6 @@ export async function openPreview(
   };
   await naming(claim, requireFreeDomains(context, tx, wanted));
   const preview = await tx.previews.open(application.id, context.ids.uuid(), fields);
-  if (preview === undefined) {
-    const message = `The preview of pull request ${pull_request_id} of application ${application.name} is being removed. Try again in a moment.`;
-    throw new DomainError("resource.state", message);
-  }
   // Another request for it may have been faster.
   if (claim === undefined || preview.fqdn !== null) return preview;
   await naming(claim, claimDomains(context, tx, application.id, wanted));

@@ -10,6 +10,7 @@ import {
   type Server,
   type ServerCreate,
   type ServerDomains,
+  type ServerProxyUpdate,
   type ServerResource,
   type ServerUpdate,
   type ServerValidate,
@@ -106,7 +107,7 @@ export function servers(context: UseCaseContext) {
      * @throws DomainError `resource.not_found`, `resource.in_use`, `resource.state`, `engine.unsupported`,
      *   `auth.missing_ability`, `auth.root_team_only`
      */
-    async update(uuid: string, sent: ServerUpdate): Promise<{ uuid: string }> {
+    async update(uuid: string, sent: ServerUpdate & ServerProxyUpdate): Promise<{ uuid: string }> {
       requireAbility(scope, "write");
       const { ip: ipNow } = await findServer(stores, uuid);
       if (sent.ip && sent.ip !== ipNow) await requireMayReach(context, sent.ip);
@@ -206,7 +207,7 @@ export async function findKey(stores: Stores, uuid: string): Promise<PrivateKeyR
 }
 
 /** Berth's own machine has no address to change, and uses Berth's own proxy. */
-function refuseForLocal(server: ServerRecord, sent: ServerUpdate): void {
+function refuseForLocal(server: ServerRecord, sent: ServerUpdate & ServerProxyUpdate): void {
   if (!isOwnMachine(server)) return;
   const fields = (["ip", "port", "user"] as const).filter((field) => (sent[field] ?? server[field]) !== server[field]);
   if (fields.length > 0) {
@@ -221,6 +222,11 @@ function refuseForLocal(server: ServerRecord, sent: ServerUpdate): void {
   ) {
     throw new DomainError("engine.unsupported", "Validation failed.", {
       fields: { proxy_type: ["This server runs Berth's own proxy, which cannot be replaced."] },
+    });
+  }
+  if (ENGINES[server.engine].isOwnMachineOnly && sent.redirect_url) {
+    throw new DomainError("engine.unsupported", "Validation failed.", {
+      fields: { redirect_url: ["This server runs Berth's own proxy, which answers names that nothing has with 404."] },
     });
   }
 }

@@ -1,4 +1,5 @@
 import { DomainError } from "@berth/core";
+import { isTerminal } from "@berth/core/deploy";
 import type { ApplicationRecord, Ids, SystemStores, WebhookDelivery } from "@berth/core/ports";
 import {
   followsBranch,
@@ -36,8 +37,8 @@ export interface ReceivedWebhook {
 
 export interface Webhooks {
   /**
-   * Acts for each application of the repository whose secret signed the delivery, in its own team: all or nothing. A
-   * repeated delivery gets the same answer again.
+   * Acts for each application of the repository whose secret the delivery was signed with, in its own team: all of it
+   * or nothing. One that was answered before is answered the same again, but for what failed or is to be done anew.
    *
    * @throws DomainError `webhook.unsigned`, `queue.full`, `request.malformed`
    */
@@ -64,9 +65,12 @@ export function webhooks({ stores, ids, instanceUrl, publicUrl }: WebhookDeps): 
       const tasks = tasksOf(found.applications, reportedIntents(report), repository);
       const { deliveryId: id } = received;
       const delivery = id === undefined ? undefined : { provider, owner: found.owner, id };
-      return once(stores, delivery, async (tx) => {
-        if (tasks.length === 0) return nothing(`No application uses the changed branches of ${repository.name}.`);
-        return applyDecision({ stores: tx, ids, instanceUrl, publicUrl }, provider, tasks);
+      return once(stores, delivery, async (tx, earlier) => {
+        const due = earlier === undefined ? tasks : await dueAgain(tx, provider, tasks, earlier);
+        if (due.length > 0) {
+          return mergedAnswer(earlier, await applyDecision({ stores: tx, ids, instanceUrl, publicUrl }, provider, due));
+        }
+        return earlier ?? nothing(`No application uses the changed branches of ${repository.name}.`);
       });
     },
   };
@@ -141,15 +145,50 @@ function tasksOf(
 function once(
   stores: SystemStores,
   delivery: WebhookDelivery | undefined,
-  work: (tx: SystemStores) => Promise<WebhookAnswer>,
+  work: (tx: SystemStores, earlier: WebhookAnswer | undefined) => Promise<WebhookAnswer>,
 ): Promise<WebhookAnswer> {
   return stores.transaction(async (tx) => {
     const earlier = delivery && (await tx.webhooks.begin(delivery));
-    if (earlier !== undefined) return earlier;
-    const answer = await work(tx);
-    if (delivery !== undefined) await tx.webhooks.remember(delivery, answer);
+    const answer = await work(tx, earlier);
+    if (delivery !== undefined && answer !== earlier) await tx.webhooks.remember(delivery, answer);
     return answer;
   });
 }
+
+/**
+ * Of a delivery that is repeated: what failed the first time, and, of hosts that repeat only what a person asks them
+ * to, deployments that have ended since.
+ */
+async function dueAgain(
+  tx: SystemStores,
+  provider: WebhookProvider,
+  tasks: readonly WebhookTask[],
+  earlier: WebhookAnswer,
+): Promise<readonly WebhookTask[]> {
+  const isRepeatedByHand = "isRepeatedByHand" in WEBHOOK_PROVIDERS[provider];
+  const due: WebhookTask[] = [];
+  for (const task of tasks) {
+    const result = earlier.find((one) => one.application_uuid === task.application.uuid && isOf(one, task));
+    if (result === undefined) continue;
+    const { status, deployment_uuid } = result;
+    const { deployments } = tx.forTeam(task.application.team_id);
+    const deployment = isRepeatedByHand && deployment_uuid ? await deployments.find(deployment_uuid) : undefined;
+    const hasEnded = deployment !== undefined && isTerminal(deployment.status);
+    if (status === "failed" || hasEnded) due.push(task);
+  }
+  return due;
+}
+
+const isOf = ({ pull_request_id }: WebhookResult, { intent }: WebhookTask): boolean =>
+  pull_request_id === (intent.type === "push" ? undefined : intent.number);
+
+/** Each new result in the place of the one before it. */
+function mergedAnswer(earlier: WebhookAnswer | undefined, results: readonly WebhookResult[]): WebhookAnswer {
+  if (earlier === undefined) return results;
+  return earlier.map((before) => results.find((result) => isAbout(result, before)) ?? before);
+}
+
+const isAbout = (one: WebhookResult, other: WebhookResult): boolean =>
+  one.application_uuid === other.application_uuid && one.pull_request_id === other.pull_request_id;
 
 const nothing = (message: string): readonly WebhookResult[] => [{ status: "skipped", message }];

@@ -196,9 +196,9 @@ const concurrentBuilds = sql<number>`coalesce((server.settings ->> 'concurrent_b
 type Share = Parameters<SystemDeploymentStore["claimNext"]>[0];
 
 /**
- * The oldest queued deployment that may run now, of the team with the fewest running. Those that may not run do not
- * block later ones. An instant deployment ignores the server's limit, but waits for its own resource like any other
- * (D33).
+ * The oldest queued deployment that may run now, of the team that has the fewest running. One that may not does not stand
+ * in the way of those behind it. An instant one does not count what runs on the server, yet waits for its own resource
+ * like any other (D33). One of a preview that was opened while it is being removed waits for the end of that.
  */
 async function nextRunnable(
   { db }: Context,
@@ -237,6 +237,11 @@ async function nextRunnable(
     .where(
       sql<boolean>`not exists (select from deployment other where other.status = 'in_progress'
         and other.resource_id = deployment.resource_id and other.pull_request_id = deployment.pull_request_id)`,
+    )
+    .where(
+      sql<boolean>`(deployment.pull_request_id = 0 or not exists (select from application_preview preview
+        where preview.resource_id = deployment.resource_id and preview.pull_request_id = deployment.pull_request_id
+        and preview.removing_at is not null))`,
     )
     .$if(serverIds !== undefined, (query) => query.where("deployment.server_id", "in", idsOf(serverIds ?? [])))
     .orderBy(runsOfTeam("deployment.team_id"))

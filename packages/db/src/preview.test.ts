@@ -1,5 +1,5 @@
 import type { ApplicationRecord, DomainClaim, Stores } from "@berth/core/ports";
-import { testApplication, testPlace, testTeam, testUuid } from "@berth/testing";
+import { newDeployment, testApplication, testPlace, testTeam, testUuid } from "@berth/testing";
 import { expect, it } from "vitest";
 import { onEachBackend } from "./backends.fixture.ts";
 
@@ -37,19 +37,30 @@ onEachBackend((database) => {
     expect(await eventsOf(stores, app)).toEqual(["preview.created", "preview.created"]);
   });
 
-  it("opens no preview that is being removed, and one anew once it is gone", async () => {
+  it("makes one that is opened while it is being removed anew at the end of that, and what is queued of it waits", async () => {
     const { stores, app } = await made();
     const { system } = database();
     const opened = await stores.previews.open(app.id, testUuid(), { pull_request_id: 7 });
     expect(await stores.previews.markRemoving(app.id, 7)).toMatchObject({ resource_id: app.id, pull_request_id: 7 });
     expect(await stores.previews.markRemoving(app.id, 7)).toBeUndefined();
-    expect(await stores.previews.open(app.id, testUuid(), { pull_request_id: 7 })).toBeUndefined();
-    await system.previews.delete(opened?.id ?? 0);
-    await system.previews.delete(opened?.id ?? 0);
-    expect(await stores.previews.find(app.id, 7)).toBeUndefined();
-    expect(await stores.previews.open(app.id, testUuid(), { pull_request_id: 7 })).toBeDefined();
+    const again = await stores.previews.open(app.id, testUuid(), { pull_request_id: 7 });
+    expect(again).toMatchObject({ id: opened.id, is_reopened: true, removing_at: expect.any(Date) });
+    const [queued] = await stores.deployments.enqueue([newDeployment(app, { pull_request_id: 7 })]);
+    const claimed = () => system.deployments.claimNext({ owner: "me", leaseSeconds: 60 }, [app.server_id]);
+    expect(await claimed()).toBeUndefined();
+    await system.previews.delete(opened.id);
+    expect(await stores.previews.find(app.id, 7)).toMatchObject({ is_reopened: false, removing_at: null });
+    expect((await claimed())?.deployment.uuid).toBe(queued?.outcome === "queued" ? queued.deployment.uuid : "");
     const types = ["preview.created", "preview.removing", "preview.deleted", "preview.created"];
     expect(await eventsOf(stores, app)).toEqual(types);
+
+    // Closed once more before the end, it goes.
+    await stores.previews.markRemoving(app.id, 7);
+    await stores.previews.open(app.id, testUuid(), { pull_request_id: 7 });
+    expect(await stores.previews.markRemoving(app.id, 7)).toMatchObject({ is_reopened: false });
+    await system.previews.delete(opened.id);
+    await system.previews.delete(opened.id);
+    expect(await stores.previews.find(app.id, 7)).toBeUndefined();
   });
 
   it("ends the job of a removal with the preview, and with its application", async () => {

@@ -18,6 +18,7 @@ const COLUMNS = [
   "application_preview.docker_registry_image_tag",
   "application_preview.last_online_at",
   "application_preview.removing_at",
+  "application_preview.is_reopened",
   "application_preview.created_at",
   "application_preview.updated_at",
 ] as const;
@@ -54,7 +55,7 @@ export function previewStore(context: TeamContext): PreviewStore {
         const application = await own(tx, applicationId).select(["uuid", "name"]).executeTakeFirst();
         if (application === undefined) throw notFound("Application");
         const preview = await upsert(tx, applicationId, uuid, fields);
-        if (preview?.uuid === uuid) emitPreviewEvent(tx, { ...application, teamId }, preview, "preview.created");
+        if (preview.uuid === uuid) emitPreviewEvent(tx, { ...application, teamId }, preview, "preview.created");
         return preview;
       }),
     markRemoving: (applicationId, pullRequestId) =>
@@ -63,10 +64,10 @@ export function previewStore(context: TeamContext): PreviewStore {
         if (application === undefined) return undefined;
         const preview = await tx.db
           .updateTable("application_preview")
-          .set({ removing_at: NOW })
+          .set({ removing_at: sql<Date>`coalesce(removing_at, now())`, is_reopened: false })
           .where("resource_id", "=", applicationId)
           .where("pull_request_id", "=", pullRequestId)
-          .where("removing_at", "is", null)
+          .where(({ or, eb }) => or([eb("removing_at", "is", null), eb("is_reopened", "=", true)]))
           .returning(COLUMNS)
           .executeTakeFirst();
         if (preview === undefined) return undefined;
@@ -90,18 +91,19 @@ function upsert(
   resource_id: number,
   uuid: string,
   { pull_request_id, ...given }: PreviewFields,
-): Promise<PreviewRecord | undefined> {
+): Promise<PreviewRecord> {
   return db
     .insertInto("application_preview")
     .values({ ...given, uuid, resource_id, pull_request_id })
     .onConflict((conflict) =>
-      conflict
-        .columns(["resource_id", "pull_request_id"])
-        .doUpdateSet({ ...given, updated_at: NOW })
-        .where("application_preview.removing_at", "is", null),
+      conflict.columns(["resource_id", "pull_request_id"]).doUpdateSet({
+        ...given,
+        updated_at: NOW,
+        is_reopened: sql<boolean>`application_preview.removing_at is not null`,
+      }),
     )
     .returning(COLUMNS)
-    .executeTakeFirst();
+    .executeTakeFirstOrThrow();
 }
 
 export function systemPreviewStore(context: Context): SystemPreviewStore {
@@ -125,6 +127,7 @@ export function systemPreviewStore(context: Context): SystemPreviewStore {
     setStatus: (id, status) => setStatus(context, id, status),
     delete: (id) =>
       inTransaction(context, async (tx) => {
+        if (await renew(tx, id)) return;
         const preview = await tx.db
           .deleteFrom("application_preview")
           .where("id", "=", id)
@@ -141,6 +144,25 @@ export function systemPreviewStore(context: Context): SystemPreviewStore {
         await endJobs(tx, isAbout({ type: "preview.delete", subject_id: id }), "finished", null);
       }),
   };
+}
+
+/** @returns Whether it was opened while it was being removed: it keeps its URL, and nothing else. */
+async function renew(tx: Context, id: number): Promise<boolean> {
+  const preview = await tx.db
+    .updateTable("application_preview")
+    .set({ removing_at: null, is_reopened: false, status: sql<string>`default`, last_online_at: null, updated_at: NOW })
+    .where("id", "=", id)
+    .where("is_reopened", "=", true)
+    .returning(COLUMNS)
+    .executeTakeFirst();
+  if (preview === undefined) return false;
+  const application = await applicationOf(tx, preview);
+  emitPreviewEvent(tx, application, preview, "preview.deleted");
+  emitPreviewEvent(tx, application, preview, "preview.created");
+  await endJobs(tx, isAbout({ type: "preview.delete", subject_id: id }), "finished", null);
+  // What waits for it in the queue may begin.
+  wakeWorkers(tx);
+  return true;
 }
 
 const selectRouted = (db: Kysely<DB>) =>

@@ -53,7 +53,8 @@ export function systemWebhookStore(context: Context): SystemWebhookStore {
         await forgetOld(db);
         return undefined;
       }
-      const { answer } = await rowOf(db, delivery).select("answer").executeTakeFirstOrThrow();
+      // Two repetitions are answered one after the other: the later one sees what the earlier one did.
+      const { answer } = await rowOf(db, delivery).select("answer").forUpdate().executeTakeFirstOrThrow();
       return answer ?? [];
     },
     async remember(delivery, answer) {

@@ -33,7 +33,8 @@ export async function removePreview(
     return true;
   }
   return await attemptRemoval(deps, { type: "preview.delete", subject_id: preview.id }, async () => {
-    if (!(await cancelDeployments(stores, resource, pullRequestId))) return false;
+    // Closing it ended what was queued; what is queued now is of its successor.
+    if (!(await cancelDeployments(stores, resource, pullRequestId, { isQueuedKept: true }))) return false;
     await takeFromEngine(deps, adapters, resource, pullRequestId);
     await stores.previews.delete(preview.id);
     logger.info("Preview removed.", { resource: resource.uuid, pullRequestId });

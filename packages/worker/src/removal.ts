@@ -97,11 +97,14 @@ export async function cancelDeployments(
   stores: SystemStores,
   { id, team_id, server_id }: ResourceRecord,
   pullRequestId?: number,
+  { isQueuedKept = false }: { readonly isQueuedKept?: boolean } = {},
 ): Promise<boolean> {
   const activeOnes = async () =>
     (await stores.deployments.listActive(server_id)).filter(
-      ({ resource_id, pull_request_id }) =>
-        resource_id === id && (pullRequestId === undefined || pull_request_id === pullRequestId),
+      ({ resource_id, pull_request_id, status }) =>
+        resource_id === id &&
+        (pullRequestId === undefined || pull_request_id === pullRequestId) &&
+        !(isQueuedKept && status === "queued"),
     );
   const { deployments } = stores.forTeam(team_id);
   const active = await activeOnes();

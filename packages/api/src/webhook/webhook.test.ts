@@ -145,6 +145,24 @@ describe.each(PROVIDERS)("a push at %s", (provider) => {
     expect((await push(provider, {}, { id: "one-and-the-same", secret: "wrong" })).status).toBe(401);
   });
 
+  test("that comes again after its deployment has ended deploys anew where a person asks for that", async () => {
+    const uuid = await made(provider);
+    const first = await push(provider, {}, { id: "by-hand" });
+    const application = await api.stores.applications.find(uuid);
+    const claim = await api.db.system.deployments.claimNext({ owner: "me", leaseSeconds: 60 }, [
+      application?.server_id ?? 0,
+    ]);
+    if (claim === undefined) throw new Error("It was queued above.");
+    expect((await push(provider, {}, { id: "by-hand" })).json).toEqual(first.json);
+    await api.db.system.deployments.finish(claim.lease, "failed", "The registry was away.");
+    const again = await push(provider, {}, { id: "by-hand" });
+    if (provider === "github" || provider === "gitea") {
+      expect(again.json).toMatchObject([{ status: "queued" }]);
+      expect(again.json[0].deployment_uuid).not.toBe(first.json[0].deployment_uuid);
+      expect((await push(provider, {}, { id: "by-hand" })).json).toEqual(again.json);
+    } else expect(again.json).toEqual(first.json);
+  });
+
   test("[S70] gets 429 and Retry-After when the queue is full, and may come again", async () => {
     const uuid = await made(provider);
     await setQueueLimit(1);
@@ -373,6 +391,20 @@ describe.each(PROVIDERS)("a pull request at %s", (provider) => {
     const { status, json } = await pullRequest(provider, told);
     expect([status, json[0].status]).toEqual([200, "skipped"]);
     expect(await deploymentsOf(uuid)).toEqual([]);
+  });
+
+  test("that failed is done when its delivery is repeated, once what was in the way is gone", async () => {
+    const host = `${provider}-taken.example`;
+    const uuid = await made(provider, { ...previews, domains: `https://${host}` });
+    const other = await createdApplication(api, { domains: `https://7.${host}` });
+    const failed = await pullRequest(provider, {}, { id: "taken" });
+    expect(failed.json).toMatchObject([{ status: "failed", message: expect.stringContaining("is taken") }]);
+    expect((await pullRequest(provider, {}, { id: "taken" })).json).toEqual(failed.json);
+    await api.ask("PATCH", `/applications/${other}`, { body: { domains: "" } });
+    const again = await pullRequest(provider, {}, { id: "taken" });
+    expect(again.json).toMatchObject([{ status: "queued", application_uuid: uuid, pull_request_id: 7 }]);
+    expect((await pullRequest(provider, {}, { id: "taken" })).json).toEqual(again.json);
+    expect(await deploymentsOf(uuid)).toHaveLength(1);
   });
 
   test("from the public is deployed where that is allowed", async () => {

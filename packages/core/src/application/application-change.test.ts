@@ -18,6 +18,13 @@ describe("a change of an application", () => {
     });
   });
 
+  test("keeps nothing of the log drain, which may be false only", () => {
+    const read = (value: unknown) => ApplicationUpdate.safeParse({ is_log_drain_enabled: value });
+    expect(read("0").data).toEqual({ is_log_drain_enabled: false });
+    expect(applicationChange({ is_log_drain_enabled: false }).settings).toEqual({});
+    expect(read(true).error?.issues[0]?.message).toBe("Log drain is not enabled on the server.");
+  });
+
   test("gives a setting its default for null and for an empty text", () => {
     const sent = { ports_exposes: "", base_directory: null, health_check_interval: null, install_command: "" };
     expect(change(sent).settings).toEqual({

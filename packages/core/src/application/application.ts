@@ -112,11 +112,6 @@ export const ApplicationSettings = z.object({
     .nullable()
     .default(null)
     .describe("Those of its URLs that search engines must not list. Other URLs are ignored."),
-  is_log_drain_enabled: z
-    .boolean()
-    .default(false)
-    .refine((isEnabled) => !isEnabled, "Log drain is not enabled on the server.")
-    .describe("Always false: Berth does not forward logs."),
   docker_registry_image_name: z.string().max(255).nullable().default(null),
   docker_registry_image_tag: z
     .string()

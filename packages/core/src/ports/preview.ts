@@ -19,6 +19,8 @@ export interface PreviewRecord extends Timestamps {
   readonly last_online_at: Date | null;
   /** Set when deletion was requested; the row is deleted after the removal. */
   readonly removing_at: Date | null;
+  /** It was opened while it is being removed. */
+  readonly is_reopened: boolean;
 }
 
 /** Fields of a preview. Omitted fields keep their values. */
@@ -34,12 +36,16 @@ export interface PreviewStore {
   list(applicationId: number, paging?: Paging): Promise<Page<PreviewRecord>>;
   find(applicationId: number, pullRequestId: number): Promise<PreviewRecord | undefined>;
   /**
-   * The preview with these fields, created if missing; it cannot be removed before the transaction ends. `undefined`
-   * while a preview of this number is being removed.
+   * The preview with these fields, created if missing; it cannot be removed before the transaction ends. A preview that is
+   * being removed is opened again after that: what is queued of it until then waits.
+   *
    * @param uuid For a new preview.
    */
-  open(applicationId: number, uuid: string, fields: PreviewFields): Promise<PreviewRecord | undefined>;
-  /** Marks it for removal and wakes the workers. `undefined` if it was marked before or does not exist. */
+  open(applicationId: number, uuid: string, fields: PreviewFields): Promise<PreviewRecord>;
+  /**
+   * Marks it for removal and wakes the workers. `undefined` if it was marked before and not opened since, or does not
+   * exist.
+   */
   markRemoving(applicationId: number, pullRequestId: number): Promise<PreviewRecord | undefined>;
 }
 
@@ -55,6 +61,6 @@ export interface SystemPreviewStore {
   listByResources(resourceIds: readonly number[]): Promise<readonly RoutedPreview[]>;
   listByApplication(applicationId: number): Promise<readonly RoutedPreview[]>;
   setStatus(id: number, status: string): Promise<void>;
-  /** Deletes the row and its claims, and writes its event. */
+  /** Removes the row and its claims, and writes its event. One that was opened meanwhile stays, as a new one would be. */
   delete(id: number): Promise<void>;
 }

@@ -2,7 +2,7 @@ import { z } from "zod";
 import type { ManagedProxyStatus, SeenProxyStatus } from "../ports/proxy.ts";
 import type { ServerRecord } from "../ports/records.ts";
 import { PROXY_STATUSES, type ProxyStatus } from "./proxy-status.ts";
-import { ServerUpdate } from "./server-input.ts";
+import { PROXY_SETTABLE, ServerUpdate } from "./server-input.ts";
 import { ENGINES } from "./server-settings.ts";
 
 export const proxyStatusOf = ({ state }: Pick<ManagedProxyStatus, "state">): ProxyStatus =>
@@ -37,8 +37,8 @@ export const ServerProxyDetails = z
       .describe("Why it does not run, or does not have its routes. Null without a problem."),
     is_stopped: z.boolean().describe("It was stopped on request, and starts only on request."),
     redirect_enabled: z.boolean(),
-    redirect_url: z.string().nullable(),
-    generate_exact_labels: z.boolean(),
+    redirect_url: z.string().nullable().describe("Where requests for names that nothing has are redirected to."),
+    generate_exact_labels: z.boolean().describe("Kept for clients: Berth puts no label on a container for a proxy."),
     configuration: z.string().nullable().describe("Always null: Berth writes the configuration itself."),
   })
   .meta({ id: "ServerProxyDetails", description: "The proxy of a server, and whether it runs." });
@@ -49,11 +49,19 @@ export const serverProxyView = (server: ServerRecord): ServerProxyDetails => ({
   status: shownProxyStatus(server),
   problem: server.proxy_problem,
   is_stopped: server.is_proxy_stopped,
-  redirect_enabled: true,
-  redirect_url: null,
+  redirect_enabled: server.settings.redirect_enabled,
+  redirect_url: server.settings.redirect_url,
   generate_exact_labels: server.settings.generate_exact_labels,
   configuration: null,
 });
 
-export const ServerProxyUpdate = ServerUpdate.pick({ proxy_type: true });
+interface RedirectRecord {
+  readonly settings: Pick<ServerRecord["settings"], "redirect_enabled" | "redirect_url">;
+}
+
+/** Where the proxy of a server sends requests for names that nothing has. `undefined`: they are answered with 404. */
+export const redirectUrlOf = ({ settings }: RedirectRecord): string | undefined =>
+  settings.redirect_enabled ? (settings.redirect_url ?? undefined) : undefined;
+
+export const ServerProxyUpdate = ServerUpdate.pick({ proxy_type: true }).extend(PROXY_SETTABLE);
 export type ServerProxyUpdate = z.infer<typeof ServerProxyUpdate>;

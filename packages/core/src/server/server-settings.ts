@@ -22,6 +22,8 @@ export const ServerSettings = z.object({
   is_terminal_enabled: z.boolean().default(true),
   force_disabled: z.boolean().default(false),
   generate_exact_labels: z.boolean().default(false),
+  redirect_enabled: z.boolean().default(true),
+  redirect_url: z.string().max(2048).nullable().default(null),
   force_docker_cleanup: z.boolean().default(true),
   docker_cleanup_frequency: z.string().max(255).default("0 0 * * *"),
   docker_cleanup_threshold: z.int().min(1).max(100).default(80),

@@ -180,7 +180,7 @@ export function serverView(server: ServerRecord, resources?: readonly ListedReso
 const proxyView = (server: ServerRecord) => ({
   type: server.proxy_type.toUpperCase(),
   status: shownProxyStatus(server),
-  redirect_enabled: true,
+  redirect_enabled: server.settings.redirect_enabled,
 });
 
 export const serverResourceView = (resource: ListedResource): ServerResource => ({
@@ -200,8 +200,10 @@ const STATUS_OF = {
 } as const satisfies Record<ResourceKind, unknown>;
 
 function settingsView({ id, settings, created_at, updated_at }: ServerRecord): Server["settings"] {
+  // Those of the proxy are shown with it.
+  const { redirect_enabled: _isEnabled, redirect_url: _url, ...shown } = settings satisfies ServerSettings;
   return {
-    ...(settings satisfies ServerSettings),
+    ...shown,
     ...SETTINGS_WITHOUT_MEANING_YET,
     id,
     server_id: id,

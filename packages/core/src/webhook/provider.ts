@@ -23,6 +23,8 @@ interface Provider {
   readonly eventHeader?: string;
   /** Headers with the delivery's identifier: the first that is set. Repeated deliveries have the same one. */
   readonly deliveryHeaders: readonly string[];
+  /** It repeats a delivery only when a person asks for that: which means that its work is to be done again. */
+  readonly isRepeatedByHand?: true;
   readonly repository: z.ZodType<PushedRepository>;
   readonly events: Readonly<Record<string, z.ZodType<readonly WebhookIntent[]>>>;
 }
@@ -35,6 +37,7 @@ export const WEBHOOK_PROVIDERS = {
     secret: "manual_webhook_secret_github",
     eventHeader: "x-github-event",
     deliveryHeaders: ["x-github-delivery"],
+    isRepeatedByHand: true,
     repository: GithubRepositoryEvent,
     events: { push: GithubPush, pull_request: GithubPullRequest },
   },
@@ -69,6 +72,7 @@ export const WEBHOOK_PROVIDERS = {
     secret: "manual_webhook_secret_gitea",
     eventHeader: "x-gitea-event",
     deliveryHeaders: ["x-gitea-delivery"],
+    isRepeatedByHand: true,
     repository: GithubRepositoryEvent,
     events: { push: GithubPush, pull_request: GiteaPullRequest },
   },

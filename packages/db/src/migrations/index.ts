@@ -37,6 +37,7 @@ import { resourceChanges } from "./0060-resource-changes.ts";
 import { databaseReferences } from "./0080-database-references.ts";
 import { signIn } from "./0090-sign-in.ts";
 import { eventActors } from "./0091-event-actors.ts";
+import { reopenedPreviews } from "./0110-reopened-previews.ts";
 import { secondFactor } from "./0140-second-factor.ts";
 import { requiredSecondFactor } from "./0141-required-second-factor.ts";
 import { serverWakes } from "./0160-server-wakes.ts";
@@ -81,6 +82,7 @@ export const MIGRATIONS: Readonly<Record<string, Migration>> = {
   "0080-database-references": databaseReferences,
   "0090-sign-in": signIn,
   "0091-event-actors": eventActors,
+  "0110-reopened-previews": reopenedPreviews,
   "0140-second-factor": secondFactor,
   "0141-required-second-factor": requiredSecondFactor,
   "0160-server-wakes": serverWakes,

@@ -147,6 +147,7 @@ export interface ApplicationPreviewTable extends Timestamps {
   docker_registry_image_tag: string | null;
   last_online_at: Date | null;
   removing_at: Date | null;
+  is_reopened: Generated<boolean>;
 }
 
 export interface EnvTable extends Timestamps {

@@ -8,7 +8,7 @@ import {
   redirectOf,
   routesByHost,
 } from "../server/routed-site.ts";
-import { quoted } from "./literal.ts";
+import { literal, quoted } from "./literal.ts";
 import { errorRoutes } from "./pages.ts";
 import { CADDY_PATHS } from "./paths.ts";
 import { siteHandlers } from "./site-handlers.ts";
@@ -25,7 +25,7 @@ export function caddyConfig({ sites, settings, certificates }: CaddyConfigInput)
   const trusted = settings.trustedProxies;
   const server = (isSecure: boolean) => ({
     listen: [`:${isSecure ? settings.httpsPort : settings.httpPort}`],
-    routes: [ADD_REQUEST_ID, LEAVE, ...hostRoutes(hosts, isSecure, settings), { handle: [error(404)] }],
+    routes: [ADD_REQUEST_ID, LEAVE, ...hostRoutes(hosts, isSecure, settings), unknownHost(settings)],
     errors: { routes: errorRoutes() },
     // Berth configures redirects and certificates explicitly.
     automatic_https: { disable: true },
@@ -63,6 +63,11 @@ const ADD_REQUEST_ID = {
   match: [{ not: [{ header: { "X-Request-Id": ["*"] } }] }],
   handle: [{ handler: "headers", request: { set: { "X-Request-Id": ["{http.request.uuid}"] } } }],
 };
+
+const unknownHost = ({ redirectUrl }: ProxySettings) =>
+  redirectUrl === undefined
+    ? { handle: [error(404)] }
+    : { handle: [{ handler: "static_response", status_code: 302, headers: { Location: [literal(redirectUrl)] } }] };
 
 /** Asks clients to connect anew, once it was told to end. */
 const LEAVE = {

@@ -219,6 +219,21 @@ describeDocker("a change of routes in Caddy", [IMAGE], (docker) => {
     expect(await text("a.test")).toBe("a");
   });
 
+  it("sends names that no site has where the server's redirect leads, as long as there is one", async () => {
+    let redirectUrl: string | undefined = "https://elsewhere.example/{env.HOME}?a=$1";
+    const proxy = caddyProxy({ ...front.options, redirectUrl: () => redirectUrl });
+    await proxy.sync([site("a", [await named("a")])]);
+    const unknown = async () => {
+      const { status, headers } = await ask(front.options.httpPort, { host: "unknown.test" });
+      return [status, headers.location];
+    };
+    expect(await unknown()).toEqual([302, redirectUrl]);
+    expect(await text("a.test")).toBe("a");
+    redirectUrl = undefined;
+    await proxy.ensure();
+    expect(await unknown()).toEqual([404, undefined]);
+  });
+
   it("serves https with a certificate of its own authority, redirects to it, and reads the operator's own", async () => {
     const upstream = await named("secure");
     const routes = [

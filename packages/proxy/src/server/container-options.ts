@@ -1,7 +1,6 @@
 import { createHash } from "node:crypto";
 import type { ProxyType } from "@berth/core/ports";
 import { LABELS, ownedLabels } from "@berth/docker-client";
-import type { ProxyPlace } from "./container.ts";
 
 export interface ProxyMount {
   /** A folder of the server; `null`: memory that goes with the container. */
@@ -22,11 +21,13 @@ export interface ProxyContainerSpec {
 export const versionOf = (spec: ProxyContainerSpec): string =>
   createHash("sha256").update(JSON.stringify(spec)).digest("hex").slice(0, 16);
 
-type Named = Pick<ProxyPlace, "instance" | "labels"> & {
+interface Named {
+  readonly instance: string;
+  readonly labels?: Readonly<Record<string, string>> | undefined;
   readonly name: string;
   readonly version: string;
   readonly seat: Seat;
-};
+}
 
 /**
  * Two containers that serve for a moment side by side have different seats: folders of their own for what only one of

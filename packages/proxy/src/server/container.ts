@@ -3,7 +3,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { DomainError } from "@berth/core";
 import type { ManagedProxyStatus, ProxyType } from "@berth/core/ports";
 import { PROXY_TYPES } from "@berth/core/ports";
-import { engineError, LABELS, readFrames, statusCodeOf, pullOwnImage } from "@berth/docker-client";
+import { engineError, LABELS, pullOwnImage, readFrames, statusCodeOf } from "@berth/docker-client";
 import type { Argv } from "@berth/host";
 import type Docker from "dockerode";
 import {

@@ -50,10 +50,11 @@ function writingProxy(type: ProxyType): ManagedProxy {
     status: async () => ({ type: runningType ?? type, state, image: null, startedAt: null, restartCount: 0 }),
   };
 }
-const recorded = (proxy_type: string, is_proxy_stopped = false, user = "root") => ({
+const recorded = (proxy_type: string, is_proxy_stopped = false, user = "root", redirect_url: string | null = null) => ({
   proxy_type,
   is_proxy_stopped,
   user,
+  settings: { redirect_enabled: true, redirect_url },
 });
 const proxyOf = (proxy_type: string) => recordedProxy(recorded(proxy_type), writingProxy, () => seconds * 1000);
 
@@ -178,6 +179,14 @@ describe("the proxy of a server's record", () => {
     expect(made).toHaveBeenCalledTimes(2);
     await proxy.sync([SITE]);
     expect(told.slice(2)).toEqual(["CADDY ensure", "CADDY sync 1"]);
+  });
+
+  test("reads where unknown names lead anew when that has changed", async () => {
+    const proxy = proxyOf("CADDY");
+    await proxy.put(SITE);
+    proxy.use(recorded("CADDY", false, "root", "https://a.example"));
+    proxy.use(recorded("CADDY", false, "root", "https://a.example"));
+    await vi.waitFor(() => expect(told.slice(2)).toEqual(["CADDY ensure"]));
   });
 
   test("reads what is no type as none", () => {

@@ -8,8 +8,11 @@ import type {
   Site,
   Proxy as SiteProxy,
 } from "@berth/core/ports";
+import { redirectUrlOf } from "@berth/core/server";
 
-type ProxyRecord = Pick<ServerRecord, "proxy_type" | "is_proxy_stopped" | "user">;
+type ProxyRecord = Pick<ServerRecord, "proxy_type" | "is_proxy_stopped" | "user"> & {
+  readonly settings: Pick<ServerRecord["settings"], "redirect_enabled" | "redirect_url">;
+};
 
 /** The proxy of one server as recorded, started once there is a site. */
 export interface RecordedProxy extends SiteProxy {
@@ -29,7 +32,8 @@ export function recordedProxy(
 ): RecordedProxy {
   let wanted = make(typeOf(first));
   let { is_proxy_stopped: isStopped, user } = first;
-  /** Ends when the type for which it was begun was started. */
+  let redirectUrl = redirectUrlOf(first);
+  /** Ends with the type it was begun for. */
   let starting: Promise<void> | undefined;
   let failure: Failure | undefined;
   /** The one that was told something last. */
@@ -109,6 +113,12 @@ export function recordedProxy(
     }
   };
 
+  /** What its configuration holds beside its sites has changed. */
+  const readAnew = () => {
+    starting = undefined;
+    void tell(false, async () => {}).catch(() => undefined);
+  };
+
   return {
     get capabilities() {
       return told.capabilities;
@@ -130,7 +140,12 @@ export function recordedProxy(
       isStopped = server.is_proxy_stopped;
       if (isStopped) starting = undefined;
       const hasRoutes = server.user === user;
-      if (typeOf(server) === wanted.type && hasRoutes) return;
+      const isRedirectedAnew = redirectUrlOf(server) !== redirectUrl;
+      redirectUrl = redirectUrlOf(server);
+      if (typeOf(server) === wanted.type && hasRoutes) {
+        if (isRedirectedAnew && starting !== undefined) readAnew();
+        return;
+      }
       const wasStarted = (starting !== undefined || failure !== undefined) && hasRoutes;
       user = server.user;
       wanted = make(typeOf(server));

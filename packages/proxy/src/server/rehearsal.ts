@@ -7,10 +7,11 @@ import { type ProxySettings, type RoutedSite, routesByHost } from "./routed-site
 export const rehearsalSites = (sites: Iterable<RoutedSite>): readonly RoutedSite[] =>
   Array.from(sites, (site) => ({ ...site, upstreams: [], slotCount: 1 }));
 
-/** No authority is asked for a certificate. */
+/** No authority is asked for a certificate, and a name that is not known gets 404. */
 export const rehearsalSettings = (settings: ProxySettings): ProxySettings => ({
   ...settings,
   tls: { issuer: "internal" },
+  redirectUrl: undefined,
 });
 
 /**

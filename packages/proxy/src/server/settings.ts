@@ -18,13 +18,24 @@ export interface ServerProxyOptions {
   readonly tls?: TlsSettings | undefined;
   /** Proxies in front of this one. Default: none. */
   readonly trustedProxies?: readonly string[] | undefined;
-  /** Additional labels of the container. */
+  /** Where requests for names that no site has go, as of now. Default: 404. */
+  readonly redirectUrl?: (() => string | undefined) | undefined;
+  /** Further labels of its container. */
   readonly labels?: Readonly<Record<string, string>> | undefined;
 }
 
-export const proxySettings = ({ httpPort, httpsPort, tls, trustedProxies }: ServerProxyOptions): ProxySettings => ({
+export const proxySettings = ({
+  httpPort,
+  httpsPort,
+  tls,
+  trustedProxies,
+  redirectUrl,
+}: ServerProxyOptions): ProxySettings => ({
   httpPort: httpPort ?? 80,
   httpsPort: httpsPort ?? 443,
   tls: tls ?? { issuer: "automatic" },
   trustedProxies: trustedProxies ?? [],
+  get redirectUrl() {
+    return redirectUrl?.();
+  },
 });

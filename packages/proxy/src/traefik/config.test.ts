@@ -125,6 +125,19 @@ describe.skipIf(schemaPath === undefined)("Traefik's published schema", { meta: 
   });
 });
 
+it("sends names that no router has where the server's redirect leads", () => {
+  const settings = { ...SETTINGS, redirectUrl: "https://elsewhere.example/a?b=$1" };
+  const { http } = traefikConfig({ sites: [routed()], settings, certificates: [] });
+  expect(http?.routers).toMatchObject({
+    "unknown-http": { entryPoints: ["http"], rule: "PathPrefix(`/`)", priority: 1, service: "unknown" },
+    "unknown-https": { entryPoints: ["https"], tls: {} },
+  });
+  expect(http?.middlewares?.["unknown-http-to"]).toEqual({
+    redirectRegex: { regex: "^.*$", replacement: "https://elsewhere.example/a?b=$$1", permanent: false },
+  });
+  expect(http?.services).toHaveProperty("unknown");
+});
+
 describe("Traefik's container", () => {
   it("is told where to listen, whom to believe and which authority to ask", () => {
     const tls = { issuer: "automatic", email: "me@a.com", acmeDirectory: "https://ca/dir", acmeRoot: "PEM" } as const;

@@ -29,9 +29,15 @@ export interface TraefikConfigInput {
 /** Configuration for Traefik's file provider: all sites. Static settings are arguments, see `traefikCommand`. */
 export function traefikConfig({ sites, settings, certificates }: TraefikConfigInput) {
   const routes = [...routesByHost(sites)].flatMap(([, all]) => all);
-  const parts = routes.flatMap((one, index) => routeParts(one, `r${index}`, { settings, certificates }));
+  const parts = [
+    ...routes.flatMap((one, index) => routeParts(one, `r${index}`, { settings, certificates })),
+    ...unknownHosts(settings),
+  ];
   const routers = Object.fromEntries(parts.map(({ name, router }) => [name, router]));
-  const services = Object.fromEntries(routes.map((one, index) => [`r${index}`, serviceOf(one)]));
+  const services = Object.fromEntries([
+    ...routes.map((one, index) => [`r${index}`, serviceOf(one)] as const),
+    ...(settings.redirectUrl === undefined ? [] : [[UNKNOWN, servedBy([NOBODY])] as const]),
+  ]);
   const middlewares = Object.assign({}, ...parts.map((part) => part.middlewares));
   return {
     // Traefik refuses an empty table.
@@ -41,6 +47,29 @@ export function traefikConfig({ sites, settings, certificates }: TraefikConfigIn
     ...(certificates.length > 0 && { tls: { certificates: certificates.map(certificateFiles) } }),
   };
 }
+
+/** Asked last, for whatever no other router has. */
+function unknownHosts({ redirectUrl }: ProxySettings) {
+  if (redirectUrl === undefined) return [];
+  return [false, true].map((isSecure) => {
+    const name = `${UNKNOWN}-${isSecure ? "https" : "http"}`;
+    const replacement = redirectUrl.replaceAll("$", "$$$$");
+    return {
+      name,
+      middlewares: { [`${name}-to`]: { redirectRegex: { regex: "^.*$", replacement, permanent: false } } },
+      router: {
+        entryPoints: [isSecure ? "https" : "http"],
+        rule: "PathPrefix(`/`)",
+        priority: 1,
+        service: UNKNOWN,
+        middlewares: [`${name}-to`],
+        ...(isSecure && { tls: {} }),
+      },
+    };
+  });
+}
+
+const UNKNOWN = "unknown";
 
 interface Context {
   readonly settings: ProxySettings;
@@ -117,7 +146,10 @@ function headersOf(one: HostRoute) {
 const isDown = ({ site }: HostRoute) => site.basicAuth === null || site.upstreams.length === 0;
 
 function serviceOf(one: HostRoute) {
-  const upstreams = isDown(one) ? [NOBODY] : upstreamsOfRoute(one);
+  return servedBy(isDown(one) ? [NOBODY] : upstreamsOfRoute(one));
+}
+
+function servedBy(upstreams: readonly { readonly host: string; readonly port: number }[]) {
   const servers = upstreams.map(({ host, port }) => ({
     url: `http://${host.includes(":") ? `[${host}]` : host}:${port}`,
   }));
