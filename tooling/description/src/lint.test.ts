@@ -19,7 +19,11 @@ test("Redocly finds no fault with the committed description", async () => {
 test("Spectral finds no error in the committed description", async () => {
   const linter = new spectral.Spectral();
   // The two packages type a ruleset differently.
-  linter.setRuleset({ extends: [rulesets.oas as unknown as spectral.RulesetDefinition] });
+  linter.setRuleset({
+    extends: [rulesets.oas as unknown as spectral.RulesetDefinition],
+    // It reads \p{L} in a pattern without the flag that gives it a meaning. Redocly looks at the examples too.
+    rules: { "oas3-valid-media-example": "off" },
+  });
   const problems = await linter.run(JSON.parse(source));
   const errors = problems.filter(({ severity }) => severity === 0);
   expect(errors.map(({ code, message, path }) => [code, message, path.join("/")])).toEqual([]);

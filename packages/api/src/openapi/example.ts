@@ -122,7 +122,8 @@ export function exampleOf(
     case "boolean":
       return true;
     case "array":
-      return Array.isArray(BY_FIELD[key]) ? BY_FIELD[key] : schema.items === undefined ? [] : [of(schema.items)];
+      if (schema.items?.type === "string" && Array.isArray(BY_FIELD[key])) return BY_FIELD[key];
+      return schema.items === undefined ? [] : [of(schema.items)];
     default: {
       const { properties = {}, required = [] } = schema;
       return Object.fromEntries(required.map((name) => [name, of(properties[name] ?? {}, name)]));
