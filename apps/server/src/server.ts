@@ -1,6 +1,6 @@
 import { DomainError, VERSION } from "@berth/core";
 import type { ServerRecord, Stores } from "@berth/core/ports";
-import { openDatabase } from "@berth/db";
+import { limitReads, openDatabase } from "@berth/db";
 import { dockerVersion } from "@berth/docker-client";
 import { diskSpace } from "@berth/host";
 import type { WorkerOptions } from "@berth/worker";
@@ -96,6 +96,7 @@ async function start(
 
   const app = httpServer({
     controlFor: inside.controlFor,
+    limitReads,
     authenticator: inside.authenticator,
     signIns: inside.signIns,
     publicUrl: config.publicUrl ?? null,

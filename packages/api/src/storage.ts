@@ -54,6 +54,7 @@ export const storages = perKind(["application", "service", "database"], (kind) =
     description: "Persistent ones, then files, whose content is there for tokens that may read secrets only.",
     ability: "read",
     input: z.strictObject(paging),
+    errors: ["answer.too_large"],
   })
     .output(StorageList)
     .query(async ({ ctx, input: { uuid, ...page } }) =>

@@ -1,5 +1,5 @@
 import type { Control, SignIns } from "@berth/control";
-import type { Paging } from "@berth/core/ports";
+import type { LimitReads, Paging } from "@berth/core/ports";
 import type { Scope } from "@berth/core/team";
 import { initTRPC, type TRPCProcedureType as ProcedureType } from "@trpc/server";
 import type { Identity } from "./auth.ts";
@@ -18,6 +18,8 @@ export interface Context {
   readonly scope: Scope | undefined;
   readonly isApiEnabled: boolean;
   readonly controlFor: (scope: Scope) => Control;
+  /** `undefined` on a WebSocket, which has subscriptions only. */
+  readonly limitReads: LimitReads | undefined;
   readonly signIns: SignIns;
   /** `undefined` on a WebSocket, which has no headers to answer by. */
   readonly browser: BrowserExchange | undefined;
@@ -30,6 +32,8 @@ export interface Context {
   readonly enter: (kind: OpenCall, scope: Scope) => () => void;
   /** Present on a WebSocket, whose context is made once for all of its calls. */
   readonly socket?: SocketCaller | undefined;
+  /** Of a list that is read in parts: whether this one can be read in smaller ones. `undefined` for everything else. */
+  readonly isDivisible?: boolean | undefined;
   /** Present when the request came by tRPC. */
   readonly lists?: BoundedLists | undefined;
   /** Present when the request came by REST. */
@@ -50,7 +54,7 @@ export interface BoundedLists {
   read<R extends { readonly ok: boolean }>(
     name: string,
     asked: { readonly input: unknown; readonly teamId: number; readonly type: ProcedureType },
-    read: (input: unknown) => Promise<R>,
+    read: (input: unknown, isDivisible: boolean | undefined) => Promise<R>,
   ): Promise<R>;
 }
 

@@ -3,13 +3,14 @@ import { existsSync } from "node:fs";
 import { cp, mkdtemp, rename, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { Authenticator, Stores, SystemStores } from "@berth/core/ports";
+import type { Authenticator, LimitReads, Stores, SystemStores } from "@berth/core/ports";
 import type { Scope } from "@berth/core/team";
 import {
   authenticator,
   type Cipher,
   cipher,
   type Database,
+  limitReads,
   migrate,
   openDatabase,
   stores,
@@ -31,6 +32,7 @@ export interface TestDatabase {
   readonly url: string;
   readonly system: SystemStores;
   readonly authenticator: Authenticator;
+  readonly limitReads: LimitReads;
   /** The stores of a team; of the root team when left out. */
   stores(teamId?: number): Stores;
   /** With who acts in its events. */
@@ -51,6 +53,7 @@ export async function testDatabase(
     url,
     system: systemStores(database, dependencies),
     authenticator: authenticator(database),
+    limitReads,
     stores: (teamId = 0) => inTeam({ teamId }),
     storesFor: inTeam,
     async close() {

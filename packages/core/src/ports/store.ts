@@ -48,6 +48,13 @@ import type { SharedVariableStore } from "./shared-variable.ts";
 import type { StorageStore } from "./storage.ts";
 import type { TagStore } from "./tag.ts";
 
+/**
+ * Runs `work`, whose statements may read so many bytes from the database, all together.
+ *
+ * @throws DomainError `answer.too_large` from the statement that exceeds them
+ */
+export type LimitReads = <T>(bytes: number, work: () => Promise<T>) => Promise<T>;
+
 /** Every function sees and changes only the scope's team: what is another team's reads as `undefined`. */
 export interface Stores {
   /** All or nothing. Nested calls join. Inside, use only the stores that are passed in. */
