@@ -39,7 +39,7 @@ describe(`an operation that is asked ${AT_ONCE} times at once about the largest 
       const statuses = await Promise.allSettled(answers);
       expect(api.isRunning(), api.output().slice(-2000)).toBe(true);
       // On a busy machine a client may be cut off that was not served for a minute: that is no end of the process.
-    expect(statuses.filter((one) => one.status === "fulfilled" && one.value === 500)).toEqual([]);
+      expect(statuses.filter((one) => one.status === "fulfilled" && one.value === 500)).toEqual([]);
     },
     60_000,
   );
