@@ -58,9 +58,9 @@ async function fillDisk(server: TestServer, ballast: string): Promise<string> {
   expect(await isHealthy(server), "health is not answered on a full disk");
   rmSync(ballast);
   const beganAt = performance.now();
-  await until(async () => (await server.rest("POST", "/projects", { name: "y" })).status === 201, {
+  await until(async () => (await server.rest("POST", "/projects", { name: "written again" })).status === 201, {
     what: "a write is accepted again",
-    seconds: 120,
+    seconds: 60,
   });
   const tookMs = performance.now() - beganAt;
   const { acknowledged } = await writing.end();
