@@ -1,15 +1,22 @@
-// Cost of an installation with many applications: idle, for a creation, and for clients that list all of them.
-import { type IncomingMessage, request } from "node:http";
+// What an installation with many applications costs: at rest, for a creation, for clients that list all of them.
 import {
   createApplication,
   placeOf,
   plainServer,
   temporaryRepository,
 } from "../apps/server/e2e/applications.fixture.ts";
+import {
+  askForAll,
+  copiesSql,
+  forgetPeak,
+  otherTeam,
+  peakMb,
+  sizeOf,
+} from "../apps/server/e2e/many-applications.fixture.ts";
 import { type TestServer, testServer } from "../apps/server/e2e/server.fixture.ts";
 import { until } from "../packages/testing/src/until.ts";
 import { benchDatabase } from "./database.ts";
-import { cpuMs, median, rssMb } from "./measure.ts";
+import { cpuMs, median } from "./measure.ts";
 import { atMost, type Figure, told } from "./report.ts";
 
 const SIZES = [100, 1_000, 10_000] as const;
@@ -124,14 +131,13 @@ async function restCpuMs(pid: number): Promise<number> {
 async function listedByMany({ server }: Wide): Promise<readonly Figure[]> {
   const idle = await healthMs(server, 200);
   const other = await otherTeam(server);
-  const idlers = await Promise.all(Array.from({ length: IDLE_CLIENTS }, () => open(server.url, server.token)));
+  const idlers = await Promise.all(Array.from({ length: IDLE_CLIENTS }, () => askForAll(server)));
   let isOver = false;
-  let rss = 0;
   let refusedOthers = 0;
   const health: number[] = [];
+  forgetPeak(server.pid());
   const watch = (async () => {
     while (!isOver) {
-      rss = Math.max(rss, rssMb(server.pid()));
       health.push(await oneHealthMs(server));
       const { status } = await fetch(`${server.url}/api/v1/projects`, {
         headers: { authorization: `Bearer ${other}` },
@@ -142,10 +148,8 @@ async function listedByMany({ server }: Wide): Promise<readonly Figure[]> {
   })();
   const answers = await Promise.all(
     Array.from({ length: CLIENTS - IDLE_CLIENTS }, async () => {
-      const response = await open(server.url, server.token);
-      let bytes = 0;
-      for await (const chunk of response) bytes += (chunk as Buffer).length;
-      return { status: response.statusCode, bytes };
+      const response = await askForAll(server);
+      return { status: response.statusCode, bytes: await sizeOf(response) };
     }),
   );
   isOver = true;
@@ -154,29 +158,12 @@ async function listedByMany({ server }: Wide): Promise<readonly Figure[]> {
   const refused = answers.filter(({ status }) => status === 503).length;
   const bytes = median(answers.filter(({ status }) => status === 200).map((one) => one.bytes));
   return [
-    atMost(`${CLIENTS} clients list ${LARGEST} applications, RSS at most`, rss, 300, " MB"),
+    atMost(`${CLIENTS} clients list ${LARGEST} applications, RSS at most`, peakMb(server.pid()), 300, " MB"),
     atMost("Health beside them, median time against idle", median(health) / idle, 20),
     atMost("Requests of another team refused beside them", refusedOthers, 0),
     told("Lists of their own team refused with 503", refused),
     told("Size of a list", bytes / 1024 ** 2, " MB"),
   ];
-}
-
-async function otherTeam(server: TestServer): Promise<string> {
-  const made = await server.rest("POST", "/teams", { name: "other" });
-  const { id } = made.body as { id: number };
-  const { body } = await server.rest("POST", `/teams/${id}/tokens`, { name: "other", abilities: ["read"] });
-  return (body as { token: string }).token;
-}
-
-function open(url: string, token: string): Promise<IncomingMessage> {
-  return new Promise((resolve, reject) => {
-    const asked = request(`${url}/api/v1/applications`, {
-      agent: false,
-      headers: { authorization: `Bearer ${token}` },
-    });
-    asked.once("response", resolve).once("error", reject).end();
-  });
 }
 
 async function oneHealthMs({ url }: TestServer): Promise<number> {
@@ -205,20 +192,3 @@ async function removalSeconds({ server, database }: Wide): Promise<number> {
 }
 
 const pause = (seconds: number) => new Promise((resolve) => setTimeout(resolve, seconds * 1000));
-
-/** Copies of the application that was created through the API, as if never deployed. */
-const copiesSql = (count: number): string => `
-  with source as (
-    select * from resource where name = 'measured' order by id limit 1
-  ), copies as (
-    insert into resource (uuid, kind, team_id, environment_id, server_id, destination_id, name)
-    select 'c' || substr(md5(random()::text || n), 1, 23), kind, team_id, environment_id, server_id, destination_id,
-      'copy-' || n
-    from source, generate_series(1, ${count}) n returning id, name
-  ), applied as (
-    insert into application (resource_id, source, fqdn, settings)
-    select copies.id, a.source, 'http://' || copies.name || '.example.com', a.settings
-    from copies, application a join source on source.id = a.resource_id
-  )
-  insert into domain (resource_id, host, path, url, position)
-  select id, name || '.example.com', '/', 'http://' || name || '.example.com', 0 from copies`;

@@ -16,6 +16,7 @@ async function served(control: object, port = 0) {
     signIns: noSignIns,
     webhooks: { receive: async () => "pong" },
     controlFor: () => control as ReturnType<HttpOptions["controlFor"]>,
+    limitReads: (_bytes, work) => work(),
     authenticator,
     requestsPerMinute: 0,
     log: { error: () => undefined },

@@ -14,7 +14,7 @@ import {
 } from "@berth/api";
 import type { SignIns } from "@berth/control";
 import { DomainError } from "@berth/core";
-import type { Authenticator } from "@berth/core/ports";
+import type { Authenticator, LimitReads } from "@berth/core/ports";
 import type { Scope } from "@berth/core/team";
 import fastifyCors from "@fastify/cors";
 import fastifyWebsocket from "@fastify/websocket";
@@ -29,6 +29,7 @@ import { type Readiness, readinessRoute } from "./readiness.ts";
 
 export interface HttpOptions extends ClientBounds {
   readonly controlFor: (scope: Scope) => Control;
+  readonly limitReads: LimitReads;
   readonly signIns: SignIns;
   readonly authenticator: Authenticator;
   /** URL of the dashboard, if a proxy is in front of it. */
@@ -71,6 +72,7 @@ export function httpServer(options: HttpOptions): FastifyInstance {
   const shared = {
     router: appRouter,
     controlFor,
+    limitReads: options.limitReads,
     signIns: options.signIns,
     browsers: browsers(options.publicUrl ?? null),
     admission: admission({ authenticator, requestsPerMinute, now }),

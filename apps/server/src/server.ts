@@ -2,7 +2,7 @@ import { homedir } from "node:os";
 import { DomainError, VERSION } from "@berth/core";
 import type { ServerRecord, Stores } from "@berth/core/ports";
 import { runningServersFolder } from "@berth/core/server";
-import { openDatabase } from "@berth/db";
+import { limitReads, openDatabase } from "@berth/db";
 import { dockerVersion } from "@berth/docker-client";
 import { diskSpace } from "@berth/host";
 import type { WorkerOptions } from "@berth/worker";
@@ -99,6 +99,7 @@ async function start(
 
   const app = httpServer({
     controlFor: inside.controlFor,
+    limitReads,
     authenticator: inside.authenticator,
     signIns: inside.signIns,
     publicUrl: config.publicUrl ?? null,

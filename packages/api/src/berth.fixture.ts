@@ -193,6 +193,7 @@ function application(
       source: { saveUpload: (_uuid, archive) => digest(archive) },
       ...options,
     }),
+    limitReads: db.limitReads,
     onFault: (error: unknown) => void faults.push(error),
   };
   app.register(restPlugin, { prefix: "/api/v1", ...shared, bodyLimit: 1_048_576, pingSeconds: 15, docsUrl: "/docs" });

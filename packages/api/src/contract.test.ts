@@ -30,6 +30,7 @@ describe("every operation", () => {
       ...{ prefix: "/api/v1", router: appRouter, bodyLimit: 1_048_576, pingSeconds: 15, docsUrl: "/docs" },
       admission: admission({ authenticator, requestsPerMinute: 0, now: () => new Date() }),
       controlFor: () => unreachable(reached),
+      limitReads: (_bytes, work) => work(),
       browsers: browsers(null),
       signIns: new Proxy({}, { get: (_, name) => void reached.push(String(name)) }) as SignIns,
       onFault: () => undefined,

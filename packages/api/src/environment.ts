@@ -55,6 +55,7 @@ export const environments = {
     tag: "Projects",
     summary: "Get an environment with its resources",
     ability: "read",
+    errors: ["answer.too_large"],
   })
     .input(z.strictObject({ uuid, environment_name_or_uuid }))
     .output(EnvironmentContent)

@@ -1,6 +1,6 @@
 import type { SignIns } from "@berth/control";
 import { DomainError, notFound } from "@berth/core";
-import type { Authenticator } from "@berth/core/ports";
+import type { Authenticator, LimitReads } from "@berth/core/ports";
 import type { Scope } from "@berth/core/team";
 import fastifyWebsocket from "@fastify/websocket";
 import { tracked } from "@trpc/server";
@@ -78,6 +78,7 @@ export function example({
     signIns: {} as SignIns,
     // The example has no use cases; its operations only check that the scope is right.
     controlFor: (scope: Scope) => ({ scope }) as unknown as Control,
+    limitReads: unlimited,
     onFault: (error: unknown, request: { id: string; operation: string | undefined }) =>
       void state.faults.push({ error, ...request }),
   };
@@ -87,6 +88,8 @@ export function example({
   app.register(trpcPlugin, { prefix: "/trpc", ...shared });
   return { app, router: appRouter, ...state };
 }
+
+const unlimited: LimitReads = (_bytes, work) => work();
 
 export type ExampleRouter = ReturnType<typeof exampleRouter>;
 

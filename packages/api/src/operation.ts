@@ -1,6 +1,7 @@
 import { DomainError } from "@berth/core";
 import { type Ability, requireAbility, requireSecondFactorIn, type Scope } from "@berth/core/team";
 import type { ZodType } from "zod";
+import { readBounded } from "./bounded-read.ts";
 import { asTrpcError } from "./errors.ts";
 import type { OperationOptions } from "./operation-options.ts";
 import { assertStorable } from "./storable.ts";
@@ -57,11 +58,14 @@ const scopedProcedure = procedure
       throw cause;
     }
   })
-  .use(async ({ ctx: { lists, scope }, path, type, getRawInput, next }) => {
-    if (lists === undefined) return await next();
+  .use(async ({ ctx: { lists, limitReads, isDivisible, scope }, path, type, getRawInput, next }) => {
+    const limit = type === "query" ? limitReads : undefined;
+    if (lists === undefined) return await readBounded({ limitReads: limit, isDivisible }, () => next());
     const asked = { input: await getRawInput(), teamId: scope.teamId, type };
     try {
-      return await lists.read(path, asked, (input) => next({ getRawInput: async () => input }));
+      return await lists.read(path, asked, (input, isDivisible) =>
+        readBounded({ limitReads: limit, isDivisible }, () => next({ getRawInput: async () => input })),
+      );
     } catch (refusal) {
       throw asTrpcError(refusal);
     }

@@ -54,6 +54,7 @@ export const storages = perKind(["application", "service", "database"], (kind) =
     description: "Persistent storages, then files, whose content is returned only to tokens with `read:sensitive`.",
     ability: "read",
     input: z.strictObject(paging),
+    errors: ["answer.too_large"],
   })
     .output(StorageList)
     .query(async ({ ctx, input: { uuid, ...page } }) =>

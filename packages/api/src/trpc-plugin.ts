@@ -15,7 +15,7 @@ import { type ListBounds, listBounds } from "./whole-list.ts";
 import { withholdBodies } from "./withheld-body.ts";
 
 export interface TrpcOptions
-  extends Pick<RestOptions, "admission" | "controlFor" | "signIns" | "browsers" | "onFault"> {
+  extends Pick<RestOptions, "admission" | "controlFor" | "limitReads" | "signIns" | "browsers" | "onFault"> {
   readonly router: AnyRouter;
 }
 
@@ -125,7 +125,7 @@ function batchCalls(path: string): number {
 
 function contextOf(
   { req, res }: CreateFastifyContextOptions,
-  { controlFor, signIns, browsers, admission }: TrpcOptions,
+  { controlFor, limitReads, signIns, browsers, admission }: TrpcOptions,
   { bounds, caller }: { readonly bounds: ListBounds; readonly caller: TrpcCaller | undefined },
 ): Context {
   const found = caller?.found;
@@ -140,6 +140,7 @@ function contextOf(
     scope: identity?.scope,
     isApiEnabled: identity?.isApiEnabled ?? true,
     controlFor,
+    limitReads,
     signIns,
     browser: browsers.exchange(req, res),
     signal: gone.signal,

@@ -112,6 +112,7 @@ function contextOf(
     scope: undefined,
     isApiEnabled: true,
     controlFor,
+    limitReads: undefined,
     signIns,
     browser: undefined,
     signal,

@@ -1,5 +1,5 @@
 import type { Control, SignIns } from "@berth/control";
-import type { Paging } from "@berth/core/ports";
+import type { LimitReads, Paging } from "@berth/core/ports";
 import type { Scope } from "@berth/core/team";
 import { initTRPC, type TRPCProcedureType as ProcedureType } from "@trpc/server";
 import type { Identity } from "./auth.ts";
@@ -18,6 +18,8 @@ export interface Context {
   readonly scope: Scope | undefined;
   readonly isApiEnabled: boolean;
   readonly controlFor: (scope: Scope) => Control;
+  /** `undefined` on a WebSocket, which has subscriptions only. */
+  readonly limitReads: LimitReads | undefined;
   readonly signIns: SignIns;
   /** `undefined` on a WebSocket, which cannot set cookies. */
   readonly browser: BrowserExchange | undefined;
@@ -30,7 +32,9 @@ export interface Context {
   readonly enter: (kind: OpenCall, scope: Scope) => () => void;
   /** Set on a WebSocket, whose context is created once for all of its calls. */
   readonly socket?: SocketCaller | undefined;
-  /** Set for requests of tRPC. */
+  /** Of a list that is read in parts: whether this one can be read in smaller ones. `undefined` for everything else. */
+  readonly isDivisible?: boolean | undefined;
+  /** Present when the request came by tRPC. */
   readonly lists?: BoundedLists | undefined;
   /** Set for requests of REST. */
   readonly rest?: RestExchange | undefined;
@@ -50,7 +54,7 @@ export interface BoundedLists {
   read<R extends { readonly ok: boolean }>(
     name: string,
     asked: { readonly input: unknown; readonly teamId: number; readonly type: ProcedureType },
-    read: (input: unknown) => Promise<R>,
+    read: (input: unknown, isDivisible: boolean | undefined) => Promise<R>,
   ): Promise<R>;
 }
 

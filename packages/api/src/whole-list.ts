@@ -1,6 +1,7 @@
 import { DomainError } from "@berth/core";
 import type { AnyRouter } from "@trpc/server";
 import pLimit from "p-limit";
+import { isTooLarge } from "./bounded-read.ts";
 import type { HeldBytes } from "./held-bytes.ts";
 import { itemSizes, type ListPart, listParts, type ReadPart, sizeOf } from "./rest/long-list.ts";
 import { askedPage, isPagedList, operationsOf } from "./rest/routes.ts";
@@ -33,9 +34,9 @@ export function listBounds(router: AnyRouter): ListBounds {
             const known = { list: `${name} ${teamId}`, sizes };
             return await wholeList((readPart) => listParts(readPart, asked, known), { input, hold }, read);
           }
-          if (type === "subscription") return await read(input);
+          if (type === "subscription") return await read(input, undefined);
           return await oneOfFew(async () => {
-            const result = await read(input);
+            const result = await read(input, undefined);
             if (!("data" in result)) return result;
             // The result of a change must be returned, whatever its size.
             if (type === "mutation") bytes.note(sizeOf(result.data) * FORMS);
@@ -62,13 +63,13 @@ const tooLarge = () =>
 async function wholeList<R extends { readonly ok: boolean }>(
   partsOf: (read: ReadPart) => AsyncIterable<ListPart>,
   { input, hold }: { readonly input: unknown; readonly hold: (characters: number) => void },
-  read: (input: unknown) => Promise<R>,
+  read: (input: unknown, isDivisible: boolean | undefined) => Promise<R>,
 ): Promise<R> {
   let result: R | undefined;
-  const readPart: ReadPart = async (page) => {
-    result = await read({ ...inputOf(input), ...page });
-    if (!("data" in result)) throw new PartFailed();
-    return result.data as readonly unknown[]; // as declared by its output
+  const readPart: ReadPart = async (page, isSmallest) => {
+    result = await read({ ...inputOf(input), ...page }, !isSmallest);
+    if (!("data" in result)) throw isTooLarge(result) ? result.error : new PartFailed();
+    return result.data as readonly unknown[]; // As its output says.
   };
   const data: unknown[] = [];
   try {

@@ -9,7 +9,7 @@ export const ERROR_HELP = {
   "request.too_large": "The body is larger than the operation accepts.",
   "request.overloaded": "Too many large answers are being created at once. Try again after `Retry-After` seconds.",
   "answer.too_large":
-    "tRPC answers lists of up to 16 MB. Ask for less with `take` and `skip`, or by REST, which has no limit.",
+    "By REST lists have no limit; by tRPC they have 16 MB. What is answered as one object, such as an environment with its resources, may need 8 MB of stored data. Ask for less with `take` and `skip`, or for the lists of its parts.",
   "request.unsupported_media_type": "Send `Content-Type: application/json`; uploads of a folder are a tar archive.",
   "auth.unauthenticated": "No token, or one that was revoked or has expired. `berth tokens create` makes one.",
   "auth.missing_ability":

@@ -173,7 +173,7 @@ async function connect(
   const answers = availability({ probe: () => probe(config) });
   return {
     kysely: new Kysely<DB>({
-      dialect: postgresDialect({ pool, answers, folder, outcomeOf: (id) => commitOutcome(config, id) }),
+      dialect: postgresDialect({ pool, getTypeParser, answers, folder, outcomeOf: (id) => commitOutcome(config, id) }),
     }),
     notifier,
     closeConnections() {

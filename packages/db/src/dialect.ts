@@ -15,12 +15,14 @@ import type pg from "pg";
 import type { Availability } from "./availability.ts";
 import { BEGIN, type CommitOutcome, type TransactionId } from "./commit.ts";
 import { commitLost, wrapDatabaseError } from "./errors.ts";
+import { countedTypes } from "./read-limit.ts";
 
 /** Statement texts repeat, so PostgreSQL parses and plans each once per connection. */
 const STATEMENT_NAMES_MAX = 500;
 
 interface PostgresConnections {
   readonly pool: pg.Pool;
+  readonly getTypeParser: pg.CustomTypesConfig["getTypeParser"];
   readonly answers: Availability;
   /** Finds out how a transaction ended whose connection was lost after COMMIT was sent. */
   readonly outcomeOf: (transaction: TransactionId) => Promise<CommitOutcome>;
@@ -43,7 +45,12 @@ export const postgresDialect = (connections: PostgresConnections): Dialect =>
 export const pgliteDialect = (pglite: PGlite, folder: string): Dialect =>
   wrappingErrors(new PGliteDialect({ pglite }), folder);
 
-function namedClients({ pool, answers, outcomeOf }: PostgresConnections): () => Promise<PostgresPoolClient> {
+function namedClients({
+  pool,
+  getTypeParser,
+  answers,
+  outcomeOf,
+}: PostgresConnections): () => Promise<PostgresPoolClient> {
   const names = new Map<string, string>();
   const nameOf = (text: string): string | undefined => {
     const known = names.get(text);
@@ -100,7 +107,12 @@ function namedClients({ pool, answers, outcomeOf }: PostgresConnections): () => 
       // receives.
       if (text === "rollback" && isLost) return Promise.resolve({ command: "ROLLBACK", rowCount: null, rows: [] });
       const name = values.length > 0 ? nameOf(text) : undefined;
-      return send(name === undefined ? { text, values: [...values] } : { name, text, values: [...values] });
+      return send({
+        text,
+        values: [...values],
+        ...(name !== undefined && { name }),
+        types: countedTypes(getTypeParser),
+      });
     };
     // The interface's other form, with a cursor, is for streamed queries, which are not used.
     const named: PostgresPoolClient = {

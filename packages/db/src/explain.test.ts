@@ -228,6 +228,7 @@ beforeAll(async () => {
   const kysely = new Kysely<DB>({
     dialect: postgresDialect({
       pool,
+      getTypeParser: pg.types.getTypeParser,
       answers: availability({ probe: async () => undefined }),
       outcomeOf: async () => "unknown",
     }),

@@ -8,6 +8,7 @@ export {
 } from "./embedded/embedded-postgres.ts";
 export { requireKey } from "./key-check.ts";
 export { migrate } from "./migrate.ts";
+export { limitReads } from "./read-limit.ts";
 export { addKey, reencrypt } from "./reencrypt.ts";
 export { stores, systemStores } from "./scope.ts";
 export { authenticator } from "./token.ts";

@@ -3,13 +3,14 @@ import { existsSync } from "node:fs";
 import { cp, mkdtemp, rename, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { Authenticator, Stores, SystemStores } from "@berth/core/ports";
+import type { Authenticator, LimitReads, Stores, SystemStores } from "@berth/core/ports";
 import type { Scope } from "@berth/core/team";
 import {
   authenticator,
   type Cipher,
   cipher,
   type Database,
+  limitReads,
   migrate,
   openDatabase,
   stores,
@@ -33,7 +34,8 @@ export interface TestDatabase {
   readonly url: string;
   readonly system: SystemStores;
   readonly authenticator: Authenticator;
-  /** Stores of a team. Default: the root team. */
+  readonly limitReads: LimitReads;
+  /** The stores of a team; of the root team when left out. */
   stores(teamId?: number): Stores;
   /** Stores with the actor that is recorded in events. */
   storesFor(scope: Scope): Stores;
@@ -53,6 +55,7 @@ export async function testDatabase(
     url,
     system: systemStores(database, dependencies),
     authenticator: authenticator(database),
+    limitReads,
     stores: (teamId = 0) => inTeam({ teamId }),
     storesFor: inTeam,
     async close() {

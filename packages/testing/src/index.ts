@@ -23,6 +23,7 @@ export * from "./hostile-repository.ts";
 export * from "./hostile-values.ts";
 export * from "./key-reader.ts";
 export * from "./password.ts";
+export { withClient } from "./postgres-server.ts";
 export * from "./printing-engine.ts";
 export * from "./records.ts";
 export * from "./refusing-cloud.ts";

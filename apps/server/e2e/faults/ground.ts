@@ -6,7 +6,7 @@ import {
   temporaryRepository,
 } from "../applications.fixture.ts";
 import { testServer } from "../server.fixture.ts";
-import type { Ground } from "./scenarios.ts";
+import type { Ground } from "./checks.ts";
 
 /** A server with a running application. */
 export async function ground(): Promise<Ground & { dispose(): Promise<void> }> {

@@ -87,7 +87,7 @@ export function visitors(server: TestServer, host: string): Load<{ answered: num
   };
 }
 
-const visit = ({ proxyPort }: TestServer, host: string): Promise<boolean> =>
+export const visit = ({ proxyPort }: TestServer, host: string): Promise<boolean> =>
   new Promise((resolve) => {
     const asked = request({ host: "127.0.0.1", port: proxyPort, headers: { host }, agent: false, timeout: 10_000 });
     asked.once("response", (response) => response.resume().once("end", () => resolve(response.statusCode === 200)));

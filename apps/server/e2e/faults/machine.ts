@@ -1,4 +1,5 @@
-import { existsSync, mkdirSync, rmdirSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, rmdirSync, rmSync, writeFileSync } from "node:fs";
+import { basename } from "node:path";
 
 /** Thrown when the machine lacks a feature; the result table shows the reason. */
 export class NotSupported extends Error {}
@@ -24,6 +25,38 @@ export function memoryGroup(mb: number) {
     move: (pid: number) => put(group, pid),
     remove(pid: number) {
       put(root, pid);
+      rmdirSync(group);
+    },
+  };
+}
+
+/** A connection of the database may have ended between listing and moving. */
+function moveIfThere(pid: number, group: string): void {
+  try {
+    writeFileSync(`${group}/cgroup.procs`, String(pid));
+  } catch (error) {
+    if (!(error instanceof Error && "code" in error && error.code === "ESRCH")) throw error;
+  }
+}
+
+/** A control group whose processes may write to a device so many times in a second. */
+export function writeGroup(device: string, writesPerSecond: number) {
+  const isSecond = existsSync("/sys/fs/cgroup/cgroup.controllers");
+  const root = isSecond ? "/sys/fs/cgroup" : "/sys/fs/cgroup/blkio";
+  const group = `${root}/berth-faults-${process.pid}`;
+  const number = readFileSync(`/sys/class/block/${basename(device)}/dev`, "utf8").trim();
+  try {
+    mkdirSync(group);
+    if (isSecond) writeFileSync(`${group}/io.max`, `${number} wiops=${writesPerSecond}`);
+    else writeFileSync(`${group}/blkio.throttle.write_iops_device`, `${number} ${writesPerSecond}`);
+  } catch (error) {
+    rmSync(group, { recursive: true, force: true });
+    throw new NotSupported(`writes of a control group cannot be limited here: ${reasonOf(error)}`);
+  }
+  return {
+    move: (pid: number) => moveIfThere(pid, group),
+    remove(pids: readonly number[]) {
+      for (const pid of pids) moveIfThere(pid, root);
       rmdirSync(group);
     },
   };

@@ -1,4 +1,4 @@
-// `npm run faults [NAME ...]`: injects faults and prints their effects. `npm run faults -- soak MINUTES`.
+// `npm run faults [NAME ...]`: breaks what Berth stands on and prints what happened. `npm run faults -- --soak MINUTES`.
 import { parseArgs } from "node:util";
 import { ground } from "./ground.ts";
 import { NotSupported } from "./machine.ts";
@@ -7,19 +7,24 @@ import { soak } from "./soak.ts";
 
 const FULL: Sizes = { restarts: 8, frozenSeconds: 30, halfOpen: 600, kills: 3 };
 
-const { positionals } = parseArgs({ allowPositionals: true });
-const [first, minutes] = positionals;
-const names = first === "soak" ? [] : positionals;
+const { positionals: names, values } = parseArgs({ allowPositionals: true, options: { soak: { type: "string" } } });
+const soakMinutes = values.soak === undefined ? undefined : Number(values.soak);
+if (soakMinutes !== undefined && !(soakMinutes > 0)) {
+  console.error("Say how many minutes: --soak 60.");
+  process.exit(2);
+}
 const unknown = names.filter((name) => !(name in SCENARIOS));
 if (unknown.length > 0) {
-  console.error(`Unknown: ${unknown.join(", ")}. Choose of: ${Object.keys(SCENARIOS).join(", ")}, soak MINUTES.`);
+  console.error(`Unknown: ${unknown.join(", ")}. Choose of: ${Object.keys(SCENARIOS).join(", ")}, --soak MINUTES.`);
   process.exit(2);
 }
 
 const rows: string[] = [];
 let broken = 0;
 const chosen =
-  first === "soak" ? [] : Object.entries(SCENARIOS).filter(([name]) => names.length === 0 || names.includes(name));
+  soakMinutes !== undefined && names.length === 0
+    ? []
+    : Object.entries(SCENARIOS).filter(([name]) => names.length === 0 || names.includes(name));
 const made = await ground();
 try {
   for (const [name, scenario] of chosen) {
@@ -34,10 +39,8 @@ try {
     );
     rows.push(`| ${scenario.name(FULL)} | ${row} |`);
   }
-  if (first === "soak")
-    rows.push(
-      `| ${minutes ?? 60} minutes of reads, writes and deployments | ${await soak(made, Number(minutes ?? 60))} |`,
-    );
+  if (soakMinutes !== undefined)
+    rows.push(`| ${soakMinutes} minutes of reads, writes and deployments | ${await soak(made, soakMinutes)} |`);
 } finally {
   await made.dispose();
 }

@@ -30,6 +30,25 @@ export const familyOf = (pid: number): readonly number[] => [
   ...pids().filter((one) => Number(/^PPid:\s+(\d+)/m.exec(textOf(one, "status"))?.[1]) === pid),
 ];
 
+/** A process and all below it. */
+export function treeOf(pid: number): readonly number[] {
+  const [, ...children] = familyOf(pid);
+  return [pid, ...children.flatMap(treeOf)];
+}
+
+/** Every process of a server: those that name its data folder, and all below them. */
+export function processesOf(server: TestServer): readonly number[] {
+  const named = pids().filter(
+    (pid) =>
+      textOf(pid, "cmdline").includes(server.dataFolder) ||
+      (pid !== process.pid && textOf(pid, "environ").includes(server.dataFolder)),
+  );
+  return [...new Set([server.pid(), ...named].flatMap(treeOf))];
+}
+
+/** The program's name; empty for a process that has ended. */
+export const commandOf = (pid: number): string => textOf(pid, "comm").trim();
+
 export const descriptorsOf = (pid: number): number => readdirSync(`/proc/${pid}/fd`).length;
 export const rssMbOf = (pid: number): number => Number(/^VmRSS:\s+(\d+)/m.exec(textOf(pid, "status"))?.[1] ?? 0) / 1024;
 

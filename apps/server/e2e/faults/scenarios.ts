@@ -1,22 +1,15 @@
-import { execFileSync } from "node:child_process";
-import { mkdtempSync, rmdirSync, rmSync, writeFileSync } from "node:fs";
 import { connect, type Socket } from "node:net";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { until } from "@berth/testing";
 import { outcomeOf } from "../applications.fixture.ts";
-import { type TestServer, testServer } from "../server.fixture.ts";
+import type { TestServer } from "../server.fixture.ts";
+import { canRead, expect, type Ground, isHealthy, ms } from "./checks.ts";
+import { fullDisk, slowDisk } from "./disk.ts";
+import { killEverything } from "./kill-everything.ts";
 import { deployments, lostWrites, visitors, writers } from "./load.ts";
+import { losePackets } from "./lost-packets.ts";
 import { memoryGroup, NotSupported } from "./machine.ts";
 import { descriptorsOf, familyOf, limitDescriptors, postmasterOf, proxyOf, rssMbOf } from "./processes.ts";
-
-/** Target of the faults: a server with its embedded database and a deployed application. */
-export interface Ground {
-  readonly server: TestServer;
-  readonly uuid: string;
-  readonly host: string;
-}
 
 export interface Sizes {
   readonly restarts: number;
@@ -66,7 +59,16 @@ export const SCENARIOS: Readonly<Record<string, Scenario>> = {
     name: () => "A control group of 256 MB, under writers and lists",
     run: (ground) => sameProcess(ground, () => littleMemory(ground)),
   },
-  disk: { name: () => "Disk of the data folder full, under four writers", run: fullDisk },
+  disk: { name: () => "Disk of the data folder full, under writers", run: fullDisk },
+  "slow-disk": { name: () => "Disk of the data folder at 50 writes a second, under writers", run: slowDisk },
+  packets: {
+    name: () => "5 % of the packets between Berth and its database lost, under four writers",
+    run: losePackets,
+  },
+  everything: {
+    name: () => "Every process of Berth's killed in turn, under writers, deployments and requests to a site",
+    run: killEverything,
+  },
   clock: {
     name: () => "A clock that jumps",
     run: async () => {
@@ -224,73 +226,7 @@ async function littleMemory({ server }: Ground): Promise<string> {
   }
 }
 
-async function fullDisk(): Promise<string> {
-  const folder = mkdtempSync(join(tmpdir(), "berth-faults-"));
-  try {
-    execFileSync("mount", ["-t", "tmpfs", "-o", "size=400m,mode=0711", "berth-faults", folder], { stdio: "ignore" });
-  } catch {
-    rmdirSync(folder);
-    throw new NotSupported("only root may mount a disk of its own size");
-  }
-  try {
-    const server = await testServer({ dataFolder: join(folder, "data") });
-    try {
-      return await fillDisk(server, join(folder, "ballast"));
-    } finally {
-      rmSync(join(folder, "ballast"), { force: true });
-      await server.dispose();
-    }
-  } finally {
-    execFileSync("umount", ["--lazy", folder]);
-    rmSync(folder, { recursive: true, force: true });
-  }
-}
-
-async function fillDisk(server: TestServer, ballast: string): Promise<string> {
-  const pid = server.pid();
-  const writing = writers(server, 4);
-  await delay(500);
-  try {
-    writeFileSync(ballast, Buffer.alloc(400 << 20));
-  } catch {
-    // The disk is full now, which is the purpose.
-  }
-  const refusal = await until(
-    async () => {
-      const { body } = await server.rest("POST", "/projects", { name: "x", description: "y".repeat(2000) });
-      const { code, message } = body as { code?: string; message?: string };
-      return code === "storage.full" && message;
-    },
-    { what: "a write is refused", seconds: 60 },
-  );
-  expect(await isHealthy(server), "health is not answered on a full disk");
-  rmSync(ballast);
-  const beganAt = performance.now();
-  await until(async () => (await server.rest("POST", "/projects", { name: "y" })).status === 201, {
-    what: "a write is taken again",
-  });
-  const tookMs = performance.now() - beganAt;
-  const { acknowledged } = await writing.end();
-  const lost = await lostWrites(server, acknowledged);
-  expect(lost.length === 0, `${lost.length} acknowledged writes were lost`);
-  expect(server.pid() === pid, "the server's process ended");
-  const sentence = refusal.replace(/of \/\S+/, "of the data folder");
-  return `"${sentence}"; none of ${acknowledged.length} acknowledged writes lost, writing again after ${ms(tookMs)}`;
-}
-
-const isHealthy = ({ url }: TestServer): Promise<boolean> =>
-  fetch(`${url}/api/health`, { signal: AbortSignal.timeout(10_000) }).then(
-    (answer) => answer.ok,
-    () => false,
-  );
-
-const canRead = (server: TestServer): Promise<boolean> =>
-  server.rest("GET", "/version").then(
-    async ({ status }) => status === 200 && (await server.rest("GET", "/projects")).status === 200,
-    () => false,
-  );
-
-/** The pid file does not exist while the database starts. */
+/** The file of the pid is away while the database starts. */
 function isAnotherPostmaster(server: TestServer, before: number): boolean {
   try {
     return postmasterOf(server) !== before;
@@ -306,9 +242,3 @@ function isAnotherProxy(server: TestServer, before: number): boolean {
     return false;
   }
 }
-
-function expect(isTrue: boolean, broken: string): void {
-  if (!isTrue) throw new Error(broken);
-}
-
-const ms = (value: number): string => `${Math.round(value)} ms`;

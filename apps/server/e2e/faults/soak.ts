@@ -1,7 +1,7 @@
 import { setTimeout as delay } from "node:timers/promises";
+import type { Ground } from "./checks.ts";
 import { deployments, lostWrites, writers } from "./load.ts";
 import { descriptorsOf, familyOf, rssMbOf } from "./processes.ts";
-import type { Ground } from "./scenarios.ts";
 
 /** Measures the drift of memory, descriptors and processes under continuous load. */
 export async function soak({ server, uuid }: Ground, minutes: number): Promise<string> {

@@ -23,6 +23,7 @@ const ABILITIES: Readonly<Record<string, readonly Ability[]>> = {
 
 async function port(options: Partial<HttpOptions> = {}): Promise<number> {
   const app = httpServer({
+    limitReads: (_bytes, work) => work(),
     controlFor: () => {
       throw new Error("Nothing is asked for.");
     },

@@ -1,4 +1,5 @@
 import { text } from "node:stream/consumers";
+import { DomainError } from "@berth/core";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { itemSizes, longList } from "./long-list.ts";
@@ -87,6 +88,19 @@ describe("a list", () => {
       }),
       { numRuns: 200 },
     );
+  });
+
+  test("reads large items that follow small ones in smaller parts, and answers all of them", async () => {
+    const items = [...itemsOf(300, 10), ...Array.from({ length: 5 }, (_, at) => itemOf(`large${at}`, 900_000))];
+    const refused: number[] = [];
+    const read = async ({ skip, take }: { skip: number; take: number }, isSmallest: boolean) => {
+      const part = items.slice(skip, skip + take);
+      if (isSmallest || part.reduce((sum, { text }) => sum + text.length, 0) < 1_000_000) return part;
+      refused.push(part.length);
+      throw new DomainError("answer.too_large", "It is too large.");
+    };
+    expect(await answered(await longList(read, {}, known()))).toEqual(items);
+    expect(refused.length).toBeGreaterThan(0);
   });
 
   test("breaks off when it cannot be read any further", async () => {

@@ -2,9 +2,18 @@ import { Readable } from "node:stream";
 import { DomainError } from "@berth/core";
 import type { Paging } from "@berth/core/ports";
 import pLimit from "p-limit";
+import { asDomainError } from "../errors.ts";
+import type { HeldBytes } from "../held-bytes.ts";
 
-/** Reads a part of a list. */
-export type ReadPart = (page: { readonly skip: number; readonly take: number }) => Promise<readonly unknown[]>;
+/**
+ * Reads a part of a list.
+ *
+ * @param isSmallest `false` where it may refuse with `answer.too_large`, and is then asked for a smaller part.
+ */
+export type ReadPart = (
+  page: { readonly skip: number; readonly take: number },
+  isSmallest: boolean,
+) => Promise<readonly unknown[]>;
 
 /** Remembers the size of lists' items, so that a list with large items is read in small parts. */
 export interface ItemSizes {
@@ -31,20 +40,51 @@ export function itemSizes(): ItemSizes {
  *
  * @param list Identifies lists whose items have similar sizes.
  */
-export async function longList(read: ReadPart, asked: Paging, known: KnownSizes): Promise<string | Readable> {
+export async function longList(
+  read: ReadPart,
+  asked: Paging,
+  known: KnownSizes,
+  bytes?: Pick<HeldBytes, "note">,
+): Promise<string | Readable> {
   const parts = listParts(read, asked, known);
-  const first = await parts.next();
-  // A list has at least one part.
-  const { items, isLast } = first.value as ListPart;
+  // A list has one part at least.
+  const { items, isLast } = (await parts.next()).value as ListPart;
   const text = items.map(textOf).join(",");
   if (isLast) return `[${text}]`;
-  return Readable.from(wholeList(text, parts), { objectMode: false });
+  return Readable.from(wholeList([text], parts, bytes), { objectMode: false });
 }
 
-async function* wholeList(first: string, parts: AsyncIterable<ListPart>) {
-  yield `[${first}`;
-  for await (const { items } of parts) if (items.length > 0) yield `,${items.map(textOf).join(",")}`;
-  yield "]";
+/** While a client does not read, it costs one text: neither the first one nor objects are kept here. */
+async function* wholeList(
+  first: string[],
+  parts: AsyncIterator<ListPart, undefined>,
+  bytes: Pick<HeldBytes, "note"> | undefined,
+) {
+  try {
+    yield* counted(`[${first.pop()}`, bytes);
+    for (;;) {
+      const text = await nextText(parts);
+      if (text === undefined) break;
+      if (text !== "") yield* counted(text, bytes);
+    }
+    yield "]";
+  } finally {
+    await parts.return?.();
+  }
+}
+
+async function nextText(parts: AsyncIterator<ListPart, undefined>): Promise<string | undefined> {
+  const { value } = await parts.next();
+  if (value === undefined) return undefined;
+  return value.items.length === 0 ? "" : `,${value.items.map(textOf).join(",")}`;
+}
+
+/** Items that are larger than a part should be are counted beside what every list counts, until the client has them. */
+function* counted(text: string, bytes: Pick<HeldBytes, "note"> | undefined) {
+  const extra = Math.max(0, text.length - LONG_LIST_BYTES);
+  bytes?.note(extra);
+  yield text;
+  bytes?.note(-extra);
 }
 
 interface KnownSizes {
@@ -68,7 +108,9 @@ export async function* listParts(
 ): AsyncGenerator<ListPart, undefined> {
   const sent = new Set<string>();
   let count = 0;
-  const part = (items: readonly unknown[], isLast: boolean): ListPart => {
+  let position = skip;
+  let isLast = false;
+  const part = (items: readonly unknown[], isEnd: boolean): ListPart => {
     for (const item of items) sent.add(identityOf(item));
     count += items.length;
     for (const oldest of sent) {
@@ -76,35 +118,59 @@ export async function* listParts(
       sent.delete(oldest);
     }
     if (items.length > 0) sizes.learn(list, items.reduce<number>((sum, item) => sum + sizeOf(item), 0) / items.length);
-    return { items, isLast: isLast || count >= take };
+    isLast = isEnd || count >= take;
+    return { items, isLast };
   };
-  const first = Math.min(take, itemsPerWindow(sizes.of(list)));
-  const items = await read({ skip, take: first });
-  let last = part(items, items.length < first);
-  yield last;
-  for (let position = skip + items.length; !last.isLast; ) {
-    const window = { sent, position, skip, count: itemsPerWindow(sizes.of(list)) };
-    const found = await oneOfFew(() => readBehind(read, window));
+  // In functions of their own: what stands here is in memory until the client has taken the part.
+  const firstPart = () =>
+    fitting(Math.min(take, itemsPerWindow(sizes.of(list))), async (count, isSmallest) => {
+      const items = await read({ skip, take: count }, isSmallest);
+      position += items.length;
+      return part(items, items.length < count);
+    });
+  const nextPart = async () => {
+    const found = await oneOfFew(() =>
+      fitting(itemsPerWindow(sizes.of(list)), (count, isSmallest) =>
+        readBehind(read, { sent, position, skip, count, isSmallest }),
+      ),
+    );
     position = found.skip + found.items.length;
     const fresh = found.items.filter((item) => !sent.has(identityOf(item)));
-    last = part(fresh.slice(0, take - count), found.isLast);
-    yield last;
+    return part(fresh.slice(0, take - count), found.isLast);
+  };
+  yield await firstPart();
+  while (!isLast) yield await nextPart();
+}
+
+/** Large items may follow small ones: a part that is too large is read in smaller ones. */
+async function fitting<T>(most: number, read: (count: number, isSmallest: boolean) => Promise<T>): Promise<T> {
+  for (let count = most; ; count = Math.ceil(count / 4)) {
+    try {
+      return await read(count, count === 1);
+    } catch (refusal) {
+      if (count === 1 || asDomainError(refusal).code !== "answer.too_large") throw refusal;
+    }
   }
 }
 
-/** Deletions move later items forward: a part overlaps with items that were sent, so that none is missed. */
-async function readBehind(
-  read: ReadPart,
-  { sent, position, skip, count }: { sent: ReadonlySet<string>; position: number; skip: number; count: number },
-) {
+/** Deletions move what follows forward: a window begins with an item that was sent, so that none is left out. */
+async function readBehind(read: ReadPart, { sent, position, skip, count, isSmallest }: PartWindow) {
   const overlap = Math.ceil(count / 8);
   for (let from = Math.max(skip, position - overlap); ; from = Math.max(skip, from - count)) {
     if (position - from > SENT_KNOWN_MAX) throw changedTooMuch();
-    const items = await read({ skip: from, take: count + overlap });
+    const items = await read({ skip: from, take: count + overlap }, isSmallest);
     if (from === skip || items.some((item) => sent.has(identityOf(item)))) {
       return { items, skip: from, isLast: items.length < count + overlap };
     }
   }
+}
+
+interface PartWindow {
+  readonly sent: ReadonlySet<string>;
+  readonly position: number;
+  readonly skip: number;
+  readonly count: number;
+  readonly isSmallest: boolean;
 }
 
 const changedTooMuch = () =>
@@ -135,11 +201,9 @@ const oneOfFew = pLimit(2);
 const WINDOW_BYTES = 128 * 1024;
 /** Memory of an answer in parts, except for very large items: a part as objects and as text, and the previous one. */
 export const LONG_LIST_BYTES = 4 * WINDOW_BYTES;
-/**
- * Number of sent items that a part may overlap with. More would need a megabyte for each client of a very long list.
- */
-const SENT_KNOWN_MAX = 2000;
-/** The API's maximum of a page is 1000; reading that many at once would block the event loop. */
+/** A window begins with one of the last that were sent. More would be a megabyte for each client of a very long list. */
+const SENT_KNOWN_MAX = 1000;
+/** API's own maximum of a page is 1000; more at once would hold up the event loop. */
 const WINDOW_ITEMS_MAX = 200;
 /** For a list that was never read: its items may have up to some 2 MB. */
 const FIRST_WINDOW_ITEMS = 8;

@@ -1,7 +1,7 @@
 import type { Readable } from "node:stream";
 import type { SignIns } from "@berth/control";
 import { DomainError } from "@berth/core";
-import type { Paging } from "@berth/core/ports";
+import type { LimitReads, Paging } from "@berth/core/ports";
 import type { Scope } from "@berth/core/team";
 import type { AnyRouter } from "@trpc/server";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
@@ -17,7 +17,7 @@ import { withholdBodies } from "../withheld-body.ts";
 import { methodsOf } from "./allowed.ts";
 import { eventStream } from "./event-stream.ts";
 import { inputOf } from "./input.ts";
-import { type ItemSizes, itemSizes, LONG_LIST_BYTES, longList } from "./long-list.ts";
+import { type ItemSizes, itemSizes, LONG_LIST_BYTES, longList, type ReadPart } from "./long-list.ts";
 import { asRequestError } from "./request-error.ts";
 import { askedPage, isPagedList, operationsOf, type Route, routesOf } from "./routes.ts";
 import { discardRest, uploadOf } from "./upload.ts";
@@ -25,6 +25,7 @@ import { discardRest, uploadOf } from "./upload.ts";
 export interface RestOptions {
   readonly router: AnyRouter;
   readonly controlFor: (scope: Scope) => Control;
+  readonly limitReads: LimitReads;
   readonly admission: Admission;
   readonly signIns: SignIns;
   readonly browsers: Browsers;
@@ -155,7 +156,7 @@ function contextOf(
   request: FastifyRequest,
   reply: FastifyReply,
   route: Route,
-  { admission, controlFor, signIns, browsers }: RestOptions,
+  { admission, controlFor, limitReads, signIns, browsers }: RestOptions,
 ): Context {
   const gone = new AbortController();
   reply.raw.once("close", () => {
@@ -172,6 +173,7 @@ function contextOf(
     scope: identity?.scope,
     isApiEnabled: identity?.isApiEnabled ?? true,
     controlFor,
+    limitReads,
     signIns,
     browser: browsers.exchange(request, reply),
     signal: gone.signal,
@@ -214,15 +216,16 @@ async function sendList({ input, asked }: PagedList, answer: ListAnswer): Promis
   const { ctx, request, reply, route, options, sizes } = answer;
   const { name, procedure } = route.operation;
   let rest: RestExchange | undefined = ctx.rest && { ...ctx.rest, asked };
-  const read = async (page: Paging) => {
+  const read: ReadPart = async (page, isSmallest) => {
     const call = { path: name, type: procedure._def.type, signal: ctx.signal, batchIndex: 0 } as const;
     const getRawInput = async () => ({ ...input, ...page });
-    const items = await procedure({ ...call, ctx: { ...ctx, rest }, getRawInput });
+    const items = await procedure({ ...call, ctx: { ...ctx, rest, isDivisible: !isSmallest }, getRawInput });
     // The headers of the answer are those of its first part.
     rest = undefined;
     return items as readonly unknown[]; // as declared by its output
   };
-  const list = await longList(read, asked, { list: `${request.identity?.scope.teamId}`, sizes });
+  const known = { list: `${request.identity?.scope.teamId}`, sizes };
+  const list = await longList(read, asked, known, request.bytes);
   reply.code(200).type("application/json; charset=utf-8");
   if (typeof list === "string") {
     request.bytes?.hold(list.length);

@@ -49,7 +49,14 @@ import type { SharedVariableStore } from "./shared-variable.ts";
 import type { StorageStore } from "./storage.ts";
 import type { TagStore } from "./tag.ts";
 
-/** Every function reads and changes only the scope's team: objects of other teams read as `undefined`. */
+/**
+ * Runs `work`, whose statements may read so many bytes from the database, all together.
+ *
+ * @throws DomainError `answer.too_large` from the statement that exceeds them
+ */
+export type LimitReads = <T>(bytes: number, work: () => Promise<T>) => Promise<T>;
+
+/** Every function sees and changes only the scope's team: what is another team's reads as `undefined`. */
 export interface Stores {
   /**
    * Commits everything or nothing. Nested calls join the outer transaction. `work` must use only the stores it gets.

@@ -8,7 +8,7 @@ import {
   redirectOf,
   routesByHost,
 } from "../server/routed-site.ts";
-import { literal, quoted } from "./literal.ts";
+import { escapePlaceholders, quoted } from "./literal.ts";
 import { errorRoutes } from "./pages.ts";
 import { CADDY_PATHS } from "./paths.ts";
 import { siteHandlers } from "./site-handlers.ts";
