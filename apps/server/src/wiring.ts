@@ -12,6 +12,7 @@ import type { Scope } from "@berth/core/team";
 import { authenticator, cipher, type Database, loadKeyFile, requireKey, stores, systemStores } from "@berth/db";
 import { type ProcessEngine, processBuilder, processEngine } from "@berth/engine";
 import { addressBook, certificateIssuer, diskSpace, isRoot, keyReader, redactor } from "@berth/host";
+import { identityProviders } from "@berth/identity";
 import { type EmbeddedProxy, embeddedProxy } from "@berth/proxy";
 import { githubHost, sourceFetcher } from "@berth/source";
 import { gitCredentials, planServerCleanup, type Worker, type WorkerOptions, worker } from "@berth/worker";
@@ -120,7 +121,11 @@ export async function wire(
   const bucketOf = (storage: S3StorageRecord, credentials: OriginCredential<S3Credentials>) =>
     objectStorage({ allowedPrivateHosts: config.allowedPrivateHosts }, storage, credentials);
 
-  const people = { system, passwords: passwordHasher(), tries: signInTries(clock), clock, ids, hashToken };
+  const people = {
+    ...{ system, passwords: passwordHasher(), tries: signInTries(clock), clock, ids, hashToken },
+    providers: identityProviders({ allowedPrivateHosts: config.allowedPrivateHosts }),
+    instanceUrl: config.publicUrl ?? null,
+  };
 
   return {
     storesFor,
@@ -138,7 +143,6 @@ export async function wire(
       hasCleanup: (server) => cleanerFor(server) !== undefined,
       planCleanup: (server) => planServerCleanup({ stores: system, cleanerFor }, server),
       publicUrl: (url, serverId) => members.known(serverId)?.proxy.publicUrl(url) ?? url,
-      instanceUrl: config.publicUrl ?? null,
       reportedVersion: config.reportedVersion,
       teamServersMax: config.teamServersMax,
       keys: keyReader,

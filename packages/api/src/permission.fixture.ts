@@ -1,5 +1,5 @@
 import { DomainError } from "@berth/core";
-import type { Stores } from "@berth/core/ports";
+import type { Stores, SystemStores } from "@berth/core/ports";
 import { parseTemplate } from "@berth/core/service";
 import { ABILITIES, type Ability, ROLES, type Role, roleAllows, tokenText } from "@berth/core/team";
 import { printingEngine, testPlace, testTemplates, testUuid } from "@berth/testing";
@@ -72,6 +72,7 @@ export async function matrix(): Promise<Matrix> {
   const engine = printingEngine({ build_packs, images: true, privileged_mounts: true });
   const api = await served((db) => ({
     stores: ({ teamId }) => (isUndoing ? undoing(db.stores(teamId)) : db.stores(teamId)),
+    system: undoingSystem(db.system, () => isUndoing),
     engineFor: () => engine,
     addresses: { isOwn: async (address) => address === OWN_ADDRESS },
     templates: [...testTemplates, parseTemplate("powerful", `# slogan: May all.\n${POWERFUL_COMPOSE}`)],
@@ -112,6 +113,16 @@ const undoing = (stores: Stores): Stores => ({
     stores.transaction(async (tx) => {
       await work(tx);
       throw new DomainError("resource.state", "Undone.");
+    }),
+});
+
+const undoingSystem = (system: SystemStores, isUndoing: () => boolean): SystemStores => ({
+  ...system,
+  transaction: (work) =>
+    system.transaction(async (tx) => {
+      const result = await work(tx);
+      if (isUndoing()) throw new DomainError("resource.state", "Undone.");
+      return result;
     }),
 });
 

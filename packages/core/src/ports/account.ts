@@ -53,6 +53,10 @@ export interface AccountStore {
   /** Those that the user accepted, by name: a session enters no others. */
   teams(userId: number): Promise<readonly TeamMembership[]>;
   acceptTeam(userId: number, teamId: number): Promise<void>;
+  /** All that the user was invited to. */
+  acceptTeams(userId: number): Promise<void>;
+  /** A new user, who is a member of the team and accepted it. */
+  signUp(user: { readonly email: string; readonly name: string; readonly team_id: number }): Promise<AccountRecord>;
 
   /** @param session In a team that the user is a member of. */
   insertSession(session: {

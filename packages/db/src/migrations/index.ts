@@ -39,6 +39,7 @@ import { signIn } from "./0090-sign-in.ts";
 import { eventActors } from "./0091-event-actors.ts";
 import { secondFactor } from "./0140-second-factor.ts";
 import { requiredSecondFactor } from "./0141-required-second-factor.ts";
+import { identityProviders } from "./0142-identity-providers.ts";
 
 /** In the order of their names, which never change once released. */
 export const MIGRATIONS: Readonly<Record<string, Migration>> = {
@@ -82,4 +83,5 @@ export const MIGRATIONS: Readonly<Record<string, Migration>> = {
   "0091-event-actors": eventActors,
   "0140-second-factor": secondFactor,
   "0141-required-second-factor": requiredSecondFactor,
+  "0142-identity-providers": identityProviders,
 };
