@@ -32,6 +32,7 @@ function server(control: object = {}, options: Partial<HttpOptions> = {}) {
         const dates = {
           kind: "api" as const,
           confirmed_at: null,
+          lacks_second_factor: false,
           expires_at: null,
           last_used_at: null,
           created_at: new Date(0),

@@ -5,4 +5,11 @@ const nobody = async () => {
 };
 
 /** For servers that nobody signs in to. */
-export const noSignIns: SignIns = { signIn: nobody, inspectLink: nobody, redeemLink: nobody };
+export const noSignIns: SignIns = {
+  signIn: nobody,
+  inspectLink: nobody,
+  redeemLink: nobody,
+  providers: nobody,
+  beginAtProvider: nobody,
+  finishAtProvider: nobody,
+};

@@ -12,6 +12,7 @@ import type { Scope } from "@berth/core/team";
 import { authenticator, cipher, type Database, loadKeyFile, requireKey, stores, systemStores } from "@berth/db";
 import { type ProcessEngine, processBuilder, processEngine } from "@berth/engine";
 import { addressBook, certificateIssuer, diskSpace, isRoot, keyReader, redactor } from "@berth/host";
+import { identityProviders } from "@berth/identity";
 import { type EmbeddedProxy, embeddedProxy } from "@berth/proxy";
 import { githubHost, sourceFetcher } from "@berth/source";
 import { gitCredentials, planServerCleanup, type Worker, type WorkerOptions, worker } from "@berth/worker";
@@ -122,7 +123,11 @@ export async function wire(
     objectStorage({ allowedPrivateHosts: config.allowedPrivateHosts }, storage, credentials);
 
   const publicUrl = (url: string, serverId: number) => members.known(serverId)?.proxy.publicUrl(url) ?? url;
-  const people = { system, passwords: passwordHasher(), tries: signInTries(clock), clock, ids, hashToken };
+  const people = {
+    ...{ system, passwords: passwordHasher(), tries: signInTries(clock), clock, ids, hashToken },
+    providers: identityProviders({ allowedPrivateHosts: config.allowedPrivateHosts }),
+    instanceUrl: config.publicUrl ?? null,
+  };
 
   return {
     storesFor,
@@ -142,7 +147,6 @@ export async function wire(
       planCleanup: (server) => planServerCleanup({ stores: system, cleanerFor }, server),
       publicUrl,
       servesHttps: (server) => !isLocal(server) || (proxy?.capabilities.https ?? false),
-      instanceUrl: config.publicUrl ?? null,
       reportedVersion: config.reportedVersion,
       teamServersMax: config.teamServersMax,
       keys: keyReader,

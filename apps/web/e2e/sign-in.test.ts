@@ -1,3 +1,4 @@
+import { identityServer } from "@berth/testing";
 import { Secret, TOTP } from "otpauth";
 import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
@@ -97,6 +98,38 @@ describe.skipIf(!hasChromium)("signing in", () => {
     // What the pages asked for before they knew was refused.
     expect(complaints.filter((text) => !/status of 403|status of 207/.test(text))).toEqual([]);
     await close();
+  }, 120_000);
+
+  it("goes to a provider and back, and lets in who was invited", async () => {
+    const provider = await identityServer();
+    await server.stop();
+    await server.start({ BERTH_PUBLIC_URL: server.url, BERTH_ALLOWED_PRIVATE_HOSTS: "127.0.0.1" });
+    const { page, complaints, close } = await visit(browser, server.url);
+    try {
+      await server.client.identityProviders.create.mutate({
+        ...{ name: "Example", kind: "oidc", issuer: provider.url, sign_up: "invited" },
+        ...{ client_id: provider.clientId, client_secret: provider.clientSecret },
+      });
+      const { id } = await server.client.teams.current.query();
+      await server.client.teams.members.add.mutate({ id, email: provider.person.email, role: "owner" });
+      await page.goto("/sign-in?to=/account");
+      await settled(page);
+      await page.getByRole("button", { name: "Sign in with Example" }).waitFor();
+      expect(await accessibilityProblems(page)).toEqual([]);
+      await picture(page, "sign-in-provider");
+      await page.getByRole("button", { name: "Sign in with Example" }).click();
+      await page.getByRole("region", { name: "Sign-in elsewhere" }).getByText("ada@example.com").waitFor();
+      expect(await accessibilityProblems(page)).toEqual([]);
+      await picture(page, "account");
+      await page.goto("/team/sign-in");
+      await page.getByText(provider.url).waitFor();
+      expect(await accessibilityProblems(page)).toEqual([]);
+      await picture(page, "identity-providers");
+      expect(complaints.filter((text) => !text.startsWith(provider.url))).toEqual([]);
+    } finally {
+      await close();
+      await provider.close();
+    }
   }, 120_000);
 });
 

@@ -11,7 +11,13 @@ const signIn = createRoute({
   component: lazyRouteComponent(() => import("./sign-in/sign-in-page.tsx"), "SignInPage"),
 });
 
-/** All other pages require a session. */
+const callback = createRoute({
+  getParentRoute: () => root,
+  path: "/sign-in/callback",
+  component: lazyRouteComponent(() => import("./sign-in/callback-page.tsx"), "CallbackPage"),
+});
+
+/** Everything else is for who is signed in. */
 const shell = createRoute({
   getParentRoute: () => root,
   id: "shell",
@@ -88,7 +94,7 @@ const account = createRoute({
 const pages = [overview, project, application, database, service, deployment, create, servers, server, team, account];
 
 export const router = createRouter({
-  routeTree: root.addChildren([signIn, shell.addChildren(pages)]),
+  routeTree: root.addChildren([signIn, callback, shell.addChildren(pages)]),
   defaultPreload: "intent",
   defaultPreloadStaleTime: 0,
   scrollRestoration: true,

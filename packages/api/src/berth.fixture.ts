@@ -6,6 +6,7 @@ import {
   type PrintingEngine,
   printingEngine,
   refusingCloud,
+  refusingProviders,
   type TestDatabase,
   type TestPlace,
   testBucket,
@@ -164,7 +165,10 @@ function application(
   app.register(fastifyWebsocket, SOCKET_OPTIONS);
   const clock = { now: () => new Date() };
   const ids = { uuid: testUuid, secret: (length: number) => testUuid().repeat(6).slice(0, length) };
-  const people = { system: db.system, passwords: testPasswords, tries: signInTries(clock), hashToken: hashOfSecret };
+  const people = {
+    ...{ system: db.system, passwords: testPasswords, tries: signInTries(clock), hashToken: hashOfSecret },
+    ...{ providers: refusingProviders, instanceUrl: null },
+  };
   const shared = {
     router: appRouter,
     browsers: browsers(options.instanceUrl ?? null),
@@ -175,7 +179,6 @@ function application(
       engineFor: () => engine,
       publicUrl,
       servesHttps: () => true,
-      instanceUrl: null,
       reportedVersion: "4.0.0-test",
       keys: testKeyReader,
       addresses: { isOwn: async () => false },

@@ -22,6 +22,7 @@ export const EXAMPLE_BODIES: Readonly<Record<string, object>> = {
   "update-project-by-uuid": { name: "Mine now" },
   "create-environment": { name: "mine" },
   "update-team-by-id": { name: "mine" },
+  "update-identity-provider": { name: "mine" },
   "update-sign-in-settings": { second_factor_required: true },
   "create-member-by-team-id": { email: "mine@example.com" },
   "update-member-by-team-id": { role: "owner" },
@@ -119,6 +120,7 @@ const CREATIONS: Readonly<Record<string, object>> = {
   "create-registry": { address: "ghcr.io", username: "me", password: "secret" },
   "create-private-key": { private_key: testKey("new") },
   "create-team": { name: "mine" },
+  "create-identity-provider": { name: "mine", kind: "github", client_id: "mine", client_secret: "mine" },
   "create-token": { name: "mine", abilities: ["read"] },
 };
 
@@ -148,6 +150,10 @@ export async function madeObjects(api: Served): Promise<Objects> {
   const githubApp = await testGithubApp(api.stores);
   const login = { name: "theirs", description: null, address: "registry.example.com", username: "me", password: "p" };
   const registry = await api.stores.registries.insert(testUuid(), login);
+  const provider = await api.db.system.identities.insertProvider({
+    ...{ uuid: testUuid(), name: "theirs", kind: "github", issuer: "https://github.com" },
+    ...{ client_id: "theirs", client_secret: "theirs", sign_up: "closed", domains: "", team_id: null },
+  });
   const user = await createdService(api);
   const reference = `{{ database.${backup["/databases/{uuid}"]}.url }}`;
   await api.ask("POST", `/services/${user}/envs`, { body: { key: "DATABASE_URL", value: reference } });
@@ -168,6 +174,7 @@ export async function madeObjects(api: Served): Promise<Objects> {
     "/cloud-tokens/{uuid}": cloudToken.uuid,
     "/github-apps/{github_app_id}": String(githubApp.id),
     "/registries/{uuid}": registry.uuid,
+    "/identity-providers/{uuid}": provider.uuid,
     "/projects/{uuid}": api.where.project_uuid,
     "/security/keys/{uuid}": (await testPrivateKey(api.stores)).uuid,
     "/servers/{uuid}": api.where.server_uuid,

@@ -1,5 +1,5 @@
 import { DomainError } from "@berth/core";
-import type { Stores } from "@berth/core/ports";
+import type { Stores, SystemStores } from "@berth/core/ports";
 import { parseTemplate } from "@berth/core/service";
 import { ABILITIES, type Ability, ROLES, type Role, roleAllows, tokenText } from "@berth/core/team";
 import { printingEngine, testPlace, testTemplates, testUuid } from "@berth/testing";
@@ -72,6 +72,7 @@ export async function matrix(): Promise<Matrix> {
   const engine = printingEngine({ build_packs, keepsBuilds: true, privileged_mounts: true });
   const api = await served((db) => ({
     stores: ({ teamId }) => (isUndoing ? undoing(db.stores(teamId)) : db.stores(teamId)),
+    system: undoingSystem(db.system, () => isUndoing),
     engineFor: () => engine,
     addresses: { isOwn: async (address) => address === OWN_ADDRESS },
     templates: [...testTemplates, parseTemplate("powerful", `# slogan: May all.\n${POWERFUL_COMPOSE}`)],
@@ -115,7 +116,17 @@ const undoing = (stores: Stores): Stores => ({
     }),
 });
 
-/** Tokens are created when first needed, each user once by team and role. */
+const undoingSystem = (system: SystemStores, isUndoing: () => boolean): SystemStores => ({
+  ...system,
+  transaction: (work) =>
+    system.transaction(async (tx) => {
+      const result = await work(tx);
+      if (isUndoing()) throw new DomainError("resource.state", "Undone.");
+      return result;
+    }),
+});
+
+/** Tokens are made when they are first asked for, each user once by team and role. */
 function tokensOf({ db, place, otherTeam }: Served): (caller: Caller) => Promise<string> {
   const teamIds = { own: place.server.team_id, other: otherTeam.place.server.team_id, root: 0 };
   const stores = db.stores();

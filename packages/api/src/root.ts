@@ -7,6 +7,7 @@ import { events } from "./event.ts";
 import { githubApps } from "./github-app.ts";
 import { health } from "./health.ts";
 import { hetzner } from "./hetzner.ts";
+import { identityProviders } from "./identity-provider.ts";
 import { instance, settings } from "./instance.ts";
 import { jobs } from "./job.ts";
 import { privateKeys } from "./private-key.ts";
@@ -33,6 +34,7 @@ export const appRouter = router({
   instance,
   settings,
   auth,
+  identityProviders,
   events,
   teams,
   tokens,

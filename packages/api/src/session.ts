@@ -1,4 +1,3 @@
-import type { OpenedSession, Visitor } from "@berth/control";
 import { Message } from "@berth/core";
 import {
   AccountUpdate,
@@ -14,11 +13,11 @@ import {
   SignInLink,
 } from "@berth/core/team";
 import { z } from "zod";
-import { asTrpcError } from "./errors.ts";
+import { opened } from "./opened.ts";
 import { operation } from "./operation.ts";
+import { identities, providers } from "./provider-sign-in.ts";
 import { secondFactor } from "./second-factor.ts";
 import { signInSettings } from "./sign-in-setting.ts";
-import type { Context } from "./trpc.ts";
 
 const SESSION_ERRORS = ["auth.session_required"] as const;
 const PASSWORD_ERRORS = [...SESSION_ERRORS, "auth.sign_in_failed"] as const;
@@ -183,6 +182,8 @@ export const auth = {
     .mutation(({ ctx, input }) => ctx.control.sessions.changePassword(input)),
 
   secondFactor,
+  providers,
+  identities,
   settings: signInSettings,
 
   sessions: {
@@ -226,19 +227,3 @@ export const auth = {
       .mutation(({ ctx }) => ctx.control.sessions.revokeOthers()),
   },
 };
-
-/** The cookie's half of the session must only be sent in the cookie. */
-async function opened(
-  { browser }: Context,
-  open: (visitor: Visitor) => Promise<OpenedSession>,
-): Promise<z.infer<typeof SignedIn>> {
-  try {
-    if (browser === undefined) throw new TypeError("Sign-in needs an answer with headers.");
-    browser.requireOwnPage();
-    const { cookie, answer } = await open(browser.visitor);
-    browser.setCookie(cookie);
-    return answer;
-  } catch (refusal) {
-    throw asTrpcError(refusal);
-  }
-}

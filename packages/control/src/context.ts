@@ -8,6 +8,7 @@ import type {
   CloudProviders,
   Engine,
   GitHost,
+  IdentityProviders,
   Ids,
   KeyReader,
   ObjectStorage,
@@ -69,6 +70,7 @@ export interface ControlDeps {
   readonly system: SystemStores;
   readonly passwords: PasswordHasher;
   readonly tries: SignInTries;
+  readonly providers: IdentityProviders;
   /** SHA-256, hexadecimal. */
   readonly hashToken: (secret: string) => string;
 }

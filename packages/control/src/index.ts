@@ -16,6 +16,8 @@ import { destinations } from "./destination.ts";
 import { envs } from "./env.ts";
 import { environments } from "./environment.ts";
 import { githubApps } from "./github-app.ts";
+import { identities } from "./identity.ts";
+import { identityProviders } from "./identity-provider.ts";
 import { instance } from "./instance.ts";
 import { jobs } from "./job.ts";
 import { lifecycle } from "./lifecycle.ts";
@@ -46,7 +48,8 @@ import { tokens } from "./token.ts";
 export type { ControlDeps, ControlEngine } from "./context.ts";
 export type { FollowedEvent } from "./deployment.ts";
 export type { FollowedLine } from "./log.ts";
-export { type OpenedSession, type SignInDeps, type SignIns, signIns, type Visitor } from "./sign-in.ts";
+export type { OpenedSession, SignInDeps, Visitor } from "./session-open.ts";
+export { type SignIns, signIns } from "./sign-in.ts";
 export { signInTries } from "./sign-in-tries.ts";
 export { type ReceivedWebhook, unsigned, type Webhooks, webhooks } from "./webhook.ts";
 
@@ -61,6 +64,8 @@ export function control(deps: ControlDeps) {
       members: members(context),
       tokens: tokens(context),
       sessions: sessions(context),
+      identities: identities(context),
+      identityProviders: identityProviders(context),
       signInSettings: signInSettings(context),
       secondFactors: secondFactors(context),
       previews: previews(context),

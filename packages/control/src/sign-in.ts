@@ -1,43 +1,19 @@
-import { DomainError, invalid } from "@berth/core";
-import type { AccountRecord, Clock, Ids, PasswordHasher, SignInLinkRecord, SystemStores } from "@berth/core/ports";
+import { DomainError, invalid, isDomainError } from "@berth/core";
+import type { AccountRecord, SignInLinkRecord, SystemStores } from "@berth/core/ports";
 import {
-  COOKIE_SECRET_LENGTH,
-  deviceOf,
   type LinkInspect,
   type LinkPassword,
   type LinkRedeem,
   NewPassword,
-  SESSION_IDLE_DAYS,
-  SESSION_KEY_LENGTH,
-  type SignedIn,
+  type ProviderBegun,
+  type ProviderChoice,
+  type ProviderSignIn,
   type SignIn,
   type SignInLink,
 } from "@berth/core/team";
+import { providerAttempts, userOfIdentity } from "./provider-sign-in.ts";
 import { requireSecondFactor } from "./second-factor.ts";
-import { currentSession } from "./session-answer.ts";
-import type { SignInTries } from "./sign-in-tries.ts";
-
-export interface SignInDeps {
-  readonly system: SystemStores;
-  readonly passwords: PasswordHasher;
-  readonly tries: SignInTries;
-  readonly clock: Clock;
-  readonly ids: Ids;
-  /** SHA-256, hexadecimal. */
-  readonly hashToken: (secret: string) => string;
-}
-
-/** Where a sign-in comes from. */
-export interface Visitor {
-  readonly address: string;
-  readonly userAgent: string | undefined;
-}
-
-/** A new session. The secret half for the cookie must not be sent anywhere else. */
-export interface OpenedSession {
-  readonly cookie: string;
-  readonly answer: SignedIn;
-}
+import { type OpenedSession, openInUsualTeam, openSession, type SignInDeps, type Visitor } from "./session-open.ts";
 
 /** Sign-ins, which have no scope yet. */
 export interface SignIns {
@@ -47,6 +23,11 @@ export interface SignIns {
   inspectLink(sent: LinkInspect): Promise<SignInLink>;
   /** @throws DomainError `auth.link_invalid`, `auth.sign_in_failed`, `request.invalid`, `rate.limited` */
   redeemLink(sent: LinkRedeem, visitor: Visitor): Promise<OpenedSession>;
+  providers(): Promise<ProviderChoice[]>;
+  /** @throws DomainError `resource.not_found`, `resource.state`, `auth.provider_failed` */
+  beginAtProvider(uuid: string): Promise<ProviderBegun>;
+  /** @throws DomainError `auth.provider_expired`, `auth.provider_failed`, `auth.sign_up_refused`, `auth.second_factor_required` */
+  finishAtProvider(sent: ProviderSignIn, visitor: Visitor): Promise<OpenedSession>;
 }
 
 export function signIns(deps: SignInDeps): SignIns {
@@ -59,7 +40,28 @@ export function signIns(deps: SignInDeps): SignIns {
     return { link, account, password: await askedBy(system, link, account) };
   }
 
+  const attempts = providerAttempts(deps);
+
   return {
+    async providers() {
+      return (await system.identities.providers()).map(({ uuid, name }) => ({ uuid, name }));
+    },
+
+    beginAtProvider: (uuid) => attempts.begin(uuid, null),
+
+    async finishAtProvider({ code, ...sent }, visitor) {
+      const returned = await attempts.finish(sent, null);
+      const account = await foundAtProvider(returned);
+      try {
+        await requireSecondFactor(deps, account.id, code);
+      } catch (error) {
+        // The provider's answer works once: the browser comes back with the code alone.
+        if (isDomainError(error)) await returned.retain(account.id);
+        throw error;
+      }
+      return await system.transaction((tx) => openInUsualTeam(deps, tx, account, visitor));
+    },
+
     async signIn({ email, password, code }, visitor) {
       tries.enter(email, visitor.address);
       const account = await system.accounts.findByEmail(email);
@@ -69,15 +71,7 @@ export function signIns(deps: SignInDeps): SignIns {
       // A missing code is no guess; a wrong one stays counted.
       await requireSecondFactor(deps, account.id, code, () => tries.retract(email, visitor.address));
       tries.succeed(email, visitor.address);
-      return await system.transaction(async (tx) => {
-        const [last] = await tx.accounts.sessions(account.id);
-        const teams = await tx.accounts.teams(account.id);
-        const team = teams.find(({ id }) => id === last?.team_id) ?? teams[0];
-        if (team === undefined) {
-          throw new DomainError("resource.state", "You are in no team. Ask an administrator of one for an invitation.");
-        }
-        return await open(deps, tx, account, team.id, visitor);
-      });
+      return await system.transaction((tx) => openInUsualTeam(deps, tx, account, visitor));
     },
 
     async inspectLink({ code }) {
@@ -113,10 +107,20 @@ export function signIns(deps: SignInDeps): SignIns {
         }
         await tx.accounts.acceptTeam(account.id, link.team_id);
         await tx.accounts.deleteLinks(account.id, link.team_id);
-        return await open(deps, tx, account, link.team_id, visitor);
+        return await openSession(deps, tx, account, link.team_id, visitor);
       });
     },
   };
+
+  async function foundAtProvider(returned: Awaited<ReturnType<typeof attempts.finish>>): Promise<AccountRecord> {
+    const { attempt, provider, identity } = returned;
+    if (attempt.found_user_id === null) {
+      return await system.transaction((tx) => userOfIdentity(tx, provider, identity));
+    }
+    const account = await system.accounts.find(attempt.found_user_id);
+    if (account === undefined) throw linkInvalid();
+    return account;
+  }
 
   async function hashed(password: string): Promise<string> {
     const { error } = NewPassword.safeParse(password);
@@ -151,33 +155,4 @@ async function askedBy(
     "auth.link_invalid",
     "You have no password yet and are in other teams. Ask who runs this instance for a link.",
   );
-}
-
-async function open(
-  { clock, ids, hashToken }: SignInDeps,
-  tx: SystemStores,
-  account: AccountRecord,
-  teamId: number,
-  { address, userAgent }: Visitor,
-): Promise<OpenedSession> {
-  const cookieSecret = ids.secret(COOKIE_SECRET_LENGTH);
-  const key = ids.secret(SESSION_KEY_LENGTH);
-  const now = clock.now();
-  const session = await tx.accounts.insertSession({
-    team_id: teamId,
-    user_id: account.id,
-    name: account.name,
-    hash: hashToken(`${cookieSecret}${key}`),
-    device: deviceOf(userAgent),
-    address,
-    confirmed_at: now,
-    expires_at: new Date(now.getTime() + SESSION_IDLE_DAYS * 86_400_000),
-  });
-  const payload = { user_id: account.id, name: account.name };
-  const actor = { type: "session", name: account.name, user_id: account.id } as const;
-  await tx.forTeam(teamId, actor).events.append({ type: "session.created", resource_uuid: null, payload });
-  return {
-    cookie: `${session.id}.${cookieSecret}`,
-    answer: { key, session: await currentSession(tx, session.id, account.id, now) },
-  };
 }

@@ -7,6 +7,7 @@ import {
   type PrintingEngine,
   printingEngine,
   refusingCloud,
+  refusingProviders,
   type TestDatabase,
   type TestPlace,
   testBucket,
@@ -111,6 +112,7 @@ function deps(db: TestDatabase, engine: PrintingEngine, uploads: Map<string, num
     templates: testTemplates,
     system: db.system,
     passwords: testPasswords,
+    providers: refusingProviders,
     tries: signInTries({ now: () => new Date() }),
     hashToken: (secret) => createHash("sha256").update(secret).digest("hex"),
     source: {

@@ -24,6 +24,11 @@ export const ERROR_HELP = {
     "The code is wrong, expired or used. Wait for the app's next one, check the clock of its device, or use a recovery code.",
   "auth.second_factor_missing":
     "The team or the instance requires a second factor. The user sets one up under Account; until then the session may do nothing else.",
+  "auth.provider_failed":
+    "The identity provider refused, or its answer could not be believed. The message says what to check.",
+  "auth.provider_expired": "A sign-in at a provider works once, for ten minutes, in the browser that began it.",
+  "auth.sign_up_refused":
+    "The identity belongs to no user, and the provider's `sign_up` lets in nobody else. An invitation helps where it is `invited`.",
   "auth.link_invalid":
     "A sign-in link works once and for 24 hours. `berth login --web` or `berth user invite EMAIL` makes another one.",
   "auth.session_required": "Only browser sessions can use this operation, not tokens.",

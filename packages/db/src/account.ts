@@ -65,6 +65,19 @@ export function accountStore({ db }: Context): AccountStore {
         .where("team_id", "=", teamId)
         .execute();
     },
+    async acceptTeams(userId) {
+      await db
+        .updateTable("team_member")
+        .set({ accepted_at: sql`coalesce(accepted_at, now())` })
+        .where("user_id", "=", userId)
+        .execute();
+    },
+    async signUp({ email, name, team_id }) {
+      const account = await db.insertInto("user").values({ email, name }).returning(ACCOUNT).executeTakeFirstOrThrow();
+      const member = { team_id, user_id: account.id, role: "member" as const, accepted_at: sql<Date>`now()` };
+      await db.insertInto("team_member").values(member).execute();
+      return account;
+    },
 
     async insertSession(session) {
       // Its abilities are limited by its user's role, like everything a user does.

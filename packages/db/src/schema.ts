@@ -44,8 +44,11 @@ import type { CloudTokenTable, DestinationTable, MetricTable, RegistryTable, Ser
 import type {
   EnvironmentTable,
   GithubAppTable,
+  IdentityProviderTable,
+  IdentityTable,
   PrivateKeyTable,
   ProjectTable,
+  ProviderAttemptTable,
   RecoveryCodeTable,
   ResourceTagTable,
   SecondFactorTable,
@@ -67,6 +70,9 @@ export interface DB {
   sign_in_link: SignInLinkTable;
   second_factor: SecondFactorTable;
   recovery_code: RecoveryCodeTable;
+  identity_provider: IdentityProviderTable;
+  identity: IdentityTable;
+  provider_attempt: ProviderAttemptTable;
   private_key: PrivateKeyTable;
   github_app: GithubAppTable;
   webhook_delivery: WebhookDeliveryTable;

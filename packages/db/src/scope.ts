@@ -17,6 +17,7 @@ import { envStore } from "./env.ts";
 import { environmentStore } from "./environment.ts";
 import { eventStore, systemEventStore } from "./event.ts";
 import { githubAppStore } from "./github-app.ts";
+import { identityStore } from "./identity-provider.ts";
 import { jobStore, systemJobStore } from "./job.ts";
 import { leaseStore } from "./lease.ts";
 import { memberStore } from "./member.ts";
@@ -110,6 +111,7 @@ function allStores(context: Context): SystemStores {
     forTeam: (teamId, actor) => teamStores({ ...context, actor, teamId }),
     accounts: accountStore(context),
     secondFactors: secondFactorStore(context),
+    identities: identityStore(context),
     events: systemEventStore(context),
     deployments: systemDeploymentStore(context),
     releases: systemReleaseStore(context),

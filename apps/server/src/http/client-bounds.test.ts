@@ -34,6 +34,7 @@ async function port(options: Partial<HttpOptions> = {}): Promise<number> {
         const dates = {
           kind: "api" as const,
           confirmed_at: null,
+          lacks_second_factor: false,
           expires_at: null,
           last_used_at: null,
           created_at: new Date(0),

@@ -9,6 +9,7 @@ import { Loaded, PageTitle, Section } from "../parts/page.tsx";
 import { type Column, DataTable } from "../parts/table.tsx";
 import { Age } from "../parts/time.tsx";
 
+const IdentitiesSection = lazy(() => import("./identities-section.tsx"));
 const SecondFactorSection = lazy(() => import("./second-factor-section.tsx"));
 type Session = Outputs["auth"]["sessions"]["list"][number];
 const USER_FIELDS = [{ fields: ["name", "email"] }];
@@ -85,6 +86,7 @@ export function AccountPage() {
         </Section>
         <Suspense fallback={<Skeleton h={100} />}>
           <SecondFactorSection />
+          <IdentitiesSection />
         </Suspense>
       </Stack>
     </>

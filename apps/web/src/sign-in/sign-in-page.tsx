@@ -1,13 +1,12 @@
-import { Button, Code, Paper, PasswordInput, Stack, Text, TextInput, Title } from "@mantine/core";
+import { Button, Code, Paper, PasswordInput, Text, TextInput, Title } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { useRouterState } from "@tanstack/react-router";
-import { type FormEvent, useEffect, useRef, useState } from "react";
-import { client, type Outputs, problemOf } from "../api/client.ts";
-import { openAnew, saveSession } from "../api/session.ts";
+import { useState } from "react";
+import { client } from "../api/client.ts";
 import { Loaded, Problem, useDocumentTitle } from "../parts/page.tsx";
+import { goToProvider } from "./at-provider.ts";
 import { pathAfterSignIn } from "./path-after.ts";
-
-type SignedIn = Outputs["auth"]["signIn"];
+import { SignInForm } from "./sign-in-form.tsx";
 
 /** Signs in by password, or by a one-time link. Its code is behind `#`, so that it appears in no log. */
 export function SignInPage() {
@@ -24,57 +23,53 @@ export function SignInPage() {
   );
 }
 
-/** Runs a sign-in and then opens the page that was wanted. Who has a second factor is asked for its code, too. */
-function useSignIn(work: (secondFactor: string | undefined) => Promise<SignedIn>) {
-  const [failure, setFailure] = useState<unknown>();
-  const [code, setCode] = useState<string>();
-  const [isBusy, setBusy] = useState(false);
-  const submit = async (event: FormEvent) => {
-    event.preventDefault();
-    setBusy(true);
-    setFailure(undefined);
-    try {
-      saveSession((await work(code)).key);
-      openAnew(pathAfterSignIn(location.search));
-    } catch (error) {
-      if (code === undefined && problemOf(error)?.code === "auth.second_factor_required") setCode("");
-      else setFailure(error);
-    } finally {
-      setBusy(false);
-    }
-  };
-  const codeField = code !== undefined && <CodeField code={code} change={setCode} />;
-  return { failure, isBusy, submit, codeField };
-}
-
 function ByPassword() {
   const [email, setEmail] = useState("");
   const [password, setPassword] = useState("");
-  const { failure, isBusy, submit, codeField } = useSignIn((code) =>
-    client.auth.signIn.mutate({ email, password, ...(code !== undefined && { code }) }),
-  );
   return (
-    <form onSubmit={submit}>
-      <Stack>
-        <TextInput
-          label="Email"
-          required
-          value={email}
-          autoComplete="username"
-          onChange={(event) => setEmail(event.currentTarget.value)}
-        />
-        <PasswordField label="Password" value={password} change={setPassword} autoComplete="current-password" />
-        {codeField}
-        {failure !== undefined && <Problem error={failure} />}
-        <Button type="submit" disabled={isBusy}>
-          {isBusy ? "Signing in …" : "Sign in"}
+    <SignInForm
+      work={(code) => client.auth.signIn.mutate({ email, password, ...(code !== undefined && { code }) })}
+      fields={
+        <>
+          <TextInput
+            label="Email"
+            required
+            value={email}
+            autoComplete="username"
+            onChange={(event) => setEmail(event.currentTarget.value)}
+          />
+          <PasswordField label="Password" value={password} change={setPassword} autoComplete="current-password" />
+        </>
+      }
+    >
+      <AtProviders />
+      <Text size="sm" c="dimmed">
+        Without a password yet, or forgotten? An administrator makes a link under Team, Members; on Berth's own machine{" "}
+        <Code>berth login --web</Code> does.
+      </Text>
+    </SignInForm>
+  );
+}
+
+function AtProviders() {
+  const { data = [] } = useQuery({
+    queryKey: ["sign-in-providers"],
+    queryFn: () => client.auth.providers.list.query(),
+  });
+  const [failure, setFailure] = useState<unknown>();
+  return (
+    <>
+      {data.map(({ uuid, name }) => (
+        <Button
+          key={uuid}
+          variant="default"
+          onClick={() => goToProvider(uuid, "sign-in", pathAfterSignIn(location.search)).catch(setFailure)}
+        >
+          Sign in with {name}
         </Button>
-        <Text size="sm" c="dimmed">
-          Without a password yet, or forgotten? An administrator makes a link under Team, Members; on Berth's own
-          machine <Code>berth login --web</Code> does.
-        </Text>
-      </Stack>
-    </form>
+      ))}
+      {failure !== undefined && <Problem error={failure} />}
+    </>
   );
 }
 
@@ -91,55 +86,36 @@ function ByLink({ code }: { readonly code: string }) {
     retry: false,
   });
   const [password, setPassword] = useState("");
-  const { failure, isBusy, submit, codeField } = useSignIn((second_factor_code) =>
-    client.auth.redeemLink.mutate({
-      code,
-      ...(password !== "" && { password }),
-      ...(second_factor_code !== undefined && { second_factor_code }),
-    }),
-  );
   return (
     <Loaded query={link}>
       {({ name, email, team_name, password: asked }) => (
-        <form onSubmit={submit}>
-          <Stack>
-            <Text size="sm">
-              You are <b dir="auto">{name}</b> ({email}) in the team <b dir="auto">{team_name}</b>.
-            </Text>
-            {/* For password managers, which store it together with the password. */}
-            <input type="text" autoComplete="username" value={email} readOnly hidden />
-            <PasswordField
-              label={ASKED[asked]}
-              value={password}
-              change={setPassword}
-              isRequired={asked !== "optional"}
-              autoComplete={asked === "enter" ? "current-password" : "new-password"}
-            />
-            {codeField}
-            {failure !== undefined && <Problem error={failure} />}
-            <Button type="submit" disabled={isBusy}>
-              {isBusy ? "Signing in …" : "Sign in"}
-            </Button>
-          </Stack>
-        </form>
+        <SignInForm
+          work={(second_factor_code) =>
+            client.auth.redeemLink.mutate({
+              code,
+              ...(password !== "" && { password }),
+              ...(second_factor_code !== undefined && { second_factor_code }),
+            })
+          }
+          fields={
+            <>
+              <Text size="sm">
+                You are <b dir="auto">{name}</b> ({email}) in the team <b dir="auto">{team_name}</b>.
+              </Text>
+              {/* For password managers, which keep it together with the password. */}
+              <input type="text" autoComplete="username" value={email} readOnly hidden />
+              <PasswordField
+                label={ASKED[asked]}
+                value={password}
+                change={setPassword}
+                isRequired={asked !== "optional"}
+                autoComplete={asked === "enter" ? "current-password" : "new-password"}
+              />
+            </>
+          }
+        />
       )}
     </Loaded>
-  );
-}
-
-function CodeField({ code, change }: { readonly code: string; readonly change: (code: string) => void }) {
-  const field = useRef<HTMLInputElement>(null);
-  useEffect(() => field.current?.focus(), []);
-  return (
-    <TextInput
-      ref={field}
-      label="Code"
-      description="The six digits that your authenticator app shows, or a recovery code."
-      required
-      value={code}
-      autoComplete="one-time-code"
-      onChange={(event) => change(event.currentTarget.value)}
-    />
   );
 }
 

@@ -4,6 +4,7 @@ import { useQuery } from "@tanstack/react-query";
 import { client, trpc } from "../api/client.ts";
 import { SchemaForm } from "../parts/form.tsx";
 import { Loaded, Section } from "../parts/page.tsx";
+import IdentityProviders from "./identity-providers.tsx";
 
 const TEAM_FIELDS = [{ fields: ["name", "description", "second_factor_required"] }];
 const INSTANCE_FIELDS = [{ fields: ["second_factor_required"] }];
@@ -16,7 +17,7 @@ export default function SignInTab() {
     <Stack>
       <Section
         title="This team"
-        about="Its owners decide. Without a required second factor, members may only set one up."
+        about="For its owners. Where a second factor is required, who has none may only set one up."
       >
         <Loaded query={team}>
           {({ id, name, description, second_factor_required }) => (
@@ -32,6 +33,7 @@ export default function SignInTab() {
         </Loaded>
       </Section>
       {team.data?.id === ROOT_TEAM_ID && <InstanceSection />}
+      {team.data?.id === ROOT_TEAM_ID && <IdentityProviders />}
     </Stack>
   );
 }

@@ -53,6 +53,10 @@ export interface AccountStore {
   /** Teams that the user has joined, by name: sessions are for these only. */
   teams(userId: number): Promise<readonly TeamMembership[]>;
   acceptTeam(userId: number, teamId: number): Promise<void>;
+  /** All that the user was invited to. */
+  acceptTeams(userId: number): Promise<void>;
+  /** A new user, who is a member of the team and accepted it. */
+  signUp(user: { readonly email: string; readonly name: string; readonly team_id: number }): Promise<AccountRecord>;
 
   /** @param session The user must be a member of its team. */
   insertSession(session: {

@@ -12,6 +12,7 @@ export * from "./engine-images.ts";
 export type * from "./forward.ts";
 export * from "./git-host.ts";
 export * from "./github-app.ts";
+export type * from "./identity-provider.ts";
 export * from "./job.ts";
 export type * from "./kind-store.ts";
 export type * from "./lease.ts";

@@ -12,6 +12,7 @@ import type { Role } from "../team/permission.ts";
 import type { AccountStore } from "./account.ts";
 import type { SystemBackupStore } from "./backup.ts";
 import type { SystemDatabaseStore } from "./database.ts";
+import type { IdentityStore } from "./identity-provider.ts";
 import type { JobLease, SystemJobStore } from "./job.ts";
 import type { ClaimRequest, RenewableRuns } from "./lease.ts";
 import type { SystemMetricStore } from "./metric.ts";
@@ -59,6 +60,7 @@ export interface SystemStores {
   forTeam(teamId: number, actor?: EventActor): Stores;
   readonly accounts: AccountStore;
   readonly secondFactors: SecondFactorStore;
+  readonly identities: IdentityStore;
   readonly events: SystemEventStore;
   readonly deployments: SystemDeploymentStore;
   readonly releases: SystemReleaseStore;

@@ -40,6 +40,7 @@ import { eventActors } from "./0091-event-actors.ts";
 import { reopenedPreviews } from "./0110-reopened-previews.ts";
 import { secondFactor } from "./0140-second-factor.ts";
 import { requiredSecondFactor } from "./0141-required-second-factor.ts";
+import { identityProviders } from "./0142-identity-providers.ts";
 import { serverWakes } from "./0160-server-wakes.ts";
 
 /** In the order of their names, which never change once released. */
@@ -85,5 +86,6 @@ export const MIGRATIONS: Readonly<Record<string, Migration>> = {
   "0110-reopened-previews": reopenedPreviews,
   "0140-second-factor": secondFactor,
   "0141-required-second-factor": requiredSecondFactor,
+  "0142-identity-providers": identityProviders,
   "0160-server-wakes": serverWakes,
 };

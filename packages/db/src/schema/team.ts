@@ -1,4 +1,4 @@
-import type { Ability, Role } from "@berth/core/team";
+import type { Ability, ProviderKind, Role, SignUp } from "@berth/core/team";
 import type { WebhookAnswer, WebhookProvider } from "@berth/core/webhook";
 import type { Generated } from "kysely";
 import type { Json, NullableJson, Timestamps } from "./column.ts";
@@ -52,6 +52,39 @@ export interface RecoveryCodeTable {
   user_id: number;
   /** SHA-256 (hex). */
   hash: string;
+}
+
+export interface IdentityProviderTable extends Timestamps {
+  id: Generated<number>;
+  uuid: string;
+  name: string;
+  kind: ProviderKind;
+  issuer: string;
+  client_id: string;
+  client_secret: Uint8Array;
+  sign_up: SignUp;
+  domains: string;
+  team_id: number | null;
+}
+
+export interface IdentityTable {
+  provider_id: number;
+  subject: string;
+  user_id: number;
+  email: string | null;
+  created_at: Generated<Date>;
+}
+
+export interface ProviderAttemptTable {
+  /** SHA-256 (hex) of its state and of the browser's key. */
+  hash: string;
+  provider_id: number;
+  redirect_uri: string;
+  nonce: string;
+  verifier: string;
+  linking_user_id: number | null;
+  found_user_id: number | null;
+  expires_at: Date;
 }
 
 export interface TokenTable {

@@ -1,0 +1,20 @@
+import type { OpenedSession, Visitor } from "@berth/control";
+import type { SignedIn } from "@berth/core/team";
+import { asTrpcError } from "./errors.ts";
+import type { Context } from "./trpc.ts";
+
+/** The cookie's half of the session goes into the cookie alone. */
+export async function opened(
+  { browser }: Context,
+  open: (visitor: Visitor) => Promise<OpenedSession>,
+): Promise<SignedIn> {
+  try {
+    if (browser === undefined) throw new TypeError("Sign-in needs an answer with headers.");
+    browser.requireOwnPage();
+    const { cookie, answer } = await open(browser.visitor);
+    browser.setCookie(cookie);
+    return answer;
+  } catch (refusal) {
+    throw asTrpcError(refusal);
+  }
+}

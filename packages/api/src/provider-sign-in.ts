@@ -1,0 +1,115 @@
+import { Message } from "@berth/core";
+import { Identity, ProviderBegun, ProviderChoice, ProviderReturn, ProviderSignIn, SignedIn } from "@berth/core/team";
+import { z } from "zod";
+import { opened } from "./opened.ts";
+import { operation } from "./operation.ts";
+
+const Chosen = z.strictObject({ provider: z.string().max(255).describe("The provider's identifier.") });
+const PROVIDER_ERRORS = ["auth.provider_failed", "auth.provider_expired", "resource.state"] as const;
+
+/** Signing in at a provider: to it, and back. */
+export const providers = {
+  list: operation({
+    method: "GET",
+    path: "/auth/providers",
+    operationId: "list-sign-in-providers",
+    tag: "Sign-in",
+    summary: "List where one may sign in",
+    description: "For the buttons of the sign-in page.",
+    ability: null,
+  })
+    .output(z.array(ProviderChoice))
+    .query(({ ctx }) => ctx.signIns.providers()),
+
+  begin: operation({
+    method: "POST",
+    path: "/auth/providers/begin",
+    operationId: "begin-provider-sign-in",
+    tag: "Sign-in",
+    summary: "Begin to sign in at a provider",
+    description: "The browser goes to `url`, and comes back to `/sign-in/callback` within ten minutes.",
+    ability: null,
+    status: 201,
+    errors: [...PROVIDER_ERRORS, "resource.not_found"],
+  })
+    .input(Chosen)
+    .output(ProviderBegun)
+    .mutation(({ ctx, input }) => ctx.signIns.beginAtProvider(input.provider)),
+
+  finish: operation({
+    method: "POST",
+    path: "/auth/providers/finish",
+    operationId: "finish-provider-sign-in",
+    tag: "Sign-in",
+    summary: "Sign in with what a provider answered",
+    description: "Once. Who has a second factor sends its code, too.",
+    ability: null,
+    status: 201,
+    errors: [
+      ...PROVIDER_ERRORS,
+      ...(["auth.sign_up_refused", "auth.second_factor_required", "auth.second_factor_failed"] as const),
+      ...(["auth.foreign_page", "rate.limited"] as const),
+    ],
+  })
+    .input(ProviderSignIn)
+    .output(SignedIn)
+    .mutation(({ ctx, input }) => opened(ctx, (visitor) => ctx.signIns.finishAtProvider(input, visitor))),
+};
+
+/** What a person is at providers. */
+export const identities = {
+  list: operation({
+    method: "GET",
+    path: "/auth/identities",
+    operationId: "list-own-identities",
+    tag: "Sign-in",
+    summary: "List the providers that one is connected to",
+    ability: "read",
+    errors: ["auth.session_required"],
+  })
+    .output(z.array(Identity))
+    .query(({ ctx }) => ctx.control.identities.list()),
+
+  begin: operation({
+    method: "POST",
+    path: "/auth/identities/begin",
+    operationId: "begin-identity",
+    tag: "Sign-in",
+    summary: "Begin to connect a provider",
+    ability: "read",
+    status: 201,
+    errors: [...PROVIDER_ERRORS, "auth.session_required", "auth.confirmation_required", "resource.not_found"],
+  })
+    .input(Chosen)
+    .output(ProviderBegun)
+    .mutation(({ ctx, input }) => ctx.control.identities.begin(input.provider)),
+
+  connect: operation({
+    method: "POST",
+    path: "/auth/identities",
+    operationId: "connect-identity",
+    tag: "Sign-in",
+    summary: "Connect a provider with what it answered",
+    description: "From then on one may sign in there.",
+    ability: "read",
+    status: 201,
+    errors: [...PROVIDER_ERRORS, "auth.session_required", "resource.already_exists"],
+  })
+    .input(ProviderReturn)
+    .output(z.array(Identity))
+    .mutation(({ ctx, input }) => ctx.control.identities.connect(input)),
+
+  disconnect: operation({
+    method: "POST",
+    path: "/auth/identities/disconnect",
+    operationId: "disconnect-identity",
+    tag: "Sign-in",
+    summary: "Disconnect a provider",
+    description: "Refused for the only way in.",
+    ability: "read",
+    errors: ["auth.session_required", "auth.confirmation_required", "resource.not_found", "resource.state"],
+  })
+    .input(z.strictObject({ provider_id: z.int().min(0).describe("The provider's number.") }))
+    .output(Message)
+    .mutation(({ ctx, input }) => ctx.control.identities.disconnect(input.provider_id)),
+};

@@ -1,0 +1,97 @@
+import { DomainError, invalid, notFound } from "@berth/core";
+import type { SystemStores } from "@berth/core/ports";
+import {
+  eventActor,
+  type IdentityProvider,
+  type IdentityProviderCreate,
+  type IdentityProviderUpdate,
+  identityProviderView,
+  PROVIDER_ISSUERS,
+  ROOT_TEAM_ID,
+  requireAbility,
+  requireConfirmation,
+  requireSignUpPlace,
+} from "@berth/core/team";
+import type { UseCaseContext } from "./context.ts";
+
+/** Whom people may sign in with. It is the instance's: who decides it lets people into every team. */
+export function identityProviders({ scope, stores, system, ids, instanceUrl }: UseCaseContext) {
+  const { identities } = system;
+
+  /** @throws DomainError `auth.root_team_only` */
+  function requireInstance() {
+    requireAbility(scope, "root");
+    if (scope.teamId === ROOT_TEAM_ID) return;
+    throw new DomainError("auth.root_team_only", "Only the root team decides whom people sign in with.");
+  }
+
+  const emit = (tx: SystemStores, change: "added" | "changed" | "removed", name: string) =>
+    tx
+      .forTeam(scope.teamId, eventActor(scope.actor))
+      .events.append({ type: `identity_provider.${change}`, resource_uuid: null, payload: { name } });
+
+  async function find(uuid: string) {
+    const provider = await identities.findProvider(uuid);
+    if (provider === undefined) throw notFound("Identity provider");
+    return provider;
+  }
+
+  /** @throws DomainError `request.invalid` */
+  async function requireTeam(teamId: number | null | undefined) {
+    if (teamId === null || teamId === undefined || (await stores.teams.find(teamId)) !== undefined) return;
+    throw invalid({ team_id: ["No team has this number."] });
+  }
+
+  return {
+    async list(): Promise<IdentityProvider[]> {
+      requireInstance();
+      return (await identities.providers()).map((provider) => identityProviderView(provider, instanceUrl));
+    },
+
+    /** @throws DomainError `request.invalid`, `auth.confirmation_required` */
+    async create(sent: IdentityProviderCreate): Promise<IdentityProvider> {
+      requireInstance();
+      requireConfirmation(scope);
+      const { name, kind, client_id, client_secret, sign_up = "closed", domains = "", team_id = null } = sent;
+      const issuer = (kind === "google" ? undefined : sent.issuer) ?? PROVIDER_ISSUERS[kind];
+      if (issuer === null) throw invalid({ issuer: ["Name the URL of the provider."] });
+      const rules = { sign_up, domains, team_id };
+      requireSignUpPlace(rules);
+      await requireTeam(team_id);
+      const fields = { uuid: ids.uuid(), name, kind, issuer, client_id, client_secret, ...rules };
+      return await system.transaction(async (tx) => {
+        const provider = await tx.identities.insertProvider(fields);
+        await emit(tx, "added", name);
+        return identityProviderView(provider, instanceUrl);
+      });
+    },
+
+    /** @throws DomainError `request.invalid`, `auth.confirmation_required` */
+    async update(uuid: string, change: IdentityProviderUpdate): Promise<IdentityProvider> {
+      requireInstance();
+      requireConfirmation(scope);
+      const before = await find(uuid);
+      const { sign_up = before.sign_up, domains = before.domains, team_id = before.team_id } = change;
+      requireSignUpPlace({ sign_up, domains, team_id });
+      await requireTeam(change.team_id);
+      return await system.transaction(async (tx) => {
+        const provider = await tx.identities.updateProvider(uuid, change);
+        if (provider === undefined) throw notFound("Identity provider");
+        await emit(tx, "changed", provider.name);
+        return identityProviderView(provider, instanceUrl);
+      });
+    },
+
+    /** With the identities that users have there: who has no password needs a sign-in link then. */
+    async delete(uuid: string): Promise<{ message: string }> {
+      requireInstance();
+      requireConfirmation(scope);
+      const { name } = await find(uuid);
+      await system.transaction(async (tx) => {
+        if (!(await tx.identities.deleteProvider(uuid))) throw notFound("Identity provider");
+        await emit(tx, "removed", name);
+      });
+      return { message: "Identity provider deleted." };
+    },
+  };
+}

@@ -1,0 +1,156 @@
+import { z } from "zod";
+import { invalid } from "../errors.ts";
+import { ResourceName } from "../name.ts";
+import type { IdentityProviderRecord, IdentityRecord } from "../ports/identity-provider.ts";
+import { Timestamp, timestamp } from "../timestamp.ts";
+import { PROVIDER_KINDS, SIGN_UPS } from "./provider-kind.ts";
+import { SecondFactorCode } from "./second-factor.ts";
+
+/** How long a person may take to sign in at the provider. */
+export const ATTEMPT_MINUTES = 10;
+
+/** Plain http is for providers on this machine alone. */
+const Issuer = z
+  .string()
+  .trim()
+  .max(255, "At most 255 characters.")
+  .regex(
+    /^(https:\/\/[^\s/?#@]+|http:\/\/(localhost|127\.0\.0\.1)(:\d+)?)(\/[^\s?#]*)?$/,
+    "Must be an https URL without query, such as https://id.example.com/realms/main.",
+  );
+
+const DOMAIN = /^([a-z0-9]([a-z0-9-]*[a-z0-9])?\.)+[a-z]{2,}$/;
+
+export const domainsOf = (text: string): readonly string[] =>
+  text
+    .split(",")
+    .map((domain) => domain.trim().toLowerCase())
+    .filter((domain) => domain !== "");
+
+const Domains = z
+  .string()
+  .max(1024, "At most 1024 characters.")
+  .refine((text) => domainsOf(text).every((domain) => DOMAIN.test(domain)), "Must be domains, separated by commas.")
+  .describe("Of email addresses that may sign up, separated by commas.");
+
+const FIELDS = {
+  name: ResourceName.describe("On the button of the sign-in page."),
+  client_id: z.string().trim().min(1, "This field is required.").max(255, "At most 255 characters."),
+  client_secret: z.string().trim().min(1, "This field is required.").max(1024, "At most 1024 characters."),
+  sign_up: z
+    .enum(SIGN_UPS)
+    .describe("Who is let in: users who connected it alone, also who was invited, or also everybody of the domains."),
+  domains: Domains,
+  team_id: z.int().min(0).nullable().describe("Team whose members they become who sign up by their domain."),
+};
+
+export const IdentityProviderCreate = z.strictObject({
+  name: FIELDS.name,
+  kind: z.enum(PROVIDER_KINDS).describe("`oidc` is any provider that speaks OpenID Connect."),
+  issuer: Issuer.optional().describe("URL of the provider, for `oidc`; for `github` that of an own GitHub Enterprise."),
+  client_id: FIELDS.client_id,
+  client_secret: FIELDS.client_secret,
+  sign_up: FIELDS.sign_up.optional().meta({ default: "closed" }),
+  domains: FIELDS.domains.optional(),
+  team_id: FIELDS.team_id.optional(),
+});
+export type IdentityProviderCreate = z.infer<typeof IdentityProviderCreate>;
+
+export const IdentityProviderUpdate = z.strictObject({
+  name: FIELDS.name.optional(),
+  client_id: FIELDS.client_id.optional(),
+  client_secret: FIELDS.client_secret.optional(),
+  sign_up: FIELDS.sign_up.optional(),
+  domains: FIELDS.domains.optional(),
+  team_id: FIELDS.team_id.optional(),
+});
+export type IdentityProviderUpdate = z.infer<typeof IdentityProviderUpdate>;
+
+export const IdentityProvider = z
+  .object({
+    uuid: z.string(),
+    name: z.string(),
+    kind: z.enum(PROVIDER_KINDS),
+    issuer: z.string(),
+    client_id: z.string(),
+    sign_up: z.enum(SIGN_UPS),
+    domains: z.string(),
+    team_id: z.int().nullable(),
+    redirect_uri: z.string().nullable().describe("To register at the provider; null without `BERTH_PUBLIC_URL`."),
+    created_at: Timestamp,
+    updated_at: Timestamp,
+  })
+  .meta({ id: "IdentityProvider", description: "Where people sign in instead of with a password." });
+export type IdentityProvider = z.infer<typeof IdentityProvider>;
+
+export const ProviderChoice = z
+  .object({ uuid: z.string(), name: z.string() })
+  .meta({ id: "ProviderChoice", description: "A button of the sign-in page." });
+export type ProviderChoice = z.infer<typeof ProviderChoice>;
+
+export const ProviderBegun = z
+  .object({
+    url: z.string().describe("Where the browser goes."),
+    key: z.string().describe("Kept by the page: who comes back without it is refused."),
+  })
+  .meta({ id: "ProviderBegun", description: "A sign-in at a provider." });
+export type ProviderBegun = z.infer<typeof ProviderBegun>;
+
+export const ProviderReturn = z.strictObject({
+  key: z.string().min(1).max(128),
+  query: z.string().min(1).max(8192).describe("What the provider sent the browser back with, behind `?`."),
+});
+export type ProviderReturn = z.infer<typeof ProviderReturn>;
+
+export const ProviderSignIn = ProviderReturn.extend({ code: SecondFactorCode.optional() });
+export type ProviderSignIn = z.infer<typeof ProviderSignIn>;
+
+export const Identity = z
+  .object({
+    provider: z.string().describe("Its name."),
+    provider_id: z.int(),
+    email: z.string().nullable(),
+    created_at: Timestamp,
+  })
+  .meta({ id: "Identity", description: "Whom a user is at a provider." });
+export type Identity = z.infer<typeof Identity>;
+
+/** The page that the provider sends the browser back to. */
+export const redirectUri = (instanceUrl: string): string => `${instanceUrl.replace(/\/$/, "")}/sign-in/callback`;
+
+/** @throws DomainError `request.invalid` */
+export function requireSignUpPlace({ sign_up, domains, team_id }: SignUpRules): void {
+  if (sign_up !== "domain") return;
+  if (domainsOf(domains).length === 0) throw invalid({ domains: ["Name the domains that may sign up."] });
+  if (team_id === null) throw invalid({ team_id: ["Name the team whose members they become."] });
+}
+
+type SignUpRules = Pick<IdentityProviderRecord, "sign_up" | "domains" | "team_id">;
+
+/** @param email Verified by the provider. */
+export const maySignUp = ({ sign_up, domains }: SignUpRules, email: string): boolean =>
+  sign_up === "domain" && domainsOf(domains).includes(email.slice(email.lastIndexOf("@") + 1));
+
+export const identityProviderView = (
+  provider: IdentityProviderRecord,
+  instanceUrl: string | null,
+): IdentityProvider => ({
+  uuid: provider.uuid,
+  name: provider.name,
+  kind: provider.kind,
+  issuer: provider.issuer,
+  client_id: provider.client_id,
+  sign_up: provider.sign_up,
+  domains: provider.domains,
+  team_id: provider.team_id,
+  redirect_uri: instanceUrl === null ? null : redirectUri(instanceUrl),
+  created_at: timestamp(provider.created_at),
+  updated_at: timestamp(provider.updated_at),
+});
+
+export const identityView = ({ provider_id, provider_name, email, created_at }: IdentityRecord): Identity => ({
+  provider: provider_name,
+  provider_id,
+  email,
+  created_at: timestamp(created_at),
+});

@@ -1,0 +1,123 @@
+import type { ProviderLogin } from "@berth/core/ports";
+import { type IdentityServer, identityServer } from "@berth/testing";
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { identityProviders } from "./index.ts";
+
+let server: IdentityServer;
+beforeAll(async () => {
+  server = await identityServer();
+});
+afterAll(() => server.close());
+beforeEach(() => {
+  server.fault = undefined;
+  server.person = { sub: "1001", email: "Ada@Example.com", email_verified: true, name: "Ada" };
+});
+
+const providers = identityProviders({ allowedPrivateHosts: ["127.0.0.1"] });
+const attempt = {
+  redirectUri: "https://berth.example/sign-in/callback",
+  state: "s".repeat(43),
+  nonce: "n".repeat(43),
+  verifier: "v".repeat(43),
+};
+const loginAt = (kind: "oidc" | "github"): ProviderLogin => ({
+  name: "Example",
+  kind,
+  issuer: server.url,
+  client_id: server.clientId,
+  client_secret: server.clientSecret,
+});
+
+/** The query that a browser comes back with. */
+async function returned(login: ProviderLogin): Promise<string> {
+  const back = await server.authorize(await providers.authorizationUrl(login, attempt));
+  expect(back.origin + back.pathname).toBe(attempt.redirectUri);
+  return back.search.slice(1);
+}
+
+describe.each(["oidc", "github"] as const)("a provider of the kind %s", (kind) => {
+  test("says who signed in, with the verified address in lower case", async () => {
+    const login = loginAt(kind);
+    expect(await providers.identity(login, attempt, await returned(login))).toEqual({
+      subject: "1001",
+      email: "ada@example.com",
+      name: "Ada",
+    });
+  });
+
+  test("is not believed an address that it did not verify", async () => {
+    server.person = { ...server.person, email_verified: false };
+    const login = loginAt(kind);
+    expect((await providers.identity(login, attempt, await returned(login))).email).toBeNull();
+  });
+
+  test.each([
+    ["another state", { ...attempt, state: "x".repeat(43) }],
+    ["another verifier", { ...attempt, verifier: "x".repeat(43) }],
+    ["another address to return to", { ...attempt, redirectUri: "https://other.example/sign-in/callback" }],
+  ])("is not believed with %s", async (_, other) => {
+    const login = loginAt(kind);
+    const query = await returned(login);
+    await expect(providers.identity(login, other, query)).rejects.toMatchObject({ code: "auth.provider_failed" });
+  });
+
+  test("gives nobody anything for a code that was used", async () => {
+    const login = loginAt(kind);
+    const query = await returned(login);
+    await providers.identity(login, attempt, query);
+    await expect(providers.identity(login, attempt, query)).rejects.toMatchObject({ code: "auth.provider_failed" });
+  });
+
+  test("that refuses is named with what to do, and not quoted", async () => {
+    const login = loginAt(kind);
+    server.fault = "denied";
+    await expect(providers.identity(login, attempt, await returned(login))).rejects.toThrow(
+      "The sign-in at Example failed: you did not allow it there. Begin again.",
+    );
+    server.fault = undefined;
+    const query = await returned(login);
+    await expect(providers.identity({ ...login, client_secret: "wrong" }, attempt, query)).rejects.toThrow(
+      "it answered invalid_client. Check the client id and secret",
+    );
+  });
+
+  test("on a private address is called only where the operator allows it", async () => {
+    const closed = identityProviders({ allowedPrivateHosts: [] });
+    const login = loginAt(kind);
+    const query = await returned(login);
+    const before = server.requests.length;
+    await expect(closed.identity(login, attempt, query)).rejects.toThrow("is a private address or this machine");
+    expect(server.requests.slice(before)).toEqual([]);
+  });
+});
+
+describe("an ID token", () => {
+  test.each([
+    ["of another issuer", { claims: { iss: "https://other.example" } }],
+    ["for another client", { claims: { aud: "other" } }],
+    ["of another sign-in", { claims: { nonce: "other" } }],
+    ["without a nonce", { claims: { nonce: undefined } }],
+    ["that has expired", { claims: { exp: 1_000_000 } }],
+    ["signed by another key", "foreign_key"],
+  ] as const)("%s is not believed", async (_, fault) => {
+    const login = loginAt("oidc");
+    server.fault = fault;
+    const query = await returned(login);
+    await expect(providers.identity(login, attempt, query)).rejects.toMatchObject({ code: "auth.provider_failed" });
+  });
+
+  test("is the only claim of who it is: userinfo of somebody else is refused", async () => {
+    const login = loginAt("oidc");
+    server.fault = { claims: { sub: "1002" } };
+    const query = await returned(login);
+    await expect(providers.identity(login, attempt, query)).rejects.toMatchObject({ code: "auth.provider_failed" });
+  });
+});
+
+test("a provider that names another issuer than its own is refused", async () => {
+  server.fault = "foreign_issuer";
+  const fresh = identityProviders({ allowedPrivateHosts: ["127.0.0.1"] });
+  await expect(fresh.authorizationUrl(loginAt("oidc"), attempt)).rejects.toMatchObject({
+    code: "auth.provider_failed",
+  });
+});

@@ -1,0 +1,1 @@
+export { type IdentityProviderOptions, identityProviders } from "./identity-provider.ts";
