@@ -57,7 +57,7 @@ const CONNECTING = [
   // The dialers themselves, and the streams to servers.
   "^packages/host/src/(http/|ssh-|local-host|own-address|tls/)",
   // Guarded by them: a bucket's agents, git's address, which is then pinned, and what git itself does not fetch.
-  "^packages/backup/src/object-storage\\.ts$",
+  "^packages/backup/src/s3\\.ts$",
   "^packages/source/src/(git/(address|guarded-http)|git-host/github)\\.ts$",
   // Over a server's own stream, or to this machine's own programs.
   "^packages/docker-client/src/client\\.ts$",

@@ -1,12 +1,6 @@
 import { DomainError, type OriginCredential } from "@berth/core";
-import type { ObjectStorage, S3Credentials, S3StorageRecord } from "@berth/core/ports";
-import type { PrivateHosts } from "@berth/host";
-
-export interface ObjectStorageOptions {
-  readonly allowedPrivateHosts: PrivateHosts;
-}
-
-export type Bucket = Pick<S3StorageRecord, "name" | "endpoint" | "bucket" | "region">;
+import type { ObjectStorage, S3Credentials } from "@berth/core/ports";
+import type { Bucket, ObjectStorageOptions } from "./s3.ts";
 
 /**
  * A bucket of a service that speaks the S3 API. It connects to no private address that is not allowed. The library is

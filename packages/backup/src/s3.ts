@@ -11,9 +11,14 @@ import {
 } from "@aws-sdk/client-s3";
 import { Upload } from "@aws-sdk/lib-storage";
 import { DomainError, isDomainError, notFound } from "@berth/core";
-import type { ObjectStorage, S3Credentials } from "@berth/core/ports";
+import type { ObjectStorage, S3Credentials, S3StorageRecord } from "@berth/core/ports";
 import { guardedLookup, mayConnect, mayUse, type PrivateHosts } from "@berth/host";
-import type { Bucket, ObjectStorageOptions } from "./object-storage.ts";
+
+export interface ObjectStorageOptions {
+  readonly allowedPrivateHosts: PrivateHosts;
+}
+
+export type Bucket = Pick<S3StorageRecord, "name" | "endpoint" | "bucket" | "region">;
 
 export function s3(
   { allowedPrivateHosts }: ObjectStorageOptions,

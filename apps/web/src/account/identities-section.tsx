@@ -1,7 +1,7 @@
 import { Group, Text } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { client, type Outputs, trpc } from "../api/client.ts";
-import { ActionButton, tell } from "../parts/action.tsx";
+import { ActionButton, notify } from "../parts/action.tsx";
 import { Loaded, Section } from "../parts/page.tsx";
 import { type Column, DataTable } from "../parts/table.tsx";
 import { Age } from "../parts/time.tsx";
@@ -20,7 +20,7 @@ const COLUMNS: readonly Column<Identity>[] = [
         size="compact-xs"
         question={`Disconnect ${provider}? You cannot sign in there any more.`}
         work={() => client.auth.identities.disconnect.mutate({ provider_id })}
-        after={({ message }) => tell(message)}
+        after={({ message }) => notify(message)}
       >
         Disconnect
       </ActionButton>

@@ -1,5 +1,5 @@
 import { Stack, Text } from "@mantine/core";
-import { openAnew } from "../api/session.ts";
+import { reloadAt } from "../api/session.ts";
 import { PageTitle } from "../parts/page.tsx";
 import SecondFactorSection from "./second-factor-section.tsx";
 
@@ -10,7 +10,7 @@ export default function SecondFactorNeeded() {
       <PageTitle title="One more step">
         <Text size="sm">This team requires a second factor. Set one up to continue.</Text>
       </PageTitle>
-      <SecondFactorSection done={() => openAnew("/")} />
+      <SecondFactorSection done={() => reloadAt("/")} />
     </Stack>
   );
 }

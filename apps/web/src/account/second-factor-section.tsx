@@ -3,7 +3,7 @@ import { Button, Group, Modal, Skeleton, Stack, Text } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { lazy, Suspense, useState } from "react";
 import { client, type Outputs, trpc } from "../api/client.ts";
-import { ActionButton, tell } from "../parts/action.tsx";
+import { ActionButton, notify } from "../parts/action.tsx";
 import { CopyButton, CopyText } from "../parts/copy.tsx";
 import { SchemaForm } from "../parts/form.tsx";
 import { Loaded, Section } from "../parts/page.tsx";
@@ -80,7 +80,7 @@ function Enabled({ factor, show }: { readonly factor: Factor; readonly show: (co
         <ActionButton
           question="Turn the second factor off? The password is then enough."
           work={() => client.auth.secondFactor.disable.mutate({})}
-          after={({ message }) => tell(message)}
+          after={({ message }) => notify(message)}
         >
           Turn it off
         </ActionButton>

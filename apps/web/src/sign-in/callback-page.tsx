@@ -1,7 +1,7 @@
 import { Anchor, Loader, Paper, Stack, Text, Title } from "@mantine/core";
 import { useEffect, useState } from "react";
 import { client } from "../api/client.ts";
-import { openAnew } from "../api/session.ts";
+import { reloadAt } from "../api/session.ts";
 import { Problem, useDocumentTitle } from "../parts/page.tsx";
 import { forgetProvider, keptForProvider } from "./at-provider.ts";
 import { SignInForm } from "./sign-in-form.tsx";
@@ -57,7 +57,7 @@ function Connect({
   const [failure, setFailure] = useState<unknown>();
   useEffect(() => {
     forgetProvider();
-    client.auth.identities.connect.mutate({ key: keyOfPage, query }).then(() => openAnew(to), setFailure);
+    client.auth.identities.connect.mutate({ key: keyOfPage, query }).then(() => reloadAt(to), setFailure);
   }, [keyOfPage, query, to]);
   if (failure === undefined) return <Loader aria-label="Connecting" />;
   return (

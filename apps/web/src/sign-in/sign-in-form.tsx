@@ -1,7 +1,7 @@
 import { Button, Stack, TextInput } from "@mantine/core";
 import { type FormEvent, type ReactNode, useEffect, useRef, useState } from "react";
 import { type Outputs, problemOf } from "../api/client.ts";
-import { openAnew, saveSession } from "../api/session.ts";
+import { reloadAt, saveSession } from "../api/session.ts";
 import { Problem } from "../parts/page.tsx";
 import { pathAfterSignIn } from "./path-after.ts";
 
@@ -32,7 +32,7 @@ export function SignInForm({
     setFailure(undefined);
     try {
       saveSession((await work(code)).key);
-      openAnew(to);
+      reloadAt(to);
     } catch (error) {
       if (code === undefined && problemOf(error)?.code === "auth.second_factor_required") setCode("");
       else setFailure(error);

@@ -3,7 +3,7 @@ import { Group, Modal, Select, Text } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import { client, type Outputs, queryClient, trpc } from "../api/client.ts";
-import { ActionButton } from "../parts/action.tsx";
+import { ActionButton, notifyProblem } from "../parts/action.tsx";
 import { Collection } from "../parts/collection.tsx";
 import { confirmed } from "../parts/confirmation.tsx";
 import { CopyText } from "../parts/copy.tsx";
@@ -38,7 +38,7 @@ export default function MembersTab() {
           onChange={async (role) => {
             if (!isRole(role)) return;
             const change = () => client.teams.members.update.mutate({ id, user_id: member.id, role });
-            await confirmed(change).catch(tellProblem);
+            await confirmed(change).catch(notifyProblem);
             void queryClient.invalidateQueries();
           }}
         />

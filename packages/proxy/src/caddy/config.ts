@@ -67,7 +67,11 @@ const ADD_REQUEST_ID = {
 const unknownHost = ({ redirectUrl }: ProxySettings) =>
   redirectUrl === undefined
     ? { handle: [error(404)] }
-    : { handle: [{ handler: "static_response", status_code: 302, headers: { Location: [escapePlaceholders(redirectUrl)] } }] };
+    : {
+        handle: [
+          { handler: "static_response", status_code: 302, headers: { Location: [escapePlaceholders(redirectUrl)] } },
+        ],
+      };
 
 /** Asks clients to connect anew, once it was told to end. */
 const LEAVE = {

@@ -4,7 +4,7 @@ import type { WorkIO } from "@berth/core/ports";
 import { BrokenOff, GrpcError } from "../buildkit/grpc.ts";
 import { hostGateway, solve } from "../buildkit/solve.ts";
 import type { EnginePlace } from "../buildkit/upgrade.ts";
-import type { BuildPlace } from "./build-image.ts";
+import type { BuildPlace } from "./build-place.ts";
 import { type BuildTarget, frontendOptions, needsHostGateway } from "./build-target.ts";
 import { buildFailure } from "./failure.ts";
 import { guardedTarget, sourceGuard } from "./guarded-build.ts";

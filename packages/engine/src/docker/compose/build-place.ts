@@ -1,6 +1,6 @@
 import type { Labels } from "@berth/docker-client";
 import type Docker from "dockerode";
-import type { BuildPlace } from "../builder/build-image.ts";
+import type { BuildPlace } from "../builder/build-place.ts";
 
 export interface StackBuildPlace extends Omit<BuildPlace, "steps"> {
   readonly docker: Docker;
