@@ -103,7 +103,7 @@ describe("signing in at a provider", () => {
 
   test("makes members of who has an address of its domains, and of nobody else", async () => {
     const team_id = api.place.server.team_id;
-    const at = await provider({ sign_up: "domain", domains: "corp.example, other.example", team_id });
+    const at = await provider({ sign_up: "domain", sign_up_domains: "corp.example, other.example", team_id });
     for (const email of ["ada@evil-corp.example", "ada@corp.example.evil.test", "ada@sub.corp.example"]) {
       server.person = { ...server.person, email };
       expect(outcome(await signIn(at))).toBe("auth.sign_up_refused");
@@ -210,9 +210,9 @@ describe("providers", () => {
     [{ issuer: undefined }, "issuer"],
     [{ issuer: "http://id.example.com" }, "issuer"],
     [{ issuer: "https://user@id.example.com" }, "issuer"],
-    [{ sign_up: "domain" }, "domains"],
-    [{ sign_up: "domain", domains: "corp.example" }, "team_id"],
-    [{ sign_up: "domain", domains: "corp", team_id: 0 }, "domains"],
+    [{ sign_up: "domain" }, "sign_up_domains"],
+    [{ sign_up: "domain", sign_up_domains: "corp.example" }, "team_id"],
+    [{ sign_up: "domain", sign_up_domains: "corp", team_id: 0 }, "sign_up_domains"],
     [{ team_id: 4_000_000 }, "team_id"],
   ])("with %j are refused", async (fields, wrong) => {
     const body = { name: "x", kind: "oidc", issuer: server.url, client_id: "x", client_secret: "x", ...fields };

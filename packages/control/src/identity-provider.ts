@@ -25,6 +25,12 @@ export function identityProviders({ scope, stores, system, ids, instanceUrl }: U
     throw new DomainError("auth.root_team_only", "Only the root team decides whom people sign in with.");
   }
 
+  /** For other teams it does not exist. */
+  function requireKnown() {
+    requireAbility(scope, "root");
+    if (scope.teamId !== ROOT_TEAM_ID) throw notFound("Identity provider");
+  }
+
   const emit = (tx: SystemStores, change: "added" | "changed" | "removed", name: string) =>
     tx
       .forTeam(scope.teamId, eventActor(scope.actor))
@@ -52,10 +58,10 @@ export function identityProviders({ scope, stores, system, ids, instanceUrl }: U
     async create(sent: IdentityProviderCreate): Promise<IdentityProvider> {
       requireInstance();
       requireConfirmation(scope);
-      const { name, kind, client_id, client_secret, sign_up = "closed", domains = "", team_id = null } = sent;
+      const { name, kind, client_id, client_secret, sign_up = "closed", sign_up_domains = "", team_id = null } = sent;
       const issuer = (kind === "google" ? undefined : sent.issuer) ?? PROVIDER_ISSUERS[kind];
       if (issuer === null) throw invalid({ issuer: ["Name the URL of the provider."] });
-      const rules = { sign_up, domains, team_id };
+      const rules = { sign_up, sign_up_domains, team_id };
       requireSignUpPlace(rules);
       await requireTeam(team_id);
       const fields = { uuid: ids.uuid(), name, kind, issuer, client_id, client_secret, ...rules };
@@ -68,11 +74,11 @@ export function identityProviders({ scope, stores, system, ids, instanceUrl }: U
 
     /** @throws DomainError `request.invalid`, `auth.confirmation_required` */
     async update(uuid: string, change: IdentityProviderUpdate): Promise<IdentityProvider> {
-      requireInstance();
+      requireKnown();
       requireConfirmation(scope);
       const before = await find(uuid);
-      const { sign_up = before.sign_up, domains = before.domains, team_id = before.team_id } = change;
-      requireSignUpPlace({ sign_up, domains, team_id });
+      const { sign_up = before.sign_up, sign_up_domains = before.sign_up_domains, team_id = before.team_id } = change;
+      requireSignUpPlace({ sign_up, sign_up_domains, team_id });
       await requireTeam(change.team_id);
       return await system.transaction(async (tx) => {
         const provider = await tx.identities.updateProvider(uuid, change);
@@ -84,7 +90,7 @@ export function identityProviders({ scope, stores, system, ids, instanceUrl }: U
 
     /** With the identities that users have there: who has no password needs a sign-in link then. */
     async delete(uuid: string): Promise<{ message: string }> {
-      requireInstance();
+      requireKnown();
       requireConfirmation(scope);
       const { name } = await find(uuid);
       await system.transaction(async (tx) => {

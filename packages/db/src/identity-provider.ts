@@ -5,7 +5,7 @@ import type { Context } from "./context.ts";
 import { violates } from "./errors.ts";
 import { pick } from "./pick.ts";
 
-const FIELDS = ["name", "client_id", "sign_up", "domains", "team_id"] as const;
+const FIELDS = ["name", "client_id", "sign_up", "sign_up_domains", "team_id"] as const;
 const COLUMNS = ["id", "uuid", ...FIELDS, "kind", "issuer", "created_at", "updated_at"] as const;
 const ATTEMPT = ["provider_id", "redirect_uri", "nonce", "verifier", "linking_user_id", "found_user_id"] as const;
 

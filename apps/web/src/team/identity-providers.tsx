@@ -10,14 +10,17 @@ import type { Column } from "../parts/table.tsx";
 type Provider = Outputs["identityProviders"]["list"][number];
 const FIELDS = [
   { fields: ["name", "kind", "issuer", "client_id", "client_secret"] },
-  { title: "Who is let in", fields: ["sign_up", "domains", "team_id"] },
+  { title: "Who is let in", fields: ["sign_up", "sign_up_domains", "team_id"] },
 ];
 const SIGN_UPS = { closed: "Who connected it", invited: "Who was invited", domain: "Everybody of its domains" };
 
 const COLUMNS: readonly Column<Provider>[] = [
   { header: "Name", cell: ({ name }) => <span dir="auto">{name}</span> },
   { header: "Issuer", isExtra: true, cell: ({ issuer }) => <span className="mono break">{issuer}</span> },
-  { header: "Lets in", cell: ({ sign_up, domains }) => [SIGN_UPS[sign_up], domains].filter(Boolean).join(": ") },
+  {
+    header: "Lets in",
+    cell: ({ sign_up, sign_up_domains }) => [SIGN_UPS[sign_up], sign_up_domains].filter(Boolean).join(": "),
+  },
   {
     header: "Address to return to",
     isExtra: true,

@@ -12,7 +12,7 @@ export interface IdentityProviderRecord extends Timestamps {
   readonly client_id: string;
   readonly sign_up: SignUp;
   /** Separated by commas. */
-  readonly domains: string;
+  readonly sign_up_domains: string;
   /** Where users who sign up by their domain become members. */
   readonly team_id: number | null;
 }
@@ -67,7 +67,7 @@ export interface IdentityRecord {
 type Changed<T> = { readonly [K in keyof T]?: T[K] | undefined };
 /** What is left out stays. */
 export type ProviderChange = Changed<
-  Pick<IdentityProviderRecord, "name" | "client_id" | "sign_up" | "domains" | "team_id"> &
+  Pick<IdentityProviderRecord, "name" | "client_id" | "sign_up" | "sign_up_domains" | "team_id"> &
     Pick<ProviderLogin, "client_secret">
 >;
 

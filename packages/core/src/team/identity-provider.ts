@@ -40,7 +40,7 @@ const FIELDS = {
   sign_up: z
     .enum(SIGN_UPS)
     .describe("Who is let in: users who connected it alone, also who was invited, or also everybody of the domains."),
-  domains: Domains,
+  sign_up_domains: Domains,
   team_id: z.int().min(0).nullable().describe("Team whose members they become who sign up by their domain."),
 };
 
@@ -51,7 +51,7 @@ export const IdentityProviderCreate = z.strictObject({
   client_id: FIELDS.client_id,
   client_secret: FIELDS.client_secret,
   sign_up: FIELDS.sign_up.optional().meta({ default: "closed" }),
-  domains: FIELDS.domains.optional(),
+  sign_up_domains: FIELDS.sign_up_domains.optional(),
   team_id: FIELDS.team_id.optional(),
 });
 export type IdentityProviderCreate = z.infer<typeof IdentityProviderCreate>;
@@ -61,7 +61,7 @@ export const IdentityProviderUpdate = z.strictObject({
   client_id: FIELDS.client_id.optional(),
   client_secret: FIELDS.client_secret.optional(),
   sign_up: FIELDS.sign_up.optional(),
-  domains: FIELDS.domains.optional(),
+  sign_up_domains: FIELDS.sign_up_domains.optional(),
   team_id: FIELDS.team_id.optional(),
 });
 export type IdentityProviderUpdate = z.infer<typeof IdentityProviderUpdate>;
@@ -74,7 +74,7 @@ export const IdentityProvider = z
     issuer: z.string(),
     client_id: z.string(),
     sign_up: z.enum(SIGN_UPS),
-    domains: z.string(),
+    sign_up_domains: z.string(),
     team_id: z.int().nullable(),
     redirect_uri: z.string().nullable().describe("To register at the provider; null without `BERTH_PUBLIC_URL`."),
     created_at: Timestamp,
@@ -119,17 +119,18 @@ export type Identity = z.infer<typeof Identity>;
 export const redirectUri = (instanceUrl: string): string => `${instanceUrl.replace(/\/$/, "")}/sign-in/callback`;
 
 /** @throws DomainError `request.invalid` */
-export function requireSignUpPlace({ sign_up, domains, team_id }: SignUpRules): void {
+export function requireSignUpPlace({ sign_up, sign_up_domains, team_id }: SignUpRules): void {
   if (sign_up !== "domain") return;
-  if (domainsOf(domains).length === 0) throw invalid({ domains: ["Name the domains that may sign up."] });
+  if (domainsOf(sign_up_domains).length === 0)
+    throw invalid({ sign_up_domains: ["Name the domains that may sign up."] });
   if (team_id === null) throw invalid({ team_id: ["Name the team whose members they become."] });
 }
 
-type SignUpRules = Pick<IdentityProviderRecord, "sign_up" | "domains" | "team_id">;
+type SignUpRules = Pick<IdentityProviderRecord, "sign_up" | "sign_up_domains" | "team_id">;
 
 /** @param email Verified by the provider. */
-export const maySignUp = ({ sign_up, domains }: SignUpRules, email: string): boolean =>
-  sign_up === "domain" && domainsOf(domains).includes(email.slice(email.lastIndexOf("@") + 1));
+export const maySignUp = ({ sign_up, sign_up_domains }: SignUpRules, email: string): boolean =>
+  sign_up === "domain" && domainsOf(sign_up_domains).includes(email.slice(email.lastIndexOf("@") + 1));
 
 export const identityProviderView = (
   provider: IdentityProviderRecord,
@@ -141,7 +142,7 @@ export const identityProviderView = (
   issuer: provider.issuer,
   client_id: provider.client_id,
   sign_up: provider.sign_up,
-  domains: provider.domains,
+  sign_up_domains: provider.sign_up_domains,
   team_id: provider.team_id,
   redirect_uri: instanceUrl === null ? null : redirectUri(instanceUrl),
   created_at: timestamp(provider.created_at),

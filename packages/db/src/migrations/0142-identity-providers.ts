@@ -11,7 +11,7 @@ const STATEMENTS = [
     client_id text not null,
     client_secret bytea not null,
     sign_up text not null,
-    domains text not null,
+    sign_up_domains text not null,
     team_id bigint references team on delete set null,
     created_at timestamptz(3) not null default now(),
     updated_at timestamptz(3) not null default now()

@@ -63,7 +63,7 @@ export interface IdentityProviderTable extends Timestamps {
   client_id: string;
   client_secret: Uint8Array;
   sign_up: SignUp;
-  domains: string;
+  sign_up_domains: string;
   team_id: number | null;
 }
 
