@@ -26,6 +26,7 @@ const PACKAGES: readonly string[] = [
   "croner",
   "dockerode",
   "fastify",
+  "otpauth",
   "p-limit",
   "pg",
   "semver",

@@ -22,6 +22,7 @@ test("a server's proxy lies where its login of the moment may write", async () =
   const record = {
     ...{ id: 1, uuid: "web", name: "web", ip: "192.0.2.1", port: 22, user: "root", engine: "docker", team_id: 1 },
     ...{ private_key_id: 1, host_key: null, proxy_type: "CADDY", is_proxy_stopped: false },
+    settings: { redirect_enabled: true, redirect_url: null },
   } as ServerRecord; // Nothing else is read here.
   const member = dockerServer(record, {
     stores: {} as SystemStores, // Only for SSH.

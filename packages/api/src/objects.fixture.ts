@@ -152,7 +152,7 @@ export async function madeObjects(api: Served): Promise<Objects> {
   const registry = await api.stores.registries.insert(testUuid(), login);
   const provider = await api.db.system.identities.insertProvider({
     ...{ uuid: testUuid(), name: "theirs", kind: "github", issuer: "https://github.com" },
-    ...{ client_id: "theirs", client_secret: "theirs", sign_up: "closed", domains: "", team_id: null },
+    ...{ client_id: "theirs", client_secret: "theirs", sign_up: "closed", sign_up_domains: "", team_id: null },
   });
   const user = await createdService(api);
   const reference = `{{ database.${backup["/databases/{uuid}"]}.url }}`;

@@ -53,6 +53,8 @@ const BY_FIELD: Readonly<Record<string, unknown>> = {
   tag_name: "web",
   statements: "SELECT version()",
   endpoint: "https://s3.example.com",
+  reported_version: "4.1.0",
+  sign_up_domains: "example.com",
   bucket: "backups",
   region: "eu-central-1",
   address: "ghcr.io",
