@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { mkdirSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { lstatSync, mkdirSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { writePrivateFile } from "./private-file.ts";
 
@@ -13,7 +13,10 @@ export function announceServer(folder: string, dataFolder: string): () => void {
   const file = join(folder, `${createHash("sha256").update(dataFolder).digest("hex").slice(0, 16)}.json`);
   try {
     mkdirSync(folder, { recursive: true, mode: 0o700 });
-    for (const name of readdirSync(folder)) removeUnlessRunning(join(folder, name));
+    // With another user's home, as of `sudo -E`, neither files nor links of that user's are touched.
+    const found = lstatSync(folder);
+    if (found.uid !== process.getuid?.() || !found.isDirectory()) return () => undefined;
+    for (const name of readdirSync(folder)) if (ANNOUNCEMENT.test(name)) removeUnlessRunning(join(folder, name));
     writePrivateFile(file, `${JSON.stringify({ data_folder: dataFolder })}\n`);
     return () => rmSync(file, { force: true });
   } catch {
@@ -21,6 +24,8 @@ export function announceServer(folder: string, dataFolder: string): () => void {
     return () => undefined;
   }
 }
+
+const ANNOUNCEMENT = /^[0-9a-f]{16}\.json$/;
 
 /** A server that was killed leaves its file. */
 function removeUnlessRunning(file: string): void {

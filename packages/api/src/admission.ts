@@ -1,4 +1,4 @@
-import { DomainError } from "@berth/core";
+import { clientNetwork, DomainError } from "@berth/core";
 import type { Authenticator } from "@berth/core/ports";
 import type { Scope } from "@berth/core/team";
 import { type Credentials, credentialsOf, type Identity, identify } from "./auth.ts";
@@ -58,20 +58,20 @@ export function admission(options: AdmissionOptions): Admission {
     async identify(caller) {
       const credentials = credentialsOf(caller.authorization) ?? caller.session;
       if (!credentials) {
-        count(addressOf(caller), caller);
+        count(clientNetwork(caller.ip), caller);
         return undefined;
       }
       // Tokens are counted by their hash, after they were found valid: a known hash is not limited by its address,
       // and guesses beyond the address's limit cost no query.
       if (limiter && !limiter.peek(credentials.hash)) {
-        const guesses = limiter.peek(addressOf(caller));
-        if (guesses && guesses.remaining === 0) count(addressOf(caller), caller);
+        const guesses = limiter.peek(clientNetwork(caller.ip));
+        if (guesses && guesses.remaining === 0) count(clientNetwork(caller.ip), caller);
       }
       const identity = await identify(authenticator, credentials, now());
-      count(identity ? credentials.hash : addressOf(caller), caller);
+      count(identity ? credentials.hash : clientNetwork(caller.ip), caller);
       return identity;
     },
-    count: (caller) => count(addressOf(caller), caller),
+    count: (caller) => count(clientNetwork(caller.ip), caller),
     enter: openCalls(openCallLimits),
     bytesOf(scope, ip) {
       if (scope === undefined) return ledger({ token: ip, team: "of nobody" });
@@ -88,11 +88,4 @@ function enforce({ limit, remaining, isExceeded, resetAt }: Quota, { setHeader }
   setHeader("x-ratelimit-reset", String(resetAt));
   const retryAfterSeconds = Math.max(1, resetAt - Math.floor(now.getTime() / 1000));
   throw new DomainError("rate.limited", "Too Many Attempts.", { retryAfterSeconds });
-}
-
-/** An IPv6 caller has a whole /64, so that is counted as one address. */
-function addressOf({ ip }: Caller): string {
-  if (!ip.includes(":") || ip.startsWith("::ffff:")) return ip;
-  const [head = ""] = ip.split("::");
-  return head.split(":").slice(0, 4).join(":");
 }

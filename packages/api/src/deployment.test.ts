@@ -97,10 +97,12 @@ describe("a full queue", () => {
     try {
       const uuids: string[] = [];
       for (let n = 0; n < 20; n++) uuids.push(await createdApplication(fresh, { autogenerate_domain: false }));
-      const asked = Array.from({ length: 1000 }, (_, n) =>
-        fresh.ask("POST", `/deploy?force=true&uuid=${uuids[n % uuids.length]}`),
-      );
-      const answers = await Promise.all(asked);
+      // On a busy machine some wait longer for the database than a caller shall: 503 asks them to come again.
+      const ask = async (n: number): ReturnType<typeof fresh.ask> => {
+        const answer = await fresh.ask("POST", `/deploy?force=true&uuid=${uuids[n % uuids.length]}`);
+        return answer.status === 503 ? await ask(n) : answer;
+      };
+      const answers = await Promise.all(Array.from({ length: 1000 }, (_, n) => ask(n)));
       const count = (status: number) => answers.filter((answer) => answer.status === status).length;
       expect([count(200), count(429)]).toEqual([25, 975]);
       expect((await fresh.ask("GET", "/deployments?take=1000")).json).toHaveLength(25);

@@ -1,4 +1,4 @@
-import { DomainError } from "@berth/core";
+import { clientNetwork, DomainError } from "@berth/core";
 import type { Clock } from "@berth/core/ports";
 
 /** Wrong passwords for an account from one address without a delay; each further one doubles it. */
@@ -82,8 +82,8 @@ export function signInTries(clock: Clock): SignInTries {
   };
 }
 
-const accountKey = (account: string, address: string) => JSON.stringify([account, address]);
-const addressKey = (address: string) => JSON.stringify([address]);
+const accountKey = (account: string, address: string) => JSON.stringify([account, clientNetwork(address)]);
+const addressKey = (address: string) => JSON.stringify([clientNetwork(address)]);
 
 const codeKey = (userId: number) => JSON.stringify({ userId });
 

@@ -143,12 +143,16 @@ const linkInvalid = () =>
  * @throws DomainError `auth.link_invalid`
  */
 async function askedBy(
-  { accounts }: Pick<SystemStores, "accounts">,
+  { accounts, identities }: Pick<SystemStores, "accounts" | "identities">,
   link: SignInLinkRecord,
   { id, password_hash }: AccountRecord,
 ): Promise<LinkPassword> {
   if (password_hash !== null) return link.replaces_password ? "optional" : "enter";
   if (link.replaces_password) return "choose";
+  // Who made the link may still have it, and would choose the password of somebody who signs in elsewhere.
+  if ((await identities.identities(id)).length > 0) {
+    throw new DomainError("auth.link_invalid", "You sign in at a provider: choose it on the sign-in page.");
+  }
   const others = (await accounts.teams(id)).filter((team) => team.id !== link.team_id);
   if (others.length === 0) return "choose";
   throw new DomainError(

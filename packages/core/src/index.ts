@@ -1,6 +1,7 @@
 export * from "./answer.ts";
 export type * from "./argv.ts";
 export * from "./base64.ts";
+export * from "./client-network.ts";
 export * from "./error-help.ts";
 export * from "./errors.ts";
 export * from "./input.ts";

@@ -1,4 +1,4 @@
-import { readdir, readFile } from "node:fs/promises";
+import { lstat, readdir, readFile } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { runningServersFolder } from "@berth/core/server";
 import { z } from "zod";
@@ -109,9 +109,12 @@ async function runningServers({ env, homeFolder }: Place): Promise<readonly stri
   return folders.filter((_, index) => states[index]).sort();
 }
 
+/** A folder of another user's may be in a shared place, and would lead to a server of theirs. */
 async function isRunning(dataFolder: string): Promise<boolean> {
   try {
-    process.kill(Number(await readFile(join(dataFolder, "server.pid"), "utf8")), 0);
+    const pid = Number(await readFile(join(dataFolder, "server.pid"), "utf8"));
+    if (!(pid > 0) || (await lstat(dataFolder)).uid !== process.getuid?.()) return false;
+    process.kill(pid, 0);
     return true;
   } catch {
     return false;

@@ -35,5 +35,12 @@ function startOf(facts: SourceFacts, config: string | undefined, main: string | 
 }
 
 /** The file may have comments, so it is not parsed. */
-const hasTask = (facts: SourceFacts, config: string | undefined, task: string): boolean =>
-  config !== undefined && new RegExp(`"tasks"\\s*:\\s*\\{[^}]*"${task}"\\s*:`).test(textOf(facts, config));
+function hasTask(facts: SourceFacts, config: string | undefined, task: string): boolean {
+  const text = config === undefined ? "" : textOf(facts, config);
+  const at = text.indexOf('"tasks"');
+  if (at === -1) return false;
+  const [tasks = ""] = text.slice(at, at + TASKS_LENGTH_MAX).split("}", 1);
+  return tasks.includes(`"${task}"`);
+}
+
+const TASKS_LENGTH_MAX = 10_000;

@@ -212,5 +212,6 @@ export const nodeBins = ({ workspace }: SourceFacts): string[] =>
 
 /** The command of the process type `web`. */
 export function procfileWeb(procfile: string | undefined): string | undefined {
-  return /^web[ \t]*:[ \t]*(\S.*?)[ \t\r]*$/m.exec(procfile ?? "")?.[1];
+  const lines = (procfile ?? "").split("\n").filter((line) => /^web[ \t]*:/.test(line));
+  return lines.map((line) => line.slice(line.indexOf(":") + 1).trim()).find((command) => command !== "");
 }

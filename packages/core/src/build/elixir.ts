@@ -1,4 +1,4 @@
-import { has, type LanguageRule, textOf, versionIn } from "./language.ts";
+import { has, type LanguageRule, lineMatch, textOf, versionIn } from "./language.ts";
 import { argvStep } from "./plan.ts";
 
 export const ELIXIR_FILES = ["mix.exs", ".elixir-version"];
@@ -7,7 +7,7 @@ export const ELIXIR_FILES = ["mix.exs", ".elixir-version"];
 export const elixirProject: LanguageRule = (facts) => {
   if (!has(facts, "mix.exs")) return undefined;
   const mix = textOf(facts, "mix.exs");
-  const app = /^\s*app:\s*:([a-z]\w{0,60})\s*,?/m.exec(mix)?.[1];
+  const app = lineMatch(mix, /^app:\s*:([a-z]\w{0,60})\s*,?/)?.[1];
   const isPhoenix = /\{\s*:phoenix\s*,/.test(mix);
   const env = { MIX_ENV: "prod" };
   const step = (name: "install" | "build", ...args: readonly string[]) => argvStep(name, ["mix", ...args], env);

@@ -11,7 +11,7 @@ export function parseJsonObject(text: string, file: string): Record<string, unkn
     const message = `${file} is not valid JSON: ${reason.slice(0, 200)}. Correct it.`;
     throw new DomainError("deploy.build_failed", message, { cause });
   }
-  throw new DomainError("deploy.build_failed", `${file} does not hold an object. Correct it.`);
+  throw new DomainError("deploy.build_failed", `${file} is not a JSON object. Correct it.`);
 }
 
 export const isObject = (value: unknown): value is Record<string, unknown> =>

@@ -35,12 +35,27 @@ export const MADE_FOLDER = ".berth";
 export const has = ({ entries }: SourceFacts, name: string): boolean => entries.includes(name);
 export const textOf = ({ texts }: SourceFacts, path: string): string => texts.get(path) ?? "";
 
+/**
+ * The first line that a pattern matches. Sources are untrusted: a pattern that begins with `^`, on one trimmed line of
+ * bounded length, takes time in proportion to the file, which one over all lines does not.
+ */
+export function lineMatch(text: string, pattern: RegExp): RegExpExecArray | undefined {
+  for (const line of text.split("\n")) {
+    const found = line.length > LINE_LENGTH_MAX ? null : pattern.exec(line.trim());
+    if (found !== null) return found;
+  }
+  return undefined;
+}
+
+const LINE_LENGTH_MAX = 8192; // Longer lines are no settings that somebody wrote.
+
 /** The first of these files that exists. */
 export const firstFile = ({ files }: SourceFacts, paths: readonly string[]): string | undefined =>
   paths.find((path) => files.includes(path));
 
 /** `3.12` of the beginning of a file such as `.python-version`. */
-export const versionIn = (text: string): string | undefined => /^\D{0,20}(\d+(?:\.\d+)?)/.exec(text.trim())?.[1];
+export const versionIn = (text: string): string | undefined =>
+  /^\D{0,20}(\d{1,4}(?:\.\d{1,4})?)/.exec(text.trim())?.[1];
 
 /** Files that have no manifest beside them are a program only where they are not a page's. */
 export const isPage = (facts: SourceFacts): boolean => has(facts, "index.html");

@@ -5,6 +5,7 @@ import {
   type LanguageProject,
   type LanguageRule,
   LISTEN_HOST,
+  lineMatch,
   MADE_FOLDER,
   textOf,
   versionIn,
@@ -52,7 +53,7 @@ function django(facts: SourceFacts, python: string): Found | undefined {
   const [, folder] =
     /^([A-Za-z_]\w*)\/wsgi\.py$/.exec(facts.files.find((path) => /^\w+\/wsgi\.py$/.test(path)) ?? "") ?? [];
   const hasServer = folder !== undefined && dependsOn(facts, "gunicorn");
-  const collects = /^STATIC_ROOT\s*=/m.test(textOf(facts, `${folder}/settings.py`));
+  const collects = lineMatch(textOf(facts, `${folder}/settings.py`), /^STATIC_ROOT\s*=/) !== undefined;
   const collect = argvStep("build", [pathOf(python), "manage.py", "collectstatic", "--noinput"]);
   return {
     framework: "Django",
@@ -73,8 +74,9 @@ const ASGI = ["FastAPI", "Starlette", "Litestar", "Quart"];
 function webApplication(facts: SourceFacts): Found | undefined {
   for (const file of APP_FILES) {
     const [, name, framework = ""] =
-      /^([A-Za-z_]\w*)\s*(?::[^=\n]{1,80})?=\s*(?:\w{1,40}\.)?(FastAPI|Starlette|Litestar|Quart|Flask)\s*\(/m.exec(
+      lineMatch(
         textOf(facts, file),
+        /^([A-Za-z_]\w{0,80})\s*(?::[^=]{1,80})?=\s*(?:\w{1,40}\.)?(FastAPI|Starlette|Litestar|Quart|Flask)\s*\(/,
       ) ?? [];
     if (name === undefined) continue;
     const start = ASGI.includes(framework) ? asgiStart(facts, file, name) : wsgiStart(facts, file, name);
@@ -175,8 +177,8 @@ function versionOf(facts: SourceFacts): string | undefined {
   const pinned = versionIn(textOf(facts, ".python-version") || textOf(facts, "runtime.txt"));
   if (pinned !== undefined) return /^3\.\d+$/.test(pinned) ? pinned : undefined;
   const [, range = ""] =
-    /^\s*(?:requires-python|python)\s*=\s*["']([^"'\n]{1,80})["']/m.exec(textOf(facts, "pyproject.toml")) ?? [];
-  const exact = /(?:^|[,\s])(?:==|~)?3\.(\d+)(?:\.\*|\.\d+)?$/.exec(range)?.[1];
+    lineMatch(textOf(facts, "pyproject.toml"), /^(?:requires-python|python)\s*=\s*["']([^"']{1,80})["']/) ?? [];
+  const exact = /(?:^|[,\s])(?:==|~)?3\.(\d{1,4})(?:\.\*|\.\d+)?$/.exec(range)?.[1];
   if (exact !== undefined && !/[<>^]/.test(range)) return `3.${exact}`;
   const below = Number(/<\s*3\.(\d+)/.exec(range)?.[1] ?? NEWEST_MINOR + 1);
   return below <= NEWEST_MINOR && below > 0 ? `3.${below - 1}` : undefined;

@@ -1,4 +1,4 @@
-import { firstFile, has, isPage, type LanguageRule, LISTEN_HOST, textOf, versionIn } from "./language.ts";
+import { firstFile, has, isPage, type LanguageRule, LISTEN_HOST, lineMatch, textOf, versionIn } from "./language.ts";
 import { argvStep, type SourceFacts } from "./plan.ts";
 
 export const RUBY_FILES = ["Gemfile", ".ruby-version"];
@@ -54,7 +54,8 @@ function startOf(facts: SourceFacts, isRails: boolean, main: string | undefined)
 }
 
 const gem = (facts: SourceFacts, name: string): boolean =>
-  new RegExp(`^\\s*gem\\s*\\(?\\s*["']${name}["']`, "m").test(textOf(facts, "Gemfile"));
+  lineMatch(textOf(facts, "Gemfile"), new RegExp(`^gem\\s{0,20}\\(?\\s{0,20}["']${name}["']`)) !== undefined;
 
 const versionOf = (facts: SourceFacts): string | undefined =>
-  versionIn(textOf(facts, ".ruby-version")) ?? /^\s*ruby\s+["'](\d+\.\d+)/m.exec(textOf(facts, "Gemfile"))?.[1];
+  versionIn(textOf(facts, ".ruby-version")) ??
+  lineMatch(textOf(facts, "Gemfile"), /^ruby\s+["'](\d{1,4}\.\d{1,4})/)?.[1];

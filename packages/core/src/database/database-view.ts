@@ -161,7 +161,7 @@ export const CreatedDatabase = z
   .object({
     uuid: text,
     internal_db_url: text.describe(
-      "URL for resources in the same network. Contains the password only for tokens with `read:sensitive`.",
+      "URL for resources in the same network. Contains the password only for tokens that may read secrets.",
     ),
     external_db_url: text.optional().describe("URL from outside its server, only if it is public."),
   })

@@ -94,19 +94,27 @@ async function pathsIn(folder: string): Promise<string[]> {
 
 async function textsOf(folder: string, paths: readonly string[]): Promise<ReadonlyMap<string, string>> {
   const texts = new Map<string, string>();
+  let leftBytes = ALL_BYTES_MAX;
   for (const path of paths) {
-    const text = await readText(join(folder, path));
-    if (text !== undefined) texts.set(path, text);
+    const text = await readText(join(folder, path), Math.min(leftBytes, bytesMax(path)));
+    if (text === undefined) continue;
+    texts.set(path, text);
+    leftBytes -= Buffer.byteLength(text);
   }
   return texts;
 }
+
+const bytesMax = (path: string): number => (path === "package.json" ? PACKAGE_BYTES_MAX : TEXT_BYTES_MAX);
 
 const packageJsonOf = (texts: ReadonlyMap<string, string>): PackageJson | undefined => {
   const text = texts.get("package.json");
   return text === undefined ? undefined : parsePackageJson(text);
 };
 
-const TEXT_BYTES_MAX = 1 << 20; // Of a lockfile only the first lines are looked at.
+const PACKAGE_BYTES_MAX = 1 << 20;
+const TEXT_BYTES_MAX = 64 << 10; // Of a lockfile only the first lines are looked at.
+/** Sources are untrusted and may have a thousand files with such names. Texts are held as long as the build lasts. */
+const ALL_BYTES_MAX = 3 << 20;
 
 async function lacking(programs: readonly string[], path: string): Promise<string[]> {
   const found = await Promise.all(programs.map((program) => isProgram(program, path)));
@@ -114,7 +122,7 @@ async function lacking(programs: readonly string[], path: string): Promise<strin
 }
 
 /** The beginning of a regular file; `undefined` for anything else. Links are not followed, pipes not waited for. */
-async function readText(file: string): Promise<string | undefined> {
+async function readText(file: string, bytesMax: number): Promise<string | undefined> {
   const handle = await open(file, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK).catch(
     () => undefined,
   );
@@ -122,7 +130,7 @@ async function readText(file: string): Promise<string | undefined> {
   try {
     const stats = await handle.stat();
     if (!stats.isFile()) return undefined;
-    const { buffer, bytesRead } = await handle.read(Buffer.alloc(Math.min(stats.size, TEXT_BYTES_MAX)), 0);
+    const { buffer, bytesRead } = await handle.read(Buffer.alloc(Math.min(stats.size, bytesMax)), 0);
     return buffer.subarray(0, bytesRead).toString("utf8");
   } finally {
     await handle.close();

@@ -55,6 +55,10 @@ describe("what a build tool is called with", () => {
     ["HOME", false],
     ["BASH_ENV", false],
     ["GIT_SSH_COMMAND", false],
+    ["HTTPS_PROXY", false],
+    ["https_proxy", false],
+    ["SSL_CERT_FILE", false],
+    ["NODE_EXTRA_CA_CERTS", false],
     ["a b", false],
     ["-x", false],
   ])("the variable %s is for it: %s", (name, expected) => {

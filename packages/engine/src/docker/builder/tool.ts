@@ -99,9 +99,15 @@ export async function findTool(config: BuildConfig, path: string): Promise<Usabl
 export const toolOf = ({ build_pack }: BuildConfig): BuildTool | undefined =>
   build_pack === "nixpacks" || build_pack === "railpack" ? BUILD_TOOLS[build_pack] : undefined;
 
-/** Variables that configure the program itself, not the application. */
+/**
+ * Variables that the program may have in its own environment. It runs as Berth's user and downloads programs that it
+ * executes, so that a proxy, a certificate or a loader of an application's must not reach it.
+ */
 export const isForTool = (name: string): boolean =>
-  /^[A-Za-z_]\w*$/.test(name) && !/^(PATH|HOME|TMPDIR|IFS|ENV|BASH_ENV|(LD|DYLD|RUST|GO|GIT|XDG|MISE)\w*)$/.test(name);
+  /^[A-Za-z_]\w*$/.test(name) &&
+  !/^(PATH|HOME|TMPDIR|IFS|ENV|BASH_ENV|NODE_OPTIONS|\w*_proxy|(LD|DYLD|RUST|GO|GIT|XDG|MISE|SSL|CURL|DOCKER|NODE_EXTRA)\w*)$/i.test(
+    name,
+  );
 
 /** @throws DomainError `deploy.build_failed` */
 export async function runTool(
