@@ -171,7 +171,7 @@ ${names.map((name) => `      ${name}: "\${${name}}"`).join("\n")}
     });
     const first = await deploy(server, uuid);
     expect(first, first.log).toMatchObject({ status: "finished" });
-    expect(first.log).toContain("The variable VALUE_2 refers to {{ server.NONE }}: no shared variable");
+    expect(first.log).toContain("The variable VALUE_2 refers to {{ server.NONE }}: no such shared variable");
     expect(first.log).toContain("the part is");
     expect(first.log).not.toContain(secret);
     const { fqdn } = (await server.rest("GET", `/applications/${uuid}`)).body as { fqdn: string };
