@@ -25,12 +25,6 @@ export function identityProviders({ scope, stores, system, ids, instanceUrl }: U
     throw new DomainError("auth.root_team_only", "Only the root team decides whom people sign in with.");
   }
 
-  /** For other teams it does not exist. */
-  function requireKnown() {
-    requireAbility(scope, "root");
-    if (scope.teamId !== ROOT_TEAM_ID) throw notFound("Identity provider");
-  }
-
   const emit = (tx: SystemStores, change: "added" | "changed" | "removed", name: string) =>
     tx
       .forTeam(scope.teamId, eventActor(scope.actor))
@@ -74,7 +68,7 @@ export function identityProviders({ scope, stores, system, ids, instanceUrl }: U
 
     /** @throws DomainError `request.invalid`, `auth.confirmation_required` */
     async update(uuid: string, change: IdentityProviderUpdate): Promise<IdentityProvider> {
-      requireKnown();
+      requireInstance();
       requireConfirmation(scope);
       const before = await find(uuid);
       const { sign_up = before.sign_up, sign_up_domains = before.sign_up_domains, team_id = before.team_id } = change;
@@ -90,7 +84,7 @@ export function identityProviders({ scope, stores, system, ids, instanceUrl }: U
 
     /** With the identities that users have there: who has no password needs a sign-in link then. */
     async delete(uuid: string): Promise<{ message: string }> {
-      requireKnown();
+      requireInstance();
       requireConfirmation(scope);
       const { name } = await find(uuid);
       await system.transaction(async (tx) => {
