@@ -1,4 +1,4 @@
-import { copyFileSync, mkdtempSync, readdirSync } from "node:fs";
+import { copyFileSync, existsSync, mkdtempSync, readdirSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import {
@@ -75,10 +75,10 @@ describeDocker("two control planes on one database", IMAGES, (docker) => {
       "-c",
       "cat /data/runs 2>/dev/null || true",
     ]);
-    const files = servers.flatMap(({ dataFolder }) =>
-      readdirSync(join(dataFolder, "backups"), { recursive: true, encoding: "utf8" }).filter((name) =>
-        name.includes(".dump"),
-      ),
+    // The folder is made with the first backup.
+    const folders = servers.map(({ dataFolder }) => join(dataFolder, "backups")).filter((folder) => existsSync(folder));
+    const files = folders.flatMap((folder) =>
+      readdirSync(folder, { recursive: true, encoding: "utf8" }).filter((name) => name.includes(".dump")),
     );
     return {
       tasks: ran as Run[],
