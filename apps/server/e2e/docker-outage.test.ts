@@ -74,18 +74,20 @@ describeDocker(
       120_000,
     );
 
-    test("at the switch has it finished: the traffic follows when it is back", async () => {
+    test("at the switch fails it too, since nobody would reach the new release, and keeps what runs", async () => {
       const { server, machine, application } = remote();
+      const before = await application.visit();
       const watch = watching(application);
       const deployment = await deployedInto("switch", "late");
-      const outcome = await outcomeOf(server, deployment, 60_000);
-      expect(outcome.status, outcome.log).toBe("finished");
-      expect(outcome.log).toContain("the route follows as soon as it does");
+      const outcome = await outcomeOf(server, deployment, 100_000);
+      expect(outcome.status, outcome.log).toBe("failed");
+      expect(outcome.error).toContain("The proxy of server web-0 cannot lead its URLs to the new release");
       await machine.startSshd();
-      await until(async () => (await application.visit()).body === "late", { seconds: 60 });
-      await until(async () => (await application.releases()) === 1, { seconds: 60 });
+      await until(async () => (await application.traces(deployment)) === 0, { seconds: 60 });
+      expect(await application.releases()).toBe(1);
       expect(await watch.end()).toEqual([]);
-    }, 120_000);
+      expect(await application.visit()).toEqual(before);
+    }, 180_000);
 
     test("is deployed to again as if nothing had been", async () => {
       const { server, application } = remote();
