@@ -317,10 +317,10 @@ describe("changing an application", () => {
       web: { domain: docker_compose_domains[0]?.domain },
       api: { domain: docker_compose_domains[1]?.domain },
     });
-    const twice = [...docker_compose_domains, { name: "more", domain: "http://API.example, nonsense" }];
+    const twice = [...docker_compose_domains, { name: "more", domain: "https://API.example, nonsense" }];
     const refused = await refusal(at.own.applications.update(uuid, { docker_compose_domains: twice }));
     expect(refused.fields).toEqual({
-      docker_compose_domains: ["Invalid URL: nonsense", "The URL http://api.example is there twice."],
+      docker_compose_domains: ["Invalid URL: nonsense", "The URL https://api.example is listed twice."],
     });
     await at.own.applications.update(uuid, { docker_compose_domains: twice.slice(0, 1) });
     expect(await urlsOf()).toHaveLength(2);
