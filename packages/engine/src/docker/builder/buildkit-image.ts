@@ -41,7 +41,7 @@ async function requireConnection({ host, socketPath }: EnginePlace, cause: unkno
   const socket = await host.connectSocket(socketPath, AbortSignal.timeout(CONNECT_SECONDS_MAX * 1000));
   socket.destroy();
   if (!(cause instanceof BrokenOff || (cause instanceof GrpcError && LOST_CONNECTION.test(cause.message)))) return;
-  const message = `The connection to the engine of server ${host.name} broke off during the build. Deploy again.`;
+  const message = `The connection to the engine of server ${host.name} was lost during the build. Deploy again.`;
   throw new DomainError("engine.unreachable", message, { cause });
 }
 
