@@ -162,7 +162,7 @@ describe("with real processes, a real proxy and real repositories", () => {
   }, 90_000);
 
   test("no request fails while one release after the other is replaced", async () => {
-    const subject = await project();
+    const subject = await project({ docker_images_to_keep: 0 });
     await deploy(subject);
     const agent = new Agent({ keepAlive: true, maxSockets: 8 });
     const failures: unknown[] = [];
@@ -260,7 +260,7 @@ describe("with real processes, a real proxy and real repositories", () => {
   }, 90_000);
 
   test("a restart runs the same build with new variables, and the next deployment removes it", async () => {
-    const subject = await project();
+    const subject = await project({ docker_images_to_keep: 0 });
     const first = await deploy(subject);
     const restarted = await deploy(subject, { restart_only: true });
     expect(restarted.ended.status).toBe("finished");

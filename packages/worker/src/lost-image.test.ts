@@ -47,8 +47,8 @@ test("a release whose image a registry has is started again from there", async (
 test("a release whose image nobody has is reported once, with what mends it", async () => {
   const { application, deployment } = await robbed();
   await until(async () => (await drifts(application)).length > 0, { what: "it is told" });
-  const looks = () => world.warnings.filter((warning) => warning.includes("no registry has it")).length;
-  await until(() => looks() > 1, { what: "it is tried again" });
+  const warnings = () => world.warnings.filter((warning) => warning.includes("no registry has it")).length;
+  await until(() => warnings() === 1, { what: "it is logged" });
   const [drift, ...others] = await drifts(application);
   expect(drift).toMatchObject({
     resource_name: application.name,
@@ -61,6 +61,7 @@ test("a release whose image nobody has is reported once, with what mends it", as
   expect(next.status).toBe("finished");
   await until(async () => (await world.proxy.request(application.uuid)) === next.uuid, { what: "it serves" });
   expect(world.engine.starts.get(deployment.uuid)).toBe(1);
+  expect(warnings()).toBe(1);
 });
 
 test("a release whose registry is away is started as soon as it is back", async () => {

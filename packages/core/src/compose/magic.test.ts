@@ -20,7 +20,7 @@ const made = (keys: readonly string[], existing: Readonly<Record<string, string 
 const VALUES: readonly (readonly [key: string, length: number, alphabet: RegExp])[] = [
   ["SERVICE_PASSWORD_DB", 32, /^[A-Za-z0-9]+$/],
   ["SERVICE_PASSWORD_64_DB", 64, /^[A-Za-z0-9]+$/],
-  ["SERVICE_PASSWORDWITHSYMBOLS_DB", 32, /^[A-Za-z0-9!@%^*()_.,?:;+=~[\]{}-]+$/],
+  ["SERVICE_PASSWORDWITHSYMBOLS_DB", 32, /^[A-Za-z0-9][A-Za-z0-9!@%^*()_.,?:;+=~[\]{}-]+[A-Za-z0-9]$/],
   ["SERVICE_PASSWORDWITHSYMBOLS_64_DB", 64, /^[A-Za-z0-9!@%^*()_.,?:;+=~[\]{}-]+$/],
   ["SERVICE_USER_DB", 16, /^[A-Za-z0-9]+$/],
   ["SERVICE_LOWERCASEUSER_DB", 16, /^[a-z0-9]+$/],

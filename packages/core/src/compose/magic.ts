@@ -98,15 +98,19 @@ function supabaseToken(role: string, secret: string, { source, now }: MagicConte
   return `${signed}.${base64UrlOf(source.hmacSha256(secret, signed))}`;
 }
 
-/** Replaces at least one letter or digit by a symbol, at random places. */
+/**
+ * Replaces at least one letter or digit by a symbol, at random places. The first and the last character stay, since a
+ * value that begins with `-` or `,`, or ends with `:`, means something else to a command line or in YAML.
+ */
 function withSymbols(length: number): Make {
   return (source) => {
     const characters = [...source.secret(length)];
     const chances = source.bytes(length * 2);
+    const isInside = (index: number) => index > 0 && index < length - 1;
     const replaced = characters.map((character, index) =>
-      (chances[index] ?? 0) % 4 === 0 ? symbolOf(chances[length + index]) : character,
+      isInside(index) && (chances[index] ?? 0) % 4 === 0 ? symbolOf(chances[length + index]) : character,
     );
-    const certain = (chances[0] ?? 0) % length;
+    const certain = 1 + ((chances[0] ?? 0) % (length - 2));
     return replaced.with(certain, symbolOf(chances[length + certain])).join("");
   };
 }
