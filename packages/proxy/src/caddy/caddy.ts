@@ -267,7 +267,16 @@ export function caddyProxy(options: ServerProxyOptions): ManagedProxy {
       });
     }
     loaded = undefined;
-    await load(config);
+    try {
+      await load(config);
+    } catch (error) {
+      const started: StartedContainer | undefined = serving;
+      if (started === undefined || !isDomainError(error, "engine.unreachable")) throw error;
+      // On a busy machine it takes longer to see that it cannot listen: this says why it ended.
+      const { isUp } = caddyAdmin(host, async () => socketOf(started.seat));
+      await untilServing(host.name, started, isUp);
+      await load(config);
+    }
   }
 
   /** Requests on a proxy that leaves are counted by nobody. */
