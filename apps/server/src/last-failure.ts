@@ -26,7 +26,7 @@ function read(file: string): z.infer<typeof LastFailure> | undefined {
   try {
     return LastFailure.safeParse(JSON.parse(readFileSync(file, "utf8"))).data;
   } catch {
-    // There is no report, or it is incomplete because the disk was full.
+    // The report is missing, or incomplete because the disk was full.
     return undefined;
   }
 }

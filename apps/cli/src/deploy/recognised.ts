@@ -10,7 +10,7 @@ import { printable } from "../printable.ts";
 export interface RecognisedFolder {
   /** `undefined`: nothing says how to start it. */
   readonly plan: BuildPlan | undefined;
-  /** Why there is no plan, with what helps. */
+  /** The error for a folder that nothing recognises, with its remedies. */
   refusal(): Failure;
 }
 

@@ -7,7 +7,7 @@ export type Ask = (request: Pick<RestRequest, "method" | "path">) => Promise<unk
 
 /**
  * Values for an operation's path, with names replaced by uuids, which are looked up in the list above each parameter.
- * Values stay unchanged if there is no such list, or this token cannot read it.
+ * Values stay unchanged if the list does not exist or this token cannot read it.
  *
  * @throws Failure that lists similar names
  */

@@ -19,7 +19,7 @@ export interface Dashboard {
 
 /**
  * Serves the newest build of the dashboard.
- * @returns `undefined` if there is no build: the rest of the server works without it.
+ * @returns `undefined` if the dashboard was not built; the server works without it.
  */
 export function dashboard(app: FastifyInstance, folder = newestBuild()): Dashboard | undefined {
   if (folder === undefined) return undefined;
