@@ -1,4 +1,5 @@
 import type { ReleaseState } from "@berth/core/deploy";
+import { retryBackoff } from "./retry-backoff.ts";
 import type { WorkerSettings } from "./settings.ts";
 
 /** Live releases that must wait before their next start. */
@@ -9,24 +10,14 @@ export interface RestartBackoff {
 }
 
 export function createRestartBackoff(settings: Pick<WorkerSettings, "restSeconds" | "restSecondsMax">): RestartBackoff {
-  const tries = new Map<string, { readonly count: number; readonly untilMs: number }>();
+  const backoff = retryBackoff({ firstSeconds: settings.restSeconds, secondsMax: settings.restSecondsMax });
   return {
-    tried(deploymentUuid) {
-      const count = (tries.get(deploymentUuid)?.count ?? 0) + 1;
-      const seconds = Math.min(settings.restSeconds * 2 ** (count - 1), settings.restSecondsMax);
-      tries.set(deploymentUuid, { count, untilMs: performance.now() + seconds * 1000 });
-    },
+    tried: (deploymentUuid) => void backoff.failed(deploymentUuid),
     seen(releases) {
       // A release that ran for as long as its backoff counts as recovered.
-      for (const { deploymentUuid, state } of releases) {
-        const tried = tries.get(deploymentUuid);
-        if (state === "running" && tried !== undefined && performance.now() > tried.untilMs)
-          tries.delete(deploymentUuid);
-      }
+      for (const { deploymentUuid, state } of releases)
+        if (state === "running" && !backoff.isResting(deploymentUuid)) backoff.succeeded(deploymentUuid);
     },
-    now() {
-      const nowMs = performance.now();
-      return new Set([...tries].filter(([, { untilMs }]) => nowMs < untilMs).map(([uuid]) => uuid));
-    },
+    now: () => backoff.resting(),
   };
 }

@@ -4,6 +4,8 @@ export interface RetryBackoff {
   failed(about: string): number;
   succeeded(about: string): void;
   isResting(about: string): boolean;
+  /** All that wait for their next try. */
+  resting(): ReadonlySet<string>;
 }
 
 interface Rest {
@@ -17,6 +19,7 @@ export function retryBackoff(
   nowMs: () => number = () => performance.now(),
 ): RetryBackoff {
   const rests = new Map<string, Rest>();
+  const isResting = (about: string) => nowMs() < (rests.get(about)?.untilMs ?? Number.NEGATIVE_INFINITY);
   return {
     failed(about) {
       // What was not tried for long is about something that is gone.
@@ -27,6 +30,7 @@ export function retryBackoff(
       return seconds;
     },
     succeeded: (about) => void rests.delete(about),
-    isResting: (about) => nowMs() < (rests.get(about)?.untilMs ?? Number.NEGATIVE_INFINITY),
+    isResting,
+    resting: () => new Set([...rests.keys()].filter(isResting)),
   };
 }
