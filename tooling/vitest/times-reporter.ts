@@ -1,13 +1,17 @@
+import { mkdirSync, writeFileSync } from "node:fs";
+import { dirname } from "node:path";
+import { fileURLToPath } from "node:url";
 import type { Reporter, TestModule } from "vitest/node";
 
 const SLOWEST = 10;
+const ALL_FILES = fileURLToPath(new URL("../../reports/times.json", import.meta.url));
 
 interface Times {
   readonly wallSeconds: number;
   readonly cpuSeconds: number;
 }
 
-/** Reports at the end how the run's time was spent: by project, and in the slowest files. */
+/** Reports at the end how the run's time was spent: by project, in the slowest files, and in a list of all files. */
 export default class TimesReporter implements Reporter {
   readonly #startedAt = Date.now();
 
@@ -24,6 +28,8 @@ export default class TimesReporter implements Reporter {
     print(rows);
     console.log(`The ${Math.min(SLOWEST, files.length)} slowest files`);
     print(files.toSorted(bySlowness).slice(0, SLOWEST));
+    mkdirSync(dirname(ALL_FILES), { recursive: true });
+    writeFileSync(ALL_FILES, JSON.stringify(files.toSorted(bySlowness), undefined, 2));
   }
 }
 
