@@ -12,7 +12,7 @@ export const identityProviders = {
     method: "GET",
     path: "/identity-providers",
     operationId: "list-identity-providers",
-    summary: "List the providers that people sign in with",
+    summary: "List identity providers",
   })
     .output(z.array(IdentityProvider))
     .query(({ ctx }) => ctx.control.identityProviders.list()),
@@ -22,7 +22,7 @@ export const identityProviders = {
     method: "POST",
     path: "/identity-providers",
     operationId: "create-identity-provider",
-    summary: "Add a provider that people sign in with",
+    summary: "Add an identity provider",
     description:
       "Any that speaks OpenID Connect, Google, or GitHub. Register Berth there first, with `BERTH_PUBLIC_URL` and the " +
       "path `/sign-in/callback` as the address to return to.",
@@ -53,7 +53,7 @@ export const identityProviders = {
     path: "/identity-providers/{uuid}",
     operationId: "delete-identity-provider",
     summary: "Remove a provider",
-    description: "Users who signed in there alone need a sign-in link afterwards.",
+    description: "Users who have no other way to sign in need a sign-in link afterwards.",
     errors: ["auth.confirmation_required"],
   })
     .input(z.strictObject({ uuid }))

@@ -7,14 +7,14 @@ import { operation } from "./operation.ts";
 const Chosen = z.strictObject({ provider: z.string().max(255).describe("The provider's identifier.") });
 const PROVIDER_ERRORS = ["auth.provider_failed", "auth.provider_expired", "resource.state"] as const;
 
-/** Signing in at a provider: to it, and back. */
+/** Signs a user in with an identity provider: `begin` redirects to it, `finish` takes its answer. */
 export const providers = {
   list: operation({
     method: "GET",
     path: "/auth/providers",
     operationId: "list-sign-in-providers",
     tag: "Sign-in",
-    summary: "List where one may sign in",
+    summary: "List identity providers for sign-in",
     description: "For the buttons of the sign-in page.",
     ability: null,
   })
@@ -26,8 +26,9 @@ export const providers = {
     path: "/auth/providers/begin",
     operationId: "begin-provider-sign-in",
     tag: "Sign-in",
-    summary: "Begin to sign in at a provider",
-    description: "The browser goes to `url`, and comes back to `/sign-in/callback` within ten minutes.",
+    summary: "Start a sign-in with an identity provider",
+    description:
+      "Send the browser to `url`. The provider redirects it to `/sign-in/callback`; the attempt expires after ten minutes.",
     ability: null,
     status: 201,
     errors: [...PROVIDER_ERRORS, "resource.not_found"],
@@ -41,8 +42,8 @@ export const providers = {
     path: "/auth/providers/finish",
     operationId: "finish-provider-sign-in",
     tag: "Sign-in",
-    summary: "Sign in with what a provider answered",
-    description: "Once. Who has a second factor sends its code, too.",
+    summary: "Finish a sign-in with an identity provider",
+    description: "Works once. Users with a second factor also send its code.",
     ability: null,
     status: 201,
     errors: [
@@ -56,14 +57,14 @@ export const providers = {
     .mutation(({ ctx, input }) => opened(ctx, (visitor) => ctx.signIns.finishAtProvider(input, visitor))),
 };
 
-/** What a person is at providers. */
+/** Identities of the signed-in user at identity providers. */
 export const identities = {
   list: operation({
     method: "GET",
     path: "/auth/identities",
     operationId: "list-own-identities",
     tag: "Sign-in",
-    summary: "List the providers that one is connected to",
+    summary: "List your connected identities",
     ability: "read",
     errors: ["auth.session_required"],
   })
@@ -75,7 +76,7 @@ export const identities = {
     path: "/auth/identities/begin",
     operationId: "begin-identity",
     tag: "Sign-in",
-    summary: "Begin to connect a provider",
+    summary: "Start connecting an identity provider",
     ability: "read",
     status: 201,
     errors: [...PROVIDER_ERRORS, "auth.session_required", "auth.confirmation_required", "resource.not_found"],
@@ -89,8 +90,8 @@ export const identities = {
     path: "/auth/identities",
     operationId: "connect-identity",
     tag: "Sign-in",
-    summary: "Connect a provider with what it answered",
-    description: "From then on one may sign in there.",
+    summary: "Finish connecting an identity provider",
+    description: "Afterwards you can sign in with it.",
     ability: "read",
     status: 201,
     errors: [...PROVIDER_ERRORS, "auth.session_required", "resource.already_exists"],
@@ -105,7 +106,7 @@ export const identities = {
     operationId: "disconnect-identity",
     tag: "Sign-in",
     summary: "Disconnect a provider",
-    description: "Refused for the only way in.",
+    description: "Refused if it is your only way to sign in.",
     ability: "read",
     errors: ["auth.session_required", "auth.confirmation_required", "resource.not_found", "resource.state"],
   })

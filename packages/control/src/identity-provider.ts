@@ -14,7 +14,7 @@ import {
 } from "@berth/core/team";
 import type { UseCaseContext } from "./context.ts";
 
-/** Whom people may sign in with. It is the instance's: who decides it lets people into every team. */
+/** Identity providers belong to the whole instance, because they let people into every team. */
 export function identityProviders({ scope, stores, system, ids, instanceUrl }: UseCaseContext) {
   const { identities } = system;
 
@@ -22,7 +22,7 @@ export function identityProviders({ scope, stores, system, ids, instanceUrl }: U
   function requireInstance() {
     requireAbility(scope, "root");
     if (scope.teamId === ROOT_TEAM_ID) return;
-    throw new DomainError("auth.root_team_only", "Only the root team decides whom people sign in with.");
+    throw new DomainError("auth.root_team_only", "Only the root team can manage identity providers.");
   }
 
   const emit = (tx: SystemStores, change: "added" | "changed" | "removed", name: string) =>
@@ -54,7 +54,7 @@ export function identityProviders({ scope, stores, system, ids, instanceUrl }: U
       requireConfirmation(scope);
       const { name, kind, client_id, client_secret, sign_up = "closed", sign_up_domains = "", team_id = null } = sent;
       const issuer = (kind === "google" ? undefined : sent.issuer) ?? PROVIDER_ISSUERS[kind];
-      if (issuer === null) throw invalid({ issuer: ["Name the URL of the provider."] });
+      if (issuer === null) throw invalid({ issuer: ["Set the URL of the provider."] });
       const rules = { sign_up, sign_up_domains, team_id };
       requireSignUpPlace(rules);
       await requireTeam(team_id);
@@ -82,7 +82,7 @@ export function identityProviders({ scope, stores, system, ids, instanceUrl }: U
       });
     },
 
-    /** With the identities that users have there: who has no password needs a sign-in link then. */
+    /** Also deletes its identities. Users without a password then need a sign-in link. */
     async delete(uuid: string): Promise<{ message: string }> {
       requireInstance();
       requireConfirmation(scope);

@@ -11,7 +11,7 @@ import type { UseCaseContext } from "./context.ts";
 import { ownSession } from "./own-session.ts";
 import { providerAttempts } from "./provider-sign-in.ts";
 
-/** Whom a person is at providers. */
+/** Identities of a user at identity providers. */
 export function identities(context: UseCaseContext) {
   const { scope, system } = context;
   const attempts = providerAttempts(context);
@@ -43,7 +43,7 @@ export function identities(context: UseCaseContext) {
       return (await system.identities.identities(userId)).map(identityView);
     },
 
-    /** @throws DomainError `auth.confirmation_required`, `resource.state` for the user's only way in */
+    /** @throws DomainError `auth.confirmation_required`, `resource.state` if it is the user's only way to sign in */
     async disconnect(providerId: number): Promise<{ message: string }> {
       const { userId } = ownSession(scope);
       requireConfirmation(scope);
@@ -55,7 +55,7 @@ export function identities(context: UseCaseContext) {
         if (account?.password_hash === null && owned.length === 1) {
           throw new DomainError(
             "resource.state",
-            "You sign in by it and have no password. Choose one by a link first.",
+            "It is your only way to sign in. Set a password with a sign-in link first.",
           );
         }
         await tx.identities.deleteIdentity(userId, providerId);

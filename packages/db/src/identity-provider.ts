@@ -11,7 +11,7 @@ const ATTEMPT = ["provider_id", "redirect_uri", "nonce", "verifier", "linking_us
 
 const place = (uuid: string) => `identity_provider ${uuid} client_secret`;
 
-/** Of the whole instance. */
+/** Belongs to the instance, not to a team. */
 export function identityStore({ db, cipher }: Context): IdentityStore {
   const providers = () => db.selectFrom("identity_provider").select(COLUMNS);
   return {

@@ -6,7 +6,7 @@ export const DENO_FILES = CONFIGS;
 
 const MAIN_FILES = ["main.ts", "server.ts", "index.ts", "app.ts", "mod.ts", "main.tsx", "main.js", "src/main.ts"];
 
-/** What it downloads lies with the application, which runs without a network for it. */
+/** Downloads are kept with the application, so that it starts without a network. */
 export const denoProject: LanguageRule = (facts) => {
   const config = firstFile(facts, CONFIGS);
   if (config === undefined && !has(facts, "deno.lock")) return undefined;
@@ -30,7 +30,7 @@ export const denoProject: LanguageRule = (facts) => {
 
 function startOf(facts: SourceFacts, config: string | undefined, main: string | undefined): string | undefined {
   if (hasTask(facts, config, "start")) return "deno task start";
-  // It is as much apart from others as any other language's programs are.
+  // Permissions add nothing: the engine isolates the process as it does for every language.
   return main === undefined ? undefined : `deno run --allow-all ${main}`;
 }
 

@@ -48,7 +48,7 @@ export function findPlan(facts: SourceFacts, config: PlanConfig): BuildPlan | un
   };
   const start = findStart(project);
   if (start === undefined) return undefined;
-  // A site of the static build pack is served as it is, unless it says how it is built.
+  // The static build pack serves the files as they are, unless a build command is set.
   const isUnbuilt = config.build_pack === "static" && !config.build_command;
   const isPlain = start.source === "static files" || (isUnbuilt && start.run.type === "static");
   const used = usedParts(project, start, isPlain);
@@ -131,7 +131,7 @@ function nodeProject({ facts, config, manager }: Project): Start | undefined {
   return { name: start.name, source: "package.json", run: { type: "shell", script } };
 }
 
-/** The user says that it is static. What is built is looked for first where there is a build. */
+/** For sites that the user declared static. With a build step, its output folders are tried first. */
 function staticSite(facts: SourceFacts, config: PlanConfig): Start {
   const framework = facts.packageJson === undefined ? undefined : staticFramework(facts.packageJson, facts);
   const isBuilt = config.build_pack !== "static" || Boolean(config.build_command);
@@ -142,7 +142,7 @@ function staticSite(facts: SourceFacts, config: PlanConfig): Start {
   return { name, source, run: published(config, folders, (isBuilt && framework?.isSpa) ?? false) };
 }
 
-/** Nothing to run, but files to serve. */
+/** For sources without a program, but with files to serve. */
 function plainSite(facts: SourceFacts, config: PlanConfig): Start | undefined {
   const hasIndex = facts.entries.includes("index.html");
   if (!hasIndex && config.publish_directory === null) return undefined;
@@ -163,10 +163,10 @@ function published(config: PlanConfig, folders: readonly string[], isSpa: boolea
   };
 }
 
-/** The parts of a project that its start goes with. */
+/** Parts of a project that depend on how it starts. */
 function usedParts(project: Project, { source }: Start, isPlain: boolean): Project {
   const { facts } = project;
-  // A page's or a language's assets are built by Node only where package.json says how.
+  // Node builds assets of a page or of another language only if package.json has a build script.
   const hasNode = source !== "language" || (facts.packageJson !== undefined && buildScript(facts.packageJson));
   const hasLanguage = source === "language" || source === "Procfile" || source === "command";
   return {
@@ -199,7 +199,7 @@ function buildSteps({ facts, config, manager, language }: Project): BuildStep[] 
 const stepsOf = (language: LanguageProject | undefined, name: BuildStep["name"]): BuildStep[] =>
   (language?.steps ?? []).filter((step) => step.name === name);
 
-/** A user's own commands say themselves what they need, when they run. */
+/** A user's own commands are not checked: a missing program fails when they run. */
 function neededPrograms({ manager, language }: Project, { source }: Start, steps: readonly BuildStep[]): string[] {
   const isLanguages = source === "language" || steps.some((step) => language?.steps.includes(step));
   const isBun = manager?.name === "bun" && (source === "package.json" || steps.some(({ argv }) => argv[0] === "bun"));

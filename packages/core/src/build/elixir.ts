@@ -3,7 +3,7 @@ import { argvStep } from "./plan.ts";
 
 export const ELIXIR_FILES = ["mix.exs", ".elixir-version"];
 
-/** A release of Mix: it runs without Mix. */
+/** Builds a Mix release, which runs without Mix. */
 export const elixirProject: LanguageRule = (facts) => {
   if (!has(facts, "mix.exs")) return undefined;
   const mix = textOf(facts, "mix.exs");

@@ -10,16 +10,16 @@ export const LOCKFILES = [
   "bun.lockb",
 ];
 
-/** Files of a folder, as whoever holds them lists and reads them. */
+/** Files of a folder; an engine, the CLI and the dashboard each read them in their own way. */
 export interface SourceListing {
-  /** Paths of files, and of folders with a `/` behind them. */
+  /** Paths of files and folders; those of folders end with `/`. */
   readonly paths: readonly string[];
-  /** Texts of those files that `isRead` names, by their paths. */
+  /** Contents of the files for which `isRead` is true, by path. */
   readonly texts: ReadonlyMap<string, string>;
   readonly missingPrograms: readonly string[];
 }
 
-/** @param workspace Where the lockfile lies; default: the folder itself. */
+/** @param workspace Folder with the lockfile; default: the folder itself. */
 export function sourceFacts({ paths, texts, missingPrograms }: SourceListing, workspace?: WorkspaceFacts): SourceFacts {
   const text = texts.get("package.json");
   const packageJson = text === undefined ? undefined : parsePackageJson(text);
@@ -39,7 +39,7 @@ export function sourceFacts({ paths, texts, missingPrograms }: SourceListing, wo
   };
 }
 
-/** What the folder with the lockfiles says about package managers. */
+/** Facts about package managers from the folder with the lockfiles. */
 export function workspaceFacts(at: {
   readonly levelsUp: number;
   readonly lockfiles: readonly string[];

@@ -11,7 +11,7 @@ export interface StaticFramework {
   readonly isSpa: boolean;
 }
 
-/** The first match wins, so a framework stands before those that it is built on. */
+/** The first match wins, so a framework precedes those that it is built on. */
 export const STATIC_FRAMEWORKS: readonly StaticFramework[] = [
   { name: "Astro", dependency: "astro", build: "astro build", folders: ["dist"], isSpa: false },
   { name: "SvelteKit", dependency: "@sveltejs/adapter-static", build: "vite build", folders: ["build"], isSpa: false },

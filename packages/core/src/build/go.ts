@@ -24,7 +24,7 @@ export const goProject: LanguageRule = (facts) => {
   };
 };
 
-/** The base directory's own program, the only one of `cmd`, or the one that is called as a server is. */
+/** Program of the base directory, the only one in `cmd`, or one with a common server name. */
 function mainPackage(facts: SourceFacts): string | undefined {
   if (firstFile(facts, ["main.go"]) !== undefined) return ".";
   const programs = facts.files.flatMap((path) => /^cmd\/([\w.-]+)\/main\.go$/.exec(path)?.[1] ?? []);

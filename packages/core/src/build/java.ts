@@ -17,7 +17,7 @@ export const javaProject: LanguageRule = (facts) => {
     start: startOf(tool.jars),
     help: { looked: "a jar after the build", example: "java -jar target/app.jar" },
     bins: [],
-    // Spring Boot, Quarkus and Micronaut each listen where a variable of their own says.
+    // Spring Boot, Quarkus and Micronaut each have their own variable for the port.
     env: { SERVER_PORT: "$PORT", QUARKUS_HTTP_PORT: "$PORT", MICRONAUT_SERVER_PORT: "$PORT" },
     warnings: [],
   };
@@ -27,7 +27,7 @@ interface JavaTool {
   readonly name: string;
   readonly program: string;
   readonly wrapper: string;
-  /** Where the jars are, as the shell's patterns. */
+  /** Shell patterns of the folders with jars. */
   readonly jars: string;
   build(program: readonly [string, ...string[]]): BuildStep;
 }
@@ -47,14 +47,14 @@ const GRADLE: JavaTool = {
   build: (program) => argvStep("build", [...program, "--no-daemon", "--console=plain", "build", "-x", "test"]),
 };
 
-/** The first jar that can be started, not one of sources or without its dependencies. */
+/** Starts the first executable jar; source jars and jars without dependencies are skipped. */
 const startOf = (jars: string): string =>
   [
     `for jar in ${jars}; do`,
     '  case "$jar" in *-sources.jar|*-javadoc.jar|*-plain.jar|*/original-*) continue;; esac',
     '  [ -f "$jar" ] && exec java $JAVA_OPTS -jar "$jar"',
     "done",
-    'echo "The build has made no jar that can be started. Set start_command." >&2; exit 1',
+    'echo "The build produced no executable jar. Set start_command." >&2; exit 1',
   ].join("\n");
 
 function versionOf(facts: SourceFacts): string | undefined {

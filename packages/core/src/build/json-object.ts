@@ -3,7 +3,7 @@ import { DomainError } from "../errors.ts";
 /** @throws DomainError `deploy.build_failed` when a file of the source is not a JSON object. */
 export function parseJsonObject(text: string, file: string): Record<string, unknown> {
   try {
-    // A byte order mark is legal in front of it, as npm has it.
+    // npm also accepts a byte order mark.
     const json: unknown = JSON.parse(text.replace(/^\ufeff/, ""));
     if (isObject(json)) return json;
   } catch (cause) {

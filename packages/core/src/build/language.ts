@@ -3,33 +3,33 @@ import type { BuildStep, Language, SourceFacts } from "./plan.ts";
 /** A project of a language that is neither Node nor static files: how it is built and started. */
 export interface LanguageProject {
   readonly language: Language;
-  /** For people: `Python, Django`. */
+  /** Name for messages: `Python, Django`. */
   readonly title: string;
   /** The version that the project asks for: `3.12`. */
   readonly version: string | undefined;
   /** Programs that its steps and its start need. */
   readonly programs: readonly string[];
   readonly steps: readonly BuildStep[];
-  /** A line of a shell. `undefined`: nothing says how it starts. */
+  /** Shell command line; `undefined` if no start command was found. */
   readonly start: string | undefined;
-  /** What was looked for to start it, and an example: for the sentence that asks for a start command. */
+  /** What was searched for, and an example, for the message that asks for a start command. */
   readonly help: { readonly looked: string; readonly example: string };
   /** Folders with programs of its dependencies, relative to the base directory. */
   readonly bins: readonly string[];
-  /** Set where it runs, unless the application's own variables do: values are words of the shell. */
+  /** Defaults for the running program; the application's own variables win. Values are shell words. */
   readonly env: Readonly<Record<string, string>>;
   readonly warnings: readonly string[];
-  /** Extensions that PHP needs beside its own. */
+  /** PHP extensions that are not built in. */
   readonly extensions?: readonly string[];
 }
 
 export type LanguageRule = (facts: SourceFacts) => LanguageProject | undefined;
 
-/** Where a server listens: the process engine says so in HOST, a container on all its addresses. */
+/** Address to listen on: the process engine sets HOST, a container listens on all addresses. */
 // biome-ignore lint/suspicious/noTemplateCurlyInString: the shell's own expansion.
 export const LISTEN_HOST = "${HOST:-0.0.0.0}";
 
-/** Where a compiled program lies after the build. */
+/** Path of a compiled program. */
 export const MADE_FOLDER = ".berth";
 
 export const has = ({ entries }: SourceFacts, name: string): boolean => entries.includes(name);
@@ -57,5 +57,5 @@ export const firstFile = ({ files }: SourceFacts, paths: readonly string[]): str
 export const versionIn = (text: string): string | undefined =>
   /^\D{0,20}(\d{1,4}(?:\.\d{1,4})?)/.exec(text.trim())?.[1];
 
-/** Files that have no manifest beside them are a program only where they are not a page's. */
+/** Without a manifest, scripts may belong to a web page instead of being a program. */
 export const isPage = (facts: SourceFacts): boolean => has(facts, "index.html");

@@ -9,7 +9,7 @@ import { PYTHON_FILES, pythonProject } from "./python.ts";
 import { RUBY_FILES, rubyProject } from "./ruby.ts";
 import { RUST_FILES, rustProject } from "./rust.ts";
 
-/** What is often a helper of another language comes last. */
+/** Languages that often only assist another one come last. */
 const RULES: readonly LanguageRule[] = [
   phpProject,
   rubyProject,
@@ -21,7 +21,7 @@ const RULES: readonly LanguageRule[] = [
   denoProject,
 ];
 
-/** The language of a project beside Node: the first that knows how to start it, else the first that knows it. */
+/** Language of a project without Node: the first with a start command, else the first that matches. */
 export function languageOf(facts: SourceFacts): LanguageProject | undefined {
   const found = RULES.flatMap((rule) => rule(facts) ?? []);
   return found.find(({ start }) => start !== undefined) ?? found[0];
@@ -33,8 +33,8 @@ const READ = new Set([
   ...[PYTHON_FILES, GO_FILES, RUBY_FILES, PHP_FILES, RUST_FILES, ELIXIR_FILES, JAVA_FILES, DENO_FILES].flat(),
 ]);
 
-/** Whether rules read this file's text. */
+/** Whether rules read the content of this file. */
 export const isRead = (path: string): boolean => READ.has(path) || /^[A-Za-z_]\w*\/settings\.py$/.test(path);
 
-/** How many folders deep rules look for files. */
+/** Depth of folders in which rules look for files. */
 export const FILE_DEPTH = 3;

@@ -1,6 +1,6 @@
 const SHOWN_NAMES_MAX = 10;
 
-/** The first names of a folder, for a message. */
+/** First names in a folder, for messages. */
 export function listNames(names: readonly string[]): string {
   if (names.length === 0) return "nothing";
   const shown = [...names].sort().slice(0, SHOWN_NAMES_MAX);

@@ -47,7 +47,7 @@ function pnpm(workspace: WorkspaceFacts): PackageManager {
   const isLocked = workspace.lockfiles.includes("pnpm-lock.yaml");
   const version = pnpmVersion(workspace);
   const program: Argv = version === undefined ? ["pnpm"] : ["npx", "--yes", `pnpm@${version}`];
-  // Without build rules in the repository, dependencies may run install scripts, as with npm and older pnpm.
+  // If the repository has no build rules, dependencies may run install scripts, as with npm and older pnpm.
   const isRuled = workspace.hasPnpmBuildRules || workspace.packageManager !== undefined;
   const env: Record<string, string> = isRuled ? {} : { pnpm_config_dangerously_allow_all_builds: "true" };
   return {
@@ -100,7 +100,7 @@ export function needsInstall(
   return ["preinstall", "install", "postinstall", "prepare"].some((script) => scripts.has(script));
 }
 
-/** Whether package.json itself says how to start a server: before what a language beside it says. */
+/** Whether package.json defines how to start a server, which wins over another language in the folder. */
 export function saysStart({ scripts, dependencies }: PackageJson): boolean {
   const start = scripts.get("start");
   if (start !== undefined && !isDevelopmentServer(start)) return true;
@@ -165,7 +165,7 @@ export function buildScript({ scripts }: PackageJson): string | undefined {
   return ["build", "docs:build"].find((name) => scripts.has(name));
 }
 
-/** `main` may name a file that only the build makes, but for a library's entry nobody can tell: it is taken as given. */
+/** `main` may name a file that the build creates, so it counts even if it does not exist yet. */
 function mainFile({ main }: PackageJson, { files }: SourceFacts, usual: readonly string[]): string | undefined {
   if (main !== undefined && !main.startsWith("-")) return main;
   return usual.find((file) => files.includes(file));

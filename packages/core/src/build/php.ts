@@ -23,7 +23,7 @@ export const phpProject: LanguageRule = (facts) => {
     env: {},
     warnings: isLaravel
       ? [
-          "Laravel needs the variable APP_KEY, and its migrations are not run by themselves: " +
+          "Laravel needs the variable APP_KEY, and migrations do not run automatically: " +
             "set post_deployment_command to `php artisan migrate --force`",
         ]
       : [],
@@ -31,7 +31,7 @@ export const phpProject: LanguageRule = (facts) => {
   };
 };
 
-/** FrankenPHP where it is installed, as in the image; else PHP's own server, which answers several requests at once. */
+/** FrankenPHP if it is installed, as in the image; otherwise PHP's built-in server with several workers. */
 const serve = (root: string): string =>
   [
     "if command -v frankenphp >/dev/null; then",
@@ -46,7 +46,7 @@ const requiredBy = (facts: SourceFacts): string[] => {
   return typeof required === "object" && required !== null ? Object.keys(required) : [];
 };
 
-/** Those that composer.json names; of Laravel also those of its usual databases. */
+/** Extensions required by composer.json; for Laravel also those of its usual databases. */
 function extensionsOf(requirements: readonly string[], isLaravel: boolean): string[] {
   const named = requirements.flatMap((name) => /^ext-([a-z0-9_]{1,40})$/.exec(name)?.[1] ?? []);
   const usual = isLaravel ? ["bcmath", "intl", "pcntl", "pdo_mysql", "pdo_pgsql", "zip"] : ["zip"];

@@ -6,9 +6,9 @@ import type { PackageJson } from "./package-json.ts";
 export interface SourceFacts {
   /** Names in the base directory; those of folders end with `/`. */
   readonly entries: readonly string[];
-  /** Paths of the files of the base directory, those in its folders included as far as rules ask for them. */
+  /** Paths of files below the base directory, as deep as rules look. */
   readonly files: readonly string[];
-  /** Beginnings of the files that rules read, by their paths. */
+  /** First bytes of the files that rules read, by path. */
   readonly texts: ReadonlyMap<string, string>;
   readonly packageJson: PackageJson | undefined;
   /** Content of the Procfile. */
@@ -17,7 +17,7 @@ export interface SourceFacts {
   readonly workspace: WorkspaceFacts;
   /** Whether the Next.js configuration asks for a static export. */
   readonly isNextExport: boolean;
-  /** Programs that the server lacks. None where an image brings them along. */
+  /** Programs that the server lacks. Empty if an image provides them. */
   readonly missingPrograms: readonly string[];
 }
 
@@ -38,7 +38,7 @@ export interface WorkspaceFacts {
   readonly hasPnpmBuildRules: boolean;
 }
 
-/** The settings that a plan is decided by. */
+/** Settings that determine a plan. */
 export type PlanConfig = Pick<
   BuildConfig,
   | "build_pack"
@@ -55,24 +55,24 @@ export type PlanConfig = Pick<
 export interface BuildPlan {
   /** Name of what was detected, for the log: `Next.js (pnpm)`. */
   readonly detected: string;
-  /** What its steps and its start run on; `undefined` for plain files and commands. */
+  /** Runtime of its steps and its start; `undefined` for plain files and commands. */
   readonly runtime: PlannedRuntime | undefined;
   readonly steps: readonly BuildStep[];
   readonly run: PlannedRun;
-  /** Lines for the log about probable mistakes. */
+  /** Log lines about probable mistakes. */
   readonly warnings: readonly string[];
-  /** Lines for the log about other ways to build it. */
+  /** Log lines about other ways to build it. */
   readonly notes: readonly string[];
 }
 
 export type Language = "bun" | "deno" | "elixir" | "go" | "java" | "node" | "php" | "python" | "ruby" | "rust";
 
-/** What an image needs to have, where the machine's own programs do not count. */
+/** What an image must contain. */
 export interface PlannedRuntime {
   readonly language: Language;
-  /** As the project asks for it: `3.12`, or a range of Node. */
+  /** Version that the project requires: `3.12`, or a range for Node. */
   readonly version: string | undefined;
-  /** Node's programs beside those of the language, for assets or a command. */
+  /** Whether Node is needed beside the language, for assets or a command. */
   readonly needsNode: boolean;
   /** Extensions of PHP. */
   readonly extensions: readonly string[];
@@ -82,7 +82,7 @@ export interface BuildStep {
   readonly name: "install" | "build";
   /** The program with its arguments. A user's command is a single argument of the shell. */
   readonly argv: Argv;
-  /** The command as people would type it. */
+  /** The command as a person would type it. */
   readonly shown: string;
   /** Whether `node_modules/.bin` is added to PATH. */
   readonly usesBins: boolean;
@@ -96,7 +96,7 @@ export type PlannedRun =
       readonly type: "static";
       /** Candidates: the first with an index.html after the build is served. `*` matches any one folder. */
       readonly folders: readonly string[];
-      /** The user named the folder, so it is served even without an index.html. */
+      /** The user chose the folder, so it is served even without an index.html. */
       readonly isExplicit: boolean;
       readonly isSpa: boolean;
     };

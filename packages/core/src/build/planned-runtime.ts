@@ -2,7 +2,7 @@ import type { LanguageProject } from "./language.ts";
 import type { PackageManager } from "./node-project.ts";
 import type { PlannedRuntime, SourceFacts } from "./plan.ts";
 
-/** What an image brings along for a plan: the language beside Node before Node itself. */
+/** Runtime image of a plan: another language wins over Node. */
 export function plannedRuntime(parts: {
   readonly facts: SourceFacts;
   readonly manager: PackageManager | undefined;

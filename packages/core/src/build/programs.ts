@@ -1,6 +1,6 @@
 import { DomainError } from "../errors.ts";
 
-/** How the programs of languages come onto a server, for the sentence that says they are missing. */
+/** How to install the programs of each language, for messages about missing ones. */
 const INSTALL = {
   python3: "apt-get install python3 python3-venv",
   go: "apt-get install golang, or https://go.dev/doc/install",
@@ -17,7 +17,7 @@ const INSTALL = {
   bun: "https://bun.com/docs/installation",
 } as const;
 
-/** Programs that rules ask for; which of them a server lacks is a fact about it. */
+/** All programs that rules may need. */
 export const PROGRAMS = Object.keys(INSTALL);
 
 /** @throws DomainError `deploy.build_failed` when the server lacks one of the programs. */

@@ -63,14 +63,14 @@ function django(facts: SourceFacts, python: string): Found | undefined {
     build: collects ? [collect] : [],
     warnings: [
       ...(hasServer ? [] : [developmentServer("Django", "gunicorn")]),
-      "Django's migrations are not run by themselves: set post_deployment_command to `python manage.py migrate`",
+      "Django migrations do not run automatically: set post_deployment_command to `python manage.py migrate`",
     ],
   };
 }
 
 const ASGI = ["FastAPI", "Starlette", "Litestar", "Quart"];
 
-/** A file that makes an application of a framework, and the server that its dependencies name. */
+/** A file that creates a framework's application, and the server named in its dependencies. */
 function webApplication(facts: SourceFacts): Found | undefined {
   for (const file of APP_FILES) {
     const [, name, framework = ""] =
@@ -124,7 +124,7 @@ const program = (main: string | undefined, python: string): Found | undefined =>
 const developmentServer = (framework: string, server: string) =>
   `${framework}'s own server for development answers the requests: add ${server} to the dependencies`;
 
-/** `app/main.py` is the module `app.main`; `src` is no package, but the folder to start in. */
+/** `app/main.py` is the module `app.main`. `src` is not a package but the folder to start in. */
 function moduleOf(file: string): { readonly folder: string | undefined; readonly module: string } {
   const inner = file.replace(/^src\//, "");
   const module = inner
@@ -150,7 +150,7 @@ function installSteps(facts: SourceFacts): BuildStep[] {
   return [environment(".venv"), pip(".venv", isRequired ? ["-r", "requirements.txt"] : ["."])];
 }
 
-/** The tool gets an environment of its own, so that its dependencies are not the application's. */
+/** The tool has its own environment, which keeps its dependencies out of the application's. */
 function withTool(tool: string, args: readonly string[], env: Readonly<Record<string, string>>): BuildStep[] {
   const folder = `${MADE_FOLDER}/${tool}`;
   return [environment(folder), pip(folder, [tool]), argvStep("install", [`${folder}/bin/${tool}`, ...args], env)];
@@ -163,7 +163,7 @@ const pip = (folder: string, what: readonly string[]): BuildStep =>
 
 const pathOf = (python: string): string => (python === "python" ? ".venv/bin/python" : python);
 
-/** Without comments, which name what somebody left out. */
+/** Without comments, since those may name dependencies that are not used. */
 const dependencies = (facts: SourceFacts): string =>
   `${textOf(facts, "requirements.txt")}\n${textOf(facts, "pyproject.toml")}`.replace(/(^|\s)#.*$/gm, "");
 
@@ -172,7 +172,7 @@ const dependsOn = (facts: SourceFacts, name: string): boolean =>
 
 const NEWEST_MINOR = 13;
 
-/** `3.12` of what pins it; else the newest that the project's upper bound allows. */
+/** The pinned version (`3.12`), else the newest that the project's upper bound allows. */
 function versionOf(facts: SourceFacts): string | undefined {
   const pinned = versionIn(textOf(facts, ".python-version") || textOf(facts, "runtime.txt"));
   if (pinned !== undefined) return /^3\.\d+$/.test(pinned) ? pinned : undefined;

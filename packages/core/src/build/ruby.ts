@@ -37,7 +37,7 @@ export const rubyProject: LanguageRule = (facts) => {
       ...(isRails ? { RAILS_ENV: "production", RAILS_LOG_TO_STDOUT: "1", RAILS_SERVE_STATIC_FILES: "1" } : {}),
     },
     warnings: isRails
-      ? ["Rails' migrations are not run by themselves: set post_deployment_command to `bundle exec rails db:migrate`"]
+      ? ["Rails migrations do not run automatically: set post_deployment_command to `bundle exec rails db:migrate`"]
       : [],
   };
 };

@@ -9,7 +9,7 @@ export function runScript(
   options: {
     readonly binFolders: readonly string[];
     readonly isNode: boolean;
-    /** Variables that the application's own go before; values are words of the shell. */
+    /** Defaults; the application's own variables win. Values are shell words. */
     readonly env?: Readonly<Record<string, string>>;
   },
 ) {
@@ -19,7 +19,7 @@ export function runScript(
     // biome-ignore lint/suspicious/noTemplateCurlyInString: the shell's own expansion.
     ...(options.isNode ? ['export NODE_ENV="${NODE_ENV:-production}"'] : []),
     ...Object.entries(options.env ?? {}).map(([name, value]) => `export ${name}="\${${name}:-${value}}"`),
-    // A version that package.json asks for may not be here; for running a script it does not matter.
+    // The version in package.json may not be installed here; running a script does not need it.
     ...(/\bpnpm\b/.test(command) ? ["export pnpm_config_pm_on_fail=ignore"] : []),
     ...(/\byarn\b/.test(command) ? ["export SKIP_YARN_COREPACK_CHECK=1"] : []),
     withExec(command.trim()),
@@ -28,7 +28,7 @@ export function runScript(
 
 /** Puts `exec` in front of a command line where that does not change its meaning. */
 export function withExec(command: string): string {
-  // Several commands, or syntax that `exec` would change: left as it is.
+  // Several commands, or syntax that `exec` would change, stay as they are.
   if (/[;&|()`\n#!]|(^|\s)[{}](\s|$)/.test(command)) return command;
   const { 1: assignments = "", 2: program = "" } =
     /^((?:[A-Za-z_]\w*=(?:[^\s"'\\]|"[^"]*"|'[^']*')*\s+)*)(\S+)/.exec(command) ?? [];
@@ -36,7 +36,7 @@ export function withExec(command: string): string {
   return assignments === "" ? `exec ${command}` : `exec env ${command}`;
 }
 
-// Shell builtins and keywords, which `exec` cannot run.
+// `exec` cannot run shell builtins and keywords.
 const SHELL_WORDS = new Set(
   (
     ". : [ alias bg break case cd command continue do done echo elif else esac eval exec exit export fg fi for function " +

@@ -3,7 +3,7 @@ import { argvStep, type SourceFacts } from "./plan.ts";
 
 export const RUST_FILES = ["Cargo.toml"];
 
-/** `cargo install` leaves the programs alone in one folder, and what it compiles them from in the cache. */
+/** `cargo install` writes only the programs into the folder; build files stay in the cache. */
 export const rustProject: LanguageRule = (facts) => {
   if (!has(facts, "Cargo.toml")) return undefined;
   const program = programOf(facts);
@@ -24,7 +24,7 @@ export const rustProject: LanguageRule = (facts) => {
   };
 };
 
-/** The default program, the only one that is named, or the package's own. A workspace has none. */
+/** The default program, the only one listed, or the package's own. A workspace has none. */
 function programOf(facts: SourceFacts): string | undefined {
   const manifest = textOf(facts, "Cargo.toml");
   const chosen = nameIn(manifest, "default-run", "[package]");
@@ -34,7 +34,7 @@ function programOf(facts: SourceFacts): string | undefined {
   return firstFile(facts, ["src/main.rs"]) === undefined ? undefined : nameIn(manifest, "name", "[package]");
 }
 
-/** A key of one table of a TOML file, where it is a name that needs no quoting. */
+/** Reads an unquoted key of one table of a TOML file. */
 function nameIn(toml: string, key: string, table: string): string | undefined {
   let isInside = false;
   for (const line of toml.split("\n")) {

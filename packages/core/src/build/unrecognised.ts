@@ -4,7 +4,7 @@ import { languageOf } from "./languages.ts";
 import { listNames } from "./listing.ts";
 import type { PlanConfig, SourceFacts } from "./plan.ts";
 
-/** Says what was seen, and the settings that help with the flags of `berth deploy`. */
+/** Lists the files that were found, and the settings and `berth deploy` flags that help. */
 export function unrecognised(facts: SourceFacts, { base_directory }: PlanConfig): DomainError {
   const { entries, packageJson } = facts;
   const language = languageOf(facts);
@@ -27,7 +27,7 @@ function seen(hasPackageJson: boolean, language: LanguageProject | undefined): s
 
 const COMPOSE = /^(docker-)?compose\.ya?ml$/;
 
-/** Suggests the folder's Dockerfile or compose file, which is not used without being chosen. */
+/** Suggests the folder's Dockerfile or compose file, which Berth uses only if chosen. */
 function ofDocker(entries: readonly string[]): string {
   if (entries.includes("Dockerfile")) {
     return " To build it from its Dockerfile, set build_pack to dockerfile (--build-pack dockerfile), on a server with Docker.";
@@ -40,7 +40,7 @@ function ofDocker(entries: readonly string[]): string {
   );
 }
 
-/** What else the folder could be built by. */
+/** Other ways to build the folder. */
 export function otherWays({ entries }: SourceFacts, source: string): string[] {
   if (!entries.includes("Dockerfile")) return [];
   const what = source === "command" ? "start command" : source;

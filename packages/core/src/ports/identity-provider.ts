@@ -1,58 +1,58 @@
 import type { ProviderKind, SignUp } from "../team/provider-kind.ts";
 import type { Timestamps } from "./records.ts";
 
-/** Whom people may sign in with, on the whole instance. */
+/** An identity provider of the instance. */
 export interface IdentityProviderRecord extends Timestamps {
   readonly id: number;
   readonly uuid: string;
   readonly name: string;
   readonly kind: ProviderKind;
-  /** Its URL, as the provider writes it itself. */
+  /** URL of the provider, exactly as its discovery document states it. */
   readonly issuer: string;
   readonly client_id: string;
   readonly sign_up: SignUp;
   /** Separated by commas. */
   readonly sign_up_domains: string;
-  /** Where users who sign up by their domain become members. */
+  /** Team that users join when they sign up by their domain. */
   readonly team_id: number | null;
 }
 
-/** What Berth proves itself with at a provider. */
+/** Credentials of Berth at a provider. */
 export interface ProviderLogin extends Pick<IdentityProviderRecord, "name" | "kind" | "issuer" | "client_id"> {
   readonly client_secret: string;
 }
 
-/** One sign-in at a provider: secrets that only its answer knows. */
+/** Secrets of one sign-in; the provider's answer must match them. */
 export interface ProviderAttempt {
   readonly redirectUri: string;
   readonly state: string;
   readonly nonce: string;
-  /** Of PKCE. */
+  /** Code verifier of PKCE. */
   readonly verifier: string;
 }
 
-/** Who signed in, in the provider's words. */
+/** The signed-in person, as the provider reports them. */
 export interface ProviderIdentity {
-  /** Names the person at the provider for ever. */
+  /** Permanent identifier of the person at the provider. */
   readonly subject: string;
   /** Lower case; `null` unless the provider says that it is verified. */
   readonly email: string | null;
   readonly name: string | null;
 }
 
-/** Speaks to providers. @throws DomainError `auth.provider_failed` */
+/** Protocol client for providers. @throws DomainError `auth.provider_failed` */
 export interface IdentityProviders {
-  /** Where the browser goes to sign in. */
+  /** URL to send the browser to. */
   authorizationUrl(login: ProviderLogin, attempt: ProviderAttempt): Promise<string>;
-  /** @param query What the provider sent the browser back with, behind `?`. */
+  /** @param query Query of the URL that the provider redirected to, without `?`. */
   identity(login: ProviderLogin, attempt: ProviderAttempt, query: string): Promise<ProviderIdentity>;
 }
 
 export interface StoredAttempt extends Omit<ProviderAttempt, "state"> {
   readonly provider_id: number;
-  /** The user who connects an identity to themselves; `null` for a sign-in. */
+  /** The user who connects an identity; `null` for a sign-in. */
   readonly linking_user_id: number | null;
-  /** Who it turned out to be, where their second factor is still due. */
+  /** The identified user, while their second factor is still missing. */
   readonly found_user_id: number | null;
 }
 
@@ -65,13 +65,13 @@ export interface IdentityRecord {
 }
 
 type Changed<T> = { readonly [K in keyof T]?: T[K] | undefined };
-/** What is left out stays. */
+/** Omitted fields stay as they are. */
 export type ProviderChange = Changed<
   Pick<IdentityProviderRecord, "name" | "client_id" | "sign_up" | "sign_up_domains" | "team_id"> &
     Pick<ProviderLogin, "client_secret">
 >;
 
-/** Of the whole instance: use cases ask for the root team first. */
+/** Belongs to the instance, not to a team. Use cases check for the root team first. */
 export interface IdentityStore {
   providers(): Promise<readonly IdentityProviderRecord[]>;
   findProvider(uuid: string): Promise<IdentityProviderRecord | undefined>;
@@ -80,17 +80,17 @@ export interface IdentityStore {
     provider: Omit<IdentityProviderRecord, "id" | "created_at" | "updated_at"> & Pick<ProviderLogin, "client_secret">,
   ): Promise<IdentityProviderRecord>;
   updateProvider(uuid: string, change: ProviderChange): Promise<IdentityProviderRecord | undefined>;
-  /** With the identities that users have there. */
+  /** Also deletes its identities. */
   deleteProvider(uuid: string): Promise<boolean>;
 
-  /** @param hash SHA-256 (hex) of its state and of the browser's key. */
+  /** @param hash SHA-256 (hex) of the attempt's state and the browser's key. */
   insertAttempt(hash: string, attempt: StoredAttempt, expiresAt: Date): Promise<void>;
-  /** It is gone then. `undefined` for one that is unknown or has expired. */
+  /** Reads and deletes an attempt. `undefined` if it is unknown or has expired. */
   takeAttempt(hash: string): Promise<StoredAttempt | undefined>;
 
   userOf(providerId: number, subject: string): Promise<number | undefined>;
   identities(userId: number): Promise<readonly IdentityRecord[]>;
-  /** @throws DomainError `resource.already_exists` where a user has it */
+  /** @throws DomainError `resource.already_exists` if a user has this identity */
   insertIdentity(identity: {
     readonly provider_id: number;
     readonly subject: string;

@@ -6,10 +6,10 @@ import { Timestamp, timestamp } from "../timestamp.ts";
 import { PROVIDER_KINDS, SIGN_UPS } from "./provider-kind.ts";
 import { SecondFactorCode } from "./second-factor.ts";
 
-/** How long a person may take to sign in at the provider. */
+/** Time that a user has to sign in at the provider. */
 export const ATTEMPT_MINUTES = 10;
 
-/** Plain http is for providers on this machine alone. */
+/** Plain http is allowed only for providers on this machine. */
 const Issuer = z
   .string()
   .trim()
@@ -31,23 +31,25 @@ const Domains = z
   .string()
   .max(1024, "At most 1024 characters.")
   .refine((text) => domainsOf(text).every((domain) => DOMAIN.test(domain)), "Must be domains, separated by commas.")
-  .describe("Of email addresses that may sign up, separated by commas.");
+  .describe("Domains of the email addresses that may sign up, separated by commas.");
 
 const FIELDS = {
-  name: ResourceName.describe("On the button of the sign-in page."),
+  name: ResourceName.describe("Label of its button on the sign-in page."),
   client_id: z.string().trim().min(1, "This field is required.").max(255, "At most 255 characters."),
   client_secret: z.string().trim().min(1, "This field is required.").max(1024, "At most 1024 characters."),
   sign_up: z
     .enum(SIGN_UPS)
-    .describe("Who is let in: users who connected it alone, also who was invited, or also everybody of the domains."),
+    .describe(
+      "Who may sign in: users who connected it (`closed`), also invited users, or also everyone with an address of `sign_up_domains`.",
+    ),
   sign_up_domains: Domains,
-  team_id: z.int().min(0).nullable().describe("Team whose members they become who sign up by their domain."),
+  team_id: z.int().min(0).nullable().describe("Team that users join when they sign up by their domain."),
 };
 
 export const IdentityProviderCreate = z.strictObject({
   name: FIELDS.name,
   kind: z.enum(PROVIDER_KINDS).describe("`oidc` is any provider that speaks OpenID Connect."),
-  issuer: Issuer.optional().describe("URL of the provider, for `oidc`; for `github` that of an own GitHub Enterprise."),
+  issuer: Issuer.optional().describe("URL of the provider for `oidc`; for `github`, of a GitHub Enterprise server."),
   client_id: FIELDS.client_id,
   client_secret: FIELDS.client_secret,
   sign_up: FIELDS.sign_up.optional().meta({ default: "closed" }),
@@ -76,29 +78,32 @@ export const IdentityProvider = z
     sign_up: z.enum(SIGN_UPS),
     sign_up_domains: z.string(),
     team_id: z.int().nullable(),
-    redirect_uri: z.string().nullable().describe("To register at the provider; null without `BERTH_PUBLIC_URL`."),
+    redirect_uri: z
+      .string()
+      .nullable()
+      .describe("Redirect URL to register at the provider; null without `BERTH_PUBLIC_URL`."),
     created_at: Timestamp,
     updated_at: Timestamp,
   })
-  .meta({ id: "IdentityProvider", description: "Where people sign in instead of with a password." });
+  .meta({ id: "IdentityProvider", description: "A service that users sign in with instead of a password." });
 export type IdentityProvider = z.infer<typeof IdentityProvider>;
 
 export const ProviderChoice = z
   .object({ uuid: z.string(), name: z.string() })
-  .meta({ id: "ProviderChoice", description: "A button of the sign-in page." });
+  .meta({ id: "ProviderChoice", description: "An identity provider that the sign-in page offers." });
 export type ProviderChoice = z.infer<typeof ProviderChoice>;
 
 export const ProviderBegun = z
   .object({
     url: z.string().describe("Where the browser goes."),
-    key: z.string().describe("Kept by the page: who comes back without it is refused."),
+    key: z.string().describe("Keep it in the page: the sign-in cannot be finished without it."),
   })
   .meta({ id: "ProviderBegun", description: "A sign-in at a provider." });
 export type ProviderBegun = z.infer<typeof ProviderBegun>;
 
 export const ProviderReturn = z.strictObject({
   key: z.string().min(1).max(128),
-  query: z.string().min(1).max(8192).describe("What the provider sent the browser back with, behind `?`."),
+  query: z.string().min(1).max(8192).describe("Query of the URL that the provider redirected to, without `?`."),
 });
 export type ProviderReturn = z.infer<typeof ProviderReturn>;
 
@@ -112,18 +117,18 @@ export const Identity = z
     email: z.string().nullable(),
     created_at: Timestamp,
   })
-  .meta({ id: "Identity", description: "Whom a user is at a provider." });
+  .meta({ id: "Identity", description: "The account of a user at an identity provider." });
 export type Identity = z.infer<typeof Identity>;
 
-/** The page that the provider sends the browser back to. */
+/** Page that the provider redirects the browser to. */
 export const redirectUri = (instanceUrl: string): string => `${instanceUrl.replace(/\/$/, "")}/sign-in/callback`;
 
 /** @throws DomainError `request.invalid` */
 export function requireSignUpPlace({ sign_up, sign_up_domains, team_id }: SignUpRules): void {
   if (sign_up !== "domain") return;
   if (domainsOf(sign_up_domains).length === 0)
-    throw invalid({ sign_up_domains: ["Name the domains that may sign up."] });
-  if (team_id === null) throw invalid({ team_id: ["Name the team whose members they become."] });
+    throw invalid({ sign_up_domains: ["Set the domains that may sign up."] });
+  if (team_id === null) throw invalid({ team_id: ["Set the team that they join."] });
 }
 
 type SignUpRules = Pick<IdentityProviderRecord, "sign_up" | "sign_up_domains" | "team_id">;

@@ -3,7 +3,7 @@ import type { ProxyType } from "@berth/core/ports";
 import { LABELS, ownedLabels } from "@berth/docker-client";
 
 export interface ProxyMount {
-  /** A folder of the server; `null`: memory that goes with the container. */
+  /** A folder on the server; `null` means memory that is lost with the container. */
   readonly source: string | null;
   readonly target: string;
   readonly isReadOnly: boolean;
@@ -30,13 +30,12 @@ interface Named {
 }
 
 /**
- * Two containers that serve for a moment side by side have different seats: folders of their own for what only one of
- * them may have.
+ * While two containers overlap they have different seats: separate folders for data that only one may use.
  */
 export const SEATS = ["a", "b"] as const;
 export type Seat = (typeof SEATS)[number];
 
-/** On the server's own network: it reaches every container by its address, and no network has to be joined or left. */
+/** Uses the server's own network: it reaches every container by address, without joining networks. */
 export function createOptions(spec: ProxyContainerSpec, { name, version, seat, instance, labels }: Named) {
   return {
     name,
@@ -56,7 +55,7 @@ export function createOptions(spec: ProxyContainerSpec, { name, version, seat, i
       NetworkMode: "host",
       RestartPolicy: { Name: "unless-stopped" },
       ReadonlyRootfs: true,
-      // To listen below 1024, and to read folders of the server's login when that is not root.
+      // To listen below port 1024, and to read folders of the login user if that is not root.
       CapDrop: ["ALL"],
       CapAdd: ["NET_BIND_SERVICE", "DAC_OVERRIDE"],
       SecurityOpt: ["no-new-privileges"],
@@ -67,8 +66,8 @@ export function createOptions(spec: ProxyContainerSpec, { name, version, seat, i
 }
 
 /**
- * A rehearsal has a network of its own, where its ports are free and no client comes, and writes to memory: it leaves
- * nothing behind and takes nothing from the proxy that serves.
+ * A rehearsal has its own network, where its ports are free and no client connects, and writes only to memory, so
+ * it cannot disturb the serving proxy.
  */
 export function rehearsalOptions(spec: ProxyContainerSpec, named: Omit<Named, "version" | "seat">) {
   const mounts = spec.mounts.map((mount) => (mount.isReadOnly ? mount : { ...mount, source: null }));
@@ -89,5 +88,5 @@ function mountOf({ source, target, isReadOnly }: ProxyMount) {
 export const SEAT_LABEL = "berth.seat";
 export const KIND = "proxy";
 export const REHEARSAL_KIND = "proxy-rehearsal";
-/** Requests that last longer are cut when the proxy itself is stopped or replaced. */
+/** Longer requests are cut when the proxy is stopped or replaced. */
 export const STOP_SECONDS = 5;

@@ -28,24 +28,24 @@ export interface ProxyPlace {
   readonly labels?: Readonly<Record<string, string>> | undefined;
 }
 
-/** A container that was started, while it is waited for. */
+/** A started container that does not serve yet. */
 export interface StartedContainer {
   readonly seat: Seat;
   state(): Promise<ManagedProxyStatus["state"]>;
-  /** The last lines that it wrote. */
+  /** Last lines of its log. */
   lastLines(): Promise<string>;
-  /** Output of a program that is run in the container. */
+  /** Runs a program in the container. @returns Its output. */
   output(argv: Argv): Promise<string>;
 }
 
-/** What a server's proxy is to be, and how to see that it is. */
+/** Wanted state of a server's proxy, and how to verify it. */
 export interface WantedProxy {
   specFor(seat: Seat): ProxyContainerSpec;
-  /** Written before a container of it starts. */
+  /** Writes its files before a container starts. */
   prepare(): Promise<void>;
   /** @throws DomainError `setup.failed` when it does not come up */
   untilServing(container: StartedContainer): Promise<void>;
-  /** A run of it beside the proxy that serves, seen by no client. */
+  /** Test run beside the serving proxy, invisible to clients. */
   rehearsal(): Promise<Rehearsal>;
 }
 
@@ -55,22 +55,21 @@ export interface Rehearsal {
   check(container: StartedContainer, address: string): Promise<void>;
 }
 
-/** The one container that is an instance's proxy on a server. */
+/** The container of an instance's proxy on a server. */
 export interface ProxyContainer {
   /**
-   * Starts it, or lets it take the place of one that is of another type or has other settings. The image is there and a
-   * rehearsal was seen to serve before anything of a proxy that serves is touched; both listen together until the new
-   * one serves, and one that does not is removed.
+   * Starts it, or replaces one of another type or with other settings. The serving proxy is untouched until the image
+   * exists and a rehearsal has served. Then both listen until the new one serves; if it does not, it is removed.
    *
-   * @param options.isAnew Replaces one that is as it should be too.
-   * @returns Whether it was started now.
+   * @param options.isAnew Also replaces one that is up to date.
+   * @returns Whether it was started or replaced now.
    */
   ensure(wanted: WantedProxy, options?: { readonly isAnew?: boolean | undefined }): Promise<boolean>;
   /** Idempotent. */
   remove(): Promise<void>;
-  /** @param type Named while there is none. */
+  /** @param type Reported while no container exists. */
   status(type: ProxyType): Promise<ManagedProxyStatus>;
-  /** `undefined`: there is no container, or one from before there were seats. */
+  /** `undefined` if no container exists, or if it was created before seats were introduced. */
   seat(): Promise<Seat | undefined>;
 }
 
@@ -92,13 +91,13 @@ export function proxyContainer(place: ProxyPlace): ProxyContainer {
   function own(found: Docker.ContainerInspectInfo): Docker.ContainerInspectInfo {
     const { [LABELS.instance]: owner, [LABELS.kind]: kind } = found.Config.Labels;
     if (owner === instance && (kind === KIND || kind === REHEARSAL_KIND)) return found;
-    const message = `Server ${server} has a container ${found.Name.slice(1)} that is not Berth's. Rename it, and start the proxy again.`;
+    const message = `Server ${server} has a container ${found.Name.slice(1)} that does not belong to this Berth. Rename it, then start the proxy again.`;
     throw new DomainError("setup.failed", message);
   }
 
   const serving = async () => (await find(name)) ?? (await find(nextName));
 
-  /** A change that broke off in its middle left two containers, or one without its name. */
+  /** An interrupted replacement leaves two containers, or one under a temporary name. */
   async function settled(): Promise<Docker.ContainerInspectInfo | undefined> {
     const [main, next] = [await find(name), await find(nextName)];
     if (main !== undefined) own(main);
@@ -165,7 +164,7 @@ export function proxyContainer(place: ProxyPlace): ProxyContainer {
     }
   }
 
-  /** Nothing serves that could be lost. */
+  /** Starts it when no serving proxy could be lost. */
   async function begin(before: Docker.ContainerInspectInfo | undefined, wanted: WantedProxy): Promise<void> {
     const next = await createFor(wanted, "a");
     if (before !== undefined) await removeIt(before);
@@ -192,7 +191,7 @@ export function proxyContainer(place: ProxyPlace): ProxyContainer {
     await next.rename({ name });
   }
 
-  /** One of the two does not share its ports: the one that serves leaves first, and comes back when the other fails. */
+  /** If the two cannot share ports, the serving one stops first, and starts again if the other fails. */
   async function takeOver(
     current: Docker.ContainerInspectInfo,
     next: Docker.Container,
@@ -220,7 +219,7 @@ export function proxyContainer(place: ProxyPlace): ProxyContainer {
           return true;
         }
         const { State, Config, Id } = current;
-        // One that restarts waits longer each time; a new one begins at once.
+        // Docker waits longer before each restart; a new container starts at once.
         const isUsable = Config.Labels[LABELS.version] === versionOf(wanted.specFor("a")) && !State.Restarting;
         const isServing = State.Running && !State.Restarting;
         if (isUsable && isServing && !isAnew) return false;
@@ -248,8 +247,8 @@ export function proxyContainer(place: ProxyPlace): ProxyContainer {
 }
 
 /**
- * Waits until a container's program serves.
- * @throws DomainError `setup.failed` with the last thing that it said
+ * Waits until the proxy in a container serves.
+ * @throws DomainError `setup.failed` with the last error in its log
  */
 export async function untilServing(
   server: string,
@@ -267,7 +266,7 @@ export async function untilServing(
   }
 }
 
-/** Of a program that writes JSON lines; what ends it comes last and in plain text. */
+/** Last error in a log of JSON lines; a fatal error is the last line, in plain text. */
 function lastError(lines: string): string {
   const said = lines.split("\n").filter((line) => line.trim() !== "");
   const line = said.findLast((text) => text.startsWith("Error: ")) ?? said.at(-1) ?? "it said nothing.";
@@ -275,7 +274,7 @@ function lastError(lines: string): string {
 }
 
 const START_SECONDS_MAX = 20;
-/** Nobody is served while it lasts. */
+/** No requests are served meanwhile. */
 const HURRIED_STOP_SECONDS = 1;
 
 const isPortTaken = async (container: StartedContainer) =>

@@ -2,15 +2,15 @@ import { join } from "node:path/posix";
 
 /** Paths in the proxy's folder on the server, the same for every type. */
 export const proxyPaths = (folder: string) => ({
-  /** Site files, as written last. */
+  /** Site files. */
   sites: join(folder, "sites"),
-  /** Certificates of the operator. */
+  /** The operator's certificates. */
   certificates: join(folder, "certificates"),
-  /** Certificates that the proxy obtained, and their keys. */
+  /** Certificates that the proxy obtained, with their keys. */
   data: join(folder, "data"),
   config: join(folder, "config"),
   /** Slots, and a folder for each seat with its socket. */
   run: join(folder, "run"),
-  /** What a rehearsal begins with. */
+  /** Configuration of a rehearsal. */
   rehearsal: join(folder, "rehearsal"),
 });

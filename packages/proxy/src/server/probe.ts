@@ -5,13 +5,13 @@ import type { ManagedProxyStatus } from "@berth/core/ports";
 import type { Host } from "@berth/host";
 import type { ProxySettings } from "./routed-site.ts";
 
-/** What is asked of a proxy to see that it serves. */
+/** Request that shows whether a proxy serves. */
 export interface ProbeQuestion {
   readonly host: string;
   readonly path: string;
 }
 
-/** The status of its answer to a plain request, asked on the server; `undefined`: it does not answer. */
+/** Status code of its answer to a request from the server itself; `undefined` without an answer. */
 export async function statusAt(
   host: Host,
   address: Upstream,
@@ -33,13 +33,13 @@ export async function statusAt(
       stream.destroy();
     }
   } catch (error) {
-    // Of a server that cannot be reached nothing is known of its proxy.
+    // The state of the proxy is unknown while its server is unreachable.
     if (isDomainError(error, "server.unreachable") && !signal.aborted) throw error;
     return undefined;
   }
 }
 
-/** A container that runs, and whose program does not answer yet or any more, is `starting`. */
+/** `starting` is a running container whose proxy does not answer, yet or any longer. */
 export async function seenStatus(
   host: Host,
   { httpPort }: Pick<ProxySettings, "httpPort">,

@@ -14,7 +14,7 @@ type ProxyRecord = Pick<ServerRecord, "proxy_type" | "is_proxy_stopped" | "user"
   readonly settings: Pick<ServerRecord["settings"], "redirect_enabled" | "redirect_url">;
 };
 
-/** The proxy of one server as recorded, started once there is a site. */
+/** The proxy of one server as recorded in the database. It starts with the first site. */
 export interface RecordedProxy extends SiteProxy {
   readonly lifecycle: ProxyLifecycle;
   /** Switches to a changed record, which may have another type of proxy or another login with its own folders. */
@@ -22,8 +22,8 @@ export interface RecordedProxy extends SiteProxy {
 }
 
 /**
- * @param make Makes the proxy of a type; two types of one server share their routes and their container's name.
- * @param nowMs A clock that never goes back.
+ * @param make Creates the proxy of a type; all types of one server share routes and the container's name.
+ * @param nowMs A monotonic clock.
  */
 export function recordedProxy(
   first: ProxyRecord,
@@ -33,10 +33,10 @@ export function recordedProxy(
   let wanted = make(typeOf(first));
   let { is_proxy_stopped: isStopped, user } = first;
   let redirectUrl = redirectUrlOf(first);
-  /** Ends with the type it was begun for. */
+  /** Aborted when the type changes. */
   let starting: Promise<void> | undefined;
   let failure: Failure | undefined;
-  /** The one that was told something last. */
+  /** The proxy that got the last update. */
   let told = wanted;
 
   const noteFailure = (error: unknown) => {
@@ -45,7 +45,7 @@ export function recordedProxy(
     failure = { error, count, atMs: nowMs(), restMs };
   };
 
-  /** The one that serves although another is wanted: routes are told to it until that one comes up. */
+  /** The proxy that still serves while another type is wanted: it gets routes until the other one serves. */
   const standIn = async (): Promise<ManagedProxy | undefined> => {
     const { type, state } = await wanted.status();
     if (state !== "running") return undefined;
@@ -53,7 +53,7 @@ export function recordedProxy(
     return told.type === type ? told : make(type);
   };
 
-  /** @param isPatient Leaves alone for a while what could not be started. */
+  /** @param isPatient Does not retry a failed start before the backoff has passed. */
   const started = async (isPatient: boolean): Promise<ManagedProxy> => {
     const proxy = wanted;
     // A stopped proxy reads changes at its next start.
@@ -94,7 +94,7 @@ export function recordedProxy(
     return await work(proxy);
   };
 
-  /** Somebody asks for it, and is answered by what happens now. */
+  /** Requested by a caller who waits for the result, so it is tried at once. */
   const bring = async (isAnew: boolean): Promise<void> => {
     const proxy = wanted;
     if (isStopped) return;
@@ -113,7 +113,7 @@ export function recordedProxy(
     }
   };
 
-  /** What its configuration holds beside its sites has changed. */
+  /** The part of its configuration outside of sites has changed. */
   const readAnew = () => {
     starting = undefined;
     void tell(false, async () => {}).catch(() => undefined);
@@ -152,14 +152,14 @@ export function recordedProxy(
       if (!wasStarted) told = wanted;
       starting = undefined;
       failure = undefined;
-      // Its routes are kept for it. What fails is tried again later.
+      // Its routes are saved, and a failed start is retried later.
       if (wasStarted) void tell(false, async () => {}).catch(() => undefined);
     },
     async sync(sites: readonly Site[]) {
-      // A server without a site needs no proxy yet; one that somebody stopped is started again.
+      // A server without a site needs no proxy yet; a stopped one is started again.
       const { state } = await wanted.status();
       if (sites.length === 0 && state === "absent") return;
-      // Another control plane may have started it before it knew.
+      // Another control plane may have started it first.
       if (isStopped && state !== "absent") await wanted.stop();
       if (state !== "running") starting = undefined;
       await tell(true, (proxy) => proxy.sync(sites));
@@ -174,26 +174,26 @@ export function recordedProxy(
   };
 }
 
-/** Why the wanted proxy does not serve. */
+/** Reason why the wanted proxy does not serve. */
 interface Failure {
   readonly error: unknown;
   readonly count: number;
   readonly atMs: number;
-  /** Before it is tried again by itself. */
+  /** Pause before the automatic retry. */
   readonly restMs: number;
 }
 
 function problemOf({ error }: Failure, { type, state }: ManagedProxyStatus, wanted: ProxyType): string {
-  const reason = isDomainError(error) ? error.message : "Something failed inside of Berth: its log says what.";
+  const reason = isDomainError(error) ? error.message : "An internal error occurred. See the log of Berth.";
   if (state !== "running") return reason;
   const kept = type === wanted ? "The container that it had" : `The proxy ${type.toLowerCase()}`;
   return `${reason} ${kept} serves until that is mended.`;
 }
 
-/** An image that cannot be had is not asked for more often than this. */
+/** Longest pause between attempts to pull a missing image. */
 const REST_SECONDS = 5;
 const REST_SECONDS_MAX = 300;
-/** A deployment that needs the proxy tries again sooner: somebody may have mended what was wrong. */
+/** A deployment that needs the proxy retries sooner, since the cause may be fixed by then. */
 const ASKED_REST_SECONDS = 5;
 
 /** Unknown values of older records mean no proxy. */

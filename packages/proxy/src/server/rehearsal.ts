@@ -3,11 +3,11 @@ import { type StartedContainer, untilServing } from "./container.ts";
 import { type ProbeQuestion, statusAt } from "./probe.ts";
 import { type ProxySettings, type RoutedSite, routesByHost } from "./routed-site.ts";
 
-/** Every route, and none that leads anywhere: a site that is known answers that it is down. */
+/** All sites without upstreams: a known site answers that it is down. */
 export const rehearsalSites = (sites: Iterable<RoutedSite>): readonly RoutedSite[] =>
   Array.from(sites, (site) => ({ ...site, upstreams: [], slotCount: 1 }));
 
-/** No authority is asked for a certificate, and a name that is not known gets 404. */
+/** Requests no certificates; unknown names get 404. */
 export const rehearsalSettings = (settings: ProxySettings): ProxySettings => ({
   ...settings,
   tls: { issuer: "internal" },
@@ -15,7 +15,7 @@ export const rehearsalSettings = (settings: ProxySettings): ProxySettings => ({
 });
 
 /**
- * Waits until a proxy in a rehearsal knows a site.
+ * Waits until the proxy of a rehearsal routes a site.
  * @throws DomainError `setup.failed`
  */
 export async function untilRehearsed(
