@@ -122,6 +122,7 @@ describeDocker("one-click services on Docker", IMAGES, (docker) => {
     folder = mkdtempSync(join(tmpdir(), "berth-stand-ins-"));
     server = await dockerServer(docker);
     for (const one of STAND_INS) await build(one);
+    await server.rest("PATCH", `/servers/${server.dockerUuid}`, { concurrent_builds: STAND_INS.length });
     if (!(await isThere(REDIS.wanted))) {
       const [repo = "", tag = ""] = REDIS.wanted.split(":");
       await docker.client.getImage(REDIS.standIn).tag({ repo, tag });
@@ -134,7 +135,8 @@ describeDocker("one-click services on Docker", IMAGES, (docker) => {
     rmSync(folder, { recursive: true, force: true });
   }, 60_000);
 
-  test.each(STAND_INS)(
+  // Most of each is waiting for the next health check of an engine.
+  test.concurrent.each(STAND_INS)(
     "[S39] $type is deployed as its template says, and answers at its URL",
     async ({ type, made }) => {
       const where = { ...(await placeOf(server)), server_uuid: server.dockerUuid };

@@ -114,9 +114,10 @@ describeDocker("services on Docker", ["node:24-alpine", "postgres:17-alpine", "c
   }, 60_000);
 
   test("runs a task in the container that it names", async () => {
-    const task = { name: "who", command: "echo in $BERTH_CONTAINER_NAME", frequency: "* * * * *", container: "db" };
+    const task = { name: "who", command: "echo in $BERTH_CONTAINER_NAME", frequency: "yearly", container: "db" };
     const { body } = await server.rest("POST", `/services/${uuid}/scheduled-tasks`, task);
     const path = `/services/${uuid}/scheduled-tasks/${(body as { uuid: string }).uuid}`;
+    await server.rest("POST", `${path}/run`, {});
     const execution = await until(
       async () => {
         const found = (await server.rest("GET", `${path}/executions`)).body as { status: string; message: string }[];
