@@ -70,9 +70,11 @@ export function systemDeploymentStore(context: Context): SystemDeploymentStore {
         notifyDeployment(tx, lease.deployment_id);
         return true;
       }).then((isSaved) => isSaved ?? false),
-    saveStep: (lease, name, step) =>
+    saveStep: (lease, name, step, { begins, lines = [] } = {}) =>
       withLease(context, lease, async (tx) => {
         await saveStep(tx, lease.deployment_id, name, step);
+        if (begins !== undefined) await saveStep(tx, lease.deployment_id, begins, { status: "running" });
+        await appendLog(tx)(lease.deployment_id, lines);
         return true;
       }).then((isSaved) => isSaved ?? false),
     saveRetirement: (deploymentId, step) => inTransaction(context, (tx) => saveStep(tx, deploymentId, "retire", step)),

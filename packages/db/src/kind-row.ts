@@ -202,12 +202,15 @@ export async function readSubject<
   { kind, select, record, secretDefaults }: KindRows<TB, Row, Resource, Secrets>,
   id: number,
 ): Promise<{ readonly record: Resource; readonly secrets: Secrets } | undefined> {
-  const row = await select(context.db).where(sql<boolean>`resource.id = ${id}`).executeTakeFirst();
-  if (row === undefined) return undefined;
-  const { rows } = await sql<{ secrets: Uint8Array | null }>`select secrets from ${sql.table(kind)}
-    where resource_id = ${id}`.execute(context.db);
-  const found = record(row);
-  return { record: found, secrets: openSecrets(context, kind, found.uuid, rows[0]?.secrets ?? null, secretDefaults) };
+  const read = await select(context.db)
+    .select(sql<Uint8Array | null>`${sql.table(kind)}.secrets`.as("sealed"))
+    .where(sql<boolean>`resource.id = ${id}`)
+    .executeTakeFirst();
+  if (read === undefined) return undefined;
+  const { sealed, ...row } = read;
+  // It has every column that `select` names.
+  const found = record(row as Row);
+  return { record: found, secrets: openSecrets(context, kind, found.uuid, sealed, secretDefaults) };
 }
 
 /** Reads a row that was inserted in the current transaction. */

@@ -1,7 +1,7 @@
 import { closeSync, openSync } from "node:fs";
 import { setTimeout as delay } from "node:timers/promises";
 import type { Argv } from "./argv.ts";
-import { isOfUser, processStat } from "./procfs.ts";
+import { commandLine, isOfUser, processStat } from "./procfs.ts";
 import { checkFolder, exitCodeOf, pidOf, spawnAs } from "./spawn.ts";
 import type { Identity } from "./user.ts";
 
@@ -31,7 +31,8 @@ export interface DetachedProcess {
  * it.
  */
 export async function spawnDetached(argv: Argv, options: DetachedOptions): Promise<DetachedProcess> {
-  await checkFolder(argv, options);
+  // A gated program shows itself whether it could enter its folder, so only others are tried before.
+  if (options.isGated !== true) await checkFolder(argv, options);
   const files: number[] = [];
   const openFile = (path: string | undefined, flags: "a" | "w") => {
     if (path === undefined) return "ignore";
@@ -47,7 +48,8 @@ export async function spawnDetached(argv: Argv, options: DetachedOptions): Promi
     child.unref();
     child.stdin?.on("error", () => {}); // Writing may fail because the program has exited; `exitCode` reports that.
     const pid = await pidOf(child, argv, options.cwd);
-    await inSandbox(pid, options);
+    if (options.isGated !== true) await inSandbox(pid, options);
+    else if (options.user !== undefined && !(await hasBegun(pid, argv))) await checkFolder(argv, options);
     return { pid, exitCode: exitCodeOf(child), open: () => child.stdin?.end("go\n") };
   } finally {
     for (const file of files) closeSync(file);
@@ -60,6 +62,19 @@ export async function spawnDetached(argv: Argv, options: DetachedOptions): Promi
 async function inSandbox(pid: number, { user, sandbox }: Identity): Promise<void> {
   if (user === undefined || sandbox === undefined) return;
   while (processStat(pid) !== undefined && !isOfUser(pid, user.uid)) await delay(POLL_MS);
+}
+
+/**
+ * Waits until a gated program runs: its sandbox is ready then, its user changed and its folder entered.
+ * @returns Whether it runs; it waits at its gate, so it has failed to begin if it has exited.
+ */
+async function hasBegun(pid: number, argv: Argv): Promise<boolean> {
+  const wanted = argv.filter(Boolean).join("\0");
+  while (processStat(pid) !== undefined) {
+    if (commandLine(pid).join("\0") === wanted) return true;
+    await delay(POLL_MS);
+  }
+  return false;
 }
 
 const POLL_MS = 2; // A sandbox is ready within some 20 ms.

@@ -162,6 +162,7 @@ describe("run", () => {
       const refusal = { code: "engine.failed", message: expect.stringContaining("working folder") };
       await expect(run(["ls"], options)).rejects.toMatchObject(refusal);
       await expect(spawnDetached(["ls"], options)).rejects.toMatchObject(refusal);
+      await expect(spawnDetached(["cat"], { ...options, isGated: true })).rejects.toMatchObject(refusal);
     }
     // A link that changes after the folder was checked gives no access either.
     const child = spawnAs(["cat", "file"], { env, cwd: join(folder, "link"), user }, ["ignore", "pipe", "ignore"]);

@@ -112,6 +112,13 @@ export interface StepChange {
   readonly error?: string | null;
 }
 
+export interface SavedWithStep {
+  /** The next step, which begins at once. */
+  readonly begins?: StepName | undefined;
+  /** Lines of the deployment's log that are not stored yet. */
+  readonly lines?: readonly Omit<DeploymentLogLine, "seq">[];
+}
+
 /** A worker's lease of a deployment. Writes with an older `attempt` change nothing and report that. */
 export interface Lease {
   readonly deployment_id: number;
@@ -150,8 +157,10 @@ export interface SystemDeploymentStore extends RenewableRuns {
   /**
    * Fenced. `false` if the lease is lost. The step's start is when it first runs, its end when its status is no
    * longer `pending` or `running`. Fields left out of `step` are unchanged.
+   *
+   * @param also Saved in the same transaction.
    */
-  saveStep(lease: Lease, name: StepName, step: StepChange): Promise<boolean>;
+  saveStep(lease: Lease, name: StepName, step: StepChange, also?: SavedWithStep): Promise<boolean>;
   /**
    * Saves the step `retire` of a finished deployment. Not fenced by its lease, which has ended: the caller has the
    * lease of the server.

@@ -71,10 +71,7 @@ export async function fetchCommit(context: GitContext, remote: Remote, wanted: W
   const special = wanted.ref === null || wanted.ref.startsWith("refs/heads/") ? [] : [`+${wanted.ref}:${wanted.ref}`];
   const refspecs = ["+refs/heads/*:refs/heads/*", "+refs/tags/*:refs/tags/*", ...special];
   await fetchRefs(context, remote, mirror, refspecs);
-  const commit = await resolve(context, remote, mirror, wanted);
-  const { stdout } = await localGit(context, mirror, ["log", "-1", "--no-show-signature", "--format=%B", commit]);
-  const line = stdout.split("\n", 1)[0]?.replace(/\p{C}/gu, " ").trim() ?? "";
-  return { commit, message: line === "" ? null : line.slice(0, 500) };
+  return await resolve(context, remote, mirror, wanted);
 }
 
 /**
@@ -169,7 +166,7 @@ async function fetchRefs(
   throw new DomainError("source.invalid", `${formatGitUrl(remote.url)} ${reason}`);
 }
 
-async function resolve(context: GitContext, remote: Remote, mirror: string, wanted: Wanted): Promise<string> {
+async function resolve(context: GitContext, remote: Remote, mirror: string, wanted: Wanted): Promise<FoundCommit> {
   const { revision } = wanted;
   if (revision.type === "tip") return resolveTip(context, remote, mirror, wanted.ref);
   if (revision.type === "tag") {
@@ -181,7 +178,12 @@ async function resolve(context: GitContext, remote: Remote, mirror: string, want
   return resolveSha(context, remote, mirror, revision.sha, revision.isFull);
 }
 
-async function resolveTip(context: GitContext, remote: Remote, mirror: string, ref: string | null): Promise<string> {
+async function resolveTip(
+  context: GitContext,
+  remote: Remote,
+  mirror: string,
+  ref: string | null,
+): Promise<FoundCommit> {
   const found = ref ?? (await defaultBranch(context, remote, mirror));
   const commit = found === undefined ? undefined : await commitOf(context, mirror, found);
   if (commit !== undefined) return commit;
@@ -213,7 +215,7 @@ async function resolveSha(
   mirror: string,
   sha: string,
   isFull: boolean,
-): Promise<string> {
+): Promise<FoundCommit> {
   // A tag may look like a short object id and takes precedence.
   const known =
     (!isFull && (await commitOf(context, mirror, `refs/tags/${sha}`))) || (await commitOf(context, mirror, sha));
@@ -235,14 +237,14 @@ async function fetchLooseCommit(context: GitContext, remote: Remote, mirror: str
   }
 }
 
-async function commitOf(context: GitContext, mirror: string, name: string): Promise<string | undefined> {
-  const { exitCode, stdout } = await localGit(context, mirror, [
-    "rev-parse",
-    "--verify",
-    "--quiet",
-    `${name}^{commit}`,
-  ]);
-  return exitCode === 0 ? stdout.trim() : undefined;
+/** Asks for the id and the message at once, since each start of git costs some milliseconds. */
+async function commitOf(context: GitContext, mirror: string, name: string): Promise<FoundCommit | undefined> {
+  const options = ["-1", "--no-walk", "--no-show-signature", "--format=%H%n%B"];
+  const { exitCode, stdout } = await localGit(context, mirror, ["log", ...options, `${name}^{commit}`, "--"]);
+  if (exitCode !== 0) return undefined;
+  const [commit = "", title = ""] = stdout.split("\n", 2);
+  const message = title.replace(/\p{C}/gu, " ").trim();
+  return { commit, message: message === "" ? null : message.slice(0, 500) };
 }
 
 /** Up to five, the newest first. */

@@ -18,9 +18,13 @@ export function failureBefore(run: Run, step: StepName): Failure | undefined {
   const { leaseKeeper } = run.ctx;
   if (leaseKeeper.ending === "cancelled") return cancelled(step);
   if (leaseKeeper.ending === "timeout") return timedOut(run, step);
-  if (leaseKeeper.ending !== undefined || (leaseKeeper.isStopping && !leaseKeeper.isCommitted)) throw handOver();
+  if (!mayBegin(run)) throw handOver();
   return undefined;
 }
+
+/** Whether nothing ends the deployment before its next step. */
+export const mayBegin = ({ ctx: { leaseKeeper } }: Run): boolean =>
+  leaseKeeper.ending === undefined && (!leaseKeeper.isStopping || leaseKeeper.isCommitted);
 
 /** The failure to record for a step that threw. @throws when the next worker shall resume the deployment. */
 export async function failureOf(run: Run, step: StepName, cause: unknown): Promise<Failure> {

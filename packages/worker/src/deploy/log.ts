@@ -8,6 +8,8 @@ import { isSafeToRedact } from "./secrets.ts";
 
 type Stream = "stdout" | "stderr";
 
+export type LogLines = readonly Omit<DeploymentLogLine, "seq">[];
+
 /** The log of one deployment, written in batches and without secrets. */
 export interface DeploymentLog {
   /** Writes a line of our own. Never left out. */
@@ -18,6 +20,11 @@ export interface DeploymentLog {
   redact(text: string): string;
   /** Adds secrets to be removed from later lines. */
   hide(secrets: readonly string[]): void;
+  /**
+   * Lets `write` store the lines that wait together with something else, so that both take one transaction.
+   * @returns What `write` returned. After `false` or an error the lines still wait.
+   */
+  storedWith(write: (lines: LogLines) => Promise<boolean>): Promise<boolean>;
   /** Resolves when every line is stored. */
   close(): Promise<void>;
 }
@@ -41,7 +48,7 @@ export function deploymentLog(options: DeploymentLogOptions): DeploymentLog {
   const known = new Set(secrets);
   const redact = { own: options.redactOwn, stdout: redactor(secrets), stderr: redactor(secrets) };
   const inTurn = pLimit(1);
-  let buffer: Omit<DeploymentLogLine, "seq">[] = [];
+  let buffer: LogLines[number][] = [];
   let timer: NodeJS.Timeout | undefined;
   let lines = 0;
   let bytes = 0;
@@ -60,7 +67,7 @@ export function deploymentLog(options: DeploymentLogOptions): DeploymentLog {
   };
 
   /** If the database is unavailable the lines wait: a deployment does not fail because of its log. */
-  const append = async (batch: readonly Omit<DeploymentLogLine, "seq">[]) => {
+  const append = async (batch: LogLines) => {
     for (let attempt = 1; ; attempt++) {
       try {
         return await deployments.appendLog(deploymentId, batch);
@@ -74,7 +81,11 @@ export function deploymentLog(options: DeploymentLogOptions): DeploymentLog {
   const add = (step: StepName | null, text: string, type: Stream) => {
     buffer.push({ step, type, output: storable(text), hidden: false, timestamp: clock.now() });
     if (buffer.length >= settings.logBatchLines) void flush();
-    else timer ??= setTimeout(() => void flush(), settings.logFlushMs);
+    else flushSoon();
+  };
+
+  const flushSoon = () => {
+    timer ??= setTimeout(() => void flush(), settings.logFlushMs);
   };
 
   const say: DeploymentLog["say"] = (step, text, stream = "stdout") => {
@@ -102,6 +113,22 @@ export function deploymentLog(options: DeploymentLogOptions): DeploymentLog {
         const [before, then] = [redact[stream], redactor(stream === "own" ? more.filter(isSafeToRedact) : more)];
         redact[stream] = (line) => then(before(line));
       }
+    },
+    storedWith(write) {
+      clearTimeout(timer);
+      timer = undefined;
+      return inTurn(async () => {
+        const lines = buffer;
+        buffer = [];
+        let isStored = false;
+        try {
+          isStored = await write(lines);
+        } finally {
+          if (!isStored) buffer = [...lines, ...buffer];
+          if (buffer.length > 0) flushSoon();
+        }
+        return isStored;
+      });
     },
     close: flush,
   };

@@ -6,7 +6,7 @@ import type { LeaseKeeper } from "../lease-keeper.ts";
 import type { Logger } from "../ports.ts";
 import type { WorkerSettings } from "../settings.ts";
 import type { DeployContext, StepContext } from "./context.ts";
-import type { DeploymentLog } from "./log.ts";
+import type { DeploymentLog, LogLines } from "./log.ts";
 import { secretTexts, valuesByKey } from "./secrets.ts";
 
 export type DeployStep = AnyStep<StepContext> & { readonly name: StepName };
@@ -25,15 +25,24 @@ export interface Run {
   state: object;
 }
 
-/** @throws DomainError when the lease is lost. */
+/**
+ * Saves a step together with the lines of the log that wait.
+ * @param begins The next step, which is saved as running in the same transaction.
+ * @throws DomainError when the lease is lost.
+ */
 export async function saveStep(
   { ctx: { lease, leaseKeeper, stores }, rows, log }: Run,
   name: StepName,
   change: { status: StepStatus; output?: Readonly<Record<string, unknown>>; error?: string },
+  begins?: StepName,
 ): Promise<void> {
   const shown = change.error === undefined ? change : { ...change, error: log.redact(change.error) };
-  assertLease(leaseKeeper, await stores.deployments.saveStep(lease, name, shown));
-  rows.set(name, { output: null, error: null, ...rows.get(name), ...shown });
+  const save = (lines: LogLines) => stores.deployments.saveStep(lease, name, shown, { begins, lines });
+  assertLease(leaseKeeper, await log.storedWith(save));
+  const update = (step: StepName, changed: Partial<StepRow> & Pick<StepRow, "status">) =>
+    rows.set(step, { output: null, error: null, ...rows.get(step), ...changed });
+  update(name, shown);
+  if (begins !== undefined) update(begins, { status: "running" });
 }
 
 /** Makes a step's output available to later steps, and hides the secrets of the source's compose files from the log. */

@@ -1,4 +1,5 @@
 import { DomainError, isDatabaseUnavailable, isDomainError } from "@berth/core";
+import type { StepName } from "@berth/core/deploy";
 import type { ServerMachine, SystemStores } from "@berth/core/ports";
 import type { LeaseKeeper } from "../lease-keeper.ts";
 import type { ServerAdapters } from "../server-adapters.ts";
@@ -11,6 +12,7 @@ import {
   failureOf,
   handOver,
   interrupted,
+  mayBegin,
   stoppedTooOften,
 } from "./failure.ts";
 import type { DeploymentLog } from "./log.ts";
@@ -56,35 +58,53 @@ function failureAtStart(run: Run): Failure | undefined {
 }
 
 async function goForward(run: Run): Promise<Failure | undefined> {
-  for (const step of run.steps) {
+  let begun: StepName | undefined;
+  for (const [index, step] of run.steps.entries()) {
     const row = run.rows.get(step.name);
     if (row?.status === "done") {
       mergeOutput(run, row.output ?? {});
       continue;
     }
-    const failure = await runStep(run, step);
+    const wasInterrupted = row?.status === "running" && begun !== step.name;
+    if (begun !== step.name) {
+      const failure = await begin(run, step);
+      if (failure !== undefined) return failure;
+    }
+    const next = run.steps[index + 1];
+    const failure = await runStep(run, step, wasInterrupted, next);
     if (failure !== undefined) return failure;
+    begun = next !== undefined && run.rows.get(next.name)?.status === "running" ? next.name : undefined;
   }
   return undefined;
 }
 
-async function runStep(run: Run, step: DeployStep): Promise<Failure | undefined> {
+/** Saved before it begins: from now on a failure runs its undo. */
+async function begin(run: Run, { name }: DeployStep): Promise<Failure | undefined> {
+  const failure = failureBefore(run, name);
+  if (failure !== undefined) return failure;
+  run.log.say(name, `> ${name}`);
+  await saveStep(run, name, { status: "running" });
+  return undefined;
+}
+
+/** @param next Begins in the transaction that ends this step, unless it could not be repeated after a crash. */
+async function runStep(
+  run: Run,
+  step: DeployStep,
+  wasInterrupted: boolean,
+  next: DeployStep | undefined,
+): Promise<Failure | undefined> {
   const { ctx, log } = run;
   const { name } = step;
-  const before = failureBefore(run, name);
-  if (before !== undefined) return before;
-
-  const wasInterrupted = run.rows.get(name)?.status === "running";
-  // Saved before it begins: from now on a failure runs its undo.
-  await saveStep(run, name, { status: "running" });
-  log.say(name, `> ${name}`);
   const startedMs = performance.now();
   const lasted = () => `${((performance.now() - startedMs) / 1000).toFixed(1)} s`;
   try {
     const gives = await runThroughOutages(run, step, wasInterrupted);
     mergeOutput(run, gives);
-    await saveStep(run, name, { status: "done", output: { ...gives } });
+    const begins = next?.resumable && mayBegin(run) ? next.name : undefined;
     log.say(name, `${name} done in ${lasted()}`);
+    if (begins !== undefined) log.say(begins, `> ${begins}`);
+    await saveStep(run, name, { status: "done", output: { ...gives } }, begins);
     return undefined;
   } catch (cause) {
     const failure = await failureOf(run, name, cause);
