@@ -1,9 +1,12 @@
+import { describeDocker } from "@berth/testing";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { cutEngine } from "./faults/cut-engine.ts";
 import { ground } from "./faults/ground.ts";
 import { SCENARIOS, type Sizes } from "./faults/scenarios.ts";
 
+const ENGINE_DEPLOYMENTS = 12;
 /** The short form of `npm run faults`. */
-const SHORT: Sizes = { restarts: 2, frozenSeconds: 1, halfOpen: 100, kills: 1 };
+const SHORT: Sizes = { restarts: 2, frozenSeconds: 1, halfOpen: 100, kills: 1, engineDeployments: ENGINE_DEPLOYMENTS };
 
 describe("a server whose ground breaks", () => {
   let made: Awaited<ReturnType<typeof ground>>;
@@ -19,4 +22,10 @@ describe("a server whose ground breaks", () => {
     },
     180_000,
   );
+});
+
+describeDocker("a server whose connections to the engine are cut", ["busybox:stable", "caddy:2"], () => {
+  test("finishes its deployments", async () => {
+    expect(await cutEngine(ENGINE_DEPLOYMENTS)).toContain(`${ENGINE_DEPLOYMENTS} of ${ENGINE_DEPLOYMENTS} deployments`);
+  }, 300_000);
 });

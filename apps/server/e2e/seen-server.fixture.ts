@@ -14,7 +14,7 @@ export interface SeenServer {
 }
 
 /** The server of this machine's engine. */
-export const seenHere = ({ client }: DockerFixture, server: DockerServer): SeenServer => ({
+export const seenHere = ({ client }: Pick<DockerFixture, "client">, server: DockerServer): SeenServer => ({
   server,
   serverUuid: server.dockerUuid,
   client,

@@ -13,8 +13,12 @@ export interface CutMoment {
 
 export interface Relay {
   readonly port: number;
-  /** Resets all connections, as a server restart or a network failure does. */
-  cut(): void;
+  /** Number of open connections of clients. */
+  connections(): number;
+  /** Resets connections, as a server restart or a network failure does: all of them, or about this share. */
+  cut(share?: number): void;
+  /** Whether some answers are garbled or broken off from now on. */
+  damage(isOn: boolean): void;
   /** Resets the next connection that reaches this moment, and then resolves. */
   cutAt(moment: CutMoment): Promise<void>;
   /** Forwards nothing, like a server that hangs. */
@@ -23,11 +27,13 @@ export interface Relay {
   close(): Promise<void>;
 }
 
-/** A TCP proxy whose connections tests can break or stall. */
-export async function relay(target: NetConnectOpts): Promise<Relay> {
+/** A proxy on TCP, or on the socket of this path, whose connections tests can break or stall. */
+export async function relay(target: NetConnectOpts, path?: string): Promise<Relay> {
   const sockets = new Set<Socket>();
+  const open = new Set<() => void>();
   const armed = new Map<CutMoment, () => void>();
   let isHeld = false;
+  let isDamaging = false;
 
   function serve(client: Socket): void {
     const server = createConnection(target);
@@ -35,8 +41,8 @@ export async function relay(target: NetConnectOpts): Promise<Relay> {
     let isAnswerAwaited = false;
     let isServerLeft = false;
     const cut = () => {
-      client.resetAndDestroy();
-      if (!isServerLeft) server.resetAndDestroy();
+      reset(client);
+      if (!isServerLeft) reset(server);
     };
     const sending = new Transform({
       transform(chunk: Buffer, _, done) {
@@ -51,8 +57,16 @@ export async function relay(target: NetConnectOpts): Promise<Relay> {
       },
     });
     const answering = new Transform({
-      transform: (chunk: Buffer, _, done) => (isAnswerAwaited ? cut() : done(null, chunk)),
+      transform(chunk: Buffer, _, done) {
+        if (isAnswerAwaited) return cut();
+        if (!isDamaging || Math.random() > DAMAGED_SHARE) return done(null, chunk);
+        if (Math.random() < 0.5) return done(null, garbled(chunk));
+        done(null, chunk.subarray(0, chunk.length / 2));
+        setImmediate(cut);
+      },
     });
+    open.add(cut);
+    client.once("close", () => open.delete(cut));
     client.pipe(sending).pipe(server).pipe(answering).pipe(client);
     for (const [own, other] of [
       [client, server],
@@ -70,11 +84,17 @@ export async function relay(target: NetConnectOpts): Promise<Relay> {
   }
 
   const listening = createServer(serve);
-  await new Promise<void>((resolve) => listening.listen(0, "127.0.0.1", resolve));
+  await new Promise<void>((resolve) =>
+    listening.listen(path === undefined ? { port: 0, host: "127.0.0.1" } : { path }, resolve),
+  );
   return {
-    port: (listening.address() as AddressInfo).port, // a TCP server's address is an object
-    cut: () => {
-      for (const socket of sockets) socket.resetAndDestroy();
+    port: path === undefined ? (listening.address() as AddressInfo).port : 0, // a TCP server's address is an object
+    connections: () => open.size,
+    cut: (share = 1) => {
+      for (const cut of open) if (Math.random() < share) cut();
+    },
+    damage: (isOn) => {
+      isDamaging = isOn;
     },
     cutAt: (moment) => new Promise((resolve) => armed.set(moment, resolve)),
     hold: () => {
@@ -91,3 +111,15 @@ export async function relay(target: NetConnectOpts): Promise<Relay> {
     },
   };
 }
+
+/** Sockets that have a path cannot be reset. */
+const reset = (socket: Socket) => (socket.remoteAddress === undefined ? socket.destroy() : socket.resetAndDestroy());
+
+/** As by a faulty network card: some bytes in the middle are others. */
+function garbled(chunk: Buffer): Buffer {
+  const damaged = Buffer.from(chunk);
+  damaged.fill(0, damaged.length >> 1, Math.min(damaged.length, (damaged.length >> 1) + 8));
+  return damaged;
+}
+
+const DAMAGED_SHARE = 0.25;

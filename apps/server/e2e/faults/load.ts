@@ -8,7 +8,8 @@ export interface Load<Result> {
   end(): Promise<Result>;
 }
 
-function repeated(count: number, once: (client: number) => Promise<void>): () => Promise<void> {
+/** Repeats it for each client. @returns Ends it. */
+export function repeated(count: number, once: (client: number) => Promise<void>): () => Promise<void> {
   let isOver = false;
   const clients = Array.from({ length: count }, async (_, client) => {
     while (!isOver) await once(client);

@@ -5,7 +5,7 @@ import { NotSupported } from "./machine.ts";
 import { SCENARIOS, type Sizes } from "./scenarios.ts";
 import { soak } from "./soak.ts";
 
-const FULL: Sizes = { restarts: 8, frozenSeconds: 30, halfOpen: 600, kills: 3 };
+const FULL: Sizes = { restarts: 8, frozenSeconds: 30, halfOpen: 600, kills: 3, engineDeployments: 108 };
 
 const { positionals: names, values } = parseArgs({ allowPositionals: true, options: { soak: { type: "string" } } });
 const soakMinutes = values.soak === undefined ? undefined : Number(values.soak);

@@ -4,6 +4,7 @@ import { until } from "@berth/testing";
 import { outcomeOf } from "../applications.fixture.ts";
 import type { TestServer } from "../server.fixture.ts";
 import { canRead, expect, type Ground, isHealthy, ms } from "./checks.ts";
+import { cutEngine } from "./cut-engine.ts";
 import { fullDisk, slowDisk } from "./disk.ts";
 import { killEverything } from "./kill-everything.ts";
 import { deployments, lostWrites, visitors, writers } from "./load.ts";
@@ -16,6 +17,7 @@ export interface Sizes {
   readonly frozenSeconds: number;
   readonly halfOpen: number;
   readonly kills: number;
+  readonly engineDeployments: number;
 }
 
 export interface Scenario {
@@ -58,6 +60,11 @@ export const SCENARIOS: Readonly<Record<string, Scenario>> = {
   memory: {
     name: () => "A control group of 256 MB, under writers and lists",
     run: (ground) => sameProcess(ground, () => littleMemory(ground)),
+  },
+  engine: {
+    name: ({ engineDeployments }) =>
+      `Half of all connections to the Docker engine cut every half second, and a quarter of its answers damaged half of the time, under ${engineDeployments} deployments`,
+    run: (_ground, { engineDeployments }) => cutEngine(engineDeployments),
   },
   disk: { name: () => "Disk of the data folder full, under writers", run: fullDisk },
   "slow-disk": { name: () => "Disk of the data folder at 50 writes a second, under writers", run: slowDisk },

@@ -2,7 +2,7 @@ import { createServer } from "node:net";
 import { join } from "node:path";
 import type { BuildRequest } from "@berth/core/deploy";
 import { localHost } from "@berth/host";
-import { describeDocker } from "@berth/testing";
+import { describeDocker, until } from "@berth/testing";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { breakableHost } from "../broken-host.fixture.ts";
 import { type ImageSuite, imageSuite } from "./image.fixture.ts";
@@ -75,16 +75,37 @@ describeDocker("a build by the engine's BuildKit", ["alpine:3", "registry:2"], (
     expect(await suite.output(image, ["cat", "/src/a.txt"])).toBe("two");
   });
 
-  test("whose connection breaks off is to be tried again", { timeout: 30_000 }, async () => {
-    const building = suite.build({ Dockerfile: `FROM alpine:3\nRUN echo ${suite.resourceUuid} && sleep 60` });
-    building.catch(() => undefined);
-    await expect.poll(() => suite.lines.includes(suite.resourceUuid), { timeout: 20_000 }).toBe(true);
+  test("is continued over another connection when one breaks off", { timeout: 60_000 }, async () => {
+    const [first, second] = [`first ${suite.resourceUuid}`, `second ${suite.resourceUuid}`];
+    const building = suite.build({
+      Dockerfile: `FROM alpine:3\nRUN echo ${first}\nRUN echo ${second} && sleep 2 && echo done >/end`,
+    });
+    await until(() => printed(second) === 1);
     breakable.hiccup();
-    await expect(building).rejects.toMatchObject({
+    const { image } = await building;
+    expect(await suite.output(image, ["cat", "/end"])).toBe("done\n");
+    expect([printed(first), printed(second)]).toEqual([1, 2]);
+  });
+
+  test("whose connection breaks off again and again is to be tried later", { timeout: 60_000 }, async () => {
+    const line = `again ${suite.resourceUuid}`;
+    const building = suite.build({ Dockerfile: `FROM alpine:3\nRUN echo ${line} && sleep 60` });
+    let isOver = false;
+    const refused = building.catch((cause: unknown) => {
+      isOver = true;
+      return cause;
+    });
+    for (let count = 1; !isOver; count += 1) {
+      await until(() => printed(line) === count || isOver);
+      breakable.hiccup();
+    }
+    expect(await refused).toMatchObject({
       code: "engine.unreachable",
       message: expect.stringContaining("was lost during the build"),
     });
   });
+
+  const printed = (line: string) => suite.lines.filter((one) => one === line).length;
 });
 
 describe("an engine without BuildKit", () => {

@@ -1,4 +1,5 @@
 import { readFile } from "node:fs/promises";
+import { setTimeout as delay } from "node:timers/promises";
 import { DomainError, isDomainError } from "@berth/core";
 import type { WorkIO } from "@berth/core/ports";
 import { BrokenOff, GrpcError } from "../buildkit/grpc.ts";
@@ -12,18 +13,24 @@ import { buildTrace } from "./progress.ts";
 
 /** See `buildImage`. */
 export async function buildkitImage(wanted: BuildTarget, io: WorkIO, place: BuildPlace): Promise<void> {
-  const trace = buildTrace((line, stream) => io.onLine(line, stream), place.steps);
+  const newTrace = () => buildTrace((line, stream) => io.onLine(line, stream), place.steps);
+  let trace = newTrace();
   try {
     const target = place.guard === undefined ? wanted : await guardedTarget(wanted);
     const guard = place.guard && sourceGuard(place.guard, io);
     const gateway = needsHostGateway(target) ? await hostGateway(place, io.signal) : undefined;
     const { folders, ...options } = frontendOptions(target, gateway);
     const offer = { folders, secrets: await secretsOf(target), logins: place.logins };
-    await solve(place, { ...options, image: target.image, offer, guard }, (status) => trace.write(status), io.signal);
+    const wantedSolve = { ...options, image: target.image, offer, guard };
+    await throughLosses(place, io, async () => {
+      trace.end();
+      // A step that failed with the connection is not the reason of a later failure.
+      trace = newTrace();
+      await solve(place, wantedSolve, (status) => trace.write(status), io.signal);
+    });
   } catch (cause) {
     if (io.signal.aborted) throw new DomainError("deploy.cancelled", "The build was cancelled.", { cause });
     if (isDomainError(cause)) throw cause;
-    await requireConnection(place, cause);
     throw buildFailure(trace.failedStep(), cause);
   } finally {
     trace.end();
@@ -36,16 +43,43 @@ async function secretsOf({ secrets, secretFiles }: BuildTarget): Promise<Readonl
   return found;
 }
 
-/** A lost connection is a trouble of the server's, not of what is built. */
-async function requireConnection({ host, socketPath }: EnginePlace, cause: unknown): Promise<void> {
+/**
+ * Builds again when only the connection was lost: BuildKit ends the build then, but keeps the steps that were done.
+ * @throws DomainError `engine.unreachable` after several losses, or when the engine does not answer at all
+ */
+async function throughLosses(place: EnginePlace, io: WorkIO, build: () => Promise<void>): Promise<void> {
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      return await build();
+    } catch (cause) {
+      if (io.signal.aborted || (isDomainError(cause) && !isDomainError(cause, "engine.unreachable"))) throw cause;
+      await requireConnection(place);
+      if (!isLoss(cause)) throw cause;
+      if (attempt === ATTEMPTS_MAX) throw lost(place, cause);
+      io.onLine("The connection to the engine was lost. Continues the build over another one.", "stderr");
+      await delay(PAUSE_MS * attempt, undefined, { signal: io.signal });
+    }
+  }
+}
+
+async function requireConnection({ host, socketPath }: EnginePlace): Promise<void> {
   const socket = await host.connectSocket(socketPath, AbortSignal.timeout(CONNECT_SECONDS_MAX * 1000));
   socket.destroy();
-  if (!(cause instanceof BrokenOff || (cause instanceof GrpcError && LOST_CONNECTION.test(cause.message)))) return;
-  const message = `The connection to the engine of server ${host.name} was lost during the build. Deploy again.`;
-  throw new DomainError("engine.unreachable", message, { cause });
 }
+
+const lost = ({ host }: EnginePlace, cause: unknown): DomainError => {
+  const message = `The connection to the engine of server ${host.name} was lost during the build. Deploy again.`;
+  return new DomainError("engine.unreachable", message, { cause });
+};
+
+const isLoss = (cause: unknown): boolean =>
+  cause instanceof BrokenOff ||
+  isDomainError(cause) ||
+  (cause instanceof GrpcError && LOST_CONNECTION.test(cause.message));
 
 /** In BuildKit's words of its way back to us; what a registry or a build says of its connections reads otherwise. */
 const LOST_CONNECTION =
   /error reading from server: EOF|no active session for|closing transport|transport is closing|only one connection allowed/;
 const CONNECT_SECONDS_MAX = 10;
+const ATTEMPTS_MAX = 5;
+const PAUSE_MS = 50;
