@@ -1,13 +1,13 @@
-import pLimit from "p-limit";
 import { asDomainError } from "./errors.ts";
+import { fairTurns } from "./fair-turns.ts";
 import type { Context } from "./trpc.ts";
 
 /**
  * What a query reads is in memory several times: as rows, as views and as text. Most read little. Those that need more
- * are read again a few at a time, up to what one answer may hold.
+ * are read again a few at a time, by turns of the teams, up to what one answer may hold.
  */
 export async function readBounded<R extends { readonly ok: boolean }>(
-  { limitReads, isDivisible }: Pick<Context, "limitReads" | "isDivisible">,
+  { teamId, limitReads, isDivisible }: BoundedRead,
   read: () => Promise<R>,
 ): Promise<R> {
   if (limitReads === undefined) return await read();
@@ -16,7 +16,11 @@ export async function readBounded<R extends { readonly ok: boolean }>(
     const result = await limitReads(LITTLE_BYTES, read);
     if (isDivisible === true || !isTooLarge(result)) return result;
   }
-  return await oneOfFew(() => limitReads(ANSWER_BYTES_MAX, read));
+  return await turn(teamId, () => limitReads(ANSWER_BYTES_MAX, read));
+}
+
+interface BoundedRead extends Pick<Context, "limitReads" | "isDivisible"> {
+  readonly teamId: number;
 }
 
 export const isTooLarge = (result: object): result is { readonly error: unknown } =>
@@ -24,4 +28,4 @@ export const isTooLarge = (result: object): result is { readonly error: unknown 
 
 const LITTLE_BYTES = 1024 ** 2;
 const ANSWER_BYTES_MAX = 8 * 1024 ** 2;
-const oneOfFew = pLimit(2);
+const turn = fairTurns(2);

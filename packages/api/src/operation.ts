@@ -60,11 +60,12 @@ const scopedProcedure = procedure
   })
   .use(async ({ ctx: { lists, limitReads, isDivisible, scope }, path, type, getRawInput, next }) => {
     const limit = type === "query" ? limitReads : undefined;
-    if (lists === undefined) return await readBounded({ limitReads: limit, isDivisible }, () => next());
-    const asked = { input: await getRawInput(), teamId: scope.teamId, type };
+    const { teamId } = scope;
+    if (lists === undefined) return await readBounded({ teamId, limitReads: limit, isDivisible }, () => next());
+    const asked = { input: await getRawInput(), teamId, type };
     try {
       return await lists.read(path, asked, (input, isDivisible) =>
-        readBounded({ limitReads: limit, isDivisible }, () => next({ getRawInput: async () => input })),
+        readBounded({ teamId, limitReads: limit, isDivisible }, () => next({ getRawInput: async () => input })),
       );
     } catch (refusal) {
       throw asTrpcError(refusal);

@@ -31,7 +31,7 @@ export function listBounds(router: AnyRouter): ListBounds {
           const operation = paged.get(name);
           const asked = operation && askedPage(operation, inputOf(input));
           if (asked !== undefined) {
-            const known = { list: `${name} ${teamId}`, sizes };
+            const known = { list: `${name} ${teamId}`, teamId, sizes };
             return await wholeList((readPart) => listParts(readPart, asked, known), { input, hold }, read);
           }
           if (type === "subscription") return await read(input, undefined);

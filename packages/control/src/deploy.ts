@@ -33,10 +33,10 @@ export function deploy(context: UseCaseContext) {
   async function byUuid(uuids: readonly string[], request: DeployRequest): Promise<DeployRequestResult> {
     const pullRequest = request.pull_request_id ?? request.pr ?? 0;
     return stores.transaction(async (tx) => {
-      const targets = new Map<string, Target>();
+      const targets = new Map<string, ResourceRecord>();
       for (const uuid of uuids) {
         const target = await targetOf(tx, uuid);
-        if (target !== undefined) targets.set(target.resource.uuid, target);
+        if (target !== undefined) targets.set(target.uuid, target);
       }
       if (targets.size === 0) throw new DomainError("resource.not_found", "No resources found.");
       const wanted = [...targets.values()];
@@ -48,17 +48,18 @@ export function deploy(context: UseCaseContext) {
   /** Results are in the order of the targets. */
   async function deployAll(
     tx: Stores,
-    targets: readonly Target[],
+    targets: readonly ResourceRecord[],
     { force }: DeployRequest,
   ): Promise<(DeployRequestEntry & { message: string })[]> {
     const requests: DeploymentRequest[] = [];
-    for (const { resource, application } of targets) {
+    for (const resource of targets) {
+      const application = await applicationOf(tx, resource);
       if (application === undefined) await requireEngineFor(context, tx, resource);
       await renewCertificateOf(context, tx, resource);
-      const request = { isForced: force };
-      requests.push(application === undefined ? { ...request, resource } : applicationRequest(application, request));
+      const request = application === undefined ? {} : applicationRequest(application);
+      requests.push({ ...request, isForced: force, resource });
     }
-    const kinds = new Map(targets.map(({ resource: { uuid, kind } }) => [uuid, kind]));
+    const kinds = new Map(targets.map(({ uuid, kind }) => [uuid, kind]));
     return (await requestDeployments(context, tx, requests)).map((one) =>
       entryOf(one, kinds.get(one.deployment.resource_uuid)),
     );
@@ -67,13 +68,14 @@ export function deploy(context: UseCaseContext) {
   /** Results are in the order of the targets; for those without pull requests they say so. */
   async function deployPreviews(
     tx: Stores,
-    targets: readonly Target[],
+    targets: readonly ResourceRecord[],
     pullRequest: number,
     { force, docker_tag }: DeployRequest,
   ): Promise<DeployRequestEntry[]> {
     const refused = new Map<string, string>();
     const requests: DeploymentRequest[] = [];
-    for (const { resource, application } of targets) {
+    for (const resource of targets) {
+      const application = await applicationOf(tx, resource);
       if (application === undefined) {
         const { title } = RESOURCE_KINDS[resource.kind];
         refused.set(resource.uuid, `${title} ${resource.name} has no previews of pull requests.`);
@@ -86,13 +88,13 @@ export function deploy(context: UseCaseContext) {
       else {
         const fields = { pull_request_id: pullRequest, docker_registry_image_tag: tag ?? undefined };
         const preview = await openPreview(context, tx, application, fields);
-        requests.push(applicationRequest(application, { isForced: force, preview }));
+        requests.push({ ...applicationRequest(application, { isForced: force, preview }), resource });
       }
     }
     const requested = new Map(
       (await requestDeployments(context, tx, requests)).map((one) => [one.deployment.resource_uuid, one]),
     );
-    return targets.map(({ resource: { uuid } }) => {
+    return targets.map(({ uuid }) => {
       const one = requested.get(uuid);
       return one === undefined ? { message: refused.get(uuid) ?? "", resource_uuid: uuid } : entryOf(one);
     });
@@ -100,13 +102,11 @@ export function deploy(context: UseCaseContext) {
 
   async function byTag(tags: readonly string[], request: DeployRequest): Promise<DeployRequestResult> {
     return stores.transaction(async (tx) => {
-      const tagged = new Map<string, Target>();
+      const tagged = new Map<string, ResourceRecord>();
       for (const tag of tags) {
-        for (const application of (await tx.applications.list({ tag })).items) {
-          tagged.set(application.uuid, { resource: application, application });
-        }
-        for (const service of (await tx.services.list({ tag })).items) {
-          tagged.set(service.uuid, { resource: service });
+        const resources = await tx.tags.resources(tag);
+        for (const kind of ["application", "service"]) {
+          for (const resource of resources) if (resource.kind === kind) tagged.set(resource.uuid, resource);
         }
       }
       if (tagged.size === 0) throw new DomainError("resource.not_found", "No resources found with this tag.");
@@ -131,22 +131,22 @@ export function deploy(context: UseCaseContext) {
   };
 }
 
-interface Target {
-  readonly resource: ResourceRecord;
-  /** The application, if the resource is one. */
-  readonly application?: ApplicationRecord;
-}
-
-/** A resource of any kind; the uuid of a service's container selects the service. */
-async function targetOf(tx: Stores, uuid: string): Promise<Target | undefined> {
-  const application = await tx.applications.find(uuid);
-  if (application !== undefined) return { resource: application, application };
-  const database = await tx.resources.find({ kind: "database", uuid });
-  if (database !== undefined) return { resource: database };
+/**
+ * A resource of any kind; the uuid of a service's container selects the service. Without its settings: a hundred
+ * large applications would be in memory at once.
+ */
+async function targetOf(tx: Stores, uuid: string): Promise<ResourceRecord | undefined> {
+  for (const kind of ["application", "database"] as const) {
+    const found = await tx.resources.find({ kind, uuid });
+    if (found !== undefined) return found;
+  }
   const container = await tx.services.findContainer(uuid);
   const { items } = container === undefined ? { items: [] } : await tx.services.list({ ids: [container.resource_id] });
-  const service = items[0] ?? (await tx.resources.find({ kind: "service", uuid }));
-  return service && { resource: service };
+  return await tx.resources.find({ kind: "service", uuid: items[0]?.uuid ?? uuid });
+}
+
+async function applicationOf(tx: Stores, { kind, uuid }: ResourceRecord): Promise<ApplicationRecord | undefined> {
+  return kind === "application" ? await tx.applications.find(uuid) : undefined;
 }
 
 const QUEUED: Readonly<Record<ResourceKind, (requested: Requested) => string>> = {

@@ -484,6 +484,7 @@ const ATTEMPTS: Attempts = {
   tags: {
     list: (stores) => stores.tags.list().then(({ items }) => items),
     listByResource: (stores, { app }) => stores.tags.listByResource(app.id).then(({ items }) => items),
+    resources: (stores, { label }) => stores.tags.resources(label.name),
     attach: (stores, { app }) => refused(stores.tags.attach(app.id, [{ uuid: testUuid(), name: "stolen" }])),
     detach: (stores, { app, label }) => stores.tags.detach(app.id, label.uuid),
   },

@@ -3,6 +3,7 @@ import type { TagStore } from "@berth/core/ports";
 import { sql } from "kysely";
 import type { TeamContext } from "./context.ts";
 import { countRows, page, within } from "./page.ts";
+import { RESOURCE_COLUMNS } from "./resource-row.ts";
 
 const COLUMNS = ["tag.id", "tag.uuid", "tag.name", "tag.created_at", "tag.updated_at"] as const;
 
@@ -34,6 +35,17 @@ export function tagStore({ db, teamId }: TeamContext): TagStore {
         (window) => within(ofResource(resourceId).select(COLUMNS).orderBy("tag.name"), window).execute(),
         () => countRows(ofResource(resourceId)),
       ),
+    resources: (name) =>
+      db
+        .selectFrom("tag")
+        .innerJoin("resource_tag", "resource_tag.tag_id", "tag.id")
+        .innerJoin("resource", "resource.id", "resource_tag.resource_id")
+        .select(RESOURCE_COLUMNS)
+        .where("tag.team_id", "=", teamId)
+        .where("resource.team_id", "=", teamId)
+        .where("tag.name", "=", name)
+        .orderBy("resource.id")
+        .execute(),
     async attach(resourceId, tags) {
       const owner = await ownResource(resourceId).executeTakeFirst();
       if (owner === undefined) throw notFound("Resource");

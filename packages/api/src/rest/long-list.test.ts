@@ -23,7 +23,7 @@ function listOf(items: Item[], change: (reads: number) => void = () => undefined
   return { reads, read };
 }
 
-const known = () => ({ list: "a", sizes: itemSizes() });
+const known = () => ({ list: "a", teamId: 1, sizes: itemSizes() });
 const answered = async (list: string | NodeJS.ReadableStream): Promise<Item[]> =>
   JSON.parse(typeof list === "string" ? list : await text(list));
 
@@ -60,13 +60,13 @@ describe("a list", () => {
   test("of large items is read a few at a time, of small ones many, once they are known", async () => {
     const sizes = itemSizes();
     const large = listOf(itemsOf(40, 1_000_000));
-    await answered(await longList(large.read, {}, { list: "large", sizes }));
+    await answered(await longList(large.read, {}, { list: "large", teamId: 1, sizes }));
     expect(Math.max(...large.reads.map(({ take }) => take))).toBeLessThanOrEqual(8);
-    await longList(large.read, {}, { list: "large", sizes });
+    await longList(large.read, {}, { list: "large", teamId: 1, sizes });
     expect(large.reads.at(-1)?.take).toBe(1);
     const small = listOf(itemsOf(100, 10));
-    await longList(small.read, {}, { list: "small", sizes });
-    await longList(small.read, {}, { list: "small", sizes });
+    await longList(small.read, {}, { list: "small", teamId: 1, sizes });
+    await longList(small.read, {}, { list: "small", teamId: 1, sizes });
     expect(small.reads.at(-1)).toEqual({ skip: 0, take: 200 });
   });
 

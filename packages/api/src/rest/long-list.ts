@@ -1,8 +1,8 @@
 import { Readable } from "node:stream";
 import { DomainError } from "@berth/core";
 import type { Paging } from "@berth/core/ports";
-import pLimit from "p-limit";
 import { asDomainError } from "../errors.ts";
+import { fairTurns } from "../fair-turns.ts";
 import type { HeldBytes } from "../held-bytes.ts";
 
 /**
@@ -89,6 +89,7 @@ function* counted(text: string, bytes: Pick<HeldBytes, "note"> | undefined) {
 
 interface KnownSizes {
   readonly list: string;
+  readonly teamId: number | undefined;
   readonly sizes: ItemSizes;
 }
 
@@ -104,7 +105,7 @@ export interface ListPart {
 export async function* listParts(
   read: ReadPart,
   { skip = 0, take = Number.POSITIVE_INFINITY }: Paging,
-  { list, sizes }: KnownSizes,
+  { list, teamId, sizes }: KnownSizes,
 ): AsyncGenerator<ListPart, undefined> {
   const sent = new Set<string>();
   let count = 0;
@@ -129,7 +130,7 @@ export async function* listParts(
       return part(items, items.length < count);
     });
   const nextPart = async () => {
-    const found = await oneOfFew(() =>
+    const found = await turn(teamId, () =>
       fitting(itemsPerWindow(sizes.of(list)), (count, isSmallest) =>
         readBehind(read, { sent, position, skip, count, isSmallest }),
       ),
@@ -196,7 +197,7 @@ const itemsPerWindow = (itemBytes: number): number =>
   Math.max(1, Math.min(WINDOW_ITEMS_MAX, Math.floor(WINDOW_BYTES / Math.max(1, itemBytes))));
 
 /** Few parts of long lists are read at the same time, so that other requests are not delayed. */
-const oneOfFew = pLimit(2);
+const turn = fairTurns(2);
 
 const WINDOW_BYTES = 128 * 1024;
 /** Memory of an answer in parts, except for very large items: a part as objects and as text, and the previous one. */

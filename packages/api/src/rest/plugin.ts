@@ -224,7 +224,8 @@ async function sendList({ input, asked }: PagedList, answer: ListAnswer): Promis
     rest = undefined;
     return items as readonly unknown[]; // as declared by its output
   };
-  const known = { list: `${request.identity?.scope.teamId}`, sizes };
+  const teamId = request.identity?.scope.teamId;
+  const known = { list: `${teamId}`, teamId, sizes };
   const list = await longList(read, asked, known, request.bytes);
   reply.code(200).type("application/json; charset=utf-8");
   if (typeof list === "string") {

@@ -1,4 +1,4 @@
-import type { Page, Paging, Timestamps } from "./records.ts";
+import type { Page, Paging, ResourceRecord, Timestamps } from "./records.ts";
 
 export interface TagRecord extends Timestamps {
   readonly id: number;
@@ -13,6 +13,8 @@ export interface TagStore {
   list(paging?: Paging): Promise<Page<TagRecord>>;
   /** By name. */
   listByResource(resourceId: number, paging?: Paging): Promise<Page<TagRecord>>;
+  /** The resources that have a tag, in the order in which they were made. */
+  resources(name: string): Promise<readonly ResourceRecord[]>;
   /** Adds tags to the resource. For an existing name the team's tag is used, and its `uuid` here is ignored. */
   attach(resourceId: number, tags: readonly Pick<TagRecord, "uuid" | "name">[]): Promise<void>;
   /** `false` if the resource has no such tag. */
