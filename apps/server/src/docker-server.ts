@@ -2,7 +2,7 @@ import { homedir } from "node:os";
 import { join } from "node:path";
 import { DomainError, notFound } from "@berth/core";
 import { isLocalHost } from "@berth/core/application";
-import type { ServerRecord, SystemStores } from "@berth/core/ports";
+import type { ServerRecord, Site, SystemStores } from "@berth/core/ports";
 import { isOwnMachine, redirectUrlOf } from "@berth/core/server";
 import { ROOT_TEAM_ID } from "@berth/core/team";
 import { dockerClient } from "@berth/docker-client";
@@ -16,7 +16,7 @@ import {
   toolFetcher,
 } from "@berth/engine";
 import { type Host, localHost, movableHost, type SshHost, sshHost } from "@berth/host";
-import { recordedProxy, serverProxy, type TlsSettings } from "@berth/proxy";
+import { frontDoor, recordedProxy, serverProxy, type TlsSettings } from "@berth/proxy";
 import type { LocalDocker } from "./config.ts";
 import type { DataFolder } from "./data-folder.ts";
 import type { Member } from "./fleet.ts";
@@ -37,6 +37,8 @@ export interface DockerServerDeps {
   readonly fetchesBuildTools: boolean;
   /** A machine that is reached otherwise than by SSH; `undefined`: as its record says. */
   readonly hostOf?: ((server: ServerRecord) => Host | undefined) | undefined;
+  /** Sites of this machine's processes, which the proxy of its own engine serves too. */
+  readonly guests: () => readonly Site[];
   readonly log: Logger;
 }
 
@@ -95,16 +97,19 @@ export function dockerServer(first: ServerRecord, deps: DockerServerDeps): Membe
     redirectUrl: () => redirectUrlOf(record),
     ...(isOwn ? { httpPort: local.httpPort, httpsPort: local.httpsPort } : {}),
   };
-  const proxy = recordedProxy(first, (type) =>
+  const recorded = recordedProxy(first, (type) =>
     serverProxy(type, {
       ...proxyOptions,
       folder: isOwn ? join(ownFolder, "proxy") : remoteFolder(record, instanceId),
     }),
   );
+  const front = isOwn ? frontDoor(first, recorded, deps.guests) : undefined;
+  const proxy = front ?? recorded;
 
   return {
     engine,
     proxy,
+    frontDoor: front,
     machine: serverMachine({
       host,
       user: () => record.user,

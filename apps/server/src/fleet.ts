@@ -1,12 +1,15 @@
 import { DomainError } from "@berth/core";
 import type { Engine, ServerMachine, ServerRecord, Proxy as SiteProxy } from "@berth/core/ports";
 import type { ServerCleaner } from "@berth/core/server";
+import type { FrontDoor } from "@berth/proxy";
 import type { Connect } from "@berth/worker";
 
 /** Engine, proxy and connection of one server. */
 export interface Member {
   readonly engine: Engine;
   readonly proxy: SiteProxy;
+  /** Its proxy, where that serves this machine's processes too. */
+  readonly frontDoor?: FrontDoor | undefined;
   /** Machine of the server's Docker engine; `undefined` for this machine's process engine. */
   readonly machine?: ServerMachine | undefined;
   /** `undefined` for engines without images and caches. */

@@ -13,7 +13,7 @@ import { authenticator, cipher, type Database, loadKeyFile, requireKey, stores, 
 import { type ProcessEngine, processBuilder, processEngine } from "@berth/engine";
 import { addressBook, certificateIssuer, diskSpace, isRoot, keyReader, redactor } from "@berth/host";
 import { identityProviders } from "@berth/identity";
-import { type EmbeddedProxy, embeddedProxy } from "@berth/proxy";
+import { behindFrontDoor, type EmbeddedProxy, embeddedProxy, guestsOf } from "@berth/proxy";
 import { githubHost, sourceFetcher } from "@berth/source";
 import { gitCredentials, planServerCleanup, type Worker, type WorkerOptions, worker } from "@berth/worker";
 import type { Config } from "./config.ts";
@@ -49,6 +49,13 @@ export interface Inside {
   openProxy(): Promise<EmbeddedProxy>;
   makeWorker(options?: Pick<WorkerOptions, "steps" | "settings">): Worker;
 }
+
+/**
+ * The front door forwards from this machine. Programs of this machine could name another client here, but they reach
+ * applications without any proxy too.
+ */
+const ownAddresses = (proxyHost: string): readonly string[] =>
+  ["0.0.0.0", "::"].includes(proxyHost) ? ["127.0.0.1", "::1"] : [...new Set(["127.0.0.1", "::1", proxyHost])];
 
 // Shared by all instances of a machine, wherever their data folders are.
 const USER_RANGES = "/var/lib/berth-users";
@@ -94,9 +101,14 @@ export async function wire(
   let instanceId: string | undefined;
   const system = systemStores(database, secrets);
 
+  const frontOf = () => (localDocker && config.docker.isWanted ? members.known(localDocker.id)?.frontDoor : undefined);
   const isLocal = (server: Pick<ServerRecord, "id">) => server.id === local?.id;
   const makeMember = (server: ServerRecord): Member | undefined => {
-    if (isLocal(server)) return proxy && { engine, proxy, update() {}, retryNow() {}, close: async () => {} };
+    if (isLocal(server)) {
+      if (proxy === undefined) return undefined;
+      const behind = behindFrontDoor(proxy, frontOf);
+      return { engine, proxy: behind, update() {}, retryNow() {}, close: async () => {} };
+    }
     if (!ENGINES[server.engine].hasContainers || (isOwnMachine(server) && server.id !== localDocker?.id))
       return undefined;
     if (instanceId === undefined) return undefined;
@@ -109,6 +121,7 @@ export async function wire(
       trustedProxies: config.trustedProxies,
       allowedPrivateHosts: config.allowedPrivateHosts,
       fetchesBuildTools: config.fetchesBuildTools,
+      guests: () => guestsOf(proxy),
       hostOf,
       log,
     });
@@ -146,7 +159,7 @@ export async function wire(
       hasCleanup: (server) => cleanerFor(server) !== undefined,
       planCleanup: (server) => planServerCleanup({ stores: system, cleanerFor }, server),
       publicUrl,
-      servesHttps: (server) => !isLocal(server) || (proxy?.capabilities.https ?? false),
+      servesHttps: (server) => !isLocal(server) || (frontOf()?.isWanted() ?? false),
       reportedVersion: config.reportedVersion,
       teamServersMax: config.teamServersMax,
       keys: keyReader,
@@ -164,6 +177,8 @@ export async function wire(
       local = server;
       localDocker = docker;
       instanceId = id;
+      // Made now: it is asked whether it has certificates before anything visits the server.
+      if (docker !== undefined) members.member(docker);
     },
     closeServers: () => members.close(),
     openEngine: async () => {
@@ -175,7 +190,7 @@ export async function wire(
         folder: folder.proxy,
         host: config.proxyHost,
         port: config.proxyPort,
-        trustedProxies: config.trustedProxies,
+        trustedProxies: [...config.trustedProxies, ...(config.docker.isWanted ? ownAddresses(config.proxyHost) : [])],
         nodePath: process.execPath,
         ...(isRoot() ? { user: { uid: PROXY_USER_ID, gid: PROXY_USER_ID } } : {}),
         onLine: (line) => log.debug(line),

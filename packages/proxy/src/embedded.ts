@@ -39,6 +39,10 @@ export interface EmbeddedProxyOptions {
 export interface EmbeddedProxy extends ProxyPort {
   /** Port on which it listens. */
   readonly port: number;
+  /** Address at which this machine reaches it. */
+  readonly localHost: string;
+  /** Its sites as they were told last. */
+  sites(): readonly Site[];
   status(): Promise<ProxyStatus>;
   /** Ends the supervision; the process continues to serve unless `stopProxy`. Idempotent. */
   close(options: { readonly stopProxy: boolean }): Promise<void>;
@@ -110,6 +114,8 @@ export async function embeddedProxy(options: EmbeddedProxyOptions): Promise<Embe
       hidesSession: true,
     },
     port: supervisor.port,
+    localHost: LOOPBACK[options.host] ?? options.host,
+    sites: () => [...sites.values()],
     sync,
     put: (site) => change("put", site, (sites) => sites.set(site.id, site)),
     delete: (siteId) => change("delete", siteId, (sites) => sites.delete(siteId)),
@@ -125,6 +131,9 @@ export async function embeddedProxy(options: EmbeddedProxyOptions): Promise<Embe
     close: (how) => supervisor.close(how),
   };
 }
+
+/** A socket on all addresses is reached by the loopback's. */
+const LOOPBACK: Readonly<Record<string, string>> = { "0.0.0.0": "127.0.0.1", "::": "::1" };
 
 /** Sites of an earlier control plane, so that a change before the first `sync` does not remove them. */
 async function readSites(folder: string, tablePath: string): Promise<ReadonlyMap<string, Site>> {

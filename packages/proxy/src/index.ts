@@ -1,4 +1,5 @@
 export { type EmbeddedProxy, type EmbeddedProxyOptions, embeddedProxy } from "./embedded.ts";
+export { behindFrontDoor, type FrontDoor, frontDoor, guestsOf } from "./front-door.ts";
 export type { ProxyStatus } from "./protocol.ts";
 export { type RecordedProxy, recordedProxy } from "./server/recorded-proxy.ts";
 export type { ProxySettings, TlsSettings } from "./server/routed-site.ts";

@@ -226,7 +226,7 @@ async function askAll<Name extends keyof ControlRequests>(
 
 function portError(host: string, port: number, code: string | null): DomainError {
   const reason: Readonly<Record<string, string>> = {
-    EADDRINUSE: `Port ${port} is in use by another program. Stop that, or choose another port with BERTH_PROXY_PORT. On 80 and 443 it may be Berth's own proxy beside Docker, which BERTH_HTTP_PORT and BERTH_HTTPS_PORT move.`,
+    EADDRINUSE: `Port ${port} is in use by another program. Stop that, or choose another port with BERTH_PROXY_PORT. On 80 and 443 it may be Berth's own proxy beside Docker, which serves processes too: then leave BERTH_PROXY_PORT unset.`,
     EACCES: `Port ${port} is reserved for root. Start Berth as root, or choose a port from 1024 on with BERTH_PROXY_PORT.`,
     EADDRNOTAVAIL: `The proxy cannot listen on ${host}: this machine has no such address. Choose another one.`,
   };

@@ -202,7 +202,7 @@ describe("with real processes, a real proxy and real repositories", () => {
     ["build", { build_command: "echo compiling && exit 4" }, /4/],
     ["crash", {}, /^The new release crashed: it exited with code 3/],
     ["sick", {}, /^The new release is not healthy after \d+ seconds?: GET \/ answered 503 instead of 200\.$/],
-    ["wrong port", {}, /it listens on port \d+ instead of the port in PORT \(\d+\)\.$/],
+    ["wrong port", {}, /it listens on port \d+ instead of the port in PORT \(\d+\)\. Set ports_exposes to \d+/],
   ] as const)(
     "what is broken (%s) is said in a sentence, and the release before it keeps running",
     async (mode, change, sentence) => {

@@ -202,10 +202,9 @@ describe("what is wrong, in words", () => {
     expect(portProblem(listening, 41234)).toBe(expected);
   });
 
-  test("is told with the setting that mends it, where one does", () => {
-    const advice = "Set ports_exposes to 80, or let it listen on the port in PORT.";
-    expect(portAdvice([9229, 80], "docker")).toBe(advice);
-    expect(portAdvice([80], "process")).toBeUndefined();
-    expect(portAdvice([], "docker")).toBeUndefined();
+  test("is told with the setting that mends it", () => {
+    const advice = "Set ports_exposes to 80 (berth deploy --ports-exposes), or let it listen on the port in PORT.";
+    expect(portAdvice([9229, 80])).toBe(advice);
+    expect(portAdvice([])).toBeUndefined();
   });
 });

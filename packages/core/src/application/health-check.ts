@@ -1,5 +1,4 @@
 import type { ReleaseState } from "../deploy/release.ts";
-import { ENGINES, type EngineKind } from "../server/server-settings.ts";
 import type { ApplicationSettings } from "./application.ts";
 
 /** How a release is probed, and how often, before it counts as healthy. */
@@ -250,14 +249,10 @@ export function portProblem(listening: readonly number[], port: number): string 
   return `it listens on port ${ports} instead of the port in PORT (${port})`;
 }
 
-/**
- * Advice for a release that listens on another port. For an engine without containers PORT is a random free port of
- * the machine, which no setting can name.
- */
-export function portAdvice(listening: readonly number[], engine: EngineKind): string | undefined {
-  const lowest = Math.min(...listening);
-  if (listening.length === 0 || !ENGINES[engine].hasContainers) return undefined;
-  return `Set ports_exposes to ${lowest}, or let it listen on the port in PORT.`;
+/** Advice for a release that listens on another port. */
+export function portAdvice(listening: readonly number[]): string | undefined {
+  if (listening.length === 0) return undefined;
+  return `Set ports_exposes to ${Math.min(...listening)} (berth deploy --ports-exposes), or let it listen on the port in PORT.`;
 }
 
 const seconds = (count: number) => (count === 1 ? "1 second" : `${count} seconds`);

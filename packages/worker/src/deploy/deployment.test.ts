@@ -242,7 +242,16 @@ describe("a deployment that fails", () => {
     world.worker();
     world.engine.behave = () => ({ isOnWrongPort: true });
     const deployment = await world.ended(await world.deploy(await world.application(CHECK)));
-    expect(deployment.error).toMatch(/it listens on port \d+ instead of the port in PORT \(1\)\.$/);
+    expect(deployment.error).toMatch(
+      /it listens on port \d+ instead of the port in PORT \(1\)\. Set ports_exposes to \d+/,
+    );
+  });
+
+  test("because it listens on another port alone does not wait for the built-in check's minute", async () => {
+    world.worker();
+    world.engine.behave = () => ({ isOnWrongPort: true });
+    const deployment = await world.ended(await world.deploy(await world.application()));
+    expect(deployment.error).toMatch(/^The new release is not healthy after \d seconds: it listens on port/);
   });
 
   test("for a reason of ours says no more than that, and tells the operator", async () => {

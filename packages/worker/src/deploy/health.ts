@@ -47,6 +47,7 @@ export const health: Step<StepContext, Started, Healthy> = {
     let progress: HealthProgress = NO_PROGRESS;
     let said: string | undefined;
     let askedBy: string | undefined;
+    const wrongPort = wrongPortWatch(ctx);
     for (;;) {
       const elapsedSeconds = (performance.now() - startedMs) / 1000;
       const state = await ctx.adapters.engine.inspect(ctx.ref);
@@ -70,12 +71,12 @@ export const health: Step<StepContext, Started, Healthy> = {
         await followUpstream(ctx, started, state);
         return asked === undefined ? {} : { hasPassedOwnCheck: true };
       }
-      const wrongPort = await wrongPortOf(ctx, state, elapsedSeconds);
+      const onWrongPort = await wrongPort(state, elapsedSeconds);
       // The engine has waited as long as the image asks for. An exited container is a crash instead.
       const isUnhealthy = state?.state === "running" && state.health === "unhealthy";
       const hasFailed = verdict.verdict === "unhealthy" || isUnhealthy;
-      if (hasFailed || wrongPort !== undefined) {
-        throw await unhealthy(ctx, state, wrongPort ?? problem ?? "", elapsedSeconds);
+      if (hasFailed || onWrongPort !== undefined) {
+        throw await unhealthy(ctx, state, onWrongPort ?? problem ?? "", elapsedSeconds);
       }
       if (problem !== said && elapsedSeconds >= QUIET_SECONDS) {
         said = problem;
@@ -119,17 +120,21 @@ async function problemNow(
   return problemOf(check, await probeRelease(ctx.adapters, state, check, ctx.io.signal));
 }
 
-/** A release that has listened on other ports for so long will not open the right one. */
-async function wrongPortOf(
-  { adapters, subject, kind, ref }: StepContext,
-  state: ReleaseState | undefined,
-  elapsedSeconds: number,
-): Promise<string | undefined> {
-  const upstream = state?.upstream ?? null;
-  const isAsked = kind.healthCheck(subject) !== BUILT_IN_CHECK;
-  if (isAsked || upstream === null || elapsedSeconds < WRONG_PORT_SECONDS) return undefined;
-  const ports = await adapters.engine.listeningPorts(ref);
-  return ports.length === 0 ? undefined : portProblem(ports, upstream.port);
+/** A release that has listened on other ports alone for so long will not open the right one. */
+function wrongPortWatch({ adapters, subject, kind, ref }: StepContext) {
+  let sinceSeconds: number | undefined;
+  let nextSeconds = LOOK_SECONDS;
+  return async (state: ReleaseState | undefined, elapsedSeconds: number): Promise<string | undefined> => {
+    const upstream = state?.upstream ?? null;
+    const isAsked = kind.healthCheck(subject) !== BUILT_IN_CHECK;
+    if (isAsked || upstream === null || elapsedSeconds < nextSeconds) return undefined;
+    // Looking up ports runs a program in a container.
+    nextSeconds = elapsedSeconds + LOOK_SECONDS;
+    const ports = await adapters.engine.listeningPorts(ref);
+    const problem = ports.length === 0 ? undefined : portProblem(ports, upstream.port);
+    sinceSeconds = problem === undefined ? undefined : (sinceSeconds ?? elapsedSeconds);
+    return sinceSeconds !== undefined && elapsedSeconds - sinceSeconds >= WRONG_PORT_SECONDS ? problem : undefined;
+  };
 }
 
 /** These URLs would return only errors, with no other hint at the reason. */
@@ -159,7 +164,7 @@ async function unhealthy(
   const ports = upstream && (await ctx.adapters.engine.listeningPorts(ctx.ref));
   const elsewhere = upstream && ports && portProblem(ports, upstream.port);
   const cause = elsewhere ?? problem;
-  const advice = ofKind ?? (elsewhere && ports ? portAdvice(ports, ctx.adapters.server.engine) : undefined);
+  const advice = ofKind ?? (elsewhere && ports ? portAdvice(ports) : undefined);
   const whole = Math.round(elapsedSeconds);
   const lasted = whole === 1 ? "1 second" : `${whole} seconds`;
   const told = `The new release is not healthy after ${lasted}: ${cause}.`;
@@ -193,5 +198,7 @@ function describe({ probe, startPeriodSeconds, failuresMax, intervalSeconds, tim
 
 /** A release without a port counts as healthy after running this long without a crash. */
 const STEADY_SECONDS = 5;
-const WRONG_PORT_SECONDS = 30;
+/** A program that opens a port for metrics first, and its own one later than this, needs a health check that is set. */
+const WRONG_PORT_SECONDS = 5;
+const LOOK_SECONDS = 2;
 const LAST_LINES = 20;

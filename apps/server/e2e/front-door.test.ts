@@ -1,0 +1,91 @@
+import { request } from "node:https";
+import { describeDocker, until } from "@berth/testing";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { createApplication, type Deployed, deployFirst, get, temporaryRepository } from "./applications.fixture.ts";
+import { type DockerServer, dockerServer } from "./docker.fixture.ts";
+
+/** Answers its version, and the scheme and client that it was told. */
+const telling = (version: string) => ({
+  "package.json": JSON.stringify({ name: "told", version: "1.0.0", scripts: { start: "node server.js" } }),
+  "server.js": `
+    const server = require("node:http").createServer(({ headers }, answer) =>
+      answer.end(["${version}", headers["x-forwarded-proto"], headers["x-forwarded-for"]].join(" ")));
+    server.listen(process.env.PORT);
+    process.on("SIGTERM", () => server.close(() => process.exit(0)));
+  `,
+});
+
+describeDocker("the public ports of a machine with Docker", ["nginx:alpine", "caddy:2"], (docker) => {
+  let server: DockerServer;
+  let container: Deployed;
+  const page = temporaryRepository({
+    Dockerfile: "FROM nginx:alpine\nCOPY index.html /usr/share/nginx/html/\n",
+    "index.html": "a container",
+  });
+  const program = temporaryRepository(telling("one"));
+
+  beforeAll(async () => {
+    server = await dockerServer(docker);
+    container = await createApplication(server, page, {
+      server_uuid: server.dockerUuid,
+      build_pack: "dockerfile",
+      ports_exposes: "80",
+      domains: "http://container.test",
+    });
+    await deployFirst(server, container.uuid);
+  }, 180_000);
+  afterAll(async () => {
+    await server?.dispose();
+    page.dispose();
+    program.dispose();
+  });
+
+  const secure = (host: string) =>
+    new Promise<{ status: number | undefined; body: string }>((resolve, reject) => {
+      const asked = request(
+        { host: "127.0.0.1", port: server.httpsPort, servername: host, headers: { host }, rejectUnauthorized: false },
+        (answer) => {
+          let body = "";
+          answer.on("data", (piece: Buffer) => (body += piece.toString()));
+          answer.on("end", () => resolve({ status: answer.statusCode, body }));
+        },
+      );
+      asked.on("error", reject);
+      asked.end();
+    });
+  const urlsOf = async (uuid: string) =>
+    ((await server.rest("GET", `/applications/${uuid}`)).body as { urls: readonly string[] }).urls;
+
+  test("lead to processes and containers, by http and https, through releases and changes of names", async () => {
+    const shop = await createApplication(server, program, { name: "shop", domains: "https://shop.test" });
+    await deployFirst(server, shop.uuid);
+    expect(await urlsOf(shop.uuid)).toEqual([`https://shop.test:${server.httpsPort}`]);
+    await until(async () => (await secure("shop.test").catch(() => undefined))?.status === 200, { seconds: 30 });
+    expect((await secure("shop.test")).body).toBe("one https 127.0.0.1, 127.0.0.1");
+    expect((await get(server, "shop.test")).status).toBe(308);
+    expect((await get(server, "container.test")).body).toBe("a container");
+
+    const seen = new Set<string>();
+    let isDeploying = true;
+    const visits = (async () => {
+      while (isDeploying) {
+        const { status, body } = await secure("shop.test").catch((error: Error) => ({ status: 0, body: `${error}` }));
+        seen.add(`${status} ${body}`);
+      }
+    })();
+    program.commit(telling("two"));
+    await deployFirst(server, shop.uuid).finally(() => (isDeploying = false));
+    await visits;
+    expect([...seen].filter((one) => !/^200 (one|two) https/.test(one))).toEqual([]);
+    expect((await secure("shop.test")).body).toMatch(/^two/);
+
+    await server.rest("PATCH", `/applications/${shop.uuid}`, { domains: "http://store.test" });
+    await until(async () => (await get(server, "store.test")).body.startsWith("two http"), { seconds: 30 });
+    expect((await get(server, "shop.test")).status).toBe(404);
+  }, 180_000);
+
+  test("have one owner for a name: it is refused to a process when a container has it", async () => {
+    const refused = createApplication(server, program, { name: "other", domains: "http://container.test" });
+    await expect(refused).rejects.toThrow("Not created: 409");
+  });
+});
