@@ -1,13 +1,17 @@
 // `npm run bench [read|lists|start|deploy|wide ...]`: measures the figures in docs/performance.md. Both sides of a
-// ratio are measured in one run.
-import { readFileSync } from "node:fs";
-import { cpus } from "node:os";
+// ratio are measured in one run. `--write` writes the page.
+import { execFileSync } from "node:child_process";
+import { chmodSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { cpus, tmpdir } from "node:os";
+import { join } from "node:path";
 import { benchDatabaseStart } from "./database-start.ts";
 import { benchDeploy } from "./deploy.ts";
 import { benchDockerDeploy } from "./docker-deploy.ts";
 import { benchDockerSwitch } from "./docker-switch.ts";
 import { benchFleet } from "./fleet.ts";
+import { endAllOf } from "./leftovers.ts";
 import { benchLists } from "./lists.ts";
+import { withRun } from "./page.ts";
 import { benchProxyChange } from "./proxy-change.ts";
 import { benchRead } from "./read.ts";
 import { type Figure, table } from "./report.ts";
@@ -33,22 +37,70 @@ const BENCHES = {
 type Name = keyof typeof BENCHES;
 
 const isName = (name: string): name is Name => name in BENCHES;
-const asked = process.argv.slice(2);
+const MINUTES_MAX = 10;
+const PAGE = new URL("../docs/performance.md", import.meta.url);
+
+const isWritten = process.argv.includes("--write");
+const asked = process.argv.slice(2).filter((argument) => argument !== "--write");
 const unknown = asked.filter((name) => !isName(name));
 if (unknown.length > 0) {
   console.error(`Unknown bench ${unknown.join(", ")}. Choose of: ${Object.keys(BENCHES).join(", ")}.`);
   process.exit(2);
 }
+if (isWritten && asked.length > 0) {
+  console.error("--write writes a run of all benches. Name none of them.");
+  process.exit(2);
+}
+
+// All that the benches make lies in this folder, which is how their processes are found again.
+const folder = mkdtempSync(join(tmpdir(), "bench-"));
+chmodSync(folder, 0o711); // Databases and applications run as other users.
+process.env.TMPDIR = folder;
+const ended = new Promise<"interrupted" | "late">((resolve) => {
+  for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(signal, () => resolve("interrupted"));
+  setTimeout(resolve, MINUTES_MAX * 60_000, "late").unref();
+});
 
 const figures: Figure[] = [];
+const notMeasured = (name: Name): Figure => ({
+  name: `All of the bench ${name}`,
+  measured: "not measured",
+  wanted: "",
+  isReached: false,
+});
+let end: "interrupted" | "late" | undefined;
 for (const name of Object.keys(BENCHES).filter(isName)) {
   if (asked.length > 0 && !asked.includes(name)) continue;
-  console.log(`── ${name}`);
-  figures.push(...(await BENCHES[name]()));
+  if (end === undefined) {
+    console.log(`── ${name}`);
+    const found = await Promise.race([measured(name), ended]);
+    if (typeof found === "object") {
+      figures.push(...found);
+      continue;
+    }
+    end = found;
+  }
+  figures.push(notMeasured(name));
 }
+await endAllOf(folder);
+rmSync(folder, { recursive: true, force: true });
+if (end === "interrupted") process.exit(130);
+if (end === "late") console.log(`\nEnded after ${MINUTES_MAX} minutes.`);
+
 const memoryGb = Number(/MemTotal:\s+(\d+)/.exec(readFileSync("/proc/meminfo", "latin1"))?.[1] ?? 0) / 1024 ** 2;
-console.log(
-  `\n${new Date().toISOString().slice(0, 10)}, ${cpus().length} cores, ${memoryGb.toFixed(0)} GB, Node ${process.version}\n`,
-);
-console.log(table(figures));
+const commit = execFileSync("git", ["rev-parse", "--short", "HEAD"], { encoding: "utf8" }).trim();
+const machine = `${cpus().length} cores, ${memoryGb.toFixed(0)} GB, Node ${process.version}`;
+const title = `${new Date().toISOString().slice(0, 10)}, commit ${commit}, ${machine}`;
+console.log(`\n${title}\n\n${table(figures)}`);
+if (isWritten) writeFileSync(PAGE, withRun(readFileSync(PAGE, "utf8"), { title, table: table(figures) }));
 process.exit(figures.every(({ isReached }) => isReached !== false) ? 0 : 1);
+
+/** A bench that fails is missed, and the others are measured. */
+async function measured(name: Name): Promise<readonly Figure[]> {
+  try {
+    return await BENCHES[name]();
+  } catch (error) {
+    if (end === undefined) console.error(error);
+    return [notMeasured(name)];
+  }
+}

@@ -1,0 +1,81 @@
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { type TestDatabase, testDatabase, until, withClient } from "@berth/testing";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import {
+  createApplication,
+  deploy,
+  plainServer,
+  requestDeployment,
+  temporaryRepository,
+} from "./applications.fixture.ts";
+import { type CountedDatabase, countedDatabase } from "./counted-database.fixture.ts";
+import { type TestServer, testServer } from "./server.fixture.ts";
+
+/**
+ * What a deployment without a build may cost on the process engine, the second one of an application, from its request
+ * until the previous release is removed. A count that falls below its budget asks for a lower one.
+ */
+const BUDGET = {
+  /** Fetch, commit and message, archive, and the release itself. */
+  spawns: 4,
+  /** Transactions that write. What depends on time is left out: renewals of leases, and lines of the log alone. */
+  writes: 21,
+};
+
+const { "server.js": script = "" } = plainServer("1");
+const repository = temporaryRepository({ "server.js": script });
+const folder = mkdtempSync(join(tmpdir(), "berth-count-"));
+const spawns = join(folder, "spawns");
+/** The status of the application is written only where it changes. */
+const WRITES_SPARE = 3;
+let database: TestDatabase;
+let counted: CountedDatabase;
+let server: TestServer;
+beforeAll(async () => {
+  database = await testDatabase({ backend: "tcp" });
+  counted = await countedDatabase(database.url);
+  const { href } = new URL("./spawn-count.fixture.ts", import.meta.url);
+  server = await testServer({
+    env: { BERTH_DATABASE_URL: counted.url, BERTH_TEST_SPAWNS: spawns, NODE_OPTIONS: `--import ${href}` },
+  });
+}, 120_000);
+afterAll(async () => {
+  await server?.dispose();
+  await counted?.close();
+  await database?.close();
+  repository.dispose();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+test("a deployment without a build starts few processes and makes few transactions", async () => {
+  const { uuid } = await createApplication(server, repository, { name: "plain", start_command: "node server.js" });
+  await retired((await deploy(server, uuid)).uuid);
+  repository.commit({ file: "new" });
+  writeFileSync(spawns, "");
+  counted.taken();
+  await retired(await requestDeployment(server, uuid));
+
+  const started = readFileSync(spawns, "utf8").trim().split("\n");
+  expect(started.length, started.join("\n")).toBe(BUDGET.spawns);
+  const writes = counted.taken().filter(({ statements }) => statements.some((text) => WRITES.test(text)));
+  const shown = writes.map(({ statements }) => statements.join("\n  ")).join("\n");
+  expect(writes.length, shown).toBeLessThanOrEqual(BUDGET.writes);
+  expect(writes.length, "Lower the budget.").toBeGreaterThan(BUDGET.writes - WRITES_SPARE);
+}, 180_000);
+
+const WRITES = /\b(insert into|update|delete from) "(deployment|deployment_step|release|resource|event)"(?! run)/;
+
+/** Asked without the server, whose own transactions are counted. */
+const retired = (deployment: string) =>
+  until(() =>
+    withClient({ connectionString: database.url }, async (client) => {
+      const { rowCount } = await client.query(
+        `select from deployment join deployment_step step on step.deployment_id = deployment.id
+         where uuid = $1 and name = 'retire' and step.status in ('done', 'skipped')`,
+        [deployment],
+      );
+      return rowCount === 1;
+    }),
+  );
