@@ -15,7 +15,7 @@ export interface UnitOptions {
 /** The systemd unit that runs Berth. @throws TypeError for a text that a unit cannot contain. */
 export function serviceUnit({ folder, node, path, user, settings }: UnitOptions): string {
   const environment = Object.entries({ PATH: path, ...settings }).map(
-    ([key, value]) => `Environment=${quoted(`${key}=${value}`)}`,
+    ([key, value]) => `Environment=${word(`${key}=${value}`)}`,
   );
   return `${[
     "[Unit]",
@@ -24,11 +24,11 @@ export function serviceUnit({ folder, node, path, user, settings }: UnitOptions)
     "Wants=network-online.target",
     "",
     "[Service]",
-    `User=${quoted(user)}`,
-    `WorkingDirectory=${quoted(folder)}`,
+    `User=${plain(user)}`,
+    `WorkingDirectory=${plain(folder)}`,
     ...environment,
     "# What npm start runs; npm itself would not pass the signal on that ends it.",
-    `ExecStart=${quoted(node)} ${quoted(join(folder, "tooling/run.mjs"))} start`,
+    `ExecStart=${argument(node)} ${argument(join(folder, "tooling/run.mjs"))} start`,
     "# Applications, the proxy and the database continue while Berth is started again.",
     "KillMode=process",
     "Restart=on-failure",
@@ -41,9 +41,17 @@ export function serviceUnit({ folder, node, path, user, settings }: UnitOptions)
   ].join("\n")}\n`;
 }
 
-/** Quoted for systemd: it would replace `%` and `$`, and end a value at a line end. */
-function quoted(text: string): string {
+/** A value that systemd takes as it is, from `=` to the line end, except for `%`. */
+function plain(text: string): string {
   if (/[\0\n\r]/.test(text)) throw new TypeError(`A unit cannot contain a line end: ${JSON.stringify(text)}`);
-  const escaped = text.replaceAll("%", "%%").replaceAll("$", "$$$$").replaceAll("\\", "\\\\").replaceAll('"', '\\"');
-  return /^[\w./:@=+%-]+$/.test(escaped) ? escaped : `"${escaped}"`;
+  return text.replaceAll("%", "%%");
 }
+
+/** One of the words of a value. */
+function word(text: string): string {
+  const escaped = plain(text).replaceAll("\\", "\\\\").replaceAll('"', '\\"');
+  return /^[\w./:@=+%$-]+$/.test(escaped) ? escaped : `"${escaped}"`;
+}
+
+/** A word of a command, in which systemd would replace variables too. */
+const argument = (text: string): string => word(text.replaceAll("$", "$$$$"));

@@ -144,7 +144,14 @@ export function listOfKind<TB extends keyof DB, Row>(
         environment_id === undefined
           ? ({ owner: sql.ref<number>("resource.team_id"), is: context.teamId } as const)
           : ({ owner: sql.ref<number>("resource.environment_id"), is: environment_id } as const);
-      return within(ofOwner(select.where(isMatching), { ...owner, id: sql.ref("resource.id") }), window).execute();
+      const rows = select.where(isMatching);
+      const order = { ...owner, id: sql.ref<number>("resource.id") };
+      if (window.offset === 0) return within(ofOwner(rows, order), window).execute();
+      // The rows before the page are counted in the index, and not joined.
+      const ids = context.db.selectFrom("resource").select("resource.id").where(isMatching);
+      const first = within(ofOwner(ids, order), { offset: window.offset, limit: 1 });
+      const page = ofOwner(rows.where(sql<boolean>`resource.id >= (${first})`), order);
+      return within(page, { ...window, offset: 0 }).execute();
     },
     () =>
       tag === undefined && ids === undefined

@@ -61,6 +61,21 @@ describe("the proxy's process", () => {
     expect(lines.filter((line) => line.includes("started again"))).toHaveLength(3);
   });
 
+  it("is sent all routes only when they changed, or its file is gone", async () => {
+    const proxy = await open();
+    const table = join(folder, "table.json");
+    const written = async () => (await stat(table)).ino;
+    await proxy.sync([site("a", [app]), site("b", [])]);
+    const before = await written();
+    await proxy.sync([site("a", [app]), site("b", [])]);
+    expect(await written()).toBe(before);
+    await rm(table);
+    await proxy.sync([site("a", [app]), site("b", [])]);
+    expect(JSON.parse(await readFile(table, "utf8")).sites).toHaveLength(2);
+    await proxy.sync([site("a", [app])]);
+    expect((await ask(proxy.port, { host: "b.test" })).status).toBe(404);
+  });
+
   it("takes changes that are made while it is down", async () => {
     const proxy = await open();
     const pid = await pidOf(proxy);

@@ -1,6 +1,8 @@
 import { createHash } from "node:crypto";
+import { existsSync } from "node:fs";
 import { chmod, mkdir } from "node:fs/promises";
 import { join } from "node:path";
+import { isDeepStrictEqual } from "node:util";
 import { DomainError } from "@berth/core";
 import type { Proxy as ProxyPort, Site } from "@berth/core/ports";
 import { type HostUser, isRoot, readJson, writeJson } from "@berth/host";
@@ -67,6 +69,8 @@ export async function embeddedProxy(options: EmbeddedProxyOptions): Promise<Embe
   const { folder, onLine = () => {} } = options;
   const tablePath = join(folder, TABLE_FILE);
   let sites = await readSites(folder, tablePath);
+  /** Whether the file and the process certainly have `sites`. */
+  let isSent = false;
   const program = proxyProgram(options.nodePath);
   const supervisor = await supervise(openInstances(folder, program), configOf(options, program.version), {
     onLine,
@@ -82,9 +86,16 @@ export async function embeddedProxy(options: EmbeddedProxyOptions): Promise<Embe
     return supervisor.exclusive(async () => {
       const changed = new Map(sites);
       apply(changed);
+      if (isSent && isDeepStrictEqual(changed, sites) && existsSync(tablePath)) {
+        // A process that ended is noticed, and one that was started again has read the file.
+        await supervisor.ask("stats", undefined);
+        return;
+      }
+      isSent = false;
       await writeSites(tablePath, changed);
       sites = changed;
       await supervisor.ask(name, input);
+      isSent = true;
     });
   }
 

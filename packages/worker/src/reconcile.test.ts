@@ -306,6 +306,20 @@ describe("several workers", () => {
   });
 });
 
+test("many new sites reach the proxy together", async () => {
+  world.worker();
+  await deployed();
+  const [syncs, puts] = [world.points.count("sync"), world.points.count("put")];
+  const first = world.points.hold("put");
+  const applications = [await world.application()];
+  await first.reached;
+  for (let n = 0; n < 30; n += 1) applications.push(await world.application());
+  first.open();
+  await until(() => applications.every(({ uuid }) => world.proxy.sites.has(uuid)), { what: "all are routed" });
+  expect(world.points.count("put") - puts).toBeLessThan(30);
+  expect(world.points.count("sync")).toBeGreaterThan(syncs);
+});
+
 test("a release that somebody removed is started again, and that is told", async () => {
   world.worker();
   const { application, deployment } = await deployed();

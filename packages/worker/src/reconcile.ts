@@ -150,7 +150,11 @@ export function createReconciler(deps: ReconcilerDeps, wakeSignal: WakeSignal): 
     if (fresh === undefined) return;
     forwards.sync(adapters, fresh.snapshot.revision);
     history.record(adapters, fresh.snapshot);
-    operations.begin(adapters, planOf(adapters, fresh));
+    const operationsNow = planOf(adapters, fresh);
+    const isRouted = operationsNow.filter(isRoute).length > ROUTES_MAX && (await syncSites(adapters, serverState));
+    // Some operations follow the route of their resource, so all of them are planned again.
+    const routed = isRouted ? await planned(adapters, observer.look) : undefined;
+    operations.begin(adapters, routed === undefined ? operationsNow : planOf(adapters, routed));
   }
 
   async function planned(
@@ -168,11 +172,15 @@ export function createReconciler(deps: ReconcilerDeps, wakeSignal: WakeSignal): 
   }
 
   async function syncProxy(adapters: ServerAdapters, serverState: ServerState): Promise<void> {
-    const { router, proxy, server } = adapters;
     await lookAtProxy(adapters, serverState).catch(() => undefined);
     const isDue = performance.now() - serverState.syncedMs > settings.resyncSeconds * 1000;
-    if (!isDue && !router.isUncertain()) return;
-    if (proxy.lifecycle !== undefined && proxyBackoff.isResting(ofProxy(server.id))) return;
+    if (isDue || adapters.router.isUncertain()) await syncSites(adapters, serverState);
+  }
+
+  /** @returns Whether the proxy has its sites. */
+  async function syncSites(adapters: ServerAdapters, serverState: ServerState): Promise<boolean> {
+    const { router, proxy, server } = adapters;
+    if (proxy.lifecycle !== undefined && proxyBackoff.isResting(ofProxy(server.id))) return false;
     try {
       await router.sync(async () => {
         const { wanted, releases } = await observer.look(adapters);
@@ -182,12 +190,14 @@ export function createReconciler(deps: ReconcilerDeps, wakeSignal: WakeSignal): 
       proxyBackoff.succeeded(ofProxy(server.id));
       await recordProxyStatus(deps, server, proxy, { recorded: server });
       warnings.over(ofProxy(server.id), "The proxy knows its sites again.", { server: server.name });
+      return true;
     } catch (error) {
       proxyBackoff.failed(ofProxy(server.id));
       // Releases are looked after even while their proxy is away.
       warnings.failed(ofProxy(server.id), "The proxy did not accept its sites.", { server: server.name, error });
       const problem = isDomainError(error) ? error.message : "Internal error: Berth's own log has the details.";
       await recordProxyStatus(deps, server, proxy, { problem }).catch(() => undefined);
+      return false;
     }
   }
 
@@ -230,11 +240,15 @@ export function createReconciler(deps: ReconcilerDeps, wakeSignal: WakeSignal): 
   };
 }
 
+const isRoute = ({ type }: Operation): boolean => type === "route" || type === "unroute";
+
 const ofSnapshot = (serverId: number) => `snapshot ${serverId}`;
 const ofProxy = (serverId: number) => `proxy ${serverId}`;
 const ofRemoval = (serverId: number) => `removal ${serverId}`;
 
 const NEVER = Number.NEGATIVE_INFINITY;
+/** Each route reads its records and writes all routes of the proxy; more of them cost less together. */
+const ROUTES_MAX = 10;
 /** Changes within this time are handled together. */
 const GATHER_SECONDS = 0.05;
 const STOP_SECONDS_MAX = 10;
