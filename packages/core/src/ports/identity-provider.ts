@@ -54,6 +54,10 @@ export interface StoredAttempt extends Omit<ProviderAttempt, "state"> {
   readonly linking_user_id: number | null;
   /** Who it turned out to be, where their second factor is still due. */
   readonly found_user_id: number | null;
+  /** Their identity, which has to be theirs still when the second factor is sent. */
+  readonly found_subject: string | null;
+  /** Never later than it was at first. */
+  readonly expiresAt: Date;
 }
 
 export interface IdentityRecord {
@@ -84,7 +88,7 @@ export interface IdentityStore {
   deleteProvider(uuid: string): Promise<boolean>;
 
   /** @param hash SHA-256 (hex) of its state and of the browser's key. */
-  insertAttempt(hash: string, attempt: StoredAttempt, expiresAt: Date): Promise<void>;
+  insertAttempt(hash: string, attempt: StoredAttempt): Promise<void>;
   /** It is gone then. `undefined` for one that is unknown or has expired. */
   takeAttempt(hash: string): Promise<StoredAttempt | undefined>;
 
