@@ -163,6 +163,31 @@ describe("signing in at a provider", () => {
     expect(outcome(await finish({ ...sent, code }))).toBe("auth.provider_expired");
   });
 
+  test("waits for a code no longer than the attempt, and for nobody whose identity was disconnected", async () => {
+    const at = await provider();
+    const { browser } = await person(api);
+    const ask: Ask = (path, body) => browser.ask("POST", path, body);
+    const begun = await returned(at, "/auth/identities/begin", ask);
+    const [{ provider_id }] = (await browser.ask("POST", "/auth/identities", begun)).json;
+    const secret = await withSecondFactor(browser);
+    const sent = await returned(at);
+    const ends = () =>
+      api.db.database.kysely
+        .selectFrom("provider_attempt")
+        .innerJoin("identity_provider", "identity_provider.id", "provider_id")
+        .select("expires_at")
+        .where("identity_provider.uuid", "=", at.uuid)
+        .execute();
+    const before = await ends();
+    expect(before).toHaveLength(1);
+    expect(outcome(await finish(sent))).toBe("auth.second_factor_required");
+    expect(outcome(await finish({ ...sent, code: "000000" }))).toBe("auth.second_factor_failed");
+    expect(await ends()).toEqual(before);
+    const code = codeOf(secret, new Date(Date.now() + 30_000));
+    expect(outcome(await browser.ask("POST", "/auth/identities/disconnect", { provider_id }))).toBe(200);
+    expect(outcome(await finish({ ...sent, code }))).toBe("auth.provider_expired");
+  });
+
   test("that refuses says so", async () => {
     const at = await provider();
     server.fault = "denied";

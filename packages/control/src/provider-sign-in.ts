@@ -24,7 +24,7 @@ export interface Returned {
   readonly attempt: StoredAttempt;
   readonly provider: IdentityProviderRecord;
   readonly identity: ProviderIdentity;
-  /** Lets the browser come back once more, for what it did not send. */
+  /** Lets the browser come back once more, for what it did not send, until the attempt's own end. */
   retain(userId: number): Promise<void>;
 }
 
@@ -32,8 +32,6 @@ export interface Returned {
 export function providerAttempts({ system, providers, instanceUrl, clock, ids, hashToken }: ProviderDeps) {
   const { identities } = system;
   const hashOf = (state: string, key: string) => hashToken(`${state}.${key}`);
-  const expiry = () => new Date(clock.now().getTime() + ATTEMPT_MINUTES * 60_000);
-
   return {
     /** @throws DomainError `resource.not_found`, `resource.state` without an own URL, `auth.provider_failed` */
     async begin(providerUuid: string, linkingUserId: number | null): Promise<ProviderBegun> {
@@ -49,8 +47,14 @@ export function providerAttempts({ system, providers, instanceUrl, clock, ids, h
       }
       const attempt = { redirectUri: redirectUri(instanceUrl), nonce, verifier };
       const url = await providers.authorizationUrl(provider, { ...attempt, state });
-      const links = { provider_id: provider.id, linking_user_id: linkingUserId, found_user_id: null };
-      await identities.insertAttempt(hashOf(state, key), { ...attempt, ...links }, expiry());
+      const expiresAt = new Date(clock.now().getTime() + ATTEMPT_MINUTES * 60_000);
+      const links = {
+        provider_id: provider.id,
+        linking_user_id: linkingUserId,
+        found_user_id: null,
+        found_subject: null,
+      };
+      await identities.insertAttempt(hashOf(state, key), { ...attempt, ...links, expiresAt });
       return { url, key };
     },
 
@@ -64,24 +68,28 @@ export function providerAttempts({ system, providers, instanceUrl, clock, ids, h
       const attempt = await identities.takeAttempt(hash);
       const provider = attempt && (await identities.providerOf(attempt.provider_id));
       if (attempt === undefined || provider === undefined || attempt.linking_user_id !== linkingUserId) {
-        throw new DomainError(
-          "auth.provider_expired",
-          `This sign-in was used, took longer than ${ATTEMPT_MINUTES} minutes, or began in another browser. Begin again.`,
-        );
+        throw providerExpired();
       }
       const identity =
-        attempt.found_user_id === null
+        attempt.found_subject === null
           ? await providers.identity(provider, { ...attempt, state }, query)
-          : { subject: "", email: null, name: null };
+          : { subject: attempt.found_subject, email: null, name: null };
       return {
         attempt,
         provider,
         identity,
-        retain: (userId) => identities.insertAttempt(hash, { ...attempt, found_user_id: userId }, expiry()),
+        retain: (userId) =>
+          identities.insertAttempt(hash, { ...attempt, found_user_id: userId, found_subject: identity.subject }),
       };
     },
   };
 }
+
+export const providerExpired = () =>
+  new DomainError(
+    "auth.provider_expired",
+    `This sign-in was used, took longer than ${ATTEMPT_MINUTES} minutes, or began in another browser. Begin again.`,
+  );
 
 /**
  * The user whom an identity is: one who connected it, or was invited by the address that the provider verified, or whose

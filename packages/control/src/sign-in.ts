@@ -11,7 +11,7 @@ import {
   type SignIn,
   type SignInLink,
 } from "@berth/core/team";
-import { providerAttempts, userOfIdentity } from "./provider-sign-in.ts";
+import { providerAttempts, providerExpired, userOfIdentity } from "./provider-sign-in.ts";
 import { requireSecondFactor } from "./second-factor.ts";
 import { type OpenedSession, openInUsualTeam, openSession, type SignInDeps, type Visitor } from "./session-open.ts";
 
@@ -117,8 +117,10 @@ export function signIns(deps: SignInDeps): SignIns {
     if (attempt.found_user_id === null) {
       return await system.transaction((tx) => userOfIdentity(tx, provider, identity));
     }
-    const account = await system.accounts.find(attempt.found_user_id);
-    if (account === undefined) throw linkInvalid();
+    // The identity may have been disconnected, or connected to somebody else, while its user looked for a code.
+    const userId = await system.identities.userOf(provider.id, identity.subject);
+    const account = userId === attempt.found_user_id ? await system.accounts.find(userId) : undefined;
+    if (account === undefined) throw providerExpired();
     return account;
   }
 

@@ -7,7 +7,16 @@ import { pick } from "./pick.ts";
 
 const FIELDS = ["name", "client_id", "sign_up", "sign_up_domains", "team_id"] as const;
 const COLUMNS = ["id", "uuid", ...FIELDS, "kind", "issuer", "created_at", "updated_at"] as const;
-const ATTEMPT = ["provider_id", "redirect_uri", "nonce", "verifier", "linking_user_id", "found_user_id"] as const;
+const ATTEMPT = [
+  "provider_id",
+  "redirect_uri",
+  "nonce",
+  "verifier",
+  "linking_user_id",
+  "found_user_id",
+  "found_subject",
+  "expires_at",
+] as const;
 
 const place = (uuid: string) => `identity_provider ${uuid} client_secret`;
 
@@ -46,7 +55,7 @@ export function identityStore({ db, cipher }: Context): IdentityStore {
       return deleted.numDeletedRows > 0n;
     },
 
-    async insertAttempt(hash, { redirectUri: redirect_uri, ...attempt }, expires_at) {
+    async insertAttempt(hash, { redirectUri: redirect_uri, expiresAt: expires_at, ...attempt }) {
       await db.deleteFrom("provider_attempt").where("expires_at", "<=", sql<Date>`now()`).execute();
       await db
         .insertInto("provider_attempt")
@@ -61,8 +70,8 @@ export function identityStore({ db, cipher }: Context): IdentityStore {
         .returning(ATTEMPT)
         .executeTakeFirst();
       if (row === undefined) return undefined;
-      const { redirect_uri: redirectUri, ...attempt } = row;
-      return { ...attempt, redirectUri };
+      const { redirect_uri: redirectUri, expires_at: expiresAt, ...attempt } = row;
+      return { ...attempt, redirectUri, expiresAt };
     },
 
     async userOf(providerId, subject) {

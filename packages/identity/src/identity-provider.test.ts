@@ -121,3 +121,14 @@ test("a provider that names another issuer than its own is refused", async () =>
     code: "auth.provider_failed",
   });
 });
+
+test("a provider that fails is asked once, however many begin a sign-in there", async () => {
+  server.fault = "foreign_issuer";
+  const fresh = identityProviders({ allowedPrivateHosts: ["127.0.0.1"] });
+  const before = server.requests.length;
+  const begin = () => fresh.authorizationUrl(loginAt("oidc"), attempt);
+  const together = await Promise.allSettled(Array.from({ length: 20 }, begin));
+  expect(together.map(({ status }) => status)).toEqual(together.map(() => "rejected"));
+  await expect(begin()).rejects.toMatchObject({ code: "auth.provider_failed" });
+  expect(server.requests.slice(before)).toEqual(["GET /.well-known/openid-configuration"]);
+});

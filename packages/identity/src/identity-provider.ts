@@ -13,6 +13,8 @@ export interface IdentityProviderOptions {
 
 const BYTES_MAX = 1_000_000;
 const METADATA_MINUTES = 10;
+/** Short: an operator who corrects the provider tries again. */
+const FAILURE_SECONDS = 15;
 
 /** OpenID Connect, and GitHub, which speaks OAuth alone. */
 export function identityProviders({
@@ -25,15 +27,28 @@ export function identityProviders({
     const answer = await fetch(url, { ...sent, headers, method, redirect, ...(signal && { signal }) });
     return new Response(await answer.arrayBuffer(), { status: answer.status, headers: [...answer.headers] });
   };
-  const known = new Map<string, { readonly until: number; readonly server: client.ServerMetadata }>();
+  const known = new Map<string, { until: number; readonly server: Promise<client.ServerMetadata> }>();
 
-  async function discovered({ issuer, client_id }: ProviderLogin): Promise<client.ServerMetadata> {
-    const found = known.get(issuer);
+  /** Anybody may begin a sign-in, so an issuer is asked once for all who do, also if it fails or does not answer. */
+  function discovered(login: ProviderLogin): Promise<client.ServerMetadata> {
+    const found = known.get(login.issuer);
     if (found !== undefined && found.until > Date.now()) return found.server;
+    const asked = { until: Number.POSITIVE_INFINITY, server: discover(login) };
+    known.set(login.issuer, asked);
+    asked.server.then(
+      () => {
+        asked.until = Date.now() + METADATA_MINUTES * 60_000;
+      },
+      () => {
+        asked.until = Date.now() + FAILURE_SECONDS * 1000;
+      },
+    );
+    return asked.server;
+  }
+
+  async function discover({ issuer, client_id }: ProviderLogin): Promise<client.ServerMetadata> {
     const options = { [client.customFetch]: guarded, execute: isPlain(issuer) ? [client.allowInsecureRequests] : [] };
-    const server = (await client.discovery(new URL(issuer), client_id, undefined, undefined, options)).serverMetadata();
-    known.set(issuer, { until: Date.now() + METADATA_MINUTES * 60_000, server });
-    return server;
+    return (await client.discovery(new URL(issuer), client_id, undefined, undefined, options)).serverMetadata();
   }
 
   async function configured(login: ProviderLogin): Promise<client.Configuration> {

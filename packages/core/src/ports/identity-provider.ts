@@ -54,6 +54,10 @@ export interface StoredAttempt extends Omit<ProviderAttempt, "state"> {
   readonly linking_user_id: number | null;
   /** The identified user, while their second factor is still missing. */
   readonly found_user_id: number | null;
+  /** Their identity, which must still belong to them when the second factor is sent. */
+  readonly found_subject: string | null;
+  /** Never later than it was at first. */
+  readonly expiresAt: Date;
 }
 
 export interface IdentityRecord {
@@ -84,7 +88,7 @@ export interface IdentityStore {
   deleteProvider(uuid: string): Promise<boolean>;
 
   /** @param hash SHA-256 (hex) of the attempt's state and the browser's key. */
-  insertAttempt(hash: string, attempt: StoredAttempt, expiresAt: Date): Promise<void>;
+  insertAttempt(hash: string, attempt: StoredAttempt): Promise<void>;
   /** Reads and deletes an attempt. `undefined` if it is unknown or has expired. */
   takeAttempt(hash: string): Promise<StoredAttempt | undefined>;
 

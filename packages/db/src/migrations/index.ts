@@ -42,6 +42,7 @@ import { secondFactor } from "./0140-second-factor.ts";
 import { requiredSecondFactor } from "./0141-required-second-factor.ts";
 import { identityProviders } from "./0142-identity-providers.ts";
 import { serverWakes } from "./0160-server-wakes.ts";
+import { attemptIdentity } from "./0170-attempt-identity.ts";
 
 /** In the order of their names, which never change once released. */
 export const MIGRATIONS: Readonly<Record<string, Migration>> = {
@@ -88,4 +89,5 @@ export const MIGRATIONS: Readonly<Record<string, Migration>> = {
   "0141-required-second-factor": requiredSecondFactor,
   "0142-identity-providers": identityProviders,
   "0160-server-wakes": serverWakes,
+  "0170-attempt-identity": attemptIdentity,
 };

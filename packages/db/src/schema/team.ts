@@ -84,6 +84,7 @@ export interface ProviderAttemptTable {
   verifier: string;
   linking_user_id: number | null;
   found_user_id: number | null;
+  found_subject: string | null;
   expires_at: Date;
 }
 
