@@ -34,7 +34,7 @@ async function pathsOf({ client }: { readonly client: ReturnType<typeof createCl
   const [project] = await client.projects.list.query({});
   const { deployments } = await client.deployments.listByApplication.query({ uuid: application?.uuid ?? "" });
   const base = `/applications/${application?.uuid}`;
-  const tabs = ["deployments", "logs", "variables", "domains", "storage", "tasks", "metrics", "settings"];
+  const tabs = ["deployments", "logs", "terminal", "variables", "domains", "storage", "tasks", "metrics", "settings"];
   return {
     overview: "/",
     project: `/projects/${project?.uuid}`,
