@@ -1,6 +1,6 @@
 import type { Terminal } from "@berth/core/ports";
 import { describeDocker, until } from "@berth/testing";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { afterAll, beforeAll, test } from "vitest";
 import { type DockerWorld, dockerWorld, IMAGES, io, specOf } from "./docker.fixture.ts";
 
 describeDocker("a terminal in a container", [...IMAGES], (fixture) => {
