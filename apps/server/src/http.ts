@@ -7,6 +7,7 @@ import {
   restPlugin,
   SOCKET_OPTIONS,
   serverOptions,
+  terminalSocket,
   trpcPlugin,
   type WebhookOptions,
   webhookPlugin,
@@ -115,6 +116,7 @@ export function httpServer(options: HttpOptions): FastifyInstance {
     },
     { prefix: "/trpc" },
   );
+  app.register(terminalSocket, { prefix: "/terminal", ...shared });
   app.register(webhookPlugin, { prefix: "/webhooks", ...shared, webhooks: options.webhooks });
   readinessRoute(app, "/health/ready", options.readiness);
   app.register(docsPlugin, { hasStartPage: page === undefined });

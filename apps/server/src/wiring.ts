@@ -156,6 +156,7 @@ export async function wire(
       stores: storesFor,
       source,
       engineFor,
+      machineFor: (server) => (isOwnMachine(server) ? undefined : members.member(server).machine),
       hasCleanup: (server) => cleanerFor(server) !== undefined,
       planCleanup: (server) => planServerCleanup({ stores: system, cleanerFor }, server),
       publicUrl,

@@ -104,7 +104,7 @@ export async function settled(page: Page): Promise<void> {
 }
 
 /** Problems that `look` finds on a page; repeated when the page had failed requests. */
-export async function problemsOf(page: Page, look: () => Promise<readonly string[]>): Promise<readonly string[]> {
+async function problemsOf<Problem>(page: Page, look: () => Promise<readonly Problem[]>): Promise<readonly Problem[]> {
   for (let attempt = 1; ; attempt++) {
     disturbed.delete(page);
     try {
@@ -117,10 +117,13 @@ export async function problemsOf(page: Page, look: () => Promise<readonly string
 }
 
 /** Violations reported by axe, with their places. */
-export async function accessibilityProblems(page: Page): Promise<readonly string[]> {
-  await page.evaluate(AXE);
+export async function accessibilityProblems(
+  page: Page,
+  runOnly: readonly string[] = STANDARDS,
+): Promise<readonly string[]> {
+  if ((await page.evaluate("typeof axe")) === "undefined") await page.evaluate(AXE);
   // Passed as text, because code in the page has other globals than this file.
-  const answer = await page.evaluate(`axe.run(${JSON.stringify({ runOnly: STANDARDS })})`);
+  const answer = await page.evaluate(`axe.run(${JSON.stringify({ runOnly })})`);
   const { violations } = answer as { readonly violations: readonly Violation[] };
   return violations.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html.slice(0, 200)).join(" | ")}`);
 }
@@ -129,6 +132,53 @@ const STANDARDS = ["wcag2a", "wcag2aa", "wcag21aa", "wcag22aa"];
 interface Violation {
   readonly id: string;
   readonly nodes: readonly { readonly html: string }[];
+}
+
+/** What the page looks like in each scheme and width. The schemes of a width differ in their colours only. */
+const LOOKS: readonly (readonly [number, Scheme, readonly string[]])[] = [
+  [WIDE, "light", STANDARDS],
+  [WIDE, "dark", ["color-contrast"]],
+  [NARROW, "dark", ["color-contrast"]],
+  [NARROW, "light", STANDARDS],
+];
+
+/** Loads each page once, shows it in every look, and returns what axe objects to, by page and look. */
+export async function problemsOfPages(page: Page, paths: Readonly<Record<string, string>>) {
+  const found: Record<string, readonly string[]> = {};
+  for (const [name, path] of Object.entries(paths)) {
+    for (const [look, problems] of await problemsOf(page, () => problemsOfPage(page, name, path))) {
+      found[`${name}-${look}`] = problems;
+    }
+  }
+  return found;
+}
+
+async function problemsOfPage(page: Page, name: string, path: string) {
+  await show(page, "light", WIDE);
+  await page.goto(path);
+  await settled(page);
+  const found: [string, readonly string[]][] = [];
+  for (const [width, scheme, rules] of LOOKS) {
+    await show(page, scheme, width);
+    await picture(page, `${name}-${scheme}-${width}`);
+    await expectNothingSticksOut(page);
+    const problems = await accessibilityProblems(page, rules);
+    if (problems.length > 0) found.push([`${scheme}-${width}`, problems]);
+  }
+  return found;
+}
+
+/** Changes scheme and width, and waits until the page has followed. */
+async function show(page: Page, scheme: Scheme, width: number): Promise<void> {
+  await page.emulateMedia({ colorScheme: scheme, reducedMotion: "reduce" });
+  await page.setViewportSize({ width, height: 900 });
+  if (page.url() === "about:blank") return;
+  await page.locator(`html[data-mantine-color-scheme=${scheme}]`).waitFor();
+  await page.evaluate(`(async () => {
+    await new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn)));
+    const ending = document.getAnimations().filter(({ effect }) => effect.getComputedTiming().endTime !== Infinity);
+    await Promise.all(ending.map(({ finished }) => finished.catch(() => {})));
+  })()`);
 }
 
 export async function expectNothingSticksOut(page: Page): Promise<void> {

@@ -29,6 +29,7 @@ import { browsers } from "./browser.ts";
 import { restPlugin } from "./rest/plugin.ts";
 import { serverOptions } from "./rest/server-options.ts";
 import { appRouter } from "./root.ts";
+import { terminalSocket } from "./terminal-socket.ts";
 import { trpcPlugin } from "./trpc-plugin.ts";
 import { SOCKET_OPTIONS } from "./trpc-socket.ts";
 import { webhookPlugin } from "./webhook/plugin.ts";
@@ -201,6 +202,7 @@ function application(
   };
   app.register(restPlugin, { prefix: "/api/v1", ...shared, bodyLimit: 1_048_576, pingSeconds: 15, docsUrl: "/docs" });
   app.register(trpcPlugin, { prefix: "/trpc", ...shared });
+  app.register(terminalSocket, { prefix: "/terminal", ...shared });
   const received = webhooks({
     stores: db.system,
     ids: { uuid: testUuid, secret: testUuid },

@@ -7,6 +7,7 @@ export type { ProblemBody } from "./problem-body.ts";
 export { type RestOptions, restPlugin } from "./rest/plugin.ts";
 export { refuseConnection, serverOptions } from "./rest/server-options.ts";
 export { type AppRouter, appRouter } from "./root.ts";
+export { terminalSocket } from "./terminal-socket.ts";
 export type { Control } from "./trpc.ts";
 export { type TrpcOptions, trpcPlugin } from "./trpc-plugin.ts";
 export { isSocketRequest, SOCKET_OPTIONS } from "./trpc-socket.ts";

@@ -18,7 +18,7 @@ export const isSocketRequest = ({
 }: {
   headers: FastifyRequest["headers"];
   url?: string | undefined;
-}) => headers.upgrade?.toLowerCase() === "websocket" && /^\/trpc\/?(\?|$)/.test(url);
+}) => headers.upgrade?.toLowerCase() === "websocket" && /^\/(trpc|terminal)\/?(\?|$)/.test(url);
 
 type SocketOptions = Pick<RestOptions, "admission" | "controlFor" | "signIns" | "browsers" | "onFault">;
 

@@ -16,6 +16,7 @@ import type {
   ResourceRecord,
   S3Credentials,
   S3StorageRecord,
+  ServerMachine,
   ServerRecord,
   SourceFetcher,
   Stores,
@@ -29,7 +30,7 @@ import type { SignInTries } from "./sign-in-tries.ts";
 
 /** The part of an engine that use cases call; the worker does the rest. */
 export type ControlEngine = Pick<Engine, "kind" | "capabilities" | "logs"> & {
-  readonly containers?: Pick<NonNullable<Engine["containers"]>, "command"> | undefined;
+  readonly containers?: Pick<NonNullable<Engine["containers"]>, "command" | "terminal"> | undefined;
 };
 
 export interface ControlDeps {
@@ -37,6 +38,8 @@ export interface ControlDeps {
   readonly source: Pick<SourceFetcher, "saveUpload">;
   /** @throws DomainError `engine.unreachable` */
   readonly engineFor: (server: ServerRecord) => ControlEngine | Promise<ControlEngine>;
+  /** The machine of a server; `undefined` for the one that Berth runs on. Missing where no terminals are offered. */
+  readonly machineFor?: (server: ServerRecord) => Pick<ServerMachine, "terminal"> | undefined;
   /** Plans a cleanup of a server now; `undefined` if its engine has nothing to clean up. */
   readonly planCleanup?: (server: ServerRecord) => Promise<readonly CleanupOperation[] | undefined>;
   /** Whether a cleanup could remove anything from a server, as far as known without asking it. */

@@ -20,9 +20,11 @@ async function command(_ref: unknown, asked: DatabaseCommand, { input, output }:
   return { exitCode: 3, errors: ["ERROR:  no such table"] };
 }
 
+const terminal = () => Promise.reject(new Error("It opens no terminals."));
+
 let at: World;
 beforeAll(async () => {
-  const engine = { ...printingEngine({ kinds: ["application", "database"] }), containers: { command } };
+  const engine = { ...printingEngine({ kinds: ["application", "database"] }), containers: { command, terminal } };
   at = await world({ engineFor: () => engine });
 });
 afterAll(() => at.db.close());

@@ -43,6 +43,7 @@ import { signInSettings } from "./sign-in-setting.ts";
 import { storages } from "./storage.ts";
 import { tags } from "./tag.ts";
 import { teams } from "./team.ts";
+import { terminals } from "./terminal.ts";
 import { tokens } from "./token.ts";
 
 export type { ControlDeps, ControlEngine } from "./context.ts";
@@ -99,6 +100,7 @@ export function control(deps: ControlDeps) {
       deployments: deployments(context),
       rollbacks: rollbacks(context),
       logs: logs(context),
+      terminals: terminals(context),
       cloudTokens: cloudTokens(context),
       cloudServers: cloudServers(context),
       cloudCatalogue: cloudCatalogue(context),

@@ -1,4 +1,5 @@
 import type { Duplex } from "node:stream";
+import type { Terminal, TerminalSize } from "@berth/core/ports";
 import type { Argv } from "./argv.ts";
 import type { RunOptions, RunResult } from "./local.ts";
 
@@ -22,6 +23,8 @@ export interface Host {
    * (`DOCKER_HOST=unix://…`). Calls for one socket return the same path; `close` removes it.
    */
   socketBridge(path: string): Promise<string>;
+  /** Opens the login user's shell in a terminal. @throws DomainError `engine.unsupported` on Berth's own machine */
+  terminal(size: TerminalSize): Promise<Terminal>;
   readonly files: HostFiles;
   /** Closes the connection and everything that runs over it. Idempotent. */
   close(): Promise<void>;

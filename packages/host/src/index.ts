@@ -33,5 +33,6 @@ export {
 export { REDACTED, redactor } from "./redact.ts";
 export { type Sandbox, systemProgram } from "./sandbox.ts";
 export { type SshHost, type SshHostOptions, sshHost } from "./ssh-host.ts";
+export { terminalOutput, writeTo } from "./terminal-stream.ts";
 export { certificateIssuer } from "./tls/certificate.ts";
 export { type HostUser, isRoot } from "./user.ts";

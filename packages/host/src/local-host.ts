@@ -15,6 +15,12 @@ export function localHost(name: string): Host {
     connectSocket: (path, signal) => connected(name, { path }, signal),
     connectTcp: ({ host, port }, signal) => connected(name, { host, port }, signal),
     socketBridge: async (path) => path,
+    terminal: async () => {
+      throw new DomainError(
+        "engine.unsupported",
+        `Server ${name} is the machine that Berth runs on, which offers no terminal here. Sign in to it by SSH.`,
+      );
+    },
     files: localFiles,
     close: async () => {},
   };

@@ -37,6 +37,7 @@ export function movableHost(name: string, make: () => Promise<Host>): MovableHos
     connectSocket: async (path, signal) => (await host()).connectSocket(path, signal),
     connectTcp: async (address, signal) => (await host()).connectTcp(address, signal),
     socketBridge: async (path) => (await host()).socketBridge(path),
+    terminal: async (size) => (await host()).terminal(size),
     files: {
       read: async (path) => (await host()).files.read(path),
       write: async (path, content, options) => (await host()).files.write(path, content, options),

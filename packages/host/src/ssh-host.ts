@@ -10,6 +10,7 @@ import { cancelled, type SshConnection, type SshOptions, sshConnection } from ".
 import { addressRefused, type SocketState, socketRefused } from "./ssh-failure.ts";
 import { sshFiles } from "./ssh-files.ts";
 import { runOver } from "./ssh-run.ts";
+import { sshTerminal } from "./ssh-terminal.ts";
 import { turns } from "./turns.ts";
 
 export interface SshHostOptions extends SshOptions {
@@ -42,6 +43,7 @@ export function sshHost(options: SshHostOptions): SshHost {
     connectSocket,
     connectTcp: ({ host, port }, signal) => asDomainError(signal, () => tcpChannel(connection, host, port, signal)),
     socketBridge: (path) => bridges.to(path),
+    terminal: (size) => sshTerminal(connection, sessions, size),
     files: sshFiles(connection, (argv) => run(argv, { env: { PATH, LC_ALL: "C" }, timeoutSeconds: FILE_SECONDS_MAX })),
     retryNow: () => connection.retryNow(),
     async close() {

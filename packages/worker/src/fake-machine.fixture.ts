@@ -34,5 +34,6 @@ export function fakeMachine(
     ping: options.ping ?? (async () => {}),
     disk: options.disk ?? (async () => INSPECTION.disk ?? undefined),
     installEngine: options.install ?? (async () => {}),
+    terminal: () => Promise.reject(new Error("It opens no terminals.")),
   };
 }

@@ -3,6 +3,7 @@ import { type ComponentProps, lazy, Suspense } from "react";
 
 const LazyEditor = lazy(() => import("./editor.tsx"));
 const LazyChart = lazy(() => import("./chart.tsx"));
+const LazyTerminal = lazy(() => import("../terminal/terminal.tsx"));
 
 export const Editor = (props: ComponentProps<typeof LazyEditor>) => (
   <Suspense fallback={<Skeleton h={200} />}>
@@ -13,5 +14,11 @@ export const Editor = (props: ComponentProps<typeof LazyEditor>) => (
 export const Chart = (props: ComponentProps<typeof LazyChart>) => (
   <Suspense fallback={<Skeleton h={170} />}>
     <LazyChart {...props} />
+  </Suspense>
+);
+
+export const Terminal = (props: ComponentProps<typeof LazyTerminal>) => (
+  <Suspense fallback={<Skeleton h={320} />}>
+    <LazyTerminal {...props} />
   </Suspense>
 );

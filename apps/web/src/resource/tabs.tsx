@@ -27,6 +27,7 @@ const TABS: readonly Tab[] = [
   },
   { name: "deployments", title: "Deployments", Panel: lazy(() => import("./deployments-tab.tsx")) },
   { name: "logs", title: "Logs", Panel: lazy(() => import("./logs-tab.tsx")) },
+  { name: "terminal", title: "Terminal", Panel: lazy(() => import("./terminal-tab.tsx")) },
   { name: "variables", title: "Variables", Panel: lazy(() => import("./variables-tab.tsx")) },
   {
     name: "domains",

@@ -6,6 +6,7 @@ import { lazy, Suspense } from "react";
 import { client, type Outputs, trpc } from "../api/client.ts";
 import { ActionButton, DangerButton, notify } from "../parts/action.tsx";
 import { type FieldGroup, SchemaForm } from "../parts/form.tsx";
+import { Terminal } from "../parts/lazy.tsx";
 import { Empty, Facts, Loaded, Section, useDocumentTitle } from "../parts/page.tsx";
 import { State, Status } from "../parts/state.tsx";
 import { type Column, DataTable } from "../parts/table.tsx";
@@ -20,12 +21,13 @@ const JobsTab = lazy(() => import("./jobs-tab.tsx"));
 type Server = Outputs["servers"]["get"];
 type OnServer = Outputs["servers"]["resources"][number];
 
-const TABS = ["overview", "proxy", "cleanup", "jobs", "settings"] as const;
+const TABS = ["overview", "proxy", "cleanup", "jobs", "terminal", "settings"] as const;
 const TITLES: Readonly<Record<(typeof TABS)[number], string>> = {
   overview: "Overview",
   proxy: "Proxy",
   cleanup: "Cleanup",
   jobs: "Jobs",
+  terminal: "Terminal",
   settings: "Settings",
 };
 
@@ -62,6 +64,9 @@ export function ServerPage() {
               </Tabs.Panel>
               <Tabs.Panel value="jobs">
                 <JobsTab uuid={uuid} />
+              </Tabs.Panel>
+              <Tabs.Panel value="terminal">
+                <Terminal label={`Terminal of ${server.name}`} place={{ kind: "server", uuid }} />
               </Tabs.Panel>
               <Tabs.Panel value="settings">
                 <Settings server={server} />

@@ -20,6 +20,7 @@ const MEANING: Readonly<Record<Ability, string>> = {
   write: "create, change and delete",
   "write:sensitive": "the same as write, for clients that ask for it by this name",
   deploy: "deploy, start, restart and stop",
+  terminal: "open a shell in containers, which shows their secrets",
 };
 
 const COLUMNS: readonly Column<Token>[] = [

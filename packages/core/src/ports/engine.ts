@@ -69,6 +69,22 @@ export interface CommandResult {
   readonly errors: readonly string[];
 }
 
+export interface TerminalSize {
+  readonly columns: number;
+  readonly rows: number;
+}
+
+/** An interactive shell. Its reader must read all of the output, or close it. */
+export interface Terminal {
+  /** Ends when the shell has ended. Rejects with a `DomainError` when the connection to it breaks. */
+  readonly output: AsyncIterable<Uint8Array>;
+  /** Resolves when more can be written. */
+  write(input: Uint8Array): Promise<void>;
+  resize(size: TerminalSize): Promise<void>;
+  /** Ends the shell and what it has started. Idempotent. */
+  close(): Promise<void>;
+}
+
 /** Result of running a release's own health check once. */
 export interface OwnCheck {
   readonly command: string;
@@ -230,6 +246,13 @@ export interface ContainerOperations {
    * @throws DomainError `resource.not_running`, `engine.unreachable` if the connection broke before the end.
    */
   command(ref: ReleaseRef, command: DatabaseCommand, io: CommandIO): Promise<CommandResult>;
+
+  /**
+   * Opens the container's shell in a terminal, as the container's user.
+   * @param container If the release has several.
+   * @throws DomainError `resource.not_running`, `engine.unsupported` if the container has no shell
+   */
+  terminal(ref: ReleaseRef, size: TerminalSize, container: string | undefined): Promise<Terminal>;
 
   /**
    * Runs the release's own health check once, now: the engine may run its first one late. `undefined`: it has no

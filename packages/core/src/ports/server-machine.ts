@@ -1,3 +1,4 @@
+import type { Terminal, TerminalSize } from "./engine.ts";
 import type { ServerFacts } from "./records.ts";
 
 /** Result of inspecting a Docker server, as far as it got. */
@@ -28,6 +29,8 @@ export interface ServerMachine {
    * @throws DomainError `engine.unsupported` for other systems, `engine.failed` if a step failed
    */
   installEngine(onLine: (line: string) => void, signal?: AbortSignal): Promise<void>;
+  /** Opens the login user's shell in a terminal. @throws DomainError `engine.unsupported` for Berth's own machine */
+  terminal(size: TerminalSize): Promise<Terminal>;
 }
 
 export interface DiskSpace {

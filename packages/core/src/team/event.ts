@@ -23,6 +23,8 @@ export const EVENT_TYPES = [
   "server.unreachable",
   "server.disk_usage_high",
   "server.proxy_status_changed",
+  "terminal.opened",
+  "terminal.closed",
   "job.queued",
   "job.in_progress",
   "job.finished",

@@ -46,6 +46,7 @@ const ALONE = {
     write: ["write"],
     "write:sensitive": ["write:sensitive"],
     deploy: ["deploy"],
+    terminal: ["terminal"],
   },
   admin: {
     root: ABILITIES,
@@ -54,8 +55,17 @@ const ALONE = {
     write: ["write"],
     "write:sensitive": ["write:sensitive"],
     deploy: ["deploy"],
+    terminal: ["terminal"],
   },
-  member: { root: ["read"], read: ["read"], "read:sensitive": [], write: [], "write:sensitive": [], deploy: [] },
+  member: {
+    root: ["read"],
+    read: ["read"],
+    "read:sensitive": [],
+    write: [],
+    "write:sensitive": [],
+    deploy: [],
+    terminal: [],
+  },
 } as const satisfies Record<Role, Record<Ability, readonly Ability[]>>;
 
 describe("a token", () => {

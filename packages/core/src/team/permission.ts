@@ -1,7 +1,7 @@
 import { DomainError } from "../errors.ts";
 
 /** Abilities of tokens. No ability implies another, except `root`, which implies all. */
-export const ABILITIES = ["root", "read", "read:sensitive", "write", "write:sensitive", "deploy"] as const;
+export const ABILITIES = ["root", "read", "read:sensitive", "write", "write:sensitive", "deploy", "terminal"] as const;
 export type Ability = (typeof ABILITIES)[number];
 
 /** Roles in a team, the most powerful first. */

@@ -98,10 +98,10 @@ async function feed(stream: Duplex, input: AsyncIterable<Uint8Array>): Promise<v
 async function kill(launched: Launched, pid: Promise<number | undefined>, path?: string): Promise<void> {
   const begun = await Promise.race([pid.catch(() => undefined), delay(BEGIN_MS, undefined, { ref: false })]);
   try {
-    await endLaunched(launched, begun, path);
+    await endLaunched(launched, begun, { path });
   } catch {
     // The original reason matters more than this failure.
-    void endWhenBack(launched, begun, path);
+    void endWhenBack(launched, begun, { path });
   }
 }
 

@@ -19,6 +19,7 @@ import { ownCheckIn } from "./own-check.ts";
 import { ownersOf } from "./owners.ts";
 import { listeningPorts } from "./ports.ts";
 import { removeContainer, resumeContainer, startRelease } from "./start.ts";
+import { terminalIn } from "./terminal.ts";
 import { sumOf, usageOf } from "./usage.ts";
 import { removeVolumes, volumesOf } from "./volumes.ts";
 import { type Seen, type SeenContainer, watchReleases } from "./watch.ts";
@@ -142,6 +143,7 @@ export function dockerEngine(options: DockerEngineOptions): DockerEngine {
         // Commands with the same private file would overwrite it for each other.
         return command.file === undefined ? await run() : await alone(`${id} ${command.file.path}`, run);
       },
+      terminal: async (ref, size, container) => terminalIn(docker, await requireContainer(ref, container), size),
       ownCheck: async (ref, signal) => ownCheckIn(docker, (await require(ref)).info, signal),
       ownersOf: (objects) => ownersOf({ docker, instance }, objects),
     },

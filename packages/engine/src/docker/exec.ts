@@ -17,8 +17,19 @@ export interface ExecOptions {
  * Prints its process id, then becomes the script's shell. The script is an argument that this line never interprets.
  */
 const LAUNCHER = 'echo "$$" && exec /bin/sh -c "$1"';
-/** The shell of an exec leads a process group of its own. */
-const KILLER = `if [ -z "$3" ]; then kill -KILL "-$1" || kill -KILL "$1"
+/**
+ * The shell of an exec leads a process group of its own. One with a terminal leads a session, in which each job has a
+ * process group.
+ */
+const KILLER = `if [ -z "$3" ] && [ -n "$4" ]; then
+  kill -HUP "$1"; n=10
+  while [ "$n" -gt 0 ] && kill -0 "$1"; do sleep 0.1 || sleep 1; n=$((n-1)); done
+  for stat in /proc/[0-9]*/stat; do
+    IFS= read -r line <"$stat" || continue
+    session=\${line##*) ? }; session=\${session#* }; session=\${session#* }; session=\${session%% *}
+    if [ "$session" = "$1" ]; then id=\${stat#/proc/}; kill -KILL "\${id%/stat}"; fi
+  done
+elif [ -z "$3" ]; then kill -KILL "-$1" || kill -KILL "$1"
 elif ! kill -0 "$1"; then kill -KILL "-$1"; fi
 if [ -n "$2" ]; then rm -f -- "$2"; fi`;
 
@@ -134,11 +145,21 @@ export async function exitCodeOf(exec: Docker.Exec): Promise<number> {
   }
 }
 
+export interface EndOptions {
+  /** A private file of the command, which is deleted as well. */
+  readonly path?: string | undefined;
+  /** Tells an interactive shell to end its jobs first, which have process groups of their own. */
+  readonly isHangUp?: boolean;
+}
+
 /**
  * Ends the processes in the container, and no others.
- * @param path A private file of the command, which is deleted as well.
  */
-export async function endLaunched(launched: Launched, pid: number | undefined, path = ""): Promise<void> {
+export async function endLaunched(
+  launched: Launched,
+  pid: number | undefined,
+  { path = "", isHangUp = false }: EndOptions = {},
+): Promise<void> {
   const { container, exec, startedAt } = launched;
   if (pid === undefined) return;
   try {
@@ -147,7 +168,7 @@ export async function endLaunched(launched: Launched, pid: number | undefined, p
     const hasEnded = await hasExited(exec);
     if ((await startOf(container)) !== (await startedAt)) return;
     const killer = await container.exec({
-      Cmd: ["/bin/sh", "-c", KILLER, "sh", String(pid), path, hasEnded ? "ended" : ""],
+      Cmd: ["/bin/sh", "-c", KILLER, "sh", String(pid), path, hasEnded ? "ended" : "", isHangUp ? "hup" : ""],
       AttachStdout: true,
     });
     const stream = await killer.start({ hijack: false, stdin: false });
@@ -172,11 +193,15 @@ async function hasExited(exec: Docker.Exec): Promise<boolean> {
 }
 
 /** Ends processes in an unreachable container once it is reachable again. Runs in the background and never rejects. */
-export async function endWhenBack(launched: Launched, pid: number | undefined, path?: string): Promise<void> {
+export async function endWhenBack(
+  launched: Launched,
+  pid: number | undefined,
+  options: EndOptions = {},
+): Promise<void> {
   const endMs = performance.now() + BACK_MS_MAX;
   for (let waitMs = BACK_MS; performance.now() < endMs; waitMs = Math.min(waitMs * 2, BACK_MS * 10)) {
     try {
-      return await endLaunched(launched, pid, path);
+      return await endLaunched(launched, pid, options);
     } catch (cause) {
       if (!isOutOfReach(cause)) return;
       await delay(waitMs, undefined, { ref: false });

@@ -29,6 +29,7 @@ export function serverMachine(options: ServerMachineOptions): ServerMachine {
       retryNow();
       return pingServer(host, { socketPath, signal });
     },
+    terminal: (size) => host.terminal(size),
     disk: () => serverDisk(host, look()),
     async installEngine(onLine, signal) {
       retryNow();

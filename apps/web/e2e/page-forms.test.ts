@@ -1,0 +1,118 @@
+import { until } from "@berth/testing";
+import type { Browser } from "playwright-core";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { type TestServer, testServer } from "../../server/e2e/server.fixture.ts";
+import { accessibilityProblems, hasChromium, openBrowser, settled, signIn, visit } from "./browser.fixture.ts";
+
+/** Texts that must be shown as text, wherever a name or a value is shown. */
+const HOSTILE = [
+  `"><img src=x onerror="window.hacked=1">`,
+  "<script>window.hacked=1</script>",
+  "javascript:window.hacked=1",
+  "{{constructor.constructor('window.hacked=1')()}}",
+  "\u202Egnp.exe<svg onload=window.hacked=1>",
+];
+
+describe.skipIf(!hasChromium)("forms and names of the pages", () => {
+  let server: TestServer;
+  let browser: Browser;
+  let uuid: string;
+  beforeAll(async () => {
+    server = await testServer({ env: { BERTH_EXAMPLE: "on" } });
+    browser = await openBrowser();
+    uuid = await applicationOf(server);
+  }, 240_000);
+  afterAll(async () => {
+    await browser?.close();
+    await server?.dispose();
+  });
+
+  it("show hostile names and values as text, on open pages and on new ones", async () => {
+    const { page, complaints, close } = await visit(browser, server.url);
+    await signIn(page, server);
+    const change = async (text: string) => {
+      // The server removes tags from names, but stores descriptions, comments and values unchanged.
+      const name = text.replaceAll(/[<>]/g, "‹");
+      await server.client.applications.update.mutate({ uuid, name, description: text });
+      await server.client.applications.envs.updateBulk.mutate({
+        uuid,
+        data: [{ key: "HOSTILE", value: text, comment: text }],
+      });
+    };
+    const markOf = (text: string) => text.slice(1, 8).replaceAll(/[<>]/g, "‹");
+    for (const path of ["/", `/applications/${uuid}`]) {
+      await page.goto(path);
+      await settled(page);
+      for (const text of HOSTILE) {
+        await change(text);
+        await page.getByText(markOf(text)).first().waitFor();
+      }
+      expect(await page.evaluate("'hacked' in window")).toBe(false);
+    }
+    for (const text of HOSTILE) {
+      await change(text);
+      for (const path of [`/applications/${uuid}/variables`, `/applications/${uuid}/settings`]) {
+        await page.goto(path);
+        await settled(page);
+        await page.getByText(markOf(text)).first().waitFor();
+      }
+      expect(await page.evaluate("'hacked' in window")).toBe(false);
+    }
+    expect(complaints).toEqual([]);
+    await close();
+  }, 120_000);
+
+  it("find everything by its name with the keyboard alone", async () => {
+    const { page, complaints, close } = await visit(browser, server.url, { scheme: "dark" });
+    await signIn(page, server);
+    await page.keyboard.press("Control+k");
+    await page.getByPlaceholder("Search or do …").fill("localhost");
+    await page.getByRole("button", { name: /localhost/ }).waitFor();
+    expect(await accessibilityProblems(page)).toEqual([]);
+    await page.keyboard.press("ArrowDown");
+    await page.keyboard.press("Enter");
+    await page.getByRole("heading", { name: "localhost" }).waitFor();
+    expect(complaints).toEqual([]);
+    await close();
+  });
+
+  it("say the same in a program's language, without the secret", async () => {
+    const { page, close } = await visit(browser, server.url);
+    await signIn(page, server);
+    await page.goto("/team/registries");
+    await page.getByRole("button", { name: "Add a registry" }).first().click();
+    await page.getByLabel("Address").fill("registry.example.com");
+    await page.getByLabel("Username").fill("ada");
+    await page.getByRole("textbox", { name: "Password" }).fill("hunter2");
+    await page.getByRole("button", { name: "As code" }).click();
+    const example = page.getByLabel("berth example");
+    await example.waitFor();
+    expect(await example.textContent()).toContain("berth api POST /registries");
+    expect(await example.textContent()).toContain("username=ada");
+    expect(await example.textContent()).not.toContain("hunter2");
+    await page.getByText("curl", { exact: true }).click();
+    expect(await page.getByLabel("curl example").textContent()).toContain(`${server.url}/api/v1/registries`);
+    expect(await accessibilityProblems(page)).toEqual([]);
+    await close();
+  });
+
+  it("show the server's words at the field that they are about", async () => {
+    const { page, close } = await visit(browser, server.url);
+    await signIn(page, server);
+    await page.goto(`/applications/${uuid}/settings`);
+    await page.getByLabel("Ports exposes").fill("eighty");
+    await page.getByRole("button", { name: "Save settings" }).click();
+    await page.getByText("Port numbers, separated by commas.").waitFor();
+    expect(await page.evaluate("document.activeElement.id.endsWith('ports_exposes')")).toBe(true);
+    expect(await accessibilityProblems(page)).toEqual([]);
+    await close();
+  });
+});
+
+/** The example application, once it runs. */
+async function applicationOf({ client }: TestServer): Promise<string> {
+  return await until(async () => {
+    const [application] = await client.applications.list.query({});
+    return application?.status.startsWith("running") ? application.uuid : undefined;
+  });
+}

@@ -1,0 +1,191 @@
+import { DomainError, invalid } from "@berth/core";
+import type { Terminal } from "@berth/core/ports";
+import { type Ability, can, type Scope } from "@berth/core/team";
+import type { WebSocket } from "@fastify/websocket";
+import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import { z } from "zod";
+import { asDomainError, problemOf } from "./errors.ts";
+import { admitted } from "./operation.ts";
+import type { RestOptions } from "./rest/plugin.ts";
+
+export type TerminalSocketOptions = Pick<RestOptions, "admission" | "controlFor" | "browsers" | "onFault">;
+
+const SIDE_MAX = 1000;
+const side = z.int().min(1).max(SIDE_MAX);
+const Size = z.strictObject({ columns: side, rows: side });
+const uuid = z.string().min(1).max(100);
+/** The first message of a client. */
+const Opening = z.union([
+  z.strictObject({
+    ...Size.shape,
+    session_key: z.string().max(100).optional(),
+    kind: z.enum(["application", "service", "database"]),
+    uuid,
+    container: z.string().min(1).max(255).optional(),
+  }),
+  z.strictObject({ ...Size.shape, session_key: z.string().max(100).optional(), kind: z.literal("server"), uuid }),
+]);
+type Opening = z.infer<typeof Opening>;
+
+const OPENING_SECONDS_MAX = 10;
+const CHECK_SECONDS = 5;
+/** Output that a client has not received yet; more is read when it has. */
+const BUFFERED_BYTES_MAX = 1_048_576;
+const DRAIN_CHECK_MS = 20;
+
+/**
+ * Terminals: a WebSocket each. The first message, in JSON, says where; later ones in JSON are new sizes, and binary
+ * ones are what is typed and printed. It is not an operation: programs cannot run commands by REST or tRPC.
+ */
+export function terminalSocket(app: FastifyInstance, options: TerminalSocketOptions, done: () => void): void {
+  const refuseForeign = async (request: FastifyRequest, reply: FastifyReply) => {
+    if (!options.browsers.isForeignSocket(request)) return;
+    const message = "A page of another origin may not open a WebSocket here.";
+    await reply.code(403).send({ message, code: "auth.foreign_page", request_id: request.id });
+  };
+  app.get("/", { websocket: true, onRequest: refuseForeign }, (socket, request) => {
+    // A rejected promise would end the process.
+    serve(socket, request, options).catch((cause: unknown) => {
+      const problem = problemOf(cause, request.id);
+      if (problem.status >= 500 && socket.readyState === socket.OPEN) {
+        options.onFault(cause, { id: request.id, operation: "terminal" });
+      }
+      say(socket, { error: { ...problem.body, status: problem.status } });
+      socket.close(1000);
+    });
+  });
+  done();
+}
+
+async function serve(socket: WebSocket, request: FastifyRequest, options: TerminalSocketOptions): Promise<void> {
+  const { admission, browsers, controlFor } = options;
+  const messages = inbox(socket);
+  const opening = await messages.opening;
+  const identify = async (calls: number): Promise<Scope> => {
+    const identity = await admission.identify({
+      authorization: request.headers.authorization,
+      session: browsers.session(request, opening.session_key),
+      ip: request.ip,
+      calls,
+      setHeader: () => undefined,
+    });
+    const ability = abilityFor(opening);
+    return admitted({ scope: identity?.scope, isApiEnabled: identity?.isApiEnabled ?? true }, needing(ability));
+  };
+  const scope = await identify(1);
+  const leave = admission.enter("stream", scope);
+  let terminal: Terminal | undefined;
+  let watch: NodeJS.Timeout | undefined;
+  try {
+    terminal = await open(controlFor(scope), opening);
+    const opened = terminal;
+    say(socket, { opened: true });
+    const revoked = Promise.withResolvers<never>();
+    revoked.promise.catch(() => undefined);
+    watch = setInterval(async () => {
+      try {
+        const now = await identify(0);
+        if (now.teamId !== scope.teamId || !can(now, abilityFor(opening))) throw withdrawn();
+      } catch (cause) {
+        // While the database is unavailable, open terminals stay open.
+        if (REFUSALS.test(asDomainError(cause).code)) revoked.reject(cause);
+      }
+    }, CHECK_SECONDS * 1000);
+    messages.deliverTo(opened, (cause) => revoked.reject(cause));
+    await Promise.race([print(opened, socket), revoked.promise, messages.closed]);
+    say(socket, { ended: true });
+    socket.close(1000);
+  } finally {
+    clearInterval(watch);
+    leave();
+    await terminal?.close();
+  }
+}
+
+/** Only the ability of what an operation needs is looked at here. */
+const needing = (ability: Ability) =>
+  ({ method: "GET", path: "/", operationId: "terminal", tag: "System", summary: "", ability }) as const;
+
+const abilityFor = ({ kind }: Opening): Ability => (kind === "server" ? "root" : "terminal");
+
+const REFUSALS = /^auth\./;
+const withdrawn = () => new DomainError("auth.missing_ability", "The right to this terminal was taken away.");
+
+async function open({ terminals }: ReturnType<TerminalSocketOptions["controlFor"]>, opening: Opening) {
+  const size = { columns: opening.columns, rows: opening.rows };
+  if (opening.kind === "server") return await terminals.openOnServer(opening.uuid, size);
+  return await terminals.openInContainer({ kind: opening.kind, uuid: opening.uuid }, size, opening.container);
+}
+
+/** Sends the output, as fast as the client reads it. */
+async function print({ output }: Terminal, socket: WebSocket): Promise<void> {
+  for await (const bytes of output) {
+    socket.send(bytes, { binary: true });
+    while (socket.bufferedAmount > BUFFERED_BYTES_MAX && socket.readyState === socket.OPEN) {
+      await new Promise((resolve) => setTimeout(resolve, DRAIN_CHECK_MS));
+    }
+  }
+}
+
+/** Keeps what arrives before the terminal is open, and delivers it in order. */
+function inbox(socket: WebSocket) {
+  const opening = Promise.withResolvers<Opening>();
+  const opened = Promise.withResolvers<Terminal>();
+  const closed = Promise.withResolvers<void>();
+  opened.promise.catch(() => undefined);
+  opening.promise.catch(() => undefined);
+  const late = setTimeout(() => {
+    opening.reject(new DomainError("request.invalid", "No terminal was asked for in time. Connect again."));
+  }, OPENING_SECONDS_MAX * 1000);
+  let isAsked = false;
+  let failed: (cause: unknown) => void = () => undefined;
+  let turn: Promise<void> = Promise.resolve();
+  socket.on("message", (data: Buffer, isBinary: boolean) => {
+    if (!isAsked) {
+      isAsked = true;
+      clearTimeout(late);
+      const parsed = Opening.safeParse(isBinary ? undefined : jsonOf(data));
+      if (parsed.success) opening.resolve(parsed.data);
+      else opening.reject(invalid({ _: ["The first message must say in JSON which terminal to open, and its size."] }));
+      return;
+    }
+    // One message at a time, so that a shell that does not read slows its client.
+    socket.pause();
+    turn = turn
+      .then(async () => {
+        const terminal = await opened.promise;
+        if (isBinary) return await terminal.write(data);
+        const size = Size.safeParse(jsonOf(data));
+        if (!size.success) throw invalid({ _: [`A size is {"columns", "rows"}, from 1 to ${SIDE_MAX}.`] });
+        await terminal.resize(size.data);
+      })
+      .catch((cause: unknown) => failed(cause))
+      .finally(() => socket.resume());
+  });
+  socket.once("close", () => {
+    clearTimeout(late);
+    opening.reject(new DomainError("request.invalid", "The connection was closed."));
+    closed.resolve();
+  });
+  socket.on("error", () => socket.terminate());
+  return {
+    opening: opening.promise,
+    closed: closed.promise,
+    deliverTo(terminal: Terminal, onFailure: (cause: unknown) => void) {
+      failed = onFailure;
+      opened.resolve(terminal);
+    },
+  };
+}
+
+function jsonOf(data: Buffer): unknown {
+  try {
+    return JSON.parse(data.toString("utf8"));
+  } catch {
+    return undefined;
+  }
+}
+
+function say(socket: WebSocket, message: object): void {
+  if (socket.readyState === socket.OPEN) socket.send(JSON.stringify(message));
+}

@@ -1,0 +1,94 @@
+import { DomainError, isDomainError, notFound } from "@berth/core";
+import { isContainerOf } from "@berth/core/compose";
+import type { Terminal, TerminalSize } from "@berth/core/ports";
+import { RESOURCE_KINDS, type ResourceRef } from "@berth/core/resource";
+import { isOwnMachine } from "@berth/core/server";
+import { requireAbility, requireConfirmation, requireOperator } from "@berth/core/team";
+import { findResource, type UseCaseContext } from "./context.ts";
+
+/** Shells for people, in containers and on servers. Each is recorded as an event when it opens and when it closes. */
+export function terminals({ scope, stores, engineFor, machineFor, clock }: UseCaseContext) {
+  async function recorded(
+    terminal: Terminal,
+    resource_uuid: string,
+    place: Readonly<Record<string, unknown>>,
+  ): Promise<Terminal> {
+    const openedAt = clock.now();
+    const append = (type: "terminal.opened" | "terminal.closed", details: Readonly<Record<string, unknown>> = {}) =>
+      stores.transaction((tx) => tx.events.append({ type, resource_uuid, payload: { ...place, ...details } }));
+    try {
+      // Nobody may use a terminal that is not recorded.
+      await append("terminal.opened");
+    } catch (cause) {
+      await terminal.close();
+      throw cause;
+    }
+    let closing: Promise<void> | undefined;
+    const close = async () => {
+      await terminal.close();
+      const seconds = Math.round((clock.now().getTime() - openedAt.getTime()) / 1000);
+      await append("terminal.closed", { seconds });
+    };
+    return {
+      output: terminal.output,
+      write: (input) => terminal.write(input),
+      resize: (next) => terminal.resize(next),
+      close() {
+        closing ??= close();
+        return closing;
+      },
+    };
+  }
+
+  return {
+    /**
+     * @param container If the resource has several. Default: the first that takes requests.
+     * @throws DomainError `resource.not_running`, `engine.unsupported`, `engine.unreachable`
+     */
+    async openInContainer(ref: ResourceRef, size: TerminalSize, container: string | undefined): Promise<Terminal> {
+      requireAbility(scope, "terminal");
+      // A shell shows every variable and can change all data.
+      requireConfirmation(scope);
+      const resource = await findResource(stores, ref);
+      const { title } = RESOURCE_KINDS[ref.kind];
+      const names = (await stores.services.containers([resource.id])).map(({ name }) => name);
+      if (container !== undefined && names.length > 0 && !isContainerOf(names, container)) throw notFound("Container");
+      const server = await stores.servers.findById(resource.server_id);
+      if (server === undefined) throw notFound("Server");
+      const { containers } = await engineFor(server);
+      if (containers === undefined) throw noContainers(title);
+      const release = await stores.releases.live(resource.id, 0);
+      const notRunning = () => new DomainError("resource.not_running", `${title} is not running. Start it first.`);
+      if (release === undefined) throw notRunning();
+      const releaseRef = { resourceUuid: release.resource_uuid, deploymentUuid: release.deployment_uuid };
+      const terminal = await containers.terminal(releaseRef, size, container).catch((cause: unknown) => {
+        throw isDomainError(cause, "resource.not_found") ? notRunning() : cause;
+      });
+      const place = { resource_kind: ref.kind, resource_name: resource.name };
+      return await recorded(terminal, ref.uuid, { ...place, ...(container !== undefined && { container }) });
+    },
+
+    /** @throws DomainError `engine.unsupported` for Berth's own machine, `server.unreachable` */
+    async openOnServer(uuid: string, size: TerminalSize): Promise<Terminal> {
+      requireAbility(scope, "root");
+      requireConfirmation(scope);
+      const server = await stores.servers.find(uuid);
+      if (server === undefined) throw notFound("Server");
+      if (isOwnMachine(server)) requireOperator(scope);
+      const machine = machineFor?.(server);
+      if (machine === undefined) {
+        throw new DomainError(
+          "engine.unsupported",
+          `Server ${server.name} is the machine that Berth runs on, which offers no terminal here. Sign in to it by SSH.`,
+        );
+      }
+      return await recorded(await machine.terminal(size), uuid, { server_name: server.name });
+    },
+  };
+}
+
+const noContainers = (title: string) =>
+  new DomainError(
+    "engine.unsupported",
+    `${title} runs without a container, in a sandbox that a terminal cannot join. Run it on a server with Docker to open one.`,
+  );

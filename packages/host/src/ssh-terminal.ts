@@ -1,0 +1,43 @@
+import { once } from "node:events";
+import type { Terminal, TerminalSize } from "@berth/core/ports";
+import type { ClientChannel } from "ssh2";
+import type { SshConnection } from "./ssh-connection.ts";
+import { connectionLost, sessionRefused } from "./ssh-failure.ts";
+import { terminalOutput, writeTo } from "./terminal-stream.ts";
+import type { Turns } from "./turns.ts";
+
+/** The login shell of a machine, which counts as one of the connection's sessions while it is open. */
+export async function sshTerminal(connection: SshConnection, sessions: Turns, size: TerminalSize): Promise<Terminal> {
+  const { name } = connection.target;
+  const opened = Promise.withResolvers<ClientChannel>();
+  const work = sessions.take(async () => {
+    const { columns: cols, rows } = size;
+    const channel = await connection.open<ClientChannel>(
+      (client, done) => client.shell({ term: "xterm-256color", cols, rows }, done),
+      (cause) => sessionRefused(name, cause),
+    );
+    opened.resolve(channel);
+    if (!channel.destroyed) await once(channel, "close");
+  });
+  work.catch(opened.reject);
+  const channel = await opened.promise;
+  // sshd ends the session's shell with SIGHUP when its channel closes.
+  let hasEnded = false;
+  channel.once("exit", () => {
+    hasEnded = true;
+  });
+  channel.on("error", () => undefined);
+  return {
+    output: terminalOutput(channel, () => {
+      if (!hasEnded) throw connectionLost(name);
+    }),
+    write: (input) => writeTo(channel, input),
+    async resize({ columns, rows }) {
+      if (!channel.destroyed) channel.setWindow(rows, columns, 0, 0);
+    },
+    async close() {
+      hasEnded = true;
+      channel.destroy();
+    },
+  };
+}
