@@ -29,7 +29,10 @@ export const User = z
     email: z.string(),
     role: z.enum(ROLES).describe("In this team."),
     email_verified_at: Timestamp.nullable().describe("Always null: Berth sends no mail to users."),
-    two_factor_confirmed_at: z.string().nullable().describe("Always null: there is no second factor."),
+    two_factor_confirmed_at: z
+      .string()
+      .nullable()
+      .describe("Always null: nobody sees whether another user has a second factor."),
     force_password_reset: z.boolean().describe("Always false."),
     marketing_emails: z.boolean().describe("Always false: there are none."),
     pending_email: z.string().nullable().describe("Always null."),
