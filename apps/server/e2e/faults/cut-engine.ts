@@ -25,7 +25,7 @@ const APPLICATIONS = 4;
 const CUT_MS = 500;
 /** Answers are damaged in every other span of this length. */
 const DAMAGE_MS = 5_000;
-const DEPLOYMENT_SECONDS_MAX = 180;
+const DEPLOYMENT_SECONDS_MAX = 600;
 /** Three of 108 may fail: those that lost each of their attempts. */
 const FAILED_SHARE_MAX = 3 / 108;
 
