@@ -130,12 +130,13 @@ function refuseNamelessImports({ outputs }) {
 /**
  * What packages import and Berth never uses, together two megabytes of script: BuildKit and SSH of the Docker client,
  * since Berth has its own ways to both; the languages of zod's messages; Fastify's validators, which `serverOptions`
- * replaces.
+ * replaces; glob, by which `@fastify/static` lists files without a wildcard route.
  */
 const UNUSED = [
   [/\/dockerode\/lib\/(session|buildkit)\.js$/, "module.exports = undefined;"],
   [/\/docker-modem\/lib\/ssh\.js$/, "module.exports = undefined;"],
   [/\/@fastify\/(ajv-compiler|fast-json-stringify-compiler)\/index\.js$/, "module.exports = undefined;"],
+  [/\/glob\/dist\/commonjs\/index(\.min)?\.js$/, "exports.glob = undefined;"],
   [/\/zod\/v4\/locales\/index\.js$/, "export {};"],
 ];
 

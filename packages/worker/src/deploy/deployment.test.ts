@@ -251,7 +251,7 @@ describe("a deployment that fails", () => {
     world.worker();
     world.engine.behave = () => ({ isOnWrongPort: true });
     const deployment = await world.ended(await world.deploy(await world.application()));
-    expect(deployment.error).toMatch(/^The new release is not healthy after \d seconds: it listens on port/);
+    expect(deployment.error).toMatch(/^The new release is not healthy after [12]?\d seconds: it listens on port/);
   });
 
   test("for a reason of ours says no more than that, and tells the operator", async () => {
