@@ -119,6 +119,7 @@ describe.skipIf(!hasChromium)("signing in", () => {
       await picture(page, "sign-in-provider");
       await page.getByRole("button", { name: "Sign in with Example" }).click();
       await page.getByRole("region", { name: "Sign-in elsewhere" }).getByText("ada@example.com").waitFor();
+      await settled(page);
       expect(await accessibilityProblems(page)).toEqual([]);
       await picture(page, "account");
       await page.goto("/team/sign-in");

@@ -161,7 +161,7 @@ describe("a token that may not do what another user's token may", () => {
   test("neither takes it away from the user by a lower role, nor gives it back by a higher one", async () => {
     const { id } = await add("owner");
     await at.as(team, "root").tokens.create({ name: "mighty", abilities: ["root"], user_id: id });
-    const writer = at.as(team, "read", "read:sensitive", "write", "write:sensitive", "deploy").members;
+    const writer = at.as(team, "read", "terminal", "read:sensitive", "write", "write:sensitive", "deploy").members;
     await expect(writer.update(team, id, { role: "member" })).rejects.toMatchObject(beyond);
     const root = at.as(team, "root").members;
     await root.update(team, id, { role: "member" });
