@@ -22,9 +22,16 @@ export async function* readLog(source: LogSource, query: LogQuery): AsyncGenerat
 
   const first = await firstPass(source, query);
   cursor = first.cursor;
-  for await (const line of first.lines) yield handOn(line);
+  let failures = 0;
+  try {
+    for await (const line of first.lines) yield handOn(line);
+  } catch (cause) {
+    // A reader that follows continues behind the last line that it got.
+    if (!follow || isAborted(signal) || statusCodeOf(cause) !== undefined) throw cause;
+    failures = 1;
+  }
   // Existing lines up to the cursor are skipped before following.
-  for (let failures = 0; follow && !isAborted(signal); ) {
+  while (follow && !isAborted(signal)) {
     try {
       for await (const line of linesBehind(source, cursor, { follow, signal })) {
         failures = 0;
