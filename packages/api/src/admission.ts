@@ -22,7 +22,10 @@ export interface Caller {
   /** Replaces the token: the session of a browser. */
   readonly session: Credentials | undefined;
   readonly ip: string;
-  /** Number of calls in this request: more than one in a batch. */
+  /**
+   * Number of calls in this request: more than one in a batch. 0: the caller of a call that is open already is looked up
+   * again, which no limit may refuse: their right may be gone.
+   */
   readonly calls: number;
   setHeader(name: string, value: string): void;
 }
@@ -51,7 +54,7 @@ export function admission(options: AdmissionOptions): Admission {
   const limiter = requestsPerMinute > 0 ? rateLimiter(requestsPerMinute, now) : undefined;
 
   function count(key: string, caller: Caller): void {
-    if (limiter) enforce(limiter.count(key, caller.calls), caller, now());
+    if (limiter && caller.calls > 0) enforce(limiter.count(key, caller.calls), caller, now());
   }
 
   return {
