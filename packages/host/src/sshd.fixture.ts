@@ -62,6 +62,8 @@ export async function makeSshd(): Promise<Sshd> {
         `HostKey ${join(folder, hostKey)}`,
         `AuthorizedKeysFile ${join(folder, "user.pub")}`,
         "StrictModes no",
+        // A shell that is killed while it runs the user's own .bashrc could leave a lock that stops all later logins.
+        `SetEnv HOME=${folder}`,
         "UsePAM no",
         "PasswordAuthentication no",
         "PermitRootLogin prohibit-password",
