@@ -122,6 +122,7 @@ export async function accessibilityProblems(
   runOnly: readonly string[] = STANDARDS,
 ): Promise<readonly string[]> {
   if ((await page.evaluate("typeof axe")) === "undefined") await page.evaluate(AXE);
+  await drawn(page);
   // Passed as text, because code in the page has other globals than this file.
   const answer = await page.evaluate(`axe.run(${JSON.stringify({ runOnly })})`);
   const { violations } = answer as { readonly violations: readonly Violation[] };
@@ -174,6 +175,11 @@ async function show(page: Page, scheme: Scheme, width: number): Promise<void> {
   await page.setViewportSize({ width, height: 900 });
   if (page.url() === "about:blank") return;
   await page.locator(`html[data-mantine-color-scheme=${scheme}]`).waitFor();
+  await drawn(page);
+}
+
+/** Waits until dialogs and colours have faded in: half-transparent text has too little contrast. */
+async function drawn(page: Page): Promise<void> {
   await page.evaluate(`(async () => {
     await new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn)));
     const ending = document.getAnimations().filter(({ effect }) => effect.getComputedTiming().endTime !== Infinity);
