@@ -45,7 +45,7 @@ async function open(): Promise<CutClient> {
       const { exitCode } = await run(["sh", "-c", script, written], {
         env,
         stdin: `${number}\n${"x".repeat(INPUT_BYTES)}`,
-        onStart(started) {
+        async onStart(started) {
           pid = started;
           running.add(pid);
           killAt("start", pid);
@@ -60,7 +60,7 @@ async function open(): Promise<CutClient> {
       let count = 0;
       const { exitCode } = await run(["seq", String(LINES)], {
         env,
-        onStart(started) {
+        async onStart(started) {
           pid = started;
           running.add(pid);
         },
