@@ -36,7 +36,7 @@ export interface RunOptions extends Identity {
   /** Finds further processes of this run, e.g. those in a cgroup, which are ended as well. */
   readonly others?: (() => readonly number[]) | undefined;
   /** Called once the program runs and before it receives `stdin`, e.g. to put it in a cgroup. */
-  readonly onStart?: ((pid: number) => Promise<void>) | undefined;
+  readonly onStart?: ((pid: number) => void) | undefined;
 }
 
 export interface RunResult {
@@ -69,7 +69,7 @@ async function runWith(argv: Argv, options: RunOptions): Promise<RunResult> {
   const child = spawnAs(argv, options, [options.stdin === undefined ? "ignore" : "pipe", "pipe", "pipe"]);
   const output = collectOutput(child, options);
   const pid = await pidOf(child, argv, options.cwd);
-  if (options.onStart !== undefined) await options.onStart(pid);
+  options.onStart?.(pid);
   const group: ProcessGroup = { groupId: pid, others: othersOf(options) };
   const broken = brokenStream(child, options);
   const stop = AbortSignal.any([broken.signal, ...(options.signal === undefined ? [] : [options.signal])]);

@@ -110,7 +110,7 @@ async function runStep(step: BuildStep, place: StepPlace): Promise<void> {
     signal: io.signal,
     timeoutSeconds: stepSecondsMax,
     marker: stepMarker(request),
-    onStart: where.group?.join,
+    onStart: (pid) => where.group?.join(pid),
     others: where.group?.members,
     graceSeconds: CANCEL_GRACE_SECONDS,
     maxOutputBytes: 0,

@@ -1,5 +1,4 @@
 import { existsSync, mkdirSync, readFileSync, rmdirSync, writeFileSync } from "node:fs";
-import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { DomainError } from "@berth/core";
@@ -17,7 +16,7 @@ export interface Cgroups {
   /** Makes the group or changes its limits. */
   create(name: string, limits: CgroupLimits): void;
   /** Moves a process into the group, with all that it starts from now on. */
-  join(name: string, pid: number): Promise<void>;
+  join(name: string, pid: number): void;
   /** Process ids in the group; empty where it does not exist. */
   members(name: string): number[];
   /** Removes an empty group. Idempotent. */
@@ -52,8 +51,8 @@ export function findCgroups(root = "/sys/fs/cgroup"): Cgroups {
         for (const [file, value] of Object.entries(files[controller])) setLimit(join(folder, file), value);
       }
     },
-    async join(name, pid) {
-      await Promise.all([...new Set(folders(name).values())].map((folder) => joinGroup(folder, pid)));
+    join(name, pid) {
+      for (const folder of new Set(folders(name).values())) joinGroup(folder, pid);
     },
     members(name) {
       return [...new Set([...folders(name).values()].flatMap(membersOf))];
@@ -134,10 +133,9 @@ function setLimit(path: string, value: string): void {
   throw new DomainError("deploy.start_failed", message, { cause: new Error(`${path} = ${value}`) });
 }
 
-/** Asynchronous, since the kernel takes some milliseconds for it. */
-async function joinGroup(folder: string, pid: number): Promise<void> {
+function joinGroup(folder: string, pid: number): void {
   try {
-    await writeFile(join(folder, "cgroup.procs"), String(pid));
+    writeFileSync(join(folder, "cgroup.procs"), String(pid));
   } catch (cause) {
     // ESRCH: the process has already exited.
     if (!(cause instanceof Error && "code" in cause && cause.code === "ESRCH")) throw cause;
