@@ -97,6 +97,7 @@ async function serve(socket: WebSocket, request: FastifyRequest, options: Termin
     socket.close(1000);
   } finally {
     clearInterval(watch);
+    messages.drop();
     leave();
     await terminal?.close();
   }
@@ -138,6 +139,7 @@ function inbox(socket: WebSocket) {
     opening.reject(new DomainError("request.invalid", "No terminal was asked for in time. Connect again."));
   }, OPENING_SECONDS_MAX * 1000);
   let isAsked = false;
+  let isDropped = false;
   let failed: (cause: unknown) => void = () => undefined;
   let turn: Promise<void> = Promise.resolve();
   socket.on("message", (data: Buffer, isBinary: boolean) => {
@@ -154,6 +156,7 @@ function inbox(socket: WebSocket) {
     turn = turn
       .then(async () => {
         const terminal = await opened.promise;
+        if (isDropped) return;
         if (isBinary) return await terminal.write(data);
         const size = Size.safeParse(jsonOf(data));
         if (!size.success) throw invalid({ _: [`A size is {"columns", "rows"}, from 1 to ${SIDE_MAX}.`] });
@@ -171,6 +174,10 @@ function inbox(socket: WebSocket) {
   return {
     opening: opening.promise,
     closed: closed.promise,
+    /** From now on nothing is typed any more, though the shell may take a moment to end. */
+    drop() {
+      isDropped = true;
+    },
     deliverTo(terminal: Terminal, onFailure: (cause: unknown) => void) {
       failed = onFailure;
       opened.resolve(terminal);

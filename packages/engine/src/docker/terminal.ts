@@ -37,7 +37,14 @@ export async function terminalIn(docker: Docker, containerId: string, size: Term
   const rest = terminalOutput(stream, (cause) => {
     if (cause !== undefined && closing === undefined) throw brokenOff(cause);
   });
-  await resize(size);
+  try {
+    await resize(size);
+  } catch (cause) {
+    // The caller gets no terminal to close.
+    closing = close();
+    await closing;
+    throw cause;
+  }
   return {
     output: (async function* () {
       if (first.length > 0) yield first;
