@@ -1,28 +1,7 @@
-import type { Browser } from "playwright-core";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { type TestServer, testServer } from "../../server/e2e/server.fixture.ts";
-import { hasChromium, openBrowser, problemsOfPages, signIn, visit } from "./browser.fixture.ts";
+import type { TestServer } from "../../server/e2e/server.fixture.ts";
+import { describePages } from "./pages.fixture.ts";
 
-describe.skipIf(!hasChromium)("the pages of servers and for what is new", () => {
-  let server: TestServer;
-  let browser: Browser;
-  beforeAll(async () => {
-    server = await testServer();
-    browser = await openBrowser();
-  }, 240_000);
-  afterAll(async () => {
-    await browser?.close();
-    await server?.dispose();
-  });
-
-  it("show in light and dark, wide and narrow, nothing that axe, the policy or a narrow screen objects to", async () => {
-    const { page, complaints, close } = await visit(browser, server.url);
-    await signIn(page, server);
-    expect(await problemsOfPages(page, await pathsOf(server))).toEqual({});
-    expect(complaints).toEqual([]);
-    await close();
-  }, 240_000);
-});
+describePages("the pages of servers and for what is new", {}, pathsOf);
 
 async function pathsOf({ client }: TestServer) {
   const [server] = await client.servers.list.query({});

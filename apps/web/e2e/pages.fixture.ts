@@ -1,0 +1,37 @@
+import type { Browser } from "playwright-core";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { type TestServer, testServer } from "../../server/e2e/server.fixture.ts";
+import { hasChromium, openBrowser, problemsOfPages, signIn, visit } from "./browser.fixture.ts";
+
+/**
+ * A suite with a server and a browser that shows pages in every look.
+ * @param signedOut Pages that are shown before anybody signs in.
+ */
+export function describePages(
+  title: string,
+  server: Parameters<typeof testServer>[0],
+  paths: (server: TestServer) => Promise<Readonly<Record<string, string>>>,
+  signedOut: Readonly<Record<string, string>> = {},
+): void {
+  describe.skipIf(!hasChromium)(title, () => {
+    let running: TestServer;
+    let browser: Browser;
+    beforeAll(async () => {
+      running = await testServer(server);
+      browser = await openBrowser();
+    }, 240_000);
+    afterAll(async () => {
+      await browser?.close();
+      await running?.dispose();
+    });
+
+    it("show in light and dark, wide and narrow, nothing that axe, the policy or a narrow screen objects to", async () => {
+      const { page, complaints, close } = await visit(browser, running.url);
+      expect(await problemsOfPages(page, signedOut)).toEqual({});
+      await signIn(page, running);
+      expect(await problemsOfPages(page, await paths(running))).toEqual({});
+      expect(complaints).toEqual([]);
+      await close();
+    }, 240_000);
+  });
+}
