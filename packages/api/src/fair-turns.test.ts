@@ -23,7 +23,7 @@ function works() {
 }
 
 describe("turns", () => {
-  test("go round by team, whoever asked for many before", async () => {
+  test("alternate between teams, however many one team has queued", async () => {
     const { begun, of, endOne } = works();
     const turn = fairTurns(2);
     const all = [1, 1, 1, 1, 1, 2, 3, 2].map((team) => turn(team, of(`${team}`)));

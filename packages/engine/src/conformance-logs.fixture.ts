@@ -76,7 +76,7 @@ export function logsConformance(subject: Subject): void {
       expect(textsOf(await lines)).toContain("listening");
     });
 
-    test("says that there is no such release", async () => {
+    test("reports an unknown release", async () => {
       const ref = { resourceUuid: "nobody", deploymentUuid: "nothing" };
       await expect(linesOf(ref)).rejects.toMatchObject({ code: "resource.not_found" });
     });

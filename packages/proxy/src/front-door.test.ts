@@ -114,7 +114,7 @@ describe("the proxy with the public ports", () => {
     expect([...front.kept.keys()]).toEqual(["container"]);
   });
 
-  test("is not told of a switch between two releases of a process", async () => {
+  test("is not updated when a process switches to another release", async () => {
     await door.sync([CONTAINER]);
     const shop = siteOf("shop", "shop.example.com", true);
     await processes.put(shop);

@@ -107,7 +107,7 @@ export function describeCuts(name: string, { open, codes, rounds = 20 }: CutSuit
       expect(await client.read(() => undefined)).toBe(true);
     });
 
-    test("again and again under load", async () => {
+    test("repeatedly under load", async () => {
       let isOver = false;
       const writers = Array.from({ length: WRITERS }, async () => {
         while (!isOver) await paced(write);

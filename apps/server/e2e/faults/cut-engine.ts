@@ -29,7 +29,7 @@ const DEPLOYMENT_SECONDS_MAX = 600;
 /** Three of 108 may fail: those that lost each of their attempts. */
 const FAILED_SHARE_MAX = 3 / 108;
 
-/** Half of the connections to the engine are cut, again and again, while applications are deployed and read. */
+/** Cuts half of the connections to the engine every half second while applications are deployed and read. */
 export async function cutEngine(deployments: number): Promise<string> {
   const client = testDockerClient();
   const engine = await client.version().catch(() => undefined);

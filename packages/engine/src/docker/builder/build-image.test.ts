@@ -87,7 +87,7 @@ describeDocker("a build by the engine's BuildKit", ["alpine:3", "registry:2"], (
     expect([printed(first), printed(second)]).toEqual([1, 2]);
   });
 
-  test("whose connection breaks off again and again is to be tried later", { timeout: 60_000 }, async () => {
+  test("fails as retryable when its connection keeps breaking off", { timeout: 60_000 }, async () => {
     const line = `again ${suite.resourceUuid}`;
     const building = suite.build({ Dockerfile: `FROM alpine:3\nRUN echo ${line} && sleep 60` });
     let isOver = false;
