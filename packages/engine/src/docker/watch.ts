@@ -1,13 +1,14 @@
 import type { ReleaseContainer, ReleaseRef, ReleaseState } from "@berth/core/deploy";
-import { releaseFilter, statusCodeOf } from "@berth/docker-client";
+import { releaseFilter } from "@berth/docker-client";
 import type Docker from "dockerode";
 import type { ContainerInspectInfo } from "dockerode";
 import pLimit from "p-limit";
 import { refsOf } from "./compose/member.ts";
 import { ContainerIndex, type IndexedContainer } from "./container-index.ts";
+import { type ContainerQueries, containerQueries, type ListedContainer } from "./container-queries.ts";
 import { type ContainerEvent, followEvents } from "./events.ts";
 import { inOrder, type Part, partOf, releaseOf } from "./state.ts";
-import { stateListeners } from "./state-listeners.ts";
+import { type StateListeners, stateListeners } from "./state-listeners.ts";
 
 export interface ReleaseWatchOptions {
   readonly docker: Docker;
@@ -48,220 +49,223 @@ export interface SeenContainer {
   readonly owners: readonly string[];
 }
 
-export function watchReleases({ docker, instance, resyncSeconds, warn }: ReleaseWatchOptions): ReleaseWatch {
-  const index = new ContainerIndex(instance);
-  const listeners = stateListeners(warn);
-  const { emit } = listeners;
-  const closing = new AbortController();
-  /** Whether the event stream is connected. */
-  let isFollowed = false;
-  /** Whether no event was missed since the last full snapshot. */
-  let isConnected = false;
-  let isStarted = false;
-  /** Whether a failure was already reported; repeated failures are not. */
-  let isWarned = false;
-  /** So was the loss of its events. */
-  let isLossTold = false;
-  let hurry = new AbortController();
-  const inTurn = pLimit(1);
+export function watchReleases(options: ReleaseWatchOptions): ReleaseWatch {
+  return new EngineWatch(options);
+}
 
-  /** Serialised, so that states are reported in order. */
-  function enqueue(next: () => Promise<void>): Promise<void> {
-    return inTurn(next).catch((cause: unknown) => {
-      if (closing.signal.aborted) return;
-      if (!isWarned) warn("The releases of an engine could not be inspected.", cause);
-      isConnected = false;
-      isWarned = true;
+class EngineWatch implements ReleaseWatch {
+  readonly #options: ReleaseWatchOptions;
+  readonly #containers: ContainerQueries;
+  readonly #index: ContainerIndex;
+  readonly #listeners: StateListeners;
+  readonly #closing = new AbortController();
+  readonly #timer: NodeJS.Timeout;
+  /** Inspections are made one after the other, so that states are reported in order. */
+  readonly #inTurn = pLimit(1);
+  #isStarted = false;
+  /** Whether the event stream is connected. */
+  #isFollowed = false;
+  /** Whether no event was missed since the last full snapshot. */
+  #isComplete = false;
+  /** Whether a failed inspection was already reported; repeated failures are not. */
+  #isFailureReported = false;
+  /** Whether the loss of the event stream was already reported. */
+  #isLossReported = false;
+  /** Ends the pause before the event stream is connected again. */
+  #reconnectNow = new AbortController();
+
+  constructor(options: ReleaseWatchOptions) {
+    this.#options = options;
+    this.#containers = containerQueries(options);
+    this.#index = new ContainerIndex(options.instance);
+    this.#listeners = stateListeners(options.warn);
+    this.#timer = setInterval(() => this.#enqueue(() => this.#resync()), options.resyncSeconds * 1000).unref();
+  }
+
+  start(): void {
+    if (this.#isStarted) return;
+    this.#isStarted = true;
+    const { docker, instance } = this.#options;
+    void followEvents({
+      docker,
+      filters: { ...releaseFilter(instance) },
+      signal: this.#closing.signal,
+      onEvent: (event) => this.#onEvent(event),
+      onConnected: () => this.#onConnected(),
+      onLost: (cause) => this.#onLost(cause),
+      hurried: () => {
+        this.#reconnectNow = new AbortController();
+        return this.#reconnectNow.signal;
+      },
     });
   }
 
-  async function inspect(id: string): Promise<ContainerInspectInfo | undefined> {
-    try {
-      return await docker.getContainer(id).inspect();
-    } catch (cause) {
-      if (statusCodeOf(cause) === 404) return undefined;
-      throw cause;
-    }
+  close(): void {
+    this.#closing.abort();
+    clearInterval(this.#timer);
+    this.#listeners.clear();
   }
 
-  /** Inspects a container and reports changes. @param refs The releases that it is known to belong to. */
-  async function look(id: string, refs: readonly ReleaseRef[], died?: number): Promise<void> {
+  lastSeen(): readonly ReleaseState[] | undefined {
+    return this.#isComplete ? releasesOf(this.#index.parts()) : undefined;
+  }
+
+  onChange(listener: (state: ReleaseState) => void): () => void {
+    return this.#listeners.add(listener);
+  }
+
+  changed(ref: ReleaseRef, signal: AbortSignal | undefined): Promise<void> {
+    return this.#listeners.changed(ref, signal);
+  }
+
+  async list(): Promise<readonly ReleaseState[]> {
+    const found = await this.#containers.list();
+    // The engine answers, so its events can be had again.
+    if (!this.#isFollowed) this.#reconnectNow.abort();
+    const parts = await Promise.all(found.map((container) => this.#partsOf(container)));
+    return releasesOf(parts.flat());
+  }
+
+  async #partsOf({ id, refs, coarse }: ListedContainer): Promise<readonly Part[]> {
+    const before = this.#index.get(id)?.parts ?? [];
+    const isKnown = before.length === refs.length && before.every(({ state }) => state.state === coarse);
+    if (this.#isComplete && isKnown && isSameRefs(before, refs)) return before;
+    const info = await this.#containers.inspect(id);
+    return info === undefined ? [] : refs.map((ref) => partOf(ref, info, this.#index.get(id)?.exitCode));
+  }
+
+  async find(ref: ReleaseRef): Promise<Seen | undefined> {
+    const ids = await this.#idsOf(ref);
+    const infos = await Promise.all(ids.map((id) => this.#containers.inspect(id)));
+    const found = infos.flatMap((info, at) => {
+      const id = ids[at] ?? "";
+      const refs = refsOf(info?.Config.Labels, info?.Name, this.#options.instance);
+      const own = refs.find(({ deploymentUuid }) => deploymentUuid === ref.deploymentUuid);
+      const owners = refs.map(({ deploymentUuid }) => deploymentUuid);
+      if (info !== undefined && own !== undefined) return [{ id, info, own, owners }];
+      this.#index.detach(ref, id);
+      return [];
+    });
+    // The cached ids are outdated.
+    if (found.length === 0) return ids.length === 0 ? undefined : this.#findAnew(ref, ids);
+    for (const { id, own } of found) this.#index.attach(own, id);
+    if (found.some(({ own }) => own.resourceUuid !== ref.resourceUuid)) return undefined;
+    const parts = found.map((one) => ({ ...one, part: partOf(one.own, one.info, this.#index.get(one.id)?.exitCode) }));
+    return seenOf(inOrder(parts));
+  }
+
+  async #findAnew(ref: ReleaseRef, tried: readonly string[]): Promise<Seen | undefined> {
+    const now = await this.#containers.idsOf(ref);
+    return now.some((id) => !tried.includes(id)) ? await this.find(ref) : undefined;
+  }
+
+  /** Ids of a release's containers, including those added since the last snapshot. */
+  async #idsOf(ref: ReleaseRef): Promise<readonly string[]> {
+    const ids = this.#index.idsOf(ref);
+    const isAlone = ids.length === 1 && ids.every((id) => this.#index.get(id)?.parts[0]?.member === undefined);
+    return isAlone ? ids : await this.#containers.idsOf(ref);
+  }
+
+  #onConnected(): void {
+    this.#isFollowed = true;
+    this.#isLossReported = false;
+    this.#enqueue(() => this.#resync());
+  }
+
+  #onLost(cause: unknown): void {
+    this.#isFollowed = false;
+    this.#isComplete = false;
+    if (cause === undefined || this.#isLossReported) return;
+    this.#isLossReported = true;
+    this.#options.warn("The events of an engine broke off; they are followed again.", cause);
+  }
+
+  #onEvent({ action, containerId, attributes }: ContainerEvent): void {
+    const refs = refsOf(attributes, attributes.name, this.#options.instance);
+    if (refs.length === 0 || !RELEVANT.has(action)) return;
+    // Too many pending inspections: drop the event, and let the next full snapshot find the changes.
+    if (this.#inTurn.pendingCount > PENDING_MAX) {
+      this.#isComplete = false;
+      return;
+    }
+    const exitCode = action === "die" ? Number(attributes.exitCode) : undefined;
+    this.#enqueue(async () => {
+      if (action === "destroy") this.#forget(containerId);
+      else await this.#update(containerId, refs, exitCode);
+    });
+  }
+
+  /** Never rejects. */
+  #enqueue(next: () => Promise<void>): void {
+    void this.#inTurn(next).catch((cause: unknown) => {
+      if (this.#closing.signal.aborted) return;
+      if (!this.#isFailureReported) this.#options.warn("The releases of an engine could not be inspected.", cause);
+      this.#isComplete = false;
+      this.#isFailureReported = true;
+    });
+  }
+
+  async #resync(): Promise<void> {
+    const wasFollowed = this.#isFollowed;
+    const found = await this.#containers.list();
+    for (const { id, refs } of found) await this.#update(id, refs);
+    const ids = new Set(found.map(({ id }) => id));
+    for (const id of this.#index.ids()) if (!ids.has(id)) this.#forget(id);
+    this.#isComplete = wasFollowed && this.#isFollowed;
+    this.#isFailureReported = false;
+  }
+
+  /**
+   * Inspects a container and reports changes.
+   * @param refs The releases that it is known to belong to.
+   * @param exitCode Of an exit that an event reported.
+   */
+  async #update(id: string, refs: readonly ReleaseRef[], exitCode?: number): Promise<void> {
+    const index = this.#index;
     const before = index.get(id);
     const concerned = new Map([...(before?.parts ?? []).map(({ state }) => state), ...refs].map(keyed));
     const wholes = new Map([...concerned].map(([key, ref]) => [key, index.releaseOf(ref)]));
-    if (died !== undefined) index.setExitCode(id, died);
-    const info = await inspect(id);
-    if (info === undefined) return forget(id);
+    if (exitCode !== undefined) index.setExitCode(id, exitCode);
+    const info = await this.#containers.inspect(id);
+    if (info === undefined) return this.#forget(id);
     for (const { state } of index.put(id, info)) {
-      emitChange(state, wholes.get(state.deploymentUuid), before, died);
+      this.#emitChange(state, wholes.get(state.deploymentUuid), before, exitCode !== undefined);
       concerned.delete(state.deploymentUuid);
     }
     // Releases that the container no longer belongs to.
     for (const ref of concerned.values()) {
       const whole = index.releaseOf(ref);
-      if (whole !== undefined && !isSame(whole, wholes.get(ref.deploymentUuid))) emit(whole);
+      if (whole !== undefined && !isSame(whole, wholes.get(ref.deploymentUuid))) this.#listeners.emit(whole);
     }
   }
 
-  function emitChange(
+  #emitChange(
     state: ReleaseState,
     wholeBefore: ReleaseState | undefined,
     before: IndexedContainer | undefined,
-    died: number | undefined,
+    hasExited: boolean,
   ): void {
-    const whole = index.releaseOf(state) ?? state;
-    const wasRunning = before?.parts[0]?.state.state === "running";
+    const whole = this.#index.releaseOf(state) ?? state;
     // It already runs again, but its exit is still reported.
-    const isMissed = state.state === "running" && died !== undefined && wasRunning;
-    if (isMissed) emit({ ...whole, state: "restarting", upstream: null });
+    const isMissed = state.state === "running" && hasExited && before?.parts[0]?.state.state === "running";
+    if (isMissed) this.#listeners.emit({ ...whole, state: "restarting", upstream: null });
     // Created containers are not reported; their start is.
     if (wholeBefore === undefined && whole.state === "created") return;
-    if (isMissed || !isSame(whole, wholeBefore)) emit(whole);
+    if (isMissed || !isSame(whole, wholeBefore)) this.#listeners.emit(whole);
   }
 
-  function forget(id: string): void {
+  #forget(id: string): void {
+    const index = this.#index;
     for (const part of index.get(id)?.parts ?? []) {
       const { state } = part;
       // A concurrent lookup may already have removed it.
       const wholeBefore = index.releaseOf(state) ?? releaseOf([part]);
       index.detach(state, id);
-      if (wholeBefore !== undefined)
-        emit(index.releaseOf(state) ?? { ...wholeBefore, state: "removing", upstream: null });
+      if (wholeBefore === undefined) continue;
+      this.#listeners.emit(index.releaseOf(state) ?? { ...wholeBefore, state: "removing", upstream: null });
     }
     index.delete(id);
   }
-
-  function onEvent({ action, containerId, attributes }: ContainerEvent): void {
-    const refs = refsOf(attributes, attributes.name, instance);
-    if (refs.length === 0 || !RELEVANT.has(action)) return;
-    // Too many pending inspections: drop the event, and let the next full snapshot find the changes.
-    if (inTurn.pendingCount > LOOKS_MAX) {
-      isConnected = false;
-      return;
-    }
-    if (action === "destroy") return void enqueue(async () => forget(containerId));
-    const died = action === "die" ? Number(attributes.exitCode) : undefined;
-    void enqueue(() => look(containerId, refs, died));
-  }
-
-  async function resync(): Promise<void> {
-    const wasFollowed = isFollowed;
-    const found = await listContainers();
-    for (const { id, refs } of found) await look(id, refs);
-    const ids = new Set(found.map(({ id }) => id));
-    for (const id of index.ids()) if (!ids.has(id)) forget(id);
-    isConnected = wasFollowed && isFollowed;
-    isWarned = false;
-  }
-
-  async function listContainers(ref: Partial<ReleaseRef> = {}) {
-    const filters = { ...releaseFilter(instance, ref) };
-    const containers = await docker.listContainers({ all: true, filters });
-    return containers.flatMap(({ Id, Labels, Names, State }) => {
-      // The other names, from links, contain a second slash.
-      const refs = refsOf(
-        Labels,
-        Names.find((name) => name.lastIndexOf("/") === 0),
-        instance,
-      );
-      return refs.length === 0 ? [] : [{ id: Id, refs, coarse: State }];
-    });
-  }
-
-  /** Ids of a release's containers, including those added since the last snapshot. */
-  async function idsNow(ref: ReleaseRef): Promise<readonly string[]> {
-    const ids = index.idsOf(ref);
-    const isAlone = ids.length === 1 && ids.every((id) => index.get(id)?.parts[0]?.member === undefined);
-    return isAlone ? ids : await listIds(ref);
-  }
-
-  /**
-   * All containers of the resource are listed: a container taken over from the previous release keeps its old labels.
-   */
-  async function listIds({ resourceUuid, deploymentUuid }: ReleaseRef): Promise<readonly string[]> {
-    const found = await listContainers({ resourceUuid });
-    return found.flatMap(({ id, refs }) => (refs.some((ref) => ref.deploymentUuid === deploymentUuid) ? id : []));
-  }
-
-  async function find(ref: ReleaseRef): Promise<Seen | undefined> {
-    const ids = await idsNow(ref);
-    const infos = await Promise.all(ids.map(inspect));
-    const found = infos.flatMap((info, at) => {
-      const id = ids[at] ?? "";
-      const refs = refsOf(info?.Config.Labels, info?.Name, instance);
-      const own = refs.find(({ deploymentUuid }) => deploymentUuid === ref.deploymentUuid);
-      const owners = refs.map(({ deploymentUuid }) => deploymentUuid);
-      if (info !== undefined && own !== undefined) return [{ id, info, own, owners }];
-      index.detach(ref, id);
-      return [];
-    });
-    // The cached ids are outdated.
-    if (found.length === 0) return ids.length === 0 ? undefined : findAnew(ref, ids);
-    for (const { id, own } of found) index.attach(own, id);
-    if (found.some(({ own }) => own.resourceUuid !== ref.resourceUuid)) return undefined;
-    const parts = found.map((one) => ({ ...one, part: partOf(one.own, one.info, index.get(one.id)?.exitCode) }));
-    return seenOf(inOrder(parts));
-  }
-
-  async function findAnew(ref: ReleaseRef, tried: readonly string[]): Promise<Seen | undefined> {
-    const now = await listIds(ref);
-    return now.some((id) => !tried.includes(id)) ? await find(ref) : undefined;
-  }
-
-  const timer = setInterval(() => void enqueue(resync), resyncSeconds * 1000).unref();
-
-  return {
-    find,
-    async list() {
-      const found = await listContainers();
-      if (!isFollowed) hurry.abort();
-      const parts = await Promise.all(
-        found.map(async ({ id, refs, coarse }) => {
-          const before = index.get(id)?.parts ?? [];
-          const isKnown = before.length === refs.length && before.every(({ state }) => state.state === coarse);
-          if (isConnected && isKnown && isSameRefs(before, refs)) return before;
-          const info = await inspect(id);
-          return info === undefined ? [] : refs.map((ref) => partOf(ref, info, index.get(id)?.exitCode));
-        }),
-      );
-      return releasesOf(parts.flat());
-    },
-    lastSeen: () => (isConnected ? releasesOf(index.parts()) : undefined),
-    onChange: listeners.add,
-    changed: listeners.changed,
-    start() {
-      if (isStarted) return;
-      isStarted = true;
-      const { signal } = closing;
-      void followEvents({
-        docker,
-        filters: { ...releaseFilter(instance) },
-        signal,
-        onEvent,
-        onConnected: () => {
-          isFollowed = true;
-          isLossTold = false;
-          void enqueue(resync);
-        },
-        onLost: (cause) => {
-          isFollowed = false;
-          isConnected = false;
-          if (cause === undefined || isLossTold) return;
-          isLossTold = true;
-          warn("The events of an engine broke off; they are followed again.", cause);
-        },
-        hurried: () => {
-          hurry = new AbortController();
-          return hurry.signal;
-        },
-      });
-    },
-    close() {
-      closing.abort();
-      clearInterval(timer);
-      listeners.clear();
-    },
-  };
 }
 
 function releasesOf(parts: readonly Part[]): readonly ReleaseState[] {
@@ -286,8 +290,8 @@ function seenOf(parts: readonly FoundPart[]): Seen | undefined {
   return state && main && { id: main.id, info: main.info, state, containers: members };
 }
 
+const PENDING_MAX = 1000;
 /** Actions that change the state of a release. */
-const LOOKS_MAX = 1000;
 const RELEVANT: ReadonlySet<string> = new Set([
   ...["start", "die", "destroy", "pause", "unpause", "rename", "health_status", "oom"],
 ]);

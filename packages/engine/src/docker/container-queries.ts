@@ -1,0 +1,52 @@
+import type { ReleaseRef } from "@berth/core/deploy";
+import { releaseFilter, statusCodeOf } from "@berth/docker-client";
+import type Docker from "dockerode";
+import type { ContainerInspectInfo } from "dockerode";
+import { refsOf } from "./compose/member.ts";
+
+export interface ListedContainer {
+  readonly id: string;
+  /** The releases that it belongs to, its original one first. */
+  readonly refs: readonly ReleaseRef[];
+  /** `State` of the engine's list, which lacks the result of a health check. */
+  readonly coarse: string;
+}
+
+/** Asks an engine for the containers of one instance's releases. */
+export interface ContainerQueries {
+  list(ref?: Partial<ReleaseRef>): Promise<readonly ListedContainer[]>;
+  idsOf(ref: ReleaseRef): Promise<readonly string[]>;
+  /** `undefined`: it does not exist. */
+  inspect(id: string): Promise<ContainerInspectInfo | undefined>;
+}
+
+export function containerQueries(options: { readonly docker: Docker; readonly instance: string }): ContainerQueries {
+  const { docker, instance } = options;
+
+  async function list(ref: Partial<ReleaseRef> = {}): Promise<readonly ListedContainer[]> {
+    const containers = await docker.listContainers({ all: true, filters: { ...releaseFilter(instance, ref) } });
+    return containers.flatMap(({ Id, Labels, Names, State }) => {
+      // The other names, from links, contain a second slash.
+      const name = Names.find((one) => one.lastIndexOf("/") === 0);
+      const refs = refsOf(Labels, name, instance);
+      return refs.length === 0 ? [] : [{ id: Id, refs, coarse: State }];
+    });
+  }
+
+  return {
+    list,
+    // All of the resource: a container taken over from the previous release keeps its old labels.
+    async idsOf({ resourceUuid, deploymentUuid }) {
+      const found = await list({ resourceUuid });
+      return found.flatMap(({ id, refs }) => (refs.some((ref) => ref.deploymentUuid === deploymentUuid) ? id : []));
+    },
+    async inspect(id) {
+      try {
+        return await docker.getContainer(id).inspect();
+      } catch (cause) {
+        if (statusCodeOf(cause) === 404) return undefined;
+        throw cause;
+      }
+    },
+  };
+}
