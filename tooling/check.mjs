@@ -10,8 +10,7 @@ const REPORT = "reports/vitest.json";
 
 const CHECKS = [
   { name: "format and lint", argv: ["biome", "check", "."] },
-  { name: "types", argv: ["turbo", "run", "typecheck", "--output-logs=errors-only"] },
-  { name: "types of the benches", argv: ["tsc", "-p", "bench"] },
+  { name: "types", argv: ["turbo", "run", "typecheck", "typecheck:house", "--output-logs=errors-only"] },
   { name: "boundaries", argv: ["node", "tooling/boundaries/check.mjs"] },
   { name: "unused", argv: ["knip"] },
   { name: "API description", argv: ["node", "tooling/openapi/write.ts", "--check"] },

@@ -34,7 +34,7 @@ const TASKS = {
   check: () => hand("node", ["tooling/check.mjs"]),
   lint: () => hand("biome", ["check", "."]),
   format: () => hand("biome", ["check", "--write", "."]),
-  typecheck: () => hand("turbo", ["run", "typecheck", "--output-logs=errors-only"]),
+  typecheck: () => hand("turbo", ["run", "typecheck", "typecheck:house", "--output-logs=errors-only"]),
   boundaries: () => hand("node", ["tooling/boundaries/check.mjs"]),
   openapi: () => hand("node", ["tooling/openapi/write.ts", ...args]),
   docs: () => hand("node", ["tooling/docs/write.ts", ...args]),

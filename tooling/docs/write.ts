@@ -69,7 +69,7 @@ function descriptionOf(schema: Described): string {
 
 interface Described {
   readonly description?: string | undefined;
-  readonly def: { readonly innerType?: Described; readonly in?: Described };
+  readonly def: { readonly type: string; readonly innerType?: Described; readonly in?: Described };
 }
 
 function errors(): readonly (readonly string[])[] {
