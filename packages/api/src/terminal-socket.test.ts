@@ -154,6 +154,9 @@ describe("a terminal", () => {
     for (const refused of [[], [""], ["a\0b"], "ls"]) {
       expect(await refusalOf(token, { ...inApplication(), command: refused })).toEqual(["422 request.invalid"]);
     }
+    expect(await refusalOf(token, { ...inApplication(), client: true })).toEqual(["422 request.invalid"]);
+    const chosen = { kind: "database", uuid: "x", client: true, command };
+    expect(await refusalOf(token, chosen)).toEqual(["422 request.invalid"]);
     const server = { kind: "server", uuid: api.place.server.uuid, command };
     expect(await refusalOf(api.rootToken, server)).toEqual(["422 request.invalid"]);
   });

@@ -26,6 +26,13 @@ const Opening = z.union([
     container: z.string().min(1).max(255).optional(),
     command: z.tuple([word.min(1)], word).optional(),
   }),
+  z.strictObject({
+    ...Size.shape,
+    session_key: z.string().max(100).optional(),
+    kind: z.literal("database"),
+    uuid,
+    client: z.literal(true),
+  }),
   z.strictObject({ ...Size.shape, session_key: z.string().max(100).optional(), kind: z.literal("server"), uuid }),
 ]);
 type Opening = z.infer<typeof Opening>;
@@ -125,7 +132,9 @@ const withdrawn = () => new DomainError("auth.missing_ability", "The right to th
 async function open({ terminals }: ReturnType<TerminalSocketOptions["controlFor"]>, opening: Opening) {
   const size = { columns: opening.columns, rows: opening.rows };
   if (opening.kind === "server") return await terminals.openOnServer(opening.uuid, size);
-  const { kind, uuid, container, command: argv } = opening;
+  const { kind, uuid } = opening;
+  if ("client" in opening) return await terminals.openInContainer({ kind, uuid }, size, { isClient: true });
+  const { container, command: argv } = opening;
   return await terminals.openInContainer({ kind, uuid }, size, { container, argv });
 }
 
