@@ -66,10 +66,15 @@ const COMMANDS: readonly Entry[] = [
   },
   {
     name: "run",
-    aliases: ["exec"],
     group: RUN,
     summary: "run a command in an application",
     load: () => import("./commands/run.ts"),
+  },
+  {
+    name: "exec",
+    group: RUN,
+    summary: "open a terminal in a container, or run a command in it",
+    load: () => import("./commands/exec.ts"),
   },
   { name: "open", group: RUN, summary: "open an application in the browser", load: () => import("./commands/open.ts") },
   { name: "start", group: RUN, summary: "start an application", load: () => import("./commands/start.ts") },
@@ -152,6 +157,12 @@ const COMMANDS: readonly Entry[] = [
     group: CONNECT,
     summary: "list, add, validate, change and delete servers",
     load: () => import("./commands/servers.ts"),
+  },
+  {
+    name: "ssh",
+    group: CONNECT,
+    summary: "open a terminal on a server",
+    load: () => import("./commands/ssh.ts"),
   },
   {
     name: "doctor",

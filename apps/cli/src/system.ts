@@ -2,7 +2,7 @@ import type { Readable, Writable } from "node:stream";
 
 /** Environment of a command line run, replaced in tests. */
 export interface System {
-  readonly stdin: Readable & { readonly isTTY?: boolean };
+  readonly stdin: Readable & { readonly isTTY?: boolean; setRawMode?(isRaw: boolean): unknown };
   readonly stdout: Screen;
   readonly stderr: Screen;
   readonly env: Readonly<Record<string, string | undefined>>;

@@ -1,5 +1,5 @@
 import type { AddressInfo } from "node:net";
-import type { Terminal, TerminalSize } from "@berth/core/ports";
+import type { Terminal, TerminalOptions, TerminalSize } from "@berth/core/ports";
 import { printingEngine, until } from "@berth/testing";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import { WebSocket } from "ws";
@@ -22,6 +22,9 @@ class Echo implements Terminal {
   }
   async resize({ columns, rows }: TerminalSize) {
     this.#print(`${columns}x${rows};`);
+  }
+  async exitCode() {
+    return 7;
   }
   async close() {
     this.isClosed = true;
@@ -47,6 +50,7 @@ let port: number;
 let application: string;
 const terminals: Echo[] = [];
 const sockets: WebSocket[] = [];
+const asked: (TerminalOptions | undefined)[] = [];
 
 const opened = (size: TerminalSize) => {
   const terminal = new Echo(size);
@@ -57,7 +61,10 @@ const opened = (size: TerminalSize) => {
 beforeAll(async () => {
   const containers = {
     command: () => Promise.reject(new Error("No commands.")),
-    terminal: (_ref: unknown, size: TerminalSize) => opened(size),
+    terminal: (_ref: unknown, size: TerminalSize, options?: TerminalOptions) => {
+      asked.push(options);
+      return opened(size);
+    },
   };
   const engine = { ...printingEngine(), containers };
   api = await served({ engineFor: () => engine, machineFor: () => ({ terminal: opened }) });
@@ -128,7 +135,7 @@ describe("a terminal", () => {
     await until(() => text() === "80x24;ls\n100x50;");
     socket.send(Buffer.from("exit"));
     await until(isClosed);
-    expect(said).toEqual([{ opened: true }, { ended: true }]);
+    expect(said).toEqual([{ opened: true }, { ended: true, exit_code: 7 }]);
     const recorded = async () =>
       (await api.ask("GET", `/events?type=terminal.&resource=${application}`)).json.events.slice(0, 2);
     await until(async () => (await recorded())[0]?.type === "terminal.closed");
@@ -136,6 +143,22 @@ describe("a terminal", () => {
       { type: "terminal.closed", payload: { seconds: expect.any(Number) }, actor: { type: "token", name: "test" } },
       { type: "terminal.opened", payload: { resource_kind: "application" }, actor: { type: "token", name: "test" } },
     ]);
+  });
+
+  test("runs the program that is asked for, and only in a container", async () => {
+    const token = await api.tokenWith("terminal");
+    const command = ["printf", "%s", "two words; $x"];
+    const { said } = await dial(bearer(token), { ...inApplication(), command });
+    await until(() => said.length === 1);
+    expect(asked.at(-1)).toEqual({ container: undefined, command: { argv: command, variables: {} } });
+    for (const refused of [[], [""], ["a\0b"], "ls"]) {
+      expect(await refusalOf(token, { ...inApplication(), command: refused })).toEqual(["422 request.invalid"]);
+    }
+    expect(await refusalOf(token, { ...inApplication(), client: true })).toEqual(["422 request.invalid"]);
+    const chosen = { kind: "database", uuid: "x", client: true, command };
+    expect(await refusalOf(token, chosen)).toEqual(["422 request.invalid"]);
+    const server = { kind: "server", uuid: api.place.server.uuid, command };
+    expect(await refusalOf(api.rootToken, server)).toEqual(["422 request.invalid"]);
   });
 
   test("needs its own ability, root for a server, and the team that owns the place", async () => {

@@ -14,6 +14,8 @@ const SIDE_MAX = 1000;
 const side = z.int().min(1).max(SIDE_MAX);
 const Size = z.strictObject({ columns: side, rows: side });
 const uuid = z.string().min(1).max(100);
+/** Arguments are passed on as they are, which NUL cannot be. */
+const word = z.string().refine((text) => !text.includes("\0"), "Must not contain NUL.");
 /** The first message of a client. */
 const Opening = z.union([
   z.strictObject({
@@ -22,6 +24,14 @@ const Opening = z.union([
     kind: z.enum(["application", "service", "database"]),
     uuid,
     container: z.string().min(1).max(255).optional(),
+    command: z.tuple([word.min(1)], word).optional(),
+  }),
+  z.strictObject({
+    ...Size.shape,
+    session_key: z.string().max(100).optional(),
+    kind: z.literal("database"),
+    uuid,
+    client: z.literal(true),
   }),
   z.strictObject({ ...Size.shape, session_key: z.string().max(100).optional(), kind: z.literal("server"), uuid }),
 ]);
@@ -29,13 +39,16 @@ type Opening = z.infer<typeof Opening>;
 
 const OPENING_SECONDS_MAX = 10;
 const CHECK_SECONDS = 5;
+/** So that a client learns that its connection was lost. It says so itself after several of these. */
+const PING_SECONDS = 5;
 /** Output that a client has not received yet; more is read when it has. */
 const BUFFERED_BYTES_MAX = 1_048_576;
 const DRAIN_CHECK_MS = 20;
 
 /**
- * Terminals: a WebSocket each. The first message, in JSON, says where; later ones in JSON are new sizes, and binary
- * ones are what is typed and printed. It is not an operation: programs cannot run commands by REST or tRPC.
+ * Terminals: a WebSocket each. The first message, in JSON, says where, and for a container which program; later ones in
+ * JSON are new sizes, and binary ones are what is typed and printed. It is not an operation: programs cannot run
+ * commands by REST or tRPC.
  */
 export function terminalSocket(app: FastifyInstance, options: TerminalSocketOptions, done: () => void): void {
   const refuseForeign = async (request: FastifyRequest, reply: FastifyReply) => {
@@ -76,6 +89,7 @@ async function serve(socket: WebSocket, request: FastifyRequest, options: Termin
   const leave = admission.enter("stream", scope);
   let terminal: Terminal | undefined;
   let watch: NodeJS.Timeout | undefined;
+  const pings = setInterval(() => socket.ping(), PING_SECONDS * 1000);
   try {
     terminal = await open(controlFor(scope), opening);
     const opened = terminal;
@@ -92,11 +106,14 @@ async function serve(socket: WebSocket, request: FastifyRequest, options: Termin
       }
     }, CHECK_SECONDS * 1000);
     messages.deliverTo(opened, (cause) => revoked.reject(cause));
-    await Promise.race([print(opened, socket), revoked.promise, messages.closed]);
-    say(socket, { ended: true });
+    const ended = print(opened, socket).then(async () => {
+      say(socket, { ended: true, exit_code: await opened.exitCode() });
+    });
+    await Promise.race([ended, revoked.promise, messages.closed]);
     socket.close(1000);
   } finally {
     clearInterval(watch);
+    clearInterval(pings);
     messages.drop();
     leave();
     await terminal?.close();
@@ -115,7 +132,10 @@ const withdrawn = () => new DomainError("auth.missing_ability", "The right to th
 async function open({ terminals }: ReturnType<TerminalSocketOptions["controlFor"]>, opening: Opening) {
   const size = { columns: opening.columns, rows: opening.rows };
   if (opening.kind === "server") return await terminals.openOnServer(opening.uuid, size);
-  return await terminals.openInContainer({ kind: opening.kind, uuid: opening.uuid }, size, opening.container);
+  const { kind, uuid } = opening;
+  if ("client" in opening) return await terminals.openInContainer({ kind, uuid }, size, { isClient: true });
+  const { container, command: argv } = opening;
+  return await terminals.openInContainer({ kind, uuid }, size, { container, argv });
 }
 
 /** Sends the output, as fast as the client reads it. */

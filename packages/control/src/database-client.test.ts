@@ -1,5 +1,5 @@
 import type { DatabaseCommand } from "@berth/core/database";
-import type { CommandIO } from "@berth/core/ports";
+import type { CommandIO, Terminal, TerminalOptions, TerminalSize } from "@berth/core/ports";
 import { printingEngine } from "@berth/testing";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type World, world } from "./world.fixture.ts";
@@ -20,7 +20,12 @@ async function command(_ref: unknown, asked: DatabaseCommand, { input, output }:
   return { exitCode: 3, errors: ["ERROR:  no such table"] };
 }
 
-const terminal = () => Promise.reject(new Error("It opens no terminals."));
+const opened: (TerminalOptions | undefined)[] = [];
+const terminal = async (_ref: unknown, _size: TerminalSize, options?: TerminalOptions): Promise<Terminal> => {
+  opened.push(options);
+  const done = async () => undefined;
+  return { output: (async function* () {})(), write: done, resize: done, close: done, exitCode: async () => 0 };
+};
 
 let at: World;
 beforeAll(async () => {
@@ -64,6 +69,24 @@ describe("the client of a database", () => {
     const { output, is_truncated } = await at.own.databaseClients.run(uuid, { statements: "a" });
     expect([output.length, is_truncated]).toEqual([1_048_576, true]);
   });
+
+  test.each([
+    ["postgresql", "psql", "postgres_password", "PGPASSWORD"],
+    ["mongodb", "mongosh", "mongo_initdb_root_password", "BERTH_LOGIN_PASSWORD"],
+  ] as const)(
+    "of %s is %s in a terminal, with the password in a variable alone",
+    async (engine, program, field, name) => {
+      const uuid = await runningDatabase(engine);
+      await at.own.databases.update(uuid, { [field]: "hush-hush" });
+      const open = (by: World["own"]) =>
+        by.terminals.openInContainer({ kind: "database", uuid }, { columns: 80, rows: 24 }, { isClient: true });
+      await (await open(at.as(at.place.server.team_id, "terminal"))).close();
+      const command = opened.at(-1)?.command;
+      expect([command?.argv[0], command?.variables[name]]).toEqual([program, "hush-hush"]);
+      expect(command?.argv.join(" ")).not.toContain("hush-hush");
+      await expect(open(at.own)).rejects.toMatchObject({ code: "auth.missing_ability" });
+    },
+  );
 
   test("is refused where nothing runs, where Berth starts none, and to who may only read", async () => {
     const { uuid } = await at.own.databases.create("postgresql", at.where);

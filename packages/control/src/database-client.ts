@@ -19,11 +19,7 @@ export const databaseClients = ({ scope, stores, engineFor }: UseCaseContext) =>
    */
   async run(uuid: string, { statements }: DatabaseStatements, signal?: AbortSignal): Promise<ClientRun> {
     requireAbility(scope, "write");
-    const database = await findDatabase(stores, uuid);
-    const row = databaseEngine(database.engine);
-    const [own] = await stores.databases.namedBy([database.id], [uuid]);
-    const command = row.client?.(engineValues(database.engine, { ...database.fields, ...own?.secrets }));
-    if (command === undefined) throw unsupported(row.title);
+    const { database, command } = await clientOf(stores, uuid, "statements");
     const server = await stores.servers.findById(database.server_id);
     if (server === undefined) throw notFound("Server");
     const { containers } = await engineFor(server);
@@ -59,6 +55,20 @@ export const databaseClients = ({ scope, stores, engineFor }: UseCaseContext) =>
     }
   },
 });
+
+/**
+ * The client that the database's engine has, with the login that Berth knows.
+ * @throws DomainError `engine.unsupported`
+ */
+export async function clientOf(stores: UseCaseContext["stores"], uuid: string, use: "statements" | "terminal") {
+  const database = await findDatabase(stores, uuid);
+  const row = databaseEngine(database.engine);
+  const [own] = await stores.databases.namedBy([database.id], [uuid]);
+  const values = engineValues(database.engine, { ...database.fields, ...own?.secrets });
+  const command = (use === "terminal" ? row.console?.(values) : undefined) ?? row.client?.(values);
+  if (command === undefined) throw unsupported(row.title);
+  return { database, command };
+}
 
 async function* linesOf(input: string): AsyncGenerator<Uint8Array> {
   yield Buffer.from(input.endsWith("\n") ? input : `${input}\n`);

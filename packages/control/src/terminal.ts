@@ -1,12 +1,22 @@
-import { DomainError, isDomainError, notFound } from "@berth/core";
+import { type Argv, DomainError, isDomainError, notFound } from "@berth/core";
 import { isContainerOf } from "@berth/core/compose";
 import type { Terminal, TerminalSize } from "@berth/core/ports";
 import { RESOURCE_KINDS, type ResourceRef } from "@berth/core/resource";
 import { isOwnMachine } from "@berth/core/server";
 import { requireAbility, requireConfirmation, requireOperator } from "@berth/core/team";
 import { findResource, type UseCaseContext } from "./context.ts";
+import { clientOf } from "./database-client.ts";
 
-/** Shells for people, in containers and on servers. Each is recorded as an event when it opens and when it closes. */
+export interface ContainerTerminal {
+  /** If the resource has several. Default: the first that takes requests. */
+  readonly container?: string | undefined;
+  /** Default: the container's shell. */
+  readonly argv?: Argv | undefined;
+  /** Runs the client of the database's engine instead, signed in. */
+  readonly isClient?: boolean;
+}
+
+/** Shells and programs for people, in containers and on servers. Each is recorded as an event when it opens and when it closes. */
 export function terminals({ scope, stores, engineFor, machineFor, clock }: UseCaseContext) {
   async function recorded(
     terminal: Terminal,
@@ -33,6 +43,7 @@ export function terminals({ scope, stores, engineFor, machineFor, clock }: UseCa
       output: terminal.output,
       write: (input) => terminal.write(input),
       resize: (next) => terminal.resize(next),
+      exitCode: () => terminal.exitCode(),
       close() {
         closing ??= close();
         return closing;
@@ -42,15 +53,21 @@ export function terminals({ scope, stores, engineFor, machineFor, clock }: UseCa
 
   return {
     /**
-     * @param container If the resource has several. Default: the first that takes requests.
      * @throws DomainError `resource.not_running`, `engine.unsupported`, `engine.unreachable`
      */
-    async openInContainer(ref: ResourceRef, size: TerminalSize, container: string | undefined): Promise<Terminal> {
+    async openInContainer(
+      ref: ResourceRef,
+      size: TerminalSize,
+      { container, argv, isClient = false }: ContainerTerminal = {},
+    ): Promise<Terminal> {
       requireAbility(scope, "terminal");
       // A shell shows every variable and can change all data.
       requireConfirmation(scope);
       const resource = await findResource(stores, ref);
       const { title } = RESOURCE_KINDS[ref.kind];
+      const command = isClient
+        ? (await clientOf(stores, ref.uuid, "terminal")).command
+        : argv && { argv, variables: {} };
       const names = (await stores.services.containers([resource.id])).map(({ name }) => name);
       if (container !== undefined && names.length > 0 && !isContainerOf(names, container)) throw notFound("Container");
       const server = await stores.servers.findById(resource.server_id);
@@ -61,7 +78,7 @@ export function terminals({ scope, stores, engineFor, machineFor, clock }: UseCa
       const notRunning = () => new DomainError("resource.not_running", `${title} is not running. Start it first.`);
       if (release === undefined) throw notRunning();
       const releaseRef = { resourceUuid: release.resource_uuid, deploymentUuid: release.deployment_uuid };
-      const terminal = await containers.terminal(releaseRef, size, container).catch((cause: unknown) => {
+      const terminal = await containers.terminal(releaseRef, size, { container, command }).catch((cause: unknown) => {
         throw isDomainError(cause, "resource.not_found") ? notRunning() : cause;
       });
       const place = { resource_kind: ref.kind, resource_name: resource.name };

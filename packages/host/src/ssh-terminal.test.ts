@@ -48,8 +48,9 @@ describe.runIf(hasSshd)("a terminal over SSH", () => {
     await terminal.resize({ columns: 77, rows: 33 });
     await terminal.write(Buffer.from("stty size\n"));
     await vi.waitFor(() => expect(text()).toContain("33 77"), WAIT);
-    await terminal.write(Buffer.from("exit\n"));
+    await terminal.write(Buffer.from("exit 7\n"));
     await ended;
+    expect(await terminal.exitCode()).toBe(7);
   });
 
   test("is closed without ending the connection that it shares", async () => {

@@ -23,18 +23,23 @@ export async function sshTerminal(connection: SshConnection, sessions: Turns, si
   const channel = await opened.promise;
   // sshd ends the session's shell with SIGHUP when its channel closes.
   let hasEnded = false;
-  channel.once("exit", () => {
+  let exitCode: number | null = null;
+  channel.once("exit", (code: number | null | undefined) => {
     hasEnded = true;
+    exitCode = code ?? null;
   });
   channel.on("error", () => undefined);
   return {
-    output: terminalOutput(channel, () => {
+    output: terminalOutput(channel, async () => {
+      // The shell's exit code may arrive after the end of its output, but not after the channel's close.
+      await work.catch(() => undefined);
       if (!hasEnded) throw connectionLost(name);
     }),
     write: (input) => writeTo(channel, input),
     async resize({ columns, rows }) {
       if (!channel.destroyed) channel.setWindow(rows, columns, 0, 0);
     },
+    exitCode: async () => exitCode,
     async close() {
       hasEnded = true;
       channel.destroy();

@@ -1,14 +1,17 @@
 import { once } from "node:events";
 import type { Duplex } from "node:stream";
 
-/** Output of a terminal. @param ended Called at its end; throws if the connection broke before the shell ended. */
-export async function* terminalOutput(stream: Duplex, ended: (cause?: unknown) => void): AsyncGenerator<Uint8Array> {
+/** Output of a terminal. @param ended Called at its end; rejects if the connection broke before the shell ended. */
+export async function* terminalOutput(
+  stream: Duplex,
+  ended: (cause?: unknown) => void | Promise<void>,
+): AsyncGenerator<Uint8Array> {
   try {
     for await (const chunk of stream) yield chunk;
   } catch (cause) {
-    return ended(cause);
+    return await ended(cause);
   }
-  ended();
+  await ended();
 }
 
 /** Resolves when the terminal can receive more. What is written after its end is dropped. */

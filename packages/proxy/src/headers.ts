@@ -1,7 +1,7 @@
 import type { IncomingMessage } from "node:http";
 import { withoutSession } from "./session-cookie.ts";
 import { hostPort } from "./table.ts";
-import { plainAddress } from "./trusted.ts";
+import { isOwnMachine, plainAddress } from "./trusted.ts";
 
 /** Name, value, name, value: Node's form that preserves order, case and repetition. */
 export type RawHeaders = string[];
@@ -142,7 +142,9 @@ function addForwarded(kept: RawHeaders, request: IncomingMessage, options: Forwa
     return;
   }
   const before = headers["x-forwarded-for"];
-  kept.push("X-Forwarded-For", before === undefined ? client : `${before}, ${client}`);
+  // The machine's own front proxy has named its client, and is not a hop that an application knows.
+  const way = before === undefined || before === "" ? [client] : isOwnMachine(request) ? [before] : [before, client];
+  kept.push("X-Forwarded-For", way.join(", "));
   if (headers["x-forwarded-proto"] === undefined) kept.push("X-Forwarded-Proto", "http");
   if (headers["x-forwarded-host"] === undefined) kept.push("X-Forwarded-Host", host);
   if (headers["x-forwarded-port"] === undefined) kept.push("X-Forwarded-Port", port);

@@ -1,4 +1,6 @@
+import type { IncomingMessage } from "node:http";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { upstreamHeaders } from "./headers.ts";
 import { ask, HOST, site, startProxy, startUpstream, type TestProxy, type TestUpstream } from "./proxy.fixture.ts";
 import { type Trust, trustIn } from "./trusted.ts";
 
@@ -20,7 +22,7 @@ afterAll(async () => {
 });
 
 describe("behind another proxy that is believed", () => {
-  it("passes on what that one says of the client, and adds itself to the way", async () => {
+  it("passes on what that one says of the client, without a hop for this machine itself", async () => {
     const headers = {
       "X-Forwarded-For": "9.9.9.9, 8.8.8.8",
       "X-Forwarded-Proto": "https",
@@ -30,7 +32,7 @@ describe("behind another proxy that is believed", () => {
     };
     expect(JSON.parse((await ask(front.port, { host: "a.test:81", headers })).text)).toMatchObject({
       host: "a.test:81",
-      "x-forwarded-for": `9.9.9.9, 8.8.8.8, ${HOST}`,
+      "x-forwarded-for": "9.9.9.9, 8.8.8.8",
       "x-forwarded-proto": "https",
       "x-forwarded-host": "public.test",
       "x-forwarded-port": "443",
@@ -60,6 +62,30 @@ describe("behind another proxy that is believed", () => {
       headers: { "X-Forwarded-Proto": "javascript" },
     });
     expect(odd.headers.location).toBe("http://a.test/x");
+  });
+});
+
+describe("the way of a request", () => {
+  const forwardedFor = (socket: object, trustsForwarded: boolean, before: string | undefined) => {
+    const headers = { host: "a.test", ...(before !== undefined && { "x-forwarded-for": before }) };
+    const rawHeaders = Object.entries(headers).flat();
+    // All that is read of a request.
+    const request = { method: "GET", headers, rawHeaders, socket } as unknown as IncomingMessage;
+    const sent = upstreamHeaders(request, { trustsForwarded, requestId: "1", prefix: "" });
+    return sent.flatMap((name, index) => (name.toLowerCase() === "x-forwarded-for" ? [sent[index + 1]] : []));
+  };
+  const own = { localAddress: "10.0.0.1" };
+  it.each([
+    ["a trusted proxy of another machine", { ...own, remoteAddress: "10.0.0.2" }, true, "9.9.9.9", "9.9.9.9, 10.0.0.2"],
+    ["this machine's own proxy, by loopback", { ...own, remoteAddress: "127.0.0.1" }, true, "9.9.9.9", "9.9.9.9"],
+    ["the same by IPv6", { ...own, remoteAddress: "::1" }, true, "9.9.9.9", "9.9.9.9"],
+    ["the same by its own address", { ...own, remoteAddress: "10.0.0.1" }, true, "9.9.9.9", "9.9.9.9"],
+    ["this machine without a proxy", { ...own, remoteAddress: "127.0.0.1" }, true, undefined, "127.0.0.1"],
+    ["loopback that is not trusted", { ...own, remoteAddress: "127.0.0.1" }, false, "9.9.9.9", "127.0.0.1"],
+    ["a stranger", { ...own, remoteAddress: "203.0.113.7" }, false, "9.9.9.9", "203.0.113.7"],
+    ["a stranger that names loopback", { ...own, remoteAddress: "203.0.113.7" }, false, "127.0.0.1", "203.0.113.7"],
+  ])("of %s", (_whose, socket, trustsForwarded, before, expected) => {
+    expect(forwardedFor(socket, trustsForwarded, before)).toEqual([expected]);
   });
 });
 

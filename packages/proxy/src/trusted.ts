@@ -23,3 +23,9 @@ export function trustIn(ranges: readonly string[]): Trust {
 export const plainAddress = (address: string): string => (address.startsWith("::ffff:") ? address.slice(7) : address);
 
 const familyOf = (address: string) => (address.includes(":") ? "ipv6" : "ipv4");
+
+const LOOPBACK = trustIn(["127.0.0.0/8", "::1"]);
+
+/** Whether the peer runs on this machine: no other machine can use these addresses in a connection. */
+export const isOwnMachine: Trust = (request) =>
+  LOOPBACK(request) || request.socket.remoteAddress === request.socket.localAddress;

@@ -4,7 +4,9 @@ import type { Bind } from "../command-module.ts";
 import { EXIT, type ExitCode, usage } from "../failure.ts";
 import { addFlags, flagsFor, valuesOf } from "../flags.ts";
 import { printable } from "../printable.ts";
+import { namedResource } from "../resource.ts";
 import type { Session } from "../session.ts";
+import { targetApplication } from "../target.ts";
 import { followExecution, tasksOf } from "./scheduled-tasks.ts";
 
 const FLAGS = flagsFor(ScheduledTaskCreate.pick({ container: true, timeout: true }));
@@ -12,26 +14,33 @@ const FLAGS = flagsFor(ScheduledTaskCreate.pick({ container: true, timeout: true
 export function define(command: Command, bind: Bind): void {
   command
     .usage("[options] [app] -- <command...>")
-    .argument("<words...>", "an application (default: the one of this folder), then the command and its arguments")
+    .argument("<words...>", "an application (default: the one of this folder), then the command and its arguments");
+  addRunFlags(command);
+  command.action(bind(run));
+}
+
+/** The flags that `exec` has too. */
+export function addRunFlags(command: Command): void {
+  command
     .option("--app <app>", "name or uuid, where the command's first word is an application's name too")
     .option("--service <service>", "in this service instead (name or uuid)")
     .option("-d, --detach", "do not wait for its end");
   addFlags(command, FLAGS, "Of the command:");
-  command.action(bind(run));
 }
 
-interface Options {
+export interface RunOptions {
   readonly app?: string;
   readonly service?: string;
   readonly detach?: boolean;
   readonly [flag: string]: unknown;
 }
 
-async function run(session: Session, words: readonly string[], options: Options): Promise<ExitCode> {
+export async function run(session: Session, words: readonly string[], options: RunOptions): Promise<ExitCode> {
   const { output } = session;
-  const { owner, argv } = await targetOf(session, words, options);
-  const { uuid, tasks } = owner;
+  const { ref, argv } = await targetOf(session, words, options);
   if (argv.length === 0) throw usage("Which command? Write it after the name: berth run APP -- COMMAND");
+  const owner = await tasksOf(session, { [ref.kind === "service" ? "service" : "app"]: ref.uuid });
+  const { uuid, tasks } = owner;
   const command = scriptOf(argv);
   const asked = { timeout: TIMEOUT_SECONDS, ...valuesOf(FLAGS, options), ...NEVER_DUE, name: nameOf(command), command };
   const task = await tasks.create.mutate({ uuid, ...asked });
@@ -72,11 +81,16 @@ const nameOf = (command: string): string =>
     .slice(0, 40)}`.trim();
 
 /** The first word is the application if one has that name. */
-async function targetOf(session: Session, words: readonly string[], options: Options) {
+export async function targetOf(session: Session, words: readonly string[], { app, service }: RunOptions) {
+  const api = await session.connect();
+  if (service !== undefined) {
+    const { uuid } = await namedResource(api, "service", service);
+    return { ref: { kind: "service", uuid } as const, argv: words };
+  }
   const [first = "", ...rest] = words;
-  const isNamed = options.app === undefined && options.service === undefined && (await isApplication(session, first));
-  if (!isNamed) return { owner: await tasksOf(session, options), argv: words };
-  return { owner: await tasksOf(session, { app: first }), argv: rest };
+  const isNamed = app === undefined && (await isApplication(session, first));
+  const { uuid } = await targetApplication(api, session.system, isNamed ? first : app);
+  return { ref: { kind: "application", uuid } as const, argv: isNamed ? rest : words };
 }
 
 async function isApplication(session: Session, word: string): Promise<boolean> {

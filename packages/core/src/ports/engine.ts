@@ -74,15 +74,27 @@ export interface TerminalSize {
   readonly rows: number;
 }
 
-/** An interactive shell. Its reader must read all of the output, or close it. */
+/** An interactive program. Its reader must read all of the output, or close it. */
 export interface Terminal {
-  /** Ends when the shell has ended. Rejects with a `DomainError` when the connection to it breaks. */
+  /** Ends when the program has ended. Rejects with a `DomainError` when the connection to it breaks. */
   readonly output: AsyncIterable<Uint8Array>;
   /** Resolves when more can be written. */
   write(input: Uint8Array): Promise<void>;
   resize(size: TerminalSize): Promise<void>;
-  /** Ends the shell and what it has started. Idempotent. */
+  /**
+   * The program's exit code, to be asked for after the end of the output. `null`: a signal ended it, or its container
+   * is gone.
+   */
+  exitCode(): Promise<number | null>;
+  /** Ends the program and what it has started. Idempotent. */
   close(): Promise<void>;
+}
+
+export interface TerminalOptions {
+  /** If the release has several. */
+  readonly container?: string | undefined;
+  /** Default: the container's shell. */
+  readonly command?: DatabaseCommand | undefined;
 }
 
 /** Result of running a release's own health check once. */
@@ -248,11 +260,10 @@ export interface ContainerOperations {
   command(ref: ReleaseRef, command: DatabaseCommand, io: CommandIO): Promise<CommandResult>;
 
   /**
-   * Opens the container's shell in a terminal, as the container's user.
-   * @param container If the release has several.
+   * Runs a program in a terminal in the container, as the container's user.
    * @throws DomainError `resource.not_running`, `engine.unsupported` if the container has no shell
    */
-  terminal(ref: ReleaseRef, size: TerminalSize, container: string | undefined): Promise<Terminal>;
+  terminal(ref: ReleaseRef, size: TerminalSize, options?: TerminalOptions): Promise<Terminal>;
 
   /**
    * Runs the release's own health check once, now: the engine may run its first one late. `undefined`: it has no

@@ -38,16 +38,15 @@ exit "$code"`;
 export async function commandIn(
   docker: Docker,
   containerId: string,
-  { argv, variables, file }: DatabaseCommand,
+  command: DatabaseCommand,
   { signal, input, output = drain }: CommandIO,
 ): Promise<CommandResult> {
   if (signal.aborted) throw cancelled();
+  const { argv, file } = command;
   const end = `berth-end-${randomBytes(12).toString("hex")}`;
-  const env = { ...variables, ...(file && { BERTH_FILE_PATH: file.path, BERTH_FILE_TEXT: file.text }) };
   const launched = await createExec(docker.getContainer(containerId), {
     Cmd: ["/bin/sh", "-c", LAUNCHER, "sh", end, ...argv],
-    // Unlike arguments, variables show neither in process lists nor in the engine's description of the exec.
-    Env: Object.entries(env).map(([name, value]) => `${name}=${value}`),
+    Env: variablesOf(command),
     AttachStdin: input !== undefined,
   });
   const { exec } = launched;
@@ -77,6 +76,15 @@ export async function commandIn(
   });
   if (exitCode === 0 && !streams.isComplete()) throw brokenOff();
   return { exitCode, errors: streams.errors() };
+}
+
+/**
+ * Unlike arguments, variables show neither in process lists nor in the engine's description of the exec. The launcher
+ * writes the private file, and removes its variables.
+ */
+export function variablesOf({ variables, file }: DatabaseCommand): string[] {
+  const all = { ...variables, ...(file && { BERTH_FILE_PATH: file.path, BERTH_FILE_TEXT: file.text }) };
+  return Object.entries(all).map(([name, value]) => `${name}=${value}`);
 }
 
 async function drain(chunks: AsyncIterable<Uint8Array>): Promise<void> {

@@ -143,7 +143,8 @@ export function dockerEngine(options: DockerEngineOptions): DockerEngine {
         // Commands with the same private file would overwrite it for each other.
         return command.file === undefined ? await run() : await alone(`${id} ${command.file.path}`, run);
       },
-      terminal: async (ref, size, container) => terminalIn(docker, await requireContainer(ref, container), size),
+      terminal: async (ref, size, { container, command } = {}) =>
+        terminalIn(docker, await requireContainer(ref, container), { size, command }),
       ownCheck: async (ref, signal) => ownCheckIn(docker, (await require(ref)).info, signal),
       ownersOf: (objects) => ownersOf({ docker, instance }, objects),
     },

@@ -1,6 +1,7 @@
+import type { DatabaseCommand } from "@berth/core/database";
 import type { Terminal } from "@berth/core/ports";
 import { describeDocker, until } from "@berth/testing";
-import { afterAll, beforeAll, test } from "vitest";
+import { afterAll, beforeAll, expect, test } from "vitest";
 import { type DockerWorld, dockerWorld, IMAGES, io, specOf } from "./docker.fixture.ts";
 
 describeDocker("a terminal in a container", [...IMAGES], (fixture) => {
@@ -10,18 +11,19 @@ describeDocker("a terminal in a container", [...IMAGES], (fixture) => {
   });
   afterAll(() => world.close());
 
-  async function opened() {
+  async function opened(command?: DatabaseCommand) {
     const engine = await world.engine();
     const spec = specOf(await world.image("USER node"));
     await engine.start(spec, io());
-    const terminal = await engine.containers?.terminal(spec, { columns: 100, rows: 40 }, undefined);
+    const terminal = await engine.containers?.terminal(spec, { columns: 100, rows: 40 }, { command });
     if (terminal === undefined) throw new Error("The engine has no containers.");
     const processes = async () => {
       const [found] = await world.containersOf(spec);
       const { Processes } = await world.docker.getContainer(found?.Id ?? "").top();
       return (Processes as readonly string[][]).map((row) => row.at(-1) ?? "");
     };
-    return { terminal, screen: screenOf(terminal), processes };
+    const files = async () => (await engine.exec(spec, "ls /tmp", { timeoutSeconds: 10 })).output;
+    return { terminal, screen: screenOf(terminal), processes, files };
   }
 
   test("is a tty of the container's user that follows its reader's size", async () => {
@@ -37,9 +39,41 @@ describeDocker("a terminal in a container", [...IMAGES], (fixture) => {
 
   test("ends with its shell, and says so", async () => {
     const { terminal, screen } = await opened();
-    await terminal.write(Buffer.from("exit\n"));
+    await terminal.write(Buffer.from("exit 7\n"));
     await screen.ended;
+    expect(await terminal.exitCode()).toBe(7);
     await terminal.close();
+  });
+
+  test("runs a program with its arguments as they are, and reports how it ended", async () => {
+    const script = 'printf "%s|" "$@"; test -t 0 && exit 3';
+    const { terminal, screen } = await opened({ argv: ["sh", "-c", script, "sh", "a b; $(x)", "'"], variables: {} });
+    await screen.ended;
+    expect(screen.text()).toBe("a b; $(x)|'|");
+    expect(await terminal.exitCode()).toBe(3);
+    await terminal.close();
+    const missing = await opened({ argv: ["no-such-program"], variables: {} });
+    await missing.screen.ended;
+    expect(await missing.terminal.exitCode()).toBe(127);
+    await missing.terminal.close();
+  });
+
+  test("removes a program's private file when it ends and when it is closed, and ends only the program by Ctrl-C", async () => {
+    const path = "/tmp/login";
+    const script = `trap 'echo caught' INT; stat -c %a ${path}; cat ${path}; sleep 4323; exit 5`;
+    const command = { argv: ["sh", "-c", script], variables: {}, file: { path, text: "secret\n" } } as const;
+    const ended = await opened(command);
+    await until(() => /600\s+secret/.test(ended.screen.text()));
+    await ended.terminal.write(Buffer.from("\u0003"));
+    await ended.screen.ended;
+    expect([ended.screen.text(), await ended.terminal.exitCode()]).toEqual([expect.stringContaining("caught"), 5]);
+    await ended.terminal.close();
+    expect(await ended.files()).not.toContain("login");
+    const closed = await opened(command);
+    await until(() => /600\s+secret/.test(closed.screen.text()));
+    await closed.terminal.close();
+    await closed.screen.ended;
+    await until(async () => !(await closed.files()).includes("login"));
   });
 
   test("ends the shell and what it runs when it is closed", async () => {

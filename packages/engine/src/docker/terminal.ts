@@ -1,20 +1,43 @@
 import type { Duplex } from "node:stream";
 import { setTimeout as delay } from "node:timers/promises";
 import { DomainError } from "@berth/core";
+import type { DatabaseCommand } from "@berth/core/database";
 import type { Terminal, TerminalSize } from "@berth/core/ports";
 import { statusCodeOf } from "@berth/docker-client";
 import { terminalOutput, writeTo } from "@berth/host";
 import type Docker from "dockerode";
-import { brokenOff, createExec, endLaunched, endWhenBack, type Launched, PID_LENGTH_MAX } from "./exec.ts";
+import { variablesOf } from "./command.ts";
+import { brokenOff, createExec, endLaunched, endWhenBack, exitCodeOf, type Launched, PID_LENGTH_MAX } from "./exec.ts";
 
-/** Prints its process id, then becomes the best shell of the image. */
-const LAUNCHER = 'echo "$$"; command -v bash >/dev/null 2>&1 && exec bash; exec /bin/sh';
+/**
+ * Prints its process id, then becomes the program. For a program with a private file it stays, to remove the file:
+ * Ctrl-C reaches both, and must end the program alone.
+ */
+const LAUNCHER = `echo "$$"
+path=$BERTH_FILE_PATH
+if [ -z "$path" ]; then exec "$@"; fi
+(umask 077 && rm -f -- "$path" && printf %s "$BERTH_FILE_TEXT" >"$path") || exit 125
+unset BERTH_FILE_PATH BERTH_FILE_TEXT
+trap : INT QUIT
+"$@"; code=$?
+rm -f -- "$path"
+exit "$code"`;
 
-/** The shell of a container in a terminal, as the container's user. */
-export async function terminalIn(docker: Docker, containerId: string, size: TerminalSize): Promise<Terminal> {
+/** The best shell of the image. */
+const SHELL: DatabaseCommand = {
+  argv: ["/bin/sh", "-c", "command -v bash >/dev/null 2>&1 && exec bash; exec /bin/sh"],
+  variables: {},
+};
+
+/** A program in a terminal in a container, as the container's user. */
+export async function terminalIn(
+  docker: Docker,
+  containerId: string,
+  { size, command = SHELL }: { readonly size: TerminalSize; readonly command?: DatabaseCommand | undefined },
+): Promise<Terminal> {
   const launched = await createExec(docker.getContainer(containerId), {
-    Cmd: ["/bin/sh", "-c", LAUNCHER],
-    Env: ["TERM=xterm-256color"],
+    Cmd: ["/bin/sh", "-c", LAUNCHER, "sh", ...command.argv],
+    Env: ["TERM=xterm-256color", ...variablesOf(command)],
     Tty: true,
     AttachStdin: true,
   });
@@ -28,10 +51,9 @@ export async function terminalIn(docker: Docker, containerId: string, size: Term
   };
   let closing: Promise<void> | undefined;
   const close = async () => {
-    // Without the shell's end the engine would keep it running after the connection has closed.
-    await endLaunched(launched, pid, { isHangUp: true }).catch(
-      () => void endWhenBack(launched, pid, { isHangUp: true }),
-    );
+    // Without the program's end the engine would keep it running after the connection has closed.
+    const options = { isHangUp: true, path: command.file?.path };
+    await endLaunched(launched, pid, options).catch(() => void endWhenBack(launched, pid, options));
     stream.destroy();
   };
   const rest = terminalOutput(stream, (cause) => {
@@ -52,6 +74,15 @@ export async function terminalIn(docker: Docker, containerId: string, size: Term
     })(),
     write: (input) => writeTo(stream, input),
     resize,
+    async exitCode() {
+      try {
+        return await exitCodeOf(launched.exec);
+      } catch (cause) {
+        // Its container was removed, and the engine's record of the program with it.
+        if (statusCodeOf(cause) === 404) return null;
+        throw cause;
+      }
+    },
     close: () => (closing ??= close()),
   };
 }

@@ -45,12 +45,13 @@ const shellTls = (values: Pick<Login, "enable_ssl">): readonly string[] =>
   isTls(values) ? ["--tls", `--tlsCAFile=${TLS_PATHS.authority}`] : [];
 
 /** The shell accepts a password only as an argument, but its scripts can read variables. */
-const shell = (login: Login, script: string): DatabaseCommand => ({
+const shell = (login: Login, script: string, ...flags: readonly string[]): DatabaseCommand => ({
   argv: [
     "mongosh",
     ...shellTls(login),
     "--quiet",
     "--norc",
+    ...flags,
     "--eval",
     `db.getSiblingDB('admin').auth(process.env.BERTH_LOGIN_USER, process.env.BERTH_LOGIN_PASSWORD); ${script}`,
   ],
@@ -116,6 +117,8 @@ export const mongodb = engineRow({
   },
   // A ping needs no login.
   health: (values) => ["mongosh", ...shellTls(values), "--quiet", "--eval", "db.adminCommand('ping').ok"],
+  // Else it would print what the sign-in answers.
+  console: (values) => shell(values, "undefined", "--shell"),
   dumps: {
     formats: { one: ARCHIVE, all: ARCHIVE },
     separator: "|",

@@ -167,6 +167,8 @@ export interface EngineRow<Fields extends EngineFields = EngineFields, Collectio
    * one.
    */
   client?(values: EngineValues<Fields>): DatabaseCommand;
+  /** The same in a terminal, for engines whose client reads no statements from standard input. Default: `client`. */
+  console?(values: EngineValues<Fields>): DatabaseCommand;
   /** `null`: it cannot be dumped while it runs. */
   readonly dumps: DumpCommands<NoInfer<Fields>> | null;
 }

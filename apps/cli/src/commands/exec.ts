@@ -1,0 +1,45 @@
+import type { Command } from "commander";
+import type { Bind } from "../command-module.ts";
+import { type ExitCode, usage } from "../failure.ts";
+import { namedResource } from "../resource.ts";
+import type { Session } from "../session.ts";
+import { addRunFlags, type RunOptions, run, targetOf } from "./run.ts";
+import { attachTo } from "./terminal.ts";
+
+interface Options extends RunOptions {
+  readonly interactive?: boolean;
+  readonly tty?: boolean;
+  readonly database?: string;
+}
+
+export function define(command: Command, bind: Bind): void {
+  command
+    .usage("[options] [app] [-- <command...>]")
+    .argument("[words...]", "an application (default: the one of this folder), then the command and its arguments")
+    .option("-t, --tty", "run it in a terminal; without a command, the container's shell is always in one")
+    .option("-i, --interactive", "the same, as in -it")
+    .option("--database <database>", "in this database's container instead (name or uuid)");
+  addRunFlags(command);
+  command.action(bind(exec));
+}
+
+/** A terminal; without -it, a command runs as `berth run` runs it, which scripts use. */
+async function exec(session: Session, words: readonly string[], options: Options): Promise<ExitCode> {
+  const { ref, argv } = await placeOf(session, words, options);
+  const isTerminal = options.tty === true || options.interactive === true || ref.kind === "database";
+  if (!isTerminal && argv.length > 0) return await run(session, words, options);
+  for (const flag of ["detach", "timeout"]) {
+    if (options[flag] !== undefined) throw usage(`--${flag} is for commands without a terminal.`, [WITHOUT]);
+  }
+  // The flag is made from a schema of text.
+  const container = options.container as string | undefined;
+  return await attachTo(session, { ...ref, container, ...(argv.length > 0 && { command: argv }) }, [WITHOUT]);
+}
+
+const WITHOUT = "Run a command without a terminal: berth exec NAME -- COMMAND";
+
+async function placeOf(session: Session, words: readonly string[], options: Options) {
+  if (options.database === undefined) return await targetOf(session, words, options);
+  const { uuid } = await namedResource(await session.connect(), "database", options.database);
+  return { ref: { kind: "database", uuid } as const, argv: words };
+}
