@@ -186,6 +186,13 @@ export function caddyProxy(options: ServerProxyOptions): ManagedProxy {
     await dropSlots(slotContents(previous).keys());
   }
 
+  /** Whether nobody has removed what Caddy reads at its start and for each request. */
+  async function hasFiles(config: string, slots: Iterable<string>): Promise<boolean> {
+    if ((await host.files.read(configPath))?.toString() !== config) return false;
+    const present = new Set(await host.files.list(slotsFolder));
+    return [...slots].every((name) => present.has(name));
+  }
+
   async function sync(list: readonly Site[]): Promise<void> {
     const before = await known();
     certificates = await ownCertificates(host, paths.certificates);
@@ -197,7 +204,7 @@ export function caddyProxy(options: ServerProxyOptions): ManagedProxy {
     const state = JSON.stringify([config, [...wanted], run]);
     // A Caddy that was started again may have read an older file.
     const isLoaded = run !== undefined && (await confirmed.isCurrent(state));
-    if (isLoaded && (await host.files.read(configPath))?.toString() === config) return;
+    if (isLoaded && (await hasFiles(config, wanted.keys()))) return;
     await confirmed.confirming(state, async () => {
       await fillSlots(wanted);
       // Another control plane may have changed the configuration, so it is loaded again; Caddy ignores unchanged ones.
