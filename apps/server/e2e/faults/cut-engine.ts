@@ -22,14 +22,19 @@ import { repeated } from "./load.ts";
 import { NotSupported } from "./machine.ts";
 
 const APPLICATIONS = 4;
-const CUT_MS = 500;
-/** Answers are damaged in every other span of this length. */
-const DAMAGE_MS = 5_000;
+const CUT_MS_MIN = 500;
+/** Cuts during one undisturbed round of deployments: on a machine that is slower they are as much slower. */
+const CUTS_PER_ROUND = 4;
+/** Answers are damaged in every other span of this many cuts. */
+const DAMAGE_CUTS = 10;
 const DEPLOYMENT_SECONDS_MAX = 600;
 /** Three of 108 may fail: those that lost each of their attempts. */
 const FAILED_SHARE_MAX = 3 / 108;
 
-/** Cuts half of the connections to the engine every half second while applications are deployed and read. */
+/**
+ * Cuts half of the connections to the engine every half second while applications are deployed and read, less often
+ * where an undisturbed deployment takes longer than two seconds.
+ */
 export async function cutEngine(deployments: number): Promise<string> {
   const client = testDockerClient();
   const engine = await client.version().catch(() => undefined);
@@ -59,17 +64,23 @@ async function deployThrough(
   rounds: number,
 ): Promise<string> {
   const pid = server.pid();
+  const undisturbedAt = performance.now();
+  await Promise.all(applications.map((application) => deployedInTurn(server, application, 0, 1)));
+  const cutMs = Math.max(CUT_MS_MIN, (performance.now() - undisturbedAt) / CUTS_PER_ROUND);
+  console.log(`  a cut every ${Math.round(cutMs)} ms`);
   const beganAt = performance.now();
+  let cuts = 0;
   const disturbing = repeated(1, async () => {
-    way.damage(Math.floor((performance.now() - beganAt) / DAMAGE_MS) % 2 === 1);
+    way.damage(Math.floor(cuts / DAMAGE_CUTS) % 2 === 1);
     way.cut(0.5);
-    await delay(CUT_MS);
+    cuts += 1;
+    await delay(cutMs);
   });
   const reading = repeated(applications.length, async (at) => {
     await server.rest("GET", `/applications/${applications[at]?.uuid}/logs`).catch(() => undefined);
-    await delay(CUT_MS);
+    await delay(cutMs);
   });
-  const ended = await Promise.all(applications.map((application) => deployedInTurn(server, application, rounds)));
+  const ended = await Promise.all(applications.map((application) => deployedInTurn(server, application, 1, rounds)));
   await Promise.all([disturbing(), reading()]);
   way.damage(false);
   const seconds = (performance.now() - beganAt) / 1000;
@@ -79,7 +90,8 @@ async function deployThrough(
   for (const { outcome } of failed) console.log(`  ${outcome.status}: ${outcome.error}`);
   for (const [at, application] of applications.entries()) await isAsDeployed(application, ended[at] ?? []);
   expect(server.pid() === pid && (await isHealthy(server)), "the server's process ended");
-  const result = `${outcomes.length - failed.length} of ${outcomes.length} deployments finished in ${Math.round(seconds)} s`;
+  const finished = `${outcomes.length - failed.length} of ${outcomes.length} deployments finished`;
+  const result = `${finished} in ${Math.round(seconds)} s with ${cuts} cuts, one every ${Math.round(cutMs)} ms`;
   expect(failed.length <= outcomes.length * FAILED_SHARE_MAX, `only ${result}: ${failed[0]?.outcome.error}`);
   return `${result}; each application answers as its last one says, and nothing is left of the others`;
 }
@@ -93,10 +105,11 @@ interface Deployed {
 async function deployedInTurn(
   server: TestServer,
   application: PlacedResource,
+  before: number,
   rounds: number,
 ): Promise<readonly Deployed[]> {
   const all: Deployed[] = [];
-  for (let round = 1; round <= rounds; round += 1) {
+  for (let round = before + 1; round <= before + rounds; round += 1) {
     const version = `${application.uuid}-${round}`;
     await application.change(version);
     const deployment = await requestDeployment(server, application.uuid);

@@ -63,7 +63,7 @@ export const SCENARIOS: Readonly<Record<string, Scenario>> = {
   },
   engine: {
     name: ({ engineDeployments }) =>
-      `Half of all connections to the Docker engine cut every half second, and a quarter of its answers damaged half of the time, under ${engineDeployments} deployments`,
+      `Half of all connections to the Docker engine cut every half second (on a slow machine less often), and a quarter of its answers damaged half of the time, under ${engineDeployments} deployments`,
     run: (_ground, { engineDeployments }) => cutEngine(engineDeployments),
   },
   disk: { name: () => "Disk of the data folder full, under writers", run: fullDisk },

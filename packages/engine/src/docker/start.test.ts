@@ -9,10 +9,12 @@ import { dockerClient } from "@berth/docker-client";
 import type { Host } from "@berth/host";
 import { localHost } from "@berth/host";
 import { describeDocker } from "@berth/testing";
+import type Docker from "dockerode";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { NO_CONTAINER_OPTIONS } from "./container.ts";
 import { type DockerWorld, dockerWorld, IMAGES, io, specOf } from "./docker.fixture.ts";
 import type { DockerEngine } from "./engine.ts";
+import { startRelease } from "./start.ts";
 import { volumeName } from "./volumes.ts";
 
 const WAIT = { timeout: 20_000, interval: 50 };
@@ -54,6 +56,34 @@ describeDocker("a container of a release", IMAGES, (fixture) => {
     return await world.docker.getContainer(found?.Id ?? "").inspect();
   };
   const get = (url: string) => vi.waitFor(async () => await (await fetch(url)).text(), WAIT);
+
+  test("is made again when an attempt that lost its connection has it removed late", async () => {
+    const made = await spec();
+    const docker = Object.create(world.docker) as typeof world.docker;
+    let removed = 0;
+    docker.getContainer = (id) => {
+      const container = world.docker.getContainer(id);
+      const start = container.start.bind(container);
+      container.start = async () => {
+        if (removed > 0) return await start();
+        removed += 1;
+        await container.remove({ force: true });
+        return await start();
+      };
+      return container;
+    };
+    docker.createContainer = async (options: Docker.ContainerCreateOptions) =>
+      docker.getContainer((await world.docker.createContainer(options)).id);
+    const place = {
+      host: localHost("here"),
+      docker,
+      instance: world.instance,
+      network: await fixture.network(),
+      seen: undefined,
+    };
+    await startRelease(place, made, io());
+    expect([removed, (await infoOf(made)).State.Running]).toEqual([1, true]);
+  });
 
   test("believes nothing that its image says of it in Berth's own labels", async () => {
     const [victim, theirName] = [await started(), fixture.name("theirs")];

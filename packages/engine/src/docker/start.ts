@@ -1,5 +1,5 @@
 import { posix } from "node:path";
-import { DomainError } from "@berth/core";
+import { DomainError, isDomainError } from "@berth/core";
 import type { ReleaseSpec } from "@berth/core/deploy";
 import type { WorkIO } from "@berth/core/ports";
 import { LABELS, reasonOf, refOf, statusCodeOf } from "@berth/docker-client";
@@ -51,23 +51,48 @@ export async function startRelease(place: StartPlace, spec: ReleaseSpec, { signa
   await ensureVolumes(docker, spec.storages, { server: place.host.name, instance, resourceUuid, deploymentUuid });
   const isKept = isSame && seen.state.state !== "dead";
   if (seen !== undefined && !isKept) await removeContainer(docker.getContainer(seen.id));
-  const container = isKept ? docker.getContainer(seen.id) : await create(place, spec, options);
-  try {
-    requireWanted(signal);
-    const files = spec.storages.filter((mount) => mount.type === "file");
-    if (files.length > 0) {
-      const { Config } = await container.inspect();
-      await putFiles(container, files, Config.User);
-      requireWanted(signal);
+  let kept = isKept ? docker.getContainer(seen.id) : undefined;
+  for (let attempt = 1; ; attempt += 1) {
+    const container = kept ?? (await create(place, spec, options));
+    try {
+      await startWithFiles(container, spec, signal);
+      return container.id;
+    } catch (cause) {
+      // What an attempt that lost its connection wanted to remove is removed late. The next container has its name.
+      if (isBeingRemoved(cause) && attempt < ATTEMPTS_MAX) {
+        await removeContainer(container);
+        kept = undefined;
+        continue;
+      }
+      const failure = startFailed(cause);
+      // A container that never ran has no logs or data to look at. If the connection broke it may run, and the next
+      // attempt finds it by its name.
+      const isRefused = failure !== cause || isDomainError(cause, "deploy.cancelled");
+      if (kept === undefined && isRefused) await removeContainer(container).catch(() => undefined);
+      throw failure;
     }
+  }
+}
+
+async function startWithFiles(container: Docker.Container, spec: ReleaseSpec, signal: AbortSignal): Promise<void> {
+  requireWanted(signal);
+  const files = spec.storages.filter((mount) => mount.type === "file");
+  if (files.length > 0) {
+    const { Config } = await container.inspect();
+    await putFiles(container, files, Config.User);
+    requireWanted(signal);
+  }
+  try {
     await container.start();
   } catch (cause) {
-    // A container that never ran has no logs or data to look at.
-    if (!isKept) await removeContainer(container).catch(() => undefined);
-    throw startFailed(cause);
+    if (statusCodeOf(cause) !== 304) throw cause; // It runs already.
   }
-  return container.id;
 }
+
+const isBeingRemoved = (cause: unknown): boolean =>
+  cause instanceof Error &&
+  ((statusCodeOf(cause) === 404 && /No such container/.test(reasonOf(cause))) ||
+    /marked for removal|removal of container \S+ is already in progress/i.test(reasonOf(cause)));
 
 /** @returns Whether it runs now. @throws DomainError `deploy.start_failed` */
 export async function resumeContainer(docker: Docker, { id, state }: Seen): Promise<boolean> {
@@ -168,3 +193,4 @@ export function explain(cause: Error): string {
 }
 
 const UP: ReadonlySet<string> = new Set(["running", "restarting"]);
+const ATTEMPTS_MAX = 3;

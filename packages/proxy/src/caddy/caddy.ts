@@ -5,6 +5,7 @@ import { DomainError, isDomainError } from "@berth/core";
 import type { Upstream } from "@berth/core/deploy";
 import type { ManagedProxy, ProxyCapabilities, Site } from "@berth/core/ports";
 import pLimit from "p-limit";
+import { confirmedState } from "../server/confirmed-state.ts";
 import {
   proxyContainer,
   type Rehearsal,
@@ -46,6 +47,7 @@ export function caddyProxy(options: ServerProxyOptions): ManagedProxy {
   const paths = proxyPaths(folder);
   const slotsFolder = join(paths.run, "slots");
   const versionPath = join(paths.config, "version");
+  const configPath = join(paths.config, "caddy.json");
   const container = proxyContainer({ server: host.name, ...options });
   let seat: Seat | undefined;
   const socketOf = (one: Seat) => join(paths.run, one, "admin.sock");
@@ -54,6 +56,7 @@ export function caddyProxy(options: ServerProxyOptions): ManagedProxy {
     return socketOf(seat ?? "a");
   });
   const files = siteFiles(host, paths.sites);
+  const confirmed = confirmedState(host, paths.config);
   const hashPassword = passwordHasher(instance);
   const inTurn = pLimit(1);
 
@@ -70,7 +73,7 @@ export function caddyProxy(options: ServerProxyOptions): ManagedProxy {
   const configOf = (sites: ReadonlyMap<string, RoutedSite>) =>
     JSON.stringify(caddyConfig({ sites: inOrder(sites), settings, certificates }));
 
-  const saveConfig = (config: string) => host.files.write(join(paths.config, "caddy.json"), config);
+  const saveConfig = (config: string) => host.files.write(configPath, config);
 
   async function known(): Promise<ReadonlyMap<string, RoutedSite>> {
     if (recorded === undefined) {
@@ -183,20 +186,36 @@ export function caddyProxy(options: ServerProxyOptions): ManagedProxy {
     await dropSlots(slotContents(previous).keys());
   }
 
+  /** Whether nobody has removed what Caddy reads at its start and for each request. */
+  async function hasFiles(config: string, slots: Iterable<string>): Promise<boolean> {
+    if ((await host.files.read(configPath))?.toString() !== config) return false;
+    const present = new Set(await host.files.list(slotsFolder));
+    return [...slots].every((name) => present.has(name));
+  }
+
   async function sync(list: readonly Site[]): Promise<void> {
     const before = await known();
     certificates = await ownCertificates(host, paths.certificates);
     const sites = new Map<string, RoutedSite>();
     for (const site of list) sites.set(site.id, await routed(site, before.get(site.id)));
     const wanted = new Map([...sites.values()].flatMap((site) => [...slotContents(site)]));
-    await fillSlots(wanted);
-    // Another control plane may have changed the configuration, so it is loaded again; Caddy ignores unchanged ones.
-    loaded = undefined;
-    await load(configOf(sites));
-    await pLimit(WRITES_AT_ONCE).map([...sites.values()], (site) => files.write(site));
-    await files.removeOthers(sites.values());
-    recorded = sites;
-    await dropSlots((await host.files.list(slotsFolder)).filter((name) => !wanted.has(name) && !name.startsWith(".")));
+    const config = configOf(sites);
+    const run = await container.run();
+    const state = JSON.stringify([config, [...wanted], run]);
+    // A Caddy that was started again may have read an older file.
+    const isLoaded = run !== undefined && (await confirmed.isCurrent(state));
+    if (isLoaded && (await hasFiles(config, wanted.keys()))) return;
+    await confirmed.confirming(state, async () => {
+      await fillSlots(wanted);
+      // Another control plane may have changed the configuration, so it is loaded again; Caddy ignores unchanged ones.
+      loaded = undefined;
+      await load(config);
+      await pLimit(WRITES_AT_ONCE).map([...sites.values()], (site) => files.write(site));
+      await files.removeOthers(sites.values());
+      recorded = sites;
+      const others = (await host.files.list(slotsFolder)).filter((name) => !wanted.has(name) && !name.startsWith("."));
+      await dropSlots(others);
+    });
   }
 
   function specFor(one: Seat): ProxyContainerSpec {
@@ -293,8 +312,8 @@ export function caddyProxy(options: ServerProxyOptions): ManagedProxy {
     type: "CADDY",
     capabilities: CAPABILITIES,
     sync: (sites) => inTurn(() => sync(sites)),
-    put: (site) => inTurn(() => put(site)),
-    delete: (siteId) => inTurn(() => remove(siteId)),
+    put: (site) => inTurn(() => confirmed.changing(() => put(site))),
+    delete: (siteId) => inTurn(() => confirmed.changing(() => remove(siteId))),
     async inFlight(upstream) {
       if (isChanging) return 1;
       // A request that read the slot just before the switch is counted by now.

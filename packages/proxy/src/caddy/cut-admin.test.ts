@@ -10,7 +10,7 @@ import { caddyAdmin } from "./admin.ts";
 
 const UPSTREAMS = Array.from({ length: 5_000 }, (_, n) => ({ address: `10.0.0.1:${n}`, num_requests: n }));
 
-describeCuts("a connection to Caddy's admin socket", { open, codes: ["engine.unreachable"], rounds: 10 });
+describeCuts("a connection to Caddy's admin socket", { open, codes: ["engine.unreachable"], rounds: 100 });
 
 /** A server in the place of Caddy, which loads whole configurations: loading one twice is the same as once. */
 async function open(): Promise<CutClient> {

@@ -157,6 +157,36 @@ describeDocker("a change of routes in Caddy", [IMAGE], (docker) => {
     expect([await text("a.moved.test"), await text("b.moved.test")]).toEqual(["old", "young"]);
   });
 
+  it("is sent only when it differs from what was confirmed, or Caddy or another control plane changed meanwhile", async () => {
+    const [old, young] = [await named("old"), await named("young")];
+    let sent = 0;
+    const host: Host = {
+      ...testHost,
+      async connectSocket(path, signal) {
+        sent += 1;
+        return await testHost.connectSocket(path, signal);
+      },
+    };
+    const [proxy, other] = [caddyProxy({ ...front.options, host }), front.proxy];
+    /** Number of requests to Caddy that one synchronisation makes. */
+    const requests = async (upstream: Upstream) => {
+      sent = 0;
+      await proxy.sync([site("a", [upstream])]);
+      return sent;
+    };
+    expect(await requests(old)).toBeGreaterThan(0);
+    expect(await requests(old)).toBe(0);
+    // Only the contents of a slot differ, which the other one writes too.
+    await other.put(site("a", [young]));
+    expect(await requests(old)).toBeGreaterThan(0);
+    expect([await text("a.test"), await requests(old)]).toEqual(["old", 0]);
+    const filters = { label: [`berth.instance=${docker.instance}`] };
+    const [container] = await docker.client.listContainers({ filters });
+    await docker.client.getContainer(container?.Id ?? "").restart({ t: 0 });
+    await until(async () => (await text("a.test").catch(String)) === "old", { what: "it answers" });
+    expect(await requests(old)).toBeGreaterThan(0);
+  });
+
   it("survives a kill of Caddy, and is not lost while it is stopped", async () => {
     const [first, second] = [await named("first"), await named("second")];
     await front.proxy.put(site("a", [first]));

@@ -71,6 +71,8 @@ export interface ProxyContainer {
   status(type: ProxyType): Promise<ManagedProxyStatus>;
   /** `undefined` if no container exists, or if it was created before seats were introduced. */
   seat(): Promise<Seat | undefined>;
+  /** Names the run of its program: another one after each start. `undefined` while it does not run. */
+  run(): Promise<string | undefined>;
 }
 
 export function proxyContainer(place: ProxyPlace): ProxyContainer {
@@ -238,6 +240,11 @@ export function proxyContainer(place: ProxyPlace): ProxyContainer {
         }
       }),
     status: (type) => wrapped(server, async () => statusOf(type, await serving())),
+    run: () =>
+      wrapped(server, async () => {
+        const found = await serving();
+        return found?.State.Running ? `${found.Id} ${found.State.StartedAt}` : undefined;
+      }),
     seat: () =>
       wrapped(server, async () => {
         const found = await serving();

@@ -1,6 +1,6 @@
 import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { dockerClient } from "@berth/docker-client";
 import { localHost } from "@berth/host";
 import { expect, it } from "vitest";
@@ -46,6 +46,40 @@ it("keeps in its one file what it and another control plane were told", async ()
     await first.sync([]);
     expect(await rules()).toEqual([]);
     expect(first.publicUrl("https://a.test:3000/x")).toBe("https://a.test/x");
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+});
+
+it("writes the file anew only when it changed, is gone, or another control plane changed something", async () => {
+  const folder = await mkdtemp(join(tmpdir(), "berth-traefik-"));
+  const host = localHost("here");
+  const written: string[] = [];
+  const write: typeof host.files.write = async (path, content, how) => {
+    written.push(basename(path));
+    await host.files.write(path, content, how);
+  };
+  const options = { host, docker: dockerClient(host), instance: "test", folder };
+  const [proxy, other] = [
+    traefikProxy({ ...options, host: { ...host, files: { ...host.files, write } } }),
+    traefikProxy(options),
+  ];
+  const [old, young] = [site("a", [{ host: "10.0.0.2", port: 80 }]), site("a", [{ host: "10.0.0.3", port: 80 }])];
+  /** Number of files that one synchronisation writes. */
+  const writes = async (...sites: Parameters<typeof proxy.sync>[0][number][]) => {
+    written.length = 0;
+    await proxy.sync(sites);
+    return written.length;
+  };
+  try {
+    expect(await writes(old)).toBeGreaterThan(0);
+    expect(await writes(old)).toBe(0);
+    expect(await writes(young)).toBeGreaterThan(0);
+    await other.put(old);
+    expect(await writes(young)).toBeGreaterThan(0);
+    expect(await writes(young)).toBe(0);
+    await rm(join(folder, "config", "traefik", "berth.yml"));
+    expect(await writes(young)).toBeGreaterThan(0);
   } finally {
     await rm(folder, { recursive: true, force: true });
   }

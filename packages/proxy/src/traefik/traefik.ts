@@ -2,6 +2,7 @@ import { join } from "node:path/posix";
 import { setTimeout as delay } from "node:timers/promises";
 import type { ManagedProxy, ProxyCapabilities, Site } from "@berth/core/ports";
 import pLimit from "p-limit";
+import { confirmedState } from "../server/confirmed-state.ts";
 import { proxyContainer, type Rehearsal, untilServing, type WantedProxy } from "../server/container.ts";
 import type { ProxyContainerSpec } from "../server/container-options.ts";
 import { ownCertificates } from "../server/own-certificates.ts";
@@ -31,21 +32,26 @@ export function traefikProxy(options: ServerProxyOptions): ManagedProxy {
   const settings = proxySettings(options);
   const paths = proxyPaths(folder);
   const container = proxyContainer({ server: host.name, ...options });
+  const configPath = join(paths.config, "traefik", FILE);
   const files = siteFiles(host, paths.sites);
+  const confirmed = confirmedState(host, paths.config);
   const hashPassword = passwordHasher(instance);
   const drained = drainClock(() => performance.now());
   const inTurn = pLimit(1);
   let hasFolders = false;
 
+  async function makeFolders(): Promise<void> {
+    if (hasFolders) return;
+    const folders = [join(paths.config, "traefik"), paths.data, paths.certificates];
+    await pLimit(WRITES_AT_ONCE).map(folders, (path) => host.files.makeFolder(path));
+    const root = settings.tls.acmeRoot;
+    if (root) await host.files.write(join(paths.config, "traefik", "acme-root.pem"), root);
+    hasFolders = true;
+  }
+
   /** Read each time, since another control plane may have changed it. */
   async function recorded(): Promise<ReadonlyMap<string, RoutedSite>> {
-    if (!hasFolders) {
-      const folders = [join(paths.config, "traefik"), paths.data, paths.certificates];
-      await pLimit(WRITES_AT_ONCE).map(folders, (path) => host.files.makeFolder(path));
-      const root = settings.tls.acmeRoot;
-      if (root) await host.files.write(join(paths.config, "traefik", "acme-root.pem"), root);
-      hasFolders = true;
-    }
+    await makeFolders();
     return files.readAll();
   }
 
@@ -55,11 +61,14 @@ export function traefikProxy(options: ServerProxyOptions): ManagedProxy {
     return { ...rest, ...(basicAuth !== undefined && { basicAuth }), slotCount: Math.max(1, site.upstreams.length) };
   }
 
+  async function configOf(sites: ReadonlyMap<string, RoutedSite>): Promise<string> {
+    const certificates = await ownCertificates(host, paths.certificates);
+    return traefikFile(traefikConfig({ sites: sites.values(), settings, certificates }));
+  }
+
   /** Traefik notices the change by itself, some milliseconds later. */
   async function write(sites: ReadonlyMap<string, RoutedSite>): Promise<void> {
-    const certificates = await ownCertificates(host, paths.certificates);
-    const config = traefikFile(traefikConfig({ sites: sites.values(), settings, certificates }));
-    await host.files.write(join(paths.config, "traefik", FILE), config);
+    await host.files.write(configPath, await configOf(sites));
     drained.route([...sites.values()].flatMap((site) => site.upstreams));
     await delay(LEARNT_AFTER_MS);
   }
@@ -88,12 +97,18 @@ export function traefikProxy(options: ServerProxyOptions): ManagedProxy {
   }
 
   async function sync(list: readonly Site[]): Promise<void> {
-    await recorded();
+    await makeFolders();
     const sites = new Map<string, RoutedSite>();
     for (const site of list) sites.set(site.id, await routed(site));
-    await pLimit(WRITES_AT_ONCE).map([...sites.values()], (site) => files.write(site));
-    await write(sites);
-    await files.removeOthers(sites.values());
+    const config = await configOf(sites);
+    const state = JSON.stringify([config, [...sites.values()]]);
+    if ((await confirmed.isCurrent(state)) && (await host.files.read(configPath))?.toString() === config) return;
+    await host.files.makeFolder(paths.sites);
+    await confirmed.confirming(state, async () => {
+      await pLimit(WRITES_AT_ONCE).map([...sites.values()], (site) => files.write(site));
+      await write(sites);
+      await files.removeOthers(sites.values());
+    });
   }
 
   async function rehearsal(known: ReadonlyMap<string, RoutedSite>): Promise<Rehearsal> {
@@ -137,8 +152,8 @@ export function traefikProxy(options: ServerProxyOptions): ManagedProxy {
     type: "TRAEFIK",
     capabilities: CAPABILITIES,
     sync: (sites) => inTurn(() => sync(sites)),
-    put: (site) => inTurn(() => put(site)),
-    delete: (siteId) => inTurn(() => remove(siteId)),
+    put: (site) => inTurn(() => confirmed.changing(() => put(site))),
+    delete: (siteId) => inTurn(() => confirmed.changing(() => remove(siteId))),
     inFlight: async (upstream) => (drained.isOver(upstream) ? 0 : 1),
     publicUrl: (url) => publicUrlOf(url, settings),
     ensure: ({ isAnew = false } = {}) => inTurn(() => ensure(isAnew)),

@@ -3,6 +3,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { DomainError, isDomainError } from "@berth/core";
 import type { WorkIO } from "@berth/core/ports";
 import { BrokenOff, GrpcError } from "../buildkit/grpc.ts";
+import type { Status } from "../buildkit/messages.ts";
 import { hostGateway, solve } from "../buildkit/solve.ts";
 import type { EnginePlace } from "../buildkit/upgrade.ts";
 import type { BuildPlace } from "./build-place.ts";
@@ -22,11 +23,16 @@ export async function buildkitImage(wanted: BuildTarget, io: WorkIO, place: Buil
     const { folders, ...options } = frontendOptions(target, gateway);
     const offer = { folders, secrets: await secretsOf(target), logins: place.logins };
     const wantedSolve = { ...options, image: target.image, offer, guard };
-    await throughLosses(place, io, async () => {
+    const done = new Set<string>();
+    await throughLosses(place, io, done, async () => {
       trace.end();
       // A step that failed with the connection is not the reason of a later failure.
       trace = newTrace();
-      await solve(place, wantedSolve, (status) => trace.write(status), io.signal);
+      const onStatus = (status: Status) => {
+        for (const { digest, completed, error } of status.vertexes) if (completed && !error) done.add(digest);
+        trace.write(status);
+      };
+      await solve(place, wantedSolve, onStatus, io.signal);
     });
   } catch (cause) {
     if (io.signal.aborted) throw new DomainError("deploy.cancelled", "The build was cancelled.", { cause });
@@ -45,9 +51,17 @@ async function secretsOf({ secrets, secretFiles }: BuildTarget): Promise<Readonl
 
 /**
  * Builds again when only the connection was lost: BuildKit ends the build then, but keeps the steps that were done.
- * @throws DomainError `engine.unreachable` after several losses, or when the engine does not answer at all
+ * @param done The steps that were done by now.
+ * @throws DomainError `engine.unreachable` after several losses without a step in between, or when the engine does not
+ * answer at all
  */
-async function throughLosses(place: EnginePlace, io: WorkIO, build: () => Promise<void>): Promise<void> {
+async function throughLosses(
+  place: EnginePlace,
+  io: WorkIO,
+  done: ReadonlySet<string>,
+  build: () => Promise<void>,
+): Promise<void> {
+  let doneBefore = 0;
   for (let attempt = 1; ; attempt += 1) {
     try {
       return await build();
@@ -55,6 +69,8 @@ async function throughLosses(place: EnginePlace, io: WorkIO, build: () => Promis
       if (io.signal.aborted || (isDomainError(cause) && !isDomainError(cause, "engine.unreachable"))) throw cause;
       await requireConnection(place);
       if (!isLoss(cause)) throw cause;
+      if (done.size > doneBefore) attempt = 1;
+      doneBefore = done.size;
       if (attempt === ATTEMPTS_MAX) throw lost(place, cause);
       io.onLine("The connection to the engine was lost. Continues the build over another one.", "stderr");
       await delay(PAUSE_MS * attempt, undefined, { signal: io.signal });

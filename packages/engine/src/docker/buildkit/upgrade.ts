@@ -41,11 +41,16 @@ export async function upgradeToHttp2(
       stream.unshift(head);
       resolve(Duplex.from({ readable: stream, writable: stream }));
     });
-    sent.once("response", (answer) => fail(refusal(host.name, answer)));
-    sent.once("error", (cause) => {
+    const unreachable = (cause: Error) => {
       const message = `The engine of ${host.name} does not answer: ${cause.message}. Check that Docker runs there.`;
       fail(new DomainError("engine.unreachable", message, { cause }));
+    };
+    sent.once("response", (answer) => {
+      // It agreed to the upgrade, and the rest of its answer was lost.
+      if (answer.statusCode === AGREED) unreachable(new Error("its answer is damaged"));
+      else fail(refusal(host.name, answer));
     });
+    sent.once("error", unreachable);
     sent.end();
   });
 }
@@ -60,3 +65,5 @@ const refusal = (server: string, { statusCode }: IncomingMessage): DomainError =
     "engine.unsupported",
     `The engine of ${server} does not support BuildKit (it answered ${statusCode}). Update Docker there to 20.10 or newer and deploy again.`,
   );
+
+const AGREED = 101;
