@@ -213,6 +213,7 @@ const SMALL_TABLES = new Set([
   "resource_count",
   "lease",
   "second_factor",
+  "passkey",
 ]);
 
 let database: TestDatabase;
