@@ -10,6 +10,7 @@ import { type Column, DataTable } from "../parts/table.tsx";
 import { Age } from "../parts/time.tsx";
 
 const IdentitiesSection = lazy(() => import("./identities-section.tsx"));
+const PasskeysSection = lazy(() => import("../passkey/passkeys-section.tsx"));
 const SecondFactorSection = lazy(() => import("./second-factor-section.tsx"));
 type Session = Outputs["auth"]["sessions"]["list"][number];
 const USER_FIELDS = [{ fields: ["name", "email"] }];
@@ -85,6 +86,7 @@ export function AccountPage() {
           />
         </Section>
         <Suspense fallback={<Skeleton h={100} />}>
+          <PasskeysSection />
           <SecondFactorSection />
           <IdentitiesSection />
         </Suspense>
