@@ -28,7 +28,7 @@ const COLUMNS: readonly Column<Session>[] = [
     header: "Action",
     cell: ({ id, is_current }) =>
       is_current ? null : (
-        <ActionButton size="compact-xs" work={() => client.auth.sessions.revoke.mutate({ id })}>
+        <ActionButton needs={null} size="compact-xs" work={() => client.auth.sessions.revoke.mutate({ id })}>
           Sign it out
         </ActionButton>
       ),
@@ -51,6 +51,7 @@ export function AccountPage() {
           about="Where you are signed in."
           actions={
             <ActionButton
+              needs={null}
               work={() => client.auth.sessions.revokeOthers.mutate({})}
               after={({ message }) => notify(message)}
             >
@@ -65,6 +66,7 @@ export function AccountPage() {
         {data !== undefined && (
           <Section title="You" about="The address is what you sign in with.">
             <SchemaForm
+              needs={null}
               schema={AccountUpdate}
               groups={USER_FIELDS}
               values={{ name: data.user.name, email: data.user.email }}
@@ -76,6 +78,7 @@ export function AccountPage() {
         )}
         <Section title="Password" about="Changing it signs you out everywhere else.">
           <SchemaForm
+            needs={null}
             schema={PasswordChange}
             groups={FIELDS}
             values={{}}

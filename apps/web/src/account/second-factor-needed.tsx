@@ -19,7 +19,7 @@ export default function SecondFactorNeeded() {
           This team requires a second factor. Use your passkey to continue. If it is lost, ask an owner of the team to
           reset your second factor.
         </Text>
-        <ActionButton variant="filled" disabled={!canUsePasskeys()} work={confirmWithPasskey} after={done}>
+        <ActionButton needs={null} variant="filled" disabled={!canUsePasskeys()} work={confirmWithPasskey} after={done}>
           Use a passkey
         </ActionButton>
       </PageTitle>

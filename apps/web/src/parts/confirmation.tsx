@@ -3,6 +3,7 @@ import { useQuery } from "@tanstack/react-query";
 import { type FormEvent, useState, useSyncExternalStore } from "react";
 import { client, problemOf, queryClient, trpc } from "../api/client.ts";
 import { canUsePasskeys, confirmWithPasskey } from "../passkey/use-passkey.ts";
+import { AllowedButton } from "./allowed.tsx";
 import { Problem } from "./page.tsx";
 
 /** The caller that waits for the password or a passkey; receives whether it was given. */
@@ -106,7 +107,7 @@ function PasswordForm({ end }: { readonly end: (isGiven: boolean) => void }) {
 
 /** Placeholder for a secret until the password was given again. */
 export const HiddenSecret = () => (
-  <Button variant="default" size="compact-xs" onClick={() => void askPassword()}>
+  <AllowedButton needs="read:sensitive" variant="default" size="compact-xs" onClick={() => void askPassword()}>
     Show secrets
-  </Button>
+  </AllowedButton>
 );

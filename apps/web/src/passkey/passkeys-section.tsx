@@ -4,6 +4,7 @@ import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import { client, type Outputs, trpc } from "../api/client.ts";
 import { ActionButton, notify } from "../parts/action.tsx";
+import { EditButton } from "../parts/edit-button.tsx";
 import { SchemaForm } from "../parts/form.tsx";
 import { Loaded, Section } from "../parts/page.tsx";
 import { type Column, DataTable } from "../parts/table.tsx";
@@ -55,6 +56,7 @@ export default function PasskeysSection({ done }: { readonly done?: () => void }
       </Loaded>
       <Modal opened={isAdding} onClose={() => setAdding(false)} title="Add a passkey">
         <SchemaForm
+          needs={null}
           schema={NewName}
           groups={FIELDS}
           values={{}}
@@ -72,32 +74,29 @@ export default function PasskeysSection({ done }: { readonly done?: () => void }
   );
 }
 
-function Actions({ passkey: { id, name } }: { readonly passkey: Passkey }) {
-  const [isRenaming, setRenaming] = useState(false);
-  return (
-    <Group gap={6} wrap="nowrap">
-      <Button size="compact-xs" variant="default" onClick={() => setRenaming(true)} aria-label={`Rename ${name}`}>
-        Rename
-      </Button>
-      <ActionButton
-        size="compact-xs"
-        aria-label={`Remove ${name}`}
-        question={`Remove ${name}? It then signs nobody in, and sessions that were begun with it end.`}
-        work={() => client.auth.passkeys.remove.mutate({ id })}
-        after={({ message }) => notify(message)}
-      >
-        Remove
-      </ActionButton>
-      <Modal opened={isRenaming} onClose={() => setRenaming(false)} title="Rename the passkey">
-        <SchemaForm
-          schema={NewLabel}
-          groups={FIELDS}
-          values={{ name }}
-          submitLabel="Rename"
-          submit={(sent) => client.auth.passkeys.rename.mutate({ id, ...NewLabel.parse(sent) })}
-          after={() => setRenaming(false)}
-        />
-      </Modal>
-    </Group>
-  );
-}
+const Actions = ({ passkey: { id, name } }: { readonly passkey: Passkey }) => (
+  <Group gap={6} wrap="nowrap">
+    <EditButton
+      aria-label={`Rename ${name}`}
+      title="Rename the passkey"
+      needs={null}
+      schema={NewLabel}
+      groups={FIELDS}
+      values={{ name }}
+      submitLabel="Rename"
+      submit={(sent) => client.auth.passkeys.rename.mutate({ id, ...NewLabel.parse(sent) })}
+    >
+      Rename
+    </EditButton>
+    <ActionButton
+      needs={null}
+      size="compact-xs"
+      aria-label={`Remove ${name}`}
+      question={`Remove ${name}? It then signs nobody in, and sessions that were begun with it end.`}
+      work={() => client.auth.passkeys.remove.mutate({ id })}
+      after={({ message }) => notify(message)}
+    >
+      Remove
+    </ActionButton>
+  </Group>
+);
