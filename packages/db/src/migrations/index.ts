@@ -44,6 +44,7 @@ import { identityProviders } from "./0142-identity-providers.ts";
 import { serverWakes } from "./0160-server-wakes.ts";
 import { attemptIdentity } from "./0170-attempt-identity.ts";
 import { passkeys } from "./0230-passkeys.ts";
+import { deploymentActors } from "./0231-deployment-actors.ts";
 
 /** In the order of their names, which never change once released. */
 export const MIGRATIONS: Readonly<Record<string, Migration>> = {
@@ -92,4 +93,5 @@ export const MIGRATIONS: Readonly<Record<string, Migration>> = {
   "0160-server-wakes": serverWakes,
   "0170-attempt-identity": attemptIdentity,
   "0230-passkeys": passkeys,
+  "0231-deployment-actors": deploymentActors,
 };
