@@ -70,6 +70,64 @@ describe.skipIf(!hasChromium)("signing in", () => {
     await close();
   }, 120_000);
 
+  it("signs in and confirms with a passkey, which no code is asked for", async () => {
+    // Browsers have passkeys for host names only.
+    const url = server.url.replace("127.0.0.1", "localhost");
+    const { page, complaints, close } = await visit(browser, url, { width: NARROW });
+    await addDevice(page);
+    await signIn(page, server);
+    await page.goto("/account");
+    await settled(page);
+    const section = page.getByRole("region", { name: "Passkeys" });
+    await section.getByRole("button", { name: "Add a passkey" }).click();
+    await page.getByRole("textbox", { name: "Name" }).fill("Laptop");
+    await page.getByRole("button", { name: "Continue on this device" }).click();
+    await section.getByText("Never").waitFor();
+    await settled(page);
+    expect(await accessibilityProblems(page)).toEqual([]);
+    await expectNothingSticksOut(page);
+    await picture(page, "passkeys");
+    await section.getByRole("button", { name: "Rename Laptop" }).click();
+    await page.getByRole("textbox", { name: "Name" }).fill("Desk");
+    await page.getByRole("dialog").getByRole("button", { name: "Rename" }).click();
+    await section.getByText("Desk").first().waitFor();
+
+    await signOut(page);
+    await settled(page);
+    expect(await accessibilityProblems(page)).toEqual([]);
+    await picture(page, "sign-in-passkey");
+    await page.getByRole("button", { name: "Sign in with a passkey" }).click();
+    await page.getByRole("heading", { name: "Overview" }).waitFor();
+
+    // As if 16 minutes had passed since: the answer says so, and the page asks.
+    await page.route(/auth\.secondFactor\.begin/, async (route) => {
+      const response = await route.fetch({ headers: { ...route.request().headers(), "x-berth-session-key": "none" } });
+      const [answer] = await response.json();
+      answer.error.data.problem.code = "auth.confirmation_required";
+      await route.fulfill({ status: 403, json: [answer] });
+      await page.unroute(/auth\.secondFactor\.begin/);
+    });
+    await page.goto("/account");
+    await settled(page);
+    await page.getByRole("button", { name: "Set up an authenticator app" }).click();
+    const dialog = page.getByRole("dialog", { name: "Confirm that it is you" });
+    await dialog.getByRole("button", { name: "Use a passkey" }).waitFor();
+    expect(await accessibilityProblems(page)).toEqual([]);
+    await picture(page, "confirm-passkey");
+    await dialog.getByRole("button", { name: "Use a passkey" }).click();
+    await page.getByText(/^[A-Z2-7]{32}$/).waitFor();
+    await page.keyboard.press("Escape");
+
+    await section.getByRole("button", { name: "Remove Desk" }).click();
+    await page.getByRole("dialog").getByRole("button", { name: "Remove" }).click();
+    await section.getByText("You have none.").waitFor();
+    await signOut(page);
+    await page.getByRole("button", { name: "Sign in with a passkey" }).click();
+    await page.getByText(/This passkey was not accepted/).waitFor();
+    expect(complaints.filter((text) => !/status of 40[013]/.test(text))).toEqual([]);
+    await close();
+  }, 120_000);
+
   it("lets who lacks a required second factor set it up, and then in", async () => {
     const { page, complaints, close } = await visit(browser, server.url);
     await signIn(page, server);
@@ -140,6 +198,18 @@ async function ownUser({ client }: TestServer) {
   const [member] = await client.teams.members.listCurrent.query({});
   if (member === undefined) throw new Error("The team has no members.");
   return member;
+}
+
+/** A device with a fingerprint reader, which always recognises its user. */
+async function addDevice(page: Page): Promise<void> {
+  const devtools = await page.context().newCDPSession(page);
+  await devtools.send("WebAuthn.enable");
+  await devtools.send("WebAuthn.addVirtualAuthenticator", {
+    options: {
+      ...{ protocol: "ctap2", transport: "internal", hasResidentKey: true },
+      ...{ hasUserVerification: true, isUserVerified: true, automaticPresenceSimulation: true },
+    },
+  });
 }
 
 async function signOut(page: Page): Promise<void> {

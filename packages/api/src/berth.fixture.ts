@@ -6,6 +6,7 @@ import {
   type PrintingEngine,
   printingEngine,
   refusingCloud,
+  refusingPasskeys,
   refusingProviders,
   type TestDatabase,
   type TestPlace,
@@ -168,7 +169,7 @@ function application(
   const ids = { uuid: testUuid, secret: (length: number) => testUuid().repeat(6).slice(0, length) };
   const people = {
     ...{ system: db.system, passwords: testPasswords, tries: signInTries(clock), hashToken: hashOfSecret },
-    ...{ providers: refusingProviders, instanceUrl: null },
+    ...{ providers: refusingProviders, passkeyVerifier: refusingPasskeys, instanceUrl: null },
   };
   const shared = {
     router: appRouter,

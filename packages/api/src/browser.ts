@@ -26,6 +26,8 @@ export interface BrowserExchange {
   readonly visitor: Visitor;
   /** @throws DomainError `auth.foreign_page` */
   requireOwnPage(): void;
+  /** The origin of the dashboard's page. @throws DomainError `auth.foreign_page` also where the request names none */
+  requireOrigin(): string;
   /** @param value `undefined` removes the cookie. */
   setCookie(value: string | undefined): void;
 }
@@ -58,16 +60,23 @@ export function browsers(publicUrl: string | null): Browsers {
     exchange: (request, reply) => ({
       visitor: { address: request.ip, userAgent: request.headers["user-agent"] },
       requireOwnPage() {
-        if (pageOf(request) !== "foreign") return;
-        throw new DomainError(
-          "auth.foreign_page",
-          "A page of another origin asked for this. Open the dashboard by its own address; behind a proxy that changes the host, set BERTH_PUBLIC_URL.",
-        );
+        if (pageOf(request) === "foreign") throw foreignPage();
+      },
+      requireOrigin() {
+        const { origin } = request.headers;
+        if (origin === undefined || pageOf(request) !== "own") throw foreignPage();
+        return new URL(origin).origin;
       },
       setCookie: (value) => void reply.header("set-cookie", cookieText(value, isSecure(request))),
     }),
   };
 }
+
+const foreignPage = () =>
+  new DomainError(
+    "auth.foreign_page",
+    "A page of another origin asked for this. Open the dashboard by its own address; behind a proxy that changes the host, set BERTH_PUBLIC_URL.",
+  );
 
 const isSafe = (method: string) => method === "GET" || method === "HEAD";
 

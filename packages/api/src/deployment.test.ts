@@ -27,6 +27,8 @@ describe("asking for a deployment", () => {
       const { status, json } = await api.ask(method, path, body === undefined ? {} : { body });
       expect([status, json]).toEqual([200, { deployments: [entry] }]);
     }
+    const [queued] = (await api.ask("GET", "/deployments")).json;
+    expect(queued.actor).toEqual({ type: "token", name: "test", user_id: 0 });
     // `false` is parsed as false, so the second request returns the waiting deployment.
     const { json } = await api.ask("GET", `/deploy?uuid=${uuid}&force=false`);
     expect(json.deployments[0].message).toBe("Deployment already queued for this commit.");

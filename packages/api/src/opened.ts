@@ -3,6 +3,15 @@ import type { SignedIn } from "@berth/core/team";
 import { asTrpcError } from "./errors.ts";
 import type { Context } from "./trpc.ts";
 
+/**
+ * The origin of the page that asks, which its browser adds to whatever is not a plain read.
+ * @throws DomainError `auth.foreign_page`
+ */
+export function pageOrigin({ browser }: Context): string {
+  if (browser === undefined) throw new TypeError("Passkeys need a request with headers.");
+  return browser.requireOrigin();
+}
+
 /** The cookie's half of the session goes into the cookie alone. */
 export async function opened(
   { browser }: Context,

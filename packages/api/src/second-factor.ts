@@ -32,7 +32,7 @@ export const secondFactor = {
     description: "It counts once its first code was entered: `POST /auth/second-factor/enable`.",
     ability: "read",
     status: 201,
-    errors: ERRORS,
+    errors: [...ERRORS, "auth.second_factor_missing"],
   })
     .input(noInput)
     .output(SecondFactorSetup)

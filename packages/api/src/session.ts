@@ -15,6 +15,7 @@ import {
 import { z } from "zod";
 import { opened } from "./opened.ts";
 import { operation } from "./operation.ts";
+import { passkeys } from "./passkey.ts";
 import { identities, providers } from "./provider-sign-in.ts";
 import { secondFactor } from "./second-factor.ts";
 import { signInSettings } from "./sign-in-setting.ts";
@@ -182,6 +183,7 @@ export const auth = {
     .mutation(({ ctx, input }) => ctx.control.sessions.changePassword(input)),
 
   secondFactor,
+  passkeys,
   providers,
   identities,
   settings: signInSettings,

@@ -12,6 +12,7 @@ import type {
   Ids,
   KeyReader,
   ObjectStorage,
+  PasskeyVerifier,
   PasswordHasher,
   ResourceRecord,
   S3Credentials,
@@ -74,6 +75,7 @@ export interface ControlDeps {
   readonly passwords: PasswordHasher;
   readonly tries: SignInTries;
   readonly providers: IdentityProviders;
+  readonly passkeyVerifier: PasskeyVerifier;
   /** SHA-256, hexadecimal. */
   readonly hashToken: (secret: string) => string;
 }

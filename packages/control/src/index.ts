@@ -24,6 +24,7 @@ import { lifecycle } from "./lifecycle.ts";
 import { logs } from "./log.ts";
 import { members } from "./member.ts";
 import { metrics } from "./metric.ts";
+import { passkeys } from "./passkey.ts";
 import { previews } from "./preview.ts";
 import { privateKeys } from "./private-key.ts";
 import { projects } from "./project.ts";
@@ -69,6 +70,7 @@ export function control(deps: ControlDeps) {
       identityProviders: identityProviders(context),
       signInSettings: signInSettings(context),
       secondFactors: secondFactors(context),
+      passkeys: passkeys(context),
       previews: previews(context),
       privateKeys: privateKeys(context),
       githubApps: githubApps(context),

@@ -9,6 +9,7 @@ import {
   readCode,
   requireAbility,
   requireConfirmation,
+  requirePasskeyUsed,
   type SecondFactor,
   type SecondFactorEnable,
   type SecondFactorSetup,
@@ -81,10 +82,11 @@ export function secondFactors(context: UseCaseContext) {
       return secondFactorView(await system.secondFactors.find(ownSession(scope).userId));
     },
 
-    /** @throws DomainError `resource.state` where one is enabled */
+    /** @throws DomainError `resource.state` where one is enabled, `auth.second_factor_missing` */
     async begin(): Promise<SecondFactorSetup> {
       const { userId } = ownSession(scope);
       requireConfirmation(scope);
+      requirePasskeyUsed(scope, (await system.passkeys.list(userId)).length);
       const account = await system.accounts.find(userId);
       if (account === undefined) throw notFound("User");
       const secret = newSecret();
@@ -101,6 +103,7 @@ export function secondFactors(context: UseCaseContext) {
     async enable({ code }: SecondFactorEnable): Promise<RecoveryCodes> {
       const { id, userId } = ownSession(scope);
       requireConfirmation(scope);
+      requirePasskeyUsed(scope, (await system.passkeys.list(userId)).length);
       const factor = await system.secondFactors.find(userId);
       if (factor === undefined || factor.confirmed_at !== null) throw notBegun();
       const { kind, text } = readCode(code);
@@ -139,7 +142,7 @@ export function secondFactors(context: UseCaseContext) {
     },
 
     /**
-     * For a member who lost their app. A user is the same in all teams, so that an owner of one team must not weaken
+     * For a member who lost their app or passkeys: all are taken away. A user is the same in all teams, so that an owner of one team must not weaken
      * what another one relies on: of a user of several teams only who runs the instance takes it away.
      *
      * @throws DomainError `auth.missing_role`, `resource.state` for a user of other teams, or without a second factor
@@ -162,7 +165,8 @@ export function secondFactors(context: UseCaseContext) {
       }
       const { id: user_id, name } = member;
       await system.transaction(async (tx) => {
-        if (!(await tx.secondFactors.delete(userId))) throw notEnabled();
+        const passkeys = await tx.passkeys.deleteAll(userId);
+        if (!(await tx.secondFactors.delete(userId)) && passkeys === 0) throw notEnabled();
         await emit(tx, "member.second_factor_reset", { team_id: teamId, user_id, name }, teamId);
       });
       return { message: "The second factor was taken away. The user signs in with the password alone." };

@@ -1,5 +1,13 @@
 import { DomainError } from "@berth/core";
-import type { AccountRecord, Clock, IdentityProviders, Ids, PasswordHasher, SystemStores } from "@berth/core/ports";
+import type {
+  AccountRecord,
+  Clock,
+  IdentityProviders,
+  Ids,
+  PasskeyVerifier,
+  PasswordHasher,
+  SystemStores,
+} from "@berth/core/ports";
 import { COOKIE_SECRET_LENGTH, deviceOf, SESSION_IDLE_DAYS, SESSION_KEY_LENGTH, type SignedIn } from "@berth/core/team";
 import { currentSession } from "./session-answer.ts";
 import type { SignInTries } from "./sign-in-tries.ts";
@@ -9,6 +17,7 @@ export interface SignInDeps {
   readonly passwords: PasswordHasher;
   readonly tries: SignInTries;
   readonly providers: IdentityProviders;
+  readonly passkeyVerifier: PasskeyVerifier;
   /** Where providers send browsers back to. */
   readonly instanceUrl: string | null;
   readonly clock: Clock;
@@ -31,6 +40,7 @@ export interface OpenedSession {
 
 /**
  * In the team that the user was in last.
+ * @param passkeyId Which the user signed in with.
  * @throws DomainError `resource.state` for a user of no team
  */
 export async function openInUsualTeam(
@@ -38,6 +48,7 @@ export async function openInUsualTeam(
   tx: SystemStores,
   account: AccountRecord,
   visitor: Visitor,
+  passkeyId: number | null = null,
 ): Promise<OpenedSession> {
   const [last] = await tx.accounts.sessions(account.id);
   const teams = await tx.accounts.teams(account.id);
@@ -45,7 +56,7 @@ export async function openInUsualTeam(
   if (team === undefined) {
     throw new DomainError("resource.state", "You are in no team. Ask an administrator of one for an invitation.");
   }
-  return await openSession(deps, tx, account, team.id, visitor);
+  return await openSession(deps, tx, account, team.id, visitor, passkeyId);
 }
 
 export async function openSession(
@@ -54,6 +65,7 @@ export async function openSession(
   account: AccountRecord,
   teamId: number,
   { address, userAgent }: Visitor,
+  passkeyId: number | null = null,
 ): Promise<OpenedSession> {
   const cookieSecret = ids.secret(COOKIE_SECRET_LENGTH);
   const key = ids.secret(SESSION_KEY_LENGTH);
@@ -66,6 +78,7 @@ export async function openSession(
     device: deviceOf(userAgent),
     address,
     confirmed_at: now,
+    passkey_id: passkeyId,
     expires_at: new Date(now.getTime() + SESSION_IDLE_DAYS * 86_400_000),
   });
   const payload = { user_id: account.id, name: account.name };

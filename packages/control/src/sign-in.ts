@@ -5,12 +5,15 @@ import {
   type LinkPassword,
   type LinkRedeem,
   NewPassword,
+  type PasskeyRequest,
+  type PasskeyUse,
   type ProviderBegun,
   type ProviderChoice,
   type ProviderSignIn,
   type SignIn,
   type SignInLink,
 } from "@berth/core/team";
+import { passkeyFailed, passkeyProofs } from "./passkey-proof.ts";
 import { providerAttempts, providerExpired, userOfIdentity } from "./provider-sign-in.ts";
 import { requireSecondFactor } from "./second-factor.ts";
 import { type OpenedSession, openInUsualTeam, openSession, type SignInDeps, type Visitor } from "./session-open.ts";
@@ -23,6 +26,10 @@ export interface SignIns {
   inspectLink(sent: LinkInspect): Promise<SignInLink>;
   /** @throws DomainError `auth.link_invalid`, `auth.sign_in_failed`, `request.invalid`, `rate.limited` */
   redeemLink(sent: LinkRedeem, visitor: Visitor): Promise<OpenedSession>;
+  /** @param origin Of the page. @throws DomainError `resource.state` at an IP address */
+  beginWithPasskey(origin: string): Promise<PasskeyRequest>;
+  /** @throws DomainError `auth.passkey_failed`, `rate.limited`, `resource.state` for a user of no team */
+  signInWithPasskey(sent: PasskeyUse, origin: string, visitor: Visitor): Promise<OpenedSession>;
   providers(): Promise<ProviderChoice[]>;
   /** @throws DomainError `resource.not_found`, `resource.state`, `auth.provider_failed` */
   beginAtProvider(uuid: string): Promise<ProviderBegun>;
@@ -41,8 +48,24 @@ export function signIns(deps: SignInDeps): SignIns {
   }
 
   const attempts = providerAttempts(deps);
+  const proofs = passkeyProofs(deps);
 
   return {
+    beginWithPasskey: (origin) => proofs.begin("sign-in", null, origin, []),
+
+    async signInWithPasskey(sent, origin, visitor) {
+      const account = `passkey ${sent.credential.id}`;
+      tries.enter(account, visitor.address);
+      const { passkey, record } = await proofs.check(sent, "sign-in", null, origin);
+      tries.succeed(account, visitor.address);
+      return await system.transaction(async (tx) => {
+        await record(tx);
+        const user = await tx.accounts.find(passkey.user_id);
+        if (user === undefined) throw passkeyFailed();
+        return await openInUsualTeam(deps, tx, user, visitor, passkey.id);
+      });
+    },
+
     async providers() {
       return (await system.identities.providers()).map(({ uuid, name }) => ({ uuid, name }));
     },

@@ -7,6 +7,7 @@ import {
   type PrintingEngine,
   printingEngine,
   refusingCloud,
+  refusingPasskeys,
   refusingProviders,
   type TestDatabase,
   type TestPlace,
@@ -113,6 +114,7 @@ function deps(db: TestDatabase, engine: PrintingEngine, uploads: Map<string, num
     system: db.system,
     passwords: testPasswords,
     providers: refusingProviders,
+    passkeyVerifier: refusingPasskeys,
     tries: signInTries({ now: () => new Date() }),
     hashToken: (secret) => createHash("sha256").update(secret).digest("hex"),
     source: {

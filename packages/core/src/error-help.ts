@@ -23,7 +23,9 @@ export const ERROR_HELP = {
   "auth.second_factor_failed":
     "The code is wrong, expired or used. Wait for the app's next one, check the clock of its device, or use a recovery code.",
   "auth.second_factor_missing":
-    "The team or the instance requires a second factor. The user sets one up under Account; until then the session may do nothing else.",
+    "The team or the instance requires a second factor. The user sets up an authenticator app or a passkey under Account; until then the session may do nothing else.",
+  "auth.passkey_failed":
+    "The passkey is unknown or was removed, was made at another address of the dashboard, or took longer than five minutes. The password still signs in.",
   "auth.provider_failed":
     "The identity provider refused, or its answer could not be believed. The message says what to check.",
   "auth.provider_expired": "A sign-in at a provider works once, for ten minutes, in the browser that began it.",
@@ -32,7 +34,8 @@ export const ERROR_HELP = {
   "auth.link_invalid":
     "A sign-in link works once and for 24 hours. `berth login --web` or `berth user invite EMAIL` makes another one.",
   "auth.session_required": "Only browser sessions can use this operation, not tokens.",
-  "auth.confirmation_required": "Secrets and dangerous acts need the password again: `POST /auth/confirm`.",
+  "auth.confirmation_required":
+    "Secrets and dangerous acts need the password or a passkey again: `POST /auth/confirm`, `POST /auth/passkeys/confirm`.",
   "auth.foreign_page":
     "A page of another origin asked. Open the dashboard by its own address, or set `BERTH_PUBLIC_URL`.",
   "resource.not_found": "The object does not exist, or belongs to another team.",

@@ -33,6 +33,7 @@ export const ERRORS = {
   "auth.second_factor_required": "forbidden",
   "auth.second_factor_failed": "bad_request",
   "auth.second_factor_missing": "forbidden",
+  "auth.passkey_failed": "bad_request",
   "auth.provider_failed": "bad_request",
   "auth.provider_expired": "bad_request",
   "auth.sign_up_refused": "forbidden",

@@ -95,8 +95,9 @@ export function accountStore({ db }: Context): AccountStore {
       const rows = await ofUser(userId).where("expires_at", ">", sql<Date>`now()`).orderBy("id", "desc").execute();
       return rows.map(sessionOf);
     },
-    async confirmSession(id, confirmed_at) {
-      await db.updateTable("token").set({ confirmed_at }).where("id", "=", id).where("kind", "=", "session").execute();
+    async confirmSession(id, confirmed_at, passkey_id) {
+      const proof = { confirmed_at, ...(passkey_id !== undefined && { passkey_id }) };
+      await db.updateTable("token").set(proof).where("id", "=", id).where("kind", "=", "session").execute();
     },
     async moveSession({ id, user_id }, teamId) {
       const moved = await db

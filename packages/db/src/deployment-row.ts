@@ -27,6 +27,7 @@ export const DEPLOYMENT_COLUMNS = [
   "deployment.is_webhook",
   "deployment.is_api",
   "deployment.git_type",
+  "deployment.actor",
   "deployment.docker_registry_image_tag",
   "deployment.build_server_id",
   "deployment.cancel_requested_at",

@@ -6,6 +6,7 @@ import { sql } from "kysely";
 import { idsOf, inTransaction, type TeamContext, wakeWorkers } from "./context.ts";
 import { DEPLOYMENT_COLUMNS, emitDeploymentEvent, isActive } from "./deployment-row.ts";
 import { pick } from "./pick.ts";
+import { storableJson } from "./storable.ts";
 
 /** State of the queue, read under the locks of all servers involved. */
 interface QueueState {
@@ -174,7 +175,8 @@ async function insert(
     if (decision.type === "duplicate") return [];
     const { deployment } = decision;
     const { uuid: resource_uuid = "", name: resource_name = "" } = resources.get(deployment.resource_id) ?? {};
-    return [{ ...pick(deployment, FIELDS), team_id: context.teamId, resource_uuid, resource_name }];
+    const queued = { ...pick(deployment, FIELDS), team_id: context.teamId, resource_uuid, resource_name };
+    return [{ ...queued, actor: context.actor ? storableJson(context.actor) : null }];
   });
   if (values.length === 0) return [];
   const inserted = await context.db.insertInto("deployment").values(values).returning(DEPLOYMENT_COLUMNS).execute();

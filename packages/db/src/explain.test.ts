@@ -177,6 +177,7 @@ const READS: Readonly<Record<string, (read: Read, tables: TeamTables) => Promise
   "a database's restores": ({ stores }, { databaseId }) => stores.restores.list(databaseId, { take: 1 }),
   "whether a backup is being restored": ({ stores }, { scheduleId }) => stores.restores.isRunning(scheduleId),
   "drills that run": ({ system }) => system.restores.runningDrills(),
+  "a user's passkeys": ({ system }) => system.passkeys.list(-1),
   "backups that wait": ({ system }) =>
     system.backups.claim([-1], { owner: "worker", leaseSeconds: 60, at: new Date() }),
   "backups that are renewed": ({ system }, { uuid }) => system.backups.renew("worker", [`${uuid}b1x1`], 60),
@@ -213,6 +214,7 @@ const SMALL_TABLES = new Set([
   "resource_count",
   "lease",
   "second_factor",
+  "passkey",
 ]);
 
 let database: TestDatabase;

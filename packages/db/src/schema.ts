@@ -46,6 +46,8 @@ import type {
   GithubAppTable,
   IdentityProviderTable,
   IdentityTable,
+  PasskeyChallengeTable,
+  PasskeyTable,
   PrivateKeyTable,
   ProjectTable,
   ProviderAttemptTable,
@@ -70,6 +72,8 @@ export interface DB {
   sign_in_link: SignInLinkTable;
   second_factor: SecondFactorTable;
   recovery_code: RecoveryCodeTable;
+  passkey: PasskeyTable;
+  passkey_challenge: PasskeyChallengeTable;
   identity_provider: IdentityProviderTable;
   identity: IdentityTable;
   provider_attempt: ProviderAttemptTable;

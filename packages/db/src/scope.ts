@@ -22,6 +22,7 @@ import { jobStore, systemJobStore } from "./job.ts";
 import { leaseStore } from "./lease.ts";
 import { memberStore } from "./member.ts";
 import { metricStore, systemMetricStore } from "./metric.ts";
+import { passkeyStore } from "./passkey.ts";
 import { previewStore, systemPreviewStore } from "./preview.ts";
 import { privateKeyStore } from "./private-key.ts";
 import { projectStore } from "./project.ts";
@@ -111,6 +112,7 @@ function allStores(context: Context): SystemStores {
     forTeam: (teamId, actor) => teamStores({ ...context, actor, teamId }),
     accounts: accountStore(context),
     secondFactors: secondFactorStore(context),
+    passkeys: passkeyStore(context),
     identities: identityStore(context),
     events: systemEventStore(context),
     deployments: systemDeploymentStore(context),

@@ -71,10 +71,14 @@ function isNotExpired(eb: ExpressionBuilder<DB, "token">) {
   return eb.or([eb("expires_at", "is", null), eb("expires_at", ">", sql<Date>`now()`)]);
 }
 
-/** A session without the second factor that its team or the instance requires. Tokens are programs' and have none. */
+/**
+ * A session without the second factor that its team or the instance requires. A passkey counts as two in the sessions
+ * that it proved. Tokens are programs' and have none.
+ */
 export const lacksSecondFactor = sql<boolean>`(token.kind = 'session'
   and ((select second_factor_required from team where team.id = token.team_id)
     or coalesce((select value::boolean from setting where key = ${sql.lit(SECOND_FACTOR_REQUIRED)}), false))
+  and token.passkey_id is null
   and (select second_factor.confirmed_at from second_factor where second_factor.user_id = token.user_id) is null)`;
 
 // Beside another table that has columns of the same names.

@@ -1,4 +1,4 @@
-import type { IdentityProviders } from "@berth/core/ports";
+import type { IdentityProviders, PasskeyVerifier } from "@berth/core/ports";
 import type { IdentityProviderOptions } from "./identity-provider.ts";
 
 export type { IdentityProviderOptions } from "./identity-provider.ts";
@@ -13,5 +13,18 @@ export function identityProviders(options: IdentityProviderOptions): IdentityPro
   return {
     authorizationUrl: async (...given) => await (await opened()).authorizationUrl(...given),
     identity: async (...given) => await (await opened()).identity(...given),
+  };
+}
+
+/** Loaded with the first passkey that is used, for the same reason. */
+export function passkeyVerifier(): PasskeyVerifier {
+  let opening: Promise<PasskeyVerifier> | undefined;
+  const opened = () => {
+    opening ??= import("./passkey.ts").then((library) => library.passkeyVerifier);
+    return opening;
+  };
+  return {
+    registered: async (...given) => await (await opened()).registered(...given),
+    used: async (...given) => await (await opened()).used(...given),
   };
 }

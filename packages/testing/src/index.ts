@@ -24,6 +24,7 @@ export * from "./hostile-repository.ts";
 export * from "./hostile-values.ts";
 export * from "./identity-server.ts";
 export * from "./key-reader.ts";
+export * from "./passkey-device.ts";
 export * from "./password.ts";
 export { withClient } from "./postgres-server.ts";
 export * from "./printing-engine.ts";

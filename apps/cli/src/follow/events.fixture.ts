@@ -53,6 +53,7 @@ const NO_DEPLOYMENT: Omit<StateEvent["deployment"], "status" | "error" | "finish
   is_webhook: false,
   is_api: true,
   git_type: null,
+  actor: null,
   server_id: 1,
   server_name: "localhost",
   destination_id: "1",

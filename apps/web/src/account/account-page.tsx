@@ -10,6 +10,7 @@ import { type Column, DataTable } from "../parts/table.tsx";
 import { Age } from "../parts/time.tsx";
 
 const IdentitiesSection = lazy(() => import("./identities-section.tsx"));
+const PasskeysSection = lazy(() => import("../passkey/passkeys-section.tsx"));
 const SecondFactorSection = lazy(() => import("./second-factor-section.tsx"));
 type Session = Outputs["auth"]["sessions"]["list"][number];
 const USER_FIELDS = [{ fields: ["name", "email"] }];
@@ -27,7 +28,7 @@ const COLUMNS: readonly Column<Session>[] = [
     header: "Action",
     cell: ({ id, is_current }) =>
       is_current ? null : (
-        <ActionButton size="compact-xs" work={() => client.auth.sessions.revoke.mutate({ id })}>
+        <ActionButton needs={null} size="compact-xs" work={() => client.auth.sessions.revoke.mutate({ id })}>
           Sign it out
         </ActionButton>
       ),
@@ -50,6 +51,7 @@ export function AccountPage() {
           about="Where you are signed in."
           actions={
             <ActionButton
+              needs={null}
               work={() => client.auth.sessions.revokeOthers.mutate({})}
               after={({ message }) => notify(message)}
             >
@@ -64,6 +66,7 @@ export function AccountPage() {
         {data !== undefined && (
           <Section title="You" about="The address is what you sign in with.">
             <SchemaForm
+              needs={null}
               schema={AccountUpdate}
               groups={USER_FIELDS}
               values={{ name: data.user.name, email: data.user.email }}
@@ -75,6 +78,7 @@ export function AccountPage() {
         )}
         <Section title="Password" about="Changing it signs you out everywhere else.">
           <SchemaForm
+            needs={null}
             schema={PasswordChange}
             groups={FIELDS}
             values={{}}
@@ -85,6 +89,7 @@ export function AccountPage() {
           />
         </Section>
         <Suspense fallback={<Skeleton h={100} />}>
+          <PasskeysSection />
           <SecondFactorSection />
           <IdentitiesSection />
         </Suspense>

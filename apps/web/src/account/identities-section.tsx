@@ -17,6 +17,7 @@ const COLUMNS: readonly Column<Identity>[] = [
     header: "Action",
     cell: ({ provider, provider_id }) => (
       <ActionButton
+        needs={null}
         size="compact-xs"
         question={`Disconnect ${provider}? You cannot sign in there any more.`}
         work={() => client.auth.identities.disconnect.mutate({ provider_id })}
@@ -51,7 +52,7 @@ export default function IdentitiesSection() {
         {providers.data
           ?.filter(({ name }) => !connected.has(name))
           .map(({ uuid, name }) => (
-            <ActionButton key={uuid} work={() => goToProvider(uuid, "connect", "/account")}>
+            <ActionButton needs={null} key={uuid} work={() => goToProvider(uuid, "connect", "/account")}>
               {`Connect ${name}`}
             </ActionButton>
           ))}

@@ -50,7 +50,7 @@ function Disabled({ begin }: { readonly begin: (setup: Setup) => void }) {
   return (
     <Group>
       <Text size="sm">Off. Whoever knows your password can sign in.</Text>
-      <ActionButton work={() => client.auth.secondFactor.begin.mutate({})} after={begin}>
+      <ActionButton needs={null} work={() => client.auth.secondFactor.begin.mutate({})} after={begin}>
         Set up an authenticator app
       </ActionButton>
     </Group>
@@ -71,6 +71,7 @@ function Enabled({ factor, show }: { readonly factor: Factor; readonly show: (co
       </Text>
       <Group>
         <ActionButton
+          needs={null}
           question="Make new recovery codes? The old ones stop working."
           work={() => client.auth.secondFactor.renewRecoveryCodes.mutate({})}
           after={({ recovery_codes }) => show(recovery_codes)}
@@ -78,6 +79,7 @@ function Enabled({ factor, show }: { readonly factor: Factor; readonly show: (co
           New recovery codes
         </ActionButton>
         <ActionButton
+          needs={null}
           question="Turn the second factor off? The password is then enough."
           work={() => client.auth.secondFactor.disable.mutate({})}
           after={({ message }) => notify(message)}
@@ -98,6 +100,7 @@ function SetupForm({ setup, after }: { readonly setup: Setup; readonly after: (c
       </Suspense>
       <CopyText text={setup.secret} />
       <SchemaForm
+        needs={null}
         schema={SecondFactorEnable}
         groups={FIELDS}
         values={{}}

@@ -3,6 +3,7 @@ import { QueryClient } from "@tanstack/react-query";
 import { createTRPCClient, createWSClient, httpBatchLink, splitLink, TRPCClientError, wsLink } from "@trpc/client";
 import type { inferRouterOutputs } from "@trpc/server";
 import { createTRPCOptionsProxy } from "@trpc/tanstack-react-query";
+import { sentenceOf } from "./sentence.ts";
 import { sessionHeaders, sessionParams } from "./session.ts";
 
 export type Outputs = inferRouterOutputs<AppRouter>;
@@ -50,8 +51,13 @@ export function statusOf(error: unknown): number {
   return (error as TRPCClientError<AppRouter>).data?.httpStatus ?? 503;
 }
 
+const problemSentence = (error: unknown): string | undefined => {
+  const problem = problemOf(error);
+  return problem && sentenceOf(problem);
+};
+
 export const messageOf = (error: unknown): string =>
-  problemOf(error)?.message ??
+  problemSentence(error) ??
   (error instanceof TRPCClientError
     ? "Berth does not answer. Check that it runs and that the network reaches it."
     : error instanceof Error

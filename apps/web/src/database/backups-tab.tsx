@@ -4,6 +4,7 @@ import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import { client, type Outputs, trpc } from "../api/client.ts";
 import { ActionButton, notify } from "../parts/action.tsx";
+import { AllowedButton } from "../parts/allowed.tsx";
 import { type FieldGroup, SchemaForm } from "../parts/form.tsx";
 import { Empty, Loaded, Section } from "../parts/page.tsx";
 import { RunStatus } from "../parts/state.tsx";
@@ -38,7 +39,7 @@ export default function BackupsTab({ resource: { uuid } }: PanelProps) {
       <Section
         title="Schedules"
         about="Each run saves the database into a file. A drill restores one into a throw-away database and counts its rows."
-        actions={<Button onClick={() => setEdited("new")}>New schedule</Button>}
+        actions={<AllowedButton onClick={() => setEdited("new")}>New schedule</AllowedButton>}
       >
         <Loaded query={schedules}>
           {(list) =>

@@ -13,7 +13,7 @@ import { Facts, Loaded, useDocumentTitle } from "../parts/page.tsx";
 import { RunStatus } from "../parts/state.tsx";
 import { Age, Elapsed } from "../parts/time.tsx";
 import { plurals } from "../resource/kinds.ts";
-import { causeOf } from "./deployment-table.tsx";
+import { causeOf, startedBy } from "./deployment-table.tsx";
 import { useKindOf } from "./kind-of.ts";
 import { type Step, Steps } from "./steps.tsx";
 
@@ -75,7 +75,7 @@ function Run({ asked, askedSteps }: { readonly asked: Deployment; readonly asked
               <span className="mono">{deployment.commit}</span> {deployment.commit_message ?? ""}
             </span>,
           ],
-          ["Started by", causeOf(deployment)],
+          ["Started by", `${startedBy(deployment)} (${causeOf(deployment)})`],
           ["Server", deployment.server_name ?? "–"],
           [
             "Deployment",

@@ -8,6 +8,10 @@ import { Age, Elapsed } from "../parts/time.tsx";
 
 type Deployment = Omit<Outputs["deployments"]["get"], "logs">;
 
+/** Who asked for it: a person, a token, or what made Berth do it. */
+export const startedBy = ({ actor, is_webhook }: Deployment): string =>
+  actor?.name ?? (is_webhook ? "a push" : "Berth");
+
 export function causeOf({ rollback, restart_only, is_webhook, is_api, pull_request_id }: Deployment): string {
   const cause = rollback
     ? "rollback"
@@ -16,8 +20,8 @@ export function causeOf({ rollback, restart_only, is_webhook, is_api, pull_reque
       : is_webhook
         ? "push"
         : is_api
-          ? "by hand"
-          : "by Berth";
+          ? "asked for"
+          : "by itself";
   return pull_request_id === 0 ? cause : `${cause}, pull request ${pull_request_id}`;
 }
 
@@ -52,7 +56,19 @@ const COLUMNS: readonly Column<Deployment>[] = [
       </Text>
     ),
   },
-  { header: "Why", isExtra: true, cell: causeOf },
+  {
+    header: "Started by",
+    isExtra: true,
+    cell: (deployment) => (
+      <Text size="sm">
+        <span dir="auto">{startedBy(deployment)}</span>
+        <Text span size="xs" c="dimmed">
+          {" "}
+          {causeOf(deployment)}
+        </Text>
+      </Text>
+    ),
+  },
   {
     header: "Took",
     isExtra: true,
@@ -72,7 +88,9 @@ export const DeploymentTable = ({
     rows={deployments}
     columns={COLUMNS}
     keyOf={({ deployment_uuid }) => deployment_uuid}
-    textOf={({ commit, commit_message, status }) => `${commit} ${commit_message ?? ""} ${status}`}
+    textOf={({ commit, commit_message, status, actor }) =>
+      `${commit} ${commit_message ?? ""} ${status} ${actor?.name ?? ""}`
+    }
     empty={empty}
   />
 );

@@ -2,20 +2,18 @@ import { Button, type ButtonProps, Group, Modal, Stack, Text, TextInput } from "
 import { notifications } from "@mantine/notifications";
 import { type ReactNode, useState } from "react";
 import { messageOf, problemOf, queryClient } from "../api/client.ts";
+import { AllowedButton, type Needs } from "./allowed.tsx";
 import { confirmed } from "./confirmation.tsx";
 
 export const notify = (message: string): void => void notifications.show({ message, color: "indigo" });
 
 export function notifyProblem(error: unknown): void {
   const problem = problemOf(error);
-  const fields = Object.values(problem?.errors ?? {})
-    .flat()
-    .join(" ");
   notifications.show({
     color: "red",
     autoClose: 15_000,
     title: messageOf(error),
-    message: [fields, problem && `Request ${problem.request_id}`].filter(Boolean).join(" "),
+    message: problem && `Request ${problem.request_id}`,
   });
 }
 
@@ -43,6 +41,8 @@ interface ActionProps<Result> extends Omit<ButtonProps, "loading"> {
   readonly children: ReactNode;
   /** Question to confirm before the work begins. */
   readonly question?: string;
+  /** What the work needs. Default: `write`. */
+  readonly needs?: Needs;
   readonly "aria-label"?: string;
 }
 
@@ -51,14 +51,14 @@ export function ActionButton<Result>({ work, after, children, question, ...butto
   const [isAsking, setAsking] = useState(false);
   return (
     <>
-      <Button
+      <AllowedButton
         variant="default"
         {...button}
         disabled={isBusy || button.disabled === true}
         onClick={() => (question === undefined ? void run() : setAsking(true))}
       >
         {isBusy ? "Working …" : children}
-      </Button>
+      </AllowedButton>
       {question !== undefined && (
         <Modal opened={isAsking} onClose={() => setAsking(false)} title={question} size="sm">
           <Group justify="flex-end">
@@ -100,9 +100,9 @@ export function DangerButton<Result>({
   const { isBusy, run } = useAction(work, after);
   return (
     <>
-      <Button color="red" variant="outline" onClick={() => setOpen(true)}>
+      <AllowedButton color="red" variant="outline" onClick={() => setOpen(true)}>
         {children}
-      </Button>
+      </AllowedButton>
       <Modal opened={isOpen} onClose={() => setOpen(false)} title={`${children}: ${name}`}>
         <Stack>
           <Text size="sm">{about}</Text>

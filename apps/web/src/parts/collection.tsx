@@ -1,7 +1,8 @@
-import { Button, Modal } from "@mantine/core";
+import { Modal } from "@mantine/core";
 import type { UseQueryResult } from "@tanstack/react-query";
 import { type ReactNode, useState } from "react";
 import type { z } from "zod";
+import { AllowedButton } from "./allowed.tsx";
 import type { Operation } from "./as-code.tsx";
 import type { Choices } from "./field.ts";
 import { type FieldGroup, SchemaForm, type Values } from "./form.tsx";
@@ -38,7 +39,7 @@ export function Collection<Row, Created>({ create, ...list }: CollectionProps<Ro
     <Section
       title={list.title}
       about={list.about}
-      actions={<Button onClick={() => setAdding(true)}>{create.label}</Button>}
+      actions={<AllowedButton onClick={() => setAdding(true)}>{create.label}</AllowedButton>}
     >
       <Loaded query={list.query}>
         {(rows) => (

@@ -1,9 +1,12 @@
 import { Button, Group, Modal, PasswordInput, Stack, Text } from "@mantine/core";
+import { useQuery } from "@tanstack/react-query";
 import { type FormEvent, useState, useSyncExternalStore } from "react";
-import { client, problemOf, queryClient } from "../api/client.ts";
+import { client, problemOf, queryClient, trpc } from "../api/client.ts";
+import { canUsePasskeys, confirmWithPasskey } from "../passkey/use-passkey.ts";
+import { AllowedButton } from "./allowed.tsx";
 import { Problem } from "./page.tsx";
 
-/** The caller that waits for the password; receives whether it was given. */
+/** The caller that waits for the password or a passkey; receives whether it was given. */
 let waiting: ((isGiven: boolean) => void) | undefined;
 const listeners = new Set<() => void>();
 
@@ -12,7 +15,7 @@ function wait(next: typeof waiting): void {
   for (const listener of listeners) listener();
 }
 
-/** Asks for the password again. @returns Whether it was given. */
+/** Asks for the password or a passkey again. @returns Whether it was given. */
 export function askPassword(): Promise<boolean> {
   return new Promise((resolve) => {
     waiting?.(false);
@@ -20,7 +23,7 @@ export function askPassword(): Promise<boolean> {
   });
 }
 
-/** Runs a sensitive action, and asks for the password first if the server requires it. */
+/** Runs a sensitive action, and asks for the password or a passkey first if the server requires it. */
 export async function confirmed<Result>(work: () => Promise<Result>): Promise<Result> {
   try {
     return await work();
@@ -43,7 +46,7 @@ export function PasswordDialog() {
     wait(undefined);
   };
   return (
-    <Modal opened={answer !== undefined} onClose={() => end(false)} title="Your password, please" size="sm">
+    <Modal opened={answer !== undefined} onClose={() => end(false)} title="Confirm that it is you" size="sm">
       {answer !== undefined && <PasswordForm end={end} />}
     </Modal>
   );
@@ -53,17 +56,22 @@ function PasswordForm({ end }: { readonly end: (isGiven: boolean) => void }) {
   const [password, setPassword] = useState("");
   const [failure, setFailure] = useState<unknown>();
   const [isBusy, setBusy] = useState(false);
-  const submit = async (event: FormEvent) => {
-    event.preventDefault();
+  const { data: passkeys = [] } = useQuery(trpc.auth.passkeys.list.queryOptions());
+  const hasPasskey = canUsePasskeys() && passkeys.some(({ origin }) => origin === window.location.origin);
+  const run = async (confirm: () => Promise<unknown>) => {
     setBusy(true);
     try {
-      await client.auth.confirm.mutate({ password });
+      await confirm();
       end(true);
       void queryClient.invalidateQueries();
     } catch (error) {
       setFailure(error);
       setBusy(false);
     }
+  };
+  const submit = (event: FormEvent) => {
+    event.preventDefault();
+    void run(() => client.auth.confirm.mutate({ password }));
   };
   return (
     <form onSubmit={submit}>
@@ -83,6 +91,11 @@ function PasswordForm({ end }: { readonly end: (isGiven: boolean) => void }) {
           <Button variant="default" onClick={() => end(false)}>
             Not now
           </Button>
+          {hasPasskey && (
+            <Button variant="default" disabled={isBusy} onClick={() => void run(confirmWithPasskey)}>
+              Use a passkey
+            </Button>
+          )}
           <Button type="submit" disabled={isBusy}>
             {isBusy ? "Checking …" : "Continue"}
           </Button>
@@ -94,7 +107,7 @@ function PasswordForm({ end }: { readonly end: (isGiven: boolean) => void }) {
 
 /** Placeholder for a secret until the password was given again. */
 export const HiddenSecret = () => (
-  <Button variant="default" size="compact-xs" onClick={() => void askPassword()}>
+  <AllowedButton needs="read:sensitive" variant="default" size="compact-xs" onClick={() => void askPassword()}>
     Show secrets
-  </Button>
+  </AllowedButton>
 );

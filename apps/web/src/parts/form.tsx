@@ -1,8 +1,9 @@
 import { Button, Group, SimpleGrid, Stack, Text, Title } from "@mantine/core";
 import { type FormEvent, type ReactNode, useEffect, useId, useMemo, useState } from "react";
 import type { z } from "zod";
-import { messageOf, problemOf, queryClient } from "../api/client.ts";
+import { problemOf, queryClient } from "../api/client.ts";
 import { notify } from "./action.tsx";
+import { AllowedButton, type Needs, useRefusal } from "./allowed.tsx";
 import { AsCode, type Operation } from "./as-code.tsx";
 import { confirmed } from "./confirmation.tsx";
 import { type Choices, changedFields, fieldOf } from "./field.ts";
@@ -27,6 +28,8 @@ interface FormProps<Result> {
   readonly choices?: Choices;
   readonly operation?: Operation;
   readonly submitLabel: string;
+  /** What the operation needs. Default: `write`. */
+  readonly needs?: Needs;
   /** Text beside the button: when the change takes effect. */
   readonly note?: ReactNode;
   /** Called with the entered values, for choices that depend on them. */
@@ -39,6 +42,7 @@ interface FormProps<Result> {
 export function SchemaForm<Result>(props: FormProps<Result>) {
   const { schema, groups, values, fixed = {}, isNew = false, choices = {}, operation, note, submit, after } = props;
   const id = useId();
+  const refusal = useRefusal(props.needs === undefined ? "write" : props.needs);
   const fields = useMemo(() => {
     const names = groups.flatMap((group) => group.fields).filter((name) => name in schema.shape);
     return new Map(names.map((name) => [name, fieldOf(name, schema.shape[name] as z.ZodType)]));
@@ -59,6 +63,7 @@ export function SchemaForm<Result>(props: FormProps<Result>) {
 
   const save = async (event: FormEvent) => {
     event.preventDefault();
+    if (refusal !== undefined) return;
     const checked = schema.safeParse(sent);
     const { extra, own } = checked.success ? { extra: [], own: {} } : sortIssues(checked.error, fields);
     setErrors(own);
@@ -75,7 +80,9 @@ export function SchemaForm<Result>(props: FormProps<Result>) {
     } catch (error) {
       const refused = Object.entries(problemOf(error)?.errors ?? {}).filter(([name]) => fields.has(name));
       setErrors(Object.fromEntries(refused.map(([name, messages]) => [name, [messages].flat().join(" ")])));
-      setFailure(refused.length > 0 && messageOf(error) === "Validation failed." ? undefined : error);
+      // What is shown at its field is not said twice.
+      const isShown = refused.length > 0 && refused.length === Object.keys(problemOf(error)?.errors ?? {}).length;
+      setFailure(isShown ? undefined : error);
     } finally {
       setBusy(false);
     }
@@ -115,9 +122,9 @@ export function SchemaForm<Result>(props: FormProps<Result>) {
           ))}
         {failure !== undefined && <Problem error={failure} />}
         <Group gap="sm">
-          <Button type="submit" disabled={isBusy || !isChanged}>
+          <AllowedButton type="submit" needs={props.needs} disabled={isBusy || !isChanged}>
             {isBusy ? "Working …" : props.submitLabel}
-          </Button>
+          </AllowedButton>
           {!isNew && isChanged && (
             <Button variant="default" onClick={() => setEdits({})}>
               Discard

@@ -87,22 +87,11 @@ export function Empty({
   );
 }
 
-/** An error in the API's own words: reason, remedy, fields, and the request id for the log. */
+/** An error in the API's own words: reason, remedy, and the request id for the log. */
 export function Problem({ error, retry }: { readonly error: unknown; readonly retry?: () => void }) {
   const problem = problemOf(error);
-  const fields = Object.entries(problem?.errors ?? {});
   return (
     <Alert color="red" variant="outline" role="alert" title={messageOf(error)}>
-      {fields.length > 0 && (
-        <ul style={{ margin: 0, paddingLeft: 18 }}>
-          {fields.map(([field, messages]) => (
-            <li key={field} className="break">
-              {field === "_" ? "" : `${field}: `}
-              {[messages].flat().join(" ")}
-            </li>
-          ))}
-        </ul>
-      )}
       <Group gap="xs" mt={4}>
         {problem !== undefined && (
           <>

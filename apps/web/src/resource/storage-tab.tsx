@@ -1,8 +1,9 @@
 import { StorageCreate } from "@berth/core/storage";
-import { Button, Modal } from "@mantine/core";
+import { Modal } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import { ActionButton } from "../parts/action.tsx";
+import { AllowedButton } from "../parts/allowed.tsx";
 import { type FieldGroup, SchemaForm } from "../parts/form.tsx";
 import { Empty, Loaded, Section } from "../parts/page.tsx";
 import { type Column, DataTable } from "../parts/table.tsx";
@@ -54,7 +55,7 @@ export default function StorageTab({ resource }: PanelProps) {
       actions={
         <>
           <DeployAgain resource={resource} />
-          <Button onClick={() => setAdding(true)}>New storage</Button>
+          <AllowedButton onClick={() => setAdding(true)}>New storage</AllowedButton>
         </>
       }
     >

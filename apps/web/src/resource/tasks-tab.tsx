@@ -4,6 +4,7 @@ import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import type { Outputs } from "../api/client.ts";
 import { ActionButton, notify } from "../parts/action.tsx";
+import { AllowedButton } from "../parts/allowed.tsx";
 import { type FieldGroup, SchemaForm } from "../parts/form.tsx";
 import { Empty, Loaded, Section } from "../parts/page.tsx";
 import { RunStatus } from "../parts/state.tsx";
@@ -78,7 +79,7 @@ function Tasks({ resource, kind }: { readonly resource: ShownResource; readonly 
       <Section
         title="Tasks"
         about="Commands that run in the container on a schedule."
-        actions={<Button onClick={() => setEdited("new")}>New task</Button>}
+        actions={<AllowedButton onClick={() => setEdited("new")}>New task</AllowedButton>}
       >
         <Loaded query={query}>
           {(tasks) => (

@@ -4,6 +4,7 @@ import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import type { Outputs } from "../api/client.ts";
 import { ActionButton, useAction } from "../parts/action.tsx";
+import { AllowedButton } from "../parts/allowed.tsx";
 import { HiddenSecret } from "../parts/confirmation.tsx";
 import { CopyText } from "../parts/copy.tsx";
 import { type FieldGroup, SchemaForm } from "../parts/form.tsx";
@@ -61,10 +62,10 @@ export default function VariablesTab({ resource }: PanelProps) {
       actions={
         <>
           <DeployAgain resource={resource} />
-          <Button variant="default" onClick={() => setEdited("text")} disabled={query.data === undefined}>
+          <AllowedButton variant="default" onClick={() => setEdited("text")} disabled={query.data === undefined}>
             Edit as text
-          </Button>
-          <Button onClick={() => setEdited("new")}>New variable</Button>
+          </AllowedButton>
+          <AllowedButton onClick={() => setEdited("new")}>New variable</AllowedButton>
         </>
       }
     >

@@ -1,9 +1,10 @@
 import { ServerCreate } from "@berth/core/server";
-import { Button, Modal, Paper, Text } from "@mantine/core";
+import { Modal, Paper, Text } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { useNavigate } from "@tanstack/react-router";
 import { useState } from "react";
 import { client, type Outputs, trpc } from "../api/client.ts";
+import { AllowedButton } from "../parts/allowed.tsx";
 import { type FieldGroup, SchemaForm } from "../parts/form.tsx";
 import { TextLink } from "../parts/link.tsx";
 import { Empty, Loaded, PageTitle } from "../parts/page.tsx";
@@ -44,7 +45,10 @@ export function ServersPage() {
   const keys = useQuery(trpc.privateKeys.list.queryOptions({})).data ?? [];
   return (
     <>
-      <PageTitle title="Servers" actions={<Button onClick={() => setAdding(true)}>Add a server</Button>} />
+      <PageTitle
+        title="Servers"
+        actions={<AllowedButton onClick={() => setAdding(true)}>Add a server</AllowedButton>}
+      />
       <Paper withBorder px="xs">
         <Loaded query={query}>
           {(servers) => (

@@ -2,6 +2,7 @@ import { Button, Group, Modal, Stack } from "@mantine/core";
 import { useState } from "react";
 import { client, type Outputs } from "../api/client.ts";
 import { notify, useAction } from "../parts/action.tsx";
+import { AllowedButton } from "../parts/allowed.tsx";
 import { AsCode } from "../parts/as-code.tsx";
 import { HiddenSecret } from "../parts/confirmation.tsx";
 import { Editor } from "../parts/lazy.tsx";
@@ -64,9 +65,9 @@ export default function ComposeTab({ resource }: PanelProps) {
               <Button variant="default" onClick={() => setChanges(undefined)}>
                 Back to the editor
               </Button>
-              <Button disabled={save.isBusy} onClick={() => void save.run()}>
+              <AllowedButton disabled={save.isBusy} onClick={() => void save.run()}>
                 {save.isBusy ? "Saving …" : "Save"}
-              </Button>
+              </AllowedButton>
             </Group>
           </Stack>
         )}

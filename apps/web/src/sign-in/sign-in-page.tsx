@@ -3,7 +3,9 @@ import { useQuery } from "@tanstack/react-query";
 import { useRouterState } from "@tanstack/react-router";
 import { useState } from "react";
 import { client } from "../api/client.ts";
+import { reloadAt, saveSession } from "../api/session.ts";
 import { Loaded, Problem, useDocumentTitle } from "../parts/page.tsx";
+import { canUsePasskeys, signInWithPasskey } from "../passkey/use-passkey.ts";
 import { goToProvider } from "./at-provider.ts";
 import { pathAfterSignIn } from "./path-after.ts";
 import { SignInForm } from "./sign-in-form.tsx";
@@ -42,12 +44,38 @@ function ByPassword() {
         </>
       }
     >
+      {canUsePasskeys() && <WithPasskey />}
       <AtProviders />
       <Text size="sm" c="dimmed">
         Without a password yet, or forgotten? An administrator makes a link under Team, Members; on Berth's own machine{" "}
         <Code>berth login --web</Code> does.
       </Text>
     </SignInForm>
+  );
+}
+
+function WithPasskey() {
+  const [failure, setFailure] = useState<unknown>();
+  const [isBusy, setBusy] = useState(false);
+  const run = async () => {
+    setBusy(true);
+    setFailure(undefined);
+    try {
+      saveSession((await signInWithPasskey()).key);
+      reloadAt(pathAfterSignIn(location.search));
+    } catch (error) {
+      setFailure(error);
+    } finally {
+      setBusy(false);
+    }
+  };
+  return (
+    <>
+      <Button variant="default" disabled={isBusy} onClick={run}>
+        {isBusy ? "Waiting for your device …" : "Sign in with a passkey"}
+      </Button>
+      {failure !== undefined && <Problem error={failure} />}
+    </>
   );
 }
 

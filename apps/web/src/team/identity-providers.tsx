@@ -1,9 +1,11 @@
-import { IdentityProviderCreate } from "@berth/core/team";
+import { IdentityProviderCreate, IdentityProviderUpdate } from "@berth/core/team";
+import { Group } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { client, type Outputs, trpc } from "../api/client.ts";
 import { ActionButton } from "../parts/action.tsx";
 import { Collection } from "../parts/collection.tsx";
 import { CopyText } from "../parts/copy.tsx";
+import { EditButton } from "../parts/edit-button.tsx";
 import { Empty } from "../parts/page.tsx";
 import type { Column } from "../parts/table.tsx";
 
@@ -28,14 +30,28 @@ const COLUMNS: readonly Column<Provider>[] = [
   },
   {
     header: "Action",
-    cell: ({ uuid, name }) => (
-      <ActionButton
-        size="compact-xs"
-        question={`Remove ${name}? Who signed in there alone needs a sign-in link then.`}
-        work={() => client.identityProviders.delete.mutate({ uuid })}
-      >
-        Remove
-      </ActionButton>
+    cell: ({ uuid, name, ...provider }) => (
+      <Group gap={6} wrap="nowrap">
+        <EditButton
+          aria-label={`Edit ${name}`}
+          title={`Identity provider: ${name}`}
+          schema={IdentityProviderUpdate}
+          groups={FIELDS}
+          values={{ name, ...provider }}
+          operation={{ id: "update-identity-provider", client: "identityProviders.update" }}
+          submitLabel="Save"
+          submit={(sent) => client.identityProviders.update.mutate({ uuid, ...IdentityProviderUpdate.parse(sent) })}
+        >
+          Edit
+        </EditButton>
+        <ActionButton
+          size="compact-xs"
+          question={`Remove ${name}? Who signed in there alone needs a sign-in link then.`}
+          work={() => client.identityProviders.delete.mutate({ uuid })}
+        >
+          Remove
+        </ActionButton>
+      </Group>
     ),
   },
 ];

@@ -4,6 +4,7 @@ import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import { client, type Outputs, queryClient, trpc } from "../api/client.ts";
 import { ActionButton, notifyProblem } from "../parts/action.tsx";
+import { useRefusal } from "../parts/allowed.tsx";
 import { Collection } from "../parts/collection.tsx";
 import { confirmed } from "../parts/confirmation.tsx";
 import { CopyText } from "../parts/copy.tsx";
@@ -22,6 +23,7 @@ export default function MembersTab() {
   const { data: team } = useQuery(trpc.teams.current.queryOptions());
   const query = useQuery(trpc.teams.members.listCurrent.queryOptions({}));
   const id = team?.id ?? 0;
+  const refusal = useRefusal("root");
   const [link, setLink] = useState<string>();
   const columns: readonly Column<Member>[] = [
     { header: "Name", cell: ({ name }) => <span dir="auto">{name}</span> },
@@ -32,6 +34,8 @@ export default function MembersTab() {
         <Select
           size="xs"
           aria-label={`Role of ${member.name}`}
+          disabled={refusal !== undefined}
+          title={refusal}
           data={ROLES}
           value={member.role}
           allowDeselect={false}

@@ -22,6 +22,7 @@ export default function SignInTab() {
         <Loaded query={team}>
           {({ id, name, description, second_factor_required }) => (
             <SchemaForm
+              needs="owner"
               schema={TeamUpdate}
               groups={TEAM_FIELDS}
               values={{ name, description, second_factor_required }}

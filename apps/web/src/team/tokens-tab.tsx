@@ -4,6 +4,7 @@ import { useQuery } from "@tanstack/react-query";
 import { type FormEvent, useState } from "react";
 import { client, type Outputs, trpc } from "../api/client.ts";
 import { ActionButton, useAction } from "../parts/action.tsx";
+import { AllowedButton } from "../parts/allowed.tsx";
 import { AsCode } from "../parts/as-code.tsx";
 import { CopyText } from "../parts/copy.tsx";
 import { Empty, Loaded, Section } from "../parts/page.tsx";
@@ -62,7 +63,7 @@ export default function TokensTab() {
     <Section
       title="Tokens"
       about="For programs: the command line, pipelines, scripts. A token is shown once, when it is made."
-      actions={<Button onClick={() => setMaking(true)}>New token</Button>}
+      actions={<AllowedButton onClick={() => setMaking(true)}>New token</AllowedButton>}
     >
       <Loaded query={query}>
         {(tokens) => (

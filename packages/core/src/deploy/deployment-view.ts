@@ -1,5 +1,6 @@
 import { z } from "zod";
 import type { DeploymentRecord } from "../ports/records.ts";
+import { EventActorView } from "../team/event-view.ts";
 import { Timestamp, timestamp, timestampOrNull } from "../timestamp.ts";
 import {
   DEPLOYMENT_STATUSES,
@@ -35,6 +36,7 @@ export const Deployment = z
     is_webhook: flag,
     is_api: flag,
     git_type: textOrNull,
+    actor: EventActorView.nullable().describe("Who asked for it; null for a push, for Berth itself, or if unknown."),
     server_id: z.int().nullable(),
     server_name: textOrNull,
     destination_id: textOrNull.describe("A number, as text."),
@@ -82,6 +84,7 @@ export function deploymentView(deployment: DeploymentRecord, logs: string | null
     is_webhook: deployment.is_webhook,
     is_api: deployment.is_api,
     git_type: deployment.git_type,
+    actor: deployment.actor,
     server_id: deployment.server_id,
     server_name: deployment.server_name,
     destination_id: String(deployment.destination_id),

@@ -16,7 +16,7 @@ export interface SessionRecord {
   readonly user_id: number;
   readonly device: string;
   readonly address: string;
-  /** When its user last entered their password. */
+  /** When its user last entered their password or used a passkey. */
   readonly confirmed_at: Date | null;
   readonly expires_at: Date;
   readonly last_used_at: Date | null;
@@ -70,10 +70,13 @@ export interface AccountStore {
     readonly address: string;
     readonly confirmed_at: Date;
     readonly expires_at: Date;
+    /** Which the user signed in with. */
+    readonly passkey_id: number | null;
   }): Promise<SessionRecord>;
   /** Sessions that have not expired, newest first. */
   sessions(userId: number): Promise<readonly SessionRecord[]>;
-  confirmSession(id: number, at: Date): Promise<void>;
+  /** @param passkeyId Which the user confirmed with; omitted for the password. */
+  confirmSession(id: number, at: Date, passkeyId?: number): Promise<void>;
   /** `false` if the user is not in the team or has not joined it yet. */
   moveSession(session: Pick<SessionRecord, "id" | "user_id">, teamId: number): Promise<boolean>;
   /** `false` if the user has no such session. */

@@ -19,6 +19,7 @@ export type * from "./lease.ts";
 export * from "./member.ts";
 export * from "./metric.ts";
 export * from "./own-address.ts";
+export type * from "./passkey.ts";
 export * from "./preview.ts";
 export * from "./private-key.ts";
 export * from "./proxy.ts";

@@ -269,6 +269,8 @@ export interface DeploymentRecord extends Timestamps {
   readonly is_api: boolean;
   /** Kind of git host of the pull request. */
   readonly git_type: string | null;
+  /** Who asked for it; `null`: a push, Berth itself, or not recorded. */
+  readonly actor: EventActor | null;
   /** Tag that replaces the application's tag, for an image. */
   readonly docker_registry_image_tag: string | null;
   /** Server of the build; `null`: the target server, or not chosen yet. */

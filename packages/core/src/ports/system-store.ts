@@ -16,6 +16,7 @@ import type { IdentityStore } from "./identity-provider.ts";
 import type { JobLease, SystemJobStore } from "./job.ts";
 import type { ClaimRequest, RenewableRuns } from "./lease.ts";
 import type { SystemMetricStore } from "./metric.ts";
+import type { PasskeyStore } from "./passkey.ts";
 import type { SystemPreviewStore } from "./preview.ts";
 import type { SystemQueueStore } from "./queue.ts";
 import type {
@@ -60,6 +61,7 @@ export interface SystemStores {
   forTeam(teamId: number, actor?: EventActor): Stores;
   readonly accounts: AccountStore;
   readonly secondFactors: SecondFactorStore;
+  readonly passkeys: PasskeyStore;
   readonly identities: IdentityStore;
   readonly events: SystemEventStore;
   readonly deployments: SystemDeploymentStore;

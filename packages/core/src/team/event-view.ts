@@ -2,20 +2,20 @@ import { z } from "zod";
 import type { EventRecord } from "../ports/records.ts";
 import { Timestamp, timestamp } from "../timestamp.ts";
 
+/** Who acted, as events and deployments record it. */
+export const EventActorView = z.object({
+  type: z.enum(["session", "token", "system"]),
+  name: z.string().describe("Name of the user, the token, or the part of Berth that acted."),
+  user_id: z.int().nullable(),
+});
+
 export const Event = z
   .object({
     id: z.int().describe("Grows with each event. Send the last one as `after` to miss none."),
     type: z.string().describe("Such as `deployment.finished`."),
     resource_uuid: z.string().nullable().describe("Identifier of its subject, if it has one."),
     payload: z.record(z.string(), z.unknown()).describe("Names and identifiers by the type. Never secrets."),
-    actor: z
-      .object({
-        type: z.enum(["session", "token", "system"]),
-        name: z.string().describe("Name of the user, the token, or the part of Berth that acted."),
-        user_id: z.int().nullable(),
-      })
-      .nullable()
-      .describe("Who caused it; null if nobody did."),
+    actor: EventActorView.nullable().describe("Who caused it; null if nobody did."),
     created_at: Timestamp,
   })
   .meta({ id: "Event", description: "An event in the team." });

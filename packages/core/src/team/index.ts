@@ -5,6 +5,7 @@ export * from "./event-view.ts";
 export * from "./identity-provider.ts";
 export * from "./instance-settings.ts";
 export * from "./member.ts";
+export * from "./passkey.ts";
 export * from "./password.ts";
 export * from "./permission.ts";
 export * from "./project.ts";

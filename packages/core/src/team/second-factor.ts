@@ -12,7 +12,7 @@ export function requireSecondFactorIn({ actor }: Pick<Scope, "actor">): void {
   if (actor.type !== "token" || actor.session?.lacksSecondFactor !== true) return;
   throw new DomainError(
     "auth.second_factor_missing",
-    "This team requires a second factor. Set up an authenticator app first: Account, or POST /auth/second-factor.",
+    "This team requires a second factor. Set up an authenticator app or a passkey first: Account, or POST /auth/second-factor.",
   );
 }
 

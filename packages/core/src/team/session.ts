@@ -23,15 +23,15 @@ export const isConfirmed = (confirmedAt: Date | null, now: Date): boolean =>
   confirmedAt !== null && now.getTime() - confirmedAt.getTime() < CONFIRMED_MINUTES * 60_000;
 
 /**
- * Required for dangerous operations: in a browser, the user must have entered their password recently. Tokens need no
- * confirmation.
+ * Required for dangerous operations: in a browser, the user must have entered their password or used a passkey
+ * recently. Tokens need no confirmation.
  * @throws DomainError `auth.confirmation_required`
  */
 export function requireConfirmation({ actor }: Pick<Scope, "actor">): void {
   if (actor.type !== "token" || actor.session === undefined || actor.session.isConfirmed) return;
   throw new DomainError(
     "auth.confirmation_required",
-    `This needs your password again, within the last ${CONFIRMED_MINUTES} minutes: POST /auth/confirm.`,
+    `This needs your password or a passkey again, within the last ${CONFIRMED_MINUTES} minutes: POST /auth/confirm.`,
   );
 }
 

@@ -43,6 +43,8 @@ import { requiredSecondFactor } from "./0141-required-second-factor.ts";
 import { identityProviders } from "./0142-identity-providers.ts";
 import { serverWakes } from "./0160-server-wakes.ts";
 import { attemptIdentity } from "./0170-attempt-identity.ts";
+import { passkeys } from "./0230-passkeys.ts";
+import { deploymentActors } from "./0231-deployment-actors.ts";
 
 /** In the order of their names, which never change once released. */
 export const MIGRATIONS: Readonly<Record<string, Migration>> = {
@@ -90,4 +92,6 @@ export const MIGRATIONS: Readonly<Record<string, Migration>> = {
   "0142-identity-providers": identityProviders,
   "0160-server-wakes": serverWakes,
   "0170-attempt-identity": attemptIdentity,
+  "0230-passkeys": passkeys,
+  "0231-deployment-actors": deploymentActors,
 };

@@ -26,6 +26,8 @@ export interface DeploymentTable extends Timestamps {
   is_api: boolean;
   is_instant: boolean;
   git_type: string | null;
+  /** As in the event of its queueing, which is forgotten earlier. */
+  actor: NullableJson<EventActor>;
   rollback_to: string | null;
   build_server_id: number | null;
   docker_registry_image_tag: string | null;

@@ -1,4 +1,4 @@
-import type { Ability, ProviderKind, Role, SignUp } from "@berth/core/team";
+import type { Ability, ChallengePurpose, ProviderKind, Role, SignUp } from "@berth/core/team";
 import type { WebhookAnswer, WebhookProvider } from "@berth/core/webhook";
 import type { Generated } from "kysely";
 import type { Json, NullableJson, Timestamps } from "./column.ts";
@@ -54,6 +54,28 @@ export interface RecoveryCodeTable {
   hash: string;
 }
 
+export interface PasskeyTable {
+  id: Generated<number>;
+  user_id: number;
+  name: string;
+  credential_id: string;
+  public_key: Uint8Array;
+  counter: number;
+  transports: Json<readonly string[]>;
+  origin: string;
+  is_synced: boolean;
+  created_at: Generated<Date>;
+  last_used_at: Generated<Date | null>;
+}
+
+export interface PasskeyChallengeTable {
+  /** SHA-256 (hex). */
+  hash: string;
+  purpose: ChallengePurpose;
+  user_id: number | null;
+  expires_at: Date;
+}
+
 export interface IdentityProviderTable extends Timestamps {
   id: Generated<number>;
   uuid: string;
@@ -97,6 +119,8 @@ export interface TokenTable {
   device: Generated<string | null>;
   address: Generated<string | null>;
   confirmed_at: Generated<Date | null>;
+  /** Which its user signed in or confirmed with. */
+  passkey_id: Generated<number | null>;
   name: string;
   abilities: Json<readonly Ability[]>;
   /** SHA-256 (hex) of the secret part. */

@@ -1,0 +1,76 @@
+import type { ChallengePurpose, NewCredential, UsedCredential } from "../team/passkey.ts";
+
+/** What is needed to check an answer of a passkey. */
+export interface PasskeyKey {
+  /** Base64url. */
+  readonly credential_id: string;
+  /** COSE. */
+  readonly public_key: Uint8Array;
+  /** Uses, as the authenticator counts them; 0 where it does not. */
+  readonly counter: number;
+  readonly is_synced: boolean;
+}
+
+export interface PasskeyRecord extends PasskeyKey {
+  readonly id: number;
+  readonly user_id: number;
+  readonly name: string;
+  /** How the authenticator is reached, for the browser. */
+  readonly transports: readonly string[];
+  /** Of the dashboard's page that made it. */
+  readonly origin: string;
+  readonly created_at: Date;
+  readonly last_used_at: Date | null;
+}
+
+/** Checks what authenticators sign. Each answer must name the origin, and say that its user unlocked the device. */
+export interface PasskeyVerifier {
+  /**
+   * @param takeChallenge Whether this challenge was sent, and is taken now.
+   * @returns `undefined` if anything is wrong
+   */
+  registered(
+    credential: NewCredential,
+    origin: string,
+    takeChallenge: (challenge: string) => Promise<boolean>,
+  ): Promise<PasskeyKey | undefined>;
+  /** @returns The new counter and state; `undefined` if anything is wrong */
+  used(
+    credential: UsedCredential,
+    passkey: PasskeyKey,
+    origin: string,
+    takeChallenge: (challenge: string) => Promise<boolean>,
+  ): Promise<Pick<PasskeyKey, "counter" | "is_synced"> | undefined>;
+}
+
+/** Of all teams: a user is the same in each. */
+export interface PasskeyStore {
+  /** The oldest first. */
+  list(userId: number): Promise<readonly PasskeyRecord[]>;
+  /** Of any user. */
+  findByCredential(credentialId: string): Promise<PasskeyRecord | undefined>;
+  /** @throws DomainError `resource.already_exists` if it is registered */
+  insert(passkey: Omit<PasskeyRecord, "id" | "created_at" | "last_used_at">): Promise<PasskeyRecord>;
+  /** `undefined` if the user has no such passkey. */
+  rename(userId: number, id: number, name: string): Promise<PasskeyRecord | undefined>;
+  /** `false` if it was removed. */
+  recordUse(id: number, use: Pick<PasskeyKey, "counter" | "is_synced">, at: Date): Promise<boolean>;
+  /**
+   * Ends the sessions that were begun or confirmed with it.
+   * @param keptSessionId Continues.
+   * @returns `undefined` if the user has no such passkey
+   */
+  delete(userId: number, id: number, keptSessionId: number): Promise<PasskeyRecord | undefined>;
+  /** With their sessions. @returns How many there were. */
+  deleteAll(userId: number): Promise<number>;
+
+  /** @param hash SHA-256 (hex) of the challenge. @param userId `null` for a sign-in. */
+  insertChallenge(challenge: {
+    readonly hash: string;
+    readonly purpose: ChallengePurpose;
+    readonly user_id: number | null;
+    readonly expires_at: Date;
+  }): Promise<void>;
+  /** Deletes it, so that an answer counts once. `false` if it is unknown, expired, or was for somebody or something else. */
+  takeChallenge(hash: string, purpose: ChallengePurpose, userId: number | null): Promise<boolean>;
+}
