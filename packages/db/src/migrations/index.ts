@@ -43,6 +43,7 @@ import { requiredSecondFactor } from "./0141-required-second-factor.ts";
 import { identityProviders } from "./0142-identity-providers.ts";
 import { serverWakes } from "./0160-server-wakes.ts";
 import { attemptIdentity } from "./0170-attempt-identity.ts";
+import { serverTopic } from "./0240-server-topic.ts";
 
 /** In the order of their names, which never change once released. */
 export const MIGRATIONS: Readonly<Record<string, Migration>> = {
@@ -90,4 +91,5 @@ export const MIGRATIONS: Readonly<Record<string, Migration>> = {
   "0142-identity-providers": identityProviders,
   "0160-server-wakes": serverWakes,
   "0170-attempt-identity": attemptIdentity,
+  "0240-server-topic": serverTopic,
 };
