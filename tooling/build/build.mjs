@@ -128,14 +128,18 @@ function refuseNamelessImports({ outputs }) {
 }
 
 /**
- * What packages import and Berth never uses, together two megabytes of script: BuildKit and SSH of the Docker client,
- * since Berth has its own ways to both; the languages of zod's messages; Fastify's validators, which `serverOptions`
- * replaces; glob, by which `@fastify/static` lists files without a wildcard route.
+ * What packages import and Berth never uses, together two megabytes of script: BuildKit, archives of folders and SSH of
+ * the Docker client, since Berth has its own ways to these; the languages of zod's messages; Fastify's validators, which `serverOptions`
+ * replaces; its logger, since Berth has its own, and its simulated requests, which only tests send; glob, by which
+ * `@fastify/static` lists files without a wildcard route.
  */
 const UNUSED = [
   [/\/dockerode\/lib\/(session|buildkit)\.js$/, "module.exports = undefined;"],
   [/\/docker-modem\/lib\/ssh\.js$/, "module.exports = undefined;"],
   [/\/@fastify\/(ajv-compiler|fast-json-stringify-compiler)\/index\.js$/, "module.exports = undefined;"],
+  [/\/fastify\/lib\/logger-pino\.js$/, "module.exports = undefined;"],
+  [/\/tar-fs\/index\.js$/, "module.exports = undefined;"],
+  [/\/light-my-request\/index\.js$/, "module.exports = undefined;"],
   [/\/glob\/dist\/commonjs\/index(\.min)?\.js$/, "exports.glob = undefined;"],
   [/\/zod\/v4\/locales\/index\.js$/, "export {};"],
 ];

@@ -5,7 +5,6 @@ import type { Control } from "@berth/control";
 import type { Authenticator, Ids, ServerRecord, Stores } from "@berth/core/ports";
 import { ServerSettings } from "@berth/core/server";
 import { ROOT_TEAM_ID, type Scope, secretOf } from "@berth/core/team";
-import { create as createArchive } from "tar";
 import { ASSETS } from "#assets";
 import { writePrivateFile } from "./private-file.ts";
 
@@ -152,7 +151,8 @@ export async function deployExample(control: Control, stores: Stores, server: Se
     environment_name: "production",
     server_uuid: server.uuid,
   });
-  const archive = createArchive({ cwd: EXAMPLE_FOLDER, gzip: true, portable: true }, ["."]);
+  const { create } = await import("tar");
+  const archive = create({ cwd: EXAMPLE_FOLDER, gzip: true, portable: true }, ["."]);
   await control.applications.uploadSource(uuid, archive);
   const [entry] = (await control.deploy({ uuid })).deployments ?? [];
   return entry?.deployment_uuid === undefined ? undefined : { uuid, deployment: entry.deployment_uuid };

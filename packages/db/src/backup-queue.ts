@@ -157,7 +157,7 @@ async function insertRun(context: Context, schedule: ScheduleRow, due_at: Date |
       })
       .execute();
   }
-  wakeWorkers(context);
+  wakeWorkers(context, "backup");
 }
 
 async function insertEnded(

@@ -116,7 +116,7 @@ export function backupStore(context: TeamContext): BackupStore {
           .where("uuid", "=", uuid)
           .where("resource_id", "in", ownResource(context, resourceId))
           .executeTakeFirst();
-        if (asked.numUpdatedRows > 0n) wakeWorkers(tx);
+        if (asked.numUpdatedRows > 0n) wakeWorkers(tx, "backup");
       }),
     delete: (resourceId, uuid, { deleteS3 = false } = {}) =>
       inTransaction(context, async (tx) => {
@@ -127,7 +127,7 @@ export function backupStore(context: TeamContext): BackupStore {
           .where("resource_id", "in", ownResource(context, resourceId));
         if (deleteS3) await loseObjects(tx, (update) => update.where("scheduled_backup_id", "in", schedule));
         const deleted = await tx.db.deleteFrom("scheduled_backup").where("id", "in", schedule).executeTakeFirst();
-        wakeWorkers(tx); // Its copies are to be removed.
+        wakeWorkers(tx, "backup"); // Its copies are to be removed.
         return deleted.numDeletedRows > 0n;
       }),
     ...executionStore(context),
@@ -186,7 +186,7 @@ function executionStore(
         const own = executionStore(tx);
         if ((await own.findExecution(scheduleId, uuid)) === undefined) return undefined;
         await cancelExecution(tx, uuid, at);
-        wakeWorkers(tx);
+        wakeWorkers(tx, "backup");
         return await own.findExecution(scheduleId, uuid);
       }),
     untilEnded: (scheduleId, uuid, secondsMax) =>
@@ -241,7 +241,7 @@ function executionStore(
           .where("scheduled_backup_id", "in", ownSchedules([scheduleId]));
         if (deleteS3) await loseObjects(tx, (update) => update.where("id", "in", execution));
         const deleted = await tx.db.deleteFrom("backup_execution").where("id", "in", execution).executeTakeFirst();
-        wakeWorkers(tx); // Its copies are to be removed.
+        wakeWorkers(tx, "backup"); // Its copies are to be removed.
         return deleted.numDeletedRows > 0n;
       }),
   };

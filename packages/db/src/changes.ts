@@ -1,3 +1,4 @@
+import { WAKE_TOPICS, type WakeTopic } from "@berth/core/ports";
 import type { Notifier } from "./notifier.ts";
 
 /** Payload: the id of a deployment whose status, steps or log changed. */
@@ -6,7 +7,7 @@ export const DEPLOYMENT_CHANNEL = "berth_deployment";
 export const RUN_CHANNEL = "berth_run";
 /** Payload: the id of a team that an event was written for. */
 export const EVENT_CHANNEL = "berth_event";
-/** Notified when there may be new work for workers. */
+/** Payload: the topics that workers are woken for, with spaces between. Older replicas and triggers send none, which means all topics. */
 export const QUEUE_CHANNEL = "berth_queue";
 
 const TOPICS_MAX = 10_000;
@@ -20,9 +21,12 @@ export interface Changes {
   clock(): number;
   /** Resolves when the topic is notified after `since`, on `signal`, or after `timeoutMs`. */
   wait(topic: string, since: number, signal: AbortSignal, timeoutMs: number): Promise<void>;
+  /** The topics that workers were woken for after `since`. */
+  wakes(since: number): readonly WakeTopic[];
 }
 
 export const QUEUE_TOPIC = "queue";
+const wakeTopic = (topic: WakeTopic): string => `wake ${topic}`;
 export const deploymentTopic = (id: number): string => `deployment ${id}`;
 export const eventTopic = (teamId: number): string => `event ${teamId}`;
 export const runTopic = (uuid: string): string => `run ${uuid}`;
@@ -53,6 +57,12 @@ export async function watchChanges(notifier: Notifier): Promise<Changes> {
     versions.clear();
     for (const wakes of [...waiters.values()]) for (const wake of [...wakes]) wake();
   }
+  function wake(payload: string): void {
+    const sent = payload.split(" ");
+    const named = WAKE_TOPICS.filter((topic) => sent.includes(topic));
+    for (const topic of named.length === 0 ? WAKE_TOPICS : named) touch(wakeTopic(topic));
+    touch(QUEUE_TOPIC);
+  }
   const version = (topic: string) => versions.get(topic) ?? floor;
 
   await notifier.listen(DEPLOYMENT_CHANNEL, (id) =>
@@ -60,10 +70,11 @@ export async function watchChanges(notifier: Notifier): Promise<Changes> {
   );
   await notifier.listen(RUN_CHANNEL, (uuid) => (uuid === undefined ? touchAll() : touch(runTopic(uuid))));
   await notifier.listen(EVENT_CHANNEL, (id) => (id === undefined ? touchAll() : touch(eventTopic(Number(id)))));
-  await notifier.listen(QUEUE_CHANNEL, (payload) => (payload === undefined ? touchAll() : touch(QUEUE_TOPIC)));
+  await notifier.listen(QUEUE_CHANNEL, (payload) => (payload === undefined ? touchAll() : wake(payload)));
 
   return {
     clock: () => clock,
+    wakes: (since) => WAKE_TOPICS.filter((topic) => version(wakeTopic(topic)) > since),
     wait(topic, since, signal, timeoutMs) {
       if (signal.aborted || version(topic) > since) return Promise.resolve();
       return new Promise((resolve) => {

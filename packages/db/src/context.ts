@@ -1,4 +1,5 @@
 import { DomainError } from "@berth/core";
+import type { WakeTopic } from "@berth/core/ports";
 import { type EventActor, ROOT_TEAM_ID } from "@berth/core/team";
 import { AbortedTransactionError, type Kysely, sql } from "kysely";
 import { DEPLOYMENT_CHANNEL, EVENT_CHANNEL, QUEUE_CHANNEL, RUN_CHANNEL } from "./changes.ts";
@@ -40,7 +41,7 @@ interface PendingMessages {
   readonly events: (NewEvent & { readonly actor: EventActor | null })[];
   readonly changedDeployments: Set<number>;
   readonly endedRuns: Set<string>;
-  wakesWorkers: boolean;
+  readonly wakes: Set<WakeTopic>;
 }
 
 export const isRoot = ({ teamId }: TeamContext): boolean => teamId === ROOT_TEAM_ID;
@@ -60,7 +61,7 @@ export async function inTransaction<C extends Context, T>(context: C, work: (con
           events: [],
           changedDeployments: new Set<number>(),
           endedRuns: new Set<string>(),
-          wakesWorkers: false,
+          wakes: new Set<WakeTopic>(),
         };
         const tx = { ...context, db, pending };
         const result = await work(tx);
@@ -89,9 +90,10 @@ export function notifyRunEnd(context: Context, uuid: string): void {
   pendingOf(context).endedRuns.add(uuid);
 }
 
-/** Wakes the workers of all replicas when the transaction commits. */
-export function wakeWorkers(context: Context): void {
-  pendingOf(context).wakesWorkers = true;
+/** Wakes the loops of all replicas that wait for one of these topics when the transaction commits. */
+export function wakeWorkers(context: Context, ...topics: readonly WakeTopic[]): void {
+  const { wakes } = pendingOf(context);
+  for (const topic of topics) wakes.add(topic);
 }
 
 function pendingOf({ pending }: Context): PendingMessages {
@@ -107,7 +109,7 @@ async function sendPending({ db, pending }: Context): Promise<void> {
     ...[...pending.changedDeployments].map((id) => [DEPLOYMENT_CHANNEL, String(id)] as const),
     ...[...pending.endedRuns].map((uuid) => [RUN_CHANNEL, uuid] as const),
     ...[...new Set(pending.events.map(({ team_id }) => team_id))].map((id) => [EVENT_CHANNEL, String(id)] as const),
-    ...(pending.wakesWorkers ? [[QUEUE_CHANNEL, ""] as const] : []),
+    ...(pending.wakes.size > 0 ? [[QUEUE_CHANNEL, [...pending.wakes].join(" ")] as const] : []),
   ];
   if (messages.length === 0) return;
   await sql`select pg_notify(message ->> 0, message ->> 1)

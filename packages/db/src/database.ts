@@ -195,7 +195,7 @@ async function giveLoopbackPort(context: TeamContext, id: number): Promise<void>
     where resource.id = database.resource_id and resource.id = ${id} and resource.team_id = ${context.teamId}
       and not is_public and (loopback_port is null or public_port_problem is not null)
     returning 1`.execute(context.db);
-  if (rows.length > 0) wakeWorkers(context);
+  if (rows.length > 0) wakeWorkers(context, "resource");
 }
 
 /** Databases of these environments with these names or uuids, oldest first. */

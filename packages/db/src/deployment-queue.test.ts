@@ -378,27 +378,27 @@ onEachBackend((database) => {
     expect(await deployments.claimNext({ owner: "worker", leaseSeconds: 60 }, [app.server_id])).toBeUndefined();
     const waiting = deployments.wakeUp(signal, WAKE_SECONDS);
     await queued(stores, app);
-    await waiting;
+    expect(await waiting).toEqual(["deployment"]);
     const { lease } = await claimed(database(), app);
     expect(await deployments.claimNext({ owner: "worker", leaseSeconds: 60 }, [app.server_id])).toBeUndefined();
     const heard = new Promise<void>((resolve) => void database().database.listen("berth_queue", () => resolve()));
     await deployments.finish(lease, "finished", null);
     await heard;
-    await deployments.wakeUp(signal, WAKE_SECONDS);
+    expect(await deployments.wakeUp(signal, WAKE_SECONDS)).toEqual(["deployment", "resource"]);
   });
 
   it("wakes workers for what is wanted of a resource", async () => {
     const stores = await testTeam(database());
     const app = await testApplication(stores, await testPlace(stores));
     const { deployments } = database().system;
-    for (const change of [
-      () => stores.resources.setDesiredState(app.id, "running"),
-      () => stores.resources.markRemoving(app.id, { delete_volumes: false }),
-    ]) {
+    const woken = async (change: () => Promise<unknown>) => {
       const waiting = deployments.wakeUp(new AbortController().signal, WAKE_SECONDS);
       await change();
-      await waiting;
-    }
+      return await waiting;
+    };
+    expect(await woken(() => stores.resources.setDesiredState(app.id, "running"))).toEqual(["resource"]);
+    const removed = await woken(() => stores.resources.markRemoving(app.id, { delete_volumes: false }));
+    expect(removed).toEqual(["resource", "removal"]);
   });
 
   it("has the database itself refuse a second one in progress", async () => {

@@ -23,12 +23,6 @@ const ENDED_EVENTS = {
 export function systemDeploymentStore(context: Context): SystemDeploymentStore {
   const { db, database } = context;
   const all = () => db.selectFrom("deployment").select(DEPLOYMENT_COLUMNS);
-  const listActiveOn = (serverIds: readonly number[]) =>
-    all()
-      .where(sql<boolean>`server_id = any(${serverIds}::bigint[])`)
-      .where(isActive)
-      .orderBy("deployment.id")
-      .execute();
   let wokenAt = database.changes.clock();
 
   return {
@@ -44,8 +38,8 @@ export function systemDeploymentStore(context: Context): SystemDeploymentStore {
     claimAbandoned: (owner, leaseSeconds, serverIds) => claimAbandoned(context, owner, leaseSeconds, serverIds),
     renew: renewRuns(db, "deployment"),
     find: (id) => all().where("deployment.id", "=", id).executeTakeFirst(),
-    listActive: (serverId) => listActiveOn([serverId]),
-    listActiveOn,
+    listActive: (serverId) =>
+      all().where("server_id", "=", serverId).where(isActive).orderBy("deployment.id").execute(),
     listBuilding: (serverIds) =>
       all().where("build_server_id", "in", idsOf(serverIds)).where(isActive).orderBy("deployment.id").execute(),
     steps: (deploymentId) => readSteps(context, deploymentId),
@@ -77,7 +71,11 @@ export function systemDeploymentStore(context: Context): SystemDeploymentStore {
         await appendLog(tx)(lease.deployment_id, lines);
         return true;
       }).then((isSaved) => isSaved ?? false),
-    saveRetirement: (deploymentId, step) => inTransaction(context, (tx) => saveStep(tx, deploymentId, "retire", step)),
+    saveRetirement: (deploymentId, step, lines = []) =>
+      inTransaction(context, async (tx) => {
+        await saveStep(tx, deploymentId, "retire", step);
+        await appendLog(tx)(deploymentId, lines);
+      }),
     saveCommit: (lease, commit, message) =>
       change(context, lease, { commit, commit_message: message && storable(message) }),
     saveBuildServer: (lease, build_server_id) => change(context, lease, { build_server_id }),
@@ -96,12 +94,15 @@ export function systemDeploymentStore(context: Context): SystemDeploymentStore {
           .executeTakeFirst();
         if (ended === undefined) return false;
         emitDeploymentEvent(tx, ended, ENDED_EVENTS[status]);
-        wakeWorkers(tx); // its place on the server is free again
+        // Its place on the server is free again, and its previous release can be removed.
+        wakeWorkers(tx, "deployment", "resource");
         return true;
       }),
     async wakeUp(signal, timeoutSeconds) {
       await database.changes.wait(QUEUE_TOPIC, wokenAt, signal, timeoutSeconds * 1000);
+      const topics = database.changes.wakes(wokenAt);
       wokenAt = database.changes.clock(); // Every waiting worker looks after this.
+      return topics;
     },
   };
 }

@@ -78,7 +78,7 @@ export function deploymentStore(context: TeamContext): DeploymentStore {
           .executeTakeFirst();
         if (found === undefined || isTerminal(found.status) || found.cancel_requested_at !== null) return found;
         const cancelled = await cancel(tx, found);
-        wakeWorkers(tx);
+        wakeWorkers(tx, "deployment", "resource");
         return cancelled;
       }),
   };

@@ -181,7 +181,7 @@ async function insert(
   if (values.length === 0) return [];
   const inserted = await context.db.insertInto("deployment").values(values).returning(DEPLOYMENT_COLUMNS).execute();
   for (const deployment of inserted) emitDeploymentEvent(context, deployment, "deployment.queued");
-  wakeWorkers(context);
+  wakeWorkers(context, "deployment");
   return inserted;
 }
 

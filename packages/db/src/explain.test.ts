@@ -142,7 +142,6 @@ const READS: Readonly<Record<string, (read: Read, tables: TeamTables) => Promise
   "active deployments that are built on a server": ({ system }, { serverId }) =>
     system.deployments.listBuilding([serverId, serverId + 1]),
   "releases that retire": ({ system }, { serverId }) => system.releases.listByRole("candidate", [serverId]),
-  "active deployments of servers": ({ system }, { serverId }) => system.deployments.listActiveOn([serverId, -1]),
   "releases of a server": ({ system }) => system.releases.listByServer(-1),
   "releases of resources": ({ system }, { resourceId }) => system.releases.listByResources([resourceId, -1]),
   "an application's kept builds": ({ system }, { resourceId }) => system.releases.listSurplus(resourceId, 2),
@@ -176,8 +175,8 @@ const READS: Readonly<Record<string, (read: Read, tables: TeamTables) => Promise
   "copies of a backup": ({ system }, { scheduleId }) => system.backups.copies(scheduleId, "local"),
   "a database's restores": ({ stores }, { databaseId }) => stores.restores.list(databaseId, { take: 1 }),
   "whether a backup is being restored": ({ stores }, { scheduleId }) => stores.restores.isRunning(scheduleId),
-  "drills that run": ({ system }) => system.restores.runningDrills(),
   "a user's passkeys": ({ system }) => system.passkeys.list(-1),
+  "the routing of a resource": ({ system }, { resourceId }) => system.resources.routing(resourceId, 0),
   "backups that wait": ({ system }) =>
     system.backups.claim([-1], { owner: "worker", leaseSeconds: 60, at: new Date() }),
   "backups that are renewed": ({ system }, { uuid }) => system.backups.renew("worker", [`${uuid}b1x1`], 60),

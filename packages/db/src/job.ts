@@ -43,7 +43,7 @@ async function request(context: TeamContext, wanted: readonly NewJob[]): Promise
   for (let from = 0; from < wanted.length; from += BATCH) {
     for (const job of await requestBatch(context, wanted.slice(from, from + BATCH))) found.set(keyOf(job), job);
   }
-  if (wanted.length > 0) wakeWorkers(context);
+  if (wanted.length > 0) wakeWorkers(context, "job");
   return wanted.flatMap(({ type, subject }) => found.get(keyOf({ type, subject_id: subject.id })) ?? []);
 }
 

@@ -72,7 +72,7 @@ export function previewStore(context: TeamContext): PreviewStore {
           .executeTakeFirst();
         if (preview === undefined) return undefined;
         emitPreviewEvent(tx, { ...application, teamId }, preview, "preview.removing");
-        wakeWorkers(tx);
+        wakeWorkers(tx, "resource");
         return preview;
       }),
   };
@@ -161,7 +161,7 @@ async function renew(tx: Context, id: number): Promise<boolean> {
   emitPreviewEvent(tx, application, preview, "preview.created");
   await endJobs(tx, isAbout({ type: "preview.delete", subject_id: id }), "finished", null);
   // What waits for it in the queue may begin.
-  wakeWorkers(tx);
+  wakeWorkers(tx, "deployment");
   return true;
 }
 

@@ -41,12 +41,12 @@ describe.each(["embedded", "pglite"] as const)("changes of resources on %s", (ba
     expect(newIdsOf(before, await read(before.position))).toEqual([]);
   });
 
-  test("come with whether deployments of the server wait or run", async () => {
+  test("come with the deployments of the server that wait or run", async () => {
     const elsewhere = await testApplication(stores, await testPlace(stores));
     await stores.deployments.enqueue([newDeployment(elsewhere)]);
-    expect((await read()).isActive).toBe(false);
+    expect((await read()).active).toEqual([]);
     await stores.deployments.enqueue([newDeployment(app)]);
-    expect((await read()).isActive).toBe(true);
+    expect((await read()).active).toMatchObject([{ resource_id: app.id, server_id: app.server_id, status: "queued" }]);
   });
 
   const host = () => `${testUuid()}.example.com`;

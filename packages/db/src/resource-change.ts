@@ -1,4 +1,4 @@
-import type { SystemResourceStore } from "@berth/core/ports";
+import type { ResourceChanges, SystemResourceStore } from "@berth/core/ports";
 import { sql } from "kysely";
 import type { Context } from "./context.ts";
 import { isActive } from "./deployment-row.ts";
@@ -9,7 +9,8 @@ interface Row {
   readonly server_id: number | null;
   readonly resource_id: number;
   readonly key: string;
-  readonly is_active: boolean;
+  readonly active: ResourceChanges["active"];
+  readonly drills: ResourceChanges["drills"];
 }
 
 /** Reads the changes that triggers record of resources and their children. */
@@ -32,13 +33,17 @@ export function resourceChanges({ db }: Context): Pick<SystemResourceStore, "cha
             and change.xid >= coalesce(wanted.since::xid8, pg_snapshot_xmin(pg_current_snapshot()))
           ${whole})
         select pg_snapshot_xmin(pg_current_snapshot())::text as position, found.*,
-          exists (select from deployment where server_id = any(${serverIds}::bigint[]) and ${isActive})
-            or exists (select from backup_restore where status = 'running' and kind = 'drill') as is_active
+          coalesce((select jsonb_agg(jsonb_build_object('id', id, 'uuid', uuid, 'server_id', server_id,
+              'resource_id', resource_id, 'pull_request_id', pull_request_id, 'status', status) order by id)
+            from deployment where server_id = any(${serverIds}::bigint[]) and ${isActive}), '[]') as active,
+          coalesce((select jsonb_agg(uuid) from backup_restore where status = 'running' and kind = 'drill'), '[]')
+            as drills
         from (select) as one left join found on true`.execute(db);
       const changes = rows.flatMap(({ server_id, resource_id, key }) =>
         server_id === null ? [] : [{ server_id, resource_id, key }],
       );
-      return { position: rows[0]?.position ?? "0", isActive: rows[0]?.is_active ?? true, changes };
+      const { position = "0", active = [], drills = [] } = rows[0] ?? {};
+      return { position, active, drills, changes };
     },
     async pruneChanges(keptSeconds) {
       const { numDeletedRows } = await db

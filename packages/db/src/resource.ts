@@ -6,7 +6,7 @@ import {
   STOPPED_SERVICE_STATUS,
   STOPPED_STATUS,
 } from "@berth/core/deploy";
-import type { DomainClaim, ResourceRecord, ResourceStore, SystemResourceStore } from "@berth/core/ports";
+import type { DomainClaim, ResourceRecord, ResourceStore, Routing, SystemResourceStore } from "@berth/core/ports";
 import type { ResourceKind } from "@berth/core/resource";
 import { type RawBuilder, sql } from "kysely";
 import { applicationSubject, siteSettings } from "./application.ts";
@@ -53,7 +53,7 @@ export function resourceStore(context: TeamContext): ResourceStore {
           .where("id", "=", id)
           .where("team_id", "=", teamId)
           .execute();
-        wakeWorkers(tx);
+        wakeWorkers(tx, "resource");
       }),
     markRemoving: async (id, flags) =>
       (await markRemoving(context, sql<boolean>`resource.id = ${id}`, flags)).length > 0,
@@ -95,7 +95,7 @@ function markRemoving(
       .returning(RESOURCE_COLUMNS)
       .execute();
     for (const resource of marked) emitResourceEvent(tx, resource, "resource.removing");
-    wakeWorkers(tx);
+    wakeWorkers(tx, "resource", "removal");
     return marked.sort((a, b) => a.id - b.id);
   });
 }
@@ -113,13 +113,21 @@ function ownerOf({ environment_id, server_id }: Parameters<ResourceStore["list"]
 export function systemResourceStore(context: Context): SystemResourceStore {
   const { db } = context;
   const all = () => db.selectFrom("resource").select(RESOURCE_COLUMNS);
-  const routed = () => all().select(DOMAINS.as("domains"));
+  const routed = () => all().select(domainsOf(0).as("domains"));
   return {
     find: (id) => all().where("id", "=", id).executeTakeFirst(),
-    async subject(id) {
+    async subject(id, known) {
+      const found = known && (await readSubject[known](context, id));
+      if (found !== undefined) return found;
       const resource = await db.selectFrom("resource").select("kind").where("id", "=", id).executeTakeFirst();
       return resource && (await readSubject[resource.kind](context, id));
     },
+    routing: (id, pullRequestId) =>
+      db
+        .selectFrom("resource")
+        .select([domainsOf(pullRequestId).as("domains"), liveOf(pullRequestId).as("live")])
+        .where("id", "=", id)
+        .executeTakeFirst(),
     domains: (id) =>
       db
         .selectFrom("domain")
@@ -166,7 +174,7 @@ export function systemResourceStore(context: Context): SystemResourceStore {
     async inspect(ids) {
       const rows = await routed()
         .leftJoin("application", "application.resource_id", "resource.id")
-        .select([IS_RESTING.as("is_resting"), "application.settings"])
+        .select([IS_RESTING.as("is_resting"), HAS_PREVIEWS.as("has_previews"), "application.settings"])
         .where(sql<boolean>`resource.id = any(${ids}::bigint[])`)
         .orderBy("resource.id")
         .execute();
@@ -188,17 +196,28 @@ export function systemResourceStore(context: Context): SystemResourceStore {
         if (deleted === undefined) return;
         emitResourceEvent(tx, deleted, "resource.deleted");
         await endJobs(tx, isAbout({ type: "resource.delete", subject_id: id }), "finished", null);
-        wakeWorkers(tx); // its server may be waiting for its last resource
+        wakeWorkers(tx, "removal"); // its server may be waiting for its last resource
       }),
   };
 }
 
-const DOMAINS = sql<readonly DomainClaim[]>`coalesce((
+/** None of a preview that is being removed. */
+const domainsOf = (pullRequestId: number) => sql<readonly DomainClaim[]>`coalesce((
   select jsonb_agg(jsonb_strip_nulls(jsonb_build_object('host', host, 'path', path, 'url', url,
     'container', coalesce(service_container.name, domain.container), 'container_port', service_container.port))
     order by domain.position)
   from domain left join service_container on service_container.id = domain.service_container_id
-  where domain.resource_id = resource.id and domain.pull_request_id = 0), '[]')`;
+  where domain.resource_id = resource.id and domain.pull_request_id = ${pullRequestId}
+    and (domain.pull_request_id = 0 or exists (select from application_preview preview
+      where preview.resource_id = resource.id and preview.pull_request_id = domain.pull_request_id
+        and preview.removing_at is null))), '[]')`;
+
+const liveOf = (pullRequestId: number) => sql<Routing["live"]>`(
+  select jsonb_build_object('deployment_uuid', release.deployment_uuid, 'upstream', release.upstream) from release
+  where release.resource_id = resource.id and release.pull_request_id = ${pullRequestId} and release.role = 'live')`;
+
+const HAS_PREVIEWS = sql<boolean>`
+  exists (select from application_preview where application_preview.resource_id = resource.id)`;
 
 const IS_RESTING = sql<boolean>`(
   resource.desired_state = 'stopped' and resource.removing_at is null

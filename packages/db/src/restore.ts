@@ -89,7 +89,7 @@ export function restoreStore(context: TeamContext): RestoreStore {
             and source.team_id = ${teamId} and target.team_id = ${teamId}
           on conflict (target_resource_id, kind) where status = 'running' do nothing returning id`.execute(tx.db);
         if (rows.length === 0) return undefined;
-        wakeWorkers(tx);
+        wakeWorkers(tx, "backup");
         return await restoreStore(tx).find(resource_id, restore.uuid);
       }),
     requestCancel: (resourceId, uuid, at) =>
@@ -106,7 +106,7 @@ export function restoreStore(context: TeamContext): RestoreStore {
           { uuid, at },
           { end: () => endAll(tx, isMeant, end), emitCancelRequest: () => emitCancelRequest(tx, isMeant) },
         );
-        wakeWorkers(tx);
+        wakeWorkers(tx, "backup");
         return await own.find(resourceId, uuid);
       }),
     untilEnded: (resourceId, uuid, secondsMax) => runEnd(context, { uuid, secondsMax }, () => find(resourceId, uuid)),
@@ -132,11 +132,6 @@ export function systemRestoreStore(context: Context): SystemRestoreStore {
         }
         return count;
       }),
-    async runningDrills() {
-      const { rows } = await sql<{ uuid: string }>`
-        select uuid from backup_restore where status = 'running' and kind = 'drill'`.execute(db);
-      return rows.map(({ uuid }) => uuid);
-    },
     async prune(kept) {
       // Jumps from one database to the next in the index, without reading the restores in between.
       const { rows } = await sql`

@@ -93,7 +93,7 @@ async function begin(context: Context, taskId: number, at: Date): ReturnType<Sys
       .returning("uuid")
       .executeTakeFirst();
   if ((await insert({})) !== undefined) {
-    wakeWorkers(context);
+    wakeWorkers(context, "scheduled_task");
     return task;
   }
   const skipped = await insert({ status: "failed", error_details: OVERLAP, finished_at: at });

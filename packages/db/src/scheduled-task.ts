@@ -106,7 +106,7 @@ async function request(
     .onConflict((conflict) => conflict.doNothing())
     .returning(EXECUTION_COLUMNS)
     .executeTakeFirst();
-  if (asked !== undefined) wakeWorkers(context);
+  if (asked !== undefined) wakeWorkers(context, "scheduled_task");
   return asked;
 }
 

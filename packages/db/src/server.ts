@@ -138,7 +138,7 @@ export function serverStore(context: TeamContext): ServerStore {
           .executeTakeFirst();
         if (marked === undefined) return false;
         emitServerEvent(tx, marked, "server.removing");
-        wakeWorkers(tx);
+        wakeWorkers(tx, "server", "removal");
         return true;
       }),
     async hosts(id) {

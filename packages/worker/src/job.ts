@@ -55,7 +55,7 @@ export function createJobs(deps: ValidationDeps, wakeSignal: WakeSignal): Jobs {
         isUnderWay = await work(signal);
       },
       seconds: () => (isUnderWay ? settings.reconcileSeconds : settings.idleSeconds),
-      wakeSignal,
+      wake: { signal: wakeSignal, topics: ["removal", "server"] },
       gatherSeconds: GATHER_SECONDS,
     };
   };
@@ -118,6 +118,7 @@ function createServerJobRunner(deps: ValidationDeps, wakeSignal: WakeSignal, kin
   return createLeaseRunner<ClaimedJob>(deps, wakeSignal, {
     ...own,
     queues: types,
+    topic: "job",
     concurrentMax,
     uuidOf: ({ job }) => job.uuid,
     serverIdOf: ({ job }) => job.subject_id,
@@ -149,9 +150,10 @@ async function untilEnded({ signal }: LeaseKeeper, work: Promise<void>): Promise
  */
 async function removeAll(deps: ValidationDeps, signal: AbortSignal): Promise<boolean> {
   const { stores, owner, settings } = deps;
-  const servers = await stores.servers.list();
+  const unreached = (await stores.servers.list()).filter((server) => !deps.ownsServer(server));
+  if (unreached.length === 0) return false;
   const marked = new Set((await stores.resources.listRemoving()).map(({ server_id }) => server_id));
-  const others = servers.filter((server) => marked.has(server.id) && !deps.ownsServer(server));
+  const others = unreached.filter(({ id }) => marked.has(id));
   if (others.length === 0) return false;
   if (!(await stores.leases.acquire(LEASE, owner, settings.serverLeaseSeconds))) return true;
   for (const server of others) await removeOutOfReach(deps, server, signal);

@@ -1,4 +1,4 @@
-import { deployedKind } from "@berth/core/deploy";
+import { type DeploySubject, deployedKind } from "@berth/core/deploy";
 import type { Engine, ReleaseRecord, SystemStores } from "@berth/core/ports";
 
 /** Decides whether the build of a retiring release is kept for rollbacks. */
@@ -11,14 +11,20 @@ export interface BuildKeeping {
   finish(): Promise<void>;
 }
 
-/** @param isInUse Whether another release runs the same build. */
+interface Kept {
+  readonly record: ReleaseRecord;
+  /** The release's resource; `undefined`: it was removed. */
+  readonly subject: DeploySubject | undefined;
+  /** Whether another release runs the same build. */
+  readonly isInUse: boolean;
+}
+
 export async function keepBuild(
   stores: SystemStores,
   engine: Engine,
-  record: ReleaseRecord,
-  isInUse: boolean,
+  { record, subject, isInUse }: Kept,
 ): Promise<BuildKeeping> {
-  const count = await keepCount(stores, engine, record);
+  const count = await keepCount(stores, engine, record, subject);
   const isOwnBuild = record.built_by === record.deployment_uuid;
   const isHeld = isInUse || (await isHeldByAnother(stores, record));
   return {
@@ -34,12 +40,12 @@ export async function keepBuild(
 async function keepCount(
   stores: SystemStores,
   { capabilities }: Engine,
-  { resource_id, server_id, pull_request_id }: ReleaseRecord,
+  { server_id, pull_request_id }: ReleaseRecord,
+  subject: DeploySubject | undefined,
 ): Promise<number> {
   if (!capabilities.keepsBuilds || pull_request_id !== 0) return 0;
-  const server = await stores.servers.find(server_id);
+  const server = (await stores.servers.list()).find(({ id }) => id === server_id);
   if (server === undefined || server.settings.disable_application_image_retention) return 0;
-  const subject = await stores.resources.subject(resource_id);
   if (subject === undefined || subject.record.removing_at !== null) return 0;
   return deployedKind(subject).keptBuilds(subject);
 }

@@ -61,6 +61,7 @@ function runnerOf({
   const runner = createLeaseRunner<TestRun>(deps, wake, {
     title: "Tests",
     queues: ["backup"],
+    topic: "backup",
     concurrentMax: 10,
     uuidOf: ({ uuid }) => uuid,
     unrenewed: "lost",
@@ -124,7 +125,7 @@ describe("a lease", () => {
     const { wake, keeperOf } = runnerOf({ renew: (...asked) => renew(...asked), settings: slow });
     const keeper = await keeperOf();
     renew = cancelled;
-    wake.notify();
+    wake.notify("backup");
     await until(() => keeper.ending === "cancelled", { what: "it is cancelled" });
     expect(keeper.signal.aborted).toBe(true);
     expect(keeper.leaving.aborted).toBe(false);
@@ -211,7 +212,7 @@ describe("a queue", () => {
     await vi.advanceTimersByTimeAsync(30_500);
     expect(looks).toBe(4);
     names.add("backup");
-    wake.notify();
+    wake.notify("backup");
     await vi.advanceTimersByTimeAsync(10_500);
     expect(looks).toBe(4 + 11);
   });

@@ -1,5 +1,5 @@
 import { isDatabaseUnavailable } from "@berth/core";
-import type { LeasedRuns, QueueName, ServerRecord } from "@berth/core/ports";
+import type { LeasedRuns, QueueName, ServerRecord, WakeTopic } from "@berth/core/ports";
 import { createLeaseKeeper, type LeaseKeeper, type RunnerLeaseKeeper } from "./lease-keeper.ts";
 import { createLoops } from "./loop.ts";
 import type { ValidationDeps } from "./server-validation.ts";
@@ -12,6 +12,8 @@ export interface LeasedRunKind<Run> extends LeasedRuns<Run> {
   readonly title: string;
   /** Nothing is claimed while these are empty. */
   readonly queues: readonly QueueName[];
+  /** Wakes its loops: queued, cancelled or ended. */
+  readonly topic: WakeTopic;
   readonly concurrentMax: number;
   uuidOf(run: Run): string;
   /** Runs of one server are run one after the other. Default: side by side. */
@@ -97,7 +99,7 @@ export function createLeaseRunner<Run>(
       .finally(() => {
         keeper.close();
         if (running.get(uuid)?.keeper === keeper) running.delete(uuid);
-        wakeSignal.notify();
+        wakeSignal.notify(kind.topic);
       });
     running.set(uuid, { uuid, serverId: kind.serverIdOf?.(claimed), keeper, ended });
   };
@@ -126,13 +128,20 @@ export function createLeaseRunner<Run>(
   const { title } = kind;
   const tidySeconds = () => (isIdle ? settings.idleSeconds : settings.reconcileSeconds);
   const isTidied = kind.tidy !== undefined || kind.endAbandoned !== undefined;
+  // A server that was added, or came within reach, may have runs that wait.
+  const wake = { signal: wakeSignal, topics: [kind.topic, "server"] } as const;
   const claims = createLoops(logger, [
-    { title, work: claimAll, seconds: () => (isIdle ? settings.idleSeconds : settings.pollSeconds), wakeSignal },
-    ...(isTidied ? [{ title: `${title}: the tidying`, work: tidy, seconds: tidySeconds, wakeSignal }] : []),
+    { title, work: claimAll, seconds: () => (isIdle ? settings.idleSeconds : settings.pollSeconds), wake },
+    ...(isTidied ? [{ title: `${title}: the tidying`, work: tidy, seconds: tidySeconds, wake }] : []),
   ]);
   const renewals = createLoops(logger, [
     // Also woken by notifications, so that a cancel takes effect at once.
-    { title: `${title}: the renewal of leases`, work: renewAll, seconds: () => settings.renewSeconds, wakeSignal },
+    {
+      title: `${title}: the renewal of leases`,
+      work: renewAll,
+      seconds: () => settings.renewSeconds,
+      wake: { signal: wakeSignal, topics: [kind.topic] },
+    },
   ]);
 
   return {
@@ -145,7 +154,7 @@ export function createLeaseRunner<Run>(
     },
     resume() {
       isPaused = false;
-      wakeSignal.notify();
+      wakeSignal.notify(kind.topic);
     },
     async stop({ graceSeconds }) {
       await claims.stop();

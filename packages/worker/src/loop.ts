@@ -1,4 +1,5 @@
 import { isDatabaseUnavailable } from "@berth/core";
+import type { WakeTopic } from "@berth/core/ports";
 import { dedupedWarnings } from "./deduped-warnings.ts";
 import type { Logger } from "./ports.ts";
 import { pause, within } from "./wait.ts";
@@ -11,8 +12,8 @@ export interface RepeatedWork {
   work(signal: AbortSignal): Promise<void>;
   /** Pause between the end of one round and the beginning of the next. */
   seconds(): number;
-  /** Ends the pause early. */
-  readonly wakeSignal?: WakeSignal | undefined;
+  /** Ends the pause early, when one of the topics is notified. */
+  readonly wake?: { readonly signal: WakeSignal; readonly topics: readonly WakeTopic[] } | undefined;
   /** How long a woken round waits for further changes, to handle them together. */
   readonly gatherSeconds?: number;
 }
@@ -47,8 +48,8 @@ export function createLoops(logger: Logger, works: readonly RepeatedWork[]): Loo
   };
 
   const repeat = async (repeated: RepeatedWork) => {
-    const { seconds, wakeSignal, gatherSeconds = 0 } = repeated;
-    const waiter = wakeSignal?.waiter();
+    const { seconds, wake, gatherSeconds = 0 } = repeated;
+    const waiter = wake?.signal.waiter(wake.topics);
     let failures = 0;
     while (!signal.aborted) {
       failures = (await attempt(repeated)) ? 0 : failures + 1;

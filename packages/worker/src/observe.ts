@@ -12,7 +12,7 @@ import {
   type WantedResource,
 } from "@berth/core/deploy";
 import type {
-  DeploymentRecord,
+  ActiveDeployment,
   Engine,
   ReleaseRecord,
   RoutedPreview,
@@ -91,7 +91,7 @@ export function createObserver(stores: SystemStores): Observer {
 }
 
 /** A started deployment of the resource itself, not of a preview. */
-const isOwnProgress = ({ status, pull_request_id }: DeploymentRecord) =>
+const isOwnProgress = ({ status, pull_request_id }: ActiveDeployment) =>
   status === "in_progress" && pull_request_id === 0;
 
 /** The wanted state of a resource, without its deployments. */

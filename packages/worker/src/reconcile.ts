@@ -52,7 +52,7 @@ interface PlannedSnapshot {
 
 export function createReconciler(deps: ReconcilerDeps, wakeSignal: WakeSignal): Reconciler {
   const { stores, settings, logger, serverLeases } = deps;
-  const wake = () => wakeSignal.notify();
+  const wake = () => wakeSignal.notify("resource");
   const stopping = new AbortController();
   const serverStates = new Map<number, ServerState>();
   const observer = createObserver(stores);
@@ -69,7 +69,7 @@ export function createReconciler(deps: ReconcilerDeps, wakeSignal: WakeSignal): 
       title: "The visits to servers",
       work: visitAll,
       seconds: () => settings.reconcileSeconds,
-      wakeSignal,
+      wake: { signal: wakeSignal, topics: ["resource", "removal", "server"] },
       gatherSeconds: GATHER_SECONDS,
     },
   ]);

@@ -5,7 +5,7 @@ import { keepBuild } from "./kept-build.ts";
 import type { WorkerDeps } from "./ports.ts";
 import type { ServerAdapters } from "./server-adapters.ts";
 import type { WorkerSettings } from "./settings.ts";
-import { stopGraceSeconds } from "./stop-grace.ts";
+import { graceSecondsOf } from "./stop-grace.ts";
 import { pause } from "./wait.ts";
 
 export type Retirement = Extract<Operation, { type: "retire" }>;
@@ -41,8 +41,9 @@ export async function retire(
   if (inFlight > 0)
     await journal?.say(`Ends ${inFlight} requests that lasted longer than ${settings.drainSecondsMax} s`);
 
-  const graceSeconds = await stopGraceSeconds(stores, resourceId);
-  const keeping = await keepBuild(stores, engine, record, keepsArtifact);
+  const subject = await stores.resources.subject(resourceId);
+  const keeping = await keepBuild(stores, engine, { record, subject, isInUse: keepsArtifact });
+  const graceSeconds = graceSecondsOf(subject);
   if (keeping.staysBuilt) await engine.stop(release, { graceSeconds });
   else await engine.remove(release, { graceSeconds });
   await journal?.done((performance.now() - startedMs) / 1000);
@@ -77,18 +78,14 @@ async function inFlightOf(proxy: SiteProxy, upstream: Upstream): Promise<number>
 
 /** The step `retire` of the deployment that replaced the release. */
 async function openJournal({ stores, clock }: WorkerDeps, deploymentId: number) {
-  const append = (output: string) =>
-    stores.deployments.appendLog(deploymentId, [
-      { step: "retire", type: "stdout", output, hidden: false, timestamp: clock.now() },
-    ]);
-  await stores.deployments.saveRetirement(deploymentId, { status: "running" });
-  await append("> retire");
+  const { deployments } = stores;
+  const line = (output: string) =>
+    ({ step: "retire", type: "stdout", output, hidden: false, timestamp: clock.now() }) as const;
+  await deployments.saveRetirement(deploymentId, { status: "running" }, [line("> retire")]);
   return {
-    say: append,
-    async done(seconds: number) {
-      await append(`retire done in ${seconds.toFixed(1)} s`);
-      await stores.deployments.saveRetirement(deploymentId, { status: "done" });
-    },
+    say: (output: string) => deployments.appendLog(deploymentId, [line(output)]),
+    done: (seconds: number) =>
+      deployments.saveRetirement(deploymentId, { status: "done" }, [line(`retire done in ${seconds.toFixed(1)} s`)]),
   };
 }
 

@@ -1,8 +1,8 @@
 import type { ReleaseRef, SiteSubject } from "@berth/core/deploy";
 import { deployedKind, siteIdOf, siteOf, sitePartOf, siteSubjects, upstreamsOf } from "@berth/core/deploy";
 import type { Engine, Site, Proxy as SiteProxy, SystemStores } from "@berth/core/ports";
+import type { ResourceKind } from "@berth/core/resource";
 import pLimit from "p-limit";
-import { claimsOf } from "./claims.ts";
 
 /**
  * The only component that changes a server's proxy. Calls are serialised, and each reads the records at its turn: data
@@ -11,9 +11,10 @@ import { claimsOf } from "./claims.ts";
 export interface Router {
   /**
    * Routes a resource, or one of its previews, as currently recorded.
+   * @param kind The resource's kind where it is known, which saves a statement.
    * @throws DomainError when the proxy or the engine does not answer.
    */
-  route(resourceId: number, pullRequestId: number): Promise<void>;
+  route(resourceId: number, pullRequestId: number, kind?: ResourceKind): Promise<void>;
   unroute(siteId: string): Promise<void>;
   /** Removes all sites of a resource, or of one of its previews. */
   unrouteAll(resourceUuid: string, pullRequestId: number): Promise<void>;
@@ -63,8 +64,16 @@ export function createRouter(stores: SystemStores, engine: Engine, proxy: SitePr
   };
 
   return {
-    route: (resourceId, pullRequestId) =>
-      inTurn(() => settle(() => readPart(stores, engine, resourceId, pullRequestId), sendPart)),
+    route: (resourceId, pullRequestId, kind) =>
+      inTurn(() => {
+        let known = kind;
+        const read = async () => {
+          const part = await readPart(stores, engine, { resourceId, pullRequestId, kind: known });
+          known = part.kind ?? known;
+          return part;
+        };
+        return settle(read, sendPart);
+      }),
     unroute: (siteId) => inTurn(() => sendSite(siteId, undefined)),
     unrouteAll: (resourceUuid, pullRequestId) =>
       inTurn(() => sendPart({ partId: siteIdOf(resourceUuid, pullRequestId), sites: [] })),
@@ -94,32 +103,33 @@ async function settle<T>(read: () => Promise<T>, write: (value: T) => Promise<vo
  */
 interface Routed {
   readonly partId?: string;
+  readonly kind?: ResourceKind;
   readonly sites: readonly Site[];
 }
 
 async function readPart(
   stores: SystemStores,
   engine: Engine,
-  resourceId: number,
-  pullRequestId: number,
+  part: { readonly resourceId: number; readonly pullRequestId: number; readonly kind: ResourceKind | undefined },
 ): Promise<Routed> {
-  const [subject, claims, live] = await Promise.all([
-    stores.resources.subject(resourceId),
-    claimsOf(stores, resourceId, pullRequestId),
-    stores.releases.live(resourceId, pullRequestId),
+  const { resourceId, pullRequestId, kind } = part;
+  const [subject, routing] = await Promise.all([
+    stores.resources.subject(resourceId, kind),
+    stores.resources.routing(resourceId, pullRequestId),
   ]);
-  if (subject === undefined) return { sites: [] };
+  if (subject === undefined || routing === undefined) return { sites: [] };
+  const { domains, live } = routing;
   const { record } = subject;
   const partId = siteIdOf(record.uuid, pullRequestId);
   const site = deployedKind(subject).site(subject);
-  if (site === undefined || claims === undefined || claims.length === 0) return { partId, sites: [] };
-  const ref: ReleaseRef | undefined = live && { resourceUuid: record.uuid, deploymentUuid: live.deployment_uuid };
-  const state = ref && (await engine.inspect(ref));
+  if (site === undefined || domains.length === 0) return { partId, kind: record.kind, sites: [] };
+  const ref: ReleaseRef | null = live && { resourceUuid: record.uuid, deploymentUuid: live.deployment_uuid };
+  const state = ref === null ? undefined : await engine.inspect(ref);
   const desiredState = pullRequestId === 0 ? record.desired_state : "running";
   const upstreamsFor = ({ container }: SiteSubject) =>
-    record.removing_at ? [] : upstreamsOf(desiredState, live, state, container);
-  const subjects = siteSubjects({ ...site, domains: claims, pullRequestId });
-  return { partId, sites: subjects.map((one) => siteOf(one, upstreamsFor(one))) };
+    record.removing_at ? [] : upstreamsOf(desiredState, live ?? undefined, state, container);
+  const subjects = siteSubjects({ ...site, domains, pullRequestId });
+  return { partId, kind: record.kind, sites: subjects.map((one) => siteOf(one, upstreamsFor(one))) };
 }
 
 const SETTLE_ATTEMPTS_MAX = 5;

@@ -1,6 +1,6 @@
 import type { DeploySubject } from "@berth/core/deploy";
 import type {
-  DeploymentRecord,
+  ActiveDeployment,
   InspectedResource,
   ReleaseRecord,
   ResourceChanges,
@@ -11,7 +11,7 @@ import { batched } from "./batch.ts";
 
 /** Database records of a server. */
 export interface ServerRecords {
-  readonly active: readonly DeploymentRecord[];
+  readonly active: readonly ActiveDeployment[];
   /** Sorted by id. Unchanged entries are the same objects as in the read before. */
   readonly resources: readonly RecordedResource[];
   /** Running drills on all servers, since a drill's database has no record. */
@@ -42,31 +42,29 @@ export function serverRecords(stores: SystemStores): (serverId: number) => Promi
   const known = new Map<number, Known>();
 
   const read = batched(async (serverIds: readonly number[]) => {
-    let active: ReadonlyMap<number, readonly DeploymentRecord[]> = new Map();
-    let drills: readonly string[] = [];
-    if (await readResources(serverIds)) {
-      // Before the releases: a deployment that is no longer active has recorded its release.
-      active = Map.groupBy(await stores.deployments.listActiveOn(serverIds), ({ server_id }) => server_id);
-      [drills] = await Promise.all([stores.restores.runningDrills(), readResources(serverIds)]);
-    }
+    const seen = await readResources(serverIds);
+    const active = Map.groupBy(seen.active, ({ server_id }) => server_id);
     const recordsOf = (id: number): ServerRecords => ({
       active: active.get(id) ?? [],
       resources: known.get(id)?.inOrder ?? [],
-      drills,
+      drills: seen.drills,
     });
     return new Map(serverIds.map((id) => [id, recordsOf(id)]));
   });
 
-  /** Answers whether deployments or drills are active. */
-  const readResources = async (serverIds: readonly number[]): Promise<boolean> => {
+  /**
+   * Deployments that are active are seen together with the changes, and releases are read after both: one that is no
+   * longer active has recorded its release.
+   */
+  const readResources = async (serverIds: readonly number[]): Promise<Pick<ResourceChanges, "active" | "drills">> => {
     const nowMs = performance.now();
     for (const [id, { readMs, wholeMs }] of known)
       if (nowMs - readMs > FOLLOWED_MS_MAX || nowMs - wholeMs > WHOLE_MS_MAX) known.delete(id);
-    let { position, isActive, changes } = await changesOf(serverIds);
+    let { position, active, drills, changes } = await changesOf(serverIds);
     // The database was replaced by an older one, and what is known may be of transactions that it has not.
     if (serverIds.some((id) => BigInt(known.get(id)?.position ?? 0) > BigInt(position))) {
       for (const id of serverIds) known.delete(id);
-      ({ position, isActive, changes } = await changesOf(serverIds));
+      ({ position, active, drills, changes } = await changesOf(serverIds));
     }
     const changesByServer = Map.groupBy(changes, ({ server_id }) => server_id);
     const fresh = changes.filter(({ server_id, key }) => !known.get(server_id)?.keys.has(key));
@@ -78,7 +76,7 @@ export function serverRecords(stores: SystemStores): (serverId: number) => Promi
       const times = { position, readMs: nowMs, wholeMs: before?.wholeMs ?? nowMs, keys };
       known.set(id, { ...times, ...merged(id, before, freshByServer.get(id) ?? [], recorded) });
     }
-    return isActive;
+    return { active, drills };
   };
 
   const changesOf = (serverIds: readonly number[]) =>
@@ -97,15 +95,16 @@ async function readRecorded(
     const part = ids.slice(from, from + READ_AT_ONCE);
     const resources = await stores.resources.inspect(part);
     const moving = resources.filter(({ is_resting }) => !is_resting).map(({ id }) => id);
-    const [releases, previews] =
-      moving.length === 0
-        ? [[], []]
-        : await Promise.all([stores.releases.listByResources(moving), stores.previews.listByResources(moving)]);
+    const previewed = resources.filter(({ is_resting, has_previews }) => !is_resting && has_previews);
+    const [releases, previews] = await Promise.all([
+      moving.length === 0 ? [] : stores.releases.listByResources(moving),
+      previewed.length === 0 ? [] : stores.previews.listByResources(previewed.map(({ id }) => id)),
+    ]);
     const releasesOf = Map.groupBy(releases, ({ resource_id }) => resource_id);
     const previewsOf = Map.groupBy(previews, ({ resource_id }) => resource_id);
     for (const resource of resources) {
       const { id } = resource;
-      const subject = resource.is_resting ? undefined : await stores.resources.subject(id);
+      const subject = resource.is_resting ? undefined : await stores.resources.subject(id, resource.kind);
       found.set(id, { resource, subject, releases: releasesOf.get(id) ?? [], previews: previewsOf.get(id) ?? [] });
     }
   }

@@ -18,11 +18,13 @@ function counted(keptSeconds: number) {
   return { beat, failures, read: async () => (await stores.servers.list())[0]?.id };
 }
 
-test("loops that look within a moment read the servers once, and again after something was reported", async () => {
+test("loops that look within a moment read the servers once, and again after a server changed", async () => {
   const { beat, read } = counted(60);
   expect(await Promise.all([read(), read(), read()])).toEqual([1, 1, 1]);
   expect(await read()).toBe(1);
-  beat.notify();
+  beat.notify("deployment");
+  expect(await read()).toBe(1);
+  beat.notify("server");
   expect([await read(), await read()]).toEqual([2, 2]);
 });
 

@@ -1,4 +1,4 @@
-import type { SystemStores } from "@berth/core/ports";
+import type { SystemStores, WakeTopic } from "@berth/core/ports";
 import type { WakeSignal } from "./wake-signal.ts";
 
 /**
@@ -13,22 +13,33 @@ export function withSharedReadings(
   const { servers, queues } = stores;
   return {
     ...stores,
-    servers: { ...servers, list: shared(() => servers.list(), wakeSignal, keptSeconds.servers) },
-    queues: { ...queues, busy: shared(() => queues.busy(), wakeSignal, keptSeconds.queues) },
+    servers: {
+      ...servers,
+      list: shared(
+        () => servers.list(),
+        () => wakeSignal.count(["server"]),
+        keptSeconds.servers,
+      ),
+    },
+    queues: {
+      ...queues,
+      busy: shared(
+        () => queues.busy(),
+        () => wakeSignal.count(QUEUES),
+        keptSeconds.queues,
+      ),
+    },
   };
 }
 
-function shared<T>(
-  read: () => Promise<T>,
-  wakeSignal: Pick<WakeSignal, "count">,
-  keptSeconds: number,
-): () => Promise<T> {
+function shared<T>(read: () => Promise<T>, countNow: () => number, keptSeconds: number): () => Promise<T> {
   let last: { readonly answer: Promise<T>; readonly count: number; readonly atMs: number } | undefined;
 
   return () => {
     const nowMs = performance.now();
-    if (last?.count === wakeSignal.count && nowMs - last.atMs < keptSeconds * 1000) return last.answer;
-    const reading = { answer: read(), count: wakeSignal.count, atMs: nowMs };
+    const count = countNow();
+    if (last?.count === count && nowMs - last.atMs < keptSeconds * 1000) return last.answer;
+    const reading = { answer: read(), count, atMs: nowMs };
     last = reading;
     // A failed read is not shared.
     reading.answer.catch(() => {
@@ -37,3 +48,5 @@ function shared<T>(
     return reading.answer;
   };
 }
+
+const QUEUES: readonly WakeTopic[] = ["deployment", "job", "scheduled_task", "backup"];

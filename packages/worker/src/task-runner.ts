@@ -11,6 +11,7 @@ export function createTaskRunner(deps: ValidationDeps, wakeSignal: WakeSignal): 
   return createLeaseRunner<ClaimedTask>(deps, wakeSignal, {
     title: "Scheduled tasks",
     queues: ["scheduled_task"],
+    topic: "scheduled_task",
     concurrentMax: settings.concurrentTasksMax,
     uuidOf: ({ execution_uuid }) => execution_uuid,
     claim: (serverIds, request) => scheduledTasks.claim(serverIds, request),

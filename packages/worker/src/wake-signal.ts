@@ -1,9 +1,11 @@
+import type { WakeTopic } from "@berth/core/ports";
+
 /** Wakes waiting loops. A notification while a loop works is not lost: its next wait ends at once. */
 export interface WakeSignal {
-  notify(): void;
-  /** Number of notifications so far. */
-  readonly count: number;
-  waiter(): WakeWaiter;
+  notify(...topics: readonly WakeTopic[]): void;
+  /** Number of notifications of these topics so far. */
+  count(topics: readonly WakeTopic[]): number;
+  waiter(topics: readonly WakeTopic[]): WakeWaiter;
 }
 
 export interface WakeWaiter {
@@ -12,22 +14,21 @@ export interface WakeWaiter {
 }
 
 export function wakeSignal(): WakeSignal {
-  let count = 0;
-  const waiting = new Set<() => void>();
+  const counts = new Map<WakeTopic, number>();
+  const waiting = new Map<() => void, readonly WakeTopic[]>();
+  const count = (topics: readonly WakeTopic[]) => topics.reduce((sum, topic) => sum + (counts.get(topic) ?? 0), 0);
 
   return {
-    get count() {
-      return count;
+    count,
+    notify(...topics) {
+      for (const topic of topics) counts.set(topic, count([topic]) + 1);
+      for (const [wake, awaited] of [...waiting]) if (topics.some((topic) => awaited.includes(topic))) wake();
     },
-    notify() {
-      count += 1;
-      for (const wake of [...waiting]) wake();
-    },
-    waiter() {
-      let seen = count;
+    waiter(topics) {
+      let seen = count(topics);
       return {
         async next(timeoutSeconds, signal) {
-          if (count === seen && !signal.aborted) {
+          if (count(topics) === seen && !signal.aborted) {
             await new Promise<void>((resolve) => {
               const wake = () => {
                 clearTimeout(timer);
@@ -37,10 +38,10 @@ export function wakeSignal(): WakeSignal {
               };
               const timer = setTimeout(wake, timeoutSeconds * 1000);
               signal.addEventListener("abort", wake, { once: true });
-              waiting.add(wake);
+              waiting.set(wake, topics);
             });
           }
-          seen = count;
+          seen = count(topics);
         },
       };
     },

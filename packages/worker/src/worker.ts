@@ -67,8 +67,7 @@ export function worker(given: WorkerOptions): Worker {
     {
       title: "Listening for changes in the database",
       async work(signal) {
-        await options.stores.deployments.wakeUp(signal, WAKE_UP_SECONDS_MAX);
-        wake.notify();
+        wake.notify(...(await options.stores.deployments.wakeUp(signal, WAKE_UP_SECONDS_MAX)));
       },
       seconds: () => 0,
     },

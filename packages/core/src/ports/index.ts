@@ -40,5 +40,6 @@ export * from "./storage.ts";
 export * from "./store.ts";
 export * from "./system-store.ts";
 export * from "./tag.ts";
+export * from "./wake.ts";
 export * from "./webhook.ts";
 export type * from "./work-io.ts";

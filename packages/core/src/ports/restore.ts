@@ -94,8 +94,6 @@ export interface SystemRestoreStore extends UnrepeatedRuns<ClaimedRestore> {
   progress(hold: RunLease, step: RestoreStep): Promise<void>;
   /** Ends a restore of this owner and writes its event; `false` if the owner has lost it or it has ended already. */
   finish(hold: RunLease, end: RestoreEnd): Promise<boolean>;
-  /** Deployment uuids that identify the temporary databases of running drills. */
-  runningDrills(): Promise<readonly string[]>;
   /** Deletes all but the newest restores of each database, in batches. Returns their number. */
   prune(kept: number): Promise<number>;
 }

@@ -3,6 +3,7 @@ import type { DeploymentLogLine, DeploymentStep, StepName, StepStatus } from "..
 import type { Upstream } from "../deploy/release.ts";
 import type { SiteSettings } from "../deploy/site.ts";
 import type { DeploySubject } from "../deploy/subject.ts";
+import type { ResourceKind } from "../resource/resource.ts";
 import type { DiskUsage } from "../server/disk-usage.ts";
 import type { ProxyStatus } from "../server/proxy-status.ts";
 import type { Reachability } from "../server/reachability.ts";
@@ -34,6 +35,7 @@ import type { SystemScheduledTaskStore } from "./scheduled-task.ts";
 import type { SecondFactorStore } from "./second-factor.ts";
 import type { SystemServiceStore } from "./service.ts";
 import type { Stores, SystemEventStore } from "./store.ts";
+import type { WakeTopic } from "./wake.ts";
 import type { SystemWebhookStore } from "./webhook.ts";
 
 export interface FoundToken extends TokenRecord {
@@ -149,8 +151,6 @@ export interface SystemDeploymentStore extends RenewableRuns {
   find(id: number): Promise<DeploymentRecord | undefined>;
   /** Queued and running deployments to a server. */
   listActive(serverId: number): Promise<readonly DeploymentRecord[]>;
-  /** Like `listActive`, for several servers. */
-  listActiveOn(serverIds: readonly number[]): Promise<readonly DeploymentRecord[]>;
   /** Queued and running deployments that are built on one of these servers. */
   listBuilding(serverIds: readonly number[]): Promise<readonly DeploymentRecord[]>;
   steps(deploymentId: number): Promise<readonly DeploymentStep[]>;
@@ -166,8 +166,13 @@ export interface SystemDeploymentStore extends RenewableRuns {
   /**
    * Saves the step `retire` of a finished deployment. Not fenced by its lease, which has ended: the caller has the
    * lease of the server.
+   * @param lines Appended to the log in the same transaction.
    */
-  saveRetirement(deploymentId: number, step: StepChange): Promise<void>;
+  saveRetirement(
+    deploymentId: number,
+    step: StepChange,
+    lines?: readonly Omit<DeploymentLogLine, "seq">[],
+  ): Promise<void>;
   saveCommit(lease: Lease, commit: string, message: string | null): Promise<boolean>;
   /** Fenced. Records the server of the build; `null`: the target server. `false` if the lease is lost. */
   saveBuildServer(lease: Lease, serverId: number | null): Promise<boolean>;
@@ -185,10 +190,10 @@ export interface SystemDeploymentStore extends RenewableRuns {
    */
   finish(lease: Lease, status: "finished" | "failed" | "cancelled-by-user", error: string | null): Promise<boolean>;
   /**
-   * Resolves when a deployment was queued, cancelled or ended, when a resource's desired state changed or its removal
-   * was requested, when `signal` fires, or after `timeoutSeconds`.
+   * Resolves with the topics that workers were woken for since the last call, at the latest when `signal` fires or after
+   * `timeoutSeconds`.
    */
-  wakeUp(signal: AbortSignal, timeoutSeconds: number): Promise<void>;
+  wakeUp(signal: AbortSignal, timeoutSeconds: number): Promise<readonly WakeTopic[]>;
 }
 
 export interface SystemReleaseStore {
@@ -230,24 +235,45 @@ export interface RoutedResource extends ResourceRecord {
 export interface InspectedResource extends RoutedResource {
   /** It has no release and no preview, and all its records say stopped, so only its sites can need work. */
   readonly is_resting: boolean;
+  readonly has_previews: boolean;
   /** Settings of its sites; `null` for kinds without them. */
   readonly site_settings: SiteSettings | null;
 }
+
+/** What the plan of a server needs of a deployment that waits or runs. */
+export type ActiveDeployment = Pick<
+  DeploymentRecord,
+  "id" | "uuid" | "server_id" | "resource_id" | "pull_request_id" | "status"
+>;
 
 /** Changed resources of servers. */
 export interface ResourceChanges {
   /** Position to continue the next reading from. */
   readonly position: string;
-  /** Deployments of these servers wait or run, or a drill runs anywhere. Seen in the same snapshot as the changes. */
-  readonly isActive: boolean;
+  /** Deployments of these servers that wait or run, seen in the same snapshot as the changes. Sorted by id. */
+  readonly active: readonly ActiveDeployment[];
+  /** Deployment uuids that identify the temporary databases of running drills, seen in the same snapshot. */
+  readonly drills: readonly string[];
   /** `key` identifies the change: one that was read before may be answered once more. */
   readonly changes: readonly { readonly server_id: number; readonly resource_id: number; readonly key: string }[];
 }
 
+/** URLs of a resource or preview, and its live release, of one snapshot. */
+export interface Routing {
+  /** None of a preview that was removed or is being removed. */
+  readonly domains: readonly DomainClaim[];
+  readonly live: Pick<ReleaseRecord, "deployment_uuid" | "upstream"> | null;
+}
+
 export interface SystemResourceStore {
   find(id: number): Promise<ResourceRecord | undefined>;
-  /** The resource with the fields of its kind. */
-  subject(id: number): Promise<DeploySubject | undefined>;
+  /**
+   * The resource with the fields of its kind.
+   * @param kind Its kind as far as the caller knows, which saves a statement.
+   */
+  subject(id: number, kind?: ResourceKind): Promise<DeploySubject | undefined>;
+  /** What the route of a resource, or of one of its previews, is made of besides its subject. */
+  routing(id: number, pullRequestId: number): Promise<Routing | undefined>;
   /** URL claims of a resource itself, without its previews, for its routes. */
   domains(id: number): Promise<readonly DomainClaim[]>;
   setStatus(id: number, status: string): Promise<void>;

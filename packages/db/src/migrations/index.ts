@@ -45,6 +45,7 @@ import { serverWakes } from "./0160-server-wakes.ts";
 import { attemptIdentity } from "./0170-attempt-identity.ts";
 import { passkeys } from "./0230-passkeys.ts";
 import { deploymentActors } from "./0231-deployment-actors.ts";
+import { serverTopic } from "./0240-server-topic.ts";
 
 /** In the order of their names, which never change once released. */
 export const MIGRATIONS: Readonly<Record<string, Migration>> = {
@@ -94,4 +95,5 @@ export const MIGRATIONS: Readonly<Record<string, Migration>> = {
   "0170-attempt-identity": attemptIdentity,
   "0230-passkeys": passkeys,
   "0231-deployment-actors": deploymentActors,
+  "0240-server-topic": serverTopic,
 };

@@ -2,7 +2,6 @@ import { posix } from "node:path";
 import type { FileMount } from "@berth/core/deploy";
 import { statusCodeOf } from "@berth/docker-client";
 import type Docker from "dockerode";
-import { Header, Parser, Pax } from "tar";
 
 interface Owner {
   readonly uid: number;
@@ -40,11 +39,14 @@ export interface FileEntry extends Owner {
 
 export async function putEntries(container: Docker.Container, entries: readonly FileEntry[]): Promise<void> {
   if (entries.length === 0) return;
-  const archive = Buffer.concat([...entries.map(entryOf), Buffer.alloc(1024)]);
+  const tar = await import("tar");
+  const archive = Buffer.concat([...entries.map((entry) => entryOf(tar, entry)), Buffer.alloc(1024)]);
   await container.putArchive(archive, { path: "/", noOverwriteDirNonDir: "1" });
 }
 
-function entryOf({ mountPath, content, mode, uid, gid }: FileEntry): Buffer {
+type Tar = Pick<typeof import("tar"), "Header" | "Pax">;
+
+function entryOf({ Header, Pax }: Tar, { mountPath, content, mode, uid, gid }: FileEntry): Buffer {
   const body = Buffer.from(content);
   const fields = {
     path: posix.relative("/", mountPath),
@@ -99,6 +101,7 @@ async function readFile(container: Docker.Container, path: string): Promise<stri
   try {
     const archive = await container.getArchive({ path });
     const chunks: Buffer[] = [];
+    const { Parser } = await import("tar");
     const parser = new Parser();
     parser.on("entry", (entry) => entry.on("data", (chunk: Buffer) => chunks.push(chunk)));
     let bytes = 0;

@@ -9,8 +9,6 @@ import {
   RepositoryPage,
 } from "@berth/core/source";
 import { type GuardedFetch, guardedFetch, mayConnect, type PrivateHosts } from "@berth/host";
-import { createAppAuth } from "@octokit/auth-app";
-import { request as octokitRequest } from "@octokit/request";
 import { githubProblem } from "./github-problem.ts";
 
 export interface GithubHostOptions {
@@ -26,7 +24,7 @@ export function githubHost({ allowedPrivateHosts, secondsMax = 20 }: GithubHostO
   /** A client that acts as the app's installation. */
   async function installed(login: GitHostLogin, limits: TokenLimits = {}) {
     const token = await installationToken(fetch, login, limits);
-    const call = callerOf(fetch, login, `token ${token}`);
+    const call = await callerOf(fetch, login, `token ${token}`);
     return { token, call };
   }
 
@@ -85,10 +83,11 @@ async function installationToken(fetch: GuardedFetch, login: GitHostLogin, limit
   const { appId, installationId } = login;
   const privateKey = login.privateKey.for(login.apiUrl);
   if (privateKey === undefined) throw githubProblem(undefined, { login, about: "origin" });
+  const { createAppAuth } = await import("./octokit.ts");
   const { token: jwt } = await createAppAuth({ appId, privateKey })({ type: "app" }).catch((cause: unknown) => {
     throw githubProblem(cause, { login, about: "key" });
   });
-  const call = callerOf(fetch, login, `bearer ${jwt}`);
+  const call = await callerOf(fetch, login, `bearer ${jwt}`);
   const path = { installation_id: installationId };
   const { data } = await call(
     "POST /app/installations/{installation_id}/access_tokens",
@@ -104,8 +103,9 @@ type Caller = (
   about: "token" | "list" | "repository",
 ) => Promise<{ readonly data: unknown; readonly hasMore: boolean }>;
 
-function callerOf(fetch: GuardedFetch, login: GitHostLogin, authorization: string): Caller {
-  const call = octokitRequest.defaults({
+async function callerOf(fetch: GuardedFetch, login: GitHostLogin, authorization: string): Promise<Caller> {
+  const { request } = await import("./octokit.ts");
+  const call = request.defaults({
     baseUrl: login.apiUrl,
     headers: { authorization, "x-github-api-version": "2022-11-28", "user-agent": "berth" },
     request: { fetch, log: SILENT },

@@ -3,10 +3,12 @@ import { pipeline } from "node:stream/promises";
 import { setImmediate as otherWork } from "node:timers/promises";
 import { createGunzip } from "node:zlib";
 import { DomainError } from "@berth/core";
-import { Parser, type ReadEntry, Unpack } from "tar";
+import type { Parser, ReadEntry } from "tar";
 import { type ArchiveContent, type ArchiveLimits, type EntryChecker, entryChecker } from "./archive-entries.ts";
 
 export type ByteStream = AsyncIterable<Uint8Array> | Iterable<Uint8Array>;
+
+// The library is loaded with the first archive.
 
 /**
  * Unpacks a plain tar into an empty folder. Each entry is checked before it is written; when one is refused, the
@@ -16,6 +18,7 @@ export type ByteStream = AsyncIterable<Uint8Array> | Iterable<Uint8Array>;
 export async function unpackTar(tar: ByteStream, folder: string, limits: ArchiveLimits): Promise<ArchiveContent> {
   const checker = entryChecker(limits);
   const gate = entryGate(checker);
+  const { Unpack } = await import("tar");
   const unpack = new Unpack({ cwd: folder, strict: true, preserveOwner: false, ...PLAIN, filter: gate.filter });
   await feed(tar, unpack, gate, limits);
   return checker.finish();
@@ -28,6 +31,7 @@ export async function unpackTar(tar: ByteStream, folder: string, limits: Archive
 export async function inspectTar(tar: ByteStream, limits: ArchiveLimits): Promise<ArchiveContent> {
   const checker = entryChecker(limits);
   const gate = entryGate(checker);
+  const { Parser } = await import("tar");
   const onReadEntry = (entry: ReadEntry) => entry.resume();
   await feed(tar, new Parser({ strict: true, ...PLAIN, filter: gate.filter, onReadEntry }), gate, limits);
   return checker.finish();

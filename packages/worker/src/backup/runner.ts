@@ -21,6 +21,7 @@ export function createBackupRunner(deps: BackupDeps, wakeSignal: WakeSignal): Le
   const backups = createLeaseRunner<ClaimedBackup>(deps, wakeSignal, {
     title: "Backups",
     queues: ["backup", "requested_backup"],
+    topic: "backup",
     concurrentMax: settings.concurrentBackupsMax,
     uuidOf: ({ execution_uuid }) => execution_uuid,
     async prepare(servers, busy) {
@@ -39,6 +40,7 @@ export function createBackupRunner(deps: BackupDeps, wakeSignal: WakeSignal): Le
   const restorer = createLeaseRunner<ClaimedRestore>(deps, wakeSignal, {
     title: "Restores",
     queues: ["restore"],
+    topic: "backup",
     concurrentMax: settings.concurrentBackupsMax,
     uuidOf: ({ uuid }) => uuid,
     claim: (serverIds, request) => restores.claim(serverIds, request),

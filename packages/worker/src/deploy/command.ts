@@ -15,7 +15,7 @@ interface Progress {
  * it is healthy.
  * @throws DomainError `deploy.command_failed`, `deploy.interrupted`
  */
-export async function runPreCommand(ctx: StepContext, live: ReleaseRecord | undefined): Promise<void> {
+export async function runPreCommand(ctx: StepContext, live: () => Promise<ReleaseRecord | undefined>): Promise<void> {
   const command = ctx.kind.commands(ctx.subject).pre;
   const { preCommand: earlier }: Progress = ctx.saved;
   if (command === null || earlier === "done") return;
@@ -25,7 +25,8 @@ export async function runPreCommand(ctx: StepContext, live: ReleaseRecord | unde
       "The control plane stopped while the pre-deployment command ran, and whether it took effect is not known. Check, then deploy again.",
     );
   }
-  const ref = live && { resourceUuid: live.resource_uuid, deploymentUuid: live.deployment_uuid };
+  const replaced = await live();
+  const ref = replaced && { resourceUuid: replaced.resource_uuid, deploymentUuid: replaced.deployment_uuid };
   const seen = ref && (await ctx.adapters.engine.inspect(ref));
   if (ref === undefined || seen?.state !== "running") {
     return ctx.say("Nothing runs yet, so the pre-deployment command is skipped.");

@@ -116,13 +116,15 @@ async function readContext(
   const { stores, source, clock, settings } = deps;
   const { deployment } = claim;
   const team = stores.forTeam(deployment.team_id);
-  const [subject, server, domains, variables, storages] = await Promise.all([
+  const [subject, servers, domains, variables, storages] = await Promise.all([
     stores.resources.subject(deployment.resource_id),
-    stores.servers.find(deployment.server_id),
+    stores.servers.list(),
     claimsOf(stores, deployment.resource_id, deployment.pull_request_id),
     variablesOf(team, deployment.resource_id),
     team.storages.list(deployment.resource_id),
   ]);
+  // Changes of servers wake workers, in the order of their commits: this is as new as the deployment at least.
+  const server = servers.find(({ id }) => id === deployment.server_id);
   if (subject === undefined || server === undefined || domains === undefined) return undefined;
   requireReachable(variables, deployment.pull_request_id !== 0);
   // Counted from now: the time when no control plane ran does not count.
@@ -177,7 +179,7 @@ async function openLog(
 
 /** Creates all step rows at the start, so that readers see the steps to come. */
 async function readRows({ stores }: DeploymentDeps, lease: Lease): Promise<Map<StepName, StepRow>> {
-  const saved = await stores.deployments.steps(lease.deployment_id);
+  const saved = lease.attempt === 1 ? [] : await stores.deployments.steps(lease.deployment_id);
   const rows = new Map<StepName, StepRow>(saved.map((step: DeploymentStep) => [step.name, step]));
   const missing = STEP_NAMES.filter((name) => !rows.has(name));
   if (missing.length > 0) await stores.deployments.planSteps(lease, missing);

@@ -30,7 +30,8 @@ export type DeploymentEnd = "finished" | "failed" | "cancelled-by-user";
 export async function runToEnd(run: Run): Promise<DeploymentEnd> {
   const { leaseKeeper, source, deployment, stores } = run.ctx;
   // Once the release is live the deployment succeeds, whatever happened to the worker since.
-  if (hasTraffic(await stores.releases.find(deployment.id))) leaseKeeper.commit();
+  const isResumed = run.ctx.lease.attempt > 1;
+  if (isResumed && hasTraffic(await stores.releases.find(deployment.id))) leaseKeeper.commit();
   await leaseKeeper.refresh();
 
   const failure = leaseKeeper.isCommitted ? await goForward(run) : (failureAtStart(run) ?? (await goForward(run)));

@@ -20,7 +20,7 @@ export async function stopPrevious(ctx: StepContext, spec: ReleaseSpec): Promise
   if (live === undefined || live.deployment_id === deployment.id) return { spec, ranPreCommand: false };
   const { resource_uuid: resourceUuid, deployment_uuid: deploymentUuid } = live;
   if (spec.stack !== undefined) {
-    await runPreCommand(ctx, live);
+    await runPreCommand(ctx, async () => live);
     const keeps = deployment.force_rebuild || deployment.restart_only || spec.stack.isRecreated ? "none" : "unchanged";
     const replaces = { deploymentUuid, keeps, isRestart: kind.isDeployedByRestart } as const;
     return { spec: { ...spec, stack: { ...spec.stack, replaces } }, ranPreCommand: true };
@@ -29,7 +29,7 @@ export async function stopPrevious(ctx: StepContext, spec: ReleaseSpec): Promise
     heldPort(ctx, live.upstream, spec) ??
     (deployment.pull_request_id === 0 ? kind.exclusiveReason(subject, adapters.engine.capabilities) : undefined);
   if (because === undefined) return { spec, ranPreCommand: false };
-  await runPreCommand(ctx, live);
+  await runPreCommand(ctx, async () => live);
   say(`Stops the previous release, since ${because}.`);
   const graceSeconds = kind.stopGraceSeconds(subject) ?? STOP_GRACE_SECONDS;
   await adapters.engine.stop({ resourceUuid, deploymentUuid }, { graceSeconds });

@@ -25,7 +25,7 @@ export const switchTraffic: Step<StepContext, Started & Healthy, Switched> = {
     const { stores, lease, leaseKeeper } = ctx;
     const { resource_id, pull_request_id } = ctx.deployment;
     if (!leaseKeeper.isCommitted) {
-      if (!ranPreCommand) await runPreCommand(ctx, await stores.releases.live(resource_id, pull_request_id));
+      if (!ranPreCommand) await runPreCommand(ctx, () => stores.releases.live(resource_id, pull_request_id));
       // Last chance for a cancel: after the promotion it has no effect.
       await leaseKeeper.refresh();
       leaseKeeper.signal.throwIfAborted();
@@ -79,17 +79,18 @@ async function recordHealthy(
 
 /** The proxy knows the routes but is stopped, so no request reaches them. */
 async function warnOfStoppedProxy({ stores, adapters, say }: StepContext): Promise<void> {
-  const server = await stores.servers.find(adapters.server.id);
+  const server = (await stores.servers.list()).find(({ id }) => id === adapters.server.id);
   if (server?.is_proxy_stopped) say("The proxy of the server is stopped: URLs do not answer until it is started.");
 }
 
 /** @returns Why the proxy could not be told. */
 async function route(ctx: StepContext): Promise<string | undefined> {
-  const { adapters, deployment, settings, leaseKeeper } = ctx;
+  const { adapters, subject, settings, leaseKeeper } = ctx;
+  const { resource_id, pull_request_id } = ctx.deployment;
   const endMs = performance.now() + settings.routeSecondsMax * 1000;
   for (let attempt = 1; ; attempt++) {
     try {
-      const told = adapters.router.route(deployment.resource_id, deployment.pull_request_id);
+      const told = adapters.router.route(resource_id, pull_request_id, subject.record.kind);
       if ((await within(settings.proxySecondsMax, told)) === undefined) return "It does not answer.";
       await warnOfStoppedProxy(ctx);
       return undefined;

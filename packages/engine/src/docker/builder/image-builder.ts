@@ -25,9 +25,7 @@ import {
 import type { Host, PrivateHosts } from "@berth/host";
 import type Docker from "dockerode";
 import type { ImageBuilder } from "../builder.ts";
-import { buildStack } from "../compose/build.ts";
 import { buildImage } from "./build-image.ts";
-import { prepareSource } from "./source.ts";
 import type { ToolFetcher } from "./tool-fetcher.ts";
 
 export interface ImageBuilderOptions extends LoginSources {
@@ -47,7 +45,7 @@ export interface ImageBuilderOptions extends LoginSources {
   readonly privateHosts?: (() => PrivateHosts | undefined) | undefined;
 }
 
-/** Builds images with a server's own BuildKit, and pulls images that exist already. */
+/** Builds images with a server's own BuildKit, and pulls images that exist already. What prepares a source is loaded with the first build. */
 export function imageBuilder(options: ImageBuilderOptions): ImageBuilder {
   const { host } = options;
   const docker = dockerClient(host, options.socketPath);
@@ -109,8 +107,10 @@ async function build(
   const guard = privateHosts && { privateHosts, folder: jobFolder };
   try {
     if (request.compose !== undefined || request.config.build_pack === "dockercompose") {
+      const { buildStack } = await import("../compose/build.ts");
       return await buildStack({ host, docker, socketPath, jobFolder, logins, labels, guard }, request, io);
     }
+    const { prepareSource } = await import("./source.ts");
     const { steps, ...source } = await prepareSource(request, io, {
       jobFolder,
       path,
