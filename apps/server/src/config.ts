@@ -98,7 +98,7 @@ export const ENVIRONMENT = z.object({
     .enum(["installed", "fetch"])
     .default("installed")
     .describe(
-      "`fetch` downloads nixpacks or railpack (one version each, by its checksum) for applications on Docker servers that Berth does not recognise; it runs as Berth's own user. `installed` uses them only where they are installed.",
+      "`fetch` downloads nixpacks or railpack (one version each, by its checksum) for applications on Docker servers that Berth does not recognise; it runs isolated where Berth is started by root, else as Berth's own user. `installed` uses them only where they are installed.",
     ),
   BERTH_HTTP_PORT: port("Port of the proxy beside this machine's Docker engine.").default(80),
   BERTH_HTTPS_PORT: port("Port for https of the proxy beside this machine's Docker engine.").default(443),
