@@ -59,9 +59,9 @@ describeDocker("a terminal in a container", [...IMAGES], (fixture) => {
   });
 
   test("ends a shell that started too late for its reader", async () => {
-    const slow = '#!/bin/sh.real\\nif [ -t 0 ]; then sleep 2; touch /tmp/late; fi\\nexec /bin/sh.real "$@"\\n';
+    const slow = '#!/real/sh\\nif [ -t 0 ]; then sleep 2; touch /tmp/late; fi\\nexec /real/sh "$@"\\n';
     const { spec, processes } = await running(
-      `RUN cp /bin/sh /bin/sh.real && printf '${slow}' >/bin/sh.new && chmod 755 /bin/sh.new && mv /bin/sh.new /bin/sh`,
+      `RUN mkdir /real && cp /bin/sh /real/sh && printf '${slow}' >/bin/sh.new && chmod 755 /bin/sh.new && mv /bin/sh.new /bin/sh`,
     );
     const [container] = await world.containersOf(spec);
     const opening = terminalIn(world.docker, container?.Id ?? "", { columns: 80, rows: 24 }, 100);
