@@ -46,6 +46,9 @@ export const ENVIRONMENT = z.object({
     .enum(["postgres", "pglite"])
     .optional()
     .describe("`postgres` or `pglite`. Default: PostgreSQL where its programs run, else PGlite."),
+  BERTH_TERMINAL_IDLE_MINUTES: whole(
+    "A terminal ends when nothing was typed for so many minutes; it says so a minute before. `0` turns that off.",
+  ).default(60),
   BERTH_RATE_LIMIT: whole("Requests per minute and token; `0` turns the limit off.").default(1200),
   BERTH_CONNECTIONS_PER_ADDRESS: whole(
     "Connections to the API that one address may have open, trusted proxies left out; `0` means no limit.",
@@ -98,7 +101,7 @@ export const ENVIRONMENT = z.object({
     .enum(["installed", "fetch"])
     .default("installed")
     .describe(
-      "`fetch` downloads nixpacks or railpack (one version each, by its checksum) for applications on Docker servers that Berth does not recognise; it runs as Berth's own user. `installed` uses them only where they are installed.",
+      "`fetch` downloads nixpacks or railpack (one version each, by its checksum) for applications on Docker servers that Berth does not recognise; it runs isolated where Berth is started by root, else as Berth's own user. `installed` uses them only where they are installed.",
     ),
   BERTH_HTTP_PORT: port("Port of the proxy beside this machine's Docker engine.").default(80),
   BERTH_HTTPS_PORT: port("Port for https of the proxy beside this machine's Docker engine.").default(443),
@@ -157,6 +160,8 @@ export interface Config {
   /** Whether `DATABASE_URL` is set, which earlier versions used as their own setting. */
   readonly hasForeignDatabaseUrl: boolean;
   readonly embedded: "postgres" | "pglite" | undefined;
+  /** 0: never. */
+  readonly terminalIdleMinutes: number;
   readonly requestsPerMinute: number;
   readonly connectionsPerAddress: number;
   /** Servers that a team may have; `null`: unlimited. */
@@ -205,6 +210,7 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
     databaseUrl: env.BERTH_DATABASE_URL,
     hasForeignDatabaseUrl: given.DATABASE_URL !== undefined && env.BERTH_DATABASE_URL === undefined,
     embedded: env.BERTH_EMBEDDED,
+    terminalIdleMinutes: env.BERTH_TERMINAL_IDLE_MINUTES,
     requestsPerMinute: env.BERTH_RATE_LIMIT,
     connectionsPerAddress: env.BERTH_CONNECTIONS_PER_ADDRESS,
     teamServersMax: env.BERTH_TEAM_SERVERS === 0 ? null : env.BERTH_TEAM_SERVERS,

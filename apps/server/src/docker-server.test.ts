@@ -33,6 +33,7 @@ test("a server's proxy lies where its login of the moment may write", async () =
     trustedProxies: [],
     allowedPrivateHosts: [],
     fetchesBuildTools: false,
+    inWorkplace: () => Promise.reject(new Error("Nothing is built here.")),
     guests: () => [],
     hostOf: () => ({ ...local, files }),
     log: { debug() {}, info() {}, warn() {}, error() {} },

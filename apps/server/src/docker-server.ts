@@ -11,6 +11,7 @@ import {
   dockerCleaner,
   dockerEngine,
   dockerImages,
+  type InWorkplace,
   imageBuilder,
   serverMachine,
   toolFetcher,
@@ -35,6 +36,8 @@ export interface DockerServerDeps {
   readonly allowedPrivateHosts: readonly string[];
   /** Whether nixpacks and railpack are downloaded where they are not installed. */
   readonly fetchesBuildTools: boolean;
+  /** Where those programs run: on Berth's machine, for all servers. */
+  readonly inWorkplace: InWorkplace;
   /** A machine that is reached otherwise than by SSH; `undefined`: as its record says. */
   readonly hostOf?: ((server: ServerRecord) => Host | undefined) | undefined;
   /** Sites of this machine's processes, which the proxy of its own engine serves too. */
@@ -71,6 +74,7 @@ export function dockerServer(first: ServerRecord, deps: DockerServerDeps): Membe
     folder: join(ownFolder, "builds"),
     ...logins,
     ...(isOwn ? { socketPath: local.socketPath } : {}),
+    inWorkplace: deps.inWorkplace,
     fetcher: deps.fetchesBuildTools ? toolFetcher({ folder: folder.tools }) : undefined,
     privateHosts: () => (isOwn || isLocalHost(record.ip) ? deps.allowedPrivateHosts : undefined),
   });

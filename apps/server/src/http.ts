@@ -38,6 +38,8 @@ export interface HttpOptions extends ClientBounds {
   readonly webhooks: WebhookOptions["webhooks"];
   /** Requests per minute for each token, or for each address without a token. 0: unlimited. */
   readonly requestsPerMinute: number;
+  /** A terminal ends when nothing was typed for so long. Default: one hour. 0: never. */
+  readonly terminalIdleMinutes?: number;
   readonly log: Pick<Logger, "error">;
   readonly readiness: Pick<Readiness, "report">;
   readonly now?: () => Date;
@@ -116,7 +118,9 @@ export function httpServer(options: HttpOptions): FastifyInstance {
     },
     { prefix: "/trpc" },
   );
-  app.register(terminalSocket, { prefix: "/terminal", ...shared });
+  const { terminalIdleMinutes: idleMinutes } = options;
+  const times = idleMinutes === undefined ? {} : { idleSeconds: idleMinutes * 60 };
+  app.register(terminalSocket, { prefix: "/terminal", ...shared, times });
   app.register(webhookPlugin, { prefix: "/webhooks", ...shared, webhooks: options.webhooks });
   readinessRoute(app, "/health/ready", options.readiness);
   app.register(docsPlugin, { hasStartPage: page === undefined });

@@ -105,6 +105,7 @@ async function start(
     publicUrl: config.publicUrl ?? null,
     webhooks: inside.webhooks,
     requestsPerMinute: config.requestsPerMinute,
+    terminalIdleMinutes: config.terminalIdleMinutes,
     connectionsPerAddress: config.connectionsPerAddress,
     trustedProxies: config.trustedProxies,
     readiness: ready,

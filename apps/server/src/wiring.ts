@@ -121,6 +121,7 @@ export async function wire(
       trustedProxies: config.trustedProxies,
       allowedPrivateHosts: config.allowedPrivateHosts,
       fetchesBuildTools: config.fetchesBuildTools,
+      inWorkplace: engine.inWorkplace,
       guests: () => guestsOf(proxy),
       hostOf,
       log,

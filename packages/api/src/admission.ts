@@ -27,6 +27,8 @@ export interface Caller {
    * again, which no limit may refuse: their right may be gone.
    */
   readonly calls: number;
+  /** Whether this counts as a use of the token. Default: true. */
+  readonly isUse?: boolean;
   setHeader(name: string, value: string): void;
 }
 
@@ -70,7 +72,7 @@ export function admission(options: AdmissionOptions): Admission {
         const guesses = limiter.peek(clientNetwork(caller.ip));
         if (guesses && guesses.remaining === 0) count(clientNetwork(caller.ip), caller);
       }
-      const identity = await identify(authenticator, credentials, now());
+      const identity = await identify(authenticator, credentials, now(), caller.isUse);
       count(identity ? credentials.hash : clientNetwork(caller.ip), caller);
       return identity;
     },

@@ -39,11 +39,12 @@ export async function identify(
   authenticator: Authenticator,
   { hash: secretHash, id, kind }: Credentials,
   now: Date,
+  isUse = true,
 ): Promise<Identity | undefined> {
   const token = await authenticator.findToken(secretHash);
   if (!token || token.kind !== kind || (id !== undefined && id !== token.id)) return undefined;
   if (token.expires_at && token.expires_at <= now) return undefined;
-  authenticator.touchToken(token.id, now);
+  if (isUse) authenticator.touchToken(token.id, now);
   const { team_id: teamId, user_id: userId, abilities, name, expires_at: expiresAt, role } = token;
   const session =
     kind === "session"

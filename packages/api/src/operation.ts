@@ -100,16 +100,24 @@ async function entered(
  * Whether a caller may ask for an operation at all, by its headers alone.
  * @throws DomainError `auth.unauthenticated`, `auth.api_disabled`, `auth.second_factor_missing`, `auth.missing_ability`
  */
-export function admitted(
-  { scope, isApiEnabled }: Pick<Context, "scope" | "isApiEnabled">,
+export const admitted = (
+  caller: Pick<Context, "scope" | "isApiEnabled">,
   options: OperationOptions | undefined,
+): Scope =>
+  // A procedure without options is none of ours: nobody but root gets in.
+  admittedWith(caller, options?.ability ?? "root", options);
+
+/** The same, for what is not an operation. */
+export function admittedWith(
+  { scope, isApiEnabled }: Pick<Context, "scope" | "isApiEnabled">,
+  ability: Ability,
+  options?: Pick<OperationOptions, "evenWhenDisabled" | "withoutSecondFactor">,
 ): Scope {
   if (!scope) throw new DomainError("auth.unauthenticated", "Unauthenticated.");
   if (!isApiEnabled && !options?.evenWhenDisabled)
     throw new DomainError("auth.api_disabled", "API is disabled.", { details: { success: false } });
   if (!options?.withoutSecondFactor) requireSecondFactorIn(scope);
-  // A procedure without options is none of ours: nobody but root gets in.
-  requireAbility(scope, options?.ability ?? "root");
+  requireAbility(scope, ability);
   return scope;
 }
 

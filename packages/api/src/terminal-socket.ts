@@ -5,10 +5,14 @@ import type { WebSocket } from "@fastify/websocket";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { z } from "zod";
 import { asDomainError, problemOf } from "./errors.ts";
-import { admitted } from "./operation.ts";
+import { admittedWith } from "./operation.ts";
 import type { RestOptions } from "./rest/plugin.ts";
+import { TERMINAL_TIMES, type TerminalLife, type TerminalTimes, terminalLife } from "./terminal-life.ts";
 
-export type TerminalSocketOptions = Pick<RestOptions, "admission" | "controlFor" | "browsers" | "onFault">;
+export interface TerminalSocketOptions extends Pick<RestOptions, "admission" | "controlFor" | "browsers" | "onFault"> {
+  /** Default: `TERMINAL_TIMES`. */
+  readonly times?: Partial<TerminalTimes>;
+}
 
 const SIDE_MAX = 1000;
 const side = z.int().min(1).max(SIDE_MAX);
@@ -39,8 +43,8 @@ type Opening = z.infer<typeof Opening>;
 
 const OPENING_SECONDS_MAX = 10;
 const CHECK_SECONDS = 5;
-/** So that a client learns that its connection was lost. It says so itself after several of these. */
-const PING_SECONDS = 5;
+/** Checks for one that counts as a use of the token: one a minute. */
+const CHECKS_PER_USE = 12;
 /** Output that a client has not received yet; more is read when it has. */
 const BUFFERED_BYTES_MAX = 1_048_576;
 const DRAIN_CHECK_MS = 20;
@@ -74,55 +78,61 @@ async function serve(socket: WebSocket, request: FastifyRequest, options: Termin
   const { admission, browsers, controlFor } = options;
   const messages = inbox(socket);
   const opening = await messages.opening;
-  const identify = async (calls: number): Promise<Scope> => {
+  const identify = async (calls: number, isUse = true): Promise<Scope> => {
     const identity = await admission.identify({
       authorization: request.headers.authorization,
       session: browsers.session(request, opening.session_key),
       ip: request.ip,
       calls,
+      isUse,
       setHeader: () => undefined,
     });
-    const ability = abilityFor(opening);
-    return admitted({ scope: identity?.scope, isApiEnabled: identity?.isApiEnabled ?? true }, needing(ability));
+    const caller = { scope: identity?.scope, isApiEnabled: identity?.isApiEnabled ?? true };
+    return admittedWith(caller, abilityFor(opening));
   };
   const scope = await identify(1);
   const leave = admission.enter("stream", scope);
   let terminal: Terminal | undefined;
   let watch: NodeJS.Timeout | undefined;
-  const pings = setInterval(() => socket.ping(), PING_SECONDS * 1000);
+  let life: TerminalLife | undefined;
   try {
     terminal = await open(controlFor(scope), opening);
     const opened = terminal;
     say(socket, { opened: true });
     const revoked = Promise.withResolvers<never>();
     revoked.promise.catch(() => undefined);
+    let checks = 0;
     watch = setInterval(async () => {
       try {
-        const now = await identify(0);
+        const now = await identify(0, ++checks % CHECKS_PER_USE === 0);
         if (now.teamId !== scope.teamId || !can(now, abilityFor(opening))) throw withdrawn();
       } catch (cause) {
         // While the database is unavailable, open terminals stay open.
         if (REFUSALS.test(asDomainError(cause).code)) revoked.reject(cause);
       }
     }, CHECK_SECONDS * 1000);
-    messages.deliverTo(opened, (cause) => revoked.reject(cause));
+    life = terminalLife(socket, { ...TERMINAL_TIMES, ...options.times }, (notice) =>
+      socket.send(Buffer.from(`\r\n[Berth] ${notice}\r\n`), { binary: true }),
+    );
+    const { typed, idle } = life;
+    const write = (input: Uint8Array) => {
+      typed();
+      return opened.write(input);
+    };
+    messages.deliverTo({ write, resize: (next) => opened.resize(next) }, (cause) => revoked.reject(cause));
     const ended = print(opened, socket).then(async () => {
       say(socket, { ended: true, exit_code: await opened.exitCode() });
     });
-    await Promise.race([ended, revoked.promise, messages.closed]);
+    await Promise.race([ended, revoked.promise, messages.closed, idle]);
     socket.close(1000);
   } finally {
     clearInterval(watch);
-    clearInterval(pings);
+    life?.stop();
     messages.drop();
     leave();
     await terminal?.close();
   }
 }
-
-/** Only the ability of what an operation needs is looked at here. */
-const needing = (ability: Ability) =>
-  ({ method: "GET", path: "/", operationId: "terminal", tag: "System", summary: "", ability }) as const;
 
 const abilityFor = ({ kind }: Opening): Ability => (kind === "server" ? "root" : "terminal");
 
@@ -148,10 +158,13 @@ async function print({ output }: Terminal, socket: WebSocket): Promise<void> {
   }
 }
 
+/** What a client changes in a terminal. */
+type Typed = Pick<Terminal, "write" | "resize">;
+
 /** Keeps what arrives before the terminal is open, and delivers it in order. */
 function inbox(socket: WebSocket) {
   const opening = Promise.withResolvers<Opening>();
-  const opened = Promise.withResolvers<Terminal>();
+  const opened = Promise.withResolvers<Typed>();
   const closed = Promise.withResolvers<void>();
   opened.promise.catch(() => undefined);
   opening.promise.catch(() => undefined);
@@ -198,7 +211,7 @@ function inbox(socket: WebSocket) {
     drop() {
       isDropped = true;
     },
-    deliverTo(terminal: Terminal, onFailure: (cause: unknown) => void) {
+    deliverTo(terminal: Typed, onFailure: (cause: unknown) => void) {
       failed = onFailure;
       opened.resolve(terminal);
     },

@@ -1,4 +1,4 @@
-export type { BuildPlace, ProcessBuilder } from "./builder/build-place.ts";
+export type { BuildPlace, InWorkplace, ProcessBuilder } from "./builder/build-place.ts";
 export { type ProcessBuilderOptions, processBuilder } from "./builder/process-builder.ts";
 export { type ImageBuilderOptions, imageBuilder } from "./docker/builder/image-builder.ts";
 export { toolFetcher } from "./docker/builder/tool-fetcher.ts";

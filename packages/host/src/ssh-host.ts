@@ -10,7 +10,7 @@ import { cancelled, type SshConnection, type SshOptions, sshConnection } from ".
 import { addressRefused, type SocketState, socketRefused } from "./ssh-failure.ts";
 import { sshFiles } from "./ssh-files.ts";
 import { runOver } from "./ssh-run.ts";
-import { sshTerminal } from "./ssh-terminal.ts";
+import { sshTerminals } from "./ssh-terminal.ts";
 import { turns } from "./turns.ts";
 
 export interface SshHostOptions extends SshOptions {
@@ -43,7 +43,7 @@ export function sshHost(options: SshHostOptions): SshHost {
     connectSocket,
     connectTcp: ({ host, port }, signal) => asDomainError(signal, () => tcpChannel(connection, host, port, signal)),
     socketBridge: (path) => bridges.to(path),
-    terminal: (size) => sshTerminal(connection, sessions, size),
+    terminal: sshTerminals(connection, sessions, TERMINALS_MAX),
     files: sshFiles(connection, (argv) => run(argv, { env: { PATH, LC_ALL: "C" }, timeoutSeconds: FILE_SECONDS_MAX })),
     retryNow: () => connection.retryNow(),
     async close() {
@@ -107,4 +107,5 @@ async function asDomainError<T>(signal: AbortSignal | undefined, work: () => Pro
 
 const PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 const SESSIONS_MAX = 8; // OpenSSH allows 10 on a connection: one is for files, and one for ending programs.
+const TERMINALS_MAX = 4;
 const FILE_SECONDS_MAX = 120;

@@ -60,8 +60,23 @@ describe.runIf(hasSshd)("a terminal over SSH", () => {
     expect(await host.run(["true"], { env: { PATH: "/usr/bin:/bin" } })).toMatchObject({ exitCode: 0 });
   });
 
+  test("leaves sessions to others: a server has few at once, and one more is refused", async () => {
+    const terminals = [];
+    for (let count = 1; count <= 4; count++) terminals.push(await opened());
+    await expect(opened()).rejects.toMatchObject({
+      code: "rate.limited",
+      message: expect.stringContaining("at most 4 terminals on server web-1"),
+    });
+    expect(await host.run(["true"], { env: { PATH: "/usr/bin:/bin" } })).toMatchObject({ exitCode: 0 });
+    const [first, ...rest] = terminals;
+    await first?.terminal.close();
+    await first?.ended;
+    const again = await vi.waitFor(opened, WAIT);
+    for (const { terminal } of [again, ...rest]) await terminal.close();
+  });
+
   test("reports a connection that broke", async () => {
-    const { ended } = await opened();
+    const { ended } = await vi.waitFor(opened, WAIT);
     await sshd.start();
     expect(await ended.catch((error: Error) => error)).toMatchObject({ code: "server.unreachable" });
   });

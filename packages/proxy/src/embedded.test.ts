@@ -72,6 +72,9 @@ describe("the proxy's process", () => {
     await rm(table);
     await proxy.sync([site("a", [app]), site("b", [])]);
     expect(JSON.parse(await readFile(table, "utf8")).sites).toHaveLength(2);
+    await writeFile(table, '{"sites":[{');
+    await proxy.sync([site("a", [app]), site("b", [])]);
+    expect(JSON.parse(await readFile(table, "utf8")).sites).toHaveLength(2);
     await proxy.sync([site("a", [app])]);
     expect((await ask(proxy.port, { host: "b.test" })).status).toBe(404);
   });

@@ -1,6 +1,5 @@
 import { createHash } from "node:crypto";
-import { existsSync } from "node:fs";
-import { chmod, mkdir } from "node:fs/promises";
+import { chmod, mkdir, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { isDeepStrictEqual } from "node:util";
 import { DomainError } from "@berth/core";
@@ -71,6 +70,8 @@ export async function embeddedProxy(options: EmbeddedProxyOptions): Promise<Embe
   let sites = await readSites(folder, tablePath);
   /** Whether the file and the process certainly have `sites`. */
   let isSent = false;
+  /** The file as it was written; another stamp means that it was damaged or removed since. */
+  let written: string | undefined;
   const program = proxyProgram(options.nodePath);
   const supervisor = await supervise(openInstances(folder, program), configOf(options, program.version), {
     onLine,
@@ -86,13 +87,14 @@ export async function embeddedProxy(options: EmbeddedProxyOptions): Promise<Embe
     return supervisor.exclusive(async () => {
       const changed = new Map(sites);
       apply(changed);
-      if (isSent && isDeepStrictEqual(changed, sites) && existsSync(tablePath)) {
+      if (isSent && isDeepStrictEqual(changed, sites) && (await stampOf(tablePath)) === written) {
         // A process that ended is noticed, and one that was started again has read the file.
         await supervisor.ask("stats", undefined);
         return;
       }
       isSent = false;
       await writeSites(tablePath, changed);
+      written = await stampOf(tablePath);
       sites = changed;
       await supervisor.ask(name, input);
       isSent = true;
@@ -157,6 +159,12 @@ async function readSites(folder: string, tablePath: string): Promise<ReadonlyMap
     const message = `The folder ${folder} cannot be used. Give yourself access to it, or choose another with BERTH_DATA.`;
     throw new DomainError("setup.failed", message, { cause });
   }
+}
+
+/** `undefined`: there is no such file. */
+async function stampOf(path: string): Promise<string | undefined> {
+  const stats = await stat(path).catch(() => undefined);
+  return stats && `${stats.ino} ${stats.size} ${stats.mtimeMs}`;
 }
 
 async function writeSites(tablePath: string, sites: ReadonlyMap<string, Site>): Promise<void> {

@@ -29,6 +29,8 @@ function keepingProxy(origin: string) {
   const calls: string[] = [];
   const proxy = {
     failure: undefined as Error | undefined,
+    /** Id of the only site that fails. */
+    failing: undefined as string | undefined,
     state: "absent" as "absent" | "running",
     kept,
     calls,
@@ -36,6 +38,7 @@ function keepingProxy(origin: string) {
   const changing = async (call: string, work: () => void) => {
     calls.push(call);
     if (proxy.failure) throw proxy.failure;
+    if (proxy.failing !== undefined && call.endsWith(proxy.failing)) throw new Error("It is refused.");
     work();
   };
   const port: SiteProxy = {
@@ -142,6 +145,26 @@ describe("the proxy with the public ports", () => {
     await processes.sync([siteOf("shop", "shop.example.com"), siteOf("blog", "blog.example.com")]);
     await processes.sync([siteOf("blog", "blog.example.com")]);
     expect([...front.kept.keys()]).toEqual(["container", "blog"]);
+  });
+
+  test("is told of every other guest when one cannot be told", async () => {
+    await door.sync([CONTAINER]);
+    await processes.sync([siteOf("old", "old.example.com")]);
+    front.failing = "bad";
+    front.calls.length = 0;
+    await processes.sync([siteOf("bad", "bad.example.com"), siteOf("good", "good.example.com")]);
+    expect([...front.kept.keys()]).toEqual(["container", "good"]);
+    front.failing = undefined;
+    await processes.sync([siteOf("bad", "bad.example.com"), siteOf("good", "good.example.com")]);
+    expect([...front.kept.keys()]).toEqual(["container", "good", "bad"]);
+  });
+
+  test("forgets a guest before another one gets its name", async () => {
+    await door.sync([CONTAINER]);
+    await processes.sync([siteOf("before", "shop.example.com")]);
+    front.calls.length = 0;
+    await processes.sync([siteOf("after", "shop.example.com")]);
+    expect(front.calls).toEqual(["delete before", "put after"]);
   });
 
   test("leaves http to the embedded proxy where it cannot serve, and refuses https", async () => {

@@ -94,8 +94,12 @@ export function frontDoor(first: FrontRecord, proxy: RecordedProxy, guests: () =
         if (told === undefined) return;
         const wanted = guests();
         const ids = new Set(wanted.map(({ id }) => id));
-        for (const site of wanted) await put(site);
-        for (const id of [...told.keys()].filter((id) => !ids.has(id))) await remove(id);
+        // Removed first, since another guest may have got its name. One that fails does not hold back the others.
+        const gone = [...told.keys()].filter((id) => !ids.has(id));
+        const changes = [...gone.map((id) => () => remove(id)), ...wanted.map((site) => () => put(site))];
+        const failures: unknown[] = [];
+        for (const change of changes) await change().catch((cause: unknown) => failures.push(cause));
+        if (failures.length > 0) throw failures[0];
       }),
     inFlight: (upstream) => proxy.inFlight(upstream),
     publicUrl: (url) => proxy.publicUrl(url),

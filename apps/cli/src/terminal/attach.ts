@@ -18,13 +18,14 @@ export type TerminalPlace =
   | { readonly kind: "server"; readonly uuid: string };
 
 export interface AttachOptions {
-  /** The connection counts as lost when nothing arrived for this time. The server sends something every 5 seconds. */
+  /** The connection counts as lost when nothing arrived for this time. The server sends something every 25 seconds. */
   readonly silenceMsMax?: number;
 }
 
 /** A message of the server in JSON. */
 interface Message {
   readonly error?: { readonly message: string; readonly code: string; readonly status: number };
+  readonly opened?: true;
   readonly ended?: true;
   readonly exit_code?: number | null;
 }
@@ -88,10 +89,10 @@ export async function attach(
   socket.on("message", (data, isBinary) => {
     silence.refresh();
     if (isBinary) return print(socket, stdout, data);
-    const { error, ended: hasEnded, exit_code = null } = JSON.parse(String(data)) as Message;
+    const { error, opened, ended: hasEnded, exit_code = null } = JSON.parse(String(data)) as Message;
     if (error !== undefined) ended.reject(new ProblemError(error));
     else if (hasEnded) ended.resolve(exit_code);
-    else open();
+    else if (opened) open();
   });
   socket.on("ping", () => silence.refresh());
   socket.on("unexpected-response", async (_request, response) => {
@@ -134,6 +135,6 @@ const lost = (wasOpen: boolean, cause?: unknown) =>
     cause,
   });
 
-const SILENCE_MS_MAX = 30_000;
+const SILENCE_MS_MAX = 60_000;
 /** Leaves the alternate screen, shows the cursor, and ends mouse reports, bracketed paste, keypad modes and colours. */
 const SCREEN_RESET = `${["?1047l", "?25h", "?1000l", "?1002l", "?1003l", "?1006l", "?2004l", "?1l", "0m"].map((code) => `\u001b[${code}`).join("")}\u001b>\r\n`;

@@ -40,21 +40,30 @@ export function openTerminal(place: TerminalPlace, size: TerminalSize, handlers:
   const end = (problem: TerminalProblem | undefined) => {
     if (hasEnded) return;
     hasEnded = true;
+    window.clearTimeout(silence);
     handlers.onEnd(problem);
     socket.close();
+  };
+  let silence: number | undefined;
+  const heard = () => {
+    window.clearTimeout(silence);
+    silence = window.setTimeout(() => end(LOST), SILENCE_MS_MAX);
   };
   const isOpen = () => socket.readyState === WebSocket.OPEN && !hasEnded;
   socket.addEventListener("open", () => socket.send(JSON.stringify({ ...place, ...size, ...sessionParams() })));
   socket.addEventListener("message", ({ data }: MessageEvent<ArrayBuffer | string>) => {
+    heard();
     if (typeof data !== "string") return handlers.onOutput(new Uint8Array(data));
-    const said = JSON.parse(data) as { readonly error?: TerminalProblem; readonly ended?: true };
+    const said = JSON.parse(data) as {
+      readonly error?: TerminalProblem;
+      readonly ended?: true;
+      readonly opened?: true;
+    };
     if (said.error !== undefined) end(said.error);
     else if (said.ended) end(undefined);
-    else handlers.onOpened();
+    else if (said.opened) handlers.onOpened();
   });
-  socket.addEventListener("close", () =>
-    end({ message: "The connection to the terminal was lost. Its shell was ended; open another one." }),
-  );
+  socket.addEventListener("close", () => end(LOST));
   return {
     send: (text) => {
       if (isOpen()) for (const part of partsOf(encoder.encode(text))) socket.send(part);
@@ -65,6 +74,13 @@ export function openTerminal(place: TerminalPlace, size: TerminalSize, handlers:
     close: () => end(undefined),
   };
 }
+
+const LOST: TerminalProblem = {
+  message: "The connection to the terminal was lost. Its shell was ended; open another one.",
+};
+
+/** The server gives a sign of life every 25 seconds. */
+const SILENCE_MS_MAX = 80_000;
 
 /** Messages are limited; a pasted text may be longer. */
 const PART_BYTES_MAX = 32_768;

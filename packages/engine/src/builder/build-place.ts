@@ -40,3 +40,22 @@ export interface BuildGroup {
   /** Living processes of the group; empty where the machine cannot group processes. */
   members(): readonly number[];
 }
+
+/** Folder, user and limits of a program that reads an untrusted source on Berth's own machine. */
+export interface Workplace extends Pick<BuildPlace, "home" | "temporaryFolder" | "user" | "sandbox" | "group"> {
+  /** Real path for the source, which does not exist yet. Its parent belongs to us. */
+  readonly source: string;
+  /** Real path of an empty folder that the user may write to. */
+  readonly output: string;
+}
+
+/**
+ * Runs `work` in a new workplace, which is as isolated as the build steps of the resource's processes. Afterwards its
+ * processes are ended and its folder is removed.
+ * @param visible Further folders that the program must see.
+ */
+export type InWorkplace = <Result>(
+  request: BuildRequest,
+  visible: readonly string[],
+  work: (place: Workplace) => Promise<Result>,
+) => Promise<Result>;

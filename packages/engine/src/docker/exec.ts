@@ -19,11 +19,14 @@ export interface ExecOptions {
 const LAUNCHER = 'echo "$$" && exec /bin/sh -c "$1"';
 /**
  * The shell of an exec leads a process group of its own. One with a terminal leads a session, in which each job has a
- * process group.
+ * process group. The number of a shell that has ended is not given away as long as its session has processes: if a
+ * process has it, nothing is left of the session.
  */
-const KILLER = `if [ -z "$3" ] && [ -n "$4" ]; then
-  kill -HUP "$1"; n=10
-  while [ "$n" -gt 0 ] && kill -0 "$1"; do sleep 0.1 || sleep 1; n=$((n-1)); done
+const KILLER = `if [ -n "$4" ]; then
+  if [ -z "$3" ]; then
+    kill -HUP "$1"; n=10
+    while [ "$n" -gt 0 ] && kill -0 "$1"; do sleep 0.1 || sleep 1; n=$((n-1)); done
+  elif kill -0 "$1"; then exit 0; fi
   for stat in /proc/[0-9]*/stat; do
     IFS= read -r line <"$stat" || continue
     session=\${line##*) ? }; session=\${session#* }; session=\${session#* }; session=\${session%% *}

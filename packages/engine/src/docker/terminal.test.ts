@@ -3,6 +3,7 @@ import type { Terminal } from "@berth/core/ports";
 import { describeDocker, until } from "@berth/testing";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { type DockerWorld, dockerWorld, IMAGES, io, specOf } from "./docker.fixture.ts";
+import { terminalIn } from "./terminal.ts";
 
 describeDocker("a terminal in a container", [...IMAGES], (fixture) => {
   let world: DockerWorld;
@@ -11,17 +12,22 @@ describeDocker("a terminal in a container", [...IMAGES], (fixture) => {
   });
   afterAll(() => world.close());
 
-  async function opened(command?: DatabaseCommand) {
+  async function running(...lines: string[]) {
     const engine = await world.engine();
-    const spec = specOf(await world.image("USER node"));
+    const spec = specOf(await world.image(...lines));
     await engine.start(spec, io());
-    const terminal = await engine.containers?.terminal(spec, { columns: 100, rows: 40 }, { command });
-    if (terminal === undefined) throw new Error("The engine has no containers.");
     const processes = async () => {
       const [found] = await world.containersOf(spec);
       const { Processes } = await world.docker.getContainer(found?.Id ?? "").top();
       return (Processes as readonly string[][]).map((row) => row.at(-1) ?? "");
     };
+    return { engine, spec, processes };
+  }
+
+  async function opened(command?: DatabaseCommand) {
+    const { engine, spec, processes } = await running("USER node");
+    const terminal = await engine.containers?.terminal(spec, { columns: 100, rows: 40 }, { command });
+    if (terminal === undefined) throw new Error("The engine has no containers.");
     const files = async () => (await engine.exec(spec, "ls /tmp", { timeoutSeconds: 10 })).output;
     return { terminal, screen: screenOf(terminal), processes, files };
   }
@@ -74,6 +80,37 @@ describeDocker("a terminal in a container", [...IMAGES], (fixture) => {
     await closed.terminal.close();
     await closed.screen.ended;
     await until(async () => !(await closed.files()).includes("login"));
+  });
+
+  test("ends what was sent to the background when its shell was left by exit", async () => {
+    const { terminal, screen, processes } = await opened();
+    await terminal.write(Buffer.from("set -m; sleep 4331 & (trap '' HUP; exec sleep 4332) &\n"));
+    await until(async () => (await processes()).filter((command) => command.startsWith("sleep 433")).length === 2);
+    await terminal.write(Buffer.from("exit\nexit\n"));
+    await screen.ended;
+    await terminal.close();
+    await until(async () => !(await processes()).some((command) => command.startsWith("sleep 433")));
+  });
+
+  test("ends a shell that started too late for its reader", async () => {
+    const slow = '#!/real/sh\\nif [ -t 0 ]; then sleep 2; touch /tmp/late; fi\\nexec /real/sh "$@"\\n';
+    const { spec, processes } = await running(
+      `RUN mkdir /real && cp /bin/sh /real/sh && printf '${slow}' >/bin/sh.new && chmod 755 /bin/sh.new && mv /bin/sh.new /bin/sh`,
+    );
+    const [container] = await world.containersOf(spec);
+    const opening = terminalIn(world.docker, container?.Id ?? "", { size: { columns: 80, rows: 24 }, beginMs: 100 });
+    await expect(opening).rejects.toMatchObject({ code: "engine.unsupported" });
+    const shells = async () => (await processes()).filter((command) => /sh/.test(command));
+    const hasStarted = () =>
+      world.docker
+        .getContainer(container?.Id ?? "")
+        .infoArchive({ path: "/tmp/late" })
+        .then(
+          () => true,
+          () => false,
+        );
+    await until(hasStarted);
+    await until(async () => (await shells()).length === 0);
   });
 
   test("ends the shell and what it runs when it is closed", async () => {

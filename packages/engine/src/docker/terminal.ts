@@ -29,11 +29,18 @@ const SHELL: DatabaseCommand = {
   variables: {},
 };
 
+interface TerminalOptions {
+  readonly size: TerminalSize;
+  /** Default: a shell. */
+  readonly command?: DatabaseCommand | undefined;
+  readonly beginMs?: number;
+}
+
 /** A program in a terminal in a container, as the container's user. */
 export async function terminalIn(
   docker: Docker,
   containerId: string,
-  { size, command = SHELL }: { readonly size: TerminalSize; readonly command?: DatabaseCommand | undefined },
+  { size, command = SHELL, beginMs = BEGIN_MS }: TerminalOptions,
 ): Promise<Terminal> {
   const launched = await createExec(docker.getContainer(containerId), {
     Cmd: ["/bin/sh", "-c", LAUNCHER, "sh", ...command.argv],
@@ -42,7 +49,8 @@ export async function terminalIn(
     AttachStdin: true,
   });
   const stream = await started(launched);
-  const { pid, first } = await begun(stream);
+  const ending = { isHangUp: true, path: command.file?.path };
+  const { pid, first } = await begun(launched, stream, { beginMs, ending });
   const resize = async ({ columns: w, rows: h }: TerminalSize) => {
     // The shell may have just ended, which the reader of the output learns.
     await launched.exec.resize({ w, h }).catch((cause: unknown) => {
@@ -52,8 +60,7 @@ export async function terminalIn(
   let closing: Promise<void> | undefined;
   const close = async () => {
     // Without the program's end the engine would keep it running after the connection has closed.
-    const options = { isHangUp: true, path: command.file?.path };
-    await endLaunched(launched, pid, options).catch(() => void endWhenBack(launched, pid, options));
+    await endLaunched(launched, pid, ending).catch(() => void endWhenBack(launched, pid, ending));
     stream.destroy();
   };
   const rest = terminalOutput(stream, (cause) => {
@@ -96,25 +103,47 @@ async function started({ exec }: Launched): Promise<Duplex> {
   }
 }
 
-/** Reads the launcher's first line: the process id by which the shell is ended. */
-async function begun(stream: Duplex): Promise<{ readonly pid: number; readonly first: Buffer }> {
-  const late = new AbortController();
-  let head = Buffer.alloc(0);
-  const read = async () => {
-    while (!head.includes("\n") && head.length <= PID_LENGTH_MAX) {
-      const chunk: Buffer | null = stream.read();
-      if (chunk !== null) head = Buffer.concat([head, chunk]);
-      else if (!(await nextReadable(stream, late.signal))) return;
-    }
-  };
-  await Promise.race([read(), delay(BEGIN_MS, undefined, { signal: late.signal, ref: false }).catch(() => undefined)]);
-  late.abort();
-  const line = /^(\d+)\r?\n/.exec(head.toString("latin1"));
-  if (line === null) {
-    stream.destroy();
-    throw noShell(head.toString("utf8"));
+interface Begun {
+  readonly pid: number;
+  /** Output after the first line. */
+  readonly first: Buffer;
+}
+
+interface Beginning {
+  readonly beginMs: number;
+  readonly ending: Parameters<typeof endLaunched>[2];
+}
+
+async function begun(launched: Launched, stream: Duplex, { beginMs, ending }: Beginning): Promise<Begun> {
+  const given = new AbortController();
+  const reading = readPid(stream, given.signal);
+  const isLate = delay(beginMs, "late" as const, { ref: false });
+  const found = await Promise.race([reading, isLate]);
+  if (typeof found === "object") return found;
+  if (found === "late") {
+    // Otherwise a shell that starts later would run without anybody to end it.
+    setTimeout(() => given.abort(), LATE_MS_MAX).unref();
+    void reading.then((late) => endLate(launched, late, ending)).finally(() => stream.destroy());
+    throw noShell(`No shell started within ${beginMs} ms.`);
   }
-  return { pid: Number(line[1]), first: head.subarray(line[0].length) };
+  stream.destroy();
+  throw noShell("Its first line is not a process id.");
+}
+
+async function endLate(launched: Launched, late: Begun | undefined, ending: Beginning["ending"]): Promise<void> {
+  await endLaunched(launched, late?.pid, ending).catch(() => endWhenBack(launched, late?.pid, ending));
+}
+
+/** Reads the launcher's first line: the process id by which the shell is ended. `undefined`: there is none. */
+async function readPid(stream: Duplex, signal: AbortSignal): Promise<Begun | undefined> {
+  let head = Buffer.alloc(0);
+  while (!head.includes("\n") && head.length <= PID_LENGTH_MAX) {
+    const chunk: Buffer | null = stream.read();
+    if (chunk !== null) head = Buffer.concat([head, chunk]);
+    else if (!(await nextReadable(stream, signal))) break;
+  }
+  const line = /^(\d+)\r?\n/.exec(head.toString("latin1"));
+  return line === null ? undefined : { pid: Number(line[1]), first: head.subarray(line[0].length) };
 }
 
 /** @returns Whether the stream has not ended. */
@@ -142,3 +171,4 @@ const noShell = (cause: unknown) =>
   });
 
 const BEGIN_MS = 10_000;
+const LATE_MS_MAX = 3_600_000; // Longer than any machine swaps before it starts a shell.

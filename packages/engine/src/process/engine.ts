@@ -2,7 +2,7 @@ import { dirname, join } from "node:path";
 import { DomainError, isDomainError, notFound } from "@berth/core";
 import type { ReleaseRef, ReleaseState } from "@berth/core/deploy";
 import type { Engine, EngineCapabilities } from "@berth/core/ports";
-import type { ProcessBuilder } from "../builder/build-place.ts";
+import type { InWorkplace, ProcessBuilder } from "../builder/build-place.ts";
 import { buildRelease } from "./build.ts";
 import { type Cgroups, findCgroups } from "./cgroup.ts";
 import { executeIn } from "./exec.ts";
@@ -15,6 +15,7 @@ import { openEngine } from "./running-engine.ts";
 import { PROCESS_SETTINGS, type ProcessSettings } from "./settings.ts";
 import { type SupervisedRelease, superviseRelease } from "./supervisor.ts";
 import { usageOf } from "./usage.ts";
+import { inWorkplace } from "./workplace.ts";
 
 export interface ProcessEngineOptions {
   /** Data of all applications. Other users must be able to pass through the folders above it. */
@@ -41,6 +42,8 @@ export interface ProcessEngine extends Engine {
    * @throws DomainError `setup.failed`
    */
   open(): Promise<void>;
+  /** For programs that Berth itself runs over a source, whatever engine the source is built for. */
+  readonly inWorkplace: InWorkplace;
   /**
    * Closes the engine, which cannot be used afterwards. Releases are stopped, all at the same time, or continue
    * running until another engine takes them over.
@@ -104,6 +107,7 @@ export function processEngine(options: ProcessEngineOptions): ProcessEngine {
         here.close();
       }
     },
+    inWorkplace: async (request, visible, work) => inWorkplace((await opened()).host, request, visible, work),
     build: async (request, io) => buildRelease(await opened(), builder, request, io),
     async start(spec, io) {
       if (io.signal.aborted) throw new DomainError("deploy.cancelled", "The work was cancelled.");

@@ -10,6 +10,8 @@ export interface Isolation {
   readonly gap: string | undefined;
   /** Sandbox for a new process of a resource, whose folder exists. `undefined`: the machine supports none. */
   sandbox(resourceUuid: string, storages?: ReleaseSpec["storages"]): Promise<Sandbox | undefined>;
+  /** Sandbox for a new process that sees only these folders of the instance. `undefined`: the machine supports none. */
+  sandboxOf(visible: readonly string[]): Promise<Sandbox | undefined>;
   /** Sandbox shared with a running process of the same resource. */
   beside(pid: number): Sandbox | undefined;
 }
@@ -29,10 +31,12 @@ export async function findIsolation(options: IsolationOptions): Promise<Isolatio
   const runtime = await realpath(options.runtimeFolder);
   const sandbox = (visible: readonly string[]): Sandbox => ({ create: { ...place, visible } });
   const { isUsable, gap } = await probe(sandbox([runtime]));
-  if (!isUsable) return { gap, sandbox: async () => undefined, beside: () => undefined };
+  if (!isUsable)
+    return { gap, sandbox: async () => undefined, sandboxOf: async () => undefined, beside: () => undefined };
   return {
     gap,
     beside: (pid) => ({ join: pid }),
+    sandboxOf: async (visible) => sandbox(await Promise.all(visible.map((folder) => realpath(folder)))),
     async sandbox(resourceUuid, storages = []) {
       const own = await realpath(resourcePaths(options.dataFolder, resourceUuid).folder);
       return sandbox([runtime, own, ...(await covered(storages, place.hidden))]);
@@ -62,7 +66,7 @@ async function probe(sandbox: Sandbox): Promise<{ readonly isUsable: boolean; re
 const NOBODY: HostUser = { uid: 65_534, gid: 65_534 };
 
 const NOT_ROOT =
-  "Applications run as the user of Berth and can read each other's files and Berth's own. " +
+  "Applications and programs that prepare builds run as the user of Berth and can read each other's files and Berth's own. " +
   "Start Berth as root, or deploy to a server with Docker, to keep them apart.";
 
 const VISIBLE_PROCESSES =
@@ -71,7 +75,7 @@ const VISIBLE_PROCESSES =
 function notAllowed(output: string): string {
   const reason = output.trim().split("\n")[0]?.slice(0, 200) ?? "";
   return (
-    `Applications share /tmp and see which processes run: this machine allows no mount namespaces (${reason}). ` +
+    `Applications and programs that prepare builds share /tmp and see which processes run: this machine allows no mount namespaces (${reason}). ` +
     "Install util-linux and, in a container, add the capability SYS_ADMIN."
   );
 }

@@ -14,6 +14,7 @@ import { prepareRuntime, pruneRuntimes } from "./runtime.ts";
 import type { ProcessSettings, ReleaseHost } from "./settings.ts";
 import { type SupervisedRelease, superviseRelease } from "./supervisor.ts";
 import { takeUserRange } from "./user-range.ts";
+import { removeWorkplaces } from "./workplace.ts";
 
 export interface OpenOptions {
   readonly dataFolder: string;
@@ -52,6 +53,7 @@ export async function openEngine(options: OpenOptions): Promise<RunningEngine> {
     const settings = await withUserRange(options);
     const host: ReleaseHost = { ...options, settings, runtime, isolation, ports: portPool(settings.ports) };
     await emptyTrash(dataFolder);
+    await removeWorkplaces(dataFolder);
     const releases = await adoptReleases(host);
     const remove = removal(host, releases);
     const unfinished = [...releases.values()].filter((release) => release.record().isRemoving);

@@ -132,6 +132,13 @@ describe.skipIf(!hasEngine)("a build on Berth's own engine", { timeout: 30_000 }
     expect(asked).toEqual([]);
   });
 
+  test("downloads nothing from this machine for a Dockerfile inside of a compose file", async () => {
+    const inline = `FROM alpine:3\nADD http://127.0.0.1:${port}/file.txt /\n`;
+    const text = `services:\n  web:\n    build: {context: ., dockerfile_inline: ${JSON.stringify(inline)}}\n`;
+    expect(await refusal({ "docker-compose.yaml": text }, {}, true)).toContain("is a private address or this machine");
+    expect(asked).toEqual([]);
+  });
+
   test("reaches no loopback of this machine in its steps", async () => {
     const tried = `wget -T 2 -q -O - http://127.0.0.1:${port}/run http://localhost:${port}/run`;
     const { image } = await suite.build({

@@ -24,6 +24,7 @@ import {
 } from "@berth/docker-client";
 import type { Host, PrivateHosts } from "@berth/host";
 import type Docker from "dockerode";
+import type { InWorkplace } from "../../builder/build-place.ts";
 import type { ImageBuilder } from "../builder.ts";
 import { buildImage } from "./build-image.ts";
 import type { ToolFetcher } from "./tool-fetcher.ts";
@@ -37,6 +38,8 @@ export interface ImageBuilderOptions extends LoginSources {
   readonly instanceId: string;
   /** A folder on Berth's machine for temporary files of builds. Nobody else may read it. */
   readonly folder: string;
+  /** Where nixpacks and railpack run: they read untrusted sources on Berth's machine. */
+  readonly inWorkplace: InWorkplace;
   /** PATH in which nixpacks and railpack are looked up. Default: the system's folders. */
   readonly path?: string | undefined;
   /** Fetches nixpacks and railpack where they are not installed. Default: they are done without. */
@@ -114,6 +117,7 @@ async function build(
     const { steps, ...source } = await prepareSource(request, io, {
       jobFolder,
       path,
+      inWorkplace: options.inWorkplace,
       keyFolder: folder,
       fetcher: options.fetcher,
     });

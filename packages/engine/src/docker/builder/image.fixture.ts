@@ -1,5 +1,5 @@
 import { randomBytes } from "node:crypto";
-import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { chmodSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { connect } from "node:net";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
@@ -9,6 +9,7 @@ import { DOCKER_SOCKET, dockerClient } from "@berth/docker-client";
 import { localHost } from "@berth/host";
 import type Docker from "dockerode";
 import { expect } from "vitest";
+import { workplaces } from "../../workplace.fixture.ts";
 import type { ImageBuilder } from "../builder.ts";
 import { type ImageBuilderOptions, imageBuilder } from "./image-builder.ts";
 
@@ -60,7 +61,10 @@ export function imageSuite(options: Partial<ImageBuilderOptions> = {}): ImageSui
   const docker = dockerClient(host);
   const folder = mkdtempSync(join(tmpdir(), "berth-image-"));
   const resourceUuid = `t${randomBytes(8).toString("hex")}`;
-  const own = { host, instanceId: "test", folder: join(folder, "builds"), ...options };
+  // Other users pass through it, as in production.
+  chmodSync(folder, 0o711);
+  const { inWorkplace, close } = workplaces(folder);
+  const own = { host, inWorkplace, instanceId: "test", folder: join(folder, "builds"), ...options };
   const suite: { builder: ImageBuilder } = { builder: imageBuilder(own) };
   const lines: string[] = [];
   let count = 0;
@@ -74,7 +78,8 @@ export function imageSuite(options: Partial<ImageBuilderOptions> = {}): ImageSui
     }
     return {
       resourceUuid,
-      deploymentUuid: `d${count}`,
+      // Unique on the machine: the processes of a build are found by it.
+      deploymentUuid: `d${count}-${resourceUuid}`,
       resourceNumber: 1,
       sourceFolder,
       config: { ...CONFIG, build_pack: "dockerfile", ...config },
@@ -142,6 +147,7 @@ export function imageSuite(options: Partial<ImageBuilderOptions> = {}): ImageSui
     },
     async close() {
       await suite.builder.removeImages(resourceUuid);
+      await close();
       rmSync(folder, { recursive: true, force: true });
     },
   } satisfies Omit<ImageSuite, "builder">);

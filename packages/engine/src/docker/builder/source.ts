@@ -5,6 +5,7 @@ import { DomainError, isDomainError } from "@berth/core";
 import { type BuildPlan, findPlan, type SourceFacts, unrecognised as unrecognisedError } from "@berth/core/build";
 import type { BuildConfig, BuildRequest } from "@berth/core/deploy";
 import type { WorkIO } from "@berth/core/ports";
+import type { InWorkplace } from "../../builder/build-place.ts";
 import { folderInside, readFacts } from "../../builder/facts.ts";
 import { findPublishFolder } from "../../builder/publish-folder.ts";
 import { hasCode, missingSource } from "../../builder/source-move.ts";
@@ -26,6 +27,7 @@ export interface PreparePlace {
   /** A folder for this build alone. */
   readonly jobFolder: string;
   readonly path: string;
+  readonly inWorkplace: InWorkplace;
   /** Folder of the key for the hashes that detect changed secrets. */
   readonly keyFolder: string;
   /** Fetches build tools that are not installed, where the operator wants that. */
@@ -128,18 +130,20 @@ function unrecognised(facts: SourceFacts, config: BuildConfig, more?: string, ca
 }
 
 async function preparedByTool(
-  { request, io, place, folder }: Source,
-  { tool, path, version }: UsableTool,
+  { request, io, place, root, folder }: Source,
+  usable: UsableTool,
 ): Promise<PreparedSource> {
+  const { tool, version } = usable;
   const { config, env } = request;
   const given = Object.fromEntries(Object.entries(env).filter(([name]) => isForTool(name)));
-  const toolPlace = { source: folder, out: join(place.jobFolder, "out"), config, variables: Object.keys(given) };
   io.onLine(`Prepares the build with ${tool.name}`, "stdout");
-  await runTool(tool, toolPlace, io, { env: given, path, home: place.jobFolder });
+  const target = join(place.jobFolder, "tool");
+  const { inWorkplace } = place;
+  const made = await runTool(usable, { request, inWorkplace, root, folder, target, env: given }, io);
   const secretsHash = await keyedHash(place, [envFile(env)]);
   const args = tool.args({ secretsHash, cacheId: cacheIdOf(request), version });
   return {
-    ...tool.made(toolPlace),
+    ...made,
     target: null,
     args: { ...env, ...args },
     secrets: { ...env, ...tool.env(config) },

@@ -70,7 +70,10 @@ export function toolFetcher(options: ToolFetcherOptions): ToolFetcher {
     const release = releases[tool.name];
     const place = join(folder, `${tool.name}-${release.version}`);
     if (!(await exists(join(place, tool.name)))) await fetchTool({ tool, release, place, path }, options, io);
-    return { tool, path: `${place}:${path}`, version: release.version };
+    // The program runs as another user.
+    await chmod(folder, 0o711);
+    await chmod(place, 0o755);
+    return { tool, folder: place, path: `${place}:${path}`, version: release.version };
   };
 }
 

@@ -66,7 +66,7 @@ describe("what a build tool is called with", () => {
   });
 });
 
-describe.skipIf(!hasEngine)("a build tool that is installed", { timeout: 20_000 }, () => {
+describe.skipIf(!hasEngine)("a build tool that is installed", { timeout: 60_000 }, () => {
   let suite: ImageSuite;
   beforeAll(() => {
     suite = imageSuite();
@@ -111,7 +111,7 @@ describe.skipIf(!hasEngine)("a build tool that is installed", { timeout: 20_000 
       path: "/usr/bin:/bin",
       fetcher: async (tool, _io, path) => {
         if (why !== undefined) throw why;
-        return { tool, path: `${bin}:${path}` };
+        return { tool, folder: bin, path: `${bin}:${path}` };
       },
     });
     try {

@@ -1,10 +1,14 @@
-import { join } from "node:path";
+import { lstat, mkdir, realpath } from "node:fs/promises";
+import { delimiter, dirname, join, relative } from "node:path";
 import { DomainError } from "@berth/core";
-import type { BuildConfig } from "@berth/core/deploy";
+import type { BuildConfig, BuildRequest } from "@berth/core/deploy";
 import type { WorkIO } from "@berth/core/ports";
 import type { Argv } from "@berth/host";
 import { run } from "@berth/host";
+import type { InWorkplace, Workplace } from "../../builder/build-place.ts";
 import { isProgram } from "../../builder/facts.ts";
+import { moveSource } from "../../builder/source-move.ts";
+import { markerEnv, stepMarker } from "../../builder/step-env.ts";
 import { shown } from "../../builder/step-failure.ts";
 
 /** A program on Berth's machine that turns a source into input for BuildKit. */
@@ -29,6 +33,8 @@ export interface BuildTool {
 /** A build tool as it is run. */
 export interface UsableTool {
   readonly tool: BuildTool;
+  /** The folder that contains it. */
+  readonly folder: string;
   /** PATH under which it is found. */
   readonly path: string;
   readonly version?: string;
@@ -92,7 +98,9 @@ export const BUILD_TOOLS: Readonly<Record<BuildTool["name"], BuildTool>> = {
 /** `undefined`: it is not installed. */
 export async function findTool(config: BuildConfig, path: string): Promise<UsableTool | undefined> {
   const tool = toolOf(config);
-  return tool !== undefined && (await isProgram(tool.name, path)) ? { tool, path } : undefined;
+  if (tool === undefined) return undefined;
+  for (const folder of path.split(delimiter)) if (await isProgram(tool.name, folder)) return { tool, folder, path };
+  return undefined;
 }
 
 /** The tool of a build pack. */
@@ -100,8 +108,8 @@ export const toolOf = ({ build_pack }: BuildConfig): BuildTool | undefined =>
   build_pack === "nixpacks" || build_pack === "railpack" ? BUILD_TOOLS[build_pack] : undefined;
 
 /**
- * Variables that the program may have in its own environment. It runs as Berth's user and downloads programs that it
- * executes, so that a proxy, a certificate or a loader of an application's must not reach it.
+ * Variables that the program may have in its own environment. Where the machine isolates nothing it runs as Berth's
+ * user, and it downloads programs that it executes: no proxy, certificate or loader of an application may reach it.
  */
 export const isForTool = (name: string): boolean =>
   /^[A-Za-z_]\w*$/.test(name) &&
@@ -109,17 +117,68 @@ export const isForTool = (name: string): boolean =>
     name,
   );
 
-/** @throws DomainError `deploy.build_failed` */
-export async function runTool(
-  tool: BuildTool,
-  place: ToolPlace,
+export interface ToolRun {
+  readonly request: BuildRequest;
+  readonly inWorkplace: InWorkplace;
+  /** The whole source and the base directory in it, real paths. The tool takes the source away. */
+  readonly root: string;
+  readonly folder: string;
+  /** A folder that does not exist yet, where only Berth may write. */
+  readonly target: string;
+  /** The application's own variables. */
+  readonly env: Readonly<Record<string, string>>;
+}
+
+/**
+ * Runs a tool where it sees nothing but the source, and takes away what it made once nothing of it runs any more.
+ * @throws DomainError `deploy.build_failed`
+ */
+export async function runTool(usable: UsableTool, order: ToolRun, io: WorkIO): Promise<ReturnType<BuildTool["made"]>> {
+  const { tool } = usable;
+  const { request, root, target } = order;
+  const way = relative(root, order.folder);
+  await order.inWorkplace(request, [usable.folder], async (place) => {
+    await moveSource(root, place.source, place.user);
+    await execute(usable, placeIn(place, way, order), { ...order, place }, io);
+    await mkdir(target, { mode: 0o700 });
+    await moveSource(place.source, join(target, "source"), undefined);
+    await moveSource(place.output, join(target, "output"), undefined);
+  });
+  const taken = await realpath(target);
+  const made = tool.made(placeIn({ source: join(taken, "source"), output: join(taken, "output") }, way, order));
+  await requireOwnFiles(tool, made);
+  return made;
+}
+
+const placeIn = (
+  { source, output }: Pick<Workplace, "source" | "output">,
+  way: string,
+  { request, env }: ToolRun,
+): ToolPlace => ({
+  source: join(source, way),
+  out: join(output, "out"),
+  config: request.config,
+  variables: Object.keys(env),
+});
+
+async function execute(
+  { tool, path }: UsableTool,
+  toolPlace: ToolPlace,
+  { request, env, place }: ToolRun & { readonly place: Workplace },
   io: WorkIO,
-  { env, path, home }: { readonly env: Readonly<Record<string, string>>; readonly path: string; readonly home: string },
 ): Promise<void> {
   const lines: string[] = [];
-  const { exitCode, isTimedOut } = await run(tool.argv(place), {
-    env: { ...env, ...tool.env(place.config), PATH: path, HOME: home },
+  const { home, temporaryFolder, user, sandbox, group } = place;
+  const own = { ...env, ...tool.env(toolPlace.config), ...markerEnv(request) };
+  const { exitCode, isTimedOut } = await run(tool.argv(toolPlace), {
+    env: markerEnv(request),
+    programEnv: { ...own, PATH: path, HOME: home, TMPDIR: temporaryFolder },
     cwd: home,
+    user,
+    sandbox,
+    marker: stepMarker(request),
+    onStart: (pid) => group?.join(pid),
+    others: group?.members,
     signal: io.signal,
     timeoutSeconds: TOOL_SECONDS_MAX,
     maxOutputBytes: 0,
@@ -132,6 +191,17 @@ export async function runTool(
   const said = shown(lines.findLast((line) => /error/i.test(line)) ?? lines.at(-1) ?? "");
   const what = isTimedOut ? "did not end in time" : `exited with code ${exitCode}`;
   throw new DomainError("deploy.build_failed", `${tool.name} ${what}${said === "" ? "" : `: ${said}`}.`);
+}
+
+/** Berth reads these with its own rights, so a link could lead it to any file of the machine. */
+async function requireOwnFiles({ name }: BuildTool, { context, dockerfile }: ReturnType<BuildTool["made"]>) {
+  const isOwn = async (folder: string) => (await realpath(folder).catch(() => undefined)) === folder;
+  const file = await lstat(dockerfile).catch(() => undefined);
+  if (file?.isFile() && (await isOwn(context)) && (await isOwn(dirname(dockerfile)))) return;
+  throw new DomainError(
+    "deploy.build_failed",
+    `${name} has not written its Dockerfile, or has put a link in its place. Correct the configuration of ${name} in the source, or choose another build pack.`,
+  );
 }
 
 const TOOL_SECONDS_MAX = 600; // Enough: the program only reads the source and asks registries for versions.
