@@ -11,7 +11,7 @@ import {
 } from "@berth/core/team";
 import type { SignInDeps } from "./session-open.ts";
 
-export type PasskeyDeps = Pick<SignInDeps, "system" | "clock" | "ids" | "hashToken" | "passkeyVerifier">;
+type PasskeyDeps = Pick<SignInDeps, "system" | "clock" | "ids" | "hashToken" | "passkeyVerifier">;
 
 /** A challenge that is sent, and its answer, which counts once. `userId` is `null` while nobody is signed in. */
 export function passkeyProofs({ system, clock, ids, hashToken, passkeyVerifier }: PasskeyDeps) {
