@@ -106,10 +106,9 @@ async function serve(socket: WebSocket, request: FastifyRequest, options: Termin
       }
     }, CHECK_SECONDS * 1000);
     messages.deliverTo(opened, (cause) => revoked.reject(cause));
-    const ended = print(opened, socket).then(async () => {
-      say(socket, { ended: true, exit_code: await opened.exitCode() });
-    });
-    await Promise.race([ended, revoked.promise, messages.closed]);
+    const ended = print(opened, socket).then(() => opened.exitCode());
+    const exit_code = await Promise.race([ended, revoked.promise, messages.closed.then(() => null)]);
+    say(socket, { ended: true, exit_code });
     socket.close(1000);
   } finally {
     clearInterval(watch);
