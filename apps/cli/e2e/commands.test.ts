@@ -318,8 +318,13 @@ describe("environment variables", () => {
   });
 
   test("need a value: an empty standard input is none", async () => {
-    const without = await berth(["env", "set", "web", "EMPTY"], { cwd: "/", env: env(), input: "" });
-    expect([without.code, without.stderr]).toEqual([2, expect.stringContaining("Write EMPTY=VALUE")]);
+    for (const words of [["EMPTY"], ["web", "EMPTY"]]) {
+      const without = await berth(["env", "set", ...words], { cwd: web.path, env: env(), input: "" });
+      expect([without.code, without.stderr]).toEqual([
+        2,
+        "EMPTY has no value: standard input is empty.\n  Write EMPTY=VALUE, or EMPTY= for an empty value.\n",
+      ]);
+    }
     expect((await run("/", "env", "list", "web")).stdout).not.toContain("EMPTY");
   });
 

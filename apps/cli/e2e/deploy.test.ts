@@ -39,6 +39,21 @@ function page(host: string, path = "/"): Promise<string> {
 const linked = (folder: string): { uuid: string; name: string } =>
   JSON.parse(readFileSync(join(folder, ".berth/app.json"), "utf8")).applications[0];
 
+/** A repository with one commit. */
+function gitRepository(files: Parameters<typeof temporaryFolder>[0]): TemporaryFolder {
+  const folder = temporaryFolder(files);
+  const config = ["-c", "user.name=t", "-c", "user.email=t@example.com", "-c", "init.defaultBranch=main"];
+  for (const argv of [
+    ["init", "--quiet"],
+    ["add", "."],
+    ["commit", "--quiet", "--message", "First"],
+  ]) {
+    const { status, stderr } = spawnSync("git", [...config, ...argv], { cwd: folder.path, encoding: "utf8" });
+    expect([status, stderr]).toEqual([0, expect.any(String)]);
+  }
+  return folder;
+}
+
 describe("berth deploy", () => {
   test("sets variables before the first start, and makes nothing for one that is wrong; again in the same place", async () => {
     const answer = 'process.env.ONE + " " + process.env.TWO';
@@ -84,7 +99,7 @@ describe("berth deploy", () => {
 
     folder.write({ ...webServer("second"), "src/deep/a.txt": "" });
     const again = await run(join(folder.path, "src/deep"), "deploy", "--start-command", "GREETING=kept node server.js");
-    expect(again.stdout).toContain("Changed start command");
+    expect(again.stdout).toContain("Changed start command\n");
     expect(again.stdout).not.toContain("Created");
     expect(again.code).toBe(0);
     expect(await page("web.localhost")).toBe("second");
@@ -176,15 +191,7 @@ describe("berth deploy", () => {
   });
 
   test("from git builds what is in the repository, not what is in the folder", async () => {
-    using repository = temporaryFolder(webServer("from git"));
-    const git = (...argv: string[]) => {
-      const config = ["-c", "user.name=t", "-c", "user.email=t@example.com", "-c", "init.defaultBranch=main"];
-      const { status, stderr } = spawnSync("git", [...config, ...argv], { cwd: repository.path, encoding: "utf8" });
-      expect([status, stderr]).toEqual([0, expect.any(String)]);
-    };
-    git("init", "--quiet");
-    git("add", ".");
-    git("commit", "--quiet", "--message", "First");
+    using repository = gitRepository(webServer("from git"));
     using elsewhere = temporaryFolder({ "a.txt": "" });
     const argv = ["deploy", "--git", `file://${repository.path}`, "--name", "from-git"];
     const { code, stdout, stderr } = await run(elsewhere.path, ...argv);
@@ -194,6 +201,7 @@ describe("berth deploy", () => {
     const again = await run(elsewhere.path, ...argv);
     expect([again.stderr, again.code]).toEqual(["", 0]);
     expect(again.stdout).toContain("from-git is in My project/production: deploying it again.");
+    expect(again.stdout).not.toContain("Changed");
     // It has nothing to do with the repository.
     expect(existsSync(join(elsewhere.path, ".berth"))).toBe(false);
     const wrong = await run(elsewhere.path, "deploy", "--app", "web", "--branch", "main");
@@ -201,6 +209,22 @@ describe("berth deploy", () => {
       2,
       expect.stringContaining("gets its code from uploads, not from git"),
     ]);
+  });
+
+  test("from git of something that is not recognised says what it kept and how to continue, which then works", async () => {
+    using repository = gitRepository({ "notes.txt": "", "run.js": webServer("by hand")["server.js"] ?? "" });
+    using elsewhere = temporaryFolder({ "a.txt": "" });
+    const argv = ["deploy", "--git", `file://${repository.path}`, "--name", "odd"];
+    const { code, stdout } = await run(elsewhere.path, ...argv);
+    expect(code).toBe(1);
+    expect(stdout).toMatch(/^The deployment failed at .*: It is not clear how to start this/m);
+    const [, uuid = ""] = /^Application odd is kept, and nothing of it runs\.\n.*--app (\w{24}),/m.exec(stdout) ?? [];
+    expect(stdout).toContain(`berth delete ${uuid}\n`);
+    const flags = ["--start-command", "node run.js"];
+    const again = await run(elsewhere.path, ...argv, ...flags);
+    expect([again.code, again.stdout]).toEqual([0, expect.stringContaining("Changed start command\n")]);
+    expect(again.stdout).not.toContain("is kept");
+    expect((await run(elsewhere.path, ...argv, ...flags)).stdout).not.toContain("Changed");
   });
 
   test("asks rather than guesses when the name is taken, and deploys to what --app names", async () => {

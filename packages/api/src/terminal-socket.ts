@@ -120,10 +120,10 @@ async function serve(socket: WebSocket, request: FastifyRequest, options: Termin
       return opened.write(input);
     };
     messages.deliverTo({ write, resize: (next) => opened.resize(next) }, (cause) => revoked.reject(cause));
-    const ended = print(opened, socket).then(async () => {
-      say(socket, { ended: true, exit_code: await opened.exitCode() });
-    });
-    await Promise.race([ended, revoked.promise, messages.closed, idle]);
+    const ended = print(opened, socket).then(() => opened.exitCode());
+    const isOver = Promise.race([messages.closed, idle]).then(() => null);
+    const exit_code = await Promise.race([ended, revoked.promise, isOver]);
+    say(socket, { ended: true, exit_code });
     socket.close(1000);
   } finally {
     clearInterval(watch);

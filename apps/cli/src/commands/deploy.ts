@@ -74,7 +74,16 @@ async function deploy(session: Session, named: string | undefined, options: Opti
     session.output.line(`Set ${variables.map(({ key }) => printable(key)).join(", ")}`);
   }
   if (content) await upload(api, session, target.uuid, folder.path, content);
-  return start(api, session, target, options);
+  const exitCode = await start(api, session, target, options);
+  if (existing === undefined && exitCode === EXIT.failed) reportKept(session, target);
+  return exitCode;
+}
+
+/** The first deployment failed, so that the application exists, but nothing of it runs. */
+function reportKept({ output }: Session, { name, uuid }: Target): void {
+  output.line(`Application ${printable(name)} is kept, and nothing of it runs.`);
+  output.line(`  Deploy it again:  berth deploy --app ${uuid}, with the flags that help`);
+  output.line(`  Delete it:        berth delete ${uuid}`);
 }
 
 /** Whether the folder is a checkout of the repository: only then the link is stored in it. */

@@ -88,11 +88,13 @@ export async function changeTarget(
     ]);
   }
   await requireSamePlace({ client }, target, options);
-  const change = {
+  const wanted = {
     ...settings,
     ...(options.git === undefined ? {} : { git_repository: options.git }),
     ...(options.branch === undefined ? {} : { git_branch: options.branch }),
   };
+  if (Object.keys(wanted).length === 0) return;
+  const change = differences(await client.applications.get.query({ uuid: target.uuid }), wanted);
   if (Object.keys(change).length === 0) return;
   await client.applications.update.mutate({ uuid: target.uuid, ...change });
   output.line(
@@ -100,6 +102,15 @@ export async function changeTarget(
       .map((key) => key.replaceAll("_", " "))
       .join(", ")}`,
   );
+}
+
+/** The same command may be typed again, whose settings are those of the application. */
+function differences(application: Application, wanted: Readonly<Record<string, unknown>>) {
+  // The API answers the URLs by another name than it accepts them.
+  const current = new Map<string, unknown>([...Object.entries(application), ["domains", application.fqdn]]);
+  const isSame = (key: string, value: unknown) =>
+    current.has(key) && JSON.stringify(current.get(key)) === JSON.stringify(value);
+  return Object.fromEntries(Object.entries(wanted).filter(([key, value]) => !isSame(key, value)));
 }
 
 const PLACE_FLAGS = ["project", "environment", "server"] as const;
