@@ -39,7 +39,7 @@ const MAY_IMPORT = {
 const TEST = "(\\.test\\.ts|\\.fixture\\.ts|\\.conformance\\.ts|/conformance\\.ts|/e2e/|vitest\\.config\\.ts)$|/e2e/";
 
 /** Fixtures that suites of other packages use. */
-const TESTING_DOOR = "^packages/(core|host|source)/src/testing\\.ts$";
+const TESTING_DOOR = "^packages/(api|core|host|source)/src/testing\\.ts$";
 
 const layer = ([name, allowed]) => ({
   name: `${name}-may-import`,

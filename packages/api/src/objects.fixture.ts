@@ -1,8 +1,8 @@
 import { SHARED_SCOPES } from "@berth/core/env";
 import type { ResourceKind } from "@berth/core/resource";
 import { KINDS_WITH_TASKS } from "@berth/core/schedule";
-import { testBackup, testGithubApp, testKey, testPrivateKey, testUuid } from "@berth/testing";
-import { COMPOSE, createdApplication, createdService, type Served } from "./berth.fixture.ts";
+import { testBackup, testGithubApp, testKey, testPlace, testPrivateKey, testUuid } from "@berth/testing";
+import { COMPOSE, createdApplication, createdService, type Served, whereOf } from "./berth.fixture.ts";
 import type { Operation, Route } from "./rest/routes.ts";
 
 /** Values of path parameters by the path, or by the parameter in it; for some, by the kind of resource. */
@@ -129,6 +129,17 @@ export function exampleBody({ where }: Pick<Served, "where">, { options, input }
   const shape = input?.shape ?? {};
   const place = Object.fromEntries(Object.entries(where).filter(([key]) => key in shape));
   return { ...place, ...CREATIONS[options.operationId], ...EXAMPLE_BODIES[options.operationId] };
+}
+
+/** The same API with a place and a token of the root team, to which an instance's own machine belongs. */
+export async function asRootTeam(api: Served): Promise<Served> {
+  const stores = api.db.stores();
+  const place = await testPlace(stores);
+  const token = api.rootToken;
+  return {
+    ...{ ...api, stores, place, token, where: whereOf(place) },
+    ask: (method, path, options) => api.ask(method, path, { token, ...options }),
+  };
 }
 
 /** Creates one object of the team for every path parameter. */

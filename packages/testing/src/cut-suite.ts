@@ -46,7 +46,7 @@ export const cutsOf = (way: Relay): Cuts => ({
  * that nobody handled.
  */
 export function describeCuts(name: string, { open, codes, rounds = 20 }: CutSuite): void {
-  describe(`${name} that is cut`, { timeout: 60_000 }, () => {
+  describe(`${name} that is cut`, { timeout: Math.max(60_000, rounds * ROUND_MS_MAX) }, () => {
     let client: CutClient;
     let next = 0;
     const acknowledged: number[] = [];
@@ -129,5 +129,6 @@ async function paced(call: () => Promise<boolean>): Promise<void> {
   if (!(await call())) await delay(PAUSE_MS);
 }
 
+const ROUND_MS_MAX = 1_500; // On a busy machine.
 const WRITERS = 4;
 const PAUSE_MS = 20;
