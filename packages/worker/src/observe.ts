@@ -18,9 +18,11 @@ import type {
   RoutedPreview,
   ServiceContainerRecord,
   SystemStores,
+  WakeTopic,
 } from "@berth/core/ports";
 import type { ServerAdapters } from "./server-adapters.ts";
-import { type RecordedResource, serverRecords } from "./server-records.ts";
+import { type RecordedResource, type ServerRecords, serverRecords } from "./server-records.ts";
+import type { WakeSignal } from "./wake-signal.ts";
 
 /** Recorded and observed state of a server. The observation is never newer than the record. */
 export interface Snapshot {
@@ -41,8 +43,34 @@ export interface Observer {
   cachedSnapshot(adapters: ServerAdapters): Promise<Snapshot | undefined>;
 }
 
-export function createObserver(stores: SystemStores): Observer {
+export interface ObserverOptions {
+  readonly wakeSignal: Pick<WakeSignal, "count">;
+  /** How long records are kept for cached snapshots while nothing reports a change of them. */
+  readonly keptSeconds: number;
+}
+
+export function createObserver(stores: SystemStores, { wakeSignal, keptSeconds }: ObserverOptions): Observer {
   const recordsOf = serverRecords(stores);
+  const recent = new Map<number, { readonly records: ServerRecords; readonly count: number; readonly atMs: number }>();
+
+  const readRecords = async (serverId: number): Promise<ServerRecords> => {
+    const kept = { count: wakeSignal.count(RECORD_TOPICS), atMs: performance.now() };
+    const records = await recordsOf(serverId);
+    recent.set(serverId, { ...kept, records });
+    return records;
+  };
+
+  /** What runs changes without a notification, so only records of a server without deployments are kept. */
+  const recentRecords = async (serverId: number): Promise<ServerRecords> => {
+    const kept = recent.get(serverId);
+    const isKept =
+      kept?.count === wakeSignal.count(RECORD_TOPICS) &&
+      performance.now() - kept.atMs < keptSeconds * 1000 &&
+      kept.records.active.length === 0 &&
+      kept.records.drills.length === 0;
+    return isKept ? kept.records : await readRecords(serverId);
+  };
+
   // Cached by record: with a check every few seconds, unchanged resources must cost almost nothing.
   const made = new WeakMap<RecordedResource, { readonly engine: Engine; readonly wanted: WantedResource }>();
 
@@ -59,8 +87,9 @@ export function createObserver(stores: SystemStores): Observer {
   const snapshotFrom = async (
     { server, engine }: ServerAdapters,
     releases: Snapshot["releases"],
+    read: (serverId: number) => Promise<ServerRecords>,
   ): Promise<Snapshot> => {
-    const { active, resources, drills } = await recordsOf(server.id);
+    const { active, resources, drills } = await read(server.id);
     const activeIds = new Set(active.map(({ id }) => id));
     const deploying = new Set(active.filter(isOwnProgress).map(({ resource_id }) => resource_id));
     const subjects = new Map<number, DeploySubject>();
@@ -82,13 +111,15 @@ export function createObserver(stores: SystemStores): Observer {
   };
 
   return {
-    look: async (adapters) => snapshotFrom(adapters, await adapters.engine.list()),
+    look: async (adapters) => snapshotFrom(adapters, await adapters.engine.list(), readRecords),
     async cachedSnapshot(adapters) {
       const releases = adapters.engine.lastSeen();
-      return releases && (await snapshotFrom(adapters, releases));
+      return releases && (await snapshotFrom(adapters, releases, recentRecords));
     },
   };
 }
+
+const RECORD_TOPICS: readonly WakeTopic[] = ["record", "resource", "removal", "deployment", "backup", "server"];
 
 /** A started deployment of the resource itself, not of a preview. */
 const isOwnProgress = ({ status, pull_request_id }: ActiveDeployment) =>

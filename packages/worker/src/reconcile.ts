@@ -55,7 +55,7 @@ export function createReconciler(deps: ReconcilerDeps, wakeSignal: WakeSignal): 
   const wake = () => wakeSignal.notify("resource");
   const stopping = new AbortController();
   const serverStates = new Map<number, ServerState>();
-  const observer = createObserver(stores);
+  const observer = createObserver(stores, { wakeSignal, keptSeconds: settings.idleSeconds });
   const history = createReleaseHistory(deps, wake);
   const warnings = dedupedWarnings(logger);
   const proxyBackoff = retryBackoff({ firstSeconds: settings.restSeconds, secondsMax: settings.proxyRestSecondsMax });

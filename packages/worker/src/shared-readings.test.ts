@@ -14,7 +14,7 @@ function counted(keptSeconds: number) {
   };
   const beat = wakeSignal();
   const given = { servers: { list } } as unknown as SystemStores; // as above
-  const stores = withSharedReadings(given, beat, { servers: keptSeconds, queues: 0 });
+  const stores = withSharedReadings(given, beat, { servers: keptSeconds, queues: 0, emptyQueues: keptSeconds });
   return { beat, failures, read: async () => (await stores.servers.list())[0]?.id };
 }
 

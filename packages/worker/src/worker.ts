@@ -43,6 +43,7 @@ export function worker(given: WorkerOptions): Worker {
     stores: withSharedReadings(given.stores, wake, {
       servers: settings.idleSeconds,
       queues: settings.pollSeconds / 2,
+      emptyQueues: settings.idleSeconds / 2,
     }),
   };
   const adapters = adapterCache(options);
@@ -61,7 +62,7 @@ export function worker(given: WorkerOptions): Worker {
     options.backups && createBackupRunner({ ...options, settings, adaptersOf, backups: options.backups }, wake);
   const tasks = createTaskRunner({ ...options, settings, adaptersOf }, wake);
   const scheduler = createScheduler({ ...options, settings, kinds: SCHEDULED });
-  const reachability = createReachabilityWatch({ ...given, settings, serverLeases });
+  const reachability = createReachabilityWatch({ ...options, settings, serverLeases });
   const sampler = createSampler({ ...options, settings, adaptersOf });
   const listener = createLoops(options.logger, [
     {

@@ -9,6 +9,8 @@ export const WAKE_TOPICS = [
   /** Resources that are to be removed, or were. */
   "removal",
   "server",
+  /** Anything recorded of a resource. Wakes no loop, but what was read is read again. */
+  "record",
 ] as const;
 
 export type WakeTopic = (typeof WAKE_TOPICS)[number];
