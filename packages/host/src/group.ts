@@ -1,6 +1,6 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { DomainError } from "@berth/core";
-import { groupMembers } from "./procfs.ts";
+import { groupMembers, processStat } from "./procfs.ts";
 
 /** Processes that are ended together. */
 export interface ProcessGroup {
@@ -56,6 +56,8 @@ function hasGroup(groupId: number | undefined): boolean {
     if (hasCode(cause, "ESRCH")) return false;
     if (!hasCode(cause, "EPERM")) throw cause;
   }
+  // Without a walk through all processes in the usual case.
+  if (processStat(groupId)?.groupId === groupId) return true;
   // The signal also reaches zombies, which process 1 of a container may never reap.
   return groupMembers(groupId).length > 0;
 }

@@ -86,7 +86,11 @@ async function runWith(argv: Argv, options: RunOptions): Promise<RunResult> {
 
 function othersOf({ marker, others }: RunOptions): ProcessGroup["others"] {
   if (marker === undefined) return others;
-  return () => [...new Set([...pidsWithEnv(marker), ...(others?.() ?? [])])];
+  // The environments of all processes are read only when nothing else is left: that takes long on a busy machine.
+  return () => {
+    const known = others?.() ?? [];
+    return known.length > 0 ? known : pidsWithEnv(marker);
+  };
 }
 
 function firstEnd(

@@ -79,7 +79,7 @@ export async function endRelease(
   identity: ProcessIdentity | null,
   graceSeconds: number,
 ): Promise<number> {
-  const pumps = logWriters(identity);
+  const pumps = logWriters(host, ref, identity);
   await endGroup(groupOf(host, ref, identity, pumps), graceSeconds);
   const deadline = Date.now() + PUMP_SECONDS_MAX * 1000;
   while (pumps.some((pid) => processStat(pid) !== undefined) && Date.now() < deadline) await delay(5);
@@ -88,13 +88,17 @@ export async function endRelease(
 
 /** Living processes of a release, including its shim but not the log's writer. */
 export function releasePids(host: ReleaseHost, ref: ReleaseRef, identity: ProcessIdentity | null): number[] {
-  return membersOf(groupOf(host, ref, identity, logWriters(identity))).map((stat) => stat.pid);
+  const pumps = logWriters(host, ref, identity);
+  return groupOf(host, ref, identity, pumps)
+    .members()
+    .map((stat) => stat.pid);
 }
 
 /** Processes that append to a shim's log: all in the separate session that the shim starts. */
-export function logWriters(identity: ProcessIdentity | null): number[] {
+export function logWriters(host: ReleaseHost, ref: ReleaseRef, identity: ProcessIdentity | null): number[] {
   if (identity === null || !isLiving(identity)) return [];
-  const all = processes();
+  const inCgroup = host.cgroups.members(ref.deploymentUuid);
+  const all = inCgroup.length > 0 ? statsOf(inCgroup) : processes();
   const leaders = all.filter((stat) => stat.parentPid === identity.pid && stat.groupId !== identity.pid);
   return all.filter((stat) => leaders.some(({ groupId }) => stat.groupId === groupId)).map((stat) => stat.pid);
 }
@@ -104,19 +108,26 @@ function groupOf(
   ref: ReleaseRef,
   identity: ProcessIdentity | null,
   pumps: readonly number[],
-): ProcessGroup {
+): ProcessGroup & { members(): ProcessStat[] } {
   const groupId = identity !== null && isLiving(identity) ? identity.pid : undefined;
-  const others = () => {
-    const found = new Set([...host.cgroups.members(ref.deploymentUuid), ...pidsWithEnv(markerOf(ref))]);
-    return [...found].filter((pid) => !pumps.includes(pid) && processStat(pid)?.groupId !== groupId);
+  const inCgroup = () => host.cgroups.members(ref.deploymentUuid).filter((pid) => !pumps.includes(pid));
+  const outside = () => pidsWithEnv(markerOf(ref)).filter((pid) => !pumps.includes(pid));
+  // Reading the environments of all processes takes long on a busy machine, and finds only what a command started
+  // before it joined the cgroup. So that is looked for when nothing is left in the cgroup.
+  const found = () => {
+    const grouped = inCgroup();
+    return grouped.length > 0 ? grouped : outside();
   };
-  return { groupId, others, ask: askInOrder(() => membersOf({ groupId, others }), groupId) };
+  const others = () => found().filter((pid) => processStat(pid)?.groupId !== groupId);
+  const members = () => {
+    const grouped = inCgroup();
+    if (grouped.length > 0) return statsOf(grouped);
+    return [...(groupId === undefined ? [] : groupMembers(groupId)), ...statsOf(others())];
+  };
+  return { groupId, others, members, ask: askInOrder(members, groupId) };
 }
 
-function membersOf({ groupId, others }: ProcessGroup): ProcessStat[] {
-  const members = groupId === undefined ? [] : groupMembers(groupId);
-  return [...members, ...(others?.() ?? []).flatMap((pid) => processStat(pid) ?? [])];
-}
+const statsOf = (pids: readonly number[]): ProcessStat[] => pids.flatMap((pid) => processStat(pid) ?? []);
 
 /** @throws DomainError `deploy.start_failed`, `engine.unsupported` */
 export async function folderOf(host: ReleaseHost, spec: ReleaseSpec): Promise<FolderArtifact> {

@@ -163,7 +163,7 @@ export function superviseRelease(
     if (isDetached || phase !== "running" || record.process === null) return;
     if (hasEnded(paths, record.process)) background("looked after", notice);
     log
-      .rotateIfFull(() => logWriters(record.process))
+      .rotateIfFull(() => logWriters(host, ref, record.process))
       .catch((cause: unknown) => host.warn(`The log of release ${deploymentUuid} could not be rotated.`, cause));
   }
 
@@ -224,7 +224,7 @@ export function superviseRelease(
       locked(async () => {
         if (record.port !== null) host.ports.reserve(deploymentUuid, record.port);
         await log
-          .recover(logWriters(record.process))
+          .recover(logWriters(host, ref, record.process))
           .catch((cause: unknown) => host.warn(`The log of release ${deploymentUuid} could not be recovered.`, cause));
         if (record.process === null) return;
         const isRunning = isLiving(record.process) && !hasEnded(paths, record.process);
