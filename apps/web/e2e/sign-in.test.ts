@@ -80,15 +80,16 @@ describe.skipIf(!hasChromium)("signing in", () => {
     await settled(page);
     const section = page.getByRole("region", { name: "Passkeys" });
     await section.getByRole("button", { name: "Add a passkey" }).click();
-    await page.getByRole("textbox", { name: "Name" }).fill("Laptop");
+    await page.getByRole("dialog").getByRole("textbox", { name: "Name" }).fill("Laptop");
     await page.getByRole("button", { name: "Continue on this device" }).click();
     await section.getByText("Never").waitFor();
+    await page.getByRole("dialog").waitFor({ state: "detached" });
     await settled(page);
     expect(await accessibilityProblems(page)).toEqual([]);
     await expectNothingSticksOut(page);
     await picture(page, "passkeys");
     await section.getByRole("button", { name: "Rename Laptop" }).click();
-    await page.getByRole("textbox", { name: "Name" }).fill("Desk");
+    await page.getByRole("dialog").getByRole("textbox", { name: "Name" }).fill("Desk");
     await page.getByRole("dialog").getByRole("button", { name: "Rename" }).click();
     await section.getByText("Desk").first().waitFor();
 
