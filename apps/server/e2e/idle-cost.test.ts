@@ -3,8 +3,8 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { type CountedDatabase, countedDatabase } from "./counted-database.fixture.ts";
 import { type TestServer, testServer } from "./server.fixture.ts";
 
-/** Transactions of a server that has nothing to do. Measured on a quiet machine; a busy one makes fewer. */
-const TRANSACTIONS_A_MINUTE = 60;
+/** Of a server that has nothing to do, measured on a quiet machine; a busy one makes fewer. */
+const TRANSACTIONS_PER_HALF_MINUTE = 30;
 
 let database: TestDatabase;
 let counted: CountedDatabase;
@@ -21,10 +21,10 @@ afterAll(async () => {
 });
 
 test("a server with nothing to do makes few transactions", async () => {
-  // The first minute contains what a start does once.
+  // A rate needs time to be seen, and the first seconds contain what a start does once.
   await new Promise((resolve) => setTimeout(resolve, 15_000));
   counted.taken();
-  await new Promise((resolve) => setTimeout(resolve, 60_000));
+  await new Promise((resolve) => setTimeout(resolve, 30_000));
   const made = counted.taken().map(({ statements }) => statements.join("\n  "));
-  expect(made.length, made.join("\n")).toBeLessThanOrEqual(TRANSACTIONS_A_MINUTE);
+  expect(made.length, made.join("\n")).toBeLessThanOrEqual(TRANSACTIONS_PER_HALF_MINUTE);
 }, 120_000);

@@ -9,6 +9,8 @@ export const noSignIns: SignIns = {
   signIn: nobody,
   inspectLink: nobody,
   redeemLink: nobody,
+  beginWithPasskey: nobody,
+  signInWithPasskey: nobody,
   providers: nobody,
   beginAtProvider: nobody,
   finishAtProvider: nobody,
