@@ -20,6 +20,7 @@ export * from "./member.ts";
 export * from "./metric.ts";
 export * from "./own-address.ts";
 export type * from "./passkey.ts";
+export type * from "./passkey-record.ts";
 export * from "./preview.ts";
 export * from "./private-key.ts";
 export * from "./proxy.ts";

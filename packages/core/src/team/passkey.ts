@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { DomainError } from "../errors.ts";
 import { ResourceName } from "../name.ts";
-import type { PasskeyRecord } from "../ports/passkey.ts";
+import type { PasskeyRecord } from "../ports/passkey-record.ts";
 import { Timestamp, timestamp, timestampOrNull } from "../timestamp.ts";
 import type { Scope } from "./permission.ts";
 
