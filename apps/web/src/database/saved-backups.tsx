@@ -1,8 +1,8 @@
-import { Group } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { client, type Outputs, trpc } from "../api/client.ts";
 import { ActionButton, notify } from "../parts/action.tsx";
 import { Empty, Loaded } from "../parts/page.tsx";
+import { RowActions } from "../parts/row-actions.tsx";
 import { RunStatus } from "../parts/state.tsx";
 import { type Column, DataTable } from "../parts/table.tsx";
 import { Age } from "../parts/time.tsx";
@@ -21,7 +21,7 @@ export function SavedBackups({ uuid, schedule }: { readonly uuid: string; readon
     {
       header: "Action",
       cell: (backup) => (
-        <Group gap={4} wrap="nowrap">
+        <RowActions>
           {backup.status === "running" && (
             <ActionButton
               size="compact-xs"
@@ -50,7 +50,7 @@ export function SavedBackups({ uuid, schedule }: { readonly uuid: string; readon
               </ActionButton>
             </>
           )}
-        </Group>
+        </RowActions>
       ),
     },
   ];

@@ -1,5 +1,5 @@
 import { PasskeyCreate, PasskeyRename } from "@berth/core/team";
-import { Button, Group, Modal, Text } from "@mantine/core";
+import { Button, Modal, Text } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import { client, type Outputs, trpc } from "../api/client.ts";
@@ -7,6 +7,7 @@ import { ActionButton, notify } from "../parts/action.tsx";
 import { EditButton } from "../parts/edit-button.tsx";
 import { SchemaForm } from "../parts/form.tsx";
 import { Loaded, Section } from "../parts/page.tsx";
+import { RowActions } from "../parts/row-actions.tsx";
 import { type Column, DataTable } from "../parts/table.tsx";
 import { Age } from "../parts/time.tsx";
 import { addPasskey, canUsePasskeys } from "./use-passkey.ts";
@@ -75,7 +76,7 @@ export default function PasskeysSection({ done }: { readonly done?: () => void }
 }
 
 const Actions = ({ passkey: { id, name } }: { readonly passkey: Passkey }) => (
-  <Group gap={6} wrap="nowrap">
+  <RowActions>
     <EditButton
       aria-label={`Rename ${name}`}
       title="Rename the passkey"
@@ -98,5 +99,5 @@ const Actions = ({ passkey: { id, name } }: { readonly passkey: Passkey }) => (
     >
       Remove
     </ActionButton>
-  </Group>
+  </RowActions>
 );

@@ -1,5 +1,5 @@
 import { ScheduledTaskCreate, ScheduledTaskUpdate } from "@berth/core/schedule";
-import { Button, Group, Modal, Stack, Text } from "@mantine/core";
+import { Button, Modal, Stack, Text } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import type { Outputs } from "../api/client.ts";
@@ -7,6 +7,7 @@ import { ActionButton, notify } from "../parts/action.tsx";
 import { AllowedButton } from "../parts/allowed.tsx";
 import { type FieldGroup, SchemaForm } from "../parts/form.tsx";
 import { Empty, Loaded, Section } from "../parts/page.tsx";
+import { RowActions } from "../parts/row-actions.tsx";
 import { RunStatus } from "../parts/state.tsx";
 import { type Column, DataTable } from "../parts/table.tsx";
 import { Age } from "../parts/time.tsx";
@@ -47,7 +48,7 @@ function Tasks({ resource, kind }: { readonly resource: ShownResource; readonly 
     {
       header: "Action",
       cell: (task) => (
-        <Group gap={4} wrap="nowrap">
+        <RowActions>
           <ActionButton
             size="compact-xs"
             work={() => calls.run.mutate({ uuid, task_uuid: task.uuid })}
@@ -70,7 +71,7 @@ function Tasks({ resource, kind }: { readonly resource: ShownResource; readonly 
           >
             Delete
           </ActionButton>
-        </Group>
+        </RowActions>
       ),
     },
   ];

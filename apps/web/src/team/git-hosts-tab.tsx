@@ -1,11 +1,12 @@
 import { GithubAppCreate, GithubAppUpdate } from "@berth/core/source";
-import { Anchor, Group } from "@mantine/core";
+import { Anchor } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { client, type Outputs, trpc } from "../api/client.ts";
 import { ActionButton, notify } from "../parts/action.tsx";
 import { Collection } from "../parts/collection.tsx";
 import { EditButton } from "../parts/edit-button.tsx";
 import { Empty } from "../parts/page.tsx";
+import { RowActions } from "../parts/row-actions.tsx";
 import type { Column } from "../parts/table.tsx";
 
 type App = Outputs["githubApps"]["list"][number];
@@ -35,7 +36,7 @@ export default function GitHostsTab() {
     {
       header: "Action",
       cell: ({ id, name, ...app }) => (
-        <Group gap={6} wrap="nowrap">
+        <RowActions>
           <EditButton
             aria-label={`Edit ${name}`}
             title={`GitHub app: ${name}`}
@@ -68,7 +69,7 @@ export default function GitHostsTab() {
           >
             Delete
           </ActionButton>
-        </Group>
+        </RowActions>
       ),
     },
   ];

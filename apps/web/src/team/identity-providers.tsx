@@ -1,5 +1,4 @@
 import { IdentityProviderCreate, IdentityProviderUpdate } from "@berth/core/team";
-import { Group } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { client, type Outputs, trpc } from "../api/client.ts";
 import { ActionButton } from "../parts/action.tsx";
@@ -7,6 +6,7 @@ import { Collection } from "../parts/collection.tsx";
 import { CopyText } from "../parts/copy.tsx";
 import { EditButton } from "../parts/edit-button.tsx";
 import { Empty } from "../parts/page.tsx";
+import { RowActions } from "../parts/row-actions.tsx";
 import type { Column } from "../parts/table.tsx";
 
 type Provider = Outputs["identityProviders"]["list"][number];
@@ -31,7 +31,7 @@ const COLUMNS: readonly Column<Provider>[] = [
   {
     header: "Action",
     cell: ({ uuid, name, ...provider }) => (
-      <Group gap={6} wrap="nowrap">
+      <RowActions>
         <EditButton
           aria-label={`Edit ${name}`}
           title={`Identity provider: ${name}`}
@@ -51,7 +51,7 @@ const COLUMNS: readonly Column<Provider>[] = [
         >
           Remove
         </ActionButton>
-      </Group>
+      </RowActions>
     ),
   },
 ];

@@ -1,5 +1,5 @@
 import { MemberAdd } from "@berth/core/team";
-import { Group, Modal, Select, Text } from "@mantine/core";
+import { Modal, Select, Text } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import { client, type Outputs, queryClient, trpc } from "../api/client.ts";
@@ -8,6 +8,7 @@ import { useRefusal } from "../parts/allowed.tsx";
 import { Collection } from "../parts/collection.tsx";
 import { confirmed } from "../parts/confirmation.tsx";
 import { CopyText } from "../parts/copy.tsx";
+import { RowActions } from "../parts/row-actions.tsx";
 import type { Column } from "../parts/table.tsx";
 
 type Member = Outputs["teams"]["members"]["listCurrent"][number];
@@ -51,7 +52,7 @@ export default function MembersTab() {
     {
       header: "Action",
       cell: (member) => (
-        <Group gap={4} wrap="nowrap">
+        <RowActions>
           <ActionButton
             size="compact-xs"
             work={() => client.teams.members.createSignInLink.mutate({ id, user_id: member.id })}
@@ -66,7 +67,7 @@ export default function MembersTab() {
           >
             Remove
           </ActionButton>
-        </Group>
+        </RowActions>
       ),
     },
   ];

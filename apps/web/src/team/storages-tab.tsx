@@ -1,10 +1,10 @@
 import { S3StorageCreate } from "@berth/core/backup";
-import { Group } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { client, type Outputs, trpc } from "../api/client.ts";
 import { ActionButton, notify } from "../parts/action.tsx";
 import { Collection } from "../parts/collection.tsx";
 import { Empty } from "../parts/page.tsx";
+import { RowActions } from "../parts/row-actions.tsx";
 import { State } from "../parts/state.tsx";
 import type { Column } from "../parts/table.tsx";
 
@@ -25,7 +25,7 @@ const COLUMNS: readonly Column<Storage>[] = [
   {
     header: "Action",
     cell: ({ uuid, name }) => (
-      <Group gap={4} wrap="nowrap">
+      <RowActions>
         <ActionButton
           size="compact-xs"
           work={() => client.s3Storages.validate.mutate({ uuid })}
@@ -40,7 +40,7 @@ const COLUMNS: readonly Column<Storage>[] = [
         >
           Delete
         </ActionButton>
-      </Group>
+      </RowActions>
     ),
   },
 ];
