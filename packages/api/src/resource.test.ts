@@ -35,3 +35,56 @@ describe("GET /resources", () => {
     expect([status, /postgres_password|_db_url|docker_compose_raw/.test(text)]).toEqual([200, false]);
   });
 });
+
+describe("GET /resources/summaries", () => {
+  test("shows status, URLs, last deployment and problems of each resource, without its settings", async () => {
+    const application = await createdApplication(api, {
+      domains: "https://summary.example.com,https://two.example.com",
+    });
+    const database = await createdDatabase(api);
+    const { deployments } = (await api.ask("POST", "/deploy", { body: { uuid: application } })).json;
+    const { json, headers } = await api.ask("GET", "/resources/summaries");
+    const all = (await api.ask("GET", "/resources")).json;
+    expect(json.map(({ uuid }: { uuid: string }) => uuid)).toEqual(all.map(({ uuid }: { uuid: string }) => uuid));
+    expect(headers["x-total-count"]).toBe(String(all.length));
+    const of = (uuid: string) => json.find((one: { uuid: string }) => one.uuid === uuid);
+    const [whole] = all.filter((one: { uuid: string }) => one.uuid === application);
+    expect(of(application)).toMatchObject({
+      type: "application",
+      status: whole.status,
+      environment_uuid: whole.environment_uuid,
+      project_uuid: whole.project_uuid,
+      urls: whole.urls,
+      last_deployment: { deployment_uuid: deployments[0].deployment_uuid, status: "queued" },
+      failed_backups: [],
+    });
+    expect(whole.urls).toHaveLength(2);
+    expect(of(database)).toMatchObject({ type: "standalone-postgresql", urls: [], last_deployment: null });
+    const page = await api.ask("GET", "/resources/summaries?skip=1&take=2");
+    expect(page.json).toEqual(json.slice(1, 3));
+  });
+
+  test("says why the newest run of a backup schedule failed", async () => {
+    const { kysely } = api.db.database;
+    const uuid = await createdDatabase(api);
+    const { uuid: schedule } = (
+      await api.ask("POST", `/databases/${uuid}/backups`, { body: { frequency: "0 0 * * *" } })
+    ).json;
+    const { id } = await kysely
+      .selectFrom("scheduled_backup")
+      .select("id")
+      .where("uuid", "=", schedule)
+      .executeTakeFirstOrThrow();
+    const run = { scheduled_backup_id: id, finished_at: new Date() };
+    await kysely
+      .insertInto("backup_execution")
+      .values([
+        { ...run, uuid: `${uuid}a`, status: "success" },
+        { ...run, uuid: `${uuid}b`, status: "failed", message: "The disk is full." },
+      ])
+      .execute();
+    const { json } = await api.ask("GET", "/resources/summaries");
+    const found = json.find((one: { uuid: string }) => one.uuid === uuid);
+    expect(found.failed_backups).toEqual(["The disk is full."]);
+  });
+});

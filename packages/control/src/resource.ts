@@ -1,5 +1,11 @@
 import type { Page, Paging } from "@berth/core/ports";
-import { RESOURCE_KINDS, type Resource, type ResourceKind } from "@berth/core/resource";
+import {
+  RESOURCE_KINDS,
+  type Resource,
+  type ResourceKind,
+  type ResourceSummary,
+  resourceSummaryView,
+} from "@berth/core/resource";
 import { requireAbility } from "@berth/core/team";
 import { applicationViews } from "./application-answer.ts";
 import type { UseCaseContext } from "./context.ts";
@@ -29,7 +35,43 @@ export function resources(context: UseCaseContext) {
     },
   };
 
+  /** Why the newest run of a backup schedule failed, by the database's id. */
+  async function failedBackups(databaseIds: readonly number[]): Promise<ReadonlyMap<number, readonly string[]>> {
+    const schedules = databaseIds.length === 0 ? [] : await stores.backups.listOf(databaseIds);
+    const ids = schedules.map(({ id }) => id);
+    const newest = ids.length === 0 ? [] : await stores.backups.newestExecutions(ids, 1);
+    const failures = new Map(
+      newest.flatMap(({ scheduled_backup_id, status, message }) =>
+        status === "failed" ? [[scheduled_backup_id, message ?? "Its log says why."] as const] : [],
+      ),
+    );
+    const byDatabase = Map.groupBy(schedules, ({ resource_id }) => resource_id);
+    return new Map([...byDatabase].map(([id, own]) => [id, own.flatMap((each) => failures.get(each.id) ?? [])]));
+  }
+
   return {
+    async summaries(paging: Paging): Promise<Page<ResourceSummary>> {
+      requireAbility(scope, "read");
+      const { items, total } = await stores.resources.list({}, paging);
+      if (items.length === 0) return { items: [], total };
+      const ids = items.map(({ id }) => id);
+      const databaseIds = items.flatMap(({ id, kind }) => (kind === "database" ? [id] : []));
+      const found = new Map((await stores.resources.summaries(ids)).map((each) => [each.id, each]));
+      const deployments = new Map((await stores.deployments.newestOf(ids)).map((each) => [each.resource_id, each]));
+      const failures = await failedBackups(databaseIds);
+      // Skips resources that were removed between the reads.
+      const listed = ids.flatMap((id) => {
+        const resource = found.get(id);
+        if (resource === undefined) return [];
+        return resourceSummaryView(resource, {
+          lastDeployment: deployments.get(id),
+          failedBackups: failures.get(id) ?? [],
+          publicUrl: (url) => context.publicUrl(url, resource.server_id),
+        });
+      });
+      return { items: listed, total };
+    },
+
     async list(paging: Paging): Promise<Page<Resource>> {
       requireAbility(scope, "read");
       const { items, total } = await stores.resources.list({}, paging);

@@ -51,6 +51,8 @@ export function deploymentStore(context: TeamContext): DeploymentStore {
         },
         () => keptTotal(context, resourceId, pullRequestId),
       ),
+    newestOf: (resourceIds) =>
+      own().select(DEPLOYMENT_COLUMNS).where("deployment.id", "in", newestIds(resourceIds)).execute(),
     async find(uuid) {
       const clock = database.changes.clock();
       const found = await own().select(DEPLOYMENT_COLUMNS).where("deployment.uuid", "=", uuid).executeTakeFirst();
@@ -83,6 +85,13 @@ export function deploymentStore(context: TeamContext): DeploymentStore {
       }),
   };
 }
+
+/** Ranges of one value, so that the order is that of an index: see `ofOwner`. */
+const newestIds = (resourceIds: readonly number[]) => sql<number>`(
+  select newest.id from unnest(${resourceIds}::bigint[]) wanted (id) cross join lateral (
+    select deployment.id from deployment
+    where deployment.resource_id between wanted.id and wanted.id and deployment.pull_request_id between 0 and 0
+    order by deployment.resource_id desc, deployment.pull_request_id desc, deployment.id desc limit 1) newest)`;
 
 const isOfApplication = sql<boolean>`exists (
   select from resource where resource.id = deployment.resource_id and resource.kind = 'application')`;

@@ -176,6 +176,8 @@ const READS: Readonly<Record<string, (read: Read, tables: TeamTables) => Promise
   "a database's restores": ({ stores }, { databaseId }) => stores.restores.list(databaseId, { take: 1 }),
   "whether a backup is being restored": ({ stores }, { scheduleId }) => stores.restores.isRunning(scheduleId),
   "a user's passkeys": ({ system }) => system.passkeys.list(-1),
+  "summaries of resources": ({ stores }, { resourceId }) => stores.resources.summaries([resourceId]),
+  "newest deployments of resources": ({ stores }, { resourceId }) => stores.deployments.newestOf([resourceId]),
   "the routing of a resource": ({ system }, { resourceId }) => system.resources.routing(resourceId, 0),
   "backups that wait": ({ system }) =>
     system.backups.claim([-1], { owner: "worker", leaseSeconds: 60, at: new Date() }),

@@ -13,6 +13,7 @@ import { applicationSubject, siteSettings } from "./application.ts";
 import { type Context, idsOf, inTransaction, type TeamContext, wakeWorkers } from "./context.ts";
 import { databaseSubject } from "./database.ts";
 import { endJobs, isAbout, isActiveJob } from "./job-row.ts";
+import { selectPlaced } from "./kind-row.ts";
 import { ofOwner, page, within } from "./page.ts";
 import { resourceChanges } from "./resource-change.ts";
 import { emitResourceEvent, keptTotal, RESOURCE_COLUMNS, setStatus } from "./resource-row.ts";
@@ -45,6 +46,20 @@ export function resourceStore(context: TeamContext): ResourceStore {
         () => keptTotal(context, filter),
       );
     },
+    summaries: (ids) =>
+      selectPlaced(db)
+        .leftJoin("database", "database.resource_id", "resource.id")
+        .select([
+          "database.engine as database_engine",
+          "database.certificate_expires_at",
+          sql<string | null>`case when database.is_public then database.public_port_problem end`.as(
+            "public_port_problem",
+          ),
+          URLS.as("urls"),
+        ])
+        .where("resource.team_id", "=", teamId)
+        .where("resource.id", "in", idsOf(ids))
+        .execute(),
     setDesiredState: (id, state) =>
       inTransaction(context, async (tx) => {
         await tx.db
@@ -99,6 +114,11 @@ function markRemoving(
     return marked.sort((a, b) => a.id - b.id);
   });
 }
+
+const URLS = sql<
+  readonly string[]
+>`coalesce((select jsonb_agg(domain.url order by domain.position, domain.id) from domain
+  where domain.resource_id = resource.id and domain.pull_request_id = 0), '[]')`;
 
 /** Subqueries run only for returned rows, not for those that a page skips. */
 const DATABASE_ENGINE = sql<DatabaseEngine | null>`(select engine from database where resource_id = resource.id)`;

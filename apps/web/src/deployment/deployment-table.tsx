@@ -9,7 +9,7 @@ import { Age, Elapsed } from "../parts/time.tsx";
 type Deployment = Omit<Outputs["deployments"]["get"], "logs">;
 
 /** Who asked for it: a person, a token, or what made Berth do it. */
-export const startedBy = ({ actor, is_webhook }: Deployment): string =>
+export const startedBy = ({ actor, is_webhook }: Pick<Deployment, "actor" | "is_webhook">): string =>
   actor?.name ?? (is_webhook ? "a push" : "Berth");
 
 export function causeOf({ rollback, restart_only, is_webhook, is_api, pull_request_id }: Deployment): string {

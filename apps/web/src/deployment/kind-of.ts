@@ -5,6 +5,6 @@ import { kindOf } from "../resource/kinds.ts";
 
 /** Looks up the resource's kind, which a deployment does not contain. */
 export function useKindOf(uuid: string): ResourceKind {
-  const { data = [] } = useQuery(trpc.resources.list.queryOptions({}));
+  const { data = [] } = useQuery(trpc.resources.summaries.queryOptions({}));
   return kindOf(data.find((resource) => resource.uuid === uuid)?.type ?? "application");
 }

@@ -1,16 +1,11 @@
 import { Group, Paper, Stack, Text, Title } from "@mantine/core";
-import type { Outputs } from "../api/client.ts";
 import { TextLink } from "../parts/link.tsx";
 import { State } from "../parts/state.tsx";
 import { Age } from "../parts/time.tsx";
 import type { Attention } from "../resource/attention.ts";
 import { ResourceLink } from "../resource/resource-link.tsx";
 
-interface Item extends Attention {
-  readonly deployment?: Outputs["deployments"]["get"];
-}
-
-export function AttentionList({ items }: { readonly items: readonly Item[] }) {
+export function AttentionList({ items }: { readonly items: readonly Attention[] }) {
   return (
     <section aria-label="Needs attention">
       <Title order={2} mb="xs">

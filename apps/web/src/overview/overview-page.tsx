@@ -1,32 +1,26 @@
 import { Group, Loader, Paper, Stack, Text, Title } from "@mantine/core";
-import { useQueries, useQuery } from "@tanstack/react-query";
+import { useQuery } from "@tanstack/react-query";
 import { trpc } from "../api/client.ts";
 import { ButtonLink, TextLink } from "../parts/link.tsx";
 import { Empty, PageTitle, Problem } from "../parts/page.tsx";
 import { RunStatus } from "../parts/state.tsx";
 import { Elapsed } from "../parts/time.tsx";
-import { attentionOf, type Resource } from "../resource/attention.ts";
-import { kindOf } from "../resource/kinds.ts";
-import { deploymentsOf } from "../resource/operations.ts";
+import { attentionOf } from "../resource/attention.ts";
 import { ResourceTable } from "../resource/resource-table.tsx";
 import { AttentionList } from "./attention-list.tsx";
 
-/** Deployments are only looked up for resources that do not run; for others the status is enough. */
-const LOOKED_UP_MAX = 20;
-
 export function OverviewPage() {
-  const resources = useQuery(trpc.resources.list.queryOptions({}));
+  const resources = useQuery(trpc.resources.summaries.queryOptions({}));
   const servers = useQuery(trpc.servers.list.queryOptions({}));
   const projects = useQuery(trpc.projects.list.queryOptions({}));
   const active = useQuery(trpc.deployments.list.queryOptions({}));
   const failure = resources.error ?? servers.error ?? projects.error;
   const all = resources.data ?? [];
-  const failed = useFailedDeployments(all);
   if (failure !== null) return <Problem error={failure} retry={() => void resources.refetch()} />;
   if (resources.data === undefined || projects.data === undefined || servers.data === undefined) {
     return <Loader size="sm" aria-label="Loading" />;
   }
-  const attention = [...failed, ...attentionOf(all, servers.data, new Date())];
+  const attention = attentionOf(all, servers.data, new Date());
   return (
     <>
       <PageTitle title="Overview" actions={<ButtonLink to="/new/{-$source}">New</ButtonLink>} />
@@ -94,16 +88,4 @@ export function OverviewPage() {
       </Stack>
     </>
   );
-}
-
-/** For stopped or broken resources: whether the last deployment failed, and why. */
-function useFailedDeployments(resources: readonly Resource[]) {
-  const asked = resources.filter(({ status }) => !status.startsWith("running:healthy")).slice(0, LOOKED_UP_MAX);
-  const answers = useQueries({ queries: asked.map(({ type, uuid }) => deploymentsOf(kindOf(type), uuid, 1)) });
-  return asked.flatMap((resource, index) => {
-    const last = answers[index]?.data?.deployments[0];
-    if (last?.status !== "failed") return [];
-    const reason = `Deployment failed: ${last.error ?? "its log says why"}`;
-    return [{ key: last.deployment_uuid, tone: "bad" as const, resource, reason, deployment: last }];
-  });
 }

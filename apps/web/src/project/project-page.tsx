@@ -16,7 +16,7 @@ export function ProjectPage() {
   const { uuid } = useParams({ from: "/shell/projects/$uuid" });
   const navigate = useNavigate();
   const project = useQuery(trpc.projects.get.queryOptions({ uuid }));
-  const resources = useQuery(trpc.resources.list.queryOptions({}));
+  const resources = useQuery(trpc.resources.summaries.queryOptions({}));
   return (
     <Loaded query={project}>
       {({ name, description, environments }) => (

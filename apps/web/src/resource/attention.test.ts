@@ -4,7 +4,11 @@ import { attentionOf, type Resource, type Server } from "./attention.ts";
 const NOW = new Date("2026-01-01T00:00:00Z");
 // Only the fields that are read.
 const resource = (fields: object) =>
-  ({ uuid: "r", type: "application", name: "r", status: "running:healthy", ...fields }) as Resource;
+  ({
+    ...{ uuid: "r", type: "application", name: "r", status: "running:healthy", last_deployment: null },
+    ...{ public_port_problem: null, certificate_expires_at: null, failed_backups: [] },
+    ...fields,
+  }) as unknown as Resource;
 const server = (fields: object) => ({ uuid: "s", name: "s", is_reachable: true, is_usable: true, ...fields }) as Server;
 
 it("is silent about what is well or was stopped", () => {
@@ -13,7 +17,7 @@ it("is silent about what is well or was stopped", () => {
 
 it("names what is wrong, the worst first", () => {
   const soon = { certificate_expires_at: "2026-01-05T00:00:00Z" };
-  const failed = { backup_configs: [{ uuid: "b", latest_log: { status: "failed", message: "disk full" } }] };
+  const failed = { failed_backups: ["disk full"] };
   const found = attentionOf(
     [resource({ ...soon }), resource({ status: "running:unhealthy" }), resource({ ...failed })],
     [server({ is_reachable: false })],
@@ -25,4 +29,14 @@ it("names what is wrong, the worst first", () => {
     "bad The last backup failed: disk full",
     "warn Its certificate ends in 4 days. Restart it for a new one.",
   ]);
+});
+
+it("names a failed deployment of what does not run well, and is silent about one that a healthy release survived", () => {
+  const last_deployment = { deployment_uuid: "d", status: "failed", error: "The build failed." };
+  const found = attentionOf(
+    [resource({ last_deployment, status: "exited:unhealthy" }), resource({ last_deployment })],
+    [server({})],
+    NOW,
+  );
+  expect(found.map(({ reason }) => reason)).toEqual(["Deployment failed: The build failed."]);
 });

@@ -1,7 +1,7 @@
 import type { Outputs } from "../api/client.ts";
 import { stateOf, type Tone } from "../parts/state.tsx";
 
-export type Resource = Outputs["resources"]["list"][number];
+export type Resource = Outputs["resources"]["summaries"][number];
 export type Server = Outputs["servers"]["list"][number];
 
 export interface Attention {
@@ -10,6 +10,8 @@ export interface Attention {
   readonly reason: string;
   readonly resource?: Resource;
   readonly server?: Server;
+  /** That failed. */
+  readonly deployment?: NonNullable<Resource["last_deployment"]>;
 }
 
 const EXPIRES_SOON_DAYS = 14;
@@ -37,10 +39,10 @@ function ofResource(resource: Resource, now: Date): readonly Attention[] {
   if (tone === "bad" || tone === "warn") {
     found.push({ key: uuid, tone, resource, reason: reason === undefined ? word : `${word}: ${reason}` });
   }
-  if ("public_port_problem" in resource && resource.public_port_problem !== null) {
+  if (resource.public_port_problem !== null) {
     found.push({ key: `${uuid}-port`, tone: "warn", resource, reason: resource.public_port_problem });
   }
-  const certificate = "certificate_expires_at" in resource ? resource.certificate_expires_at : null;
+  const certificate = resource.certificate_expires_at;
   if (certificate !== null) {
     const days = Math.floor((Date.parse(certificate) - now.getTime()) / 86_400_000);
     if (days < EXPIRES_SOON_DAYS) {
@@ -52,10 +54,14 @@ function ofResource(resource: Resource, now: Date): readonly Attention[] {
       });
     }
   }
-  for (const backup of ("backup_configs" in resource && resource.backup_configs) || []) {
-    if (backup.latest_log?.status !== "failed") continue;
-    const why = backup.latest_log.message ?? "its log says why";
-    found.push({ key: `${uuid}-${backup.uuid}`, tone: "bad", resource, reason: `The last backup failed: ${why}` });
+  for (const [index, why] of resource.failed_backups.entries()) {
+    found.push({ key: `${uuid}-backup-${index}`, tone: "bad", resource, reason: `The last backup failed: ${why}` });
+  }
+  // What runs well needs no attention, although a later deployment failed: it still answers.
+  const last = resource.last_deployment;
+  if (last?.status === "failed" && !status.startsWith("running:healthy")) {
+    const reason = `Deployment failed: ${last.error ?? "its log says why"}`;
+    found.push({ key: last.deployment_uuid, tone: "bad", resource, reason, deployment: last });
   }
   return found;
 }

@@ -1,19 +1,13 @@
 import { Anchor, Text } from "@mantine/core";
-import { ButtonLink } from "../parts/link.tsx";
+import { startedBy } from "../deployment/deployment-table.tsx";
+import { ButtonLink, TextLink } from "../parts/link.tsx";
 import { Empty } from "../parts/page.tsx";
 import { Status } from "../parts/state.tsx";
 import { type Column, DataTable } from "../parts/table.tsx";
-import { Age } from "../parts/time.tsx";
+import { Age, Elapsed } from "../parts/time.tsx";
 import type { Resource } from "./attention.ts";
 import { engineOf, kindOf } from "./kinds.ts";
 import { ResourceLink } from "./resource-link.tsx";
-
-const urlsOf = (resource: Resource): readonly string[] =>
-  resource.type === "application"
-    ? resource.urls
-    : resource.type === "service"
-      ? resource.applications.flatMap(({ urls }) => urls)
-      : [];
 
 const COLUMNS: readonly Column<Resource>[] = [
   { header: "Name", cell: (resource) => <ResourceLink {...resource} /> },
@@ -22,7 +16,7 @@ const COLUMNS: readonly Column<Resource>[] = [
     header: "URL",
     isExtra: true,
     cell: (resource) => {
-      const [url, ...others] = urlsOf(resource);
+      const [url, ...others] = resource.urls;
       if (url === undefined)
         return (
           <Text size="sm" c="dimmed">
@@ -40,8 +34,29 @@ const COLUMNS: readonly Column<Resource>[] = [
     },
   },
   { header: "Environment", isExtra: true, cell: ({ environment_name }) => environment_name },
-  { header: "Changed", isExtra: true, cell: ({ updated_at }) => <Age at={updated_at} /> },
+  {
+    header: "Last deployment",
+    isExtra: true,
+    cell: ({ last_deployment }) => <LastDeployment last={last_deployment} />,
+  },
 ];
+
+function LastDeployment({ last }: { readonly last: Resource["last_deployment"] }) {
+  if (last === null) return "–";
+  return (
+    <Text size="sm" span>
+      <TextLink to="/deployments/$uuid" params={{ uuid: last.deployment_uuid }} size="sm">
+        <Age at={last.created_at} />
+      </TextLink>{" "}
+      by <span dir="auto">{startedBy(last)}</span>
+      {last.finished_at !== null && (
+        <>
+          , <Elapsed from={last.started_at ?? last.created_at} to={last.finished_at} />
+        </>
+      )}
+    </Text>
+  );
+}
 
 export function ResourceTable({
   label,

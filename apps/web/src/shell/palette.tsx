@@ -10,7 +10,7 @@ const [store, actions] = createSpotlight();
 /** Search dialog for all pages and resources. */
 export default function Palette({ onClose }: { readonly onClose: () => void }) {
   const navigate = useNavigate();
-  const resources = useQuery(trpc.resources.list.queryOptions({}));
+  const resources = useQuery(trpc.resources.summaries.queryOptions({}));
   const servers = useQuery(trpc.servers.list.queryOptions({}));
   useEffect(() => actions.open(), []);
   const found: SpotlightActionData[] = [

@@ -158,6 +158,16 @@ export interface ListedResource extends ResourceRecord {
   readonly database_engine: DatabaseEngine | null;
 }
 
+/** What lists of all kinds show of a resource. */
+export interface ResourceSummaryRecord extends ListedResource {
+  readonly placement: Placement;
+  /** Without those of previews. */
+  readonly urls: readonly string[];
+  /** Of a database with a public port. */
+  readonly public_port_problem: string | null;
+  readonly certificate_expires_at: Date | null;
+}
+
 /** Names of the objects that a resource is in, read together with it: every answer about a resource contains them. */
 export interface Placement {
   readonly project_uuid: string;

@@ -34,6 +34,7 @@ import type {
   ProjectRecord,
   ReleaseRecord,
   ResourceRecord,
+  ResourceSummaryRecord,
   ServerRecord,
   TeamRecord,
   Timestamps,
@@ -213,6 +214,8 @@ export interface ResourceStore {
     filter: { readonly kind?: ResourceKind; readonly environment_id?: number; readonly server_id?: number },
     paging?: Paging,
   ): Promise<Page<ListedResource>>;
+  /** What lists show of these resources of the team. */
+  summaries(ids: readonly number[]): Promise<readonly ResourceSummaryRecord[]>;
   /** Wakes the workers. */
   setDesiredState(id: number, state: DesiredState): Promise<void>;
   /**
@@ -306,6 +309,8 @@ export interface DeploymentStore {
     filter: { readonly pull_request_id?: number | undefined },
     paging?: Paging,
   ): Promise<Page<DeploymentRecord>>;
+  /** The newest deployment of each of these resources, without those of previews. */
+  newestOf(resourceIds: readonly number[]): Promise<readonly DeploymentRecord[]>;
   find(uuid: string): Promise<DeploymentRecord | undefined>;
   steps(deploymentId: number): Promise<readonly DeploymentStep[]>;
   /** Lines after `after` (0 for all), by `seq`: the first `take` of them, or the last ones with `last`. */

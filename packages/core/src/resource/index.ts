@@ -1,3 +1,4 @@
 export * from "./resource.ts";
+export * from "./resource-summary.ts";
 export * from "./resource-view.ts";
 export * from "./tag.ts";

@@ -1,0 +1,73 @@
+import { z } from "zod";
+import { Deployment, deploymentView } from "../deploy/deployment-view.ts";
+import type { DeploymentRecord, ResourceSummaryRecord } from "../ports/records.ts";
+import { ServerResource, serverResourceView } from "../server/server-view.ts";
+import { Timestamp, timestampOrNull } from "../timestamp.ts";
+
+const LAST_DEPLOYMENT = {
+  deployment_uuid: true,
+  status: true,
+  error: true,
+  commit: true,
+  commit_message: true,
+  actor: true,
+  is_webhook: true,
+  created_at: true,
+  started_at: true,
+  finished_at: true,
+} as const;
+
+const LastDeployment = Deployment.pick(LAST_DEPLOYMENT).meta({
+  id: "LastDeployment",
+  description: "The newest deployment of a resource.",
+});
+
+export const ResourceSummary = z
+  .object({
+    ...ServerResource.shape,
+    project_uuid: z.string(),
+    environment_uuid: z.string(),
+    environment_name: z.string(),
+    server_uuid: z.string(),
+    urls: z.array(z.string()).describe("Its URLs for a browser, with the proxy's port unless it is the default one."),
+    last_deployment: LastDeployment.nullable().describe("Without those of previews."),
+    public_port_problem: z.string().nullable().describe("Why the public port of a database does not work."),
+    certificate_expires_at: Timestamp.nullable().describe("Of a database's own certificate."),
+    failed_backups: z.array(z.string()).describe("Why the newest run of a backup schedule failed, for each that did."),
+  })
+  .meta({ id: "ResourceSummary", description: "What lists and overviews show of a resource of any kind." });
+export type ResourceSummary = z.infer<typeof ResourceSummary>;
+
+export interface SummaryExtras {
+  readonly lastDeployment: DeploymentRecord | undefined;
+  readonly failedBackups: readonly string[];
+  readonly publicUrl: (url: string) => string;
+}
+
+export function resourceSummaryView(
+  resource: ResourceSummaryRecord,
+  { lastDeployment, failedBackups, publicUrl }: SummaryExtras,
+): ResourceSummary {
+  const { project_uuid, environment_uuid, environment_name, server_uuid } = resource.placement;
+  return {
+    ...serverResourceView(resource),
+    ...{ project_uuid, environment_uuid, environment_name, server_uuid },
+    urls: resource.urls.map(publicUrl),
+    last_deployment: lastDeployment === undefined ? null : lastDeploymentView(lastDeployment),
+    public_port_problem: resource.public_port_problem,
+    certificate_expires_at: timestampOrNull(resource.certificate_expires_at),
+    failed_backups: [...failedBackups],
+  };
+}
+
+function lastDeploymentView(deployment: DeploymentRecord): z.infer<typeof LastDeployment> {
+  const { deployment_uuid, status, error, commit, commit_message, actor, is_webhook, ...rest } = deploymentView(
+    deployment,
+    null,
+  );
+  const { created_at, started_at, finished_at } = rest;
+  return {
+    ...{ deployment_uuid, status, error, commit, commit_message },
+    ...{ actor, is_webhook, created_at, started_at, finished_at },
+  };
+}
