@@ -35,7 +35,9 @@ describeDocker("a terminal of the command line", ["redis:7.2"], (docker) => {
     startOnTerminal(argv, { cwd: home.path, env: env(variables) });
 
   test("is a tty in the container, passes Ctrl-C and the exit code on", async () => {
-    const script = "stty size; tty; trap 'echo caught; exit 9' INT; sleep 4711";
+    // The size arrives when the program already runs.
+    const sized = 'until [ "$(stty size)" = "30 100" ]; do sleep 0.1; done; stty size';
+    const script = `${sized}; tty; trap 'echo caught; exit 9' INT; sleep 4711`;
     const running = onTerminal(exec("sh", "-c", script));
     await until(() => /30 100\s+\/dev\/pts\/\d+/.test(running.stdout()), WAIT);
     running.interrupt();
