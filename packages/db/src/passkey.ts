@@ -1,5 +1,5 @@
 import { DomainError } from "@berth/core";
-import type { PasskeyStore } from "@berth/core/ports";
+import type { PasskeyRecord, PasskeyStore } from "@berth/core/ports";
 import { sql } from "kysely";
 import { type Context, inTransaction, isId } from "./context.ts";
 import { violates } from "./errors.ts";
@@ -10,19 +10,30 @@ const COLUMNS = [
   ...["created_at", "last_used_at"],
 ] as const satisfies readonly (keyof DB["passkey"])[];
 
+type Row = Omit<PasskeyRecord, "public_key"> & { readonly public_key: string };
+
+const recordOf = ({ public_key, ...row }: Row): PasskeyRecord => ({
+  ...row,
+  public_key: Buffer.from(public_key, "base64url"),
+});
+const recordIf = (row: Row | undefined): PasskeyRecord | undefined => row && recordOf(row);
+
 export function passkeyStore(context: Context): PasskeyStore {
   const { db } = context;
   const passkeys = () => db.selectFrom("passkey").select(COLUMNS);
   return {
-    list: (userId) => passkeys().where("user_id", "=", userId).orderBy("id").execute(),
-    findByCredential: (id) => passkeys().where("credential_id", "=", id).executeTakeFirst(),
-    async insert({ transports, ...passkey }) {
+    list: async (userId) => (await passkeys().where("user_id", "=", userId).orderBy("id").execute()).map(recordOf),
+    findByCredential: async (id) => recordIf(await passkeys().where("credential_id", "=", id).executeTakeFirst()),
+    async insert({ transports, public_key, ...passkey }) {
       try {
-        return await db
-          .insertInto("passkey")
-          .values({ ...passkey, transports: JSON.stringify(transports) })
-          .returning(COLUMNS)
-          .executeTakeFirstOrThrow();
+        const stored = { transports: JSON.stringify(transports), public_key: textOf(public_key) };
+        return recordOf(
+          await db
+            .insertInto("passkey")
+            .values({ ...passkey, ...stored })
+            .returning(COLUMNS)
+            .executeTakeFirstOrThrow(),
+        );
       } catch (error) {
         if (!violates(error, "passkey_credential")) throw error;
         throw new DomainError("resource.already_exists", "This passkey is registered already.");
@@ -30,13 +41,15 @@ export function passkeyStore(context: Context): PasskeyStore {
     },
     async rename(userId, id, name) {
       if (!isId(id)) return undefined;
-      return await db
-        .updateTable("passkey")
-        .set({ name })
-        .where("id", "=", id)
-        .where("user_id", "=", userId)
-        .returning(COLUMNS)
-        .executeTakeFirst();
+      return recordIf(
+        await db
+          .updateTable("passkey")
+          .set({ name })
+          .where("id", "=", id)
+          .where("user_id", "=", userId)
+          .returning(COLUMNS)
+          .executeTakeFirst(),
+      );
     },
     async recordUse(id, use, last_used_at) {
       const used = await db
@@ -55,12 +68,14 @@ export function passkeyStore(context: Context): PasskeyStore {
           .where("user_id", "=", userId)
           .where("id", "!=", keptSessionId)
           .execute();
-        return await tx.db
-          .deleteFrom("passkey")
-          .where("id", "=", id)
-          .where("user_id", "=", userId)
-          .returning(COLUMNS)
-          .executeTakeFirst();
+        return recordIf(
+          await tx.db
+            .deleteFrom("passkey")
+            .where("id", "=", id)
+            .where("user_id", "=", userId)
+            .returning(COLUMNS)
+            .executeTakeFirst(),
+        );
       }),
     deleteAll: (userId) =>
       inTransaction(context, async (tx) => {
@@ -85,3 +100,5 @@ export function passkeyStore(context: Context): PasskeyStore {
     },
   };
 }
+
+const textOf = (bytes: Uint8Array): string => Buffer.from(bytes).toString("base64url");

@@ -7,7 +7,7 @@ const STATEMENTS = [
     user_id bigint not null references "user" on delete cascade,
     name text not null,
     credential_id text not null constraint passkey_credential unique,
-    public_key bytea not null,
+    public_key text not null,
     counter bigint not null,
     transports jsonb not null,
     origin text not null,

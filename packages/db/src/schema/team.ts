@@ -59,7 +59,8 @@ export interface PasskeyTable {
   user_id: number;
   name: string;
   credential_id: string;
-  public_key: Uint8Array;
+  /** Base64url: columns of bytes are encrypted ones, and this is public. */
+  public_key: string;
   counter: number;
   transports: Json<readonly string[]>;
   origin: string;
