@@ -1,7 +1,7 @@
 import { describeDocker, type S3Server, startS3Server } from "@berth/testing";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { dockerServer, execIn } from "./docker.fixture.ts";
-import { beyondLimits, type Json } from "./hostile.fixture.ts";
+import { beyondLimitsHere, type Json } from "./hostile.fixture.ts";
 import {
   backupCalls,
   HOSTILE_ENGINES,
@@ -26,7 +26,7 @@ describeDocker("hostile values in databases and backups", IMAGES, (docker) => {
   const ground = hostileGround(async () => {
     const server = await dockerServer(docker, { env: { BERTH_ALLOWED_PRIVATE_HOSTS: "127.0.0.1" } });
     await server.rest("PATCH", `/servers/${server.dockerUuid}`, { concurrent_builds: AT_ONCE });
-    const breaches = (known: ReadonlySet<string>) => beyondLimits(docker, known);
+    const breaches = (known: ReadonlySet<string>) => beyondLimitsHere(docker, known);
     return { server, serverUuid: server.dockerUuid, breaches };
   });
   const { values, texts, tenant, created, deployed } = ground;

@@ -2,7 +2,7 @@ import { readdirSync } from "node:fs";
 import { describeDocker } from "@berth/testing";
 import { expect, test } from "vitest";
 import { dockerServer, execIn } from "./docker.fixture.ts";
-import { beyondLimits } from "./hostile.fixture.ts";
+import { beyondLimitsHere } from "./hostile.fixture.ts";
 import { COMPOSE_PLACES, composeOfTexts, composeText } from "./hostile-compose.fixture.ts";
 import { hostileGround, shuffled, someAtOnce } from "./hostile-ground.fixture.ts";
 import { endedTask, type TaskRun, tasksOf } from "./hostile-task.fixture.ts";
@@ -29,7 +29,7 @@ describeDocker("hostile values in services", ["busybox:stable", "caddy:2"], (doc
   const ground = hostileGround(async () => {
     const server = await dockerServer(docker);
     await server.rest("PATCH", `/servers/${server.dockerUuid}`, { concurrent_builds: AT_ONCE });
-    const breaches = (known: ReadonlySet<string>) => beyondLimits(docker, known);
+    const breaches = (known: ReadonlySet<string>) => beyondLimitsHere(docker, known);
     return { server, serverUuid: server.dockerUuid, breaches };
   });
   const { values, texts, markers, tenant, create, created, deployed } = ground;

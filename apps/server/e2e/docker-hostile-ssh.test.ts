@@ -1,7 +1,7 @@
 import { readdirSync } from "node:fs";
 import { describeDocker, SERVER_IMAGE, type ServerContainer, startServerContainer } from "@berth/testing";
 import { expect, test } from "vitest";
-import { BUILD_FIELDS, beyondLimitsOn, FAILING_FIELDS, type Json, tenantOf } from "./hostile.fixture.ts";
+import { BUILD_FIELDS, beyondLimits, FAILING_FIELDS, type Json, tenantOf } from "./hostile.fixture.ts";
 import { COMPOSE_PLACES, composeOfTexts, composeText } from "./hostile-compose.fixture.ts";
 import {
   backupCalls,
@@ -53,7 +53,10 @@ describeDocker("hostile values on a server over SSH", IMAGES, (docker) => {
       serverUuid,
       async breaches(known) {
         expect(await machine.exec(["ls", "-A", markers])).toMatchObject({ exitCode: 0, output: "" });
-        return await beyondLimitsOn(machine, known, withRights);
+        return await beyondLimits(
+          { client: machine.client, isOwnNetwork: (name) => name === "berth", withRights },
+          known,
+        );
       },
     };
   });

@@ -6,7 +6,7 @@ import { describeDocker, type HostileValue, hostileRepositories, hostileValues }
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import { deploy, type Outcome, placeOf } from "./applications.fixture.ts";
 import { type DockerServer, dockerServer } from "./docker.fixture.ts";
-import { BUILD_FIELDS, beyondLimits, FAILING_FIELDS, type Json, type Tenant, tenantOf } from "./hostile.fixture.ts";
+import { BUILD_FIELDS, beyondLimitsHere, FAILING_FIELDS, type Json, type Tenant, tenantOf } from "./hostile.fixture.ts";
 
 const DOCKERFILE = [
   "FROM busybox:stable",
@@ -42,7 +42,7 @@ describeDocker("hostile values on a real engine", ["busybox:stable", "caddy:2"],
   }, 120_000);
   afterEach(async () => {
     expect(readdirSync(markers)).toEqual([]);
-    expect(await beyondLimits(docker, known)).toEqual([]);
+    expect(await beyondLimitsHere(docker, known)).toEqual([]);
   });
   afterAll(async () => {
     await server?.dispose();
@@ -68,7 +68,7 @@ describeDocker("hostile values on a real engine", ["busybox:stable", "caddy:2"],
   async function deployed(uuid: string): Promise<Outcome> {
     const outcome = await deploy(server, uuid);
     expect(readdirSync(markers), outcome.log).toEqual([]);
-    expect(await beyondLimits(docker, known), outcome.log).toEqual([]);
+    expect(await beyondLimitsHere(docker, known), outcome.log).toEqual([]);
     return outcome;
   }
 

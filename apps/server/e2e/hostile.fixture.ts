@@ -1,4 +1,4 @@
-import type { DockerFixture, ServerContainer } from "@berth/testing";
+import type { DockerFixture } from "@berth/testing";
 import { expect } from "vitest";
 import type { TestServer } from "./server.fixture.ts";
 
@@ -98,68 +98,56 @@ interface Holdings {
   readonly volumes: readonly Volume[];
 }
 
+/** An engine that has Berth's objects, and maybe others. */
+interface CheckedEngine {
+  readonly client: DockerFixture["client"];
+  /** Default: the objects of any. */
+  readonly instance?: string;
+  /** Whether a network that no object of Berth's has belongs to the check's own side. */
+  readonly isOwnNetwork: (name: string) => boolean;
+  /** Uuids of resources with folders or privileges of the server, which members may grant on the team's own machine. */
+  readonly withRights?: ReadonlySet<string>;
+}
+
 /**
- * Compares everything that this instance runs, except its proxy, with a tenant's limits.
+ * Compares everything that Berth runs on an engine, except its proxy, with a tenant's limits.
  * @param known Uuids of the tenant's resources.
  */
-export async function beyondLimits(docker: DockerFixture, known: ReadonlySet<string>): Promise<readonly string[]> {
-  const filters = { label: [`berth.instance=${docker.instance}`, "berth.role=release"] };
-  const own = { label: [`berth.instance=${docker.instance}`] };
-  const ownNetworks = async () => (await docker.client.listNetworks({ filters: own })).map(({ Name }) => Name);
-  const ownVolumes = async () => (await docker.client.listVolumes({ filters: own })).Volumes ?? [];
+export async function beyondLimits(
+  { client, instance, isOwnNetwork, withRights = new Set() }: CheckedEngine,
+  known: ReadonlySet<string>,
+): Promise<readonly string[]> {
+  const label = instance === undefined ? "berth.instance" : `berth.instance=${instance}`;
+  const own = { label: [label] };
+  const ownNetworks = async () => (await client.listNetworks({ filters: own })).map(({ Name }) => Name);
+  const ownVolumes = async () => (await client.listVolumes({ filters: own })).Volumes ?? [];
   // Others come and go meanwhile, each with its network and volumes.
   const before = { networks: await ownNetworks(), volumes: await ownVolumes() };
-  const containers = await docker.client.listContainers({ all: true, filters });
-  const all = await Promise.all(
+  const filters = { label: [label, "berth.role=release"] };
+  const containers = await client.listContainers({ all: true, filters });
+  const found = await Promise.all(
     containers.map(({ Id }) =>
-      docker.client
+      client
         .getContainer(Id)
         .inspect()
         .catch(() => undefined),
     ),
   );
   const networks = new Set([...before.networks, ...(await ownNetworks())]);
+  const releases = found.filter((container) => container !== undefined);
   return limitsLeft(known, {
-    releases: all.filter((container) => container !== undefined),
-    isOwnNetwork: (name) => name.startsWith(docker.run) || networks.has(name),
+    releases: releases.filter(({ Config }) => !withRights.has(Config.Labels["berth.resource"] ?? "")),
+    isOwnNetwork: (name) => isOwnNetwork(name) || networks.has(name),
     volumes: [...before.volumes, ...(await ownVolumes())],
   });
 }
 
-/**
- * The same check for a server without foreign containers.
- * @param withRights Uuids of resources with folders or privileges of the server, which members may grant on the team's
- *   own machine.
- */
-export async function beyondLimitsOn(
-  machine: ServerContainer,
-  known: ReadonlySet<string>,
-  withRights: ReadonlySet<string>,
-): Promise<readonly string[]> {
-  const lines = async (...argv: string[]): Promise<readonly string[]> =>
-    (await machine.exec(["docker", ...argv])).output.split("\n").filter((line) => line !== "");
-  const inspected = async <T>(type: string, names: readonly string[]): Promise<readonly T[]> => {
-    const answers = await Promise.all(
-      names.map((name) => machine.exec(["docker", "inspect", "--type", type, "--format", "{{json .}}", name])),
-    );
-    // Containers that were removed in between give an error.
-    return answers.filter(({ exitCode }) => exitCode === 0).map(({ output }) => JSON.parse(output));
-  };
-  const ownNetworks = () => lines("network", "ls", "--filter", "label=berth.instance", "--format", "{{.Name}}");
-  const ownVolumes = async () =>
-    await inspected<Volume>("volume", await lines("volume", "ls", "-q", "--filter", "label=berth.instance"));
-  const before = { networks: await ownNetworks(), volumes: await ownVolumes() };
-  const releases = await inspected<Inspected>(
-    "container",
-    await lines("ps", "-aq", "--filter", "label=berth.role=release"),
+/** On the machine's engine, which other tests use too. */
+export const beyondLimitsHere = (docker: DockerFixture, known: ReadonlySet<string>): Promise<readonly string[]> =>
+  beyondLimits(
+    { client: docker.client, instance: docker.instance, isOwnNetwork: (name) => name.startsWith(docker.run) },
+    known,
   );
-  const networks = new Set([...before.networks, ...(await ownNetworks())]);
-  return limitsLeft(known, {
-    releases: releases.filter(({ Config }) => !withRights.has(Config.Labels["berth.resource"] ?? "")),
-    isOwnNetwork: (name) => name === "berth" || networks.has(name),
-    volumes: [...before.volumes, ...(await ownVolumes())],
-  });
-}
 
 function limitsLeft(known: ReadonlySet<string>, { releases, isOwnNetwork, volumes }: Holdings): readonly string[] {
   const ownerOf = new Map(volumes.map(({ Name, Labels }) => [Name, Labels?.["berth.resource"]]));
