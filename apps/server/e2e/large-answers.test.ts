@@ -35,7 +35,7 @@ describe("a server whose answers are large", () => {
     expect(Math.min(...sizes)).toBeGreaterThan(2 * VARIABLES * VALUE.length);
     expect(beside.status).toBe(200);
     expect(server.pid()).toBe(pid);
-  }, 120_000);
+  }, 240_000);
 
   test("refuses by tRPC what is too large for one answer, and says how to ask for less", async () => {
     const list = (page: object) => server.client.applications.envs.list.query({ uuid, ...page });
@@ -53,7 +53,7 @@ describe("a server whose answers are large", () => {
     expect([status, (body as unknown[]).length]).toEqual([200, 2 * VARIABLES]);
     for (const socket of sockets) socket.destroy();
     expect((await server.rest("GET", "/version")).status).toBe(200);
-  }, 120_000);
+  }, 240_000);
 });
 
 async function sizeOf({ url, token }: TestServer, path: string): Promise<number> {
