@@ -321,6 +321,7 @@ const ATTEMPTS: Attempts = {
   },
   resources: {
     find: (stores, { app }) => stores.resources.find(app),
+    summaries: (stores, { app }) => stores.resources.summaries([app.id]),
     findForUpdate: (stores, { app }) => stores.resources.findForUpdate(app),
     list: (stores, { environment }) =>
       stores.resources
@@ -490,6 +491,7 @@ const ATTEMPTS: Attempts = {
   },
   deployments: {
     listActive: (stores) => stores.deployments.listActive().then(({ items }) => items),
+    newestOf: (stores, { app }) => stores.deployments.newestOf([app.id]),
     listByResource: (stores, { app }) =>
       stores.deployments
         .listByResource(app.id, {}, { take: 0 })
