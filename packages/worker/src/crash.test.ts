@@ -418,7 +418,7 @@ describe("several workers", () => {
         },
       };
       const deployments = await Promise.all(applications.map((application) => world.deploy(application)));
-      for (let count = 0; count < 4; count++) world.worker({ watch });
+      for (let count = 0; count < 4; count++) world.worker({ watch, settings: { leaseSeconds: 30, renewSeconds: 5 } });
       const ended = await Promise.all(deployments.map((deployment) => world.ended(deployment)));
       expect(new Set(ended.map(({ status }) => status))).toEqual(new Set(["finished"]));
       expect(ended.map(({ attempt }) => attempt)).toEqual(ended.map(() => 1));
