@@ -188,7 +188,13 @@ async function drawn(page: Page): Promise<void> {
 }
 
 export async function expectNothingSticksOut(page: Page): Promise<void> {
-  expect(await page.evaluate("document.documentElement.scrollWidth <= innerWidth")).toBe(true);
+  const tooWide = await page.evaluate(`(() => {
+    const width = document.documentElement.clientWidth;
+    if (document.documentElement.scrollWidth <= width) return [];
+    const out = [...document.querySelectorAll("main *")].filter((one) => one.getBoundingClientRect().right > width);
+    return out.map((one) => one.outerHTML.slice(0, 120));
+  })()`);
+  expect({ url: page.url(), tooWide }).toEqual({ url: page.url(), tooWide: [] });
 }
 
 export async function picture(page: Page, name: string): Promise<void> {

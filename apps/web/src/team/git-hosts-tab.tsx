@@ -32,7 +32,7 @@ export default function GitHostsTab() {
         </Anchor>
       ),
     },
-    { header: "App", isExtra: true, cell: ({ app_id }) => <span className="mono">{app_id ?? "–"}</span> },
+    { header: "App", isExtra: true, cell: ({ app_id }) => <span className="mono break">{app_id ?? "–"}</span> },
     {
       header: "Action",
       cell: ({ id, name, ...app }) => (
@@ -84,7 +84,7 @@ export default function GitHostsTab() {
       empty={
         <Empty title="No GitHub apps">
           Public repositories need none. For private ones, register an app at GitHub, with the webhook address{" "}
-          <span className="mono">{location.origin}/webhooks/source/github/events</span>, and add it here.
+          <span className="mono break">{location.origin}/webhooks/source/github/events</span>, and add it here.
         </Empty>
       }
       create={{
