@@ -1,7 +1,7 @@
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { type TestDatabase, testDatabase, until, withClient } from "@berth/testing";
+import { until, withClient } from "@berth/testing";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import {
   createApplication,
@@ -10,8 +10,7 @@ import {
   requestDeployment,
   temporaryRepository,
 } from "./applications.fixture.ts";
-import { type CountedDatabase, countedDatabase } from "./counted-database.fixture.ts";
-import { type TestServer, testServer } from "./server.fixture.ts";
+import { type CountedServer, countedServer } from "./counted-server.fixture.ts";
 
 /**
  * What a deployment without a build may cost on the process engine, the second one of an application, from its request
@@ -34,26 +33,19 @@ const spawns = join(folder, "spawns");
 const WRITES_SPARE = 3;
 /** A resource is read again for each visit of its server that comes between two of its changes. */
 const TRANSACTIONS_SPARE = 12;
-let database: TestDatabase;
-let counted: CountedDatabase;
-let server: TestServer;
+let counting: CountedServer;
 beforeAll(async () => {
-  database = await testDatabase({ backend: "tcp" });
-  counted = await countedDatabase(database.url);
   const { href } = new URL("./spawn-count.fixture.ts", import.meta.url);
-  server = await testServer({
-    env: { BERTH_DATABASE_URL: counted.url, BERTH_TEST_SPAWNS: spawns, NODE_OPTIONS: `--import ${href}` },
-  });
+  counting = await countedServer({ BERTH_TEST_SPAWNS: spawns, NODE_OPTIONS: `--import ${href}` });
 }, 120_000);
 afterAll(async () => {
-  await server?.dispose();
-  await counted?.close();
-  await database?.close();
+  await counting?.dispose();
   repository.dispose();
   rmSync(folder, { recursive: true, force: true });
 });
 
 test("a deployment without a build starts few processes and makes few transactions", async () => {
+  const { server, counted } = counting;
   const { uuid } = await createApplication(server, repository, { name: "plain", start_command: "node server.js" });
   await retired((await deploy(server, uuid)).uuid);
   repository.commit({ file: "new" });
@@ -83,7 +75,7 @@ const REPEATED =
 /** Asked without the server, whose own transactions are counted. */
 const retired = (deployment: string) =>
   until(() =>
-    withClient({ connectionString: database.url }, async (client) => {
+    withClient({ connectionString: counting.databaseUrl }, async (client) => {
       const { rowCount } = await client.query(
         `select from deployment join deployment_step step on step.deployment_id = deployment.id
          where uuid = $1 and name = 'retire' and step.status in ('done', 'skipped')`,

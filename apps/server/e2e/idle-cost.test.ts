@@ -1,26 +1,17 @@
-import { type TestDatabase, testDatabase } from "@berth/testing";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { type CountedDatabase, countedDatabase } from "./counted-database.fixture.ts";
-import { type TestServer, testServer } from "./server.fixture.ts";
+import { type CountedServer, countedServer } from "./counted-server.fixture.ts";
 
 /** Of a server that has nothing to do, measured on a quiet machine; a busy one makes fewer. */
 const TRANSACTIONS_PER_HALF_MINUTE = 30;
 
-let database: TestDatabase;
-let counted: CountedDatabase;
-let server: TestServer;
+let counting: CountedServer;
 beforeAll(async () => {
-  database = await testDatabase({ backend: "tcp" });
-  counted = await countedDatabase(database.url);
-  server = await testServer({ env: { BERTH_DATABASE_URL: counted.url } });
+  counting = await countedServer();
 }, 120_000);
-afterAll(async () => {
-  await server?.dispose();
-  await counted?.close();
-  await database?.close();
-});
+afterAll(() => counting?.dispose());
 
 test("a server with nothing to do makes few transactions", async () => {
+  const { counted } = counting;
   // A rate needs time to be seen, and the first seconds contain what a start does once.
   await new Promise((resolve) => setTimeout(resolve, 15_000));
   counted.taken();

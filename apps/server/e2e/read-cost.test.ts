@@ -1,8 +1,6 @@
-import { type TestDatabase, testDatabase } from "@berth/testing";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { createApplication, placeOf, plainServer, temporaryRepository } from "./applications.fixture.ts";
-import { type CountedDatabase, countedDatabase } from "./counted-database.fixture.ts";
-import { type TestServer, testServer } from "./server.fixture.ts";
+import { type CountedServer, countedServer } from "./counted-server.fixture.ts";
 
 /** Statements for one request, its token's included, and bytes of its answer with one application. */
 const BUDGETS: Readonly<Record<string, readonly [statements: number, bytes: number]>> = {
@@ -34,13 +32,10 @@ const ROUNDS = 5;
 
 const repository = temporaryRepository(plainServer("1"));
 const uuids = new Map<string, string>();
-let database: TestDatabase;
-let counted: CountedDatabase;
-let server: TestServer;
+let counting: CountedServer;
 beforeAll(async () => {
-  database = await testDatabase({ backend: "tcp" });
-  counted = await countedDatabase(database.url);
-  server = await testServer({ env: { BERTH_DATABASE_URL: counted.url } });
+  counting = await countedServer();
+  const { server } = counting;
   const { uuid } = await createApplication(server, repository, {
     name: "measured",
     domains: "http://measured.localhost",
@@ -54,13 +49,12 @@ beforeAll(async () => {
     uuids.set(name, value);
 }, 120_000);
 afterAll(async () => {
-  await server?.dispose();
-  await counted?.close();
-  await database?.close();
+  await counting?.dispose();
   repository.dispose();
 });
 
 test.each(Object.entries(BUDGETS))("GET %s stays within its budget", async (path, [statementsMax, bytesMax]) => {
+  const { server, counted } = counting;
   const asked = path.replace(/[A-Z]{3,}/g, (name) => uuids.get(name) ?? name);
   const answers: { readonly statements: number; readonly bytes: number }[] = [];
   for (let round = 0; round < ROUNDS; round += 1) {

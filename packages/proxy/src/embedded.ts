@@ -161,7 +161,7 @@ async function readSites(folder: string, tablePath: string): Promise<ReadonlyMap
   }
 }
 
-/** `undefined`: there is no such file. */
+/** `undefined`: the file does not exist. */
 async function stampOf(path: string): Promise<string | undefined> {
   const stats = await stat(path).catch(() => undefined);
   return stats && `${stats.ino} ${stats.size} ${stats.mtimeMs}`;

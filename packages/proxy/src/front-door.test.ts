@@ -147,7 +147,7 @@ describe("the proxy with the public ports", () => {
     expect([...front.kept.keys()]).toEqual(["container", "blog"]);
   });
 
-  test("is told of every other guest when one cannot be told", async () => {
+  test("receives every other guest when one is refused", async () => {
     await door.sync([CONTAINER]);
     await processes.sync([siteOf("old", "old.example.com")]);
     front.failing = "bad";

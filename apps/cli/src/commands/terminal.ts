@@ -4,7 +4,7 @@ import { attach, requireTerminal, type TerminalPlace } from "../terminal/attach.
 
 /**
  * Opens a terminal, and returns the exit code of what ran in it.
- * @param instead What to type where input or output is no terminal.
+ * @param instead What to type when input or output is not a terminal.
  */
 export async function attachTo(
   session: Session,
