@@ -1,4 +1,4 @@
-import type { WebSocket } from "ws";
+import type { WebSocket } from "@fastify/websocket";
 
 export interface TerminalTimes {
   /** A terminal ends when nothing was typed into it for so long. 0: never. */

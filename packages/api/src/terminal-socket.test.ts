@@ -1,5 +1,6 @@
 import type { AddressInfo } from "node:net";
-import type { Terminal, TerminalOptions, TerminalSize } from "@berth/core/ports";
+import type { Terminal, TerminalOptions } from "@berth/core/ports";
+import type { TerminalSize } from "@berth/core/resource";
 import { printingEngine, until } from "@berth/testing";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import { WebSocket } from "ws";

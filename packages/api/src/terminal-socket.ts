@@ -1,9 +1,9 @@
 import { DomainError, invalid } from "@berth/core";
 import type { Terminal } from "@berth/core/ports";
+import { TERMINAL_SIDE_MAX, TerminalOpening, TerminalSize } from "@berth/core/resource";
 import { type Ability, can, type Scope } from "@berth/core/team";
 import type { WebSocket } from "@fastify/websocket";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
-import { z } from "zod";
 import { asDomainError, problemOf } from "./errors.ts";
 import { admittedWith } from "./operation.ts";
 import type { RestOptions } from "./rest/plugin.ts";
@@ -13,33 +13,6 @@ export interface TerminalSocketOptions extends Pick<RestOptions, "admission" | "
   /** Default: `TERMINAL_TIMES`. */
   readonly times?: Partial<TerminalTimes>;
 }
-
-const SIDE_MAX = 1000;
-const side = z.int().min(1).max(SIDE_MAX);
-const Size = z.strictObject({ columns: side, rows: side });
-const uuid = z.string().min(1).max(100);
-/** Arguments are passed on as they are, which NUL cannot be. */
-const word = z.string().refine((text) => !text.includes("\0"), "Must not contain NUL.");
-/** The first message of a client. */
-const Opening = z.union([
-  z.strictObject({
-    ...Size.shape,
-    session_key: z.string().max(100).optional(),
-    kind: z.enum(["application", "service", "database"]),
-    uuid,
-    container: z.string().min(1).max(255).optional(),
-    command: z.tuple([word.min(1)], word).optional(),
-  }),
-  z.strictObject({
-    ...Size.shape,
-    session_key: z.string().max(100).optional(),
-    kind: z.literal("database"),
-    uuid,
-    client: z.literal(true),
-  }),
-  z.strictObject({ ...Size.shape, session_key: z.string().max(100).optional(), kind: z.literal("server"), uuid }),
-]);
-type Opening = z.infer<typeof Opening>;
 
 const OPENING_SECONDS_MAX = 10;
 const CHECK_SECONDS = 5;
@@ -134,12 +107,12 @@ async function serve(socket: WebSocket, request: FastifyRequest, options: Termin
   }
 }
 
-const abilityFor = ({ kind }: Opening): Ability => (kind === "server" ? "root" : "terminal");
+const abilityFor = ({ kind }: TerminalOpening): Ability => (kind === "server" ? "root" : "terminal");
 
 const REFUSALS = /^auth\./;
 const withdrawn = () => new DomainError("auth.missing_ability", "The right to this terminal was taken away.");
 
-async function open({ terminals }: ReturnType<TerminalSocketOptions["controlFor"]>, opening: Opening) {
+async function open({ terminals }: ReturnType<TerminalSocketOptions["controlFor"]>, opening: TerminalOpening) {
   const size = { columns: opening.columns, rows: opening.rows };
   if (opening.kind === "server") return await terminals.openOnServer(opening.uuid, size);
   const { kind, uuid } = opening;
@@ -163,7 +136,7 @@ type Typed = Pick<Terminal, "write" | "resize">;
 
 /** Keeps what arrives before the terminal is open, and delivers it in order. */
 function inbox(socket: WebSocket) {
-  const opening = Promise.withResolvers<Opening>();
+  const opening = Promise.withResolvers<TerminalOpening>();
   const opened = Promise.withResolvers<Typed>();
   const closed = Promise.withResolvers<void>();
   opened.promise.catch(() => undefined);
@@ -179,7 +152,7 @@ function inbox(socket: WebSocket) {
     if (!isAsked) {
       isAsked = true;
       clearTimeout(late);
-      const parsed = Opening.safeParse(isBinary ? undefined : jsonOf(data));
+      const parsed = TerminalOpening.safeParse(isBinary ? undefined : jsonOf(data));
       if (parsed.success) opening.resolve(parsed.data);
       else opening.reject(invalid({ _: ["The first message must say in JSON which terminal to open, and its size."] }));
       return;
@@ -191,8 +164,8 @@ function inbox(socket: WebSocket) {
         const terminal = await opened.promise;
         if (isDropped) return;
         if (isBinary) return await terminal.write(data);
-        const size = Size.safeParse(jsonOf(data));
-        if (!size.success) throw invalid({ _: [`A size is {"columns", "rows"}, from 1 to ${SIDE_MAX}.`] });
+        const size = TerminalSize.safeParse(jsonOf(data));
+        if (!size.success) throw invalid({ _: [`A size is {"columns", "rows"}, from 1 to ${TERMINAL_SIDE_MAX}.`] });
         await terminal.resize(size.data);
       })
       .catch((cause: unknown) => failed(cause))

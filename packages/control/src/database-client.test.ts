@@ -1,5 +1,6 @@
 import type { DatabaseCommand } from "@berth/core/database";
-import type { CommandIO, Terminal, TerminalOptions, TerminalSize } from "@berth/core/ports";
+import type { CommandIO, Terminal, TerminalOptions } from "@berth/core/ports";
+import type { TerminalSize } from "@berth/core/resource";
 import { printingEngine } from "@berth/testing";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type World, world } from "./world.fixture.ts";

@@ -1,6 +1,7 @@
 import { type Argv, DomainError, isDomainError, notFound } from "@berth/core";
 import { isContainerOf } from "@berth/core/compose";
-import type { Terminal, TerminalSize } from "@berth/core/ports";
+import type { Terminal } from "@berth/core/ports";
+import type { TerminalSize } from "@berth/core/resource";
 import { RESOURCE_KINDS, type ResourceRef } from "@berth/core/resource";
 import { isOwnMachine } from "@berth/core/server";
 import { requireAbility, requireConfirmation, requireOperator } from "@berth/core/team";

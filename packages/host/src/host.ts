@@ -1,5 +1,6 @@
 import type { Duplex } from "node:stream";
-import type { Terminal, TerminalSize } from "@berth/core/ports";
+import type { Terminal } from "@berth/core/ports";
+import type { TerminalSize } from "@berth/core/resource";
 import type { Argv } from "./argv.ts";
 import type { RunOptions, RunResult } from "./local.ts";
 

@@ -1,6 +1,7 @@
 import { once } from "node:events";
 import { DomainError } from "@berth/core";
-import type { Terminal, TerminalSize } from "@berth/core/ports";
+import type { Terminal } from "@berth/core/ports";
+import type { TerminalSize } from "@berth/core/resource";
 import type { ClientChannel } from "ssh2";
 import type { SshConnection } from "./ssh-connection.ts";
 import { connectionLost, sessionRefused } from "./ssh-failure.ts";

@@ -33,7 +33,9 @@ async function exec(session: Session, words: readonly string[], options: Options
   }
   // The flag is made from a schema of text.
   const container = options.container as string | undefined;
-  return await attachTo(session, { ...ref, container, ...(argv.length > 0 && { command: argv }) }, [WITHOUT]);
+  const [program, ...rest] = argv;
+  const command = program === undefined ? undefined : ([program, ...rest] as [string, ...string[]]);
+  return await attachTo(session, { ...ref, container, command }, [WITHOUT]);
 }
 
 const WITHOUT = "Run a command without a terminal: berth exec NAME -- COMMAND";

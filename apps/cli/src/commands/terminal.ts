@@ -1,6 +1,7 @@
+import type { TerminalPlace } from "@berth/core/resource";
 import { EXIT, type ExitCode } from "../failure.ts";
 import type { Session } from "../session.ts";
-import { attach, requireTerminal, type TerminalPlace } from "../terminal/attach.ts";
+import { attach, requireTerminal } from "../terminal/attach.ts";
 
 /**
  * Opens a terminal, and returns the exit code of what ran in it.

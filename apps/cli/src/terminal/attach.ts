@@ -1,21 +1,10 @@
+import { text } from "node:stream/consumers";
+import type { TerminalPlace } from "@berth/core/resource";
 import { type RawData, WebSocket } from "ws";
 import { ProblemError, problemError } from "../connection/problem.ts";
 import type { Connection } from "../connection/resolve.ts";
 import { EXIT, Failure, usage } from "../failure.ts";
 import type { Screen, System } from "../system.ts";
-
-/** What a terminal opens, as the server reads it. */
-export type TerminalPlace =
-  | {
-      readonly kind: "application" | "service" | "database";
-      readonly uuid: string;
-      readonly container?: string | undefined;
-      /** Default: the container's shell. */
-      readonly command?: readonly string[] | undefined;
-    }
-  /** The client of the database's engine, which the server chooses. */
-  | { readonly kind: "database"; readonly uuid: string; readonly client: true }
-  | { readonly kind: "server"; readonly uuid: string };
 
 export interface AttachOptions {
   /** The connection counts as lost when nothing arrived for this time. The server sends something every 25 seconds. */
@@ -30,13 +19,10 @@ interface Message {
   readonly exit_code?: number | null;
 }
 
-/**
- * Refuses a terminal where input or output is none.
- * @param instead What to type then.
- */
+/** @param instead What to type when input or output is not a terminal. @throws Failure in that case */
 export function requireTerminal({ stdin, stdout }: Pick<System, "stdin" | "stdout">, instead: readonly string[]): void {
   if (stdin.isTTY === true && stdin.setRawMode !== undefined && stdout.isTTY === true) return;
-  throw usage("A terminal needs one here too, but standard input or output is a file or another program.", instead);
+  throw usage("This command needs a terminal, but standard input or output is a file or another program.", instead);
 }
 
 /**
@@ -95,10 +81,9 @@ export async function attach(
     else if (opened) open();
   });
   socket.on("ping", () => silence.refresh());
-  socket.on("unexpected-response", async (_request, response) => {
-    const parts: Buffer[] = [];
-    for await (const part of response) parts.push(part);
-    ended.reject(problemError(response.statusCode ?? 0, Buffer.concat(parts).toString("utf8")));
+  socket.on("unexpected-response", (_request, response) => {
+    const refused = (body: string) => ended.reject(problemError(response.statusCode ?? 0, body));
+    text(response).then(refused, () => refused(""));
   });
   socket.on("error", (cause) => ended.reject(isOpen ? lost(true, cause) : cause));
   socket.on("close", () => ended.reject(lost(isOpen)));

@@ -1,13 +1,5 @@
+import type { TerminalPlace, TerminalSize } from "@berth/core/resource";
 import { sessionParams } from "../api/session.ts";
-
-export type TerminalPlace =
-  | { readonly kind: "application" | "service" | "database"; readonly uuid: string; readonly container?: string }
-  | { readonly kind: "server"; readonly uuid: string };
-
-export interface TerminalSize {
-  readonly columns: number;
-  readonly rows: number;
-}
 
 /** Why a terminal did not open, or ended. */
 export interface TerminalProblem {

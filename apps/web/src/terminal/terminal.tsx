@@ -1,10 +1,11 @@
+import type { TerminalPlace } from "@berth/core/resource";
 import "@xterm/xterm/css/xterm.css";
 import { Alert, Button, Group, Stack, Text } from "@mantine/core";
 import { FitAddon } from "@xterm/addon-fit";
 import { Terminal as Screen } from "@xterm/xterm";
 import { useEffect, useRef, useState } from "react";
 import { askPassword } from "../parts/confirmation.tsx";
-import { openTerminal, type TerminalPlace, type TerminalProblem, type TerminalSocket } from "./terminal-socket.ts";
+import { openTerminal, type TerminalProblem, type TerminalSocket } from "./terminal-socket.ts";
 
 type State = "opening" | "open" | "ended" | { readonly problem: TerminalProblem };
 

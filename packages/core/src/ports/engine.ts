@@ -5,6 +5,7 @@ import type { ObjectOwner } from "../deploy/belonging.ts";
 import type { ReleaseRef, ReleaseSpec, ReleaseState } from "../deploy/release.ts";
 import type { StorageMount } from "../deploy/storage-mount.ts";
 import type { ResourceKind } from "../resource/resource.ts";
+import type { TerminalSize } from "../resource/terminal.ts";
 import type { EngineImages } from "./engine-images.ts";
 import type { Forwarder } from "./forward.ts";
 import type { WorkIO } from "./work-io.ts";
@@ -67,11 +68,6 @@ export interface CommandResult {
   readonly exitCode: number;
   /** The last lines of standard error. */
   readonly errors: readonly string[];
-}
-
-export interface TerminalSize {
-  readonly columns: number;
-  readonly rows: number;
 }
 
 /** An interactive program. Its reader must read all of the output, or close it. */

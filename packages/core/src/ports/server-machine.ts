@@ -1,4 +1,5 @@
-import type { Terminal, TerminalSize } from "./engine.ts";
+import type { TerminalSize } from "../resource/terminal.ts";
+import type { Terminal } from "./engine.ts";
 import type { ServerFacts } from "./records.ts";
 
 /** Result of inspecting a Docker server, as far as it got. */

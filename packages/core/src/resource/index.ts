@@ -2,3 +2,4 @@ export * from "./resource.ts";
 export * from "./resource-summary.ts";
 export * from "./resource-view.ts";
 export * from "./tag.ts";
+export * from "./terminal.ts";
