@@ -24,7 +24,7 @@ export async function buildkitImage(wanted: BuildTarget, io: WorkIO, place: Buil
     const offer = { folders, secrets: await secretsOf(target), logins: place.logins };
     const wantedSolve = { ...options, image: target.image, offer, guard };
     const done = new Set<string>();
-    await throughLosses(place, io, done, async () => {
+    const build = async () => {
       trace.end();
       // A step that failed with the connection is not the reason of a later failure.
       trace = newTrace();
@@ -33,7 +33,8 @@ export async function buildkitImage(wanted: BuildTarget, io: WorkIO, place: Buil
         trace.write(status);
       };
       await solve(place, wantedSolve, onStatus, io.signal);
-    });
+    };
+    await throughLosses(place, io, { build, done });
   } catch (cause) {
     if (io.signal.aborted) throw new DomainError("deploy.cancelled", "The build was cancelled.", { cause });
     if (isDomainError(cause)) throw cause;
@@ -51,29 +52,29 @@ async function secretsOf({ secrets, secretFiles }: BuildTarget): Promise<Readonl
 
 /**
  * Builds again when only the connection was lost: BuildKit ends the build then, but keeps the steps that were done.
- * @param done The steps that were done by now.
+ * @param attempts.done The steps that were done by now.
  * @throws DomainError `engine.unreachable` after several losses without a step in between, or when the engine does not
  * answer at all
  */
 async function throughLosses(
   place: EnginePlace,
   io: WorkIO,
-  done: ReadonlySet<string>,
-  build: () => Promise<void>,
+  { build, done }: { readonly build: () => Promise<void>; readonly done: ReadonlySet<string> },
 ): Promise<void> {
   let doneBefore = 0;
-  for (let attempt = 1; ; attempt += 1) {
+  let losses = 0;
+  for (;;) {
     try {
       return await build();
     } catch (cause) {
       if (io.signal.aborted || (isDomainError(cause) && !isDomainError(cause, "engine.unreachable"))) throw cause;
       await requireConnection(place);
       if (!isLoss(cause)) throw cause;
-      if (done.size > doneBefore) attempt = 1;
+      losses = done.size > doneBefore ? 1 : losses + 1;
       doneBefore = done.size;
-      if (attempt === ATTEMPTS_MAX) throw lost(place, cause);
+      if (losses === ATTEMPTS_MAX) throw lost(place, cause);
       io.onLine("The connection to the engine was lost. Continues the build over another one.", "stderr");
-      await delay(PAUSE_MS * attempt, undefined, { signal: io.signal });
+      await delay(PAUSE_MS * losses, undefined, { signal: io.signal });
     }
   }
 }
