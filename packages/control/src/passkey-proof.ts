@@ -13,7 +13,16 @@ import type { SignInDeps } from "./session-open.ts";
 
 type PasskeyDeps = Pick<SignInDeps, "system" | "clock" | "ids" | "hashToken" | "passkeyVerifier">;
 
-/** A challenge that is sent, and its answer, which counts once. `userId` is `null` while nobody is signed in. */
+/** What a passkey is used for. */
+interface PasskeyAsk {
+  readonly purpose: ChallengePurpose;
+  /** `null` while nobody is signed in. */
+  readonly userId: number | null;
+  /** Of the page that asks. */
+  readonly origin: string;
+}
+
+/** A challenge that is sent, and its answer, which counts once. */
 export function passkeyProofs({ system, clock, ids, hashToken, passkeyVerifier }: PasskeyDeps) {
   const handleOf = (userId: number) => hashToken(`user ${userId}`);
 
@@ -33,12 +42,7 @@ export function passkeyProofs({ system, clock, ids, hashToken, passkeyVerifier }
     taking,
 
     /** @throws DomainError `resource.state` at an IP address */
-    async begin(
-      purpose: ChallengePurpose,
-      userId: number | null,
-      origin: string,
-      passkeys: readonly PasskeyRecord[],
-    ): Promise<PasskeyRequest> {
+    async begin({ purpose, userId, origin }: PasskeyAsk, passkeys: readonly PasskeyRecord[]): Promise<PasskeyRequest> {
       const host = passkeyHost(origin);
       return passkeyRequest(await challenge(purpose, userId), host, passkeys);
     },
@@ -51,9 +55,7 @@ export function passkeyProofs({ system, clock, ids, hashToken, passkeyVerifier }
      */
     async check(
       { credential }: PasskeyUse,
-      purpose: ChallengePurpose,
-      userId: number | null,
-      origin: string,
+      { purpose, userId, origin }: PasskeyAsk,
     ): Promise<{ readonly passkey: PasskeyRecord; record(tx: SystemStores): Promise<void> }> {
       const passkey = await system.passkeys.findByCredential(credential.id);
       if (passkey === undefined || passkey.origin !== origin) throw passkeyFailed();

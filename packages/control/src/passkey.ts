@@ -46,7 +46,9 @@ export function passkeys(context: UseCaseContext) {
       return (await system.passkeys.list(ownSession(scope).userId)).map(passkeyView);
     },
 
-    /** @throws DomainError `auth.confirmation_required`, `auth.second_factor_missing`, `resource.state` at an IP address */
+    /**
+     * @throws DomainError `auth.confirmation_required`, `auth.second_factor_missing`, `resource.state` at an IP address
+     */
     async begin(origin: string): Promise<PasskeyCreation> {
       const { userId, known } = await registering();
       const host = passkeyHost(origin);
@@ -79,7 +81,8 @@ export function passkeys(context: UseCaseContext) {
 
     /**
      * Sessions that were begun or confirmed with it end, but for the one that asks.
-     * @throws DomainError `auth.confirmation_required`, `resource.not_found`, `resource.state` if it is the user's only way to sign in
+     * @throws DomainError `auth.confirmation_required`, `resource.not_found`, `resource.state` if it is the user's only
+     *   way to sign in
      */
     async remove(id: number): Promise<{ message: string }> {
       const { id: sessionId, userId } = ownSession(scope);
@@ -105,14 +108,14 @@ export function passkeys(context: UseCaseContext) {
     async beginConfirm(origin: string): Promise<PasskeyRequest> {
       const { userId } = ownSession(scope);
       const usable = (await system.passkeys.list(userId)).filter((passkey) => passkey.origin === origin);
-      if (usable.length > 0) return await proofs.begin("confirm", userId, origin, usable);
+      if (usable.length > 0) return await proofs.begin({ purpose: "confirm", userId, origin }, usable);
       throw new DomainError("resource.state", "You have no passkey for this address. Enter your password instead.");
     },
 
     /** As entering the password does. @throws DomainError `auth.passkey_failed` */
     async confirm(sent: PasskeyUse, origin: string): Promise<CurrentSession> {
       const { id, userId } = ownSession(scope);
-      const { passkey, record } = await proofs.check(sent, "confirm", userId, origin);
+      const { passkey, record } = await proofs.check(sent, { purpose: "confirm", userId, origin });
       await system.transaction(async (tx) => {
         await record(tx);
         await tx.accounts.confirmSession(id, clock.now(), passkey.id);

@@ -142,8 +142,9 @@ export function secondFactors(context: UseCaseContext) {
     },
 
     /**
-     * For a member who lost their app or passkeys: all are taken away. A user is the same in all teams, so that an owner of one team must not weaken
-     * what another one relies on: of a user of several teams only who runs the instance takes it away.
+     * For a member who lost their app or passkeys: all are taken away. A user is the same in all teams, and an owner of
+     * one team must not weaken what another one relies on: those of a user of several teams are taken away only by
+     * somebody who runs the instance.
      *
      * @throws DomainError `auth.missing_role`, `resource.state` for a user of other teams, or without a second factor
      */

@@ -51,12 +51,12 @@ export function signIns(deps: SignInDeps): SignIns {
   const proofs = passkeyProofs(deps);
 
   return {
-    beginWithPasskey: (origin) => proofs.begin("sign-in", null, origin, []),
+    beginWithPasskey: (origin) => proofs.begin({ purpose: "sign-in", userId: null, origin }, []),
 
     async signInWithPasskey(sent, origin, visitor) {
       const account = `passkey ${sent.credential.id}`;
       tries.enter(account, visitor.address);
-      const { passkey, record } = await proofs.check(sent, "sign-in", null, origin);
+      const { passkey, record } = await proofs.check(sent, { purpose: "sign-in", userId: null, origin });
       tries.succeed(account, visitor.address);
       return await system.transaction(async (tx) => {
         await record(tx);

@@ -1,8 +1,7 @@
 import { type Argv, DomainError, isDomainError, notFound } from "@berth/core";
 import { isContainerOf } from "@berth/core/compose";
 import type { Terminal } from "@berth/core/ports";
-import type { TerminalSize } from "@berth/core/resource";
-import { RESOURCE_KINDS, type ResourceRef } from "@berth/core/resource";
+import { RESOURCE_KINDS, type ResourceRef, type TerminalSize } from "@berth/core/resource";
 import { isOwnMachine } from "@berth/core/server";
 import { requireAbility, requireConfirmation, requireOperator } from "@berth/core/team";
 import { findResource, type UseCaseContext } from "./context.ts";
@@ -17,7 +16,7 @@ export interface ContainerTerminal {
   readonly isClient?: boolean;
 }
 
-/** Shells and programs for people, in containers and on servers. Each is recorded as an event when it opens and when it closes. */
+/** Shells and programs for people, in containers and on servers. Opening and closing are recorded as events. */
 export function terminals({ scope, stores, engineFor, machineFor, clock }: UseCaseContext) {
   async function recorded(
     terminal: Terminal,

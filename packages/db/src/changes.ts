@@ -7,7 +7,7 @@ export const DEPLOYMENT_CHANNEL = "berth_deployment";
 export const RUN_CHANNEL = "berth_run";
 /** Payload: the id of a team that an event was written for. */
 export const EVENT_CHANNEL = "berth_event";
-/** Payload: the topics that workers are woken for, with spaces between. Older replicas and triggers send none, which means all topics. */
+/** Payload: the topics that workers are woken for, with spaces between. Without one, as of older replicas: all. */
 export const QUEUE_CHANNEL = "berth_queue";
 
 const TOPICS_MAX = 10_000;

@@ -49,6 +49,6 @@ export interface PasskeyStore {
     readonly user_id: number | null;
     readonly expires_at: Date;
   }): Promise<void>;
-  /** Deletes it, so that an answer counts once. `false` if it is unknown, expired, or was for somebody or something else. */
+  /** Deletes it, so that an answer counts once. `false` if it is unknown, expired, or was sent for something else. */
   takeChallenge(hash: string, purpose: ChallengePurpose, userId: number | null): Promise<boolean>;
 }

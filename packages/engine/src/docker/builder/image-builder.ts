@@ -48,7 +48,10 @@ export interface ImageBuilderOptions extends LoginSources {
   readonly privateHosts?: (() => PrivateHosts | undefined) | undefined;
 }
 
-/** Builds images with a server's own BuildKit, and pulls images that exist already. What prepares a source is loaded with the first build. */
+/**
+ * Builds images with a server's own BuildKit, and pulls images that exist already. The code that prepares a source is
+ * loaded with the first build.
+ */
 export function imageBuilder(options: ImageBuilderOptions): ImageBuilder {
   const { host } = options;
   const docker = dockerClient(host, options.socketPath);
