@@ -13,7 +13,7 @@ import { NEW_RECORD } from "./record.ts";
 import { endLeftovers, removeResourceFolders, removeVolumeFolders } from "./release-folders.ts";
 import { openEngine } from "./running-engine.ts";
 import { PROCESS_SETTINGS, type ProcessSettings } from "./settings.ts";
-import { type SupervisedRelease, superviseRelease } from "./supervisor.ts";
+import { SupervisedRelease } from "./supervisor.ts";
 import { usageOf } from "./usage.ts";
 import { inWorkplace } from "./workplace.ts";
 
@@ -87,7 +87,7 @@ export function processEngine(options: ProcessEngineOptions): ProcessEngine {
 
   async function find({ resourceUuid, deploymentUuid }: ReleaseRef): Promise<SupervisedRelease | undefined> {
     const release = (await opened()).releases.get(deploymentUuid);
-    return release?.spec().resourceUuid === resourceUuid ? release : undefined;
+    return release?.spec.resourceUuid === resourceUuid ? release : undefined;
   }
 
   const engine: ProcessEngine = {
@@ -113,7 +113,7 @@ export function processEngine(options: ProcessEngineOptions): ProcessEngine {
       if (io.signal.aborted) throw new DomainError("deploy.cancelled", "The work was cancelled.");
       const { host, releases } = await opened();
       const known = releases.get(spec.deploymentUuid);
-      const release = known ?? superviseRelease(host, spec, NEW_RECORD);
+      const release = known ?? new SupervisedRelease(host, spec, NEW_RECORD);
       releases.set(spec.deploymentUuid, release);
       return release.start(spec);
     },
@@ -138,7 +138,7 @@ export function processEngine(options: ProcessEngineOptions): ProcessEngine {
         file: release.log,
         path: runPaths(dataFolder, ref).log,
         isQuiet: () => release.state().state !== "running",
-        isGone: release.isGone,
+        isGone: () => release.isGone(),
       };
       yield* readLogLines(source, query);
     },
@@ -153,9 +153,7 @@ export function processEngine(options: ProcessEngineOptions): ProcessEngine {
     },
     async removeResource(resourceUuid, { deleteVolumes }) {
       const { host, releases, remove } = await opened();
-      const own = [...releases.values()]
-        .map((release) => release.spec())
-        .filter((s) => s.resourceUuid === resourceUuid);
+      const own = [...releases.values()].map((release) => release.spec).filter((s) => s.resourceUuid === resourceUuid);
       await Promise.all(own.map((spec) => remove(spec, STOP_GRACE_SECONDS)));
       await endLeftovers(host, resourceUuid);
       await removeResourceFolders(dataFolder, resourceUuid, deleteVolumes);

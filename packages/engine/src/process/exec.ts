@@ -24,8 +24,8 @@ export async function executeIn(
   script: string,
   options: ExecOptions,
 ): Promise<ExecResult> {
-  const spec = release.spec();
-  const { port, process: identity } = release.record();
+  const spec = release.spec;
+  const { port, process: identity } = release.record;
   if (release.state().state !== "running" || port === null) {
     throw new DomainError("resource.not_running", "The application is not running. Start it first.");
   }

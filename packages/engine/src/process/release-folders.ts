@@ -26,12 +26,12 @@ export async function removeReleaseFolders(
   ref: ReleaseRef,
   releases: ReadonlyMap<string, SupervisedRelease>,
 ): Promise<void> {
-  const siblings = [...releases.values()].map((release) => release.spec()).filter((spec) => isSibling(spec, ref));
+  const siblings = [...releases.values()].map((release) => release.spec).filter((spec) => isSibling(spec, ref));
   const isUsed = (folder: string) => siblings.some((spec) => usedFolder(spec) === folder);
   const own = releaseFolder(dataFolder, ref);
   if (!isUsed(own)) await removeFolder(dataFolder, own);
 
-  const spec = releases.get(ref.deploymentUuid)?.spec();
+  const spec = releases.get(ref.deploymentUuid)?.spec;
   const borrowed = spec === undefined ? undefined : usedFolder(spec);
   const { releases: parent } = resourcePaths(dataFolder, ref.resourceUuid);
   if (borrowed !== undefined && borrowed !== own && dirname(borrowed) === parent && !isUsed(borrowed)) {

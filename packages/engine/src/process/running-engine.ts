@@ -12,7 +12,7 @@ import { NEW_RECORD, readRecord, readSpec } from "./record.ts";
 import { findReleases, removeReleaseFolders } from "./release-folders.ts";
 import { prepareRuntime, pruneRuntimes } from "./runtime.ts";
 import type { ProcessSettings, ReleaseHost } from "./settings.ts";
-import { type SupervisedRelease, superviseRelease } from "./supervisor.ts";
+import { SupervisedRelease } from "./supervisor.ts";
 import { takeUserRange } from "./user-range.ts";
 import { removeWorkplaces } from "./workplace.ts";
 
@@ -56,9 +56,9 @@ export async function openEngine(options: OpenOptions): Promise<RunningEngine> {
     await removeWorkplaces(dataFolder);
     const releases = await adoptReleases(host);
     const remove = removal(host, releases);
-    const unfinished = [...releases.values()].filter((release) => release.record().isRemoving);
+    const unfinished = [...releases.values()].filter((release) => release.record.isRemoving);
     await Promise.all(
-      unfinished.map((release) => isolated(host, release.spec(), "removed", () => remove(release.spec(), 0))),
+      unfinished.map((release) => isolated(host, release.spec, "removed", () => remove(release.spec, 0))),
     );
     await pruneRuntimes(runtimeFolder, usedRuntimes(runtime.folder, releases));
     const ticker = setInterval(() => {
@@ -111,11 +111,11 @@ async function adoptReleases(host: ReleaseHost): Promise<Map<string, SupervisedR
       const spec = await readSpec(paths);
       // The control plane died before it stored what to run, so nothing runs.
       if (spec === undefined) await removeFolder(host.dataFolder, paths.folder);
-      else releases.set(ref.deploymentUuid, superviseRelease(host, spec, (await readRecord(paths)) ?? NEW_RECORD));
+      else releases.set(ref.deploymentUuid, new SupervisedRelease(host, spec, (await readRecord(paths)) ?? NEW_RECORD));
     });
   }
   await Promise.all(
-    [...releases.values()].map((release) => isolated(host, release.spec(), "taken over", () => release.adopt())),
+    [...releases.values()].map((release) => isolated(host, release.spec, "taken over", () => release.adopt())),
   );
   return releases;
 }
@@ -149,6 +149,6 @@ function removal(host: ReleaseHost, releases: Map<string, SupervisedRelease>): R
 }
 
 function usedRuntimes(current: string, releases: ReadonlyMap<string, SupervisedRelease>): Set<string> {
-  const running = [...releases.values()].map((release) => release.record()).filter((record) => record.process !== null);
+  const running = [...releases.values()].map((release) => release.record).filter((record) => record.process !== null);
   return new Set([current, ...running.flatMap((record) => record.runtime ?? [])]);
 }

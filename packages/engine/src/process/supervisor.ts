@@ -1,6 +1,6 @@
 import type { FSWatcher } from "node:fs";
 import { DomainError, isDomainError } from "@berth/core";
-import type { ContainerState, ReleaseSpec, ReleaseState, Upstream } from "@berth/core/deploy";
+import type { ContainerState, ReleaseRef, ReleaseSpec, ReleaseState, Upstream } from "@berth/core/deploy";
 import type { DesiredState } from "@berth/core/resource";
 import { isLiving } from "@berth/host";
 import pLimit from "p-limit";
@@ -13,235 +13,259 @@ import { endRelease, folderOf, hasEnded, launch, logWriters, releasePids } from 
 import { type ReleaseHost, userOf } from "./settings.ts";
 import { mountStorages } from "./storages.ts";
 
-/** A release that is restarted after each exit until it is stopped. */
-export interface SupervisedRelease {
-  readonly log: LogFile;
-  state(): ReleaseState;
-  spec(): ReleaseSpec;
-  record(): ReleaseRecord;
-  /** Its living processes. */
-  pids(): number[];
-  /** Finds out where it takes requests: some programs listen on a port of their own choice, whatever `PORT` says. */
-  findPort(): Promise<void>;
-  isGone(): boolean;
-  start(spec: ReleaseSpec): Promise<ReleaseState>;
-  /** @param desired `running` when the next control plane shall start it again. */
-  stop(graceSeconds: number, desired: DesiredState): Promise<void>;
-  /** Ends it for good; the caller then removes its folders. */
-  retire(graceSeconds: number): Promise<void>;
-  /** Takes over processes of an earlier control plane: running ones continue, exits in the meantime are recorded. */
-  adopt(): Promise<void>;
-  /** Checks its state; called repeatedly, in case no watch reports a change. */
-  tick(): void;
-  /** Stops supervising without stopping it. */
-  detach(): void;
-}
-
 const LEFTOVER_GRACE_SECONDS = 2; // For child processes that remain after a crash.
 const INTERRUPTED_STOP_GRACE_SECONDS = 10; // Docker's own default for "docker stop".
 
-export function superviseRelease(
-  host: ReleaseHost,
-  firstSpec: ReleaseSpec,
-  firstRecord: ReleaseRecord,
-): SupervisedRelease {
-  const { resourceUuid, deploymentUuid } = firstSpec;
-  const ref = { resourceUuid, deploymentUuid };
-  const paths = runPaths(host.dataFolder, ref);
-  const log = logFile(paths.log, host.settings.log);
-  const locked = pLimit(1);
-  let spec = firstSpec;
-  let record = firstRecord;
-  let phase: ContainerState = record.startedAt === null ? "created" : "exited";
-  let crashes = 0;
-  let restartTimer: NodeJS.Timeout | undefined;
-  let watcher: FSWatcher | undefined;
-  let isDetached = false;
-  let isPortFound = false;
+/** A release that is restarted after each exit until it is stopped. */
+export class SupervisedRelease {
+  readonly log: LogFile;
+  readonly #host: ReleaseHost;
+  readonly #ref: ReleaseRef;
+  readonly #paths: ReturnType<typeof runPaths>;
+  /** Changes of its processes and its record happen one after the other. */
+  readonly #locked = pLimit(1);
+  #spec: ReleaseSpec;
+  #record: ReleaseRecord;
+  #phase: ContainerState;
+  #crashes = 0;
+  #restartTimer: NodeJS.Timeout | undefined;
+  #watcher: FSWatcher | undefined;
+  #isDetached = false;
+  #isPortFound = false;
 
-  const upstream = (): Upstream | null => {
-    const port = record.ownPort ?? record.port;
-    return phase === "running" && port !== null && isExposed(spec) ? { host: "127.0.0.1", port } : null;
-  };
-  const state = (): ReleaseState => ({
-    ...ref,
-    state: phase,
-    upstream: upstream(),
-    restartCount: record.restartCount,
-    exitCode: record.exitCode,
-    startedAt: record.startedAt === null ? null : new Date(record.startedAt),
-  });
-
-  function enter(next: ContainerState): void {
-    phase = next;
-    host.emit(state());
+  constructor(host: ReleaseHost, spec: ReleaseSpec, record: ReleaseRecord) {
+    const { resourceUuid, deploymentUuid } = spec;
+    this.#host = host;
+    this.#ref = { resourceUuid, deploymentUuid };
+    this.#paths = runPaths(host.dataFolder, this.#ref);
+    this.log = logFile(this.#paths.log, host.settings.log);
+    this.#spec = spec;
+    this.#record = record;
+    this.#phase = record.startedAt === null ? "created" : "exited";
   }
 
-  async function save(change: Partial<ReleaseRecord>): Promise<void> {
-    const next = { ...record, ...change };
-    await writeRecord(paths, next);
-    // Assigned only after it is written: on a full disk the change is retried.
-    record = next;
+  get spec(): ReleaseSpec {
+    return this.#spec;
   }
 
-  async function run(): Promise<void> {
-    await log.endLine();
-    isPortFound = false;
-    const port = await host.ports.claim(deploymentUuid, record.port);
-    await save({ port, runtime: host.runtime.folder });
-    await launch(host, spec, port, (process) => save({ process, startedAt: Date.now() }));
-    watch();
-    enter("running");
+  get record(): ReleaseRecord {
+    return this.#record;
   }
 
-  /** Only ports that `ports_exposes` names: a program may listen on others for its own purposes. */
-  async function findPort(): Promise<void> {
-    if (isPortFound || phase !== "running" || spec.ports.length === 0) return;
-    const listening = listeningPorts(releasePids(host, ref, record.process));
-    const isTold = record.port !== null && listening.includes(record.port);
-    const ownPort = isTold ? null : spec.ports.find((exposed) => listening.includes(exposed));
+  isGone(): boolean {
+    return this.#phase === "removing" || this.#isDetached;
+  }
+
+  state(): ReleaseState {
+    const { restartCount, exitCode, startedAt } = this.#record;
+    return {
+      ...this.#ref,
+      state: this.#phase,
+      upstream: this.#upstream(),
+      restartCount,
+      exitCode,
+      startedAt: startedAt === null ? null : new Date(startedAt),
+    };
+  }
+
+  /** Its living processes. */
+  pids(): number[] {
+    return releasePids(this.#host, this.#ref, this.#record.process);
+  }
+
+  /**
+   * Finds out where it takes requests: some programs listen on a port of their own choice, whatever `PORT` says. Only
+   * ports that `ports_exposes` names: a program may listen on others for its own purposes.
+   */
+  async findPort(): Promise<void> {
+    if (this.#isPortFound || this.#phase !== "running" || this.#spec.ports.length === 0) return;
+    const listening = listeningPorts(this.pids());
+    const isTold = this.#record.port !== null && listening.includes(this.#record.port);
+    const ownPort = isTold ? null : this.#spec.ports.find((exposed) => listening.includes(exposed));
     if (ownPort === undefined) return;
-    isPortFound = true;
-    if (ownPort !== (record.ownPort ?? null)) await locked(() => save({ ownPort }));
+    this.#isPortFound = true;
+    if (ownPort !== (this.#record.ownPort ?? null)) await this.#locked(() => this.#save({ ownPort }));
   }
 
-  function watch(): void {
-    watcher?.close();
-    watcher = tryWatch(paths.result, tick);
+  start(spec: ReleaseSpec): Promise<ReleaseState> {
+    return this.#locked(async () => {
+      if (this.#phase === "running" || this.#phase === "restarting") return this.state();
+      if (this.#phase === "removing") {
+        throw new DomainError("deploy.start_failed", "The release is being removed. Deploy again.");
+      }
+      this.#spec = spec;
+      this.#crashes = 0;
+      try {
+        // A failed takeover may have left it running, and it must not run twice.
+        if (this.#record.process !== null) await this.#end(LEFTOVER_GRACE_SECONDS);
+        await this.#prepare();
+        await this.#save({ desired: "running", restartCount: 0, ownPort: null });
+        await this.#run();
+      } catch (cause) {
+        throw startFailed(cause);
+      }
+      return this.state();
+    });
+  }
+
+  /** @param desired `running` when the next control plane shall start it again. */
+  stop(graceSeconds: number, desired: DesiredState): Promise<void> {
+    return this.#locked(async () => {
+      if (this.#record.desired !== desired && desired === "stopped") await this.#save({ desired });
+      if (this.#phase !== "running" && this.#phase !== "restarting") return;
+      await this.#end(graceSeconds);
+      await this.#host.cgroups.remove(this.#ref.deploymentUuid);
+      this.#enter("exited");
+    });
+  }
+
+  /** Ends it for good; the caller then removes its folders. */
+  retire(graceSeconds: number): Promise<void> {
+    return this.#locked(async () => {
+      await makeFolder(this.#paths.folder, undefined);
+      await this.#save({ isRemoving: true, desired: "stopped" });
+      this.#enter("removing");
+      await this.#end(graceSeconds);
+      await this.#host.cgroups.remove(this.#ref.deploymentUuid);
+      this.#host.ports.release(this.#ref.deploymentUuid);
+    });
+  }
+
+  /** Takes over processes of an earlier control plane: running ones continue, exits in the meantime are recorded. */
+  adopt(): Promise<void> {
+    return this.#locked(async () => {
+      const { deploymentUuid } = this.#ref;
+      const { port, process, desired } = this.#record;
+      if (port !== null) this.#host.ports.reserve(deploymentUuid, port);
+      await this.log
+        .recover(logWriters(this.#host, this.#ref, process))
+        .catch((cause) => this.#host.warn(`The log of release ${deploymentUuid} could not be recovered.`, cause));
+      if (process === null) return;
+      const isRunning = isLiving(process) && !hasEnded(this.#paths, process);
+      if (isRunning && desired === "running") {
+        this.#phase = "running";
+        return this.#watch();
+      }
+      // It exited while no control plane ran, or was being stopped when the control plane died.
+      await this.#end(isRunning ? INTERRUPTED_STOP_GRACE_SECONDS : LEFTOVER_GRACE_SECONDS);
+      await this.#host.cgroups.remove(deploymentUuid);
+    });
+  }
+
+  /**
+   * Checks its state; called repeatedly, in case no watch reports a change. Does not throw: in timers and watches an
+   * error would end the control plane.
+   */
+  tick(): void {
+    try {
+      this.#check();
+    } catch (cause) {
+      this.#host.warn(`Release ${this.#ref.deploymentUuid} could not be supervised.`, cause);
+    }
+  }
+
+  /** Stops supervising without stopping it. */
+  detach(): void {
+    this.#isDetached = true;
+    clearTimeout(this.#restartTimer);
+    this.#watcher?.close();
+  }
+
+  #upstream(): Upstream | null {
+    const port = this.#record.ownPort ?? this.#record.port;
+    return this.#phase === "running" && port !== null && isExposed(this.#spec) ? { host: "127.0.0.1", port } : null;
+  }
+
+  #enter(next: ContainerState): void {
+    this.#phase = next;
+    this.#host.emit(this.state());
+  }
+
+  async #save(change: Partial<ReleaseRecord>): Promise<void> {
+    const next = { ...this.#record, ...change };
+    await writeRecord(this.#paths, next);
+    // Assigned only after it is written: on a full disk the change is retried.
+    this.#record = next;
+  }
+
+  async #prepare(): Promise<void> {
+    const user = userOf(this.#host.settings, this.#spec.resourceNumber);
+    const resource = resourcePaths(this.#host.dataFolder, this.#ref.resourceUuid);
+    await makeResourceFolders(resource, user);
+    await makeFolder(this.#paths.folder, undefined);
+    await writeSpec(this.#paths, this.#spec);
+    await mountStorages(this.#spec, await folderOf(this.#host, this.#spec), resource, user);
+  }
+
+  async #run(): Promise<void> {
+    await this.log.endLine();
+    this.#isPortFound = false;
+    const port = await this.#host.ports.claim(this.#ref.deploymentUuid, this.#record.port);
+    await this.#save({ port, runtime: this.#host.runtime.folder });
+    await launch(this.#host, this.#spec, port, (process) => this.#save({ process, startedAt: Date.now() }));
+    this.#watch();
+    this.#enter("running");
+  }
+
+  #watch(): void {
+    this.#watcher?.close();
+    this.#watcher = tryWatch(this.#paths.result, () => this.tick());
+  }
+
+  #check(): void {
+    const { process } = this.#record;
+    if (this.#isDetached || this.#phase !== "running" || process === null) return;
+    if (hasEnded(this.#paths, process)) this.#inBackground("looked after", () => this.#recordExit());
+    const { deploymentUuid } = this.#ref;
+    this.log
+      .rotateIfFull(() => logWriters(this.#host, this.#ref, this.#record.process))
+      .catch((cause) => this.#host.warn(`The log of release ${deploymentUuid} could not be rotated.`, cause));
+  }
+
+  #inBackground(what: string, work: () => Promise<void>): void {
+    const { deploymentUuid } = this.#ref;
+    this.#locked(work).catch((cause) => this.#host.warn(`Release ${deploymentUuid} could not be ${what}.`, cause));
+  }
+
+  async #recordExit(): Promise<void> {
+    const { process, startedAt } = this.#record;
+    if (this.#isDetached || this.#phase !== "running" || process === null || !hasEnded(this.#paths, process)) return;
+    const ranMs = Date.now() - (startedAt ?? 0);
+    await this.#end(LEFTOVER_GRACE_SECONDS);
+    if (ranMs >= this.#host.settings.restart.stableSeconds * 1000) this.#crashes = 0;
+    await this.#awaitRestart();
+  }
+
+  async #awaitRestart(): Promise<void> {
+    const { delayMsMin, delayMsMax } = this.#host.settings.restart;
+    const delayMs = Math.min(delayMsMax, delayMsMin * 2 ** this.#crashes);
+    this.#crashes++;
+    this.#record = { ...this.#record, restartCount: this.#record.restartCount + 1 };
+    this.#enter("restarting");
+    if (!this.#isDetached) {
+      const restart = () => this.#inBackground("restarted", () => this.#restart());
+      this.#restartTimer = setTimeout(restart, delayMs).unref();
+    }
+    await this.#save({});
+  }
+
+  async #restart(): Promise<void> {
+    if (this.#isDetached || this.#phase !== "restarting") return;
+    try {
+      await this.#run();
+    } catch (cause) {
+      this.#host.warn(`Release ${this.#ref.deploymentUuid} cannot be restarted; Berth will retry.`, cause);
+      await this.#awaitRestart();
+    }
   }
 
   /** Ends its remaining processes and records the exit code. */
-  async function end(graceSeconds: number): Promise<void> {
-    clearTimeout(restartTimer);
-    watcher?.close();
-    const exitCode = await endRelease(host, ref, record.process, graceSeconds);
-    await save({ process: null, exitCode });
+  async #end(graceSeconds: number): Promise<void> {
+    clearTimeout(this.#restartTimer);
+    this.#watcher?.close();
+    const exitCode = await endRelease(this.#host, this.#ref, this.#record.process, graceSeconds);
+    await this.#save({ process: null, exitCode });
   }
-
-  async function notice(): Promise<void> {
-    if (isDetached || phase !== "running" || record.process === null || !hasEnded(paths, record.process)) return;
-    const ranMs = Date.now() - (record.startedAt ?? 0);
-    await end(LEFTOVER_GRACE_SECONDS);
-    if (ranMs >= host.settings.restart.stableSeconds * 1000) crashes = 0;
-    await awaitRestart();
-  }
-
-  async function awaitRestart(): Promise<void> {
-    const { delayMsMin, delayMsMax } = host.settings.restart;
-    const delayMs = Math.min(delayMsMax, delayMsMin * 2 ** crashes);
-    crashes++;
-    record = { ...record, restartCount: record.restartCount + 1 };
-    enter("restarting");
-    if (!isDetached) restartTimer = setTimeout(() => background("restarted", restart), delayMs).unref();
-    await save({});
-  }
-
-  async function restart(): Promise<void> {
-    if (isDetached || phase !== "restarting") return;
-    try {
-      await run();
-    } catch (cause) {
-      host.warn(`Release ${deploymentUuid} cannot be restarted; Berth will retry.`, cause);
-      await awaitRestart();
-    }
-  }
-
-  function background(what: string, work: () => Promise<void>): void {
-    locked(work).catch((cause: unknown) => host.warn(`Release ${deploymentUuid} could not be ${what}.`, cause));
-  }
-
-  /** Must not throw: in timers and watches an error would end the control plane. */
-  function tick(): void {
-    try {
-      lookAfter();
-    } catch (cause) {
-      host.warn(`Release ${deploymentUuid} could not be supervised.`, cause);
-    }
-  }
-
-  function lookAfter(): void {
-    if (isDetached || phase !== "running" || record.process === null) return;
-    if (hasEnded(paths, record.process)) background("looked after", notice);
-    log
-      .rotateIfFull(() => logWriters(host, ref, record.process))
-      .catch((cause: unknown) => host.warn(`The log of release ${deploymentUuid} could not be rotated.`, cause));
-  }
-
-  async function prepare(): Promise<void> {
-    const user = userOf(host.settings, spec.resourceNumber);
-    const resource = resourcePaths(host.dataFolder, resourceUuid);
-    await makeResourceFolders(resource, user);
-    await makeFolder(paths.folder, undefined);
-    await writeSpec(paths, spec);
-    await mountStorages(spec, await folderOf(host, spec), resource, user);
-  }
-
-  return {
-    log,
-    state,
-    tick,
-    spec: () => spec,
-    record: () => record,
-    pids: () => releasePids(host, ref, record.process),
-    findPort,
-    isGone: () => phase === "removing" || isDetached,
-    start: (next) =>
-      locked(async () => {
-        if (phase === "running" || phase === "restarting") return state();
-        if (phase === "removing")
-          throw new DomainError("deploy.start_failed", "The release is being removed. Deploy again.");
-        spec = next;
-        crashes = 0;
-        try {
-          // A failed takeover may have left it running, and it must not run twice.
-          if (record.process !== null) await end(LEFTOVER_GRACE_SECONDS);
-          await prepare();
-          await save({ desired: "running", restartCount: 0, ownPort: null });
-          await run();
-        } catch (cause) {
-          throw startFailed(cause);
-        }
-        return state();
-      }),
-    stop: (graceSeconds, desired) =>
-      locked(async () => {
-        if (record.desired !== desired && desired === "stopped") await save({ desired });
-        if (phase !== "running" && phase !== "restarting") return;
-        await end(graceSeconds);
-        await host.cgroups.remove(deploymentUuid);
-        enter("exited");
-      }),
-    retire: (graceSeconds) =>
-      locked(async () => {
-        await makeFolder(paths.folder, undefined);
-        await save({ isRemoving: true, desired: "stopped" });
-        enter("removing");
-        await end(graceSeconds);
-        await host.cgroups.remove(deploymentUuid);
-        host.ports.release(deploymentUuid);
-      }),
-    adopt: () =>
-      locked(async () => {
-        if (record.port !== null) host.ports.reserve(deploymentUuid, record.port);
-        await log
-          .recover(logWriters(host, ref, record.process))
-          .catch((cause: unknown) => host.warn(`The log of release ${deploymentUuid} could not be recovered.`, cause));
-        if (record.process === null) return;
-        const isRunning = isLiving(record.process) && !hasEnded(paths, record.process);
-        if (isRunning && record.desired === "running") {
-          phase = "running";
-          return watch();
-        }
-        // It exited while no control plane ran, or was being stopped when the control plane died.
-        await end(isRunning ? INTERRUPTED_STOP_GRACE_SECONDS : LEFTOVER_GRACE_SECONDS);
-        await host.cgroups.remove(deploymentUuid);
-      }),
-    detach() {
-      isDetached = true;
-      clearTimeout(restartTimer);
-      watcher?.close();
-    },
-  };
 }
 
 /** A release that receives no requests has no upstream. */
