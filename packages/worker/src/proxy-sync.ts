@@ -1,0 +1,101 @@
+import { isDomainError } from "@berth/core";
+import { sitesOf } from "@berth/core/deploy";
+import { proxyStatusOf } from "@berth/core/server";
+import type { DedupedWarnings } from "./deduped-warnings.ts";
+import type { Observer } from "./observe.ts";
+import type { WorkerDeps } from "./ports.ts";
+import { retryBackoff } from "./retry-backoff.ts";
+import type { ServerAdapters } from "./server-adapters.ts";
+import { recordProxyStatus } from "./server-proxy.ts";
+import type { WorkerSettings } from "./settings.ts";
+
+interface ProxySyncDeps extends WorkerDeps {
+  readonly settings: WorkerSettings;
+  readonly observer: Observer;
+  readonly warnings: DedupedWarnings;
+}
+
+interface Times {
+  syncedMs: number;
+  seenMs: number;
+}
+
+/** Keeps each server's proxy in step with its sites, and its recorded status in step with what it does. */
+export class ProxySync {
+  readonly #deps: ProxySyncDeps;
+  readonly #backoff: ReturnType<typeof retryBackoff>;
+  readonly #times = new Map<number, Times>();
+
+  constructor(deps: ProxySyncDeps) {
+    const { restSeconds, proxyRestSecondsMax } = deps.settings;
+    this.#deps = deps;
+    this.#backoff = retryBackoff({ firstSeconds: restSeconds, secondsMax: proxyRestSecondsMax });
+  }
+
+  async syncIfDue(adapters: ServerAdapters): Promise<void> {
+    await this.#check(adapters).catch(() => undefined);
+    const { syncedMs } = this.#timesOf(adapters.server.id);
+    const isDue = performance.now() - syncedMs > this.#deps.settings.resyncSeconds * 1000;
+    if (isDue || adapters.router.isUncertain()) await this.sync(adapters);
+  }
+
+  /** @returns Whether the proxy has its sites. */
+  async sync(adapters: ServerAdapters): Promise<boolean> {
+    const { observer, warnings } = this.#deps;
+    const { router, proxy, server } = adapters;
+    const about = warningOf(server.id);
+    if (proxy.lifecycle !== undefined && this.#backoff.isResting(about)) return false;
+    try {
+      await router.sync(async () => {
+        const { wanted, releases } = await observer.look(adapters);
+        return sitesOf(wanted, releases);
+      });
+      this.#timesOf(server.id).syncedMs = performance.now();
+      this.#backoff.succeeded(about);
+      await recordProxyStatus(this.#deps, server, proxy, { recorded: server });
+      warnings.over(about, "The proxy knows its sites again.", { server: server.name });
+      return true;
+    } catch (error) {
+      this.#backoff.failed(about);
+      // Releases are reconciled even while their proxy does not answer.
+      warnings.failed(about, "The proxy did not accept its sites.", { server: server.name, error });
+      const problem = isDomainError(error) ? error.message : "Internal error: Berth's own log has the details.";
+      await recordProxyStatus(this.#deps, server, proxy, { problem }).catch(() => undefined);
+      return false;
+    }
+  }
+
+  /** Makes the next synchronisation due, since something else may have changed the proxy. */
+  expire(serverId: number): void {
+    this.#timesOf(serverId).syncedMs = NEVER;
+  }
+
+  forget(serverId: number): void {
+    this.#times.delete(serverId);
+    this.#deps.warnings.forget(warningOf(serverId));
+  }
+
+  /** Between two synchronisations: a proxy that ended is seen within seconds, and so is one that is back. */
+  async #check({ proxy, server, router }: ServerAdapters): Promise<void> {
+    const times = this.#timesOf(server.id);
+    const isNeeded = router.sites().size > 0 || server.proxy_status === "running";
+    if (!isNeeded || performance.now() - times.seenMs < this.#deps.settings.proxyLookSeconds * 1000) return;
+    times.seenMs = performance.now();
+    const problem = router.isUncertain() ? (server.proxy_problem ?? undefined) : undefined;
+    const seen = await recordProxyStatus(this.#deps, server, proxy, { problem, recorded: server });
+    if (seen === undefined || server.is_proxy_stopped) return;
+    const isRunning = seen.state === "running";
+    if (isRunning && proxyStatusOf(seen) !== server.proxy_status) this.#backoff.succeeded(warningOf(server.id));
+    if (!isRunning && router.sites().size > 0) times.syncedMs = NEVER;
+  }
+
+  #timesOf(serverId: number): Times {
+    const known = this.#times.get(serverId) ?? { syncedMs: NEVER, seenMs: NEVER };
+    this.#times.set(serverId, known);
+    return known;
+  }
+}
+
+const warningOf = (serverId: number) => `proxy ${serverId}`;
+
+const NEVER = Number.NEGATIVE_INFINITY;
