@@ -1,29 +1,36 @@
 import { readFileSync } from "node:fs";
 import { BaseSequencer, type TestSpecification } from "vitest/node";
 
-/** Container suites start within this share of all files, so that the last one does not run alone at the end. */
+/** Container suites start within this share of their project's files, so that the last one does not run alone. */
 const SPREAD = 0.8;
 
 /**
- * Container suites wait for one of few slots (`testing/src/docker-slot.ts`). Started together they would block all
- * workers, so they are spread among the others, of which those that start whole servers come first.
+ * Projects that start whole servers come first, each with its files together: vitest keeps a worker, with all the
+ * modules it has loaded, only while the next file in the queue is of the same project. Container suites wait for one
+ * of few slots (`testing/src/docker-slot.ts`), so they are spread among the other files of their project.
  */
 export class SlowFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
-    const sorted = (await super.sort(files)).toSorted((one, other) => Number(isWhole(other)) - Number(isWhole(one)));
-    const contained = sorted.filter(hasContainers);
-    const others = sorted.filter((file) => !contained.includes(file));
-    const gap = (others.length / Math.max(1, contained.length)) * SPREAD;
-    return [
-      ...contained.map((file, at) => ({ file, place: at * gap })),
-      ...others.map((file, at) => ({ file, place: at })),
-    ]
-      .toSorted((one, other) => one.place - other.place)
-      .map(({ file }) => file);
+    const projects = Map.groupBy(await super.sort(files), ({ project }) => project.name);
+    return [...projects.values()]
+      .toSorted((one, other) => Number(isWhole(other)) - Number(isWhole(one)))
+      .flatMap(spread);
   }
 }
 
-const isWhole = ({ moduleId }: TestSpecification): boolean => moduleId.includes("/e2e/");
+const isWhole = (files: readonly TestSpecification[]): boolean =>
+  files.some(({ moduleId }) => moduleId.includes("/e2e/"));
+
+function spread(files: readonly TestSpecification[]): readonly TestSpecification[] {
+  const [contained, others] = [files.filter(hasContainers), files.filter((file) => !hasContainers(file))];
+  const gap = (others.length / Math.max(1, contained.length)) * SPREAD;
+  return [
+    ...contained.map((file, at) => ({ file, place: at * gap })),
+    ...others.map((file, at) => ({ file, place: at })),
+  ]
+    .toSorted((one, other) => one.place - other.place)
+    .map(({ file }) => file);
+}
 
 const hasContainers = ({ moduleId }: TestSpecification): boolean =>
   readFileSync(moduleId, "utf8").includes("describeDocker");
