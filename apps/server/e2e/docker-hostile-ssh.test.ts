@@ -24,7 +24,10 @@ const DEPLOYED_FIELDS = [
   "health_check_command",
   "dockerfile_target_build",
 ];
-/** Every how many values one is run. All are sent, and kinds are adjacent in the corpus. */
+/**
+ * Every how many values one is sent and run; kinds are adjacent in the corpus. `docker-hostile` sends all of them: what
+ * is accepted does not depend on where the server is.
+ */
 const DEPLOYED_EVERY = 32;
 /** Every how many places of a compose file one is run. */
 const PLACES_EVERY = 8;
@@ -82,7 +85,8 @@ describeDocker("hostile values on a server over SSH", IMAGES, (docker) => {
     const fields = await tenant().textFields("/applications/{uuid}");
     const isHarmless = (name: string) => !BUILD_FIELDS.includes(name) && !FAILING_FIELDS.includes(name);
     const finished: string[] = [];
-    const left = [...values.entries()];
+    const deployedValues = [...values.entries()].filter(([at]) => at % DEPLOYED_EVERY === 0);
+    const left = [...deployedValues];
     const work = async () => {
       const uuid = await create();
       for (let item = left.shift(); item !== undefined; item = left.shift()) {
@@ -90,27 +94,23 @@ describeDocker("hostile values on a server over SSH", IMAGES, (docker) => {
         const wanted = fields.filter(isHarmless).map((name) => [name, value] as const);
         await tenant().patchWhatIsTaken(`/applications/${uuid}`, Object.fromEntries(wanted));
         await tenant().patchWhatIsTaken(`/applications/${uuid}`, { domains: `http://web-${at}.example.test/${value}` });
-        if (at % DEPLOYED_EVERY === 0 && (await deployed(uuid)).status === "finished") finished.push(value);
+        if ((await deployed(uuid)).status === "finished") finished.push(value);
       }
     };
     await Promise.all(Array.from({ length: WORKERS }, work));
-    expect(finished.length).toBeGreaterThan((values.length / DEPLOYED_EVERY) * 0.5);
+    expect(finished.length).toBeGreaterThan(deployedValues.length * 0.5);
   }, 300_000);
 
   test("in what shapes a build and a start do no more than fail them", async () => {
     for (const [index, field] of DEPLOYED_FIELDS.entries()) {
       const uuid = await create(field === "health_check_command" ? { health_check_type: "cmd" } : {});
       if (field === "custom_docker_run_options") withRights.add(uuid);
-      const taken: string[] = [];
-      for (const value of values) {
-        if ((await tenant().ask("PATCH", `/applications/${uuid}`, { [field]: value })).status === 200)
-          taken.push(value);
+      // Another kind of value in each field.
+      for (const value of shuffled(values, index)) {
+        if ((await tenant().ask("PATCH", `/applications/${uuid}`, { [field]: value })).status !== 200) continue;
+        await deployed(uuid);
+        break;
       }
-      // Leaves another kind of value in each field.
-      const last = taken[Math.floor((taken.length * index) / DEPLOYED_FIELDS.length)];
-      if (last === undefined) continue;
-      await tenant().ask("PATCH", `/applications/${uuid}`, { [field]: last });
-      await deployed(uuid);
     }
   }, 180_000);
 

@@ -28,7 +28,7 @@ const TEXTS: readonly (readonly [string, string])[] = [
   ["URLs", services(() => `command: "${many(50, (at) => `$SERVICE_URL_X${at}_1`, " ")}"`)],
   ["nested defaults", web(`command: "${many(7, () => `${"${A:-".repeat(8)}${"x".repeat(130_000)}${"}".repeat(8)}`)}"`)],
   ["closing braces", web(`command: "$V${"}".repeat(1_000_000)}"`)],
-  ["lines", web(`command: |\n${"      x\n".repeat(99_990)}`)],
+  ["lines", web(`command: |\n${"      x\n".repeat(49_990)}`)],
   ["words", web(`command: "${"--p a ".repeat(170_000)}"`)],
   ["quotes", web(`command: '${"''".repeat(500_000)}'`)],
   ["passwords", web(`command: "${"a://a:b@ ".repeat(110_000)}"`)],

@@ -12,7 +12,7 @@ import { readWrittenJson, readYaml, type YamlValue } from "./yaml.ts";
 
 /** Limit of a compose file, in characters. */
 export const COMPOSE_LENGTH_MAX = 1_048_576;
-const LINES_MAX = 100_000;
+const LINES_MAX = 50_000;
 const CONTAINERS_MAX = 100;
 const VOLUMES_MAX = 500;
 const VARIABLES_MAX = 1000;
