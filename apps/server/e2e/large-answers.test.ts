@@ -28,7 +28,8 @@ describe("a server whose answers are large", () => {
 
   test("answers several clients at once whole, and others meanwhile", async () => {
     const pid = server.pid();
-    const lists = Promise.all(Array.from({ length: 5 }, () => sizeOf(server, path)));
+    // Three of them exceed the heap.
+    const lists = Promise.all(Array.from({ length: 3 }, () => sizeOf(server, path)));
     const beside = await server.rest("GET", "/version");
     const sizes = await lists;
     // Each is there for previews too; a line end takes two characters.
@@ -39,7 +40,7 @@ describe("a server whose answers are large", () => {
 
   test("refuses by tRPC what is too large for one answer, and says how to ask for less", async () => {
     const list = (page: object) => server.client.applications.envs.list.query({ uuid, ...page });
-    const refused = await Promise.allSettled(Array.from({ length: 10 }, () => list({})));
+    const refused = await Promise.allSettled(Array.from({ length: 4 }, () => list({})));
     for (const one of refused) {
       const message = one.status === "rejected" ? String(one.reason) : "";
       expect(message).toMatch(/exceeds 16 MB. Ask for less with `take` and `skip`|Try again in a second/);

@@ -91,7 +91,9 @@ describe(`an operation that is asked ${AT_ONCE} times at once about the largest 
     const room = BODY_BYTES - 1000;
     const all = largestInput(route.operation, { ...example }, room, keys);
     const single = keys.map((key) => largestInput(route.operation, { ...example }, room, [key]));
-    const largest = [all, ...single].map((body) => JSON.stringify(body)).sort((a, b) => b.length - a.length);
+    // An operation with one key has the same body twice.
+    const texts = new Set([all, ...single].map((body) => JSON.stringify(body)));
+    const largest = [...texts].sort((a, b) => b.length - a.length);
     return [...largest.slice(0, AT_ONCE - 3), JSON.stringify(example), nested("["), nested('{"a":')];
   }
 

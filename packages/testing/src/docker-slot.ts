@@ -3,10 +3,10 @@ import { availableParallelism } from "node:os";
 import { setTimeout as delay } from "node:timers/promises";
 
 /**
- * Number of suites with containers that run at once. They mostly wait: with one per core, and twice as many workers
- * (`tooling/vitest/project.ts`), both cores of a small machine are busy for most of a run.
+ * Number of suites with containers that run at once. They mostly wait: with one more than cores, and twice as many
+ * workers (`tooling/vitest/project.ts`), both cores of a small machine are busy to the end of a run.
  */
-const SLOTS = Math.max(2, availableParallelism());
+const SLOTS = 1 + availableParallelism();
 const POLL_MS = 100;
 
 interface Held {
