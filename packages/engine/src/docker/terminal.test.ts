@@ -28,8 +28,13 @@ describeDocker("a terminal in a container", [...IMAGES], (fixture) => {
     const { engine, spec, processes } = await running("USER node");
     const terminal = await engine.containers?.terminal(spec, { columns: 100, rows: 40 }, { command });
     if (terminal === undefined) throw new Error("The engine has no containers.");
+    const again = async () => {
+      const other = await engine.containers?.terminal(spec, { columns: 100, rows: 40 }, { command });
+      if (other === undefined) throw new Error("The engine has no containers.");
+      return { terminal: other, screen: screenOf(other) };
+    };
     const files = async () => (await engine.exec(spec, "ls /tmp", { timeoutSeconds: 10 })).output;
-    return { terminal, screen: screenOf(terminal), processes, files };
+    return { terminal, screen: screenOf(terminal), processes, files, again };
   }
 
   test("is a tty of the container's user that follows its reader's size", async () => {
@@ -41,6 +46,13 @@ describeDocker("a terminal in a container", [...IMAGES], (fixture) => {
     await until(() => screen.text().includes("33 77"));
     await terminal.close();
     await screen.ended;
+  });
+
+  test("has its reader's size before its program starts", async () => {
+    const { terminal, screen } = await opened({ argv: ["stty", "size"], variables: {} });
+    await screen.ended;
+    expect(screen.text()).toBe("40 100\r\n");
+    await terminal.close();
   });
 
   test("ends with its shell, and says so", async () => {
@@ -70,12 +82,18 @@ describeDocker("a terminal in a container", [...IMAGES], (fixture) => {
     const command = { argv: ["sh", "-c", script], variables: {}, file: { path, text: "secret\n" } } as const;
     const ended = await opened(command);
     await until(() => /600\s+secret/.test(ended.screen.text()));
+    await until(async () => (await ended.processes()).includes("sleep 4323"));
     await ended.terminal.write(Buffer.from("\u0003"));
     await ended.screen.ended;
     expect([ended.screen.text(), await ended.terminal.exitCode()]).toEqual([expect.stringContaining("caught"), 5]);
     await ended.terminal.close();
     expect(await ended.files()).not.toContain("login");
     const closed = await opened(command);
+    // Another one with the same file leaves it.
+    const beside = await closed.again();
+    await until(() => /600\s+secret/.test(beside.screen.text()));
+    await beside.terminal.close();
+    await until(async () => (await closed.files()).split("login").length === 2);
     await until(() => /600\s+secret/.test(closed.screen.text()));
     await closed.terminal.close();
     await closed.screen.ended;
