@@ -1,6 +1,8 @@
+import { setTimeout as delay } from "node:timers/promises";
 import type { DatabaseCommand } from "@berth/core/database";
 import type { Terminal } from "@berth/core/ports";
 import { describeDocker, until } from "@berth/testing";
+import type Docker from "dockerode";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { type DockerWorld, dockerWorld, IMAGES, io, specOf } from "./docker.fixture.ts";
 import { terminalIn } from "./terminal.ts";
@@ -26,10 +28,10 @@ describeDocker("a terminal in a container", [...IMAGES], (fixture) => {
 
   async function opened(command?: DatabaseCommand) {
     const { engine, spec, processes } = await running("USER node");
-    const terminal = await engine.containers?.terminal(spec, { columns: 100, rows: 40 }, { command });
+    const terminal = await engine.containers?.terminal(spec, SIZE, { command });
     if (terminal === undefined) throw new Error("The engine has no containers.");
     const again = async () => {
-      const other = await engine.containers?.terminal(spec, { columns: 100, rows: 40 }, { command });
+      const other = await engine.containers?.terminal(spec, SIZE, { command });
       if (other === undefined) throw new Error("The engine has no containers.");
       return { terminal: other, screen: screenOf(other) };
     };
@@ -49,7 +51,11 @@ describeDocker("a terminal in a container", [...IMAGES], (fixture) => {
   });
 
   test("has its reader's size before its program starts", async () => {
-    const { terminal, screen } = await opened({ argv: ["stty", "size"], variables: {} });
+    const { spec } = await running();
+    const [container] = await world.containersOf(spec);
+    const command = { argv: ["stty", "size"], variables: {} } as const;
+    const terminal = await terminalIn(slowToResize(world.docker), container?.Id ?? "", { size: SIZE, command });
+    const screen = screenOf(terminal);
     await screen.ended;
     expect(screen.text()).toBe("40 100\r\n");
     await terminal.close();
@@ -149,4 +155,21 @@ function screenOf(terminal: Terminal) {
   })();
   ended.catch(() => undefined);
   return { text: () => shown, ended };
+}
+
+const SIZE = { columns: 100, rows: 40 };
+
+/** A client whose engine sets the size long after a program could have started. */
+function slowToResize(docker: Docker): Docker {
+  const getContainer = (id: string) => {
+    const container = docker.getContainer(id);
+    const create = container.exec.bind(container);
+    const exec = async (options: Docker.ExecCreateOptions) => {
+      const made = await create(options);
+      const resize = made.resize.bind(made);
+      return Object.assign(made, { resize: (size: object) => delay(1000).then(() => resize(size)) });
+    };
+    return Object.assign(container, { exec });
+  };
+  return Object.assign(Object.create(docker), { getContainer });
 }
