@@ -211,20 +211,38 @@ describe("berth deploy", () => {
     ]);
   });
 
-  test("from git of something that is not recognised says what it kept and how to continue, which then works", async () => {
+  test("from git of something that is not recognised says what is there and what helps, once, and leaves nothing", async () => {
     using repository = gitRepository({ "notes.txt": "", "run.js": webServer("by hand")["server.js"] ?? "" });
     using elsewhere = temporaryFolder({ "a.txt": "" });
     const argv = ["deploy", "--git", `file://${repository.path}`, "--name", "odd"];
     const { code, stdout } = await run(elsewhere.path, ...argv);
     expect(code).toBe(1);
-    expect(stdout).toMatch(/^The deployment failed at .*: It is not clear how to start this/m);
-    const [, uuid = ""] = /^Application odd is kept, and nothing of it runs\.\n.*--app (\w{24}),/m.exec(stdout) ?? [];
-    expect(stdout).toContain(`berth delete ${uuid}\n`);
+    expect(stdout).toContain("/ holds notes.txt, run.js. Set start_command (berth deploy --start-command");
+    expect(stdout.match(/It is not clear how to start this/g)).toHaveLength(1);
+    expect(stdout).toContain("Application odd was removed again.");
+    expect((await run(elsewhere.path, "apps")).stdout).not.toContain("odd");
     const flags = ["--start-command", "node run.js"];
     const again = await run(elsewhere.path, ...argv, ...flags);
-    expect([again.code, again.stdout]).toEqual([0, expect.stringContaining("Changed start command\n")]);
-    expect(again.stdout).not.toContain("is kept");
-    expect((await run(elsewhere.path, ...argv, ...flags)).stdout).not.toContain("Changed");
+    expect([again.code, again.stdout]).toEqual([0, expect.stringContaining("Created application odd")]);
+    const changed = ["--start-command", "node ./run.js"];
+    expect((await run(elsewhere.path, ...argv, ...changed)).stdout).toContain("Changed start command\n");
+    expect((await run(elsewhere.path, ...argv, ...changed)).stdout).not.toContain("Changed");
+  });
+
+  test("from git that fails for another reason keeps the application, and says how to continue", async () => {
+    using repository = gitRepository({ Procfile: "web: exit 3" });
+    using elsewhere = temporaryFolder({ "a.txt": "" });
+    const { code, stdout } = await run(
+      elsewhere.path,
+      "deploy",
+      "--git",
+      `file://${repository.path}`,
+      "--name",
+      "kept",
+    );
+    const [, uuid = ""] = /^Application kept is kept, and nothing of it runs\.\n.*--app (\w{24}),/m.exec(stdout) ?? [];
+    expect([code, stdout]).toEqual([1, expect.stringContaining(`berth delete ${uuid}\n`)]);
+    expect((await run(elsewhere.path, "delete", uuid, "--yes")).code).toBe(0);
   });
 
   test("asks rather than guesses when the name is taken, and deploys to what --app names", async () => {

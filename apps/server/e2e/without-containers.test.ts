@@ -1,6 +1,6 @@
 import { until } from "@berth/testing";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { createApplication, deploy, get, plainServer, temporaryRepository } from "./applications.fixture.ts";
+import { createApplication, deploy, get, outcomeOf, plainServer, temporaryRepository } from "./applications.fixture.ts";
 import { freePorts, type TestServer, testServer } from "./server.fixture.ts";
 
 let server: TestServer;
@@ -54,11 +54,25 @@ describe("an application without containers", () => {
     });
     const fixed = temporaryRepository(files("fixed 1"));
     try {
-      const { uuid, host } = await createApplication(server, fixed, { name: "fixed", ports_exposes: String(port) });
+      const { uuid, host } = await createApplication(server, fixed, {
+        name: "fixed",
+        ports_exposes: String(port),
+        is_preview_deployments_enabled: true,
+      });
       expect((await finished(uuid)).log).toContain(`It listens on port ${port} of ports_exposes`);
       expect((await get(server, host)).body).toBe("fixed 1");
       fixed.commit(files("fixed 2"), "Again");
       expect((await finished(uuid)).log).toContain(`only one can hold port ${port} of the server`);
+      expect((await get(server, host)).body).toBe("fixed 2");
+      // A preview cannot have the port too: that is said, and the application keeps it.
+      fixed.git("update-ref", "refs/pull/7/head", "HEAD");
+      const { body } = await server.rest("POST", `/deploy?uuid=${uuid}&pull_request_id=7`);
+      const [entry] = (body as { deployments: { deployment_uuid: string }[] }).deployments;
+      const preview = await outcomeOf(server, entry?.deployment_uuid ?? "");
+      expect(preview, preview.log).toMatchObject({ status: "failed" });
+      expect(preview.log).toContain(
+        `cannot start, since only one can hold port ${port} of the server. Let the program`,
+      );
       expect((await get(server, host)).body).toBe("fixed 2");
     } finally {
       fixed.dispose();

@@ -22,3 +22,19 @@ describe("proxies that are believed", () => {
     expect(() => proxiesOf(`10.0.0.0/8,${text}`)).toThrow(/^BERTH_TRUSTED_PROXIES is a list of addresses and ranges/);
   });
 });
+
+describe("base images of Berth's own Dockerfiles", () => {
+  const imagesOf = (text?: string) => Object.fromEntries(readConfig({ BERTH_BASE_IMAGES: text }).baseImages);
+
+  it("are the usual ones by default, else those that the list names", () => {
+    expect(imagesOf()).toEqual({});
+    expect(imagesOf("python=registry.example:5000/python, node:24-alpine=mirror/node:24")).toEqual({
+      python: "registry.example:5000/python",
+      "node:24-alpine": "mirror/node:24",
+    });
+  });
+
+  it.each(["python", "python=", "python=x$(id)", "=x"])("are refused as %j at the start", (text) => {
+    expect(() => imagesOf(text)).toThrow("BERTH_BASE_IMAGES is a list of IMAGE=OTHER, separated by commas");
+  });
+});

@@ -18,6 +18,14 @@ const whole = (about: string) =>
     .transform(Number)
     .describe(about);
 
+/** Each becomes a line of a Dockerfile. */
+const BASE_IMAGE = /^[a-z0-9][\w.\-/]*(:[\w.-]+)?=[a-zA-Z0-9][\w.\-/:]{0,200}(@sha256:[a-f0-9]{64})?$/;
+
+function halves(pair: string): [string, string] {
+  const at = pair.indexOf("=");
+  return [pair.slice(0, at), pair.slice(at + 1)];
+}
+
 const percent = (about: string) => whole(about).refine((value) => value >= 1 && value <= 100, "is from 1 to 100");
 
 /** All settings of the server with their descriptions. `docs/configuration.md` is generated from this table. */
@@ -103,6 +111,15 @@ export const ENVIRONMENT = z.object({
     .describe(
       "`fetch` downloads nixpacks or railpack (one version each, by its checksum) for applications on Docker servers that Berth does not recognise; it runs isolated where Berth is started by root, else as Berth's own user. `installed` uses them only where they are installed.",
     ),
+  BERTH_BASE_IMAGES: z
+    .string()
+    .default("")
+    .transform((text) => text.split(/[\s,]+/).filter(Boolean))
+    .refine((pairs) => pairs.every((pair) => BASE_IMAGE.test(pair)), "is a list of IMAGE=OTHER, separated by commas")
+    .transform((pairs) => new Map(pairs.map((pair) => halves(pair))))
+    .describe(
+      "Images in place of those of Berth's own Dockerfiles, for all applications: `python=registry.example.com/python,node:24-alpine=registry.example.com/node:24`. A name without a tag stands for all tags, which are kept.",
+    ),
   BERTH_HTTP_PORT: port("Port of the proxy beside this machine's Docker engine.").default(80),
   BERTH_HTTPS_PORT: port("Port for https of the proxy beside this machine's Docker engine.").default(443),
   BERTH_ACME_EMAIL: z
@@ -176,6 +193,8 @@ export interface Config {
   /** Addresses and ranges of proxies in front of the API and of the servers' proxies. */
   readonly trustedProxies: readonly string[];
   readonly docker: LocalDocker;
+  /** Images in place of those of Berth's own Dockerfiles, by their names. */
+  readonly baseImages: ReadonlyMap<string, string>;
   /** Whether nixpacks and railpack are downloaded where they are not installed. */
   readonly fetchesBuildTools: boolean;
   /** TLS settings of the proxies of all Docker servers. */
@@ -220,6 +239,7 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
     allowedPrivateHosts: env.BERTH_ALLOWED_PRIVATE_HOSTS.split(/[\s,]+/).filter(Boolean),
     publicUrl: env.BERTH_PUBLIC_URL,
     trustedProxies: env.BERTH_TRUSTED_PROXIES,
+    baseImages: env.BERTH_BASE_IMAGES,
     fetchesBuildTools: env.BERTH_BUILD_TOOLS === "fetch",
     docker: {
       isWanted: env.BERTH_DOCKER !== "off",

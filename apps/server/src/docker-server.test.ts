@@ -32,6 +32,7 @@ test("a server's proxy lies where its login of the moment may write", async () =
     tls: { issuer: "internal" },
     trustedProxies: [],
     allowedPrivateHosts: [],
+    baseImages: new Map(),
     fetchesBuildTools: false,
     inWorkplace: () => Promise.reject(new Error("Nothing is built here.")),
     guests: () => [],

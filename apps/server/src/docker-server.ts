@@ -34,6 +34,8 @@ export interface DockerServerDeps {
   readonly trustedProxies: readonly string[];
   /** Private hosts that servers of other teams may have. */
   readonly allowedPrivateHosts: readonly string[];
+  /** Images in place of those of Berth's own Dockerfiles. */
+  readonly baseImages: ReadonlyMap<string, string>;
   /** Whether nixpacks and railpack are downloaded where they are not installed. */
   readonly fetchesBuildTools: boolean;
   /** Where those programs run: on Berth's machine, for all servers. */
@@ -75,6 +77,7 @@ export function dockerServer(first: ServerRecord, deps: DockerServerDeps): Membe
     ...logins,
     ...(isOwn ? { socketPath: local.socketPath } : {}),
     inWorkplace: deps.inWorkplace,
+    replacements: deps.baseImages,
     fetcher: deps.fetchesBuildTools ? toolFetcher({ folder: folder.tools }) : undefined,
     privateHosts: () => (isOwn || isLocalHost(record.ip) ? deps.allowedPrivateHosts : undefined),
   });

@@ -120,6 +120,7 @@ export async function wire(
       tls: config.tls,
       trustedProxies: config.trustedProxies,
       allowedPrivateHosts: config.allowedPrivateHosts,
+      baseImages: config.baseImages,
       fetchesBuildTools: config.fetchesBuildTools,
       inWorkplace: engine.inWorkplace,
       guests: () => guestsOf(proxy),

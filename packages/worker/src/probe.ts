@@ -37,19 +37,25 @@ export async function probeRelease(
   }
 }
 
+export interface OwnAnswer {
+  readonly command: string;
+  readonly problem: string | undefined;
+}
+
 /**
- * Runs a release's own health check, which its engine has not run yet. A setup server that some images start first
- * also passes it but is reachable only inside of the container, so the port is probed as well.
+ * Runs a release's own health check, or that of one of its containers, which its engine has not run yet. A setup
+ * server that some images start first also passes it but is reachable only inside of the container, so the port is
+ * probed as well.
  *
  * @returns `undefined` when the check cannot be run: the engine then decides
  */
 export async function probeOwnCheck(
   { engine, connect }: Pick<ServerAdapters, "engine" | "connect">,
-  state: ReleaseState,
+  state: Pick<ReleaseState, "resourceUuid" | "deploymentUuid" | "upstream"> & { readonly container?: string },
   signal: AbortSignal,
-): Promise<{ readonly command: string; readonly problem: string | undefined } | undefined> {
+): Promise<OwnAnswer | undefined> {
   try {
-    const asked = await engine.containers?.ownCheck(state, signal);
+    const asked = await engine.containers?.ownCheck(state, signal, state.container);
     if (asked === undefined) return undefined;
     const { command, exitCode, lastWords } = asked;
     if (exitCode === null) return { command, problem: "its health check did not end in time" };

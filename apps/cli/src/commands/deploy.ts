@@ -1,7 +1,9 @@
 import { lstat } from "node:fs/promises";
 import { join } from "node:path";
+import { isUnrecognised } from "@berth/core/build";
 import type { EnvCreate } from "@berth/core/env";
 import type { Command } from "commander";
+import { removeLink } from "../application-link.ts";
 import type { Bind } from "../command-module.ts";
 import type { Api } from "../connection/api.ts";
 import {
@@ -75,8 +77,24 @@ async function deploy(session: Session, named: string | undefined, options: Opti
   }
   if (content) await upload(api, session, target.uuid, folder.path, content);
   const exitCode = await start(api, session, target, options);
-  if (existing === undefined && exitCode === EXIT.failed) reportKept(session, target);
+  if (existing !== undefined || exitCode !== EXIT.failed) return exitCode;
+  if (!isUpload && (await hasUnrecognisedSource(api, target))) await removeAgain(api, session, folder, target);
+  else reportKept(session, target);
   return exitCode;
+}
+
+/** Only a server reads a repository, so that the application exists before its files are seen. */
+async function hasUnrecognisedSource({ client }: Api, { uuid }: Target): Promise<boolean> {
+  const { deployments } = await client.deployments.listByApplication.query({ uuid, take: 1 });
+  const [newest] = deployments;
+  return isUnrecognised(newest?.error ?? "");
+}
+
+/** As with a folder that is not recognised, of which nothing is made. */
+async function removeAgain({ client }: Api, { output }: Session, folder: DeployFolder, target: Target): Promise<void> {
+  await client.applications.delete.mutate({ uuid: target.uuid });
+  await removeLink(folder.path, target.uuid);
+  output.line(`Application ${printable(target.name)} was removed again. Repeat the command with a flag that helps.`);
 }
 
 /** The first deployment failed, so that the application exists, but nothing of it runs. */

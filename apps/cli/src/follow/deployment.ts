@@ -1,3 +1,4 @@
+import { isUnrecognised } from "@berth/core/build";
 import type { DeploymentEvent } from "@berth/core/deploy";
 import type { Api } from "../connection/api.ts";
 import { EXIT, type ExitCode } from "../failure.ts";
@@ -71,5 +72,6 @@ function explainFailure(state: FollowState, output: Session["output"], uuid: str
   const reason = state.error ?? step?.error ?? "The server gave no reason.";
   const where = step ? ` at "${STEP_TITLES[step.name]}"` : "";
   output.line(colors.red(`The deployment failed${where}: ${printable(reason)}`));
-  output.line(`The whole log:  berth logs --deployment ${uuid}`);
+  // Its sentence is all there is to read, and a new application is removed again.
+  if (!isUnrecognised(reason)) output.line(`The whole log:  berth logs --deployment ${uuid}`);
 }

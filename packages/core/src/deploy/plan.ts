@@ -71,7 +71,7 @@ function planResource(resource: WantedResource, seen: Seen, wanted: Wanted, obse
   const status =
     containers === undefined
       ? setStatus(resource, statusOf(resource, ownPart(resource), seen, wanted, observed))
-      : setStatuses(resource, containers, seen, wanted);
+      : setStatuses(resource, containers, seen, wanted, observed);
   // The removal itself stops, unroutes and removes, in its own order.
   if (resource.isRemoving) return [...status, { type: "remove_resource", resourceId: resource.id }];
   const parts = partsOf(resource);
@@ -239,8 +239,9 @@ function setStatuses(
   containers: readonly WantedContainer[],
   seen: Seen,
   wanted: Wanted,
+  observed: Observed,
 ): Operation[] {
-  const now = serviceStatusOf(resource, containers, seen, wanted);
+  const now = serviceStatusOf(resource, containers, seen, wanted, observed);
   const isSame =
     resource.status === now.status && containers.every(({ name, status }) => now.containers[name] === status);
   return isSame ? [] : [{ type: "set_statuses", resourceId: resource.id, ...now }];

@@ -25,8 +25,15 @@ const container = (name: string, change: Partial<ReleaseContainer> = {}): Releas
 const service = (change: Partial<WantedResource> = {}): WantedResource =>
   resource({ status: "exited", containers: [recorded("web"), recorded("db")], ...change });
 
-const statusesOf = (subject: WantedResource, containers: readonly ReleaseContainer[], active: readonly string[] = []) =>
-  plan(wanted([subject], active), observed([seen("d1", { containers })])).find(({ type }) => type === "set_statuses");
+const statusesOf = (
+  subject: WantedResource,
+  containers: readonly ReleaseContainer[],
+  active: readonly string[] = [],
+  health: readonly (readonly [string, "healthy"])[] = [],
+) =>
+  plan(wanted([subject], active), observed([seen("d1", { containers })], { health: new Map(health) })).find(
+    ({ type }) => type === "set_statuses",
+  );
 
 describe("the status of a service", () => {
   test("[S30] is that of each container, and of all that count together", () => {
@@ -40,6 +47,13 @@ describe("the status of a service", () => {
     expect(statusesOf(service(), [container("web")])).toMatchObject({
       status: "degraded:unhealthy",
       containers: { web: "running:unknown", db: "exited" },
+    });
+  });
+
+  test("is what its deployment found, until the engine has run a check of its own", () => {
+    const both = [container("web", { health: "unhealthy" }), container("db", { health: "starting" })];
+    expect(statusesOf(service(), both, [], [["d1", "healthy"]])).toMatchObject({
+      containers: { web: "running:unhealthy", db: "running:healthy" },
     });
   });
 

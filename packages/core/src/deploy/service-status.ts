@@ -1,7 +1,8 @@
+import type { Health } from "./container-state.ts";
 import { liveOf, type Seen } from "./parts.ts";
 import type { ReleaseContainer, ReleaseState } from "./release.ts";
 import { aggregateServiceStatus, type ContainerStatus, REMOVING_STATUS } from "./status.ts";
-import type { Wanted, WantedContainer, WantedResource } from "./wanted.ts";
+import type { Observed, Wanted, WantedContainer, WantedResource } from "./wanted.ts";
 
 export interface ServiceStatus {
   readonly status: string;
@@ -15,6 +16,7 @@ export function serviceStatusOf(
   containers: readonly WantedContainer[],
   seen: Seen,
   { activeDeployments }: Wanted,
+  { health }: Pick<Observed, "health">,
 ): ServiceStatus {
   const live = liveOf(resource, 0);
   const state = live && seen.get(live.deploymentUuid);
@@ -24,25 +26,32 @@ export function serviceStatusOf(
       ({ role, pullRequestId, deploymentUuid }) =>
         role === "candidate" && pullRequestId === 0 && activeDeployments.has(deploymentUuid),
     );
-  const now = containerStatuses(containers, state, { isStarting, isStopped: resource.desiredState === "stopped" });
+  const now = containerStatuses(containers, state, {
+    isStarting,
+    isStopped: resource.desiredState === "stopped",
+    startingHealth: live && health.get(live.deploymentUuid),
+  });
   return resource.isRemoving ? { ...now, status: REMOVING_STATUS } : now;
 }
 
-/** Statuses of the containers of one release. */
+/**
+ * Statuses of the containers of one release.
+ * @param options.startingHealth Of containers whose check the engine has not run yet: what the deployment found.
+ */
 export function containerStatuses(
   containers: readonly Pick<WantedContainer, "name" | "isExcluded">[],
   state: ReleaseState | undefined,
-  { isStarting, isStopped }: { readonly isStarting: boolean; readonly isStopped: boolean },
+  options: { readonly isStarting: boolean; readonly isStopped: boolean; readonly startingHealth?: Health | undefined },
 ): ServiceStatus {
   const states = containers.map(({ name, isExcluded }) => {
     const found = (state?.containers ?? []).filter((container) => container.name === name);
-    const all = found.length === 0 ? [GONE] : found.map((one) => statusOf(one, isStopped));
+    const all = found.length === 0 ? [GONE] : found.map((one) => statusOf(one, options));
     return { name, all: all.map((one) => ({ ...one, isExcluded })) };
   });
   return {
     status: aggregateServiceStatus(
       states.flatMap(({ all }) => all),
-      { isStarting },
+      { isStarting: options.isStarting },
     ),
     containers: Object.fromEntries(states.map(({ name, all }) => [name, shown(all)])),
   };
@@ -50,10 +59,13 @@ export function containerStatuses(
 
 const GONE: ContainerStatus = { state: "exited", health: "unknown", restartCount: 0 };
 
-function statusOf(found: ReleaseContainer, isStopped: boolean): ContainerStatus {
+function statusOf(
+  found: ReleaseContainer,
+  { isStopped, startingHealth }: Parameters<typeof containerStatuses>[2],
+): ContainerStatus {
   return {
     state: found.state,
-    health: found.health === "starting" ? "unknown" : (found.health ?? "unknown"),
+    health: found.health === "starting" ? (startingHealth ?? "unknown") : (found.health ?? "unknown"),
     // A stopped release is not in a crash loop, however often it restarted before.
     restartCount: isStopped ? 0 : found.restartCount,
   };

@@ -264,9 +264,10 @@ export interface ContainerOperations {
   /**
    * Runs the release's own health check once, now: the engine may run its first one late. `undefined`: it has no
    * check.
+   * @param container Title of the container, if the release has several.
    * @throws DomainError `engine.unreachable`
    */
-  ownCheck(ref: ReleaseRef, signal: AbortSignal): Promise<OwnCheck | undefined>;
+  ownCheck(ref: ReleaseRef, signal: AbortSignal, container?: string): Promise<OwnCheck | undefined>;
 
   /**
    * The owner of each of these objects, in the same order.

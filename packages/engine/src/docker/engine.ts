@@ -145,7 +145,10 @@ export function dockerEngine(options: DockerEngineOptions): DockerEngine {
       },
       terminal: async (ref, size, { container, command } = {}) =>
         terminalIn(docker, await requireContainer(ref, container), { size, command }),
-      ownCheck: async (ref, signal) => ownCheckIn(docker, (await require(ref)).info, signal),
+      async ownCheck(ref, signal, container) {
+        const [{ info, containers }, id] = await Promise.all([require(ref), requireContainer(ref, container)]);
+        return ownCheckIn(docker, containers.find((one) => one.id === id)?.info ?? info, signal);
+      },
       ownersOf: (objects) => ownersOf({ docker, instance }, objects),
     },
     async open() {

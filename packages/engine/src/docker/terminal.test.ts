@@ -1,6 +1,8 @@
+import { setTimeout as delay } from "node:timers/promises";
 import type { DatabaseCommand } from "@berth/core/database";
 import type { Terminal } from "@berth/core/ports";
 import { describeDocker, until } from "@berth/testing";
+import type Docker from "dockerode";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { type DockerWorld, dockerWorld, IMAGES, io, specOf } from "./docker.fixture.ts";
 import { terminalIn } from "./terminal.ts";
@@ -26,10 +28,15 @@ describeDocker("a terminal in a container", [...IMAGES], (fixture) => {
 
   async function opened(command?: DatabaseCommand) {
     const { engine, spec, processes } = await running("USER node");
-    const terminal = await engine.containers?.terminal(spec, { columns: 100, rows: 40 }, { command });
+    const terminal = await engine.containers?.terminal(spec, SIZE, { command });
     if (terminal === undefined) throw new Error("The engine has no containers.");
+    const again = async () => {
+      const other = await engine.containers?.terminal(spec, SIZE, { command });
+      if (other === undefined) throw new Error("The engine has no containers.");
+      return { terminal: other, screen: screenOf(other) };
+    };
     const files = async () => (await engine.exec(spec, "ls /tmp", { timeoutSeconds: 10 })).output;
-    return { terminal, screen: screenOf(terminal), processes, files };
+    return { terminal, screen: screenOf(terminal), processes, files, again };
   }
 
   test("is a tty of the container's user that follows its reader's size", async () => {
@@ -41,6 +48,17 @@ describeDocker("a terminal in a container", [...IMAGES], (fixture) => {
     await until(() => screen.text().includes("33 77"));
     await terminal.close();
     await screen.ended;
+  });
+
+  test("has its reader's size before its program starts", async () => {
+    const { spec } = await running();
+    const [container] = await world.containersOf(spec);
+    const command = { argv: ["stty", "size"], variables: {} } as const;
+    const terminal = await terminalIn(slowToResize(world.docker), container?.Id ?? "", { size: SIZE, command });
+    const screen = screenOf(terminal);
+    await screen.ended;
+    expect(screen.text()).toBe("40 100\r\n");
+    await terminal.close();
   });
 
   test("ends with its shell, and says so", async () => {
@@ -70,12 +88,18 @@ describeDocker("a terminal in a container", [...IMAGES], (fixture) => {
     const command = { argv: ["sh", "-c", script], variables: {}, file: { path, text: "secret\n" } } as const;
     const ended = await opened(command);
     await until(() => /600\s+secret/.test(ended.screen.text()));
+    await until(async () => (await ended.processes()).includes("sleep 4323"));
     await ended.terminal.write(Buffer.from("\u0003"));
     await ended.screen.ended;
     expect([ended.screen.text(), await ended.terminal.exitCode()]).toEqual([expect.stringContaining("caught"), 5]);
     await ended.terminal.close();
     expect(await ended.files()).not.toContain("login");
     const closed = await opened(command);
+    // Another one with the same file leaves it.
+    const beside = await closed.again();
+    await until(() => /600\s+secret/.test(beside.screen.text()));
+    await beside.terminal.close();
+    await until(async () => (await closed.files()).split("login").length === 2);
     await until(() => /600\s+secret/.test(closed.screen.text()));
     await closed.terminal.close();
     await closed.screen.ended;
@@ -131,4 +155,21 @@ function screenOf(terminal: Terminal) {
   })();
   ended.catch(() => undefined);
   return { text: () => shown, ended };
+}
+
+const SIZE = { columns: 100, rows: 40 };
+
+/** A client whose engine sets the size long after a program could have started. */
+function slowToResize(docker: Docker): Docker {
+  const getContainer = (id: string) => {
+    const container = docker.getContainer(id);
+    const create = container.exec.bind(container);
+    const exec = async (options: Docker.ExecCreateOptions) => {
+      const made = await create(options);
+      const resize = made.resize.bind(made);
+      return Object.assign(made, { resize: (size: object) => delay(1000).then(() => resize(size)) });
+    };
+    return Object.assign(container, { exec });
+  };
+  return Object.assign(Object.create(docker), { getContainer });
 }

@@ -1,3 +1,4 @@
+import { randomUUID } from "node:crypto";
 import type { Duplex } from "node:stream";
 import { setTimeout as delay } from "node:timers/promises";
 import { DomainError } from "@berth/core";
@@ -11,10 +12,12 @@ import { variablesOf } from "./command.ts";
 import { brokenOff, createExec, endLaunched, endWhenBack, exitCodeOf, type Launched, PID_LENGTH_MAX } from "./exec.ts";
 
 /**
- * Prints its process id, then becomes the program. For a program with a private file it stays, to remove the file:
+ * Prints its process id, waits for a line, which is sent once the terminal has its size, then becomes the program: the
+ * size that an engine accepts with an exec is ignored before API 1.42. For a program with a private file it stays, to remove the file:
  * Ctrl-C reaches both, and must end the program alone.
  */
 const LAUNCHER = `echo "$$"
+read -r line
 path=$BERTH_FILE_PATH
 if [ -z "$path" ]; then exec "$@"; fi
 (umask 077 && rm -f -- "$path" && printf %s "$BERTH_FILE_TEXT" >"$path") || exit 125
@@ -43,15 +46,16 @@ export async function terminalIn(
   containerId: string,
   { size, command = SHELL, beginMs = BEGIN_MS }: TerminalOptions,
 ): Promise<Terminal> {
+  const own = withOwnFile(command);
   const launched = await createExec(docker.getContainer(containerId), {
-    Cmd: ["/bin/sh", "-c", LAUNCHER, "sh", ...command.argv],
-    Env: ["TERM=xterm-256color", ...variablesOf(command)],
+    Cmd: ["/bin/sh", "-c", LAUNCHER, "sh", ...own.argv],
+    Env: ["TERM=xterm-256color", ...variablesOf(own)],
     Tty: true,
     AttachStdin: true,
   });
   const stream = await started(launched);
-  const ending = { isHangUp: true, path: command.file?.path };
-  const { pid, first } = await begun(launched, stream, { beginMs, ending });
+  const ending = { isHangUp: true, path: own.file?.path };
+  const pid = await begun(launched, stream, { beginMs, ending });
   const resize = async ({ columns: w, rows: h }: TerminalSize) => {
     // The shell may have just ended, which the reader of the output learns.
     await launched.exec.resize({ w, h }).catch((cause: unknown) => {
@@ -64,21 +68,25 @@ export async function terminalIn(
     await endLaunched(launched, pid, ending).catch(() => void endWhenBack(launched, pid, ending));
     stream.destroy();
   };
-  const rest = terminalOutput(stream, (cause) => {
-    if (cause !== undefined && closing === undefined) throw brokenOff(cause);
-  });
+  let first: Buffer;
   try {
     await resize(size);
+    await writeTo(stream, Buffer.from("\n"));
+    // The terminal's echo of that line.
+    first = (await readLine(stream, AbortSignal.timeout(beginMs)))?.rest ?? Buffer.alloc(0);
   } catch (cause) {
     // The caller gets no terminal to close.
     closing = close();
     await closing;
     throw cause;
   }
+  const output = terminalOutput(stream, (cause) => {
+    if (cause !== undefined && closing === undefined) throw brokenOff(cause);
+  });
   return {
     output: (async function* () {
       if (first.length > 0) yield first;
-      yield* rest;
+      yield* output;
     })(),
     write: (input) => writeTo(stream, input),
     resize,
@@ -95,6 +103,17 @@ export async function terminalIn(
   };
 }
 
+/** Two terminals with one private file would remove each other's. */
+function withOwnFile(command: DatabaseCommand): DatabaseCommand {
+  const { argv, file } = command;
+  if (file === undefined) return command;
+  // Some clients tell the format of a file by its extension.
+  const path = file.path.replace(/(\.\w+)?$/, `-${randomUUID()}$1`);
+  const renamed = (argument: string) => argument.replaceAll(file.path, path);
+  const [program, ...rest] = argv;
+  return { ...command, argv: [program, ...rest.map(renamed)], file: { ...file, path } };
+}
+
 async function started({ exec }: Launched): Promise<Duplex> {
   try {
     return await exec.start({ hijack: true, stdin: true, Tty: true });
@@ -104,23 +123,17 @@ async function started({ exec }: Launched): Promise<Duplex> {
   }
 }
 
-interface Begun {
-  readonly pid: number;
-  /** Output after the first line. */
-  readonly first: Buffer;
-}
-
 interface Beginning {
   readonly beginMs: number;
   readonly ending: Parameters<typeof endLaunched>[2];
 }
 
-async function begun(launched: Launched, stream: Duplex, { beginMs, ending }: Beginning): Promise<Begun> {
+async function begun(launched: Launched, stream: Duplex, { beginMs, ending }: Beginning): Promise<number> {
   const given = new AbortController();
   const reading = readPid(stream, given.signal);
   const isLate = delay(beginMs, "late" as const, { ref: false });
   const found = await Promise.race([reading, isLate]);
-  if (typeof found === "object") return found;
+  if (typeof found === "number") return found;
   if (found === "late") {
     // Otherwise a shell that starts later would run without anybody to end it.
     setTimeout(() => given.abort(), LATE_MS_MAX).unref();
@@ -131,20 +144,32 @@ async function begun(launched: Launched, stream: Duplex, { beginMs, ending }: Be
   throw noShell("Its first line is not a process id.");
 }
 
-async function endLate(launched: Launched, late: Begun | undefined, ending: Beginning["ending"]): Promise<void> {
-  await endLaunched(launched, late?.pid, ending).catch(() => endWhenBack(launched, late?.pid, ending));
+async function endLate(launched: Launched, pid: number | undefined, ending: Beginning["ending"]): Promise<void> {
+  await endLaunched(launched, pid, ending).catch(() => endWhenBack(launched, pid, ending));
 }
 
 /** Reads the launcher's first line: the process id by which the shell is ended. `undefined`: there is none. */
-async function readPid(stream: Duplex, signal: AbortSignal): Promise<Begun | undefined> {
+async function readPid(stream: Duplex, signal: AbortSignal): Promise<number | undefined> {
+  const { line = "" } = (await readLine(stream, signal)) ?? {};
+  return /^\d+$/.test(line) ? Number(line) : undefined;
+}
+
+interface Line {
+  readonly line: string;
+  /** Output after it. */
+  readonly rest: Buffer;
+}
+
+async function readLine(stream: Duplex, signal: AbortSignal): Promise<Line | undefined> {
   let head = Buffer.alloc(0);
   while (!head.includes("\n") && head.length <= PID_LENGTH_MAX) {
     const chunk: Buffer | null = stream.read();
     if (chunk !== null) head = Buffer.concat([head, chunk]);
     else if (!(await nextReadable(stream, signal))) break;
   }
-  const line = /^(\d+)\r?\n/.exec(head.toString("latin1"));
-  return line === null ? undefined : { pid: Number(line[1]), first: head.subarray(line[0].length) };
+  const end = head.indexOf("\n") + 1;
+  if (end === 0) return head.length === 0 ? undefined : { line: "", rest: head };
+  return { line: head.toString("latin1", 0, end).trim(), rest: head.subarray(end) };
 }
 
 /** @returns Whether the stream has not ended. */

@@ -617,6 +617,40 @@ describe("a release with a health check of its own", () => {
     await until(async () => (await world.status(application)) === "running:healthy", { what: "it is healthy" });
   });
 
+  test("is asked of each container of a stack, while the engine has not begun with it", async () => {
+    let exitCode = 1;
+    const asked = new Set<string | undefined>();
+    const engineFor = world.engine.for;
+    world.engine.for = (owner) => {
+      const engine = engineFor(owner);
+      const inspect: typeof engine.inspect = async (ref) => {
+        const state = await engine.inspect(ref);
+        if (state === undefined) return undefined;
+        const { restartCount, exitCode, startedAt } = state;
+        const one = { state: "running", health: "starting", restartCount, exitCode, startedAt } as const;
+        const rest = { address: null, port: null, isExcluded: false };
+        return { ...state, containers: ["web", "db"].map((name) => ({ ...one, ...rest, name })) };
+      };
+      const { containers } = engine;
+      if (containers === undefined) throw new Error("It has no containers.");
+      const ownCheck: typeof containers.ownCheck = async (_ref, _signal, container) => {
+        asked.add(container);
+        return { command: `check ${container}`, exitCode: container === "db" ? exitCode : 0, lastWords: "" };
+      };
+      return { ...engine, inspect, containers: { ...containers, ownCheck } };
+    };
+    world.engine.registry = new Map();
+    world.worker();
+    const deployment = await world.deploy(await world.application());
+    await until(async () => (await world.log(deployment)).includes("container db has not passed its HEALTHCHECK yet"), {
+      what: "it waits for one",
+    });
+    expect(await world.log(deployment)).toContain("about every second: check web; check db");
+    exitCode = 0;
+    expect((await world.ended(deployment)).status).toBe("finished");
+    expect(asked).toEqual(new Set(["web", "db"]));
+  });
+
   test("tells a database how it is given more time", async () => {
     world.worker();
     world.engine.behave = () => ({ health: () => "unhealthy" });

@@ -12,6 +12,7 @@ import {
   portProblem,
   problemOf,
 } from "@berth/core/application";
+import { containerTitle } from "@berth/core/compose";
 import {
   isSameUpstream,
   RELEASE_LOG_TITLE,
@@ -22,7 +23,7 @@ import {
   stackProblem,
   type Upstream,
 } from "@berth/core/deploy";
-import { probeOwnCheck, probeRelease } from "../probe.ts";
+import { type OwnAnswer, probeOwnCheck, probeRelease } from "../probe.ts";
 import { pause } from "../wait.ts";
 import type { StepContext } from "./context.ts";
 import type { Started } from "./start.ts";
@@ -59,7 +60,7 @@ export const health: Step<StepContext, Started, Healthy> = {
         if (check.probe.type !== "steady") ctx.say("Using the image's HEALTHCHECK.");
         check = OWN_CHECK;
       }
-      const asked = await askOwnCheck(ctx, state);
+      const asked = await askOwnCheck(ctx, state, elapsedSeconds);
       if (asked !== undefined && askedBy === undefined) ctx.say(`Runs its check about every second: ${asked.command}`);
       askedBy ??= asked?.command;
       const problem = asked === undefined ? await problemNow(ctx, check, state, elapsedSeconds) : asked.problem;
@@ -101,9 +102,31 @@ async function followUpstream(
 }
 
 /** Only while its engine has not: with engines before 25 that takes one interval, whatever the release needs. */
-async function askOwnCheck({ adapters, io }: StepContext, state: ReleaseState | undefined) {
-  if (state?.state !== "running" || state.health !== "starting" || state.containers !== undefined) return undefined;
-  return await probeOwnCheck(adapters, state, io.signal);
+async function askOwnCheck(
+  { adapters, io }: StepContext,
+  state: ReleaseState | undefined,
+  elapsedSeconds: number,
+): Promise<OwnAnswer | undefined> {
+  if (state?.containers === undefined) {
+    const isAsked = state?.state === "running" && state.health === "starting";
+    return isAsked ? await probeOwnCheck(adapters, state, io.signal) : undefined;
+  }
+  const answers = await Promise.all(
+    state.containers.map(async (one) => {
+      if (one.state !== "running" || one.health !== "starting") return undefined;
+      const { address: host, port } = one;
+      const upstream = host === null || port === null ? null : { host, port };
+      return await probeOwnCheck(adapters, { ...state, upstream, container: containerTitle(one) }, io.signal);
+    }),
+  );
+  const commands = [...new Set(answers.flatMap((answer) => answer?.command ?? []))];
+  if (commands.length === 0) return undefined;
+  // The check of each takes the place of the engine's, and the rest is judged as before.
+  const containers = state.containers.map((one, index) => {
+    const answer = answers[index];
+    return answer !== undefined && answer.problem === undefined ? { ...one, health: "healthy" as const } : one;
+  });
+  return { command: commands.join("; "), problem: stackProblem({ ...state, containers }, elapsedSeconds) };
 }
 
 async function problemNow(

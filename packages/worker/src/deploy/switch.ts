@@ -61,13 +61,20 @@ async function recordHealthy(
   const own = kind.containers(subject);
   if (own !== undefined) {
     const state = await adapters.engine.inspect(ref);
+    if (hasPassedOwnCheck) onHealthy(deployment.uuid);
     const recorded = own.map((one) => ({ name: one.name, isExcluded: one.exclude_from_status }));
-    const { status, containers } = containerStatuses(recorded, state, { isStarting: false, isStopped: false });
+    const { status, containers } = containerStatuses(recorded, state, {
+      isStarting: false,
+      isStopped: false,
+      startingHealth: hasPassedOwnCheck ? "healthy" : undefined,
+    });
     return await stores.services.setStatuses(resource_id, status, containers);
   }
   if (kind.healthCheck(subject).probe.type === "steady") {
     const seen = await adapters.engine.inspect(ref);
-    const isHealthy = seen?.health === "healthy" || (seen?.health === "starting" && hasPassedOwnCheck);
+    // Of a container without a check, nothing is known.
+    const isChecked = (seen?.containers ?? []).every(({ state, health }) => state !== "running" || health);
+    const isHealthy = seen?.health === "healthy" || (seen?.health === "starting" && hasPassedOwnCheck && isChecked);
     if (isHealthy) onHealthy(deployment.uuid);
     return await stores.resources.setStatus(resource_id, `running:${isHealthy ? "healthy" : "unknown"}`);
   }

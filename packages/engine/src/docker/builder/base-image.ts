@@ -16,21 +16,37 @@ const BUILD_VARIABLE = "BERTH_BASE_IMAGE";
 const RUN_VARIABLE = "BERTH_RUN_IMAGE";
 const NODE_VARIABLE = "BERTH_NODE_IMAGE";
 
+/** Images that the operator uses in place of Berth's own, by `REPOSITORY` for all its tags or by `REPOSITORY:TAG`. */
+export type ImageReplacements = ReadonlyMap<string, string>;
+
+/** The operator's image in place of a usual one; the tag is kept where only repositories are named. */
+export function replacedImage(usual: string, replacements: ImageReplacements): string {
+  const exact = replacements.get(usual);
+  if (exact !== undefined) return exact;
+  const [repository = usual, tag = "latest"] = usual.split(":");
+  const other = replacements.get(repository);
+  if (other === undefined) return usual;
+  return /:[^/]*$/.test(other) ? other : `${other}:${tag}`;
+}
+
 /**
- * The official images that have what a plan runs on, unless the application's build variables name others.
+ * The official images that have what a plan runs on, unless the operator or the application's build variables name
+ * others.
  * @throws DomainError `deploy.build_failed` for a variable that is not the name of an image
  */
 export function baseImages(
   { runtime, steps }: Pick<BuildPlan, "runtime" | "steps">,
   env: Readonly<Record<string, string>>,
+  replacements: ImageReplacements,
 ): BaseImages {
+  const replaced = (image: string) => replacedImage(image, replacements);
   const usual = runtime === undefined ? { build: "debian:trixie-slim" } : IMAGES[runtime.language](runtime, steps);
   const own = named(env, BUILD_VARIABLE);
   return {
-    build: own ?? usual.build,
+    build: own ?? replaced(usual.build),
     // An image that somebody chose to build in may have libraries that the usual one to run in has not.
-    run: named(env, RUN_VARIABLE) ?? (own === undefined ? usual.run : undefined),
-    node: runtime?.needsNode ? (named(env, NODE_VARIABLE) ?? `node:${nodeMajor(undefined)}-slim`) : undefined,
+    run: named(env, RUN_VARIABLE) ?? (own === undefined && usual.run !== undefined ? replaced(usual.run) : undefined),
+    node: runtime?.needsNode ? (named(env, NODE_VARIABLE) ?? replaced(`node:${nodeMajor(undefined)}-slim`)) : undefined,
   };
 }
 

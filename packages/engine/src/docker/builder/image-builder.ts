@@ -26,6 +26,7 @@ import type { Host, PrivateHosts } from "@berth/host";
 import type Docker from "dockerode";
 import type { InWorkplace } from "../../builder/build-place.ts";
 import type { ImageBuilder } from "../builder.ts";
+import type { ImageReplacements } from "./base-image.ts";
 import { buildImage } from "./build-image.ts";
 import type { ToolFetcher } from "./tool-fetcher.ts";
 
@@ -42,6 +43,8 @@ export interface ImageBuilderOptions extends LoginSources {
   readonly inWorkplace: InWorkplace;
   /** PATH in which nixpacks and railpack are looked up. Default: the system's folders. */
   readonly path?: string | undefined;
+  /** Images that the operator uses in Berth's own Dockerfiles. Default: none. */
+  readonly replacements?: ImageReplacements | undefined;
   /** Fetches nixpacks and railpack where they are not installed. Default: they are done without. */
   readonly fetcher?: ToolFetcher | undefined;
   /** For an engine on Berth's own machine: the private hosts that its builds may download from. Default: any address. */
@@ -123,6 +126,7 @@ async function build(
       inWorkplace: options.inWorkplace,
       keyFolder: folder,
       fetcher: options.fetcher,
+      replacements: options.replacements ?? new Map(),
     });
     const target = { ...source, image, labels, isForced: request.isForced };
     await buildImage(target, io, { host, socketPath, logins, steps, guard });

@@ -5,13 +5,20 @@ import { planDockerfile } from "./plan-dockerfile.ts";
 
 function dockerfile(
   files: Readonly<Record<string, string>>,
-  { env = {}, way = "", start }: { env?: Record<string, string>; way?: string; start?: string } = {},
+  {
+    env = {},
+    way = "",
+    start,
+    others = {},
+  }: { env?: Record<string, string>; way?: string; start?: string; others?: Record<string, string> } = {},
 ): string {
   const texts = new Map(Object.entries(files));
   const facts = sourceFacts({ paths: [...texts.keys()], texts, missingPrograms: [] });
   const config = { ...BUILD_CONFIG, start_command: start ?? null };
   const plan = detectPlan(facts, config);
-  return planDockerfile({ plan, facts, config, env, way, secretsHash: "hash", cacheId: "berth-app" }).text;
+  const replacements = new Map(Object.entries(others));
+  return planDockerfile({ plan, facts, config, env, way, secretsHash: "hash", cacheId: "berth-app", replacements })
+    .text;
 }
 
 const instructions = (text: string, name: string): string[] =>
@@ -46,6 +53,16 @@ describe("the images of a generated Dockerfile", () => {
     expect(instructions(dockerfile(go, { env: own }), "FROM")).toEqual(["FROM registry.example:5000/go:1 AS build"]);
     const both = { ...own, BERTH_RUN_IMAGE: "debian:trixie-slim" };
     expect(instructions(dockerfile(go, { env: both }), "FROM")[1]).toBe("FROM debian:trixie-slim");
+  });
+
+  test("are the operator's for every application, unless its build variables name others", () => {
+    const go = { "go.mod": "module x", "main.go": "" };
+    const others = { golang: "registry.example:5000/go", "buildpack-deps:trixie-curl": "registry.example/run" };
+    const from = (env = {}) => instructions(dockerfile(go, { others, env }), "FROM");
+    expect(from()).toEqual(["FROM registry.example:5000/go:1-trixie AS build", "FROM registry.example/run"]);
+    expect(from({ BERTH_BASE_IMAGE: "golang:1" })).toEqual(["FROM golang:1 AS build"]);
+    const tagged = dockerfile({ "app.py": "" }, { others: { python: "registry.example/python:3.13" } });
+    expect(instructions(tagged, "FROM")).toEqual(["FROM registry.example/python:3.13 AS build"]);
   });
 
   test.each(["x\nRUN id", "x AS y", "$(id)", "--platform=x y"])(

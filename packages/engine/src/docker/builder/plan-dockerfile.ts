@@ -1,7 +1,7 @@
 import { DomainError } from "@berth/core";
 import { type BuildPlan, type BuildStep, nodeBins, type PlannedRun, type SourceFacts } from "@berth/core/build";
 import type { BuildConfig } from "@berth/core/deploy";
-import { type BaseImages, baseImages } from "./base-image.ts";
+import { type BaseImages, baseImages, type ImageReplacements } from "./base-image.ts";
 import type { KnownSteps } from "./progress.ts";
 import { builtSiteInstructions } from "./static-site.ts";
 
@@ -12,6 +12,8 @@ export interface PlannedImage {
   readonly config: BuildConfig;
   /** Build variables, of which those that name images are read. */
   readonly env: Readonly<Record<string, string>>;
+  /** The operator's images in place of the usual ones. */
+  readonly replacements: ImageReplacements;
   /** The base directory, relative to the source. */
   readonly way: string;
   /** Hash of the build secrets, so that changed variables invalidate cached steps. */
@@ -33,7 +35,7 @@ export interface PlannedDockerfile {
  */
 export function planDockerfile(image: PlannedImage): PlannedDockerfile {
   const { plan, config, way } = image;
-  const images = baseImages(plan, image.env);
+  const images = baseImages(plan, image.env, image.replacements);
   const folder = folderOf(way);
   // The mark contains the hash of the secrets, so that changed secrets invalidate BuildKit's cache.
   const steps = plan.steps.map((step, index) => ({ step, mark: `berth-step-${index}-${image.secretsHash}` }));

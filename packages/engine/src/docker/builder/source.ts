@@ -9,6 +9,7 @@ import type { InWorkplace } from "../../builder/build-place.ts";
 import { folderInside, readFacts } from "../../builder/facts.ts";
 import { findPublishFolder } from "../../builder/publish-folder.ts";
 import { hasCode, missingSource } from "../../builder/source-move.ts";
+import { type ImageReplacements, replacedImage } from "./base-image.ts";
 import type { BuildTarget } from "./build-target.ts";
 import { dockerfileOf } from "./dockerfile-source.ts";
 import { ENV_SECRET, envFile, planDockerfile } from "./plan-dockerfile.ts";
@@ -30,6 +31,8 @@ export interface PreparePlace {
   readonly inWorkplace: InWorkplace;
   /** Folder of the key for the hashes that detect changed secrets. */
   readonly keyFolder: string;
+  /** Images that the operator uses in Berth's own Dockerfiles. */
+  readonly replacements: ImageReplacements;
   /** Fetches build tools that are not installed, where the operator wants that. */
   readonly fetcher?: ToolFetcher | undefined;
 }
@@ -156,7 +159,9 @@ async function planned(
   facts: SourceFacts,
   plan: BuildPlan,
 ): Promise<PreparedSource> {
-  const { config, env } = request;
+  const { env } = request;
+  const { replacements } = place;
+  const config = { ...request.config, static_image: replacedImage(request.config.static_image, replacements) };
   io.onLine(`Detected ${plan.detected}`, "stdout");
   for (const warning of plan.warnings) io.onLine(`Warning: ${warning}`, "stderr");
   for (const note of plan.notes) io.onLine(note, "stdout");
@@ -177,7 +182,8 @@ async function planned(
     };
   }
   const way = relative(root, folder);
-  const { text, steps } = planDockerfile({ plan, facts, config, env, way, secretsHash, cacheId: cacheIdOf(request) });
+  const image = { plan, facts, config, env, way, secretsHash, cacheId: cacheIdOf(request), replacements };
+  const { text, steps } = planDockerfile(image);
   return { ...common, context: root, dockerfile: await writeJobFile(place, "Dockerfile", text), steps };
 }
 

@@ -66,6 +66,9 @@ describeDocker("a release of several containers", ["busybox:stable"], (fixture) 
     expect(await engine.exec(spec, 'printf %s "$GREETING"', { timeoutSeconds: 5 })).toMatchObject({ output: value });
     const job = await engine.exec(spec, "cat /data/job", { timeoutSeconds: 5, container: "db" });
     expect(job.output).toBe("done\n");
+    const ownCheck = (container: string) => engine.containers.ownCheck(spec, AbortSignal.timeout(10_000), container);
+    expect(await ownCheck("db")).toMatchObject({ command: expect.stringContaining("/ready"), exitCode: 0 });
+    expect(await ownCheck("web")).toBeUndefined();
     await expect(engine.exec(spec, "true", { timeoutSeconds: 5, container: "none" })).rejects.toThrow("not found");
     expect((await linesOf(spec)).join("\n")).toContain("yes");
     expect(await linesOf(spec, "job")).toEqual([]);
