@@ -20,6 +20,7 @@ import { pack, upload } from "../deploy/upload.ts";
 import { EXIT, type ExitCode, Failure, usage } from "../failure.ts";
 import { valuesOf } from "../flags.ts";
 import { followDeployment } from "../follow/deployment.ts";
+import { followJob } from "../follow/job.ts";
 import { printable } from "../printable.ts";
 import type { Session } from "../session.ts";
 import { readVariables, saveByKey } from "./env.ts";
@@ -91,10 +92,13 @@ async function hasUnrecognisedSource({ client }: Api, { uuid }: Target): Promise
 }
 
 /** As with a folder that is not recognised, of which nothing is made. */
-async function removeAgain({ client }: Api, { output }: Session, folder: DeployFolder, target: Target): Promise<void> {
-  await client.applications.delete.mutate({ uuid: target.uuid });
+async function removeAgain({ client }: Api, session: Session, folder: DeployFolder, target: Target): Promise<void> {
+  const { job_uuid } = await client.applications.delete.mutate({ uuid: target.uuid });
+  if (job_uuid !== undefined) await followJob(session, job_uuid);
   await removeLink(folder.path, target.uuid);
-  output.line(`Application ${printable(target.name)} was removed again. Repeat the command with a flag that helps.`);
+  session.output.line(
+    `Application ${printable(target.name)} was removed again. Repeat the command with a flag that helps.`,
+  );
 }
 
 /** The first deployment failed, so that the application exists, but nothing of it runs. */
