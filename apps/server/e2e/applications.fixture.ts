@@ -4,7 +4,7 @@ import { type Agent, request } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createRepository, type RepositoryFiles, type TestRepository, until } from "@berth/testing";
-import type { TestServer } from "./server.fixture.ts";
+import { assertRunning, type TestServer } from "./server.fixture.ts";
 
 /** A small server without dependencies that answers its version. */
 export const plainServer = (version: string): RepositoryFiles => ({
@@ -107,6 +107,7 @@ export async function requestDeployment(server: TestServer, uuid: string): Promi
 export async function outcomeOf(server: TestServer, deploymentUuid: string, deadlineMs = 120_000): Promise<Outcome> {
   const ended = await until(
     async () => {
+      assertRunning(server);
       const { body } = await server.rest("GET", `/deployments/${deploymentUuid}`).catch(() => ({ body: {} }));
       const deployment = body as { status?: string; error?: string | null };
       return ["queued", "in_progress", undefined].includes(deployment.status) ? undefined : deployment;

@@ -1,8 +1,14 @@
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { describeDocker } from "@berth/testing";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { outcomeOf } from "./applications.fixture.ts";
+import { canRead } from "./faults/checks.ts";
 import { cutEngine } from "./faults/cut-engine.ts";
 import { ground } from "./faults/ground.ts";
 import { SCENARIOS, type Sizes } from "./faults/scenarios.ts";
+import { testServer } from "./server.fixture.ts";
 
 const ENGINE_DEPLOYMENTS = 12;
 /** The short form of `npm run faults`. */
@@ -22,6 +28,28 @@ describe("a server whose ground breaks", () => {
     },
     180_000,
   );
+
+  test("says at once that the server has ended", async () => {
+    const { server } = made;
+    process.kill(server.pid(), "SIGKILL");
+    await server.exited();
+    await expect(outcomeOf(server, made.uuid)).rejects.toThrow("ended unexpectedly");
+    await expect(canRead(server)).rejects.toThrow("ended unexpectedly");
+  });
+});
+
+test("a server that does not start leaves no process", async () => {
+  const folder = mkdtempSync(join(tmpdir(), "berth-hanging-"));
+  const [main, pidFile] = [join(folder, "main.mjs"), join(folder, "pid")];
+  writeFileSync(
+    main,
+    `import { writeFileSync } from "node:fs";
+writeFileSync(${JSON.stringify(pidFile)}, String(process.pid));
+setInterval(() => {}, 1000);`,
+  );
+  await expect(testServer({ main, dataFolder: folder, startSeconds: 2 })).rejects.toThrow("Not within");
+  expect(() => process.kill(Number(readFileSync(pidFile, "utf8")), 0)).toThrow("ESRCH");
+  rmSync(folder, { recursive: true });
 });
 
 describeDocker("a server whose connections to the engine are cut", ["busybox:stable", "caddy:2"], () => {

@@ -14,12 +14,15 @@ export const MAIN = join(freshBuild("server"), "main.js");
 /** A run starts hundreds of servers, which share one compile cache. */
 const COMPILE_CACHE = fileURLToPath(new URL("../../../node_modules/.cache/berth-compile", import.meta.url));
 const START_DEADLINE_MS = 110_000; // A bound for one that hangs: a start takes a second on a machine that has nothing else to do.
+const GIVE_UP_SECONDS = 20;
 
 export interface ServerOptions {
   readonly env?: Readonly<Record<string, string>>;
   /** Another program instead of `MAIN`, such as one with faults. */
   readonly main?: string;
   readonly dataFolder?: string;
+  /** Default: `START_DEADLINE_MS` */
+  readonly startSeconds?: number;
 }
 
 export interface TestServer {
@@ -39,6 +42,8 @@ export interface TestServer {
   kill(): Promise<void>;
   /** Starts it again on the same data and ports. */
   start(env?: Readonly<Record<string, string>>): Promise<void>;
+  /** Whether the process has ended without being told to. */
+  hasEnded(): boolean;
   /** Resolves when the process has exited by itself. */
   exited(): Promise<number | null>;
   /** Stops all of its processes and removes its data. */
@@ -68,7 +73,7 @@ export async function testServer(options: ServerOptions = {}): Promise<TestServe
     ...options.env,
   };
   let running = run(options.main ?? MAIN, base);
-  await running.ready(url);
+  await running.ready(url, options.startSeconds);
   /** Made from the server's own API description. */
   let checks = async (): Promise<AnswerCheck> => {
     const description = await fetch(`${url}/api/v1/openapi.json`).then((response) => response.json());
@@ -104,6 +109,7 @@ export async function testServer(options: ServerOptions = {}): Promise<TestServe
     },
     stop: () => running.end("SIGTERM"),
     kill: async () => void (await running.end("SIGKILL")),
+    hasEnded: () => running.hasEnded(),
     exited: () => running.exited,
     start: async (env = {}) => {
       running = run(options.main ?? MAIN, { ...base, ...env });
@@ -119,6 +125,14 @@ export async function testServer(options: ServerOptions = {}): Promise<TestServe
       rmSync(dataFolder, { recursive: true, force: true });
     },
   };
+}
+
+/**
+ * For loops that wait for an answer, which a server that has ended never gives.
+ * @throws Error with the end of its output
+ */
+export function assertRunning(server: Pick<TestServer, "hasEnded" | "output">): void {
+  if (server.hasEnded()) throw new Error(`The server ended unexpectedly:\n${server.output().slice(-2000)}`);
 }
 
 /** Runs a server whose start must fail, and waits for its exit. */
@@ -139,16 +153,26 @@ function run(main: string, env: Readonly<Record<string, string>>) {
   for (const stream of [child.stdout, child.stderr]) stream?.on("data", (chunk) => (output += chunk));
   const exited = new Promise<number | null>((resolve) => child.once("exit", resolve));
   const isRunning = () => child.exitCode === null && child.signalCode === null;
+  let isToldToEnd = false;
+  const end = async (signal: NodeJS.Signals) => {
+    isToldToEnd = true;
+    if (isRunning()) child.kill(signal);
+    return await exited;
+  };
+  /** A start that failed leaves no process; its database and proxy are stopped where it still can. */
+  const giveUp = async () => {
+    const killing = setTimeout(() => child.kill("SIGKILL"), GIVE_UP_SECONDS * 1000);
+    await end("SIGTERM");
+    clearTimeout(killing);
+  };
   return {
     pid: child.pid ?? 0,
     exited,
     isRunning,
+    hasEnded: () => !isRunning() && !isToldToEnd,
     output: () => output,
-    end: async (signal: NodeJS.Signals) => {
-      if (isRunning()) child.kill(signal);
-      return await exited;
-    },
-    ready: async (url: string) => {
+    end,
+    ready: async (url: string, seconds = START_DEADLINE_MS / 1000) => {
       const isHealthy = () =>
         fetch(`${url}/api/health`).then(
           (response) => response.ok,
@@ -160,8 +184,11 @@ function run(main: string, env: Readonly<Record<string, string>>) {
           if (!isRunning()) throw new Error(`The server ended instead of starting:\n${output}`);
           return output.includes("Docs  ") && (await isHealthy());
         },
-        { seconds: START_DEADLINE_MS / 1000 },
-      );
+        { seconds },
+      ).catch(async (cause: unknown) => {
+        await giveUp();
+        throw cause;
+      });
     },
   };
 }

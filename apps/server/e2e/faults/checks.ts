@@ -1,4 +1,4 @@
-import type { TestServer } from "../server.fixture.ts";
+import { assertRunning, type TestServer } from "../server.fixture.ts";
 
 /** What a fault is done to: a server on its embedded database, with an application that is deployed. */
 export interface Ground {
@@ -7,17 +7,23 @@ export interface Ground {
   readonly host: string;
 }
 
-export const isHealthy = ({ url }: TestServer): Promise<boolean> =>
-  fetch(`${url}/api/health`, { signal: AbortSignal.timeout(10_000) }).then(
+/** @throws Error when the server has ended: nobody needs to wait for it. */
+export async function isHealthy(server: TestServer): Promise<boolean> {
+  assertRunning(server);
+  return await fetch(`${server.url}/api/health`, { signal: AbortSignal.timeout(10_000) }).then(
     (answer) => answer.ok,
     () => false,
   );
+}
 
-export const canRead = (server: TestServer): Promise<boolean> =>
-  server.rest("GET", "/version").then(
+/** @throws Error when the server has ended: nobody needs to wait for it. */
+export async function canRead(server: TestServer): Promise<boolean> {
+  assertRunning(server);
+  return await server.rest("GET", "/version").then(
     async ({ status }) => status === 200 && (await server.rest("GET", "/projects")).status === 200,
     () => false,
   );
+}
 
 export function expect(isTrue: boolean, broken: string): void {
   if (!isTrue) throw new Error(broken);

@@ -37,7 +37,9 @@ try {
         return `**broken**: ${error instanceof Error ? error.message : String(error)}`;
       },
     );
-    rows.push(`| ${scenario.name(FULL)} | ${row} |`);
+    rows.push(`| ${scenario.name(FULL)} | ${row.replaceAll("\n", " ")} |`);
+    // The next row is about another fault.
+    if (made.server.hasEnded()) await made.server.start();
   }
   if (soakMinutes !== undefined)
     rows.push(`| ${soakMinutes} minutes of reads, writes and deployments | ${await soak(made, soakMinutes)} |`);
