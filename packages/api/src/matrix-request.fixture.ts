@@ -2,6 +2,7 @@ import type { Role } from "@berth/core/team";
 import { testKey, testPrivateKey, testUuid } from "@berth/testing";
 import { hashOfSecret } from "./auth.ts";
 import type { Served } from "./berth.fixture.ts";
+import { OWN_PAGE } from "./browser.fixture.ts";
 import { exampleBody, madeObjects, type Objects, pathOf } from "./objects.fixture.ts";
 import type { Extra } from "./operation-options.ts";
 import type { Permission } from "./permission.ts";
@@ -104,7 +105,9 @@ export function requestOf(world: World, { operation }: Permission, extra: Extra 
     method: route.method,
     url: `/api/v1${path}${query.size > 0 ? `?${query}` : ""}`,
     ...(route.body === "required" || inBody.length > 0 ? { payload: Object.fromEntries(inBody) } : {}),
-    ...(route.body === "upload" ? { payload: Buffer.from("x"), headers: { "content-type": "application/gzip" } } : {}),
+    ...(route.body === "upload" && { payload: Buffer.from("x") }),
+    // Passkeys are for the page that asks, which a browser names.
+    headers: { ...OWN_PAGE, ...(route.body === "upload" && { "content-type": "application/gzip" }) },
   };
 }
 
