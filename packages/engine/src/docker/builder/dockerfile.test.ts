@@ -27,7 +27,7 @@ describe.skipIf(!hasEngine)("an image from a Dockerfile", { timeout: 20_000 }, (
       Dockerfile: `FROM alpine:3\nCOPY a.txt /a.txt\nRUN echo "made ${suite.resourceUuid}"\nCMD ["cat","/a.txt"]\n`,
       "a.txt": "hello",
     });
-    expect(image).toMatch(new RegExp(`^berth/${suite.resourceUuid}:d\\d+$`));
+    expect(image).toMatch(new RegExp(`^berth/${suite.resourceUuid}:d\\d+-${suite.resourceUuid}$`));
     expect(await suite.output(image)).toBe("hello");
     const { Config, Id } = await suite.docker.getImage(image).inspect();
     expect(id).toBe(Id);
