@@ -1,8 +1,8 @@
-import { describeDocker, SERVER_IMAGE } from "@berth/testing";
+import { describeLargeDocker, SERVER_IMAGE } from "@berth/testing";
 import { enginePlace } from "./crash.fixture.ts";
 import { crashSuite } from "./crash-suite.fixture.ts";
 
-describeDocker(
+describeLargeDocker(
   "kill -9 of the server in a step of deployments to two servers over SSH",
   [SERVER_IMAGE, "busybox:stable", "caddy:2"],
   (docker) => {

@@ -1,7 +1,7 @@
 import { mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { assertTook, describeDocker, SERVER_IMAGE, until } from "@berth/testing";
+import { assertTook, describeLargeDocker, SERVER_IMAGE, until } from "@berth/testing";
 import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
 import { outcomeOf, requestDeployment } from "./applications.fixture.ts";
 import { enginePlace, type Place, watching } from "./crash.fixture.ts";
@@ -29,7 +29,7 @@ const CANCEL_MS_MAX = 5000;
 /** Shorter than the paused steps would take. */
 const DELETE_MS_MAX = 30_000;
 
-describeDocker("a deployment of each other kind, here and over SSH,", IMAGES, (docker) => {
+describeLargeDocker("a deployment of each other kind, here and over SSH,", IMAGES, (docker) => {
   const folder = mkdtempSync(join(tmpdir(), "berth-pause-"));
   let place: Place;
   let registry: EndlessRegistry;

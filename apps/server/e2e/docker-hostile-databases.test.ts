@@ -1,4 +1,4 @@
-import { describeDocker, type S3Server, startS3Server } from "@berth/testing";
+import { describeLargeDocker, type S3Server, startS3Server } from "@berth/testing";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { dockerServer, execIn } from "./docker.fixture.ts";
 import { beyondLimitsHere, type Json } from "./hostile.fixture.ts";
@@ -17,7 +17,7 @@ const AT_ONCE = 4;
 /** Names of scripts. Images may treat other texts as they like. */
 const SCRIPTS = ["notes.sql", "notes.sh"];
 
-describeDocker("hostile values in databases and backups", IMAGES, (docker) => {
+describeLargeDocker("hostile values in databases and backups", IMAGES, (docker) => {
   let s3: S3Server;
   beforeAll(async () => {
     s3 = await startS3Server();

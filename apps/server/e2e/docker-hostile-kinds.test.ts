@@ -1,5 +1,5 @@
 import { readdirSync } from "node:fs";
-import { describeDocker } from "@berth/testing";
+import { describeLargeDocker } from "@berth/testing";
 import { expect, test } from "vitest";
 import { dockerServer, execIn } from "./docker.fixture.ts";
 import { beyondLimitsHere } from "./hostile.fixture.ts";
@@ -25,7 +25,7 @@ const CLOSED = [
   "a device",
 ];
 
-describeDocker("hostile values in services", ["busybox:stable", "caddy:2"], (docker) => {
+describeLargeDocker("hostile values in services", ["busybox:stable", "caddy:2"], (docker) => {
   const ground = hostileGround(async () => {
     const server = await dockerServer(docker);
     await server.rest("PATCH", `/servers/${server.dockerUuid}`, { concurrent_builds: AT_ONCE });

@@ -1,5 +1,5 @@
 import { readdirSync } from "node:fs";
-import { describeDocker, SERVER_IMAGE, type ServerContainer, startServerContainer } from "@berth/testing";
+import { describeLargeDocker, SERVER_IMAGE, type ServerContainer, startServerContainer } from "@berth/testing";
 import { expect, test } from "vitest";
 import { BUILD_FIELDS, beyondLimits, FAILING_FIELDS, type Json, tenantOf } from "./hostile.fixture.ts";
 import { COMPOSE_PLACES, composeOfTexts, composeText } from "./hostile-compose.fixture.ts";
@@ -42,7 +42,7 @@ const QUICK_CHECK = {
 
 const IMAGES = [SERVER_IMAGE, HOSTILE_ENGINES.postgresql.client.image, "busybox:stable", "caddy:2"];
 
-describeDocker("hostile values on a server over SSH", IMAGES, (docker) => {
+describeLargeDocker("hostile values on a server over SSH", IMAGES, (docker) => {
   let machine: ServerContainer;
   const withRights = new Set<string>();
   const ground = hostileGround(async (markers) => {

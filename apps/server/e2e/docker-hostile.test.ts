@@ -2,7 +2,7 @@ import { chmodSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync }
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
-import { describeDocker, type HostileValue, hostileRepositories, hostileValues } from "@berth/testing";
+import { describeLargeDocker, type HostileValue, hostileRepositories, hostileValues } from "@berth/testing";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import { deploy, type Outcome, placeOf } from "./applications.fixture.ts";
 import { type DockerServer, dockerServer } from "./docker.fixture.ts";
@@ -21,7 +21,7 @@ const QUICK_CHECK = {
   health_check_retries: 3,
   health_check_start_period: 1,
 };
-describeDocker("hostile values on a real engine", ["busybox:stable", "caddy:2"], (docker) => {
+describeLargeDocker("hostile values on a real engine", ["busybox:stable", "caddy:2"], (docker) => {
   const folder = mkdtempSync(join(tmpdir(), "berth-hostile-"));
   const markers = join(folder, "markers");
   const marker = join(markers, "marker");

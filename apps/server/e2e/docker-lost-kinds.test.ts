@@ -1,7 +1,7 @@
 import { existsSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { describeDocker, SERVER_IMAGE, until } from "@berth/testing";
+import { describeLargeDocker, SERVER_IMAGE, until } from "@berth/testing";
 import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
 import { made, type Outcome, outcomeOf, requestDeployment } from "./applications.fixture.ts";
 import { enginePlace, type Place } from "./crash.fixture.ts";
@@ -21,7 +21,7 @@ interface Run {
   readonly filename: string | null;
 }
 
-describeDocker(
+describeLargeDocker(
   "a connection over SSH that is lost in the middle",
   [SERVER_IMAGE, "busybox:stable", DATABASE_IMAGE, "caddy:2"],
   (docker) => {

@@ -1,7 +1,7 @@
 import { existsSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { describeDocker, SERVER_IMAGE, until } from "@berth/testing";
+import { describeLargeDocker, SERVER_IMAGE, until } from "@berth/testing";
 import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
 import { deploy, outcomeOf, requestDeployment } from "./applications.fixture.ts";
 import { enginePlace, type Place, watching } from "./crash.fixture.ts";
@@ -9,7 +9,7 @@ import { endDeployments } from "./placed-resource.fixture.ts";
 
 const PATIENCE_SECONDS = "2";
 
-describeDocker(
+describeLargeDocker(
   "a server over SSH that stays away for too long",
   [SERVER_IMAGE, "busybox:stable", "caddy:2"],
   (docker) => {

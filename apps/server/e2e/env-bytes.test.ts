@@ -1,6 +1,6 @@
 import { PassThrough } from "node:stream";
 import { text } from "node:stream/consumers";
-import { describeDocker, until } from "@berth/testing";
+import { describeLargeDocker, until } from "@berth/testing";
 import fc from "fast-check";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { deploy, get, placeOf } from "./applications.fixture.ts";
@@ -45,7 +45,7 @@ const dockerfile = (keys: readonly string[]): string =>
     "",
   ].join("\n");
 
-describeDocker("variables on a real engine", ["busybox:stable", "redis:8-alpine", "caddy:2"], (docker) => {
+describeLargeDocker("variables on a real engine", ["busybox:stable", "redis:8-alpine", "caddy:2"], (docker) => {
   let server: DockerServer;
   beforeAll(async () => {
     server = await dockerServer(docker);

@@ -1,8 +1,8 @@
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { describeDocker } from "@berth/testing";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { describeLarge, describeLargeDocker } from "@berth/testing";
+import { afterAll, beforeAll, expect, test } from "vitest";
 import { outcomeOf } from "./applications.fixture.ts";
 import { canRead } from "./faults/checks.ts";
 import { cutEngine } from "./faults/cut-engine.ts";
@@ -14,7 +14,7 @@ const ENGINE_DEPLOYMENTS = 12;
 /** The short form of `npm run faults`. */
 const SHORT: Sizes = { restarts: 2, frozenSeconds: 1, halfOpen: 100, kills: 1, engineDeployments: ENGINE_DEPLOYMENTS };
 
-describe("a server whose ground breaks", () => {
+describeLarge("a server whose ground breaks", () => {
   let made: Awaited<ReturnType<typeof ground>>;
   beforeAll(async () => {
     made = await ground();
@@ -52,7 +52,7 @@ setInterval(() => {}, 1000);`,
   rmSync(folder, { recursive: true });
 });
 
-describeDocker("a server whose connections to the engine are cut", ["busybox:stable", "caddy:2"], () => {
+describeLargeDocker("a server whose connections to the engine are cut", ["busybox:stable", "caddy:2"], () => {
   test("finishes its deployments", async () => {
     expect(await cutEngine(ENGINE_DEPLOYMENTS)).toContain(`${ENGINE_DEPLOYMENTS} of ${ENGINE_DEPLOYMENTS} deployments`);
   }, 300_000);

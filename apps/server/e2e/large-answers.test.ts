@@ -1,5 +1,6 @@
 import { type IncomingMessage, request } from "node:http";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { describeLarge } from "@berth/testing";
+import { afterAll, beforeAll, expect, test } from "vitest";
 import { placeOf } from "./applications.fixture.ts";
 import { type TestServer, testServer } from "./server.fixture.ts";
 
@@ -7,7 +8,7 @@ const VARIABLES = 400;
 const VALUE = "0123456789\n".repeat(5500);
 
 /** The heap is limited as by `npm start`. */
-describe("a server whose answers are large", () => {
+describeLarge("a server whose answers are large", () => {
   let server: TestServer;
   let uuid: string;
   let path: string;

@@ -16,7 +16,8 @@ import {
   type Served,
   served,
 } from "@berth/api/testing";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { describeLarge } from "@berth/testing";
+import { afterAll, beforeAll, expect, test } from "vitest";
 import { type TestServer, testServer } from "./server.fixture.ts";
 
 const AT_ONCE = 10;
@@ -36,7 +37,7 @@ const routes = operationsOf(appRouter)
   .map((route) => [`${route.method} ${route.path}`, route] as const);
 
 /** With the heap that `npm start` gives the server, and a worker that runs what is asked for. */
-describe(`an operation that is asked ${AT_ONCE} times at once about the largest objects`, () => {
+describeLarge(`an operation that is asked ${AT_ONCE} times at once about the largest objects`, () => {
   let seed: Served;
   let objects: Objects;
   let server: TestServer;

@@ -1,5 +1,6 @@
+import { describeUnless, lateReason } from "@berth/testing";
 import type { Browser } from "playwright-core";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, expect, it } from "vitest";
 import { type TestServer, testServer } from "../../server/e2e/server.fixture.ts";
 import { hasChromium, openBrowser, problemsOfPages, signIn, visit } from "./browser.fixture.ts";
 
@@ -13,7 +14,7 @@ export function describePages(
   paths: (server: TestServer) => Promise<Readonly<Record<string, string>>>,
   signedOut: Readonly<Record<string, string>> = {},
 ): void {
-  describe.skipIf(!hasChromium)(title, () => {
+  describeUnless(hasChromium ? lateReason() : "Chromium is not installed", title, () => {
     let running: TestServer;
     let browser: Browser;
     beforeAll(async () => {

@@ -1,17 +1,11 @@
 import { randomBytes, randomInt } from "node:crypto";
 import type Docker from "dockerode";
-import { afterAll, beforeAll, describe } from "vitest";
+import { afterAll, beforeAll } from "vitest";
 import { type TestContainer, testContainer } from "./docker-container.ts";
 import { dockerProblem, testDockerClient } from "./docker-engine.ts";
 import { removeLabelled, removeLeftovers, TEST_LABEL, testInstance, testLabels } from "./docker-leftovers.ts";
 import { dockerSlot } from "./docker-slot.ts";
-
-declare module "vitest" {
-  interface TaskMeta {
-    /** The reason why the suite is skipped, printed at the end of the run. */
-    skipReason?: string;
-  }
-}
+import { describeUnless, lateReason } from "./large-suite.ts";
 
 /** This machine's engine for one suite. All objects created through it, or with its labels, are removed at the end. */
 export interface DockerFixture {
@@ -46,9 +40,16 @@ export interface ContainerOptions {
  * run names the reason. The number of concurrent suites is limited.
  */
 export function describeDocker(name: string, images: readonly string[], suite: (docker: DockerFixture) => void): void {
-  const problem = dockerProblem(images);
-  const meta = problem === undefined ? {} : { skipReason: problem };
-  describe.skipIf(problem !== undefined)(name, { meta }, () => suite(dockerFixture()));
+  describeUnless(dockerProblem(images), name, () => suite(dockerFixture()));
+}
+
+/** The same for a suite that tries a large matrix, see `describeLarge`. */
+export function describeLargeDocker(
+  name: string,
+  images: readonly string[],
+  suite: (docker: DockerFixture) => void,
+): void {
+  describeUnless(dockerProblem(images) ?? lateReason(), name, () => suite(dockerFixture()));
 }
 
 /** For use inside a `describe` that is skipped without an engine; `describeDocker` does both. */
