@@ -126,8 +126,14 @@ export function caddyProxy(options: ServerProxyOptions): ManagedProxy {
     } catch (error) {
       if (started === undefined || !isDomainError(error, "engine.unreachable")) throw error;
       // On a busy machine it takes longer to see that it cannot listen: this says why it ended.
-      await container.untilAnswering(started);
-      await configuration.load(config);
+      try {
+        await container.untilAnswering(started);
+        await configuration.load(config);
+      } catch (reason) {
+        // The engine would start it again and again.
+        await container.remove();
+        throw reason;
+      }
     }
   }
 

@@ -84,17 +84,25 @@ export class CaddyContainer {
     );
     this.#seat = serving?.seat;
     if (!isStarted || serving === undefined) return serving;
-    await requireVersion(this.#options.host.name, serving).catch(async (error: unknown) => {
+    const started = serving;
+    await requireVersion(this.#options.host.name, started).catch(async (error: unknown) => {
+      const reason = await this.#reasonOfEnd(started);
       await this.#container.remove();
-      throw error;
+      throw reason ?? error;
     });
-    return serving;
+    return started;
   }
 
   /** Waits until its admin socket answers. @throws DomainError `setup.failed` with the reason if it ends instead. */
   async untilAnswering(one: StartedContainer): Promise<void> {
     const { isUp } = caddyAdmin(this.#options.host, async () => this.#socketOf(one.seat));
     await untilServing(this.#options.host.name, one, isUp);
+  }
+
+  /** Why it has ended, by its log; `undefined` while it runs. */
+  async #reasonOfEnd(one: StartedContainer): Promise<unknown> {
+    if ((await one.state()) === "running") return undefined;
+    return await untilServing(this.#options.host.name, one, async () => false).catch((reason: unknown) => reason);
   }
 
   async #untilStarted(one: StartedContainer): Promise<void> {

@@ -27,7 +27,8 @@ export async function buildkitImage(wanted: BuildTarget, io: WorkIO, place: Buil
       // A step that failed with the connection is not the reason of a later failure.
       trace = newTrace();
       const onStatus = (status: Status) => {
-        for (const { digest, completed, error } of status.vertexes) if (completed && !error) done.add(digest);
+        // By name: each attempt has a session of its own, and what depends on its files gets another digest.
+        for (const { name, completed, error } of status.vertexes) if (completed && !error) done.add(name);
         trace.write(status);
       };
       await solve(place, wantedSolve, onStatus, io.signal);

@@ -7,7 +7,7 @@ import type { EnginePlace } from "../buildkit/upgrade.ts";
 /**
  * Builds again when only the connection was lost: BuildKit ends the build then, but keeps the steps that were done.
  * @param attempt.build One attempt, over a new connection.
- * @param attempt.done Digests of the steps that were done by now.
+ * @param attempt.done Names of the steps that were done by now.
  * @throws DomainError `engine.unreachable` after several losses without a step in between, or when the engine does not
  * answer at all
  */
