@@ -1,32 +1,25 @@
 import { readFileSync } from "node:fs";
 import { BaseSequencer, type TestSpecification } from "vitest/node";
 
-/** Container suites start within this share of their project's files, so that the last one does not run alone. */
+/** Container suites start within this share of all files, so that the last one does not run alone at the end. */
 const SPREAD = 0.8;
 
 /**
- * Projects that start whole servers come first, each with its files together: vitest keeps a worker, with all the
- * modules it has loaded, only while the next file in the queue is of the same project. Container suites wait for one
- * of few slots (`testing/src/docker-slot.ts`), so they are spread among the other files of their project. Suites that a
- * late run leaves out come last (`testing/src/large-suite.ts`).
+ * Container suites wait for one of few slots (`testing/src/docker-slot.ts`). Started together they would block all
+ * workers, so they are spread among the others, of which those that start whole servers come first. This also renews
+ * workers, which collect memory: vitest keeps one only while the next file is of the same project. Suites that a late
+ * run leaves out come last (`testing/src/large-suite.ts`).
  */
 export class SlowFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
-    const sorted = await super.sort(files);
-    return [...inOrder(sorted.filter((file) => !isLarge(file))), ...inOrder(sorted.filter(isLarge))];
+    const sorted = (await super.sort(files)).toSorted((one, other) => Number(isWhole(other)) - Number(isWhole(one)));
+    return [...spread(sorted.filter((file) => !isLarge(file))), ...spread(sorted.filter(isLarge))];
   }
 }
 
-function inOrder(files: readonly TestSpecification[]): readonly TestSpecification[] {
-  const projects = [...Map.groupBy(files, ({ project }) => project.name).values()];
-  return projects.toSorted((one, other) => Number(isWhole(other)) - Number(isWhole(one))).flatMap(spread);
-}
-
-const isWhole = (files: readonly TestSpecification[]): boolean =>
-  files.some(({ moduleId }) => moduleId.includes("/e2e/"));
-
 function spread(files: readonly TestSpecification[]): readonly TestSpecification[] {
-  const [contained, others] = [files.filter(hasContainers), files.filter((file) => !hasContainers(file))];
+  const contained = files.filter(hasContainers);
+  const others = files.filter((file) => !contained.includes(file));
   const gap = (others.length / Math.max(1, contained.length)) * SPREAD;
   return [
     ...contained.map((file, at) => ({ file, place: at * gap })),
@@ -35,6 +28,8 @@ function spread(files: readonly TestSpecification[]): readonly TestSpecification
     .toSorted((one, other) => one.place - other.place)
     .map(({ file }) => file);
 }
+
+const isWhole = ({ moduleId }: TestSpecification): boolean => moduleId.includes("/e2e/");
 
 const hasContainers = (file: TestSpecification): boolean => /\bdescribe(Large)?Docker\b/.test(textOf(file));
 

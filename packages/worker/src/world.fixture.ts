@@ -196,7 +196,8 @@ export async function openWorld(database: TestDatabase, settings: Partial<Server
           const found = await world.find(deployment);
           return isTerminal(found.status) ? found : undefined;
         },
-        { what: "the deployment ends" },
+        // A bound for one that hangs: a slow machine needs half a minute for one that is taken over several times.
+        { what: "the deployment ends", seconds: 120 },
       ),
     async steps({ id }) {
       const rows = await system.deployments.steps(id);
