@@ -1,8 +1,8 @@
-import { describeDocker } from "@berth/testing";
+import { describeLargeDocker } from "@berth/testing";
 import { enginePlace } from "./crash.fixture.ts";
 import { crashSuite } from "./crash-suite.fixture.ts";
 
-describeDocker(
+describeLargeDocker(
   "kill -9 of the server in a step of deployments to Docker: one of each kind",
   ["busybox:stable", "postgres:17-alpine", "caddy:2"],
   (docker) => {

@@ -1,5 +1,5 @@
 import type { Argv } from "@berth/core";
-import { describeDocker, TEST_CLIENTS, until } from "@berth/testing";
+import { describeLargeDocker, TEST_CLIENTS, until } from "@berth/testing";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { berth, type Ran } from "../../cli/e2e/cli.fixture.ts";
 import { askClient } from "./database.fixture.ts";
@@ -10,7 +10,7 @@ const EMPTIED: Argv = ["--no-psqlrc", "--quiet", "--command=DELETE FROM t"];
 
 const IMAGE = ["--docker-registry-image-name", "nginx", "--ports-exposes", "80"];
 
-describeDocker("a database, from the command line", [image], (docker) => {
+describeLargeDocker("a database, from the command line", [image], (docker) => {
   let server: DockerServer;
   const network = docker.name("shell");
   beforeAll(async () => {

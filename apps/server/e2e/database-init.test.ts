@@ -1,5 +1,5 @@
 import type { Argv } from "@berth/core";
-import { describeDocker, TEST_CLIENTS } from "@berth/testing";
+import { describeLargeDocker, TEST_CLIENTS } from "@berth/testing";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { askClient, databaseCalls } from "./database.fixture.ts";
 import { type DockerServer, dockerServer } from "./docker.fixture.ts";
@@ -19,7 +19,7 @@ const changing = (client: string) => ({
   content: `#!/bin/sh\nby=$(printf 'by a %s' shell)\n${client} <<SQL\nUPDATE t SET v = 'changed $by';\nSQL\n`,
 });
 
-describeDocker("a database with initialisation scripts", IMAGES, (docker) => {
+describeLargeDocker("a database with initialisation scripts", IMAGES, (docker) => {
   let server: DockerServer;
   const network = docker.name("scripts");
   beforeAll(async () => {

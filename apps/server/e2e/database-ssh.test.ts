@@ -1,6 +1,6 @@
 import {
   assertTook,
-  describeDocker,
+  describeLargeDocker,
   type ServerContainer,
   startServerContainer,
   TEST_CLIENTS,
@@ -13,7 +13,7 @@ import { type TestServer, testServer } from "./server.fixture.ts";
 const { image, write, read } = TEST_CLIENTS.postgresql;
 const CANCEL_MS_MAX = 5000;
 
-describeDocker("a database on a server over SSH", ["server:debian13", image, "nginx:alpine"], (docker) => {
+describeLargeDocker("a database on a server over SSH", ["server:debian13", image, "nginx:alpine"], (docker) => {
   let server: TestServer;
   let machine: ServerContainer;
   let dockerUuid: string;

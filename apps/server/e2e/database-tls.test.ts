@@ -1,6 +1,6 @@
 import type { Argv } from "@berth/core";
 import { DATABASE_ENGINES } from "@berth/core/database";
-import { describeDocker, mysqlLogin, TEST_CLIENTS, type TestContainer, until } from "@berth/testing";
+import { describeLargeDocker, mysqlLogin, TEST_CLIENTS, type TestContainer, until } from "@berth/testing";
 import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
 import { clientContainer, databaseCalls, type ShownDatabase } from "./database.fixture.ts";
 import { type DockerServer, dockerServer } from "./docker.fixture.ts";
@@ -57,7 +57,7 @@ const CLIENTS: Readonly<Record<"postgresql" | "mariadb" | "mysql" | "redis", Tls
   },
 };
 
-describeDocker("a database that offers TLS", IMAGES, (docker) => {
+describeLargeDocker("a database that offers TLS", IMAGES, (docker) => {
   let server: DockerServer;
   const network = docker.name("tls");
   beforeAll(async () => {

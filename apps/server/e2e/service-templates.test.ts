@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { describeDocker, until } from "@berth/testing";
+import { describeLargeDocker, until } from "@berth/testing";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { get, outcomeOf, placeOf } from "./applications.fixture.ts";
 import { type DockerServer, dockerServer } from "./docker.fixture.ts";
@@ -80,7 +80,7 @@ fetch(process.argv.at(-1)).then(({ ok }) => process.exit(ok ? 0 : 22), () => pro
 const REDIS = { wanted: "redis:7-alpine", standIn: "redis:8-alpine" };
 const IMAGES = ["node:24-alpine", "postgres:17-alpine", "mariadb:11", REDIS.standIn, "caddy:2"];
 
-describeDocker("one-click services on Docker", IMAGES, (docker) => {
+describeLargeDocker("one-click services on Docker", IMAGES, (docker) => {
   let server: DockerServer;
   let folder: string;
   /** Names that this suite has given; one that was there before is left alone. */

@@ -1,6 +1,6 @@
-import { until } from "@berth/testing";
+import { describeUnless, lateReason, until } from "@berth/testing";
 import type { Browser } from "playwright-core";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, expect, it } from "vitest";
 import { type TestServer, testServer } from "../../server/e2e/server.fixture.ts";
 import { accessibilityProblems, hasChromium, openBrowser, settled, signIn, visit } from "./browser.fixture.ts";
 
@@ -13,7 +13,7 @@ const HOSTILE = [
   "\u202Egnp.exe<svg onload=window.hacked=1>",
 ];
 
-describe.skipIf(!hasChromium)("forms and names of the pages", () => {
+describeUnless(hasChromium ? lateReason() : "Chromium is not installed", "forms and names of the pages", () => {
   let server: TestServer;
   let browser: Browser;
   let uuid: string;
