@@ -54,11 +54,16 @@ function otherTeams({ isRootTeamOnly, namesObjects, rootTeamReaches }: Permissio
 function settings(): readonly (readonly string[])[] {
   const defaults: Readonly<Record<string, unknown>> = ENVIRONMENT.parse({});
   return Object.entries(ENVIRONMENT.shape).map(([name, schema]) => {
-    const value = String(defaults[name] ?? "");
+    const value = asText(defaults[name]);
     // Omits the current version, which would change with each release.
     const shown = value === "" || value === VERSION ? "" : `\`${value}\``;
     return [`\`${name}\``, shown, descriptionOf(schema)];
   });
+}
+
+/** A value as it is written in the environment. */
+function asText(value: unknown): string {
+  return value instanceof Map ? [...value].map((pair) => pair.join("=")).join(",") : String(value ?? "");
 }
 
 /** Unwraps defaults and transformations to find the description. */

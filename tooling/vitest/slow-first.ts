@@ -33,6 +33,6 @@ const isWhole = ({ moduleId }: TestSpecification): boolean => moduleId.includes(
 
 const hasContainers = (file: TestSpecification): boolean => /\bdescribe(Large)?Docker\b/.test(textOf(file));
 
-const isLarge = (file: TestSpecification): boolean => /\b(describe(Large|Pages)|lateReason)/.test(textOf(file));
+const isLarge = (file: TestSpecification): boolean => /\bdescribe(Large|Pages)/.test(textOf(file));
 
 const textOf = ({ moduleId }: TestSpecification): string => readFileSync(moduleId, "utf8");

@@ -38,7 +38,7 @@ describeLargeDocker(
     const remote = () => {
       const { server, machines, resources } = place;
       const [machine, [, application]] = [machines[0], resources];
-      if (machine === undefined || application === undefined) throw new Error("There is no server over SSH.");
+      if (machine === undefined || application === undefined) throw new Error("The place has no server over SSH.");
       return { server, machine, application };
     };
     const hold = (step: StepName) => writeFileSync(join(folder, step), "");

@@ -48,7 +48,7 @@ describeLargeDocker(
 
     const machine = () => {
       const [found] = place.machines;
-      if (found === undefined) throw new Error("There is no server over SSH.");
+      if (found === undefined) throw new Error("The place has no server over SSH.");
       return found;
     };
     const ofKind = (kind: (typeof KINDS)[number]) => {

@@ -36,7 +36,7 @@ describeLargeDocker(
     const remote = () => {
       const { server, machines, resources } = place;
       const [[machine], [application]] = [machines, resources];
-      if (machine === undefined || application === undefined) throw new Error("There is no server over SSH.");
+      if (machine === undefined || application === undefined) throw new Error("The place has no server over SSH.");
       return { server, machine, application };
     };
     /** Deploys, and takes the connection away when the step has begun. */

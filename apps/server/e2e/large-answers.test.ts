@@ -29,7 +29,7 @@ describeLarge("a server whose answers are large", () => {
 
   test("answers several clients at once whole, and others meanwhile", async () => {
     const pid = server.pid();
-    // Three of them exceed the heap.
+    // Three answers held whole, beside the values that they are made of, exceed the heap.
     const lists = Promise.all(Array.from({ length: 3 }, () => sizeOf(server, path)));
     const beside = await server.rest("GET", "/version");
     const sizes = await lists;

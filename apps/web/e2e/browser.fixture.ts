@@ -1,6 +1,7 @@
 import { existsSync, mkdirSync, readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { fileURLToPath } from "node:url";
+import { describeUnless, lateReason } from "@berth/testing";
 import { type Browser, chromium, type Page } from "playwright-core";
 import { expect } from "vitest";
 import type { TestServer } from "../../server/e2e/server.fixture.ts";
@@ -15,6 +16,10 @@ const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.mi
 export type Scheme = "light" | "dark";
 export const WIDE = 1280;
 export const NARROW = 390;
+
+/** A suite with a browser that shows many pages, see `describeLarge`. */
+export const describeLargeInBrowser = (name: string, suite: () => void): void =>
+  describeUnless(hasChromium ? lateReason() : "Chromium is not installed", name, suite);
 
 export const openBrowser = (): Promise<Browser> =>
   chromium.launch({

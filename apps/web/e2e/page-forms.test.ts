@@ -1,8 +1,15 @@
-import { describeUnless, lateReason, until } from "@berth/testing";
+import { until } from "@berth/testing";
 import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { type TestServer, testServer } from "../../server/e2e/server.fixture.ts";
-import { accessibilityProblems, hasChromium, openBrowser, settled, signIn, visit } from "./browser.fixture.ts";
+import {
+  accessibilityProblems,
+  describeLargeInBrowser,
+  openBrowser,
+  settled,
+  signIn,
+  visit,
+} from "./browser.fixture.ts";
 
 /** Texts that must be shown as text, wherever a name or a value is shown. */
 const HOSTILE = [
@@ -13,7 +20,7 @@ const HOSTILE = [
   "\u202Egnp.exe<svg onload=window.hacked=1>",
 ];
 
-describeUnless(hasChromium ? lateReason() : "Chromium is not installed", "forms and names of the pages", () => {
+describeLargeInBrowser("forms and names of the pages", () => {
   let server: TestServer;
   let browser: Browser;
   let uuid: string;

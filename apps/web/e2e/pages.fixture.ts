@@ -1,8 +1,7 @@
-import { describeUnless, lateReason } from "@berth/testing";
 import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { type TestServer, testServer } from "../../server/e2e/server.fixture.ts";
-import { hasChromium, openBrowser, problemsOfPages, signIn, visit } from "./browser.fixture.ts";
+import { describeLargeInBrowser, openBrowser, problemsOfPages, signIn, visit } from "./browser.fixture.ts";
 
 /**
  * A suite with a server and a browser that shows pages in every look.
@@ -14,7 +13,7 @@ export function describePages(
   paths: (server: TestServer) => Promise<Readonly<Record<string, string>>>,
   signedOut: Readonly<Record<string, string>> = {},
 ): void {
-  describeUnless(hasChromium ? lateReason() : "Chromium is not installed", title, () => {
+  describeLargeInBrowser(title, () => {
     let running: TestServer;
     let browser: Browser;
     beforeAll(async () => {

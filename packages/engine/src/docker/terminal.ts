@@ -12,9 +12,9 @@ import { variablesOf } from "./command.ts";
 import { brokenOff, createExec, endLaunched, endWhenBack, exitCodeOf, type Launched, PID_LENGTH_MAX } from "./exec.ts";
 
 /**
- * Prints its process id, waits for a line, which is sent once the terminal has its size, then becomes the program: the
- * size that an engine accepts with an exec is ignored before API 1.42. For a program with a private file it stays, to remove the file:
- * Ctrl-C reaches both, and must end the program alone.
+ * Prints its process id, waits for a line, then becomes the program. The line is sent once the terminal has its size,
+ * since engines before API 1.42 ignore the size that an exec is created with. For a program with a private file it
+ * stays, to remove the file: Ctrl-C reaches both, and must end the program alone.
  */
 const LAUNCHER = `echo "$$"
 read -r line

@@ -130,7 +130,7 @@ export function caddyProxy(options: ServerProxyOptions): ManagedProxy {
         await container.untilAnswering(started);
         await configuration.load(config);
       } catch (reason) {
-        // The engine would start it again and again.
+        // Otherwise the engine keeps restarting it.
         await container.remove();
         throw reason;
       }

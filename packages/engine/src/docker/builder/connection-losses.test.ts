@@ -11,7 +11,7 @@ const place = {
 };
 const loss = () => new BrokenOff("The stream ended.");
 
-/** Attempts that end as listed, each after the digests of its steps; the last one succeeds when none is left. */
+/** Attempts that end as listed, each after the names of its steps; the last one succeeds when none is left. */
 async function attempts(endings: readonly { readonly steps?: readonly string[]; readonly cause: Error }[], on = place) {
   const done = new Set<string>();
   let count = 0;
