@@ -36,16 +36,24 @@ const VITE = {
   devDependencies: { vite: "8.3.4" },
 };
 
-/** The default is patient for a minute; what is said at its end is the same. */
-const IMPATIENT = {
+/** A crash and a wrong port end the wait at once; an unhealthy answer after the start period, long enough for a start. */
+const CHECK = {
   health_check_enabled: true,
   health_check_interval: 1,
   health_check_retries: 2,
-  health_check_start_period: 3,
+  health_check_start_period: 60,
 };
 
-/** Ways in which an application breaks: the change that breaks it, and what the sentence must say. */
-const BREAKAGES = [
+interface Breakage {
+  readonly name: string;
+  readonly files: Readonly<Record<string, string>>;
+  /** What the sentence must say. */
+  readonly says: RegExp;
+  readonly settings?: object;
+}
+
+/** Ways in which a commit breaks an application. */
+const BREAKAGES: readonly Breakage[] = [
   {
     name: "the build fails",
     files: { "build.js": "console.log('compiling'); process.exit(2);" },
@@ -59,6 +67,7 @@ const BREAKAGES = [
         "import http from 'node:http'; http.createServer((q, r) => { r.statusCode = 500; r.end(); }).listen(process.env.PORT);",
     },
     says: /500/,
+    settings: { health_check_start_period: 15 },
   },
   {
     name: "it listens on another port",
@@ -68,7 +77,7 @@ const BREAKAGES = [
     },
     says: /listens on port \d+/i,
   },
-] as const;
+];
 
 describe("applications that were not written for Berth", () => {
   let server: TestServer;
@@ -132,7 +141,7 @@ describe("applications that were not written for Berth", () => {
         "app.js":
           "import fastify from 'fastify'; const app = fastify(); app.get('/', () => 'notes'); await app.listen({ port: process.env.PORT, host: '0.0.0.0' });",
       });
-      notes = await createApplication(server, source, { name: "notes", ...IMPATIENT });
+      notes = await createApplication(server, source, { name: "notes", ...CHECK });
       const outcome = await deploy(server, notes.uuid);
       expect(outcome, outcome.log).toMatchObject({ status: "finished" });
       expect(outcome.log).toContain("compiled");
@@ -140,11 +149,12 @@ describe("applications that were not written for Berth", () => {
 
     it.each(BREAKAGES)(
       "keeps serving the old release when $name, and says why",
-      async ({ files, says }) => {
+      async ({ files, says, settings = {} }) => {
+        await server.rest("PATCH", `/applications/${notes.uuid}`, { ...CHECK, ...settings });
         source.commit(files);
         const outcome = await deploy(server, notes.uuid);
         expect(outcome.status).toBe("failed");
-        expect(outcome.error).toMatch(says);
+        expect(outcome.error, outcome.log).toMatch(says);
         expect(outcome.error?.split("\n")).toHaveLength(1);
         expect(await get(server, notes.host)).toEqual({ status: 200, body: "notes" });
         source.git("revert", "--no-edit", "HEAD");

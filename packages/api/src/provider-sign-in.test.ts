@@ -203,7 +203,14 @@ describe("signing in at a provider", () => {
     await invited(server.person.email);
     const browser = browserOf(api, await signIn(at));
     const [{ provider_id }] = (await browser.ask("GET", "/auth/identities")).json;
-    expect(outcome(await browser.ask("POST", "/auth/identities/disconnect", { provider_id }))).toBe("resource.state");
+    const disconnect = () => browser.ask("POST", "/auth/identities/disconnect", { provider_id });
+    expect(outcome(await disconnect())).toBe("resource.state");
+    const user_id = (await browser.ask("GET", "/auth/session")).json.user.id;
+    const key = { credential_id: testUuid(), public_key: new Uint8Array(1), counter: 0, is_synced: false };
+    const laptop = { ...key, user_id, name: "Laptop", transports: [], origin: PUBLIC_URL };
+    const { id } = await api.db.system.passkeys.insert(laptop);
+    expect(outcome(await disconnect())).toBe(200);
+    expect(outcome(await browser.ask("POST", "/auth/passkeys/remove", { id }))).toBe("resource.state");
   });
 });
 

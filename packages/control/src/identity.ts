@@ -1,4 +1,4 @@
-import { DomainError, notFound } from "@berth/core";
+import { notFound } from "@berth/core";
 import {
   eventActor,
   type Identity,
@@ -8,7 +8,7 @@ import {
   requireConfirmation,
 } from "@berth/core/team";
 import type { UseCaseContext } from "./context.ts";
-import { ownSession } from "./own-session.ts";
+import { ownSession, removeSignIn } from "./own-session.ts";
 import { providerAttempts } from "./provider-sign-in.ts";
 
 /** Identities of a user at identity providers. */
@@ -48,17 +48,14 @@ export function identities(context: UseCaseContext) {
       const { userId } = ownSession(scope);
       requireConfirmation(scope);
       await system.transaction(async (tx) => {
-        const account = await tx.accounts.lock(userId);
-        const owned = await tx.identities.identities(userId);
-        const found = owned.find(({ provider_id }) => provider_id === providerId);
-        if (found === undefined) throw notFound("Identity");
-        if (account?.password_hash === null && owned.length === 1) {
-          throw new DomainError(
-            "resource.state",
-            "It is your only way to sign in. Set a password with a sign-in link first.",
+        const found = await removeSignIn(tx, userId, async () => {
+          const identity = (await tx.identities.identities(userId)).find(
+            ({ provider_id }) => provider_id === providerId,
           );
-        }
-        await tx.identities.deleteIdentity(userId, providerId);
+          if (identity === undefined) throw notFound("Identity");
+          await tx.identities.deleteIdentity(userId, providerId);
+          return identity;
+        });
         const payload = { user_id: userId, provider: found.provider_name };
         await tx
           .forTeam(scope.teamId, eventActor(scope.actor))

@@ -17,7 +17,7 @@ import {
   requirePasskeyUsed,
 } from "@berth/core/team";
 import type { UseCaseContext } from "./context.ts";
-import { ownSession } from "./own-session.ts";
+import { ownSession, removeSignIn } from "./own-session.ts";
 import { passkeyFailed, passkeyProofs } from "./passkey-proof.ts";
 import { currentSession } from "./session-answer.ts";
 
@@ -88,17 +88,11 @@ export function passkeys(context: UseCaseContext) {
       const { id: sessionId, userId } = ownSession(scope);
       requireConfirmation(scope);
       await system.transaction(async (tx) => {
-        const account = await tx.accounts.lock(userId);
-        const isOnlyWay =
-          account?.password_hash === null &&
-          (await tx.passkeys.list(userId)).length === 1 &&
-          (await tx.identities.identities(userId)).length === 0;
-        const removed = await tx.passkeys.delete(userId, id, sessionId);
-        if (removed === undefined) throw notFound("Passkey");
-        if (isOnlyWay) {
-          const message = "It is your only way to sign in. Set a password with a sign-in link first.";
-          throw new DomainError("resource.state", message);
-        }
+        const removed = await removeSignIn(tx, userId, async () => {
+          const passkey = await tx.passkeys.delete(userId, id, sessionId);
+          if (passkey === undefined) throw notFound("Passkey");
+          return passkey;
+        });
         await emit(tx, "user.passkey_removed", userId, removed.name);
       });
       return { message: "Passkey removed. Sessions that were begun with it have ended." };
