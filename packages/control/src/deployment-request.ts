@@ -67,7 +67,7 @@ export async function requestDeployments(
  * @throws DomainError `source.not_found`
  */
 export function applicationRequest(
-  application: ApplicationRecord,
+  application: SourceOf,
   request: Omit<DeploymentRequest, "resource"> = {},
 ): DeploymentRequest {
   requireSource(application);
@@ -115,7 +115,11 @@ async function newDeployment(uuid: string, tx: Stores, request: DeploymentReques
   };
 }
 
-function requireSource({ name, uuid, source, settings, removing_at }: ApplicationRecord): void {
+interface SourceOf extends ResourceRecord, Pick<ApplicationRecord, "source"> {
+  readonly settings: Pick<ApplicationRecord["settings"], "git_commit_sha">;
+}
+
+function requireSource({ name, uuid, source, settings, removing_at }: SourceOf): void {
   if (removing_at === null && source === "upload" && settings.git_commit_sha === "HEAD") {
     const path = `/api/v1/applications/${uuid}/source`;
     throw new DomainError("source.not_found", `Application ${name} has no source yet. Upload it first: PUT ${path}.`);

@@ -99,7 +99,7 @@ describe("a followed deployment", () => {
     await at.own.tokens.revoke(token.id);
     expect(statesOf(await following)).not.toContain("finished");
     expect(tooLate.aborted).toBe(false);
-  }, 15_000);
+  });
 
   test("tells hidden lines to those who may read secrets only", async () => {
     const { lease, id } = await claimed();

@@ -130,7 +130,7 @@ describe("what an application prints", () => {
     await following;
     at.engine.print(uuid, "after");
     expect(seen.map(({ line }) => line)).toEqual(["before"]);
-  }, 15_000);
+  });
 
   async function collect(
     into: FollowedLine[],

@@ -8,6 +8,7 @@ import type {
   Paging,
   PreviewFields,
   PreviewRecord,
+  PushedApplication,
   Stores,
 } from "@berth/core/ports";
 import type { JobStarted } from "@berth/core/server";
@@ -59,7 +60,7 @@ export interface PreviewContext extends Pick<UseCaseContext, "ids" | "instanceUr
 export async function openPreview(
   context: PreviewContext,
   tx: Stores,
-  application: ApplicationRecord,
+  application: PushedApplication,
   fields: PreviewFields,
 ): Promise<PreviewRecord> {
   const { pull_request_id } = fields;
@@ -80,7 +81,7 @@ export async function openPreview(
   return { ...preview, fqdn: claim.url };
 }
 
-function claimFor({ ids }: PreviewContext, { settings, fqdn }: ApplicationRecord, pullRequestId: number) {
+function claimFor({ ids }: PreviewContext, { settings, fqdn }: PushedApplication, pullRequestId: number) {
   const random = ids.uuid().slice(0, RANDOM_LENGTH);
   return previewClaim({ template: settings.preview_url_template, fqdn, pullRequestId, random });
 }

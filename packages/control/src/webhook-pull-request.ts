@@ -1,5 +1,5 @@
 import { isDomainError } from "@berth/core";
-import type { ApplicationRecord, PreviewRecord, Stores } from "@berth/core/ports";
+import type { PreviewRecord, PushedApplication, Stores } from "@berth/core/ports";
 import type { PullRequestChange, WebhookProvider } from "@berth/core/webhook";
 import { openPreview, type PreviewContext } from "./preview.ts";
 
@@ -10,7 +10,7 @@ import { openPreview, type PreviewContext } from "./preview.ts";
 export async function openPullRequest(
   { team, ...context }: PreviewContext & { readonly team: Stores },
   provider: WebhookProvider,
-  application: ApplicationRecord,
+  application: PushedApplication,
   { number, url }: PullRequestChange,
 ): Promise<PreviewRecord | string> {
   try {
@@ -28,7 +28,7 @@ export async function openPullRequest(
 /** Whether a change that may have no new code, such as a new title, is already deployed. */
 export async function isDeployed(
   team: Stores,
-  { id }: ApplicationRecord,
+  { id }: PushedApplication,
   { action, number, commit }: PullRequestChange,
 ): Promise<boolean> {
   if (action !== "update") return false;

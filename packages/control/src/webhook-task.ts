@@ -1,4 +1,4 @@
-import type { ApplicationRecord, PreviewRecord, Stores, SystemStores } from "@berth/core/ports";
+import type { PreviewRecord, PushedApplication, Stores, SystemStores } from "@berth/core/ports";
 import {
   pullRequestDecision,
   pushDecision,
@@ -15,7 +15,7 @@ import { isDeployed, openPullRequest } from "./webhook-pull-request.ts";
 
 /** The work of a delivery for one application. */
 export interface WebhookTask {
-  readonly application: ApplicationRecord;
+  readonly application: PushedApplication;
   readonly intent: WebhookIntent;
 }
 
@@ -107,7 +107,7 @@ async function prepared(
 const CLOSED = { status: "success", message: "Preview deployment closed." } as const;
 const NOT_OPEN = { status: "skipped", message: "No preview deployment to close." } as const;
 
-function decide({ settings }: ApplicationRecord, intent: WebhookIntent, effort: WatchEffort): WebhookDecision {
+function decide({ settings }: PushedApplication, intent: WebhookIntent, effort: WatchEffort): WebhookDecision {
   return intent.type === "push" ? pushDecision(settings, intent, effort) : pullRequestDecision(settings, intent);
 }
 
@@ -121,7 +121,7 @@ function queued({ application, intent }: WebhookTask, { deployment, isDuplicate 
   };
 }
 
-const named = ({ uuid, name }: ApplicationRecord) => ({
+const named = ({ uuid, name }: PushedApplication) => ({
   application: name,
   application_uuid: uuid,
   application_name: name,

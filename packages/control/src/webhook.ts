@@ -1,6 +1,6 @@
 import { DomainError } from "@berth/core";
 import { isTerminal } from "@berth/core/deploy";
-import type { ApplicationRecord, Ids, SystemStores, WebhookDelivery } from "@berth/core/ports";
+import type { Ids, PushedApplication, SystemStores, WebhookDelivery } from "@berth/core/ports";
 import {
   followsBranch,
   type PushedRepository,
@@ -78,7 +78,7 @@ export function webhooks({ stores, ids, instanceUrl, publicUrl }: WebhookDeps): 
 
 /** The applications that a delivery is for. */
 interface Found {
-  readonly applications: readonly ApplicationRecord[];
+  readonly applications: readonly PushedApplication[];
   /** Whose secret signed it; with a shared secret the first one, which stays the same when applications are added. */
   readonly owner: string;
 }
@@ -130,7 +130,7 @@ async function signedBy<T>(
 export const unsigned = () => new DomainError("webhook.unsigned", "Invalid signature.");
 
 function tasksOf(
-  applications: readonly ApplicationRecord[],
+  applications: readonly PushedApplication[],
   intents: readonly WebhookIntent[],
   repository: PushedRepository,
 ): readonly WebhookTask[] {

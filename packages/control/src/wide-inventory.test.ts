@@ -13,7 +13,7 @@ beforeAll(async () => {
     worlds.set(count, made);
     await fill(made, count);
   }
-}, 120_000);
+});
 afterAll(async () => {
   for (const made of worlds.values()) await made.db.close();
 });

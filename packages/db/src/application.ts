@@ -21,7 +21,6 @@ const APPLICATION_COLUMNS = [
   "application.source",
   "application.fqdn",
   "application.private_key_id",
-  "application.settings",
   "application.restart_count",
   "application.last_restart_at",
   "application.last_online_at",
@@ -40,10 +39,13 @@ const SECRET_DEFAULTS = ApplicationSecrets.parse({});
 
 type ApplicationRow = Omit<ApplicationRecord, "settings"> & { readonly settings: Partial<ApplicationSettings> };
 
-export const selectApplications = (db: Kysely<DB>) =>
+/** Without their settings, which may be large. */
+export const selectBareApplications = (db: Kysely<DB>) =>
   selectPlaced(db)
     .innerJoin("application", "application.resource_id", "resource.id")
     .select([...APPLICATION_COLUMNS, GITHUB_APP.as("github_app")]);
+
+const selectApplications = (db: Kysely<DB>) => selectBareApplications(db).select("application.settings");
 
 /** Runs for every request about one application, so it is compiled only once. */
 const findByUuid = prepared((db, teamId: number, uuid: string) =>

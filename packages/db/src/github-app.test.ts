@@ -108,6 +108,15 @@ onEachBackend((database) => {
       );
     });
 
+    it("are read with the settings that decide about a delivery, not with those that may be large", async () => {
+      const name = unique();
+      const settings = { git_branch: "release", custom_labels: "x".repeat(1000), watch_paths: "src/**" };
+      await made(`https://git.example/${name}`, { settings });
+      const [found] = await database().system.webhooks.applicationsByRepository([name]);
+      expect(found?.application.settings).toMatchObject({ git_branch: "release", watch_paths: "src/**" });
+      expect(JSON.stringify(found)).not.toContain("xxx");
+    });
+
     it("follow a change of the repository", async () => {
       const [before, after] = [unique(), unique()];
       const { id, uuid } = await made(`https://git.example/${before}`);

@@ -1,6 +1,8 @@
+import type { ApplicationSettings } from "@berth/core/application";
 import type { SystemWebhookStore, WebhookDelivery } from "@berth/core/ports";
+import { PUSH_SETTINGS } from "@berth/core/webhook";
 import { type Kysely, sql } from "kysely";
-import { applicationRecord, openApplicationSecrets, selectApplications } from "./application.ts";
+import { applicationRecord, openApplicationSecrets, selectBareApplications } from "./application.ts";
 import { type Context, idsOf, isId } from "./context.ts";
 import { openSecrets } from "./github-app.ts";
 import type { DB } from "./schema.ts";
@@ -73,8 +75,13 @@ export function systemWebhookStore(context: Context): SystemWebhookStore {
 /** Far more than real repositories have. */
 const CANDIDATES_MAX = 1000;
 
+const SETTINGS = sql<Partial<ApplicationSettings>>`(
+  select coalesce(jsonb_object_agg(key, value), '{}') from jsonb_each(application.settings)
+  where key in (${sql.join(PUSH_SETTINGS.map((name) => sql.lit(name)))}))`;
+
 const candidates = (db: Kysely<DB>) =>
-  selectApplications(db)
+  selectBareApplications(db)
+    .select(SETTINGS.as("settings"))
     .where("application.source", "=", sql.lit("git" as const))
     .where("resource.removing_at", "is", null)
     .orderBy("resource.id")

@@ -1,5 +1,6 @@
-import type { ApplicationSecrets } from "../application/application.ts";
+import type { ApplicationSecrets, ApplicationSettings } from "../application/application.ts";
 import type { WebhookAnswer } from "../webhook/answer.ts";
+import type { PushSetting } from "../webhook/decision.ts";
 import type { WebhookProvider } from "../webhook/provider.ts";
 import type { ApplicationRecord } from "./records.ts";
 
@@ -11,19 +12,24 @@ export interface WebhookDelivery {
   readonly id: string;
 }
 
+/** Lacks the settings that may be large, since a stranger's delivery may name a thousand applications. */
+export interface PushedApplication extends Omit<ApplicationRecord, "settings"> {
+  readonly settings: Pick<ApplicationSettings, PushSetting>;
+}
+
 /** Finds the resources that a delivery may concern, in all teams. A valid signature acts for the secret's owner. */
 export interface SystemWebhookStore {
   /** Applications whose source is a repository with one of these keys, sorted by id. @see repositoryKey */
   applicationsByRepository(keys: readonly string[]): Promise<
     readonly {
-      readonly application: ApplicationRecord;
+      readonly application: PushedApplication;
       readonly secrets: ApplicationSecrets;
     }[]
   >;
   /** Apps with this number, at any GitHub server, sorted by id. */
   githubApps(appId: number): Promise<readonly { readonly id: number; readonly webhook_secret: string }[]>;
   /** Applications that use the repository through one of these apps, sorted by id. */
-  applicationsByGithubApp(githubAppIds: readonly number[], repositoryId: number): Promise<readonly ApplicationRecord[]>;
+  applicationsByGithubApp(githubAppIds: readonly number[], repositoryId: number): Promise<readonly PushedApplication[]>;
   /**
    * In a transaction: locks the delivery, so that a second request with the same one waits. Returns the stored answer
    * of an earlier request.

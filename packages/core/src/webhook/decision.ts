@@ -2,14 +2,20 @@ import type { ApplicationSettings } from "../application/application.ts";
 import type { PullRequestChange, Push, PushedRepository } from "./intent.ts";
 import { isWatched, type WatchEffort } from "./watch-paths.ts";
 
-type Settings = Pick<
-  ApplicationSettings,
-  | "git_branch"
-  | "is_auto_deploy_enabled"
-  | "is_preview_deployments_enabled"
-  | "is_pr_deployments_public_enabled"
-  | "watch_paths"
->;
+/** The settings of an application that decide what a delivery causes. */
+export const PUSH_SETTINGS = [
+  "git_branch",
+  "git_commit_sha",
+  "is_auto_deploy_enabled",
+  "is_pr_deployments_public_enabled",
+  "is_preview_deployments_enabled",
+  "preview_url_template",
+  "watch_paths",
+] as const satisfies readonly (keyof ApplicationSettings)[];
+
+export type PushSetting = (typeof PUSH_SETTINGS)[number];
+
+type Settings = Pick<ApplicationSettings, Exclude<PushSetting, "git_commit_sha" | "preview_url_template">>;
 
 /** What a delivery causes for one application of the repository. */
 export type WebhookDecision =
