@@ -29,9 +29,9 @@ export function project(name: string, options: ProjectOptions = {}) {
       isolate: false,
       maxWorkers: WORKERS,
       include: options.include ?? ["src/**/*.test.ts"],
-      // Bounds for tests that hang. What computes for seconds takes a minute on a busy machine.
-      testTimeout: 60_000,
-      hookTimeout: 120_000,
+      // Bounds for tests that hang. What computes for seconds takes minutes on a slow and busy machine.
+      testTimeout: 300_000,
+      hookTimeout: 300_000,
       setupFiles: [CPU_SETUP],
       globalSetup: [
         ...(options.usesPrograms === true ? [PROGRAMS_SETUP] : []),

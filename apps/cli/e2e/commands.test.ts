@@ -70,7 +70,7 @@ describe("scheduled tasks", () => {
     expect((await tasks("run", "long")).stderr).toContain("is running already");
     const followed = await tasks("logs", "-f", "long");
     expect([followed.stdout, followed.stderr]).toEqual(["begun\n", expect.stringContaining("longer than 6 s")]);
-  }, 90_000);
+  });
 });
 
 describe("doctor", () => {
@@ -153,7 +153,7 @@ describe("looking at applications", () => {
     const first = seen[0] ?? 0;
     expect(seen).toEqual(seen.map((_, i) => first + i));
     expect(stderr).toMatch(/^Warning: Connection lost.*, trying again$/m);
-  }, 120_000);
+  });
 });
 
 describe("words that people type", () => {
@@ -280,7 +280,7 @@ describe("environment variables", () => {
     expect([two.code, two.stderr]).toEqual([2, expect.stringContaining("Name one")]);
     const preview = await run("/", "env", "list", "--team", "--preview");
     expect([preview.code, preview.stderr]).toEqual([2, expect.stringContaining("Leave out --preview")]);
-  }, 90_000);
+  });
 
   test("are set from a file with its comments, hidden unless asked for, and reach the application", async () => {
     web.write({ ".env": "GREETING=hello # said to everyone\nSECOND='two words'\n" });

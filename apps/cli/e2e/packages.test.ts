@@ -155,7 +155,7 @@ it("the client runs in a browser", async ({ skip }) => {
     pages.closeAllConnections();
     pages.close();
   }
-}, 120_000);
+});
 
 it("the command line is started by npx, and reaches a server", async () => {
   const npx = (...argv: readonly string[]) =>

@@ -20,7 +20,7 @@ describeDocker("a terminal of the command line", ["redis:7.2"], (docker) => {
       ...{ name: "cache", image: "redis:7.2", instant_deploy: true },
     });
     await until(async () => (await client.databases.get.query({ uuid })).status.startsWith("running"), WAIT);
-  }, 180_000);
+  });
   afterAll(async () => {
     home?.[Symbol.dispose]();
     await server?.dispose();
@@ -43,14 +43,14 @@ describeDocker("a terminal of the command line", ["redis:7.2"], (docker) => {
     running.interrupt();
     const { code, stdout } = await running.ended;
     expect([code, stdout]).toEqual([9, expect.stringContaining("caught")]);
-  }, 120_000);
+  });
 
   test("is the container's shell without a command", async () => {
     const running = onTerminal(["exec", "--database", "cache"]);
     running.send("echo $((40 + 2)); exit 3\n");
     const { code, stdout } = await running.ended;
     expect([code, stdout]).toEqual([3, expect.stringMatching(/^42\s/m)]);
-  }, 120_000);
+  });
 
   test("is the client of a database, signed in by the server", async () => {
     const running = onTerminal(["db", "redis-cli", "cache"]);
@@ -59,7 +59,7 @@ describeDocker("a terminal of the command line", ["redis:7.2"], (docker) => {
     await until(() => running.stdout().includes('"default"'), WAIT);
     running.send("exit\r");
     expect((await running.ended).code).toBe(0);
-  }, 120_000);
+  });
 
   test("ends with a sentence when its token is revoked", async () => {
     const { token } = await server.client.tokens.create.mutate({ name: "short", abilities: ["read", "terminal"] });
@@ -73,7 +73,7 @@ describeDocker("a terminal of the command line", ["redis:7.2"], (docker) => {
     });
     const { code, stdout } = await running.ended;
     expect([code, stdout]).toEqual([1, expect.stringContaining("does not know this token")]);
-  }, 120_000);
+  });
 
   test("needs a terminal here, and says so", async () => {
     const { code, stderr } = await berth(exec("ls"), { cwd: home.path, env: env(), input: "" });

@@ -150,13 +150,13 @@ describeDocker("a backup, restore or drill that is cancelled", ["postgres:17-alp
     };
     [good, whole] = await Promise.all([saved({}), saved({ dump_all: true })]);
     await sql("delete from orders where id > 10");
-  }, 240_000);
+  });
   afterAll(async () => {
     gate?.open();
     await server?.dispose();
     await gate?.dispose();
     await s3?.close();
-  }, 60_000);
+  });
 
   // Cleans up after a failed try.
   beforeEach(async () => {
@@ -171,7 +171,7 @@ describeDocker("a backup, restore or drill that is cancelled", ["postgres:17-alp
     for (const { path } of runs.filter(({ status }) => status === "running")) {
       await until(async () => (await server.rest("POST", `${path}/cancel`)).status === 400);
     }
-  }, 60_000);
+  });
 
   test("in the middle of a restore ends within 5 seconds, with what the server did for it, and nothing is changed", async () => {
     const kept = files();
@@ -181,7 +181,7 @@ describeDocker("a backup, restore or drill that is cancelled", ["postgres:17-alp
     expect(message).toBe(AS_IT_WAS);
     expect(await sql("select count(*) from orders")).toBe("10");
     expect(filesBut(kept)).toEqual([]);
-  }, 180_000);
+  });
 
   test("in the middle of a drill ends within 5 seconds, and leaves neither container nor volume", async () => {
     const kept = files();
@@ -190,7 +190,7 @@ describeDocker("a backup, restore or drill that is cancelled", ["postgres:17-alp
     const { message } = await cancelledRestore(drill, async () => !(await engineObjectsOf(docker)).some(isOf(drill)));
     expect(message).toBe("Cancelled by a user. The original database was not changed.");
     expect(filesBut(kept)).toEqual([]);
-  }, 180_000);
+  });
 
   test("while it waits for a lock that somebody holds keeps nothing of a backup", async () => {
     const kept = files();
@@ -205,7 +205,7 @@ describeDocker("a backup, restore or drill that is cancelled", ["postgres:17-alp
     } finally {
       await sql(`select pg_terminate_backend(pid) from pg_stat_activity where query = '${ENDLESS}'`);
     }
-  }, 180_000);
+  });
 
   test("while it is sent away keeps nothing of a backup, and the schedule continues", async () => {
     const kept = files();
@@ -228,7 +228,7 @@ describeDocker("a backup, restore or drill that is cancelled", ["postgres:17-alp
     expect(s3.objects()).toContainEqual(expect.stringContaining(next.uuid));
     // Interrupted requests did not arrive after the endpoint was resumed.
     expect(objects()).toEqual([]);
-  }, 240_000);
+  });
 
   test("in the middle of a restore of all databases says that some is left, and lets everybody in again", async () => {
     const path = `${backups()}/${whole.schedule}/executions/${whole.execution}/restore`;
@@ -242,5 +242,5 @@ describeDocker("a backup, restore or drill that is cancelled", ["postgres:17-alp
     // Everything is restored, including passwords of users.
     const { internal_db_url } = await ask<{ internal_db_url: string }>("GET", `/databases/${database}`);
     expect(await execIn(docker, database, ["psql", internal_db_url, "-Atc", "select 1"])).toBe("1");
-  }, 180_000);
+  });
 });

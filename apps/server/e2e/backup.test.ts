@@ -78,11 +78,11 @@ describeDocker("backups of a database", ["postgres:17-alpine"], (docker) => {
     const { bucket, endpoint, key, secret } = s3;
     const login = { name: "Far away", region: "eu-central-1", bucket, endpoint, key, secret };
     ({ uuid: storage } = await ask("POST", "/s3-storages", login));
-  }, 240_000);
+  });
   afterAll(async () => {
     await server?.dispose();
     await s3?.close();
-  }, 60_000);
+  });
 
   test("are made, proved, and bring back what was deleted by mistake", async () => {
     const made = await schedule({ save_s3: true, s3_storage_uuid: storage });
@@ -106,14 +106,14 @@ describeDocker("backups of a database", ["postgres:17-alpine"], (docker) => {
 
     await ask("DELETE", `${path}/backups/${made}/executions/${backup.uuid}?delete_s3=true`);
     await until(() => s3.objects().length === 0 && !existsSync(backup.filename ?? ""));
-  }, 180_000);
+  });
 
   test("are made on a schedule", async () => {
     const made = await schedule({ frequency: "every_minute", backup_now: false });
     expect(await ended(made)).toMatchObject({ status: "success" });
     await ask("DELETE", `${path}/backups/${made}`);
     await until(() => readdirSync(join(server.dataFolder, "backups", uuid)).length === 0);
-  }, 120_000);
+  });
 
   test("fail with their reason: a wrong bucket, and a byte that changed there", async () => {
     const { endpoint, key, secret } = s3;
@@ -132,7 +132,7 @@ describeDocker("backups of a database", ["postgres:17-alpine"], (docker) => {
       expect(refused).toMatchObject({ status: "failed", message: expect.stringContaining("is damaged") });
     }
     expect(await sql("select count(*) from orders")).toBe("1000");
-  }, 180_000);
+  });
 
   test("that a killed control plane was making end as failed, and leave nothing behind", async () => {
     await sql(
@@ -163,5 +163,5 @@ describeDocker("backups of a database", ["postgres:17-alpine"], (docker) => {
     });
     expect(found).toMatchObject({ status: "failed", message: expect.stringContaining("control plane stopped") });
     await until(async () => (await scratch()).length === 0);
-  }, 240_000);
+  });
 });

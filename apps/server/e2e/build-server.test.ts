@@ -86,7 +86,7 @@ describeDocker("an application with a build server", ["server:debian13", "regist
     });
     expect(status, JSON.stringify(body)).toBe(201);
     app = (body as { uuid: string }).uuid;
-  }, 240_000);
+  });
   afterAll(async () => {
     await server?.dispose();
     rmSync(home, { recursive: true, force: true });
@@ -124,7 +124,7 @@ describeDocker("an application with a build server", ["server:debian13", "regist
     expect(await served()).toMatch(/^[0-9a-f-]{36}$/m);
     expect(await images(builder)).toEqual(["busybox"]);
     expect(await images(target)).toEqual([`berth/${app}`]);
-  }, 120_000);
+  });
 
   test("is built from the cache, though its image has gone from there, and without it by force", async () => {
     const first = await served();
@@ -134,7 +134,7 @@ describeDocker("an application with a build server", ["server:debian13", "regist
     expect(await served()).toBe(first);
     expect(await deploy(true)).toMatchObject({ status: "finished" });
     expect(await served()).not.toBe(first);
-  }, 180_000);
+  });
 
   test("is moved again when the connection is lost in the middle", async () => {
     await patch({ dockerfile: dockerfile("RUN head -c 120000000 /dev/urandom >/large") });
@@ -155,7 +155,7 @@ describeDocker("an application with a build server", ["server:debian13", "regist
     expect(outcome.log).toContain("The move was interrupted and begins again");
     expect((await target.exec(["ls", "-A", "/var/lib/docker/tmp"])).output).toBe("");
     await patch({ dockerfile: dockerfile() });
-  }, 120_000);
+  });
 
   test("ends within 5 seconds when its build is cancelled, and what ran continues", async () => {
     const before = await served();
@@ -170,7 +170,7 @@ describeDocker("an application with a build server", ["server:debian13", "regist
     expect(await served()).toBe(before);
     expect(await images(builder)).toEqual(["busybox"]);
     await patch({ dockerfile: dockerfile() });
-  }, 120_000);
+  });
 
   test("comes through its registry, by its digest, with the instance's login", async () => {
     await patch({
@@ -189,7 +189,7 @@ describeDocker("an application with a build server", ["server:debian13", "regist
     expect(((await tags.json()) as { tags: string[] }).tags).toContain("live");
     expect(await images(builder)).toEqual(["busybox"]);
     expect(new Set(await images(target))).toEqual(new Set([`berth/${app}`]));
-  }, 120_000);
+  });
 
   test("is rolled back to its image after the server has lost that", async () => {
     const { body } = await server.rest("GET", `/applications/${app}/rollback-images`);
@@ -207,7 +207,7 @@ describeDocker("an application with a build server", ["server:debian13", "regist
     expect(outcome, outcome.log).toMatchObject({ status: "finished" });
     expect(outcome.log).toContain("so it is pulled again");
     expect(await served()).toBe(running);
-  }, 180_000);
+  });
 
   test("of several containers comes image by image, and none of them is built where it runs", async () => {
     createRepository(join(home, "stack")).commit(
@@ -244,7 +244,7 @@ describeDocker("an application with a build server", ["server:debian13", "regist
     } finally {
       await git.close();
     }
-  }, 120_000);
+  });
 
   test("fails before the switch when its registry does not take the image", async () => {
     const before = await served();
@@ -253,5 +253,5 @@ describeDocker("an application with a build server", ["server:debian13", "regist
     expect(outcome).toMatchObject({ status: "failed", error: expect.stringContaining("the registry 127.0.0.1:9") });
     expect(await served()).toBe(before);
     expect(await images(builder)).toEqual(["busybox"]);
-  }, 120_000);
+  });
 });

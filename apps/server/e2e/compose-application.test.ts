@@ -56,7 +56,7 @@ describeDocker("an application of a compose file", ["busybox:stable", "caddy:2"]
     });
     expect(status, JSON.stringify(body)).toBe(201);
     uuid = (body as { uuid: string }).uuid;
-  }, 180_000);
+  });
   afterAll(async () => {
     await server?.dispose();
     source.dispose();
@@ -68,7 +68,7 @@ describeDocker("an application of a compose file", ["busybox:stable", "caddy:2"]
     expect(outcome.log).toContain("SECRET");
     const { status } = await server.rest("POST", `/applications/${uuid}/envs`, { key: "SECRET", value: "s $x 'y'" });
     expect(status).toBe(201);
-  }, 180_000);
+  });
 
   test("is built, and each of its containers answers at its own URL", async () => {
     await succeed();
@@ -83,7 +83,7 @@ describeDocker("an application of a compose file", ["busybox:stable", "caddy:2"]
       },
       { seconds: 60 },
     );
-  }, 180_000);
+  });
 
   test("keeps its data through a deployment, and the release before it over one that fails", async () => {
     source.commit(files("2"));
@@ -110,7 +110,7 @@ describeDocker("an application of a compose file", ["busybox:stable", "caddy:2"]
       },
       { seconds: 60 },
     );
-  }, 240_000);
+  });
 
   test("goes back to its first release without a build", async () => {
     const { body } = await server.rest("GET", `/applications/${uuid}/rollback-images`);
@@ -123,7 +123,7 @@ describeDocker("an application of a compose file", ["busybox:stable", "caddy:2"]
     expect(outcome.log).not.toMatch(/Builds web|Pulling/);
     expect((await get(server, webHost)).body).toBe("1\n");
     expect((await get(server, webHost, "/site/page.txt")).body).toBe("page 1");
-  }, 180_000);
+  });
 
   test("goes with all that was made for it", async () => {
     expect((await server.rest("DELETE", `/applications/${uuid}`)).status).toBe(200);
@@ -138,5 +138,5 @@ describeDocker("an application of a compose file", ["busybox:stable", "caddy:2"]
       },
       { seconds: 60 },
     );
-  }, 120_000);
+  });
 });

@@ -29,7 +29,7 @@ export function crashSuite({ open, moments, steps = STEPS, hasProductTimes = fal
   const kept: string[] = [];
   beforeAll(async () => {
     place = await open();
-  }, 300_000);
+  });
   afterAll(() => place?.dispose());
 
   /** Requests a deployment of each resource, during which the server dies. */
@@ -83,7 +83,6 @@ export function crashSuite({ open, moments, steps = STEPS, hasProductTimes = fal
       expect(wereAsked).toContain(true);
       expect((await place.server.rest("GET", "/deployments")).body).toEqual([]);
     },
-    180_000,
   );
 
   if (!hasProductTimes) return;
@@ -102,7 +101,7 @@ export function crashSuite({ open, moments, steps = STEPS, hasProductTimes = fal
       }),
     );
     expect(await Promise.all(asked.map(settled))).toEqual(asked.map(() => true));
-  }, 180_000);
+  });
 }
 
 const TAKEN_UP = "Resuming after a restart of the control plane.";

@@ -15,7 +15,7 @@ describeLargeDocker("a database, from the command line", [image], (docker) => {
   const network = docker.name("shell");
   beforeAll(async () => {
     server = await dockerServer(docker, { env: { BERTH_DOCKER_NETWORK: network } });
-  }, 120_000);
+  });
   afterAll(async () => server?.dispose());
 
   const run = (...argv: readonly string[]): Promise<Ran> =>
@@ -90,7 +90,7 @@ describeLargeDocker("a database, from the command line", [image], (docker) => {
     await ask(["psql", url, "-c", `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE ${others}`]);
     await held;
     expect(await ask(read(url))).toEqual([0, "kept"]);
-  }, 180_000);
+  });
 
   test("answers its own client, is attached to an application, and kept while that uses it", async () => {
     tries += 1;
@@ -122,7 +122,7 @@ describeLargeDocker("a database, from the command line", [image], (docker) => {
     expect(detached, detached.stderr).toMatchObject({ code: 0 });
     expect((await run("env", "get", "SHOP_URL", "--app", user)).code).toBe(2);
     expect((await run("db", "delete", name, "--yes")).code).toBe(0);
-  }, 180_000);
+  });
 
   test("of ClickHouse reads several statements, and passes on how its client ended", async ({ skip }) => {
     if (!(await docker.client.listImages()).some(({ RepoTags }) => RepoTags?.includes(TEST_CLIENTS.clickhouse.image)))
@@ -136,5 +136,5 @@ describeLargeDocker("a database, from the command line", [image], (docker) => {
     const asked = await run("db", "clickhouse-client", name, "-c", "SELECT 41;\nSELECT 42;");
     expect(asked, asked.stderr).toMatchObject({ code: 0, stdout: "41\n42\n" });
     expect((await run("db", "clickhouse-client", name, "-c", "SELECT nope")).code).toBe(1);
-  }, 180_000);
+  });
 });

@@ -24,7 +24,7 @@ describeLargeDocker("a database with initialisation scripts", IMAGES, (docker) =
   const network = docker.name("scripts");
   beforeAll(async () => {
     server = await dockerServer(docker, { env: { BERTH_DOCKER_NETWORK: network } });
-  }, 120_000);
+  });
   afterAll(async () => server?.dispose());
   const { done, shows, create, run } = databaseCalls(() => server);
 
@@ -44,7 +44,7 @@ describeLargeDocker("a database with initialisation scripts", IMAGES, (docker) =
       expect(outcome, outcome.log).toMatchObject({ status: "finished" });
       await shows(uuid, "running:healthy");
       expect(await ask(read(shown.internal_db_url))).toEqual([0, made]);
-    }, 120_000);
+    });
 
     test("fails to start with one that fails, says why, and begins anew with what it is set to then", async () => {
       const broken = { filename: "broken.sql", content: "CREATE TABEL t (v text);\n" };
@@ -59,6 +59,6 @@ describeLargeDocker("a database with initialisation scripts", IMAGES, (docker) =
       expect(outcome, outcome.log).toMatchObject({ status: "finished" });
       const shown = await shows(uuid, "running:healthy");
       expect(await ask(read(shown.internal_db_url))).toEqual([0, "made"]);
-    }, 120_000);
+    });
   });
 });

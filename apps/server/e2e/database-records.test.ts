@@ -4,7 +4,7 @@ import { type TestServer, testServer } from "./server.fixture.ts";
 let server: TestServer;
 beforeAll(async () => {
   server = await testServer();
-}, 60_000);
+});
 afterAll(() => server.dispose());
 
 describe("databases on the machine that Berth runs on", () => {

@@ -36,7 +36,7 @@ describeLargeDocker("a database on a server over SSH", ["server:debian13", image
       },
       { seconds: 60 },
     );
-  }, 180_000);
+  });
   afterAll(async () => server?.dispose());
 
   test("is reached by its public URL, keeps what was written, and is saved and restored", async () => {
@@ -97,5 +97,5 @@ describeLargeDocker("a database on a server over SSH", ["server:debian13", image
     await assertTook(Date.now() - askedMs, CANCEL_MS_MAX);
     expect(cancelled).toMatchObject({ status: "cancelled-by-user", detail: expect.stringContaining("rolled back") });
     expect(await count(going)).toEqual([0, "0"]);
-  }, 300_000);
+  });
 });

@@ -62,7 +62,7 @@ describeLargeDocker("a database that offers TLS", IMAGES, (docker) => {
   const network = docker.name("tls");
   beforeAll(async () => {
     server = await dockerServer(docker, { env: { BERTH_DOCKER_NETWORK: network } });
-  }, 120_000);
+  });
   afterAll(async () => server?.dispose());
   const clients: TestContainer[] = [];
   afterEach(async () => {
@@ -142,7 +142,6 @@ describeLargeDocker("a database that offers TLS", IMAGES, (docker) => {
       );
       expect(ended).toMatchObject({ status: "success", message: null });
     },
-    240_000,
   );
 
   test("is made of one that did not, with its data, at its next start, and back", async () => {
@@ -175,5 +174,5 @@ describeLargeDocker("a database that offers TLS", IMAGES, (docker) => {
     const after = await shows(uuid, "running:healthy");
     expect(after.internal_db_url).toBe(before.internal_db_url);
     expect(await says(client, asked(`${after.internal_db_url}?sslmode=disable`, "SELECT v FROM t"))).toBe("0 kept");
-  }, 240_000);
+  });
 });

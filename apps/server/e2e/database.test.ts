@@ -13,7 +13,7 @@ describeDocker("a database on this machine's Docker engine", IMAGES, (docker) =>
   const network = docker.name("databases");
   beforeAll(async () => {
     server = await dockerServer(docker, { env: { BERTH_DOCKER_NETWORK: network } });
-  }, 120_000);
+  });
   afterAll(async () => server?.dispose());
 
   const { done, show, shows, run, create: createOf } = databaseCalls(() => server);
@@ -52,7 +52,7 @@ describeDocker("a database on this machine's Docker engine", IMAGES, (docker) =>
       await done("DELETE", `/databases/${uuid}`);
       await until(async () => (await server.rest("GET", `/databases/${uuid}`)).status === 404 || undefined);
       expect(await volumesOf(uuid)).toBe(0);
-    }, 240_000);
+    });
   });
 
   test("is stopped, started, changed, made private and deleted as it is asked for", async () => {
@@ -83,7 +83,7 @@ describeDocker("a database on this machine's Docker engine", IMAGES, (docker) =>
     await done("DELETE", `/databases/${uuid}?delete_volumes=false`);
     await until(async () => (await server.rest("GET", `/databases/${uuid}`)).status === 404 || undefined);
     expect(await volumesOf(uuid)).toBe(1);
-  }, 240_000);
+  });
 
   test("gets its owner's variables and scripts when it starts first, and shows its log", async () => {
     const client = TEST_CLIENTS.postgresql;
@@ -102,7 +102,7 @@ describeDocker("a database on this machine's Docker engine", IMAGES, (docker) =>
     expect(await done("GET", `/databases/${uuid}/logs?lines=100`)).toMatchObject({
       logs: expect.stringContaining("database system is ready to accept connections"),
     });
-  }, 120_000);
+  });
 
   test("whose change cannot run continues as it was, and its deployment says why", async () => {
     const client = TEST_CLIENTS.postgresql;
@@ -122,7 +122,7 @@ describeDocker("a database on this machine's Docker engine", IMAGES, (docker) =>
     expect(broken.log).toContain('invalid value for parameter "max_connections": "many"');
     await shows(uuid, "running:healthy");
     expect(await fromInside(client.read)).toEqual([0, "kept"]);
-  }, 240_000);
+  });
 
   test("whose port something else has is reported, and runs", async () => {
     const [public_port = 0] = await freePorts(1);
@@ -136,5 +136,5 @@ describeDocker("a database on this machine's Docker engine", IMAGES, (docker) =>
     const sentence = `Port ${public_port} of server docker is taken by something else`;
     await until(() => server.output().includes(sentence) || undefined, { seconds: DATABASE_DEADLINE_MS / 1000 });
     await holder.container.remove({ force: true });
-  }, 120_000);
+  });
 });

@@ -30,7 +30,7 @@ describe.each(BACKENDS)("on the database %s", (backend) => {
     const database = await environments[backend]();
     close = database.close;
     server = await testServer({ env: database.env });
-  }, 60_000);
+  });
   afterAll(async () => {
     await server.dispose();
     await close();
@@ -42,7 +42,7 @@ describe.each(BACKENDS)("on the database %s", (backend) => {
     const outcome = await deploy(server, plain.uuid);
     expect(outcome, outcome.log).toMatchObject({ status: "finished" });
     expect(await get(server, plain.host)).toEqual({ status: 200, body: "one" });
-  }, 60_000);
+  });
 
   it("keeps everything over a kill -9, adopts what runs, and starts nothing twice", async () => {
     const pid = await pidOf(server, plain);
@@ -53,14 +53,14 @@ describe.each(BACKENDS)("on the database %s", (backend) => {
     expect(body).toMatchObject({ name: "plain" });
     await until(async () => (await server.rest("GET", `/applications/${plain.uuid}/logs`)).status === 200);
     expect(await pidOf(server, plain)).toBe(pid);
-  }, 60_000);
+  });
 
   it("stops and starts with the control plane", async () => {
     expect(await server.stop()).toBe(0);
     await expect(get(server, plain.host)).rejects.toThrow();
     await server.start();
     await until(async () => (await get(server, plain.host).catch(() => undefined))?.body === "one");
-  }, 60_000);
+  });
 });
 
 /** Process id of the application, which it answers at `/pid`. */

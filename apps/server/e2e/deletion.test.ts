@@ -58,7 +58,7 @@ describeDocker("the deletion of an application", ["busybox:stable", "caddy:2"], 
       { seconds: 60 },
     );
     await makeForeign(uuids[0] ?? "");
-  }, 240_000);
+  });
   afterAll(() => server?.dispose());
 
   async function createApplication(): Promise<string> {
@@ -121,7 +121,6 @@ describeDocker("the deletion of an application", ["busybox:stable", "caddy:2"], 
       const stays = (thing: EngineObject) => !isOf(uuid)(thing) || isKept(flags, thing);
       expect(sorted(await things())).toEqual(sorted(before.filter(stays)));
     },
-    90_000,
   );
 
   test("takes all when no flag is sent", async () => {
@@ -130,7 +129,7 @@ describeDocker("the deletion of an application", ["busybox:stable", "caddy:2"], 
     expect((await server.rest("DELETE", `/applications/${uuid}`)).status).toBe(200);
     await until(async () => (await server.rest("GET", `/applications/${uuid}`)).status === 404, { seconds: 60 });
     expect(sorted(await things())).toEqual(sorted(before.filter((thing) => !isOf(uuid)(thing))));
-  }, 90_000);
+  });
 });
 
 /** One of them alone, and none at all. */
@@ -155,13 +154,13 @@ describeDocker("the deletion of", ["busybox:stable", "redis:8-alpine", "caddy:2"
   const things = () => engineObjectsOf(docker, made);
   beforeAll(async () => {
     server = await dockerServer(docker);
-  }, 120_000);
+  });
   afterAll(async () => {
     await server?.dispose();
     // Pulled images have no labels.
     const names = (await things()).flatMap(({ what, id }) => (what === "image" && id.startsWith("berth/") ? id : []));
     await Promise.all(names.map((name) => docker.client.getImage(name).remove()));
-  }, 60_000);
+  });
 
   async function running(path: string, fields: object): Promise<string> {
     const place = { ...(await placeOf(server)), server_uuid: server.dockerUuid };
@@ -181,30 +180,26 @@ describeDocker("the deletion of", ["busybox:stable", "redis:8-alpine", "caddy:2"
     return uuid;
   }
 
-  test.each(OTHER_KINDS)(
-    "$what takes what it is asked to take and touches nothing else",
-    async (kind) => {
-      const uuids = await Promise.all([...SINGLE_FLAGS, "all"].map(() => running(kind.path, kind.fields)));
-      let before = await things();
-      for (const [at, only] of [...SINGLE_FLAGS, "all"].entries()) {
-        const uuid = uuids[at] ?? "";
-        const own = before.filter(isOf(uuid));
-        expect([...new Set(own.map(({ what }) => what))].sort()).toEqual(["container", ...kind.has]);
-        const all = only === "all";
-        // The names are those of the table.
-        const flags = Object.fromEntries(FLAGS.map((flag) => [flag, all || flag === only])) as Flags;
-        const path = `/${kind.path.split("/")[1]}/${uuid}`;
-        // By default everything is deleted.
-        expect((await server.rest("DELETE", path, all ? undefined : flags)).status).toBe(200);
-        await until(async () => (await server.rest("GET", path)).status === 404, { seconds: 60 });
-        const after = await things();
-        const stays = (thing: EngineObject) => !isOf(uuid)(thing) || isKept(flags, thing);
-        expect(sorted(after), `${only} alone`).toEqual(sorted(before.filter(stays)));
-        before = after;
-      }
-    },
-    180_000,
-  );
+  test.each(OTHER_KINDS)("$what takes what it is asked to take and touches nothing else", async (kind) => {
+    const uuids = await Promise.all([...SINGLE_FLAGS, "all"].map(() => running(kind.path, kind.fields)));
+    let before = await things();
+    for (const [at, only] of [...SINGLE_FLAGS, "all"].entries()) {
+      const uuid = uuids[at] ?? "";
+      const own = before.filter(isOf(uuid));
+      expect([...new Set(own.map(({ what }) => what))].sort()).toEqual(["container", ...kind.has]);
+      const all = only === "all";
+      // The names are those of the table.
+      const flags = Object.fromEntries(FLAGS.map((flag) => [flag, all || flag === only])) as Flags;
+      const path = `/${kind.path.split("/")[1]}/${uuid}`;
+      // By default everything is deleted.
+      expect((await server.rest("DELETE", path, all ? undefined : flags)).status).toBe(200);
+      await until(async () => (await server.rest("GET", path)).status === 404, { seconds: 60 });
+      const after = await things();
+      const stays = (thing: EngineObject) => !isOf(uuid)(thing) || isKept(flags, thing);
+      expect(sorted(after), `${only} alone`).toEqual(sorted(before.filter(stays)));
+      before = after;
+    }
+  });
 });
 
 const FLAG_OF = { volume: "delete_volumes", network: "delete_connected_networks", image: "docker_cleanup" } as const;

@@ -37,7 +37,7 @@ let counting: CountedServer;
 beforeAll(async () => {
   const { href } = new URL("./spawn-count.fixture.ts", import.meta.url);
   counting = await countedServer({ BERTH_TEST_SPAWNS: spawns, NODE_OPTIONS: `--import ${href}` });
-}, 120_000);
+});
 afterAll(async () => {
   await counting?.dispose();
   repository.dispose();
@@ -64,7 +64,7 @@ test("a deployment without a build starts few processes and makes few transactio
   const shown = writes.map(({ statements }) => statements.join("\n  ")).join("\n");
   expect(writes.length, shown).toBeLessThanOrEqual(BUDGET.writes);
   expect(writes.length, "Lower the budget.").toBeGreaterThan(BUDGET.writes - WRITES_SPARE);
-}, 180_000);
+});
 
 const WRITES = /\b(insert into|update|delete from) "(deployment|deployment_step|release|resource|event)"(?! run)/;
 

@@ -146,13 +146,13 @@ describeDocker("backups, restores and tasks that run", ["postgres:17-alpine", "b
     const { uuid: execution, status } = await endedBackup(schedule);
     expect(status).toBe("success");
     good = { schedule, execution };
-  }, 240_000);
+  });
   afterAll(async () => {
     gate?.open();
     await server?.dispose();
     await gate?.dispose();
     await s3?.close();
-  }, 60_000);
+  });
 
   // Cleans up after a failed try.
   beforeEach(async () => {
@@ -207,7 +207,7 @@ describeDocker("backups, restores and tasks that run", ["postgres:17-alpine", "b
     await ask("POST", `${backups()}/${schedule}/executions/${execution}/restore`, {});
     await until(async () => (await restores())[0]?.status === "success", { seconds: 60 });
     expect(await rows()).toBe(ROWS);
-  }, 240_000);
+  });
 
   test("are broken off within 5 seconds when they are deleted, and with what they are of, and leave nothing", async () => {
     await sql("delete from orders where id > 10");
@@ -258,5 +258,5 @@ describeDocker("backups, restores and tasks that run", ["postgres:17-alpine", "b
       ({ what, resource }) => what !== "image" && resource !== undefined,
     );
     expect(left).toEqual([expect.objectContaining({ what: "volume", resource: service })]);
-  }, 240_000);
+  });
 });

@@ -40,7 +40,7 @@ describeLargeDocker("a deployment of each other kind, here and over SSH,", IMAGE
     const env = { BERTH_PAUSE: folder, BERTH_PATIENCE: "product", BERTH_TEAM_SHARE: "100" };
     place = await enginePlace(docker, { here: KINDS, machines: [KINDS_OVER_SSH], env });
     await Promise.all(place.resources.map((one) => one.kept?.add("first")));
-  }, 300_000);
+  });
   const hold = (name: string) => writeFileSync(join(folder, name), "");
   const release = () => {
     for (const name of readdirSync(folder)) rmSync(join(folder, name));

@@ -37,7 +37,7 @@ describeLargeDocker(
 
     beforeAll(async () => {
       server = await dockerServer(docker);
-    }, 120_000);
+    });
     afterAll(async () => {
       await other?.remove({ force: true });
       await server?.dispose();
@@ -97,7 +97,7 @@ describeLargeDocker(
       const words = await wordsOf(beside);
       expect(words.filter((word) => word.startsWith("failed"))).toEqual([]);
       expect(words.length).toBeGreaterThan(500);
-    }, 240_000);
+    });
 
     const wordsOf = async (container: { logs(options: object): Promise<Buffer> }): Promise<readonly string[]> =>
       String(await container.logs({ stdout: true, stderr: true })).match(/(answer|failed) [^\n\r]*/g) ?? [];

@@ -25,7 +25,7 @@ describeLargeDocker(
     beforeAll(async () => {
       const one = ["application"] as const;
       place = await enginePlace(docker, { here: one, machines: [one, one], env: { BERTH_PAUSE: folder } });
-    }, 300_000);
+    });
     afterEach(async () => {
       release();
       if (place !== undefined) await endDeployments(place.server, place.resources);
@@ -108,7 +108,6 @@ describeLargeDocker(
         // Build, candidate and command do not continue on the server.
         await until(() => endless().length === 0);
       },
-      120_000,
     );
 
     test("is over for a cancel once traffic flows: what it replaced drains and goes", async () => {
@@ -126,7 +125,7 @@ describeLargeDocker(
         expect(await watches[at]?.end()).toEqual([]);
         expect((await application.visit()).body).toBe(wanted);
       }
-    }, 160_000);
+    });
 
     const LOSSES = [
       ["sshd is killed", (one: ServerContainer) => one.killSshd(), (one: ServerContainer) => one.startSshd()],
@@ -154,7 +153,6 @@ describeLargeDocker(
         // While no requests arrive, none can fail.
         if (lose === LOSSES[0][1]) expect(failures).toEqual([]);
       },
-      180_000,
     );
 
     test("is finished when sshd is killed in the middle of a build, with one release", async () => {
@@ -172,7 +170,7 @@ describeLargeDocker(
       const outcome = await outcomeOf(server, deployment);
       await settled(application, outcome, wanted);
       expect(await watch.end()).toEqual([]);
-    }, 160_000);
+    });
 
     test("drains and removes what it replaced when the connection is lost meanwhile", async () => {
       const { server, machine, application } = remote();
@@ -187,7 +185,7 @@ describeLargeDocker(
       expect(outcome.status, outcome.log).toBe("finished");
       await settled(application, outcome, wanted);
       expect(await watch.end()).toEqual([]);
-    }, 160_000);
+    });
 
     async function settled(application: PlacedResource, outcome: Outcome, wanted: string): Promise<void> {
       expect(outcome.status, `${outcome.error}\n${outcome.log}`).toBe("finished");

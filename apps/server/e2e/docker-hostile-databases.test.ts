@@ -48,7 +48,7 @@ describeLargeDocker("hostile values in databases and backups", IMAGES, (docker) 
       await tenant().patchWhatIsTaken(path, Object.fromEntries(fields.map((name) => [name, value])));
       await tenant().ask("PATCH", path, { init_scripts: [{ filename: `${value}.sql`, content: value }] });
     });
-  }, 300_000);
+  });
 
   test("are passwords that clients log in with, or refused", async () => {
     await someAtOnce(
@@ -71,7 +71,7 @@ describeLargeDocker("hostile values in databases and backups", IMAGES, (docker) 
       },
       AT_ONCE,
     );
-  }, 180_000);
+  });
 
   test("in configurations, arguments and scripts of databases start them or fail them", async () => {
     const fields = Object.entries(HOSTILE_ENGINES).flatMap(([engine, { client, others }]) =>
@@ -92,7 +92,7 @@ describeLargeDocker("hostile values in databases and backups", IMAGES, (docker) 
       },
       AT_ONCE,
     );
-  }, 180_000);
+  });
 
   describe("in a database that keeps them", () => {
     let uuid: string;
@@ -119,7 +119,7 @@ describeLargeDocker("hostile values in databases and backups", IMAGES, (docker) 
       }
       const outcome = await deployed(uuid);
       expect(outcome, outcome.log).toMatchObject({ status: "finished" });
-    }, 120_000);
+    });
 
     test("they are rows, tables, variables and files as they were sent", async () => {
       expect(await notes()).toEqual(keptNotes(texts));
@@ -131,21 +131,17 @@ describeLargeDocker("hostile values in databases and backups", IMAGES, (docker) 
     test.each([
       ["one database", {}, ["drill", "restore"]],
       ["all databases", { dump_all: true }, ["drill", "restore"]],
-    ] as const)(
-      "a backup of %s brings them back",
-      async (_what, settings, kinds) => {
-        const { run, restore } = backupCalls(tenant, path);
-        const backup = await run(settings);
-        expect(backup).toMatchObject({ status: "success", message: null });
-        const url = String((await tenant().ask("GET", path)).body.internal_db_url);
-        await execIn(docker, uuid, ["psql", url, "--command=UPDATE notes SET what = 'lost'"]);
-        for (const kind of kinds) {
-          expect(await restore(backup?.at ?? "", kind)).toMatchObject({ status: "success", message: null });
-        }
-        expect(await notes()).toEqual(keptNotes(texts));
-      },
-      300_000,
-    );
+    ] as const)("a backup of %s brings them back", async (_what, settings, kinds) => {
+      const { run, restore } = backupCalls(tenant, path);
+      const backup = await run(settings);
+      expect(backup).toMatchObject({ status: "success", message: null });
+      const url = String((await tenant().ask("GET", path)).body.internal_db_url);
+      await execIn(docker, uuid, ["psql", url, "--command=UPDATE notes SET what = 'lost'"]);
+      for (const kind of kinds) {
+        expect(await restore(backup?.at ?? "", kind)).toMatchObject({ status: "success", message: null });
+      }
+      expect(await notes()).toEqual(keptNotes(texts));
+    });
 
     test("in buckets, names and targets of backups are refused, or fail them", async () => {
       const { run } = backupCalls(tenant, path);
@@ -177,6 +173,6 @@ describeLargeDocker("hostile values in databases and backups", IMAGES, (docker) 
       });
       const failed = { region: "failed", endpoint: "failed", key: "failed", secret: "failed" };
       expect(Object.fromEntries(ended)).toEqual({ name: "success", ...failed });
-    }, 180_000);
+    });
   });
 });

@@ -47,7 +47,7 @@ describeLargeDocker("hostile values in services", ["busybox:stable", "caddy:2"],
       const urls = [{ name: value, url: `http://${value}` }];
       await tenant().ask("PATCH", `/services/${uuid}`, { urls });
     });
-  }, 300_000);
+  });
 
   test("at places of a compose text that take them start it within its limits or fail it", async () => {
     const closed: string[] = [];
@@ -71,7 +71,7 @@ describeLargeDocker("hostile values in services", ["busybox:stable", "caddy:2"],
     expect(closed.sort()).toEqual(CLOSED.toSorted());
     // Many places are for text that the container alone reads.
     expect(ended.filter((status) => status === "finished").length).toBeGreaterThan(ended.length / 3);
-  }, 300_000);
+  });
 
   test("reach a container byte for byte wherever a compose text has room for text", async () => {
     const uuid = await created("/services", { docker_compose: composeOfTexts(texts, markers) });
@@ -87,7 +87,7 @@ describeLargeDocker("hostile values in services", ["busybox:stable", "caddy:2"],
     expect(Config.Labels).toMatchObject(Object.fromEntries(texts.map((value, at) => [`note.${at}`, value])));
     expect(Config.Env).toEqual(expect.arrayContaining(texts.map((value, at) => `TEXT_${at}=${value}`)));
     expect(Config.Env).toEqual(expect.arrayContaining(texts.map((value, at) => `NOTE_${at}=${value}`)));
-  }, 120_000);
+  });
 
   test("in storages of a service are refused, or mounted from volumes of its own", async () => {
     const uuid = await created("/services", { docker_compose: composeText("image", "busybox:stable") });
@@ -104,7 +104,7 @@ describeLargeDocker("hostile values in services", ["busybox:stable", "caddy:2"],
     }
     const outcome = await deployed(uuid);
     expect(outcome, outcome.log).toMatchObject({ status: "finished" });
-  }, 120_000);
+  });
 
   test("in tasks of a service run in its container and nowhere else", async () => {
     const uuid = await created("/services", { docker_compose: composeOfTexts([], markers) });
@@ -124,5 +124,5 @@ describeLargeDocker("hostile values in services", ["busybox:stable", "caddy:2"],
     // They do what they were made for where nothing else is harmed.
     expect(await execIn(docker, uuid, ["ls", markers])).toContain("marker");
     expect(readdirSync(markers)).toEqual([]);
-  }, 120_000);
+  });
 });

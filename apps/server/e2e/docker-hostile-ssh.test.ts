@@ -99,7 +99,7 @@ describeLargeDocker("hostile values on a server over SSH", IMAGES, (docker) => {
     };
     await Promise.all(Array.from({ length: WORKERS }, work));
     expect(finished.length).toBeGreaterThan(deployedValues.length * 0.5);
-  }, 300_000);
+  });
 
   test("in what shapes a build and a start do no more than fail them", async () => {
     for (const [index, field] of DEPLOYED_FIELDS.entries()) {
@@ -112,7 +112,7 @@ describeLargeDocker("hostile values on a server over SSH", IMAGES, (docker) => {
         break;
       }
     }
-  }, 180_000);
+  });
 
   test("reach a build and a container as variables byte for byte", async () => {
     const uuid = await create();
@@ -126,7 +126,7 @@ describeLargeDocker("hostile values on a server over SSH", IMAGES, (docker) => {
     const outcome = await deployed(uuid);
     expect(outcome, outcome.log).toMatchObject({ status: "finished" });
     expect(await inspected(uuid, ".Config.Env")).toEqual(expect.arrayContaining(expected));
-  }, 120_000);
+  });
 
   test("in storages are refused, or names of volumes and folders", async () => {
     // Folders of the server are for root alone, and are made on it where they are missing.
@@ -145,7 +145,7 @@ describeLargeDocker("hostile values on a server over SSH", IMAGES, (docker) => {
     const outcome = await deployed(first);
     expect(outcome, outcome.log).toMatchObject({ status: "finished" });
     await deployed(second);
-  }, 180_000);
+  });
 
   test("in the fields of a server are refused or mere text", async () => {
     const root = await tenantOf(server(), ["root"]);
@@ -159,7 +159,7 @@ describeLargeDocker("hostile values on a server over SSH", IMAGES, (docker) => {
         if (status === 201) await root.ask("DELETE", `/servers/${body.uuid}`);
       }
     }
-  }, 120_000);
+  });
 
   test("at places of a compose text start it within its limits or fail it", async () => {
     for (const [at, name] of Object.keys(COMPOSE_PLACES).entries()) {
@@ -172,7 +172,7 @@ describeLargeDocker("hostile values on a server over SSH", IMAGES, (docker) => {
         break;
       }
     }
-  }, 180_000);
+  });
 
   test("reach a service byte for byte, and run in its container as tasks", async () => {
     const uuid = await created("/services", { docker_compose: composeOfTexts(texts, markers) });
@@ -197,7 +197,7 @@ describeLargeDocker("hostile values on a server over SSH", IMAGES, (docker) => {
     const { output } = await machine.exec(["docker", "exec", await containerOf(uuid), "ls", markers]);
     expect(output).toContain("marker");
     expect(readdirSync(markers)).toEqual([]);
-  }, 180_000);
+  });
 
   test("are kept by a database, and brought back by its backups", async () => {
     const { image } = HOSTILE_ENGINES.postgresql.client;
@@ -225,5 +225,5 @@ describeLargeDocker("hostile values on a server over SSH", IMAGES, (docker) => {
     await client(["psql", url, "--command=UPDATE notes SET what = 'lost'"]);
     expect(await restore(backup?.at ?? "", "restore")).toMatchObject({ status: "success", message: null });
     expect(JSON.parse(await client(notesArgv(url)))).toEqual(keptNotes(texts));
-  }, 300_000);
+  });
 });

@@ -39,7 +39,7 @@ describeLargeDocker("hostile values on a real engine", ["busybox:stable", "caddy
     server = await dockerServer(docker);
     tenant = await tenantOf(server);
     place = { ...(await placeOf(server)), server_uuid: server.dockerUuid, autogenerate_domain: false };
-  }, 120_000);
+  });
   afterEach(async () => {
     expect(readdirSync(markers)).toEqual([]);
     expect(await beyondLimitsHere(docker, known)).toEqual([]);
@@ -125,7 +125,7 @@ describeLargeDocker("hostile values on a real engine", ["busybox:stable", "caddy
         Object.fromEntries(BUILD_FIELDS.map((name) => [name, value])),
       );
     });
-  }, 300_000);
+  });
 
   test("reach the application as variables byte for byte", async () => {
     const uuid = await create({ name: "variables" });
@@ -142,7 +142,7 @@ describeLargeDocker("hostile values on a real engine", ["busybox:stable", "caddy
     const [container] = await docker.client.listContainers({ filters: { label: [`berth.resource=${uuid}`] } });
     const { Config } = await docker.client.getContainer(container?.Id ?? "").inspect();
     expect(Config.Env).toEqual(expect.arrayContaining(expected));
-  }, 300_000);
+  });
 
   test("in storages are refused, or mounted from volumes of the application's own", async () => {
     const uuid = await create({ name: "storages" });
@@ -160,7 +160,7 @@ describeLargeDocker("hostile values on a real engine", ["busybox:stable", "caddy
       await tenant.ask("POST", path, { type: "file", mount_path: `/folder/${at}`, is_directory: true, fs_path: value });
     }
     await deployed(uuid);
-  }, 300_000);
+  });
 
   test("in scheduled tasks run in the container of the application and nowhere else", async () => {
     const uuid = await create({ name: "tasks" });
@@ -171,7 +171,7 @@ describeLargeDocker("hostile values on a real engine", ["busybox:stable", "caddy
       await tenant.ask("POST", path, { name: "task", command: "true", frequency: "* * * * *", container: value });
     }
     await deployed(uuid);
-  }, 300_000);
+  });
 
   describe("a repository with", () => {
     test.each(hostileRepositories({ marker, secretFolder }).map((hostile) => [hostile.name, hostile] as const))(
@@ -197,7 +197,6 @@ describeLargeDocker("hostile values on a real engine", ["busybox:stable", "caddy
         if (container === undefined) return;
         expect(await readAll(container.Id)).not.toContain(SECRET);
       },
-      120_000,
     );
   });
 

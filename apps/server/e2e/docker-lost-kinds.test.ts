@@ -30,7 +30,7 @@ describeLargeDocker(
     beforeAll(async () => {
       place = await enginePlace(docker, { machines: [KINDS], env: { BERTH_PAUSE: folder } });
       await Promise.all(place.resources.map((one) => one.kept?.add("first")));
-    }, 300_000);
+    });
     let versions = 0;
     const release = () => {
       for (const name of readdirSync(folder)) rmSync(join(folder, name));
@@ -103,7 +103,6 @@ describeLargeDocker(
         }
         expect(volumesAndNetworks(await things())).toEqual(volumesAndNetworks(before));
       },
-      180_000,
     );
 
     test("a task and a backup fail with a reason, are nowhere when it is back, and the next ones succeed", async () => {
@@ -164,6 +163,6 @@ describeLargeDocker(
       await server.rest("PATCH", `${backups}/${schedule}`, { backup_now: true });
       expect(await ended(`${tasks}/${task}`, 2)).toMatchObject({ status: "success" });
       expect(await ended(`${backups}/${schedule}`, 2)).toMatchObject({ status: "success" });
-    }, 180_000);
+    });
   },
 );

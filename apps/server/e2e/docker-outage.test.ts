@@ -18,7 +18,7 @@ describeLargeDocker(
     beforeAll(async () => {
       const env = { BERTH_PAUSE: folder, BERTH_OUTAGE: PATIENCE_SECONDS };
       place = await enginePlace(docker, { machines: [["application"]], env });
-    }, 300_000);
+    });
     afterEach(async () => {
       release();
       // It runs already, unless the test failed on the way.
@@ -71,7 +71,6 @@ describeLargeDocker(
         expect(await watch.end()).toEqual([]);
         expect(await application.visit()).toEqual(before);
       },
-      120_000,
     );
 
     test("at the switch fails it too, since nobody would reach the new release, and keeps what runs", async () => {
@@ -87,7 +86,7 @@ describeLargeDocker(
       expect(await application.releases()).toBe(1);
       expect(await watch.end()).toEqual([]);
       expect(await application.visit()).toEqual(before);
-    }, 180_000);
+    });
 
     test("is deployed to again as if nothing had been", async () => {
       const { server, application } = remote();
@@ -95,6 +94,6 @@ describeLargeDocker(
       const outcome = await deploy(server, application.uuid);
       expect(outcome.status, outcome.log).toBe("finished");
       expect((await application.visit()).body).toBe("after");
-    }, 120_000);
+    });
   },
 );

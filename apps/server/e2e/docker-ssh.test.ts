@@ -31,7 +31,7 @@ describeDocker("a server over SSH", ["server:debian13", "node:24-alpine", "caddy
     });
     expect(status, JSON.stringify(body)).toBe(201);
     serverUuid = (body as { uuid: string }).uuid;
-  }, 180_000);
+  });
   afterAll(async () => {
     await server?.dispose();
   });
@@ -66,7 +66,7 @@ describeDocker("a server over SSH", ["server:debian13", "node:24-alpine", "caddy
     const [, blob = ""] = shown.output.split(" ");
     const digest = createHash("sha256").update(Buffer.from(blob, "base64")).digest("base64").replace(/=+$/, "");
     expect(found.host_key).toBe(`SHA256:${digest}`);
-  }, 90_000);
+  });
 
   test("runs an application that was built on it, behind its own proxy", async () => {
     const { status, body } = await server.rest("POST", "/applications/dockerfile", {
@@ -83,7 +83,7 @@ describeDocker("a server over SSH", ["server:debian13", "node:24-alpine", "caddy
     const outcome = await deploy(server, app.uuid);
     expect(outcome, outcome.log).toMatchObject({ status: "finished" });
     expect(await visit()).toBe("0 200");
-  }, 180_000);
+  });
 
   test("loses its connection and gets it back, and nobody who visits notices", async () => {
     await machine.killSshd();
@@ -93,7 +93,7 @@ describeDocker("a server over SSH", ["server:debian13", "node:24-alpine", "caddy
     const outcome = await deploy(server, app.uuid);
     expect(outcome, outcome.log).toMatchObject({ status: "finished" });
     expect(await visit()).toBe("1 200");
-  }, 180_000);
+  });
 
   test("runs the containers of a service, which find each other and their files, behind its own proxy", async () => {
     const api = `const { readFileSync } = require("fs");
@@ -129,7 +129,7 @@ describeDocker("a server over SSH", ["server:debian13", "node:24-alpine", "caddy
     // It runs when its program has begun, which may not listen yet.
     const host = new URL(domains[0] ?? "").hostname;
     await expect.poll(() => visit("/", host), { timeout: 30_000 }).toBe("file config folder 200");
-  }, 180_000);
+  });
 
   test("is empty again after it was deleted with force", async () => {
     expect(await server.rest("DELETE", `/servers/${serverUuid}`)).toMatchObject({ status: 400 });
@@ -139,5 +139,5 @@ describeDocker("a server over SSH", ["server:debian13", "node:24-alpine", "caddy
     });
     const left = await machine.exec(["docker", "ps", "-a", "-q", "--filter", "label=berth.resource"]);
     expect(left.output).toBe("");
-  }, 120_000);
+  });
 });

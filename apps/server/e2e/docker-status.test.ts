@@ -33,7 +33,7 @@ describeDocker("what somebody else does to a container", ["busybox:stable", "cad
     uuid = (body as { uuid: string }).uuid;
     const outcome = await deploy(server, uuid);
     expect(outcome, outcome.log).toMatchObject({ status: "finished" });
-  }, 120_000);
+  });
   afterAll(async () => {
     await server?.dispose();
     await database?.close();
@@ -89,7 +89,7 @@ describeDocker("what somebody else does to a container", ["busybox:stable", "cad
     const back = await startedAgain(State.StartedAt);
     await assertTook(back - since, LAG_MS_MAX);
     await toldWithin(back, isHealthy);
-  }, 60_000);
+  });
 
   test("is told when one ends by itself: the engine starts it again, and that is counted", async () => {
     const { State } = await container();
@@ -101,7 +101,7 @@ describeDocker("what somebody else does to a container", ["busybox:stable", "cad
     await assertTook(Date.now() - since, LAG_MS_MAX);
     await until(async () => isHealthy((await read()).status));
     await assertTook(Date.now() - since, LAG_MS_MAX);
-  }, 60_000);
+  });
 
   test("is true again when one was restarted", async () => {
     const { Id, State } = await container();
@@ -111,7 +111,7 @@ describeDocker("what somebody else does to a container", ["busybox:stable", "cad
     await assertTook(Date.now() - since, LAG_MS_MAX);
     expect((await container()).Id).toBe(Id);
     expect((await events()).filter(({ type }) => type === "resource.drifted")).toEqual([]);
-  }, 60_000);
+  });
 
   test("shows when one is paused and when it resumes", async () => {
     const paused = await handle();
@@ -119,7 +119,7 @@ describeDocker("what somebody else does to a container", ["busybox:stable", "cad
     expect(await toldWithin(Date.now(), isDown)).toBe("paused:unknown");
     await paused.unpause();
     await toldWithin(Date.now(), isHealthy);
-  }, 60_000);
+  });
 
   test("is told as drift when one is removed, and healed", async () => {
     const { Id, State } = await container();
@@ -135,7 +135,7 @@ describeDocker("what somebody else does to a container", ["busybox:stable", "cad
     const drifts = (await events()).filter(({ type }) => type === "resource.drifted");
     expect(drifts.map(({ payload }) => payload.drift)).toEqual(["release_missing"]);
     await assertTook((drifts[0]?.created_at.getTime() ?? Number.NaN) - since, LAG_MS_MAX);
-  }, 60_000);
+  });
 
   test("changes nothing when one is renamed, and it is looked after as before", async () => {
     const { Id, State } = await container();
@@ -145,7 +145,7 @@ describeDocker("what somebody else does to a container", ["busybox:stable", "cad
     await toldWithin(await startedAgain(State.StartedAt), isHealthy);
     expect((await container()).Id).toBe(Id);
     expect((await events()).filter(({ type }) => type === "resource.drifted")).toEqual([]);
-  }, 60_000);
+  });
 
   test("is seen as a loop when one cannot stay up, and healed when what makes it crash is gone", async () => {
     const looping = await handle();
@@ -158,5 +158,5 @@ describeDocker("what somebody else does to a container", ["busybox:stable", "cad
     await looping.remove({ force: true });
     await toldWithin(await startedAgain(State.StartedAt), isHealthy);
     expect((await read()).restart_count).toBe(0);
-  }, 60_000);
+  });
 });

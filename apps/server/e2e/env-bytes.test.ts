@@ -49,7 +49,7 @@ describeLargeDocker("variables on a real engine", ["busybox:stable", "redis:8-al
   let server: DockerServer;
   beforeAll(async () => {
     server = await dockerServer(docker);
-  }, 120_000);
+  });
   afterAll(() => server?.dispose());
 
   /** Gives a resource these variables: by their values, or by references to what each scope in turn shares. */
@@ -88,31 +88,27 @@ describeLargeDocker("variables on a real engine", ["busybox:stable", "redis:8-al
     ["values that have broken something before", KNOWN, false],
     ["any values", fc.sample(anyValue, { numRuns: 60, seed: SEED }), false],
     ["any values that are shared", [...KNOWN, ...fc.sample(anyValue, { numRuns: 60, seed: SEED + 1 })], true],
-  ])(
-    "reach a build and a container byte for byte: %s",
-    async (_what, values, isShared) => {
-      const wanted = Object.fromEntries(values.map((value, at) => [`VALUE_${at}`, value]));
-      const { status, body } = await server.rest("POST", "/applications/dockerfile", {
-        ...(await placeOf(server)),
-        server_uuid: server.dockerUuid,
-        dockerfile: dockerfile(Object.keys(wanted)),
-        ports_exposes: "80",
-      });
-      expect(status, JSON.stringify(body)).toBe(201);
-      const { uuid } = body as { uuid: string };
-      await give(`/applications/${uuid}/envs`, wanted, isShared);
+  ])("reach a build and a container byte for byte: %s", async (_what, values, isShared) => {
+    const wanted = Object.fromEntries(values.map((value, at) => [`VALUE_${at}`, value]));
+    const { status, body } = await server.rest("POST", "/applications/dockerfile", {
+      ...(await placeOf(server)),
+      server_uuid: server.dockerUuid,
+      dockerfile: dockerfile(Object.keys(wanted)),
+      ports_exposes: "80",
+    });
+    expect(status, JSON.stringify(body)).toBe(201);
+    const { uuid } = body as { uuid: string };
+    await give(`/applications/${uuid}/envs`, wanted, isShared);
 
-      const outcome = await deploy(server, uuid);
-      expect(outcome.status, `${outcome.log}\nseed ${SEED}`).toBe("finished");
-      const { fqdn } = (await server.rest("GET", `/applications/${uuid}`)).body as { fqdn: string };
-      const { hostname } = new URL(fqdn);
-      for (const path of ["/", "/build"]) {
-        const seen = valuesIn((await get(server, hostname, path)).body);
-        expect(seen, `seed ${SEED}, ${path}`).toEqual(wanted);
-      }
-    },
-    120_000,
-  );
+    const outcome = await deploy(server, uuid);
+    expect(outcome.status, `${outcome.log}\nseed ${SEED}`).toBe("finished");
+    const { fqdn } = (await server.rest("GET", `/applications/${uuid}`)).body as { fqdn: string };
+    const { hostname } = new URL(fqdn);
+    for (const path of ["/", "/build"]) {
+      const seen = valuesIn((await get(server, hostname, path)).body);
+      expect(seen, `seed ${SEED}, ${path}`).toEqual(wanted);
+    }
+  });
 
   const VALUES = [...KNOWN, ...fc.sample(anyValue, { numRuns: 50, seed: SEED + 2 })];
   const WANTED = Object.fromEntries(VALUES.map((value, at) => [`VALUE_${at}`, value]));
@@ -131,24 +127,20 @@ ${names.map((name) => `      ${name}: "\${${name}}"`).join("\n")}
     ["a service", "services", "/services", { docker_compose: compose }, false],
     ["a database that refers to shared ones", "databases", "/databases/redis", { image: "redis:8-alpine" }, true],
     ["a service that refers to shared ones", "services", "/services", { docker_compose: compose }, true],
-  ])(
-    "reach %s byte for byte",
-    async (_what, kind, path, fields, isShared) => {
-      const place = { ...(await placeOf(server)), server_uuid: server.dockerUuid };
-      const created = await server.rest("POST", path, { ...place, ...fields });
-      expect(created.status, JSON.stringify(created.body)).toBe(201);
-      const { uuid } = created.body as { uuid: string };
-      await give(`/${kind}/${uuid}/envs`, WANTED, isShared);
-      const started = await server.rest("POST", `/${kind}/${uuid}/start`);
-      expect(started.status, JSON.stringify(started.body)).toBe(200);
+  ])("reach %s byte for byte", async (_what, kind, path, fields, isShared) => {
+    const place = { ...(await placeOf(server)), server_uuid: server.dockerUuid };
+    const created = await server.rest("POST", path, { ...place, ...fields });
+    expect(created.status, JSON.stringify(created.body)).toBe(201);
+    const { uuid } = created.body as { uuid: string };
+    await give(`/${kind}/${uuid}/envs`, WANTED, isShared);
+    const started = await server.rest("POST", `/${kind}/${uuid}/start`);
+    expect(started.status, JSON.stringify(started.body)).toBe(200);
 
-      const filters = { label: [`berth.resource=${uuid}`, "berth.role=release"] };
-      const id = await until(async () => (await docker.client.listContainers({ filters }))[0]?.Id, { seconds: 60 });
-      const exec = await docker.client.getContainer(id).exec({ Cmd: ["cat", "/proc/1/environ"], AttachStdout: true });
-      expect(valuesIn(await outputOf(await exec.start({}))), `seed ${SEED}`).toEqual(WANTED);
-    },
-    120_000,
-  );
+    const filters = { label: [`berth.resource=${uuid}`, "berth.role=release"] };
+    const id = await until(async () => (await docker.client.listContainers({ filters }))[0]?.Id, { seconds: 60 });
+    const exec = await docker.client.getContainer(id).exec({ Cmd: ["cat", "/proc/1/environ"], AttachStdout: true });
+    expect(valuesIn(await outputOf(await exec.start({}))), `seed ${SEED}`).toEqual(WANTED);
+  });
 
   test("to shared variables report what is missing, are in no log, and change with the next deployment", async () => {
     // Another one for each try, so that the build is not taken from the cache.
@@ -182,7 +174,7 @@ ${names.map((name) => `      ${name}: "\${${name}}"`).join("\n")}
     const second = await deploy(server, uuid);
     expect(second, second.log).toMatchObject({ status: "finished" });
     expect((await seen()).VALUE_1).toBe("postgres://u:another-part@db");
-  }, 120_000);
+  });
 
   async function outputOf(stream: NodeJS.ReadableStream): Promise<string> {
     const output = new PassThrough();

@@ -11,7 +11,7 @@ describeDocker("what a compose text names of its server", ["busybox:stable", "ca
     server = await dockerServer(docker);
     const labels = { ...docker.labels, "berth.instance": docker.instance, "berth.resource": theirs };
     await docker.client.createNetwork({ Name: theirs, Labels: labels });
-  }, 120_000);
+  });
   afterAll(() => server?.dispose());
 
   const compose = (network: string) => `services:
@@ -48,7 +48,7 @@ networks: { elsewhere: { external: true, name: "${network}" } }
       expect(outcome.log).toContain("does not belong to this team");
     }
     expect((await network.inspect()).Containers).toEqual({});
-  }, 180_000);
+  });
 
   test("may be the network of another resource of its team", async () => {
     const name = docker.name("shared");
@@ -59,5 +59,5 @@ networks: { elsewhere: { external: true, name: "${network}" } }
     expect(second.outcome.status, second.outcome.log).toBe("finished");
     const { Containers } = await docker.client.getNetwork(first.uuid).inspect();
     expect(Object.values(Containers ?? {})).toHaveLength(2);
-  }, 180_000);
+  });
 });

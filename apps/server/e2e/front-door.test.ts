@@ -33,7 +33,7 @@ describeDocker("the public ports of a machine with Docker", ["nginx:alpine", "ca
       domains: "http://container.test",
     });
     await deployFirst(server, container.uuid);
-  }, 180_000);
+  });
   afterAll(async () => {
     await server?.dispose();
     page.dispose();
@@ -91,7 +91,7 @@ describeDocker("the public ports of a machine with Docker", ["nginx:alpine", "ca
     const answersByHttp = async () => (await get(server, "store.test").catch(() => undefined))?.body;
     await until(async () => (await answersByHttp())?.startsWith("two http"), { seconds: 30 });
     expect((await get(server, "shop.test")).status).toBe(404);
-  }, 180_000);
+  });
 
   test("have one owner for a name: it is refused to a process when a container has it", async () => {
     const refused = createApplication(server, program, { name: "other", domains: "http://container.test" });

@@ -33,7 +33,7 @@ describe.runIf(disk !== undefined)("a server whose disk is full", () => {
   beforeAll(async () => {
     chmodSync(folder, 0o711);
     server = await testServer({ dataFolder: join(folder, "data") });
-  }, 60_000);
+  });
   afterAll(async () => {
     await server?.dispose();
     execFileSync("umount", ["--lazy", folder]);
@@ -77,5 +77,5 @@ describe.runIf(disk !== undefined)("a server whose disk is full", () => {
     const { body } = await server.rest("GET", "/projects");
     const names = new Set((body as { name: string }[]).map(({ name }) => name));
     expect(kept.filter((name) => !names.has(name))).toEqual([]);
-  }, 120_000);
+  });
 });

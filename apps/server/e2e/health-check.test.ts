@@ -20,7 +20,7 @@ const repository = temporaryRepository(telling("one", true));
 let server: TestServer;
 beforeAll(async () => {
   server = await testServer();
-}, 60_000);
+});
 afterAll(async () => {
   await server.dispose();
   repository.dispose();
@@ -50,4 +50,4 @@ it("[S08] runs the command of a health check in the release itself, and believes
     expect.stringContaining("its health check command exited with code 1"),
   ]);
   expect((await get(server, application.host)).body).toBe("one");
-}, 180_000);
+});

@@ -54,29 +54,25 @@ describeLarge(`an operation that is asked ${AT_ONCE} times at once about the lar
     const preload = `--import=${new URL("offline.fixture.ts", import.meta.url)}`;
     server = await testServer({ dataFolder, env: { BERTH_DATABASE_URL: seed.db.url, NODE_OPTIONS: preload } });
     pid = server.pid();
-  }, 240_000);
+  });
   afterAll(async () => {
     await server?.dispose();
     await seed?.db.close();
   });
 
-  test.each(routes)(
-    "%s leaves the process alive",
-    async (_, route) => {
-      const path = pathOf(route, objects);
-      const bodies = bodiesFor(route);
-      const answers = Array.from({ length: AT_ONCE }, (_, n) =>
-        ask(route, `/api/v1${path}${n % 2 === 0 ? "" : largestQuery(route)}`, bodies[n % bodies.length]),
-      );
-      if (route.operation.procedure._def.type === "query") answers.push(ask(route, batchOf(route, path), undefined));
-      const ended = await Promise.allSettled(answers);
-      const health = await fetch(`${server.url}/api/health`).catch((cause: unknown) => cause);
-      expect(health, server.output().slice(-2000)).toMatchObject({ status: 200 });
-      // On a busy machine a client may be cut off that was not served for a minute: that is not an end of the process.
-      expect(ended.flatMap((one) => (one.status === "fulfilled" ? (one.value ?? []) : []))).toEqual([]);
-    },
-    300_000,
-  );
+  test.each(routes)("%s leaves the process alive", async (_, route) => {
+    const path = pathOf(route, objects);
+    const bodies = bodiesFor(route);
+    const answers = Array.from({ length: AT_ONCE }, (_, n) =>
+      ask(route, `/api/v1${path}${n % 2 === 0 ? "" : largestQuery(route)}`, bodies[n % bodies.length]),
+    );
+    if (route.operation.procedure._def.type === "query") answers.push(ask(route, batchOf(route, path), undefined));
+    const ended = await Promise.allSettled(answers);
+    const health = await fetch(`${server.url}/api/health`).catch((cause: unknown) => cause);
+    expect(health, server.output().slice(-2000)).toMatchObject({ status: 200 });
+    // On a busy machine a client may be cut off that was not served for a minute: that is not an end of the process.
+    expect(ended.flatMap((one) => (one.status === "fulfilled" ? (one.value ?? []) : []))).toEqual([]);
+  });
 
   test("it is the same process at the end", () => {
     expect(() => process.kill(pid, 0)).not.toThrow();

@@ -51,7 +51,7 @@ beforeAll(async () => {
   relay = await relayTo(Number(new URL(server.url).port));
   client = createClient({ url: `http://127.0.0.1:${relay.port}`, token: server.token });
   talks = await createApplication(server, source, { name: "talks" });
-}, 60_000);
+});
 afterAll(async () => {
   relay.close();
   await server.dispose();
@@ -85,7 +85,7 @@ it("follows a deployment through lost connections with no line lost or repeated"
   expect(seqs).toEqual(Array.from({ length: seqs.length }, (_, index) => index + 1));
   const counted = outputs.filter((output) => output.startsWith("counted "));
   expect(counted).toEqual(Array.from({ length: LINES }, (_, line) => `counted ${line}`));
-}, 120_000);
+});
 
 it("follows an application through lost connections with no line lost or repeated", async () => {
   const lines: Outputs["applications"]["logs"]["tail"]["logs"][] = [];
@@ -103,7 +103,7 @@ it("follows an application through lost connections with no line lost or repeate
   const said = lines.filter((line) => line.startsWith("said ")).map((line) => Number(line.slice(5)));
   const first = said[0] ?? 0;
   expect(said).toEqual(Array.from({ length: said.length }, (_, index) => first + index));
-}, 120_000);
+});
 
 it("ends a cancelled build within seconds, and what ran before continues", async () => {
   source.commit({ "build.js": "console.log('builds for ever'); setInterval(() => {}, 1000);" });
@@ -122,7 +122,7 @@ it("ends a cancelled build within seconds, and what ran before continues", async
   expect(await server.rest("POST", `/deployments/${deployment}/cancel`)).toMatchObject({ status: 400 });
   source.commit({ ...plainServer("after"), "build.js": "" });
   expect(await deploy(server, talks.uuid)).toMatchObject({ status: "finished" });
-}, 120_000);
+});
 
 interface Relay {
   readonly port: number;

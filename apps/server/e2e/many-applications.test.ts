@@ -16,7 +16,7 @@ beforeAll(async () => {
   server = await testServer({ env: { BERTH_DATABASE_URL: database.url } });
   await createApplication(server, repository, { name: "measured" });
   await withClient({ connectionString: database.url }, (client) => client.query(copiesSql(APPLICATIONS - 1)));
-}, 120_000);
+});
 afterAll(async () => {
   await server?.dispose();
   await database?.close();
@@ -46,4 +46,4 @@ test("lists all applications to clients of which some never read, in bounded mem
   expect(peakMb(pid)).toBeLessThan(RSS_MB_MAX);
   for (const one of idlers) one.destroy();
   expect(server.pid()).toBe(pid);
-}, 240_000);
+});

@@ -29,7 +29,7 @@ describe("a server whose engine answers what no engine does", { timeout: 120_000
     const { body } = await server.rest("GET", "/servers");
     serverUuid = (body as { uuid: string; engine: string }[]).find((one) => one.engine === "docker")?.uuid ?? "";
     await until(async () => (await validated()).is_usable);
-  }, 120_000);
+  });
   afterAll(async () => {
     engine?.become("well");
     await server?.dispose();

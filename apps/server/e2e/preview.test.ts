@@ -50,7 +50,7 @@ beforeAll(async () => {
   await server.rest("PATCH", `/applications/${shop.uuid}/envs`, preview);
   const storage = { type: "persistent", name: "data", mount_path: "/app/data" };
   expect((await server.rest("POST", `/applications/${shop.uuid}/storages`, storage)).status).toBe(201);
-}, 90_000);
+});
 afterAll(async () => {
   await server.dispose();
   repository.dispose();
@@ -115,14 +115,14 @@ it("[S65] serves a pull request beside its application, and leaves nothing of it
   for (const domains of [`http://${shop.host},http://${host}`, `http://${shop.host}`]) {
     expect((await server.rest("PATCH", `/applications/${shop.uuid}`, { domains })).status).toBe(200);
   }
-}, 240_000);
+});
 
 it("says what is missing when there is no such pull request, and its application continues", async () => {
   const { status, error } = await deployPreview(404);
   expect([status, error]).toEqual(["failed", expect.stringContaining("has no refs/pull/404/head")]);
   await server.rest("DELETE", `/applications/${shop.uuid}/previews/404`);
   await until(async () => (await previews()).length === 0);
-}, 90_000);
+});
 
 it("is gone with its application", async () => {
   expect((await deployPreview(7)).status).toBe("finished");
@@ -133,4 +133,4 @@ it("is gone with its application", async () => {
   await until(async () => (await server.rest("GET", `/applications/${shop.uuid}`)).status === 404);
   expect((await get(server, host)).status).toBe(404);
   expect(existsSync(join(server.dataFolder, "apps", shop.uuid))).toBe(false);
-}, 90_000);
+});

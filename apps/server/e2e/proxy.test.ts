@@ -21,7 +21,7 @@ describeDocker("the proxy of a Docker server", ["nginx:alpine", "caddy:2"], (doc
     });
     const outcome = await deploy(server, app.uuid);
     expect(outcome, outcome.log).toMatchObject({ status: "finished" });
-  }, 180_000);
+  });
   afterAll(async () => {
     await server?.dispose();
     source.dispose();
@@ -60,7 +60,7 @@ describeDocker("the proxy of a Docker server", ["nginx:alpine", "caddy:2"], (doc
     await ask("start");
     expect(await get(server, app.host)).toMatchObject({ status: 200, body: "two" });
     expect(await statusOf()).toBe("running");
-  }, 180_000);
+  });
 
   test("is made anew by a restart", async () => {
     const [before] = await proxies();
@@ -69,7 +69,7 @@ describeDocker("the proxy of a Docker server", ["nginx:alpine", "caddy:2"], (doc
     expect(others).toEqual([]);
     expect(after?.Id).not.toBe(before?.Id);
     expect(await get(server, app.host)).toMatchObject({ status: 200, body: "two" });
-  }, 60_000);
+  });
 
   test("serves on, takes routes and says why when another type cannot be had", async () => {
     const path = `/servers/${server.dockerUuid}/proxy`;
@@ -90,7 +90,7 @@ describeDocker("the proxy of a Docker server", ["nginx:alpine", "caddy:2"], (doc
     expect((await proxies()).map(({ Id }) => Id)).toEqual([before?.Id]);
     source.commit(page("two"));
     await deploy(server, app.uuid);
-  }, 180_000);
+  });
 
   test("reaches what another destination's network holds", async () => {
     const network = docker.name("back");
@@ -107,5 +107,5 @@ describeDocker("the proxy of a Docker server", ["nginx:alpine", "caddy:2"], (doc
     expect(await get(server, app.host)).toMatchObject({ status: 200, body: "two" });
     const [container] = await docker.client.listContainers({ filters: { label: [`berth.resource=${other.uuid}`] } });
     expect(Object.keys(container?.NetworkSettings.Networks ?? {})).toEqual([network]);
-  }, 120_000);
+  });
 });

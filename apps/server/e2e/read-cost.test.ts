@@ -47,7 +47,7 @@ beforeAll(async () => {
     ["SERVER", place.server_uuid],
   ] as const)
     uuids.set(name, value);
-}, 120_000);
+});
 afterAll(async () => {
   await counting?.dispose();
   repository.dispose();

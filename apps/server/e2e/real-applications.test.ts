@@ -110,7 +110,7 @@ describe("applications that were not written for Berth", () => {
     });
     expect(await deploy(server, shop.uuid)).toMatchObject({ status: "finished" });
     expect(await get(server, shop.host)).toEqual({ status: 200, body: "second" });
-  }, 240_000);
+  });
 
   it("builds a Vite site and serves its files, with index.html for the paths of its router", async () => {
     const source = repository({
@@ -128,7 +128,7 @@ describe("applications that were not written for Berth", () => {
     const [, asset = ""] = /src="(\/assets\/[^"]+\.js)"/.exec(page.body) ?? [];
     expect(await get(server, site.host, asset)).toMatchObject({ status: 200, body: expect.stringContaining("built") });
     expect(await get(server, site.host, "/about")).toMatchObject({ status: 200, body: page.body });
-  }, 240_000);
+  });
 
   describe("a Fastify server with a build", () => {
     let source: Repository;
@@ -145,7 +145,7 @@ describe("applications that were not written for Berth", () => {
       const outcome = await deploy(server, notes.uuid);
       expect(outcome, outcome.log).toMatchObject({ status: "finished" });
       expect(outcome.log).toContain("compiled");
-    }, 240_000);
+    });
 
     it.each(BREAKAGES)(
       "keeps serving the old release when $name, and says why",
@@ -159,7 +159,6 @@ describe("applications that were not written for Berth", () => {
         expect(await get(server, notes.host)).toEqual({ status: 200, body: "notes" });
         source.git("revert", "--no-edit", "HEAD");
       },
-      240_000,
     );
   });
 
@@ -173,5 +172,5 @@ describe("applications that were not written for Berth", () => {
     expect(outcome.status).toBe("failed");
     expect(outcome.log).toContain("SETTINGS is missing");
     expect((await get(server, plain.host)).status).toBeGreaterThanOrEqual(404);
-  }, 120_000);
+  });
 });

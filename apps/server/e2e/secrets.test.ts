@@ -73,7 +73,7 @@ describe("a secret given to a running server", () => {
     outcome = await outcomeOf(server, await requestDeployment(server, planted.made.application));
     isOver = true;
     await watching;
-  }, 240_000);
+  });
   afterAll(async () => {
     await server.dispose();
     repository.dispose();

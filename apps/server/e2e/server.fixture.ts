@@ -13,8 +13,8 @@ import { SERVER_FLAGS } from "../../../tooling/server-flags.mjs";
 export const MAIN = join(freshBuild("server"), "main.js");
 /** A run starts hundreds of servers, which share one compile cache. */
 const COMPILE_CACHE = fileURLToPath(new URL("../../../node_modules/.cache/berth-compile", import.meta.url));
-const START_DEADLINE_MS = 110_000; // A bound for one that hangs: a start takes a second on a machine that has nothing else to do.
-const GIVE_UP_SECONDS = 20;
+const START_DEADLINE_MS = 240_000; // A bound for one that hangs: a start takes a second on a machine that has nothing else to do.
+const GIVE_UP_SECONDS = 60;
 
 export interface ServerOptions {
   readonly env?: Readonly<Record<string, string>>;

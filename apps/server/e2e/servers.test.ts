@@ -5,7 +5,7 @@ import { type TestServer, testServer } from "./server.fixture.ts";
 let server: TestServer;
 beforeAll(async () => {
   server = await testServer();
-}, 60_000);
+});
 afterAll(() => server.dispose());
 
 type Job = Awaited<ReturnType<TestServer["client"]["jobs"]["get"]["query"]>>;

@@ -32,8 +32,8 @@ describeDocker("the URLs of a compose file on Docker", ["node:24-alpine", "caddy
   let server: DockerServer;
   beforeAll(async () => {
     server = await dockerServer(docker);
-  }, 180_000);
-  afterAll(() => server?.dispose(), 60_000);
+  });
+  afterAll(() => server?.dispose());
 
   test("each lead to the container that asks for them, by host and by path", async () => {
     const where = { ...(await placeOf(server)), server_uuid: server.dockerUuid };
@@ -69,5 +69,5 @@ describeDocker("the URLs of a compose file on Docker", ["node:24-alpine", "caddy
     expect(keys).not.toContain("KEY");
     expect(keys).not.toContain("OTHER");
     await server.rest("DELETE", `/services/${uuid}`);
-  }, 180_000);
+  });
 });

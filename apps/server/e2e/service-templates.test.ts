@@ -128,12 +128,12 @@ describeLargeDocker("one-click services on Docker", IMAGES, (docker) => {
       await docker.client.getImage(REDIS.standIn).tag({ repo, tag });
       tagged.push(REDIS.wanted);
     }
-  }, 180_000);
+  });
   afterAll(async () => {
     await server?.dispose();
     for (const image of tagged) await docker.client.getImage(image).remove({ force: true });
     rmSync(folder, { recursive: true, force: true });
-  }, 60_000);
+  });
 
   // Most of each is waiting for the next health check of an engine.
   test.concurrent.each(STAND_INS)(
@@ -159,6 +159,5 @@ describeLargeDocker("one-click services on Docker", IMAGES, (docker) => {
         seconds: 60,
       });
     },
-    180_000,
   );
 });

@@ -90,7 +90,7 @@ describeDocker("services on Docker", ["node:24-alpine", "postgres:17-alpine", "c
     uuid = made.uuid;
     host = new URL(made.domains[0] ?? "").hostname;
     await ended();
-  }, 240_000);
+  });
   afterAll(() => server?.dispose());
 
   test("[S40] runs the containers of its compose text with their variables, and the status of each is seen", async () => {
@@ -105,13 +105,13 @@ describeDocker("services on Docker", ["node:24-alpine", "postgres:17-alpine", "c
     expect(env.DATABASE_PASSWORD).toMatch(/^[A-Za-z0-9]{32}$/);
     expect(env.SERVICE_URL_WEB_3000).toContain(`web-${uuid}`);
     expect((await get(server, host, "/db")).body).toBe("open");
-  }, 90_000);
+  });
 
   test("answers what one of its containers prints", async () => {
     const logs = async (query: string) => (await server.rest("GET", `/services/${uuid}/logs${query}`)).body;
     expect(await logs("?container=web")).toEqual({ logs: "listening" });
     expect(JSON.stringify(await logs("?container=db"))).toContain("ready to accept connections");
-  }, 60_000);
+  });
 
   test("runs a task in the container that it names", async () => {
     const task = { name: "who", command: "echo in $BERTH_CONTAINER_NAME", frequency: "yearly", container: "db" };
@@ -127,7 +127,7 @@ describeDocker("services on Docker", ["node:24-alpine", "postgres:17-alpine", "c
     );
     expect(execution).toMatchObject({ status: "success", message: expect.stringContaining(`in db-${uuid}`) });
     await server.rest("DELETE", path);
-  }, 120_000);
+  });
 
   test("[S60] leads a new URL to its container at once, without a restart", async () => {
     const before = (await docker.client.listContainers(labelled())).map(({ Id }) => Id).sort();
@@ -136,7 +136,7 @@ describeDocker("services on Docker", ["node:24-alpine", "postgres:17-alpine", "c
     host = new URL(url).hostname;
     await answers();
     expect((await docker.client.listContainers(labelled())).map(({ Id }) => Id).sort()).toEqual(before);
-  }, 90_000);
+  });
 
   test("replaces what takes requests without a failed one, and leaves its database running", async () => {
     const idsOf = async (name: string) => {
@@ -178,7 +178,7 @@ describeDocker("services on Docker", ["node:24-alpine", "postgres:17-alpine", "c
     expect((await newest()).log).toContain("Keeps db, which is unchanged");
     await change({ docker_compose: compose("one") });
     await begun("/restart");
-  }, 240_000);
+  });
 
   test("is replaced by what its changed text says, and keeps its data", async () => {
     await server.rest("POST", `/services/${uuid}/envs`, { key: "LEVEL_TOO", value: "a $b 'c'" });
@@ -191,7 +191,7 @@ describeDocker("services on Docker", ["node:24-alpine", "postgres:17-alpine", "c
     await answers();
     expect(await environment()).toMatchObject({ VERSION: "two", LEVEL_TOO: "a $b 'c'" });
     expect((await get(server, host, "/db")).body).toBe("open");
-  }, 180_000);
+  });
 
   test("stops, and starts again", async () => {
     expect((await server.rest("POST", `/services/${uuid}/stop`, {})).status).toBe(200);
@@ -214,7 +214,7 @@ describeDocker("services on Docker", ["node:24-alpine", "postgres:17-alpine", "c
     await answers();
     await statusIs("running:healthy");
     expect((await server.rest("POST", `/services/${uuid}/start`, {})).status).toBe(400);
-  }, 180_000);
+  });
 
   test("[S46] is not made at all when its URLs conflict", async () => {
     const own = { label: [`berth.instance=${docker.instance}`] };
@@ -232,7 +232,7 @@ describeDocker("services on Docker", ["node:24-alpine", "postgres:17-alpine", "c
     expect((await server.rest("POST", "/services", { ...sent, urls })).status).toBe(409);
     expect(await services()).toBe(count);
     expect(before).toEqual(expect.arrayContaining(await things()));
-  }, 60_000);
+  });
 
   test("is refused with the names of required variables that have no value, while what runs continues", async () => {
     const text = compose("three").replace("VERSION:", 'TOKEN: "${TOKEN:?}"\n      VERSION:');
@@ -242,7 +242,7 @@ describeDocker("services on Docker", ["node:24-alpine", "postgres:17-alpine", "c
     expect([outcome.status, outcome.error]).toEqual(["failed", expect.stringContaining("TOKEN")]);
     expect((await environment()).VERSION).toBe("two");
     await change({ docker_compose: compose("two") });
-  }, 120_000);
+  });
 
   test("continues as it was when what shall replace it does not become healthy", async () => {
     await change({ docker_compose: compose("four").replace(".listen(3000", ".listen(3001") });
@@ -252,7 +252,7 @@ describeDocker("services on Docker", ["node:24-alpine", "postgres:17-alpine", "c
     await answers();
     expect((await environment()).VERSION).toBe("two");
     await change({ docker_compose: compose("two") });
-  }, 180_000);
+  });
 
   const volumes = async () => (await docker.client.listVolumes(labelled())).Volumes ?? [];
 
@@ -265,7 +265,7 @@ describeDocker("services on Docker", ["node:24-alpine", "postgres:17-alpine", "c
     expect(await docker.client.listContainers({ ...labelled(), all: true })).toEqual([]);
     expect(await volumes()).toHaveLength(1);
     for (const { Name } of await volumes()) await docker.client.getVolume(Name).remove();
-  }, 120_000);
+  });
 
   test("in an internal network alone takes requests from the proxy, and is deleted with its volumes", async () => {
     const text = `${compose("inside")}networks: { default: { internal: true } }\n`;
@@ -289,5 +289,5 @@ describeDocker("services on Docker", ["node:24-alpine", "postgres:17-alpine", "c
     });
     expect(await volumes()).toEqual([]);
     expect((await docker.client.listNetworks(labelled())).length).toBe(0);
-  }, 180_000);
+  });
 });

@@ -55,11 +55,11 @@ describeDocker("two control planes on one database", IMAGES, (docker) => {
       made(first, "/databases/postgresql", { ...where, ...image }),
     ]);
     await Promise.all([service, postgres].map((uuid) => deployFirst(first, uuid)));
-  }, 300_000);
+  });
   afterAll(async () => {
     for (const server of servers ?? []) await server.dispose();
     await database?.close();
-  }, 60_000);
+  });
 
   /** Runs of a task and a schedule as reported, and as they happened. */
   async function runsOf(server: TestServer, task: string, schedule: string) {
@@ -120,5 +120,5 @@ describeDocker("two control planes on one database", IMAGES, (docker) => {
     const before = await over(second, 1);
     await first.kill();
     await over(second, before + 1);
-  }, 300_000);
+  });
 });

@@ -86,7 +86,7 @@ it("stops everything at one Ctrl-C in the terminal of npm start", async () => {
   await expect(fetch(`http://127.0.0.1:${proxy}/`)).rejects.toThrow();
   await expect(fetch(`http://127.0.0.1:${api}/`)).rejects.toThrow();
   rmSync(dataFolder, { recursive: true, force: true });
-}, 90_000);
+});
 
 it("is started again by npm start after an unexpected end, and says what happened", async () => {
   const dataFolder = mkdtempSync(join(tmpdir(), "berth-"));
@@ -121,7 +121,7 @@ it("is started again by npm start after an unexpected end, and says what happene
   expect(await exited).toBe(0);
   await expect(fetch(`http://127.0.0.1:${api}/`)).rejects.toThrow();
   rmSync(dataFolder, { recursive: true, force: true });
-}, 150_000);
+});
 
 function childrenOf(pid: number): readonly number[] {
   return readFileSync(`/proc/${pid}/task/${pid}/children`, "utf8").split(" ").filter(Boolean).map(Number);

@@ -34,7 +34,7 @@ beforeAll(async () => {
   writeFileSync(join(folder, "hosts"), "of the server");
   server = await testServer();
   app = await createApplication(server, source);
-}, 60_000);
+});
 afterAll(async () => {
   await server.dispose();
   source.dispose();
@@ -72,4 +72,4 @@ it("gives an application its volume, its files and a folder of the server, and f
   await deployed();
   expect([await body("/conf/app.conf"), await body("/var/log?add=second")]).toEqual(["level=2", "first-second"]);
   expect([await body("/data/log"), await body("/shared/hosts")]).toEqual(["ENOENT", "ENOENT"]);
-}, 120_000);
+});

@@ -27,7 +27,7 @@ beforeAll(async () => {
   });
   const { body } = await server.rest("GET", `/applications/${shop.uuid}`);
   name = (body as { git_repository: string }).git_repository.replace("file:///", "");
-}, 90_000);
+});
 afterAll(async () => {
   await server.dispose();
   repository.dispose();
@@ -70,4 +70,4 @@ it("serves what was pushed, and a pull request beside it until it is closed", as
   expect(closed.json).toMatchObject([{ status: "success", message: "Preview deployment closed." }]);
   await until(async () => (await get(server, host)).status === 404);
   expect((await get(server, shop.host)).body).toBe("two");
-}, 180_000);
+});

@@ -44,7 +44,7 @@ describe("an application without containers", () => {
     await until(async () => (await get(server, host)).body === "2", { what: "the second version answers again" });
     const gone = await server.rest("POST", `/applications/${uuid}/rollback`, { commit: deployments[0] });
     expect(gone.status).toBe(422);
-  }, 120_000);
+  });
 
   test("takes its requests on the port of ports_exposes when it ignores PORT, deployment after deployment", async () => {
     const [port = ""] = await freePorts(1);
@@ -77,5 +77,5 @@ describe("an application without containers", () => {
     } finally {
       fixed.dispose();
     }
-  }, 120_000);
+  });
 });

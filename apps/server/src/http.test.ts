@@ -193,50 +193,46 @@ describe("browsers", () => {
     expect(bytes).toBeLessThan(700_000);
   });
 
-  it.skipIf(!existsSync(CHROMIUM))(
-    "can try an operation with a token in the documentation",
-    async () => {
-      const { url } = server({ instance: { version: () => "4.0.0" } });
-      const base = await url();
-      const browser = await chromium.launch({
-        executablePath: CHROMIUM,
-        args: ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--no-first-run"],
+  it.skipIf(!existsSync(CHROMIUM))("can try an operation with a token in the documentation", async () => {
+    const { url } = server({ instance: { version: () => "4.0.0" } });
+    const base = await url();
+    const browser = await chromium.launch({
+      executablePath: CHROMIUM,
+      args: ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--no-first-run"],
+    });
+    try {
+      const page = await browser.newPage();
+      const complaints: string[] = [];
+      page.on("console", (message) => message.type() === "error" && complaints.push(message.text()));
+      page.on("request", (request) => {
+        if (!request.url().startsWith(base) && !request.url().startsWith("data:")) complaints.push(request.url());
       });
-      try {
-        const page = await browser.newPage();
-        const complaints: string[] = [];
-        page.on("console", (message) => message.type() === "error" && complaints.push(message.text()));
-        page.on("request", (request) => {
-          if (!request.url().startsWith(base) && !request.url().startsWith("data:")) complaints.push(request.url());
-        });
-        await page.goto(`${base}/docs`);
-        await page.locator("button.authorize").first().click();
-        await page.locator(".auth-container input").fill("1|secret");
-        await page.locator(".auth-btn-wrapper button.authorize").click();
-        await page.locator(".auth-btn-wrapper button.btn-done").click();
-        await page.locator("#tag-System, [data-tag=System]").first().click();
-        const operation = page.locator("#operations-System-version");
-        await operation.locator("button.opblock-summary-control").click();
-        await operation.locator("button.try-out__btn").click();
-        await operation.locator("button.execute").click();
-        const answer = operation.locator(".live-responses-table .response-col_description pre").first();
-        await answer.waitFor();
-        expect(await answer.textContent()).toContain("4.0.0");
-        await page.reload();
-        // Its lock is closed, and stays so until the person logs out.
-        await page.locator(".authorize.locked, .auth-wrapper .locked").first().waitFor();
-        expect(await page.evaluate("[sessionStorage.length, localStorage.length]")).toEqual([1, 0]);
-        await page.locator("button.authorize").first().click();
-        await page.locator(".auth-btn-wrapper button", { hasText: "Logout" }).click();
-        expect(await page.evaluate("sessionStorage.length")).toBe(0);
-        expect(complaints).toEqual([]);
-      } finally {
-        await browser.close();
-      }
-      // Two times all operations are drawn, which takes a busy machine a while.
-    },
-    120_000,
-  );
+      await page.goto(`${base}/docs`);
+      await page.locator("button.authorize").first().click();
+      await page.locator(".auth-container input").fill("1|secret");
+      await page.locator(".auth-btn-wrapper button.authorize").click();
+      await page.locator(".auth-btn-wrapper button.btn-done").click();
+      await page.locator("#tag-System, [data-tag=System]").first().click();
+      const operation = page.locator("#operations-System-version");
+      await operation.locator("button.opblock-summary-control").click();
+      await operation.locator("button.try-out__btn").click();
+      await operation.locator("button.execute").click();
+      const answer = operation.locator(".live-responses-table .response-col_description pre").first();
+      await answer.waitFor();
+      expect(await answer.textContent()).toContain("4.0.0");
+      await page.reload();
+      // Its lock is closed, and stays so until the person logs out.
+      await page.locator(".authorize.locked, .auth-wrapper .locked").first().waitFor();
+      expect(await page.evaluate("[sessionStorage.length, localStorage.length]")).toEqual([1, 0]);
+      await page.locator("button.authorize").first().click();
+      await page.locator(".auth-btn-wrapper button", { hasText: "Logout" }).click();
+      expect(await page.evaluate("sessionStorage.length")).toBe(0);
+      expect(complaints).toEqual([]);
+    } finally {
+      await browser.close();
+    }
+    // Two times all operations are drawn, which takes a busy machine a while.
+  });
 });
 
 describe("closing", () => {

@@ -28,7 +28,7 @@ describeLargeInBrowser("forms and names of the pages", () => {
     server = await testServer({ env: { BERTH_EXAMPLE: "on" } });
     browser = await openBrowser();
     uuid = await applicationOf(server);
-  }, 240_000);
+  });
   afterAll(async () => {
     await browser?.close();
     await server?.dispose();
@@ -67,7 +67,7 @@ describeLargeInBrowser("forms and names of the pages", () => {
     }
     expect(complaints).toEqual([]);
     await close();
-  }, 120_000);
+  });
 
   it("find everything by its name with the keyboard alone", async () => {
     const { page, complaints, close } = await visit(browser, server.url, { scheme: "dark" });

@@ -19,7 +19,7 @@ export function describePages(
     beforeAll(async () => {
       running = await testServer(server);
       browser = await openBrowser();
-    }, 240_000);
+    });
     afterAll(async () => {
       await browser?.close();
       await running?.dispose();
@@ -32,6 +32,6 @@ export function describePages(
       expect(await problemsOfPages(page, await paths(running))).toEqual({});
       expect(complaints).toEqual([]);
       await close();
-    }, 240_000);
+    });
   });
 }

@@ -22,7 +22,7 @@ describe.skipIf(!hasChromium)("signing in", () => {
   beforeAll(async () => {
     server = await testServer();
     browser = await openBrowser();
-  }, 240_000);
+  });
   afterAll(async () => {
     await browser?.close();
     await server?.dispose();
@@ -68,7 +68,7 @@ describe.skipIf(!hasChromium)("signing in", () => {
     // Refused codes and passwords are errors to the browser.
     expect(complaints.filter((text) => !/status of 40[03]/.test(text))).toEqual([]);
     await close();
-  }, 120_000);
+  });
 
   it("signs in and confirms with a passkey, which no code is asked for", async () => {
     // Browsers have passkeys for host names only.
@@ -126,7 +126,7 @@ describe.skipIf(!hasChromium)("signing in", () => {
     await page.getByText(/This passkey was not accepted/).waitFor();
     expect(complaints.filter((text) => !/status of 40[013]/.test(text))).toEqual([]);
     await close();
-  }, 120_000);
+  });
 
   it("lets who lacks a required second factor set it up, and then in", async () => {
     const { page, complaints, close } = await visit(browser, server.url);
@@ -156,7 +156,7 @@ describe.skipIf(!hasChromium)("signing in", () => {
     // What the pages asked for before they knew was refused.
     expect(complaints.filter((text) => !/status of 403|status of 207/.test(text))).toEqual([]);
     await close();
-  }, 120_000);
+  });
 
   it("goes to a provider and back, and lets in who was invited", async () => {
     const provider = await identityServer();
@@ -189,7 +189,7 @@ describe.skipIf(!hasChromium)("signing in", () => {
       await close();
       await provider.close();
     }
-  }, 120_000);
+  });
 });
 
 const codeOf = (secret: string) => new TOTP({ secret: Secret.fromBase32(secret) }).generate();

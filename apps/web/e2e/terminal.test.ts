@@ -11,43 +11,39 @@ describeDocker("a terminal in the page", ["redis:7.2"], (docker) => {
   beforeAll(async () => {
     server = await dockerServer(docker, { env: { BERTH_DOCKER_NETWORK: docker.name("terminals") } });
     browser = await openBrowser();
-  }, 120_000);
+  });
   afterAll(async () => {
     await browser?.close();
     await server?.dispose();
   });
 
-  it.skipIf(!hasChromium)(
-    "is a shell in the container, which follows the size of the page",
-    async () => {
-      const { client } = server;
-      const project = await client.projects.create.mutate({ name: "Shop" });
-      const { uuid } = await client.databases.create.redis.mutate({
-        ...{ project_uuid: project.uuid, environment_name: "production", image: "redis:7.2", instant_deploy: true },
-      });
-      await until(async () => (await client.databases.get.query({ uuid })).status.startsWith("running"), {
-        seconds: 60,
-      });
-      const { page, complaints, close } = await visit(browser, server.url, { scheme: "dark" });
-      await signIn(page, server);
-      await page.goto(`/databases/${uuid}/terminal`);
-      await page.getByText("Open. It is recorded", { exact: false }).waitFor();
-      const size = async () => {
-        await page.keyboard.type("clear; stty size | sed 's/^/size /'\n");
-        const shown = page.locator(".xterm-rows").getByText(/^size \d+ \d+/);
-        await shown.waitFor();
-        return (await shown.textContent())?.trim();
-      };
-      const wide = await size();
-      await picture(page, "terminal-open");
-      expect(await accessibilityProblems(page)).toEqual([]);
-      await page.setViewportSize({ width: NARROW, height: 900 });
-      await until(async () => (await size()) !== wide);
-      await page.keyboard.type("exit\n");
-      await page.getByText("The shell has ended.").waitFor();
-      expect(complaints).toEqual([]);
-      await close();
-    },
-    120_000,
-  );
+  it.skipIf(!hasChromium)("is a shell in the container, which follows the size of the page", async () => {
+    const { client } = server;
+    const project = await client.projects.create.mutate({ name: "Shop" });
+    const { uuid } = await client.databases.create.redis.mutate({
+      ...{ project_uuid: project.uuid, environment_name: "production", image: "redis:7.2", instant_deploy: true },
+    });
+    await until(async () => (await client.databases.get.query({ uuid })).status.startsWith("running"), {
+      seconds: 60,
+    });
+    const { page, complaints, close } = await visit(browser, server.url, { scheme: "dark" });
+    await signIn(page, server);
+    await page.goto(`/databases/${uuid}/terminal`);
+    await page.getByText("Open. It is recorded", { exact: false }).waitFor();
+    const size = async () => {
+      await page.keyboard.type("clear; stty size | sed 's/^/size /'\n");
+      const shown = page.locator(".xterm-rows").getByText(/^size \d+ \d+/);
+      await shown.waitFor();
+      return (await shown.textContent())?.trim();
+    };
+    const wide = await size();
+    await picture(page, "terminal-open");
+    expect(await accessibilityProblems(page)).toEqual([]);
+    await page.setViewportSize({ width: NARROW, height: 900 });
+    await until(async () => (await size()) !== wide);
+    await page.keyboard.type("exit\n");
+    await page.getByText("The shell has ended.").waitFor();
+    expect(complaints).toEqual([]);
+    await close();
+  });
 });

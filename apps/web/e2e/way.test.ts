@@ -29,7 +29,7 @@ describe.skipIf(!hasChromium)("a person without a word of REST", () => {
       JSON.stringify({ name: "greeter", scripts: { start: "node server.js" } }),
     );
     writeFileSync(join(folder, "server.js"), SOURCE);
-  }, 240_000);
+  });
   afterAll(async () => {
     await browser?.close();
     await server?.dispose();
@@ -94,7 +94,7 @@ describe.skipIf(!hasChromium)("a person without a word of REST", () => {
     await until(async () => (await server.client.applications.list.query({})).length === 0);
     expect(complaints).toEqual([]);
     await close();
-  }, 180_000);
+  });
 });
 
 async function deployNow(page: Page): Promise<void> {

@@ -116,7 +116,7 @@ describe("a full queue", () => {
     } finally {
       await fresh.close();
     }
-  }, 120_000);
+  });
 });
 
 describe("deployments", () => {

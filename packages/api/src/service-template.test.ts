@@ -101,5 +101,5 @@ describe("the catalogue of one-click services", () => {
       "woodpecker",
       "wordpress-without-database",
     ]);
-  }, 180_000);
+  });
 });

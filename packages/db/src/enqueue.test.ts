@@ -50,7 +50,7 @@ onEachBackend((database) => {
     expect(countOf(answers, "full")).toBe(1000 - LIMIT);
     expect((await stores.deployments.listActive()).total).toBe(LIMIT);
     expect((await stores.deployments.listByResource(app.id, {}, { take: 1 })).total).toBe(LIMIT);
-  }, 120_000);
+  });
 
   it("counts what waits on the server, whoever's it is, and not what runs", async () => {
     const stores = await testTeam(database());

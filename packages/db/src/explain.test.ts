@@ -240,7 +240,7 @@ beforeAll(async () => {
     },
   });
   loggedDatabase = { ...database.database, kysely };
-}, 120_000);
+});
 afterAll(async () => {
   await loggedDatabase.kysely.destroy();
   await database.close();

@@ -372,7 +372,7 @@ describe.runIf(hasSshd)("a host over SSH", () => {
       const script = "(for n in $(seq 200); do echo more; sleep 0.1; done) & echo done";
       const result = await hostWith().run(["sh", "-c", script], { env });
       expect(result).toMatchObject({ exitCode: 0, output: expect.stringContaining("done") });
-    }, 12_000);
+    });
 
     test("says that the connection broke off while a program ran", async () => {
       const host = hostWith();

@@ -63,7 +63,7 @@ beforeAll(async () => {
   stores = database.stores();
   place = await testPlace(stores);
   close = await openWorker();
-}, 60_000);
+});
 
 afterAll(async () => {
   await close?.();
@@ -71,7 +71,7 @@ afterAll(async () => {
   await github?.close();
   await database?.close();
   await rm(root, { recursive: true, force: true });
-}, 60_000);
+});
 
 /** Uses the product's own parts, from the app's record to the running site. */
 async function openWorker() {
@@ -148,7 +148,7 @@ describe("the repository of a GitHub app", () => {
     const serverLeases = (file: string) => [token, encoded].some((text) => readFileSync(file, "latin1").includes(text));
     expect(files.filter(serverLeases)).toEqual([]);
     expect(JSON.stringify(await stores.events.list({}))).not.toContain(token);
-  }, 90_000);
+  });
 
   test("is not deployed with a key that GitHub does not know, and the reason says what to check", async () => {
     const { privateKey } = generateKeyPairSync("rsa", { modulusLength: 2048 });
@@ -156,7 +156,7 @@ describe("the repository of a GitHub app", () => {
     const { ended, log } = await deployed(text);
     expect([ended.status, ended.error]).toEqual(["failed", expect.stringContaining("Check app_id, installation_id")]);
     expect(log).not.toContain(text.split("\n")[2]);
-  }, 90_000);
+  });
 
   test("is not deployed while GitHub does not answer, and the reason says so", async () => {
     github.fail("POST /app/installations", "rate_limited");
@@ -164,7 +164,7 @@ describe("the repository of a GitHub app", () => {
     const { ended } = await deployed(`${github.privateKey}\n`);
     expect([ended.status, ended.error]).toEqual(["failed", expect.stringContaining("Try again in")]);
     github.clearFaults();
-  }, 90_000);
+  });
 });
 
 function filesBelow(folder: string): string[] {

@@ -43,7 +43,7 @@ beforeAll(async () => {
   engine = openEngine();
   proxy = await embeddedProxy({ folder: join(root, "proxy"), host: "127.0.0.1", port: 0, nodePath: process.execPath });
   running = openWorker();
-}, 60_000);
+});
 
 afterAll(async () => {
   await running?.stop({ graceSeconds: 1 });
@@ -51,7 +51,7 @@ afterAll(async () => {
   await proxy?.close({ stopProxy: true });
   await database?.close();
   await rm(root, { recursive: true, force: true });
-}, 60_000);
+});
 
 const openEngine = () =>
   processEngine({ dataFolder: join(root, "apps"), runtimeFolder: join(root, "runtime"), builder: processBuilder() });
@@ -159,7 +159,7 @@ describe("with real processes, a real proxy and real repositories", () => {
     expect(ended).toMatchObject({ status: "finished", error: null, commit_message: "Say one" });
     expect(await ask(subject.host)).toEqual({ status: 200, body: "one" });
     expect((await stores.applications.find(subject.application.uuid))?.status).toBe("running:healthy");
-  }, 90_000);
+  });
 
   test("no request fails while one release after the other is replaced", async () => {
     const subject = await project({ docker_images_to_keep: 0 });
@@ -196,7 +196,7 @@ describe("with real processes, a real proxy and real repositories", () => {
     expect(failures).toEqual([]);
     expect([...bodies]).toEqual(["one", "two", "three", "four"]);
     expect(requests).toBeGreaterThan(500);
-  }, 120_000);
+  });
 
   test.each([
     ["build", { build_command: "echo compiling && exit 4" }, /4/],
@@ -242,7 +242,6 @@ describe("with real processes, a real proxy and real repositories", () => {
         { what: "nothing is left of it" },
       );
     },
-    120_000,
   );
 
   test("a cancelled build is gone within five seconds", async () => {
@@ -257,7 +256,7 @@ describe("with real processes, a real proxy and real repositories", () => {
       expect((await endOf(deployment)).status).toBe("cancelled-by-user");
     };
     await assertTook(await took(ended), 5000);
-  }, 90_000);
+  });
 
   test("a restart runs the same build with new variables, and the next deployment removes it", async () => {
     const subject = await project({ docker_images_to_keep: 0 });
@@ -281,7 +280,7 @@ describe("with real processes, a real proxy and real repositories", () => {
       },
       { what: "what was built first is gone" },
     );
-  }, 120_000);
+  });
 
   test("a stopped application says so, and serves again when it is started", async () => {
     const subject = await project();
@@ -292,7 +291,7 @@ describe("with real processes, a real proxy and real repositories", () => {
     await stores.resources.setDesiredState(subject.application.id, "running");
     await serves(subject.host, "one");
     await until(async () => (await statusOf(subject)) === "running:healthy", { what: "it is healthy" });
-  }, 90_000);
+  });
 
   test("a crash of the application is mended by its engine, and the status reports it", async () => {
     const subject = await project();
@@ -302,7 +301,7 @@ describe("with real processes, a real proxy and real repositories", () => {
       what: "it has restarted",
       seconds: 30,
     });
-  }, 90_000);
+  });
 
   test("what ran before a clean stop runs again after the next start", async () => {
     const subject = await project();
@@ -314,7 +313,7 @@ describe("with real processes, a real proxy and real repositories", () => {
     running = openWorker();
     await serves(subject.host, "one");
     await until(async () => (await statusOf(subject)) === "running:healthy", { what: "it is healthy" });
-  }, 90_000);
+  });
 
   test("a deleted application leaves nothing behind", async () => {
     const subject = await project();
@@ -324,7 +323,7 @@ describe("with real processes, a real proxy and real repositories", () => {
     await until(async () => (await stores.resources.find(ref)) === undefined, { what: "it is gone" });
     expect((await ask(subject.host)).status).toBe(404);
     expect((await engine.list()).some(({ resourceUuid }) => resourceUuid === subject.application.uuid)).toBe(false);
-  }, 90_000);
+  });
 });
 
 const statusOf = async ({ application }: Project) => (await stores.applications.find(application.uuid))?.status;

@@ -51,7 +51,7 @@ test("whatever users do and however often the worker dies, everything settles as
     }),
     { numRuns: 6, endOnFailure: true },
   );
-}, 180_000);
+});
 
 async function setStage(world: World): Promise<Stage> {
   const broken = new Set<string>();

@@ -49,14 +49,14 @@ beforeAll(async () => {
   stores = database.stores();
   place = await testPlace(stores);
   close = await openWorker();
-}, 60_000);
+});
 
 afterAll(async () => {
   await close?.();
   await git?.close();
   await database?.close();
   await rm(root, { recursive: true, force: true });
-}, 60_000);
+});
 
 /** Uses the product's own parts, from the key's record to the running site. */
 async function openWorker() {
@@ -138,7 +138,7 @@ describe("a private repository", () => {
     const files = ["sources", "apps"].flatMap((folder) => filesBelow(join(root, folder)));
     expect(files.length).toBeGreaterThan(5);
     expect(files.filter((file) => readFileSync(file, "latin1").includes(secret))).toEqual([]);
-  }, 90_000);
+  });
 
   test("is not deployed without its key or with another, and the reason says what to do", async () => {
     const without = await deployed(null);
@@ -151,7 +151,7 @@ describe("a private repository", () => {
       "failed",
       expect.stringContaining("Add its public key there as a deploy key"),
     ]);
-  }, 90_000);
+  });
 });
 
 function filesBelow(folder: string): string[] {

@@ -128,7 +128,7 @@ describe("the status", () => {
       seconds: 20,
     });
     expect(worker.life.isOver).toBe(false);
-  }, 60_000);
+  });
 
   test("reports a crash, and the release is brought back", async () => {
     world.worker();

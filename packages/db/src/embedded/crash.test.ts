@@ -60,7 +60,7 @@ describe("a server that is killed", () => {
       await sql`delete from lease`.execute(database.kysely);
       await database.close();
     }
-  }, 180_000);
+  });
 
   it("loses no confirmed row with the fallback", async () => {
     const folder = await newFolder();

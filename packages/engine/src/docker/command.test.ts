@@ -202,7 +202,6 @@ describeDocker("a program in a container", IMAGES, (fixture) => {
         rmSync(bridgeFolder, { recursive: true, force: true });
       }
     },
-    90_000,
   );
 
   test("that takes no more of its input ends all the same", async () => {

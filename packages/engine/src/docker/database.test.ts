@@ -75,7 +75,6 @@ describeDocker("a database of", IMAGES, (fixture) => {
       expect((await ask(client.image, client.read(wrong))).join(" ")).toMatch(/denied|failed|WRONGPASS|Wrong password/);
       await Promise.all([engine.remove(first), engine.remove(second)]);
     },
-    120_000,
   );
 
   test.each<Tested>(["postgresql", "mariadb"])(
@@ -91,7 +90,6 @@ describeDocker("a database of", IMAGES, (fixture) => {
       expect(await ask(client.image, client.read(url))).toEqual([0, "first"]);
       await engine.remove(release);
     },
-    120_000,
   );
 
   test("PostgreSQL is asked by its own check before its engine has begun with it", async () => {
@@ -105,7 +103,7 @@ describeDocker("a database of", IMAGES, (fixture) => {
     expect((await ask())?.command).toBe(healthCheck.argv.join(" "));
     expect((await engine.inspect(spec))?.health).toBe("starting");
     await engine.remove(spec);
-  }, 90_000);
+  });
 
   test("Redis keeps its password in a file that only its own account reads, and in no list of processes", async () => {
     const { next } = databaseReleases("redis", TEST_CLIENTS.redis.image, { redis_password: HARD });
@@ -113,7 +111,7 @@ describeDocker("a database of", IMAGES, (fixture) => {
     expect(await sh(release, "stat -c '%U %a' /usr/local/etc/redis/redis.conf")).toBe("redis 600");
     expect(await sh(release, "cat /proc/[0-9]*/cmdline")).not.toContain(HARD);
     await engine.remove(release);
-  }, 60_000);
+  });
 
   test("Redis with a user of another name lets in nobody else", async () => {
     const client: TestClient = TEST_CLIENTS.redis;
@@ -123,7 +121,7 @@ describeDocker("a database of", IMAGES, (fixture) => {
     expect(await ask(client.image, client.write(url, "1"))).toEqual([0, "OK"]);
     expect((await ask(client.image, client.read(url.replace(/app:[^@]*@/, "")))).join(" ")).toContain("NOAUTH");
     await engine.remove(release);
-  }, 60_000);
+  });
 
   test("PostgreSQL with a configuration that it cannot read ends, and its log says why", async () => {
     const sent = { postgres_conf: "max_connections = many" };
@@ -134,5 +132,5 @@ describeDocker("a database of", IMAGES, (fixture) => {
     for await (const { line } of engine.logs(release, { lines: 50 })) lines.push(line);
     expect(lines.join("\n")).toContain('invalid value for parameter "max_connections": "many"');
     await engine.remove(release);
-  }, 60_000);
+  });
 });

@@ -132,7 +132,6 @@ describeDocker("a script in a container", [...IMAGES, "debian:trixie-slim"], (fi
       connection.mend();
       await vi.waitFor(async () => expect(await count()).toBe(0), { ...WAIT, timeout: 30_000 });
     },
-    60_000,
   );
 
   test("ends nothing that has its number after it has ended or after its container was started anew", async () => {
@@ -182,7 +181,6 @@ describeDocker("a script in a container", [...IMAGES, "debian:trixie-slim"], (fi
       const command = engine.containers.command(spec, { argv: [what], variables: {} }, { signal: stop });
       await expect(command).rejects.toMatchObject({ code: "deploy.cancelled" });
     },
-    90_000,
   );
 
   test("says so where the image has no shell", async () => {

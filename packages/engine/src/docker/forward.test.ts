@@ -64,7 +64,7 @@ describeDocker("a forward", ["node:24-alpine", "nginx:alpine"], (fixture) => {
     await expect(fetch(`http://127.0.0.1:${forward.publicPort}/`)).rejects.toThrow();
     expect((await forwards().list()).filter(({ resourceUuid }) => resourceUuid === name)).toEqual([]);
     await forwards().close(name);
-  }, 60_000);
+  });
 
   test("closes a connection on which nothing has gone for so long", async () => {
     const name = fixture.name("db");
@@ -76,7 +76,7 @@ describeDocker("a forward", ["node:24-alpine", "nginx:alpine"], (fixture) => {
     const socket = await connected(forward.publicPort);
     await once(socket.resume(), "close");
     expect(performance.now() - startedMs).toBeGreaterThan(900);
-  }, 60_000);
+  });
 
   test("from a port that something else has is refused with that port, and leaves nothing", async () => {
     const name = fixture.name("db");
@@ -95,7 +95,7 @@ describeDocker("a forward", ["node:24-alpine", "nginx:alpine"], (fixture) => {
     await forwards().open(forward);
     const other = await forwardTo(fixture.name("db"), { publicPort });
     await expect(forwards().open(other)).rejects.toMatchObject({ code: "port.taken" });
-  }, 60_000);
+  });
 
   test("is no release, is nobody else's, and goes with its resource", async () => {
     const name = fixture.name("db");
@@ -107,7 +107,7 @@ describeDocker("a forward", ["node:24-alpine", "nginx:alpine"], (fixture) => {
     expect((await forwards().list()).map(({ resourceUuid }) => resourceUuid)).toContain(name);
     await engine.removeResource(name, { deleteVolumes: true });
     expect((await forwards().list()).map(({ resourceUuid }) => resourceUuid)).not.toContain(name);
-  }, 60_000);
+  });
 
   test("has a configuration that nginx takes", async () => {
     const text = configurationOf({
@@ -121,5 +121,5 @@ describeDocker("a forward", ["node:24-alpine", "nginx:alpine"], (fixture) => {
     const argv = ["sh", "-c", 'printf %s "$1" > /tmp/f.conf && nginx -t -c /tmp/f.conf', "sh", text];
     const { container, logs } = await fixture.container({ image: "nginx:alpine", argv });
     expect([await container.wait(), await logs()]).toEqual([{ StatusCode: 0, Error: null }, expect.any(String)]);
-  }, 60_000);
+  });
 });

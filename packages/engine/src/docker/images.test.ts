@@ -54,7 +54,7 @@ describeDocker("an image", ["server:debian13", "registry:2", "busybox:stable"], 
     far = dockerClient(host);
     here = dockerImages({ docker: dockerClient(localHost("near")), server: "near", dockerConfigFile });
     there = dockerImages({ docker: far, server: "far", dockerConfigFile });
-  }, 120_000);
+  });
   afterAll(async () => {
     await Promise.all(made.map((name) => docker.client.getImage(name).remove().catch(ignored)));
     await host?.close();
@@ -104,7 +104,7 @@ describeDocker("an image", ["server:debian13", "registry:2", "busybox:stable"], 
     ]);
     expect(exitCode, output).toBe(0);
     await far.getImage(name).remove();
-  }, 60_000);
+  });
 
   test("comes without the layers that the other engine has, and runs there", async () => {
     await machine.loadImages("busybox:stable");
@@ -129,7 +129,7 @@ describeDocker("an image", ["server:debian13", "registry:2", "busybox:stable"], 
     await docker.client.getImage(name).remove();
     expect(await sent([])).toBeGreaterThan(bytes + MEGABYTE);
     expect(await here.held(["sha256:none", ...layers])).toEqual([]);
-  }, 60_000);
+  });
 
   test("of no engine is refused, and nothing of one that breaks off stays", async () => {
     await expect(there.load(here.save("berth/none:x", []), "berth/none:x", quiet.signal)).rejects.toMatchObject({
@@ -149,7 +149,7 @@ describeDocker("an image", ["server:debian13", "registry:2", "busybox:stable"], 
       message: expect.stringContaining("cut"),
     });
     await expect.poll(leftovers).toBe(before);
-  }, 60_000);
+  });
 
   test("that is on its way stops at once when it is cancelled", async () => {
     const name = await image(20 * MEGABYTE);
@@ -169,7 +169,7 @@ describeDocker("an image", ["server:debian13", "registry:2", "busybox:stable"], 
     await expect(there.load(watched(), name, stopping.signal)).rejects.toMatchObject({ code: "deploy.cancelled" });
     await expect.poll(() => isEnded).toBe(true);
     await expect.poll(leftovers).toBe(before);
-  }, 60_000);
+  });
 
   test("is pushed with the instance's login and pulled by its digest, and leaves no other name", async () => {
     const name = await image();
@@ -185,7 +185,7 @@ describeDocker("an image", ["server:debian13", "registry:2", "busybox:stable"], 
     expect({ RepoTags, RepoDigests }).toEqual({ RepoTags: [own], RepoDigests: [] });
     expect(lines.join("\n")).toContain(`Pushed ${digest}`);
     expect(lines.join("\n")).not.toContain(registry.password);
-  }, 60_000);
+  });
 
   test("leaves another's name as it was when it is pushed under it", async () => {
     const [name, other] = [await image(), await image()];
@@ -194,27 +194,23 @@ describeDocker("an image", ["server:debian13", "registry:2", "busybox:stable"], 
     made.push(`${to.name}:${to.tag}`);
     await here.push(name, to, quiet);
     expect((await here.find(`${to.name}:${to.tag}`))?.id).toBe((await here.find(other))?.id);
-  }, 60_000);
+  });
 
   test.each([
     ["that has no login for it", () => registry.address, "requires a login that may push"],
     ["where nothing listens", () => "127.0.0.1:9", "connection refused"],
-  ])(
-    "cannot be pushed to a registry %s, and the sentence names the registry",
-    async (_, address, reason) => {
-      const name = await image();
-      const stranger = dockerImages({ docker: docker.client, server: "near" });
-      const to = { name: `${address()}/${docker.run}/app`, tag: "v1" };
-      const failure = stranger.push(name, to, quiet);
-      await expect(failure).rejects.toMatchObject({
-        code: "deploy.build_failed",
-        message: expect.stringContaining(reason),
-      });
-      await expect(failure).rejects.toThrow(`the registry ${address()}`);
-      expect(await here.find(`${to.name}:v1`)).toBeUndefined();
-    },
-    60_000,
-  );
+  ])("cannot be pushed to a registry %s, and the sentence names the registry", async (_, address, reason) => {
+    const name = await image();
+    const stranger = dockerImages({ docker: docker.client, server: "near" });
+    const to = { name: `${address()}/${docker.run}/app`, tag: "v1" };
+    const failure = stranger.push(name, to, quiet);
+    await expect(failure).rejects.toMatchObject({
+      code: "deploy.build_failed",
+      message: expect.stringContaining(reason),
+    });
+    await expect(failure).rejects.toThrow(`the registry ${address()}`);
+    expect(await here.find(`${to.name}:v1`)).toBeUndefined();
+  });
 
   test("stops on its way to a registry when it is cancelled, and loses the name again", async () => {
     const name = await image(20 * MEGABYTE);
@@ -228,7 +224,7 @@ describeDocker("an image", ["server:debian13", "registry:2", "busybox:stable"], 
     await expect(here.push(name, to, io)).rejects.toMatchObject({ code: "deploy.cancelled" });
     await expect(here.push(name, to, io)).rejects.toMatchObject({ code: "deploy.cancelled" });
     expect(await here.find(`${to.name}:v1`)).toBeUndefined();
-  }, 60_000);
+  });
 
   test("is never pushed under a name of Berth's own", async () => {
     await expect(here.push("busybox:stable", { name: "berth/other", tag: "x" }, quiet)).rejects.toMatchObject({

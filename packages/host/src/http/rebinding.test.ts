@@ -40,5 +40,4 @@ test.skipIf(!isRoot())(
     });
     expect(asked).toEqual({ "rebinding.test": 4, "both.test": 1, "redirecting.test": 1 });
   },
-  90_000,
 );

@@ -55,7 +55,7 @@ describeDocker("Caddy on the ports 80 and 443 of a whole server", [IMAGE, SERVER
       onHostKey: async () => {},
       bridgeFolder,
     });
-  }, 180_000);
+  });
   afterAll(async () => {
     await host.close();
     await rm(bridgeFolder, { recursive: true, force: true });
@@ -81,7 +81,7 @@ describeDocker("Caddy on the ports 80 and 443 of a whole server", [IMAGE, SERVER
     expect(await statusOf(server.address, acmeRoot)).toBe(503);
     expect(proxy.publicUrl(`https://${NAME}:3000/x`)).toBe(`https://${NAME}/x`);
     await proxy.stop();
-  }, 180_000);
+  });
 });
 
 /** @returns The authority's root certificate. */

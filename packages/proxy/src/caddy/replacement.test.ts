@@ -89,7 +89,7 @@ describeDocker("a change of the proxy itself", [IMAGE, SECOND_IMAGE, PROGRAM_IMA
     // Another control plane's adapter finds the container of now.
     await put("c");
     expect(await text("c.test")).toBe("c");
-  }, 120_000);
+  });
 
   it("to one that does not share the ports ends the one before first, and is undone when the new one fails", async () => {
     await put("a");
@@ -104,7 +104,7 @@ describeDocker("a change of the proxy itself", [IMAGE, SECOND_IMAGE, PROGRAM_IMA
     expect([await text("a.test"), (await front.proxy.status()).type]).toEqual(["mine", "TRAEFIK"]);
     await front.proxy.ensure();
     expect([await text("a.test"), (await front.proxy.status()).type]).toEqual(["a", "CADDY"]);
-  }, 60_000);
+  });
 
   it("that broke off in its middle is finished by the next start", async () => {
     await put("a");

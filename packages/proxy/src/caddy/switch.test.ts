@@ -23,5 +23,5 @@ describeDocker("releases in containers behind Caddy", [IMAGE, RELEASE_IMAGE], (d
     expect(result.releases).toBe(SWITCHES + 1);
     expect(result.requests).toBeGreaterThanOrEqual(2000);
     expect(result.messages).toBeGreaterThan(100);
-  }, 300_000);
+  });
 });

@@ -20,8 +20,8 @@ describeDocker("backups of PostgreSQL", ["postgres:17-alpine"], (fixture) => {
     await shop.sql(
       "insert into orders select i, 'order ' || i from generate_series(1, 100) i; insert into s.notes values (1)",
     );
-  }, 180_000);
-  afterAll(() => world?.close(), 60_000);
+  });
+  afterAll(() => world?.close());
 
   const S3 = { save_s3: true } as const;
   const keyOf = (uuid: string) => world.s3.objects().find((key) => key.includes(uuid)) ?? "";
@@ -45,7 +45,7 @@ describeDocker("backups of PostgreSQL", ["postgres:17-alpine"], (fixture) => {
     expect(await shop.restore("restore", backup)).toMatchObject({ status: "success", message: null });
     expect(await shop.sql("select count(*), min(what) from orders")).toBe("100|order 1");
     expect(await shop.sql("select count(*) from s.notes")).toBe("1");
-  }, 120_000);
+  });
 
   test("go into another database of the engine", async () => {
     const other = await world.database("postgresql", { postgres_db: "copy" });
@@ -56,7 +56,7 @@ describeDocker("backups of PostgreSQL", ["postgres:17-alpine"], (fixture) => {
       status: "failed",
       message: expect.stringContaining('database "missing" does not exist'),
     });
-  }, 120_000);
+  });
 
   test("of all databases have them all, and are restored over what is there", async () => {
     await shop.sql("create database second");
@@ -91,7 +91,7 @@ describeDocker("backups of PostgreSQL", ["postgres:17-alpine"], (fixture) => {
     expect(await shop.restore("restore", backup, other.record)).toMatchObject({ status: "success", message: null });
     // Connects by address, where the password is checked: it is still the same.
     expect(await other.sql("select count(*) from pg_database where datname = 'second'", other.record.uuid)).toBe("1");
-  }, 180_000);
+  });
 
   test("are refused when a byte of them has changed: nothing is restored, and a drill fails", async () => {
     const backup = await shop.run(await shop.schedule({ ...S3, disable_local_backup: true }));
@@ -108,7 +108,7 @@ describeDocker("backups of PostgreSQL", ["postgres:17-alpine"], (fixture) => {
     }
     expect(await shop.sql("select count(*) from orders")).toBe("50");
     await shop.sql("insert into orders select i, 'order ' || i from generate_series(51, 100) i");
-  }, 120_000);
+  });
 
   test("are no success, and not restored, when the bucket gives back more than was sent to it", async () => {
     const backup = await shop.run(await shop.schedule({ ...S3, disable_local_backup: true }));
@@ -130,7 +130,7 @@ describeDocker("backups of PostgreSQL", ["postgres:17-alpine"], (fixture) => {
     }
     expect(givenBytes).toBeLessThan(10_000_000);
     expect(await shop.sql("select count(*) from orders")).toBe("100");
-  }, 120_000);
+  });
 
   test("with one damaged copy are restored from the other, and the drill tells", async () => {
     const backup = await shop.run(await shop.schedule(S3));
@@ -141,7 +141,7 @@ describeDocker("backups of PostgreSQL", ["postgres:17-alpine"], (fixture) => {
     const damaged = expect.stringContaining("The file on the server is damaged");
     expect(await shop.restore("restore", backup)).toMatchObject({ status: "success", message: damaged });
     expect(await shop.restore("drill", backup)).toMatchObject({ status: "failed", message: damaged });
-  }, 120_000);
+  });
 
   test("are no success when the bucket gives back something else, and the object goes", async () => {
     const { tools } = world;
@@ -166,7 +166,7 @@ describeDocker("backups of PostgreSQL", ["postgres:17-alpine"], (fixture) => {
       s3_uploaded: false,
     });
     await until(() => keyOf(backup.uuid) === "", { what: "the object goes" });
-  }, 60_000);
+  });
 
   test("fail for a bucket that is not there, and keep the file", async () => {
     const backup = await shop.run(await shop.schedule(S3, "no-such-bucket"));
@@ -175,7 +175,7 @@ describeDocker("backups of PostgreSQL", ["postgres:17-alpine"], (fixture) => {
       message: expect.stringMatching(/has no bucket no-such-bucket.*\nThe file on the server is complete/),
     });
     expect(await shop.restore("restore", backup)).toMatchObject({ status: "success" });
-  }, 60_000);
+  });
 
   test("fail for a database that is not there, with what the program said and no secret", async () => {
     const backup = await shop.run(await shop.schedule({ databases_to_backup: "nothing" }));
@@ -184,7 +184,7 @@ describeDocker("backups of PostgreSQL", ["postgres:17-alpine"], (fixture) => {
       message: expect.stringMatching(/^pg_dump exited with code 1\.\n.*"nothing" does not exist/s),
     });
     expect(existsSync(backup.filename ?? "")).toBe(false);
-  }, 60_000);
+  });
 
   test("fail when the dump is killed, and leave no file", async () => {
     await shop.sql(MANY);
@@ -200,32 +200,28 @@ describeDocker("backups of PostgreSQL", ["postgres:17-alpine"], (fixture) => {
       message: expect.stringContaining("pg_dump exited with code 137"),
     });
     expect(execFileSync("ls", [dirname(backup.filename ?? "")]).toString()).not.toContain(uuid);
-  }, 90_000);
+  });
 
-  test.runIf(process.getuid?.() === 0)(
-    "fail when the disk is full, and leave no file",
-    async () => {
-      const { backupFiles } = await import("@berth/backup");
-      const { tools } = world;
-      const folder = `${world.folder}/small`;
-      execFileSync("mkdir", [folder]);
-      execFileSync("mount", ["-t", "tmpfs", "-o", "size=1m", "tmpfs", folder]);
-      try {
-        world.tools = { ...tools, files: backupFiles(folder) };
-        const backup = await shop.run(await shop.schedule());
-        expect(backup).toMatchObject({
-          status: "failed",
-          message: expect.stringContaining("disk with the backups is full"),
-        });
-        expect(execFileSync("find", [folder, "-type", "f"]).toString().trim()).toBe(`${folder}/folder-id`);
-      } finally {
-        world.tools = tools;
-        execFileSync("umount", [folder]);
-        await shop.sql("drop table many");
-      }
-    },
-    90_000,
-  );
+  test.runIf(process.getuid?.() === 0)("fail when the disk is full, and leave no file", async () => {
+    const { backupFiles } = await import("@berth/backup");
+    const { tools } = world;
+    const folder = `${world.folder}/small`;
+    execFileSync("mkdir", [folder]);
+    execFileSync("mount", ["-t", "tmpfs", "-o", "size=1m", "tmpfs", folder]);
+    try {
+      world.tools = { ...tools, files: backupFiles(folder) };
+      const backup = await shop.run(await shop.schedule());
+      expect(backup).toMatchObject({
+        status: "failed",
+        message: expect.stringContaining("disk with the backups is full"),
+      });
+      expect(execFileSync("find", [folder, "-type", "f"]).toString().trim()).toBe(`${folder}/folder-id`);
+    } finally {
+      world.tools = tools;
+      execFileSync("umount", [folder]);
+      await shop.sql("drop table many");
+    }
+  });
 
   test("beyond what is to be kept go, here and in the bucket", async () => {
     const schedule = await shop.schedule({
@@ -242,7 +238,7 @@ describeDocker("backups of PostgreSQL", ["postgres:17-alpine"], (fixture) => {
     expect(await shop.ended(schedule, made[1]?.uuid ?? "")).toMatchObject({
       ...{ status: "success", local_storage_deleted: true, s3_storage_deleted: false },
     });
-  }, 120_000);
+  });
 });
 
 describeDocker("backups of MariaDB", ["mariadb:11"], (fixture) => {
@@ -252,8 +248,8 @@ describeDocker("backups of MariaDB", ["mariadb:11"], (fixture) => {
     world = await backupWorld(fixture);
     shop = await world.database("mariadb", { mariadb_database: "shop" });
     await shop.sql("create table `odd ``name` (id int); insert into `odd ``name` values (1), (2)");
-  }, 180_000);
-  afterAll(() => world?.close(), 60_000);
+  });
+  afterAll(() => world?.close());
 
   test("of all databases leave another database its own passwords", async () => {
     const backup = await shop.run(await shop.schedule({ dump_all: true }));
@@ -263,21 +259,17 @@ describeDocker("backups of MariaDB", ["mariadb:11"], (fixture) => {
     await other.sql("flush privileges");
     expect(await other.sql("select count(*) from shop.`odd ``name`", other.record.uuid)).toBe("2");
     expect(await shop.sql("select 1", shop.record.uuid)).toBe("1");
-  }, 180_000);
+  });
 
-  test.each([{ dump_all: false }, { dump_all: true }])(
-    "are proved and restored with %j",
-    async (settings) => {
-      const backup = await shop.run(await shop.schedule(settings));
-      expect(backup).toMatchObject({ status: "success", message: null });
-      expect(readFileSync(backup.filename ?? "").subarray(0, 2)).toEqual(Buffer.from([0x1f, 0x8b]));
-      const name = settings.dump_all ? "shop.odd `name" : "odd `name";
-      const tables = [{ name, rows: 2, expected_rows: 2 }];
-      expect(await shop.restore("drill", backup)).toMatchObject({ status: "success", message: null, tables });
-      await shop.sql("delete from `odd ``name`");
-      expect(await shop.restore("restore", backup)).toMatchObject({ status: "success", tables });
-      expect(await shop.sql("select count(*) from `odd ``name`")).toBe("2");
-    },
-    180_000,
-  );
+  test.each([{ dump_all: false }, { dump_all: true }])("are proved and restored with %j", async (settings) => {
+    const backup = await shop.run(await shop.schedule(settings));
+    expect(backup).toMatchObject({ status: "success", message: null });
+    expect(readFileSync(backup.filename ?? "").subarray(0, 2)).toEqual(Buffer.from([0x1f, 0x8b]));
+    const name = settings.dump_all ? "shop.odd `name" : "odd `name";
+    const tables = [{ name, rows: 2, expected_rows: 2 }];
+    expect(await shop.restore("drill", backup)).toMatchObject({ status: "success", message: null, tables });
+    await shop.sql("delete from `odd ``name`");
+    expect(await shop.restore("restore", backup)).toMatchObject({ status: "success", tables });
+    expect(await shop.sql("select count(*) from `odd ``name`")).toBe("2");
+  });
 });

@@ -18,7 +18,7 @@ describeDocker("a build by the engine's BuildKit", ["alpine:3", "registry:2"], (
     await plain.close();
     suite = imageSuite({ dockerConfigFile: registry.configFile, host: breakable.host });
     await registry.push("alpine:3", "team/base", suite.resourceUuid);
-  }, 30_000);
+  });
   beforeEach(() => void suite.lines.splice(0));
   afterAll(async () => {
     await suite.close();

@@ -24,7 +24,7 @@ describeDocker("a build on a server over SSH", [SERVER_IMAGE, "busybox:stable"],
     await vi.waitFor(() => far.ping(), { timeout: 60_000, interval: 200 });
     const loading = await far.loadImage(await fixture.client.getImage("busybox:stable").get());
     for await (const _ of loading);
-  }, 120_000);
+  });
   afterAll(async () => {
     await host.close();
     rmSync(folder, { recursive: true, force: true });

@@ -15,7 +15,7 @@ describe.skipIf(!hasEngine)("an image that is built already", { timeout: 20_000 
     await plain.close();
     suite = imageSuite({ dockerConfigFile: registry.configFile });
     await registry.push("alpine:3", "team/app", "v1");
-  }, 30_000);
+  });
   beforeEach(() => void suite.lines.splice(0));
   afterAll(async () => {
     await suite.close();

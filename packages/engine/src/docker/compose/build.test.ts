@@ -177,7 +177,7 @@ describeDocker("a compose file in a repository", ["busybox:stable"], (fixture) =
     expect(await run('printf %s "$MESSAGE"', "other")).toBe("a 'b' $c");
     await engine.removeResource(resourceUuid, { deleteVolumes: true });
     expect(await world.docker.listImages({ filters: { reference: [`berth/${resourceUuid}:*`] } })).toEqual([]);
-  }, 120_000);
+  });
 
   test("finds large files of its source, and folders with many, as they are", async () => {
     const engine = await engineOf();
@@ -196,7 +196,7 @@ describeDocker("a compose file in a repository", ["busybox:stable"], (fixture) =
     expect(output).toBe(`${large.length} 644 0\n1777\n755\nran\n`);
     await engine.removeResource(resourceUuid, { deleteVolumes: true });
     expect(await world.docker.listImages({ filters: { reference: [`berth/${resourceUuid}:*`] } })).toEqual([]);
-  }, 120_000);
+  });
 
   test.each([
     ["volumes: [/:/host]", { isHostGuarded: true }, "host privileges"],

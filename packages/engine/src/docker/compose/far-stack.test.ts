@@ -54,7 +54,7 @@ describeDocker("a stack on another server", [SERVER_IMAGE, "busybox:stable"], (f
       await host.close();
       rmSync(folder, { recursive: true, force: true });
     };
-  }, 120_000);
+  });
   afterAll(() => close());
 
   test("runs there as it does here", async () => {
@@ -65,5 +65,5 @@ describeDocker("a stack on another server", [SERVER_IMAGE, "busybox:stable"], (f
     expect(page.output).toBe("from afar");
     await engine.removeResource(spec.resourceUuid, { deleteVolumes: true });
     expect(await engine.list()).toEqual([]);
-  }, 120_000);
+  });
 });

@@ -89,7 +89,7 @@ describeDocker("a release of several containers", ["busybox:stable"], (fixture) 
     expect((await world.docker.listVolumes({ filters: { label } })).Volumes).toHaveLength(1);
     await engine.removeResource(spec.resourceUuid, { deleteVolumes: true });
     expect((await world.docker.listVolumes({ filters: { label } })).Volumes ?? []).toEqual([]);
-  }, 60_000);
+  });
 
   test("finds its own containers by their keys, and those of another one in the same network by their own names", async () => {
     const network = fixture.name("aaa");
@@ -204,7 +204,7 @@ networks: { back: ${network} }
     expect(await engine.start(old, io())).toMatchObject({ state: "running" });
     await engine.removeResource(resourceUuid, { deleteVolumes: true });
     expect(await world.containersOf({ resourceUuid })).toEqual([]);
-  }, 60_000);
+  });
 
   test("has as many containers of one service as its text says, each chosen by its number", async () => {
     const text = `services: { web: { image: "busybox:stable", scale: 3, stop_grace_period: 1s,
@@ -227,7 +227,7 @@ networks: { back: ${network} }
     await world.docker.getContainer(one?.Id ?? "").remove({ force: true });
     expect((await engine.start(spec, io())).containers).toHaveLength(3);
     await engine.removeResource(spec.resourceUuid, { deleteVolumes: true });
-  }, 60_000);
+  });
 
   describe("in the place of another", () => {
     const text = (page: string, data = "one") => `
@@ -304,7 +304,7 @@ volumes: { data: , other: }
       expect((await idsOf(first))("store")).not.toEqual(before("store"));
       await engine.removeResource(first.resourceUuid, { deleteVolumes: true });
       expect(await world.containersOf({ resourceUuid: first.resourceUuid })).toEqual([]);
-    }, 120_000);
+    });
   });
 
   test("is cancelled while it waits for what it depends on", async () => {
@@ -313,5 +313,5 @@ volumes: { data: , other: }
     setTimeout(() => controller.abort(), 2500);
     await expect(engine.start(spec, io(controller.signal))).rejects.toMatchObject({ code: "deploy.cancelled" });
     await engine.removeResource(spec.resourceUuid, { deleteVolumes: true });
-  }, 60_000);
+  });
 });
