@@ -73,7 +73,7 @@ const storagesOnDisk = () => readdirSync(join(server.dataFolder, "apps", shop.uu
 it("[S65] serves a pull request beside its application, and leaves nothing of it when it is closed", async () => {
   expect((await deploy(server, shop.uuid)).status).toBe("finished");
   const outcome = await deployPreview(7);
-  expect([outcome.status, outcome.error]).toEqual(["finished", null]);
+  expect([outcome.status, outcome.error], outcome.log).toEqual(["finished", null]);
   const host = `7.${shop.host}`;
   expect(outcome.log).toContain(`Deployment finished: http://${host}:${server.proxyPort}`);
   await until(async () => (await previews())[0]?.status === "running:healthy");

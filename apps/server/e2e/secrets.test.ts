@@ -83,7 +83,7 @@ describe("a secret given to a running server", () => {
     [...planted.texts].filter(([, secret]) => text.includes(secret)).map(([field]) => field);
 
   it("reaches the build and what runs", () => {
-    expect([outcome.status, outcome.error]).toEqual(["finished", null]);
+    expect([outcome.status, outcome.error], outcome.log).toEqual(["finished", null]);
     expect(outcome.log).toContain("[REDACTED]");
     expect(refused.map((line) => line.split(" ")[0])).toEqual(["/cloud-tokens"]);
   });

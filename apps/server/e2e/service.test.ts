@@ -239,7 +239,7 @@ describeDocker("services on Docker", ["node:24-alpine", "postgres:17-alpine", "c
     await change({ docker_compose: text });
     await server.rest("POST", `/services/${uuid}/restart`, {});
     const outcome = await newest();
-    expect([outcome.status, outcome.error]).toEqual(["failed", expect.stringContaining("TOKEN")]);
+    expect([outcome.status, outcome.error], outcome.log).toEqual(["failed", expect.stringContaining("TOKEN")]);
     expect((await environment()).VERSION).toBe("two");
     await change({ docker_compose: compose("two") });
   });
@@ -248,7 +248,7 @@ describeDocker("services on Docker", ["node:24-alpine", "postgres:17-alpine", "c
     await change({ docker_compose: compose("four").replace(".listen(3000", ".listen(3001") });
     await server.rest("POST", `/services/${uuid}/restart`, {});
     const outcome = await newest();
-    expect([outcome.status, outcome.error]).toEqual(["failed", expect.stringContaining("container web")]);
+    expect([outcome.status, outcome.error], outcome.log).toEqual(["failed", expect.stringContaining("container web")]);
     await answers();
     expect((await environment()).VERSION).toBe("two");
     await change({ docker_compose: compose("two") });

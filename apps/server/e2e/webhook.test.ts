@@ -54,7 +54,7 @@ it("serves what was pushed, and a pull request beside it until it is closed", as
   const { status, json } = await deliver(push({ repository: name, commit }));
   expect([status, json.map(({ message }) => message)]).toEqual([200, ["Deployment queued."]]);
   const outcome = await outcomeOf(server, json[0]?.deployment_uuid ?? "");
-  expect([outcome.status, outcome.error]).toEqual(["finished", null]);
+  expect([outcome.status, outcome.error], outcome.log).toEqual(["finished", null]);
   expect((await get(server, shop.host)).body).toBe("two");
 
   repository.git("checkout", "--quiet", "-b", "feature");
