@@ -70,7 +70,7 @@ export const SCENARIOS: Readonly<Record<string, Scenario>> = {
   disk: { name: () => "Disk of the data folder full, under writers", run: fullDisk },
   "slow-disk": { name: () => "Disk of the data folder at 50 writes a second, under writers", run: slowDisk },
   packets: {
-    name: () => "5 % of the packets between Berth and its database lost, under four writers",
+    name: () => "5 % of the packets between Berth and its database lost for 20 s, under four writers",
     run: losePackets,
   },
   everything: {
