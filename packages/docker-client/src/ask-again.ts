@@ -41,7 +41,8 @@ async function repeated(ask: (request: Request) => Promise<Answer>, request: Req
   for (let attempt = 1; ; attempt += 1) {
     const answer = await ask(request);
     if (isBroken(request, answer)) {
-      if (attempt < ATTEMPTS_MAX && request.abortSignal?.aborted !== true) {
+      const isAnswered = answer.error === null || statusCodeOf(answer.error) !== undefined;
+      if (attempt < (isAnswered ? DAMAGED_MAX : ATTEMPTS_MAX) && request.abortSignal?.aborted !== true) {
         await delay(pauseMs);
         pauseMs = Math.min(pauseMs * 2, PAUSE_MS_MAX);
         continue;
@@ -53,8 +54,10 @@ async function repeated(ask: (request: Request) => Promise<Answer>, request: Req
 }
 
 const DAMAGED = new Error("The answer of the engine is not JSON");
+/** Of calls without an answer. A step that lost its engine is repeated as a whole. */
+const ATTEMPTS_MAX = 5;
 /** Where every fourth answer is damaged, five attempts fail once in a thousand calls, and ten once in a million. */
-const ATTEMPTS_MAX = 10;
+const DAMAGED_MAX = 10;
 const PAUSE_MS = 50;
 const PAUSE_MS_MAX = 400;
 

@@ -6,6 +6,7 @@ import { parseArgs } from "node:util";
 import { endAllOf } from "../../../../bench/leftovers.ts";
 import type { Ground } from "./checks.ts";
 import { ground } from "./ground.ts";
+import { MEASURED_HEAP } from "./heap.ts";
 import { NotSupported } from "./machine.ts";
 import { endRow, inRow } from "./row-end.ts";
 import { SCENARIOS, type Sizes } from "./scenarios.ts";
@@ -43,7 +44,7 @@ const chosen =
   soakMinutes !== undefined && names.length === 0
     ? []
     : Object.entries(SCENARIOS).filter(([name]) => names.length === 0 || names.includes(name));
-const making = ground();
+const making = ground(soakMinutes === undefined ? {} : { env: MEASURED_HEAP });
 try {
   const made = await making;
   for (const [name, scenario] of chosen) {
