@@ -1,36 +1,36 @@
-// What an installation with many applications costs: at rest, for a creation, for clients that list all of them.
+// What an installation with many applications costs: a start, at rest, a creation, a reconciliation, lists and deletions.
 import {
   createApplication,
+  type Deployed,
+  deploy,
+  get,
+  made,
   placeOf,
   plainServer,
   temporaryRepository,
 } from "../apps/server/e2e/applications.fixture.ts";
-import {
-  askForAll,
-  copiesSql,
-  forgetPeak,
-  otherTeam,
-  peakMb,
-  sizeOf,
-} from "../apps/server/e2e/many-applications.fixture.ts";
+import { copiesSql } from "../apps/server/e2e/many-applications.fixture.ts";
 import { type TestServer, testServer } from "../apps/server/e2e/server.fixture.ts";
 import { until } from "../packages/testing/src/until.ts";
 import { benchDatabase } from "./database.ts";
+import { listedByMany } from "./listed-by-many.ts";
 import { cpuMs, median } from "./measure.ts";
 import { atMost, type Figure, told } from "./report.ts";
 
 const SIZES = [100, 1_000, 10_000] as const;
 const LARGEST = 10_000;
-const CLIENTS = 100;
-const IDLE_CLIENTS = 20;
 const REST_SECONDS = 20;
 const CREATIONS = 20;
-const REMOVED = 1_000;
+const RESTARTS = 3;
+/** Resources of the project that is deleted, or all where there are fewer. */
+const REMOVED_MAX = 1_000;
+/** On a slow machine fewer are deleted. The cost of each is what is measured. */
+const REMOVAL_SECONDS = 60;
 
 export async function benchWide(): Promise<readonly Figure[]> {
   const figures: Figure[] = [];
   const firsts = new Map<string, number>();
-  /** Values of the smallest size are informative; the other sizes may cost at most twice as much. */
+  /** Values of the smallest size are informative; the largest size may cost at most twice as much. */
   const compared = (name: string, size: number, value: number, unit: string) => {
     const first = firsts.get(name);
     if (first === undefined) firsts.set(name, value);
@@ -45,12 +45,15 @@ export async function benchWide(): Promise<readonly Figure[]> {
       const { server } = wide;
       console.log(`  ${size} applications: started in ${wide.startMs.toFixed(0)} ms`);
       figures.push(told(`Start, ${size} applications`, wide.startMs, " ms"));
-      compared("Rows read for a creation", size, await rowsOfCreation(wide), "");
-      figures.push(told(`At rest, ${size} applications, CPU in a minute`, await restCpuMs(server.pid()), " ms"));
-      compared("Rows read at rest in a minute", size, await wide.rowsRead(() => pause(REST_SECONDS)), "");
-      if (size === LARGEST) figures.push(...(await listedByMany(wide)));
-      if (size === SIZES[1])
-        figures.push(told(`Deletion of ${REMOVED} applications`, await removalSeconds(wide), " s"));
+      const { restCpuMs, restRows, creationRows } = await restAndCreation(wide);
+      figures.push(told(`At rest, ${size} applications, CPU in a minute`, restCpuMs, " ms"));
+      compared("Rows read at rest in a minute", size, restRows, "");
+      compared("Rows read for a creation", size, creationRows, "");
+      compared("A killed application answers again after", size, await restartMs(wide), " ms");
+      if (size === LARGEST) figures.push(...(await listedByMany(server, LARGEST)));
+      const { removed, left, perResourceMs } = await removal(wide, Math.min(REMOVED_MAX, size));
+      compared("Deletion of a project, for each resource", size, perResourceMs, " ms");
+      figures.push(told(`Resources of that project deleted, of ${removed + left}`, removed));
     } finally {
       await wide.stop();
     }
@@ -62,8 +65,9 @@ interface Wide {
   readonly server: TestServer;
   readonly database: Awaited<ReturnType<typeof benchDatabase>>;
   readonly startMs: number;
-  /** Number of rows that PostgreSQL reads during the work. */
-  rowsRead(work: () => Promise<unknown>): Promise<number>;
+  readonly measured: Deployed;
+  /** Number of rows that PostgreSQL has read so far. */
+  rows(): Promise<number>;
   stop(): Promise<void>;
 }
 
@@ -71,31 +75,27 @@ async function wideServer(size: number): Promise<Wide> {
   const database = await benchDatabase();
   const server = await testServer({ env: { BERTH_DATABASE_URL: database.url, BERTH_RATE_LIMIT: "0" } });
   const repository = temporaryRepository(plainServer("1"));
-  await createApplication(server, repository, { name: "measured" });
+  const measured = await createApplication(server, repository, { name: "measured" });
+  const { status, error } = await deploy(server, measured.uuid);
+  if (status !== "finished") throw new Error(`The application was not deployed: ${error}`);
   await database.query(copiesSql(size - 1));
   await database.query("vacuum analyze");
   await server.stop();
   const startedAt = performance.now();
   await server.start();
   const startMs = performance.now() - startedAt;
-  const rows = async () => {
-    // PostgreSQL sessions report their statistics within ten seconds.
-    await pause(11);
-    const [row] = await database.query(
-      "select sum(seq_tup_read + coalesce(idx_tup_fetch, 0))::float8 as rows from pg_stat_user_tables",
-    );
-    return Number(row?.rows);
-  };
   return {
     server,
     database,
     startMs,
-    async rowsRead(work) {
-      const before = await rows();
-      const beganAt = performance.now();
-      await work();
-      const after = await rows();
-      return ((after - before) / (performance.now() - beganAt)) * 60_000;
+    measured,
+    async rows() {
+      // PostgreSQL sessions report their statistics within ten seconds.
+      await pause(11);
+      const [row] = await database.query(
+        "select sum(seq_tup_read + coalesce(idx_tup_fetch, 0))::float8 as rows from pg_stat_user_tables",
+      );
+      return Number(row?.rows);
     },
     async stop() {
       await server.dispose();
@@ -105,90 +105,73 @@ async function wideServer(size: number): Promise<Wide> {
   };
 }
 
-/** In addition to the rows that an idle server reads. */
-async function rowsOfCreation(wide: Wide): Promise<number> {
-  const place = await placeOf(wide.server);
-  const fields = { ...place, git_repository: "https://git.example/a/b", git_branch: "main", build_pack: "nixpacks" };
-  const atRest = await wide.rowsRead(() => pause(5));
-  const beganAt = performance.now();
-  const perMinute = await wide.rowsRead(async () => {
-    for (let n = 0; n < CREATIONS; n += 1) {
-      const { status } = await wide.server.rest("POST", "/applications/public", { ...fields, ports_exposes: "3000" });
-      if (status !== 201) throw new Error(`A creation answers ${status}.`);
-    }
-  });
-  const minutes = (performance.now() - beganAt) / 60_000;
-  return Math.max(1, ((perMinute - atRest) * minutes) / CREATIONS);
-}
-
-async function restCpuMs(pid: number): Promise<number> {
-  const before = cpuMs(pid);
+/** Rows of a creation are those beyond what an idle server reads in the same time. */
+async function restAndCreation({ server, rows }: Wide) {
+  const fields = {
+    ...(await placeOf(server)),
+    git_repository: "https://git.example/a/b",
+    git_branch: "main",
+    build_pack: "nixpacks",
+    ports_exposes: "3000",
+  };
+  const beforeRest = { rows: await rows(), cpuMs: cpuMs(server.pid()), atMs: performance.now() };
   await pause(REST_SECONDS);
-  return ((cpuMs(pid) - before) / REST_SECONDS) * 60;
+  const restCpuMs = ((cpuMs(server.pid()) - beforeRest.cpuMs) / (performance.now() - beforeRest.atMs)) * 60_000;
+  const atRest = { rows: await rows(), atMs: performance.now() };
+  const restRows = ((atRest.rows - beforeRest.rows) / (atRest.atMs - beforeRest.atMs)) * 60_000;
+  for (let n = 0; n < CREATIONS; n += 1) {
+    const { status } = await server.rest("POST", "/applications/public", fields);
+    if (status !== 201) throw new Error(`A creation answers ${status}.`);
+  }
+  const read = (await rows()) - atRest.rows - (restRows * (performance.now() - atRest.atMs)) / 60_000;
+  return { restCpuMs, restRows, creationRows: Math.max(1, read / CREATIONS) };
 }
 
-/** All clients list everything at the same time; some never read the answer. */
-async function listedByMany({ server }: Wide): Promise<readonly Figure[]> {
-  const idle = await healthMs(server, 200);
-  const other = await otherTeam(server);
-  const idlers = await Promise.all(Array.from({ length: IDLE_CLIENTS }, () => askForAll(server)));
-  let isOver = false;
-  let refusedOthers = 0;
-  const health: number[] = [];
-  forgetPeak(server.pid());
-  const watch = (async () => {
-    while (!isOver) {
-      health.push(await oneHealthMs(server));
-      const { status } = await fetch(`${server.url}/api/v1/projects`, {
-        headers: { authorization: `Bearer ${other}` },
-      });
-      if (status !== 200) refusedOthers += 1;
-      await pause(0.05);
-    }
-  })();
-  const answers = await Promise.all(
-    Array.from({ length: CLIENTS - IDLE_CLIENTS }, async () => {
-      const response = await askForAll(server);
-      return { status: response.statusCode, bytes: await sizeOf(response) };
-    }),
-  );
-  isOver = true;
-  await watch;
-  for (const one of idlers) one.destroy();
-  const refused = answers.filter(({ status }) => status === 503).length;
-  const bytes = median(answers.filter(({ status }) => status === 200).map((one) => one.bytes));
-  return [
-    atMost(`${CLIENTS} clients list ${LARGEST} applications, RSS at most`, peakMb(server.pid()), 300, " MB"),
-    atMost("Health beside them, median time against idle", median(health) / idle, 20),
-    atMost("Requests of another team refused beside them", refusedOthers, 0),
-    told("Lists of their own team refused with 503", refused),
-    told("Size of a list", bytes / 1024 ** 2, " MB"),
-  ];
-}
-
-async function oneHealthMs({ url }: TestServer): Promise<number> {
-  const beganAt = performance.now();
-  await (await fetch(`${url}/api/health`)).text();
-  return performance.now() - beganAt;
-}
-
-async function healthMs(server: TestServer, count: number): Promise<number> {
+/** A reconciliation: what runs is compared with what is recorded, and what is missing is started. */
+async function restartMs({ server, measured }: Wide): Promise<number> {
+  const pidOf = async () =>
+    Number(
+      await get(server, measured.host, "/pid").then(
+        ({ body }) => body,
+        () => Number.NaN,
+      ),
+    );
   const all: number[] = [];
-  for (let n = 0; n < count; n += 1) all.push(await oneHealthMs(server));
+  for (let n = 0; n < RESTARTS; n += 1) {
+    const before = await pidOf();
+    const beganAt = performance.now();
+    process.kill(before, "SIGKILL");
+    await until(async () => ((await pidOf()) || before) !== before, { what: "it answers again", seconds: 120 });
+    all.push(performance.now() - beganAt);
+  }
   return median(all);
 }
 
-async function removalSeconds({ server, database }: Wide): Promise<number> {
-  const { body } = await server.rest("GET", "/applications");
-  const uuids = (body as { uuid: string }[]).map(({ uuid }) => uuid).slice(0, REMOVED);
-  const beganAt = performance.now();
-  for (const uuid of uuids) await server.rest("DELETE", `/applications/${uuid}`);
-  await until(
-    async () =>
-      Number((await database.query("select count(*) from resource where removing_at is not null"))[0]?.count) === 0,
-    { what: "all of them are gone", seconds: 300 },
+/** A project is deleted when it has no resources, so they are deleted before. */
+async function removal({ server, database }: Wide, wanted: number) {
+  const { body } = await server.rest("GET", `/applications?take=${wanted}`);
+  const uuids = (body as { uuid: string }[]).map(({ uuid }) => uuid);
+  const project = await made(server, "/projects", { name: "deleted" });
+  const [environment] = (await server.rest("GET", `/projects/${project}/environments`)).body as { id: number }[];
+  await database.query(
+    `update resource set environment_id = ${Number(environment?.id)} where uuid in ('${uuids.join("','")}')`,
   );
-  return (performance.now() - beganAt) / 1000;
+  const beganAt = performance.now();
+  const isLate = () => performance.now() - beganAt > REMOVAL_SECONDS * 1000;
+  let removed = 0;
+  while (removed < uuids.length && !isLate()) {
+    const { status } = await server.rest("DELETE", `/applications/${uuids[removed]}`);
+    if (status !== 200) throw new Error(`A deletion answers ${status}.`);
+    removed += 1;
+  }
+  const leaving = async () =>
+    Number((await database.query("select count(*) from resource where removing_at is not null"))[0]?.count);
+  await until(async () => (await leaving()) === 0, { what: "all of them are gone", seconds: 120 });
+  const perResourceMs = (performance.now() - beganAt) / removed;
+  const { status } = await server.rest("DELETE", `/projects/${project}`);
+  const isWhole = removed === uuids.length;
+  if ((status === 200) !== isWhole) throw new Error(`The deletion of the project answers ${status}.`);
+  return { removed, left: uuids.length - removed, perResourceMs };
 }
 
 const pause = (seconds: number) => new Promise((resolve) => setTimeout(resolve, seconds * 1000));

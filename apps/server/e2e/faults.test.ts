@@ -1,18 +1,27 @@
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { describeLarge, describeLargeDocker } from "@berth/testing";
+import { setTimeout as delay } from "node:timers/promises";
+import { describeLarge, describeLargeDocker, until } from "@berth/testing";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { outcomeOf } from "./applications.fixture.ts";
 import { canRead } from "./faults/checks.ts";
 import { cutEngine } from "./faults/cut-engine.ts";
 import { ground } from "./faults/ground.ts";
+import { repeated } from "./faults/load.ts";
+import { atRowEnd, inRow } from "./faults/row-end.ts";
 import { SCENARIOS, type Sizes } from "./faults/scenarios.ts";
 import { testServer } from "./server.fixture.ts";
 
 const ENGINE_DEPLOYMENTS = 12;
 /** The short form of `npm run faults`. */
-const SHORT: Sizes = { restarts: 2, frozenSeconds: 1, halfOpen: 100, kills: 1, engineDeployments: ENGINE_DEPLOYMENTS };
+const SHORT: Sizes = {
+  restarts: 2,
+  frozenSeconds: 1,
+  halfOpen: 100,
+  kills: 1,
+  engine: { deployments: ENGINE_DEPLOYMENTS },
+};
 
 describeLarge("a server whose ground breaks", () => {
   let made: Awaited<ReturnType<typeof ground>>;
@@ -22,7 +31,7 @@ describeLarge("a server whose ground breaks", () => {
   afterAll(() => made?.dispose());
 
   test.each(["restarts", "freeze", "half-open", "proxy", "postmaster", "server"])("holds: %s", async (name) => {
-    expect(await SCENARIOS[name]?.run(made, SHORT)).toEqual(expect.any(String));
+    expect(await inRow(async () => SCENARIOS[name]?.run(made, SHORT))).toEqual(expect.any(String));
   });
 
   test("says at once that the server has ended", async () => {
@@ -32,6 +41,25 @@ describeLarge("a server whose ground breaks", () => {
     await expect(outcomeOf(server, made.uuid)).rejects.toThrow("ended unexpectedly");
     await expect(canRead(server)).rejects.toThrow("ended unexpectedly");
   });
+});
+
+test("a row whose body throws leaves nothing that runs in the background", async () => {
+  const ended: string[] = [];
+  let [count, running] = [0, 0];
+  const row = inRow(async () => {
+    atRowEnd(() => ended.push(`server, beside ${running} clients`));
+    repeated(2, async () => {
+      count += 1;
+      running += 1;
+      await delay(1);
+      running -= 1;
+    });
+    atRowEnd(() => Promise.reject(new Error("a cleanup of its own that fails")));
+    await until(() => count > 10);
+    throw new Error("broken");
+  });
+  await expect(row).rejects.toThrow("broken");
+  expect(ended).toEqual(["server, beside 0 clients"]);
 });
 
 test("a server that does not start leaves no process", async () => {
@@ -50,6 +78,7 @@ setInterval(() => {}, 1000);`,
 
 describeLargeDocker("a server whose connections to the engine are cut", ["busybox:stable", "caddy:2"], () => {
   test("finishes its deployments", async () => {
-    expect(await cutEngine(ENGINE_DEPLOYMENTS)).toContain(`${ENGINE_DEPLOYMENTS} of ${ENGINE_DEPLOYMENTS} deployments`);
+    const happened = await inRow(() => cutEngine(SHORT.engine));
+    expect(happened).toContain(`${ENGINE_DEPLOYMENTS} of ${ENGINE_DEPLOYMENTS} deployments`);
   });
 });

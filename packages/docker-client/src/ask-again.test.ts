@@ -10,6 +10,8 @@ import { dockerClient } from "./client.ts";
 
 type Answer = readonly [status: number, body?: object | string];
 
+const NAME = "berth-x";
+
 describe("a call whose answer is lost or damaged", () => {
   let folder: string;
   let engine: Server | undefined;
@@ -58,6 +60,31 @@ describe("a call whose answer is lost or damaged", () => {
     expect(asked).toEqual(["GET /info", "GET /info"]);
   });
 
+  test("is asked again as long as every answer is damaged, up to ten times", async () => {
+    const damaged: Answer = [200, '{"ID": "\u0000'];
+    const docker = await engineThat(damage, ...Array.from({ length: 8 }, () => damaged), [200, { ID: "well" }]);
+    expect(await docker.info()).toEqual({ ID: "well" });
+    expect(asked).toHaveLength(10);
+  });
+
+  test.each([
+    ["a start", (docker: Docker) => docker.getContainer("x").start(), 404, "No such container: x"],
+    ["a creation", (docker: Docker) => docker.createContainer({ name: NAME }), 400, "bind source path does not exist"],
+  ])("is asked again for the reason of its refusal: %s", async (_title, call, status, message) => {
+    const docker = await engineThat(
+      (_request, response) => void response.writeHead(status).end('{"mess\0\0\0\0\0\0\0\0o such container: x"}'),
+      [status, { message }],
+    );
+    await expect(call(docker)).rejects.toMatchObject({ statusCode: status, json: { message } });
+    expect(asked).toHaveLength(2);
+  });
+
+  test("is not asked again when it is refused in other words than JSON", async () => {
+    const docker = await engineThat((_request, response) => void response.writeHead(503).end("<html>busy</html>"));
+    await expect(docker.info()).rejects.toMatchObject({ statusCode: 503 });
+    expect(asked).toHaveLength(1);
+  });
+
   const CHANGES: readonly (readonly [title: string, call: (docker: Docker) => Promise<unknown>, answer: Answer])[] = [
     ["a start that had its effect", (docker) => docker.getContainer("x").start(), [304]],
     ["a start that had none", (docker) => docker.getContainer("x").start(), [204]],
@@ -84,7 +111,6 @@ describe("a call whose answer is lost or damaged", () => {
     expect(asked[0]).toBe(asked[1]);
   });
 
-  const NAME = "berth-x";
   const create = (docker: Docker) => docker.createContainer({ name: NAME, Image: "i", Labels: { "berth.spec": "1" } });
   const TAKEN: Answer = [409, { message: `The container name "/${NAME}" is already in use by container "abc"` }];
   const containerWith = (spec: string, status: string): Answer => [

@@ -7,7 +7,7 @@ import type { Host } from "@berth/host";
 import Docker from "dockerode";
 import { withRepeats } from "./ask-again.ts";
 import { withQueryAndBody } from "./query-and-body.ts";
-import { reasonOf, statusCodeOf } from "./status.ts";
+import { ReportedFailure, reasonOf, statusCodeOf } from "./status.ts";
 import { TIME_LIMITS, type TimeLimits, withTimeLimits } from "./time-limit.ts";
 
 /** Version of the engine on a local socket, for messages; `undefined` when none answers. */
@@ -108,7 +108,7 @@ export function engineError(server: string, cause: unknown): DomainError {
   if (!(cause instanceof Error)) return new DomainError("engine.failed", `The engine of ${server} failed.`, { cause });
   // Code that reads an answer missed a field that every engine sends.
   if (cause instanceof TypeError) return malformed(server, "in an unknown format", cause);
-  if (statusCodeOf(cause) === undefined) {
+  if (statusCodeOf(cause) === undefined && !(cause instanceof ReportedFailure)) {
     const message = `The engine of ${server} does not answer: ${cause.message}. Check that Docker runs there.`;
     return new DomainError("engine.unreachable", message, { cause });
   }

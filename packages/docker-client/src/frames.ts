@@ -14,7 +14,7 @@ const FRAME_BYTES_MAX = 4 << 20;
 
 /**
  * Splits an engine's multiplexed output into frames, however its bytes are chunked.
- * @throws DomainError `engine.failed` for other data
+ * @throws DomainError `engine.unreachable` for other data: as after a lost connection, nobody knows the rest
  */
 export async function* readFrames(chunks: AsyncIterable<Uint8Array | string>): AsyncGenerator<Frame> {
   let open = Buffer.alloc(0);
@@ -25,7 +25,7 @@ export async function* readFrames(chunks: AsyncIterable<Uint8Array | string>): A
     while (open.length - at >= HEADER_BYTES) {
       const size = open.readUInt32BE(at + 4);
       if (size > FRAME_BYTES_MAX)
-        throw new DomainError("engine.failed", "The engine sent output in an unknown format.");
+        throw new DomainError("engine.unreachable", "The engine sent output in an unknown format.");
       const end = at + HEADER_BYTES + size;
       if (end > open.length) break;
       const stream = STREAMS[open[at] ?? 0];

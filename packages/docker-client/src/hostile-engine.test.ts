@@ -101,14 +101,29 @@ describe.each(WAYS)("an engine that answers what no engine does, %s", { timeout:
     });
     const io = { signal: new AbortController().signal, onLine: () => undefined };
     const said = await refusal(pullImage({ docker, server: "odd", logins: new Map() }, "nginx:1", io));
-    expect(said).toContain("engine.failed: The engine sent a report in an unknown format");
+    expect(said).toContain("engine.unreachable: The engine sent a report in an unknown format");
     expect(takenBytes).toBeLessThan(ANSWER_BYTES_MAX);
+  });
+
+  test("is out of reach when a pull breaks off, and refuses when it reports a failure", async () => {
+    const io = { signal: new AbortController().signal, onLine: () => undefined };
+    const pullFrom = async (answer: (response: ServerResponse) => void) => {
+      const docker = await engineThat(({ url }, response) => {
+        if (url?.startsWith("/images/create")) answer(response);
+        else response.writeHead(404).end("{}");
+      });
+      return await refusal(pullImage({ docker, server: "odd", logins: new Map() }, "nginx:1", io));
+    };
+    const broken = await pullFrom((response) => response.write('{"status":"a"}\n', () => response.destroy()));
+    expect(broken).toContain("engine.unreachable: The engine of odd does not answer");
+    const reported = await pullFrom((response) => response.end('{"error":"manifest unknown"}\n'));
+    expect(reported).toContain("deploy.build_failed: The registry has no image nginx:1");
   });
 
   test("is not waited for when it announces output larger than any", async () => {
     const header = Buffer.from([1, 0, 0, 0, 0xff, 0xff, 0xff, 0xff]);
     const frames = readFrames(Readable.from([header, Buffer.alloc(1000)]));
-    expect(await refusal(frames.next())).toContain("engine.failed: The engine sent output in an unknown format");
+    expect(await refusal(frames.next())).toContain("engine.unreachable: The engine sent output in an unknown format");
   });
 
   test("reports in lines that may be cut anywhere", async () => {

@@ -24,5 +24,5 @@ export {
 } from "./names.ts";
 export { followProgress, inspectImage, pullFailure, pullImage, wantedImage } from "./pull.ts";
 export { dockerConfig, type LoginSources, pluginFolders, type RegistryLogins, readLogins } from "./registry-auth.ts";
-export { reasonOf, statusCodeOf } from "./status.ts";
+export { ReportedFailure, reasonOf, statusCodeOf } from "./status.ts";
 export { pullOwnImage } from "./take-image.ts";

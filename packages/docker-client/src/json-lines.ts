@@ -2,7 +2,7 @@ import { DomainError } from "@berth/core";
 
 /**
  * Reads an engine's progress report: one JSON value per line.
- * @throws DomainError `engine.failed` for other data
+ * @throws DomainError `engine.unreachable` for other data: as after a lost connection, nobody knows the rest
  */
 export async function* jsonLines(stream: AsyncIterable<unknown>): AsyncGenerator<unknown> {
   let open = "";
@@ -24,9 +24,11 @@ function parsed(line: string): unknown {
 }
 
 const unknownForm = (cause?: unknown): DomainError =>
-  new DomainError("engine.failed", "The engine sent a report in an unknown format. Check that it is a Docker engine.", {
-    cause,
-  });
+  new DomainError(
+    "engine.unreachable",
+    "The engine sent a report in an unknown format. Check that it is a Docker engine.",
+    { cause },
+  );
 
 /** Far above any line of such a report. */
 const LINE_LENGTH_MAX = 1 << 20;

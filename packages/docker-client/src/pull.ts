@@ -8,7 +8,7 @@ import { engineError } from "./client.ts";
 import { jsonLines } from "./json-lines.ts";
 import { isOwnName } from "./names.ts";
 import type { RegistryLogins } from "./registry-auth.ts";
-import { reasonOf, statusCodeOf } from "./status.ts";
+import { ReportedFailure, reasonOf, statusCodeOf } from "./status.ts";
 
 /** An image on the engine. */
 export interface PulledImage {
@@ -104,10 +104,18 @@ export async function pull(
     if (statusCodeOf(cause) === undefined) throw engineError(server, cause);
     throw cause;
   });
-  await followProgress(stream, io);
+  try {
+    await followProgress(stream, io);
+  } catch (cause) {
+    // A pull whose connection broke may be asked for again: layers that the engine has are not loaded twice.
+    throw cause instanceof ReportedFailure || io.signal.aborted ? cause : engineError(server, cause);
+  }
 }
 
-/** Reads an engine's report of a pull or push to its end. @throws Error with the message of a failure. */
+/**
+ * Reads an engine's report of a pull or push to its end.
+ * @throws ReportedFailure with the engine's message; any other error is one of the connection.
+ */
 export async function followProgress(stream: NodeJS.ReadableStream, io: WorkIO): Promise<void> {
   const onAbort = () =>
     (stream as NodeJS.ReadableStream & { destroy(error: Error): void }).destroy(new Error("aborted"));
@@ -124,7 +132,7 @@ function tell(line: unknown, io: WorkIO): void {
   const read = Progress.safeParse(line);
   if (!read.success) return;
   const { error, status, id, progress } = read.data;
-  if (error !== undefined) throw new Error(error);
+  if (error !== undefined) throw new ReportedFailure(error);
   // Progress bars are not logged.
   if (status === undefined || progress || QUIET.test(status)) return;
   io.onLine(id === undefined ? status : `${id}: ${status}`, "stdout");

@@ -1,5 +1,5 @@
 import { execFileSync } from "node:child_process";
-import { mkdtempSync, rmdirSync, rmSync, truncateSync, writeFileSync } from "node:fs";
+import { mkdtempSync, rmSync, truncateSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
@@ -9,32 +9,31 @@ import { canRead, expect, isHealthy, ms } from "./checks.ts";
 import { lostWrites, writers } from "./load.ts";
 import { NotSupported, writeGroup } from "./machine.ts";
 import { postmasterOf, treeOf } from "./processes.ts";
+import { atRowEnd } from "./row-end.ts";
 
 export async function fullDisk(): Promise<string> {
   const folder = mkdtempSync(join(tmpdir(), "berth-faults-"));
+  atRowEnd(() => rmSync(folder, { recursive: true, force: true }));
   try {
     execFileSync("mount", ["-t", "tmpfs", "-o", "size=400m,mode=0711", "berth-faults", folder], { stdio: "ignore" });
   } catch {
-    rmdirSync(folder);
     throw new NotSupported("only root may mount a disk of its own size");
   }
-  try {
-    const server = await testServer({ dataFolder: join(folder, "data") });
-    try {
-      return await fillDisk(server, join(folder, "ballast"));
-    } finally {
-      rmSync(join(folder, "ballast"), { force: true });
-      await server.dispose();
-    }
-  } finally {
-    execFileSync("umount", ["--lazy", folder]);
-    rmSync(folder, { recursive: true, force: true });
-  }
+  atRowEnd(() => execFileSync("umount", ["--lazy", folder]));
+  return await fillDisk(await serverOn(folder), join(folder, "ballast"));
+}
+
+/** A server whose data lies on this file system. */
+async function serverOn(folder: string): Promise<TestServer> {
+  const starting = testServer({ dataFolder: join(folder, "data") });
+  atRowEnd(() => starting.then((server) => server.dispose()));
+  return await starting;
 }
 
 async function fillDisk(server: TestServer, ballast: string): Promise<string> {
   const pid = server.pid();
   const writing = writers(server, 4);
+  atRowEnd(() => rmSync(ballast, { force: true }));
   await delay(500);
   try {
     writeFileSync(ballast, Buffer.alloc(400 << 20));
@@ -81,29 +80,23 @@ const LARGE = "x".repeat(131_000);
 export async function slowDisk(): Promise<string> {
   const folder = mkdtempSync(join(tmpdir(), "berth-faults-"));
   const image = `${folder}.image`;
+  atRowEnd(() => {
+    rmSync(image, { force: true });
+    rmSync(folder, { recursive: true, force: true });
+  });
   writeFileSync(image, "");
   truncateSync(image, 1 << 30);
-  let device: string | undefined;
-  try {
-    device = mountImage(image, folder);
-    const group = writeGroup(device, WRITES_PER_SECOND);
-    const server = await testServer({ dataFolder: join(folder, "data") });
-    try {
-      const slowed = [...treeOf(server.pid()), ...treeOf(postmasterOf(server))];
-      for (const pid of slowed) group.move(pid);
-      return await writeSlowly(server);
-    } finally {
-      group.remove([...treeOf(server.pid()), ...treeOf(postmasterOf(server))]);
-      await server.dispose();
-    }
-  } finally {
-    if (device !== undefined) {
-      execFileSync("umount", ["--lazy", folder]);
-      execFileSync("losetup", ["--detach", device]);
-    }
-    rmSync(image);
-    rmSync(folder, { recursive: true, force: true });
-  }
+  const device = mountImage(image, folder);
+  atRowEnd(() => {
+    execFileSync("umount", ["--lazy", folder]);
+    execFileSync("losetup", ["--detach", device]);
+  });
+  const group = writeGroup(device, WRITES_PER_SECOND);
+  const server = await serverOn(folder);
+  const slowed = () => [...treeOf(server.pid()), ...treeOf(postmasterOf(server))];
+  atRowEnd(() => group.remove(slowed()));
+  for (const pid of slowed()) group.move(pid);
+  return await writeSlowly(server);
 }
 
 /** @throws NotSupported where this may not be done here */

@@ -2,7 +2,7 @@ import { until } from "@berth/testing";
 import { outcomeOf } from "../applications.fixture.ts";
 import { canRead, expect, type Ground } from "./checks.ts";
 import { deployments, lostWrites, visit, visitors, writers } from "./load.ts";
-import { commandOf, processesOf } from "./processes.ts";
+import { commandOf, processesOf, signal } from "./processes.ts";
 
 /** The database's own processes, the proxy, the application, and at last the server itself. */
 export async function killEverything({ server, uuid, host }: Ground): Promise<string> {
@@ -13,7 +13,7 @@ export async function killEverything({ server, uuid, host }: Ground): Promise<st
   for (const pid of victims) {
     const command = commandOf(pid);
     // It may have ended with one that was killed before.
-    if (command === "" || !killOne(pid)) continue;
+    if (command === "" || !signal(pid, "SIGKILL")) continue;
     killed.push(command);
     await until(isRight, { what: `reads and the site are answered after ${command} was killed`, seconds: 60 });
   }
@@ -33,13 +33,4 @@ export async function killEverything({ server, uuid, host }: Ground): Promise<st
     `${killed.length + 1} processes killed; none of ${acknowledged.length} acknowledged writes lost, ` +
     `${finished} of ${queued.length} deployments finished, ${failed} of ${answered + failed} requests to the site failed`
   );
-}
-
-function killOne(pid: number): boolean {
-  try {
-    process.kill(pid, "SIGKILL");
-    return true;
-  } catch {
-    return false;
-  }
 }

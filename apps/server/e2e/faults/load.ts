@@ -2,22 +2,25 @@ import { request } from "node:http";
 import { setTimeout as delay } from "node:timers/promises";
 import { requestDeployment } from "../applications.fixture.ts";
 import type { TestServer } from "../server.fixture.ts";
+import { atRowEnd } from "./row-end.ts";
 
 /** Clients that continue despite failures, until they are stopped. */
 export interface Load<Result> {
   end(): Promise<Result>;
 }
 
-/** Repeats it for each client. @returns Ends it. */
+/** Repeats it for each client until the end of the row. @returns Ends it before. */
 export function repeated(count: number, once: (client: number) => Promise<void>): () => Promise<void> {
   let isOver = false;
   const clients = Array.from({ length: count }, async (_, client) => {
     while (!isOver) await once(client);
   });
-  return async () => {
+  const end = async () => {
     isOver = true;
     await Promise.all(clients);
   };
+  atRowEnd(end);
+  return end;
 }
 
 /** Clients that write, and report which writes were acknowledged. */

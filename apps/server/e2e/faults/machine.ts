@@ -9,7 +9,6 @@ export function memoryGroup(mb: number) {
   const isSecond = existsSync("/sys/fs/cgroup/cgroup.controllers");
   const root = isSecond ? "/sys/fs/cgroup" : "/sys/fs/cgroup/memory";
   const group = `${root}/berth-faults-${process.pid}`;
-  const put = (folder: string, pid: number) => writeFileSync(`${folder}/cgroup.procs`, String(pid));
   try {
     mkdirSync(group);
   } catch (error) {
@@ -22,9 +21,9 @@ export function memoryGroup(mb: number) {
     throw new NotSupported(`memory of a control group cannot be limited here: ${reasonOf(error)}`);
   }
   return {
-    move: (pid: number) => put(group, pid),
+    move: (pid: number) => moveIfThere(pid, group),
     remove(pid: number) {
-      put(root, pid);
+      moveIfThere(pid, root);
       rmdirSync(group);
     },
   };

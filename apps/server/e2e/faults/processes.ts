@@ -49,6 +49,15 @@ export function processesOf(server: TestServer): readonly number[] {
 /** The program's name; empty for a process that has ended. */
 export const commandOf = (pid: number): string => textOf(pid, "comm").trim();
 
+/** `false`: the process has ended. */
+export function signal(pid: number, name: NodeJS.Signals): boolean {
+  try {
+    return process.kill(pid, name);
+  } catch {
+    return false;
+  }
+}
+
 export const descriptorsOf = (pid: number): number => readdirSync(`/proc/${pid}/fd`).length;
 export const rssMbOf = (pid: number): number => Number(/^VmRSS:\s+(\d+)/m.exec(textOf(pid, "status"))?.[1] ?? 0) / 1024;
 

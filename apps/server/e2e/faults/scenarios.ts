@@ -4,20 +4,21 @@ import { until } from "@berth/testing";
 import { outcomeOf } from "../applications.fixture.ts";
 import type { TestServer } from "../server.fixture.ts";
 import { canRead, expect, type Ground, isHealthy, ms } from "./checks.ts";
-import { cutEngine } from "./cut-engine.ts";
+import { cutEngine, type EngineCuts } from "./cut-engine.ts";
 import { fullDisk, slowDisk } from "./disk.ts";
 import { killEverything } from "./kill-everything.ts";
 import { deployments, lostWrites, visitors, writers } from "./load.ts";
 import { losePackets } from "./lost-packets.ts";
 import { memoryGroup, NotSupported } from "./machine.ts";
-import { descriptorsOf, familyOf, limitDescriptors, postmasterOf, proxyOf, rssMbOf } from "./processes.ts";
+import { descriptorsOf, familyOf, limitDescriptors, postmasterOf, proxyOf, rssMbOf, signal } from "./processes.ts";
+import { atRowEnd } from "./row-end.ts";
 
 export interface Sizes {
   readonly restarts: number;
   readonly frozenSeconds: number;
   readonly halfOpen: number;
   readonly kills: number;
-  readonly engineDeployments: number;
+  readonly engine: EngineCuts;
 }
 
 export interface Scenario {
@@ -62,14 +63,14 @@ export const SCENARIOS: Readonly<Record<string, Scenario>> = {
     run: (ground) => sameProcess(ground, () => littleMemory(ground)),
   },
   engine: {
-    name: ({ engineDeployments }) =>
-      `Half of all connections to the Docker engine cut every half second (on a slow machine less often), and a quarter of its answers damaged half of the time, under ${engineDeployments} deployments`,
-    run: (_ground, { engineDeployments }) => cutEngine(engineDeployments),
+    name: ({ engine: { deployments, cutMs } }) =>
+      `Half of all connections to the Docker engine cut every ${cutMs} ms, and a quarter of its answers damaged half of the time, under ${deployments} deployments`,
+    run: (_ground, { engine }) => cutEngine(engine),
   },
   disk: { name: () => "Disk of the data folder full, under writers", run: fullDisk },
   "slow-disk": { name: () => "Disk of the data folder at 50 writes a second, under writers", run: slowDisk },
   packets: {
-    name: () => "5 % of the packets between Berth and its database lost, under four writers",
+    name: () => "5 % of the packets between Berth and its database lost for 20 s, under four writers",
     run: losePackets,
   },
   everything: {
@@ -113,20 +114,21 @@ async function freezeDatabase({ server }: Ground, seconds: number): Promise<stri
   const frozen = familyOf(postmasterOf(server));
   const reads: number[] = [];
   let healthFailures = 0;
-  for (const pid of frozen) process.kill(pid, "SIGSTOP");
-  try {
-    const endsAt = performance.now() + seconds * 1000;
-    while (performance.now() < endsAt) {
-      if (!(await isHealthy(server))) healthFailures += 1;
-      const beganAt = performance.now();
-      const { status } = await server.rest("GET", "/projects").catch(() => ({ status: 0 }));
-      expect(status === 503, `a read of a frozen database answers ${status}`);
-      reads.push(performance.now() - beganAt);
-      await delay(50);
-    }
-  } finally {
-    for (const pid of frozen) process.kill(pid, "SIGCONT");
+  const thaw = () => {
+    for (const pid of frozen) signal(pid, "SIGCONT");
+  };
+  atRowEnd(thaw);
+  for (const pid of frozen) signal(pid, "SIGSTOP");
+  const endsAt = performance.now() + seconds * 1000;
+  while (performance.now() < endsAt) {
+    if (!(await isHealthy(server))) healthFailures += 1;
+    const beganAt = performance.now();
+    const { status } = await server.rest("GET", "/projects").catch(() => ({ status: 0 }));
+    expect(status === 503, `a read of a frozen database answers ${status}`);
+    reads.push(performance.now() - beganAt);
+    await delay(50);
   }
+  thaw();
   expect(healthFailures === 0, `health failed ${healthFailures} times`);
   const beganAt = performance.now();
   await until(() => canRead(server), { what: "reads are answered again", seconds: 30 });
@@ -207,30 +209,28 @@ async function killServer({ server, host }: Ground, kills: number): Promise<stri
 }
 
 async function fewDescriptors({ server }: Ground): Promise<string> {
-  if (!limitDescriptors(server.pid(), 160)) throw new NotSupported("prlimit is not installed, or not allowed");
+  const pid = server.pid();
+  atRowEnd(() => limitDescriptors(pid, 65_536));
+  if (!limitDescriptors(pid, 160)) throw new NotSupported("prlimit is not installed, or not allowed");
   const { port, hostname } = new URL(server.url);
   const sockets = Array.from({ length: 400 }, () => connect(Number(port), hostname).on("error", () => undefined));
   await delay(2000);
-  const open = descriptorsOf(server.pid());
+  const open = descriptorsOf(pid);
   for (const socket of sockets) socket.destroy();
   await until(() => canRead(server), { what: "reads are answered afterwards", seconds: 60 });
-  limitDescriptors(server.pid(), 65_536);
   return `${open} open at most; answered again as soon as connections ended`;
 }
 
 async function littleMemory({ server }: Ground): Promise<string> {
   const group = memoryGroup(256);
+  atRowEnd(() => group.remove(server.pid()));
   group.move(server.pid());
-  try {
-    const writing = writers(server, 4);
-    for (let n = 0; n < 100; n += 1) await server.rest("GET", "/projects").catch(() => undefined);
-    const { acknowledged } = await writing.end();
-    const lost = await lostWrites(server, acknowledged);
-    expect(lost.length === 0, `${lost.length} acknowledged writes were lost`);
-    return `${rssMbOf(server.pid()).toFixed(0)} MB; none of ${acknowledged.length} acknowledged writes lost`;
-  } finally {
-    group.remove(server.pid());
-  }
+  const writing = writers(server, 4);
+  for (let n = 0; n < 100; n += 1) await server.rest("GET", "/projects").catch(() => undefined);
+  const { acknowledged } = await writing.end();
+  const lost = await lostWrites(server, acknowledged);
+  expect(lost.length === 0, `${lost.length} acknowledged writes were lost`);
+  return `${rssMbOf(server.pid()).toFixed(0)} MB; none of ${acknowledged.length} acknowledged writes lost`;
 }
 
 /** The file of the pid is away while the database starts. */

@@ -1,27 +1,60 @@
+import { readdirSync } from "node:fs";
 import { setTimeout as delay } from "node:timers/promises";
 import type { Ground } from "./checks.ts";
-import { deployments, lostWrites, writers } from "./load.ts";
-import { descriptorsOf, familyOf, rssMbOf } from "./processes.ts";
+import { expect } from "./checks.ts";
+import { heapMbOf } from "./heap.ts";
+import { deployments, lostWrites, visitors, writers } from "./load.ts";
+import { descriptorsOf, processesOf, rssMbOf } from "./processes.ts";
 
-/** Measures the drift of memory, descriptors and processes under continuous load. */
-export async function soak({ server, uuid }: Ground, minutes: number): Promise<string> {
-  const [writing, deploying] = [writers(server, 2), deployments(server, uuid)];
+const SAMPLE_SECONDS = 10;
+/** A collection of garbage changes what it measures, so it is rare. */
+const SAMPLES_PER_HEAP = 6;
+
+interface Sample {
+  readonly heapMb?: number;
+  readonly rssMb: number;
+  readonly descriptors: number;
+  readonly processes: number;
+  readonly files: number;
+}
+
+/** Measures the drift of heap, memory, descriptors, processes and files under continuous load. */
+export async function soak({ server, uuid, host }: Ground, minutes: number): Promise<string> {
+  const pid = server.pid();
+  const [writing, deploying, visiting] = [writers(server, 2), deployments(server, uuid), visitors(server, host)];
   const endsAt = performance.now() + minutes * 60_000;
-  const samples: { readonly rss: number; readonly descriptors: number; readonly processes: number }[] = [];
-  while (performance.now() < endsAt) {
-    await delay(10_000);
+  const samples: Sample[] = [];
+  for (;;) {
+    await delay(SAMPLE_SECONDS * 1000);
     await server.rest("GET", "/applications").catch(() => undefined);
-    const pid = server.pid();
-    samples.push({ rss: rssMbOf(pid), descriptors: descriptorsOf(pid), processes: familyOf(pid).length });
+    expect(server.pid() === pid && !server.hasEnded(), "the server's process ended");
+    const isLast = performance.now() >= endsAt;
+    const withHeap = isLast || samples.length % SAMPLES_PER_HEAP === 0;
+    const sample: Sample = {
+      rssMb: rssMbOf(pid),
+      descriptors: descriptorsOf(pid),
+      processes: processesOf(server).length,
+      files: readdirSync(server.dataFolder, { recursive: true }).length,
+      ...(withHeap ? { heapMb: await heapMbOf(server) } : {}),
+    };
+    if (withHeap) console.log(`  ${JSON.stringify(sample, (_, value) => (value % 1 ? Math.round(value) : value))}`);
+    samples.push(sample);
+    if (isLast) break;
   }
-  const [{ acknowledged }, queued] = [await writing.end(), await deploying.end()];
+  const [{ acknowledged, refused }, queued, { answered, failed }] = await Promise.all([
+    writing.end(),
+    deploying.end(),
+    visiting.end(),
+  ]);
   const lost = await lostWrites(server, acknowledged);
-  const drift = (key: "rss" | "descriptors" | "processes") => {
-    const values = samples.map((sample) => sample[key]);
+  expect(lost.length === 0, `${lost.length} acknowledged writes were lost`);
+  const drift = (key: keyof Sample) => {
+    const values = samples.flatMap((sample) => sample[key] ?? []);
     return `${Math.round(values[0] ?? 0)} to ${Math.round(values.at(-1) ?? 0)}, at most ${Math.round(Math.max(...values))}`;
   };
   return (
-    `${acknowledged.length} writes, ${lost.length} lost, ${queued.length} deployments; RSS ${drift("rss")} MB, ` +
-    `descriptors ${drift("descriptors")}, processes ${drift("processes")}`
+    `${acknowledged.length} writes acknowledged, none lost, ${refused} refused; ${queued.length} deployments; ` +
+    `${failed} of ${answered + failed} requests to the site failed; heap after a collection ${drift("heapMb")} MB; ` +
+    `RSS ${drift("rssMb")} MB; descriptors ${drift("descriptors")}; processes ${drift("processes")}; files ${drift("files")}`
   );
 }

@@ -1,5 +1,5 @@
 import { Readable } from "node:stream";
-import { DomainError, isDomainError } from "@berth/core";
+import { DomainError } from "@berth/core";
 import type { EngineImage, EngineImages, RegistryImage, WorkIO } from "@berth/core/ports";
 import { registryOf } from "@berth/core/server";
 import {
@@ -9,6 +9,7 @@ import {
   isOwnName,
   type LoginSources,
   pullImage,
+  ReportedFailure,
   readLogins,
   reasonOf,
   statusCodeOf,
@@ -154,8 +155,8 @@ async function push(
     return digest;
   } catch (cause) {
     if (io.signal.aborted) throw new DomainError("deploy.cancelled", "The push was cancelled.", { cause });
-    if (isDomainError(cause)) throw cause;
-    // A broken connection has no status, and neither have errors during a push.
+    // An engine that skips what the registry has may be asked again.
+    if (!(cause instanceof ReportedFailure) && statusCodeOf(cause) === undefined) throw engineError(server, cause);
     throw refused(to, cause instanceof Error ? reasonOf(cause) : String(cause), cause);
   } finally {
     if (before === undefined) await forget({ docker, server }, reference);

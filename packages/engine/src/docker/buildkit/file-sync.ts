@@ -2,7 +2,7 @@ import { constants } from "node:fs";
 import { open } from "node:fs/promises";
 import { join } from "node:path";
 import { followedLinks } from "./followed-links.ts";
-import { GRPC_CODES, GrpcError, type ServerCall } from "./grpc.ts";
+import { BrokenOff, GRPC_CODES, GrpcError, type ServerCall } from "./grpc.ts";
 import type { Packet } from "./messages.ts";
 import { isRegular, type Selection, sourceTree } from "./source-tree.ts";
 
@@ -84,7 +84,7 @@ async function answer(
       }
       if (type !== PACKETS.request) continue;
       const path = files.get(ID);
-      if (path === undefined) throw new Error(`No file has the number ${ID}.`);
+      if (path === undefined) throw new BrokenOff(`No file has the number ${ID}.`);
       sending = sending.then(() => sendFile(join(folder.path, path), ID, write));
       // Without this the engine would wait for the rest of the file.
       sending.catch(failure.reject);

@@ -92,7 +92,7 @@ export interface Handler {
   handle(stream: ServerHttp2Stream, rawHeaders: readonly string[]): Promise<void>;
 }
 
-/** A thrown `GrpcError` becomes the status of the answer. */
+/** A thrown `GrpcError` becomes the status of the answer. After a damaged request, the whole connection is given up. */
 export function handler<Request, Response>(
   { path, request, response }: Method<Request, Response>,
   answer: (call: ServerCall<Request, Response>) => Promise<void>,
@@ -104,16 +104,25 @@ export function handler<Request, Response>(
       try {
         await answer({
           header: (name) => valuesOf(rawHeaders, name),
-          requests: mapped(messagesOf(stream), (bytes) => request.decode(bytes)),
+          requests: mapped(messagesOf(stream), (bytes) => decodedBy(request, bytes)),
           write: (message) => written(stream, framed(response.encode(message))),
         });
         end(stream, GRPC_CODES.ok, "");
       } catch (cause) {
-        if (cause instanceof GrpcError) end(stream, cause.code, cause.message);
+        if (cause instanceof BrokenOff) stream.session?.destroy();
+        else if (cause instanceof GrpcError) end(stream, cause.code, cause.message);
         else end(stream, GRPC_CODES.internal, cause instanceof Error ? cause.message : "failed");
       }
     },
   };
+}
+
+function decodedBy<Message>(codec: Codec<Message>, bytes: Buffer): Message {
+  try {
+    return codec.decode(bytes);
+  } catch (cause) {
+    throw new BrokenOff("The engine sent a damaged request.", { cause });
+  }
 }
 
 /** A method with one request and one answer. */
@@ -181,7 +190,7 @@ async function* messagesOf(stream: Http2Stream): AsyncGenerator<Buffer, void> {
       wanted = PREFIX_BYTES;
       if (held.length < wanted) break;
       wanted += held.readUInt32BE(1);
-      if (wanted > MESSAGE_BYTES_MAX) throw new GrpcError(GRPC_CODES.internal, "A message is too long.");
+      if (wanted > MESSAGE_BYTES_MAX) throw new BrokenOff("A message is longer than any that BuildKit sends.");
       if (held.length < wanted) break;
       yield held.subarray(PREFIX_BYTES, wanted);
       held = held.subarray(wanted);
