@@ -64,15 +64,34 @@ describe("an application without containers", () => {
       fixed.commit(files("fixed 2"), "Again");
       expect((await finished(uuid)).log).toContain(`only one can hold port ${port} of the server`);
       expect((await get(server, host)).body).toBe("fixed 2");
-      // A preview cannot have the port too: that is said, and the application keeps it.
-      fixed.git("update-ref", "refs/pull/7/head", "HEAD");
-      const { body } = await server.rest("POST", `/deploy?uuid=${uuid}&pull_request_id=7`);
-      const [entry] = (body as { deployments: { deployment_uuid: string }[] }).deployments;
-      const preview = await outcomeOf(server, entry?.deployment_uuid ?? "");
-      expect(preview, preview.log).toMatchObject({ status: "failed" });
-      expect(preview.log).toContain(
-        `cannot start, since only one can hold port ${port} of the server. Let the program`,
+      // The port belongs to the application: a preview that insists on it fails, whether it is held or not.
+      const preview = async (id: number) => {
+        fixed.git("update-ref", `refs/pull/${id}/head`, "HEAD");
+        const { body } = await server.rest("POST", `/deploy?uuid=${uuid}&pull_request_id=${id}`);
+        const [entry] = (body as { deployments: { deployment_uuid: string }[] }).deployments;
+        return await outcomeOf(server, entry?.deployment_uuid ?? "");
+      };
+      const remedy = "Let it listen on the port in PORT, such as by $PORT in the start command";
+      const refused = await preview(7);
+      expect(refused, refused.log).toMatchObject({ status: "failed" });
+      expect(refused.log).toContain(`The port that it insists on is taken by the application itself. ${remedy}`);
+      expect((await get(server, host)).body).toBe("fixed 2");
+      await server.rest("POST", `/applications/${uuid}/stop`);
+      await until(async () => (await get(server, host)).status !== 200, { what: "the application is stopped" });
+      const late = await preview(8);
+      expect(late, late.log).toMatchObject({ status: "failed" });
+      expect(late.log).toContain(`listens on port ${port}, which belongs to the application itself. ${remedy}`);
+      await server.rest("POST", `/applications/${uuid}/start`);
+      await until(async () => (await get(server, host)).body === "fixed 2", { what: "the application has its port" });
+
+      // One that listens on PORT runs beside the application, which keeps its own.
+      fixed.commit(
+        { "server.js": files("preview")["server.js"].replace(String(port), "process.env.PORT") },
+        "Listen on the port in PORT",
       );
+      const beside = await preview(9);
+      expect(beside, beside.log).toMatchObject({ status: "finished" });
+      expect((await get(server, `9.${host}`)).body).toBe("preview");
       expect((await get(server, host)).body).toBe("fixed 2");
     } finally {
       fixed.dispose();

@@ -71,6 +71,8 @@ export const ERROR_HELP = {
   "webhook.unsigned": "The webhook's signature does not match the secret.",
   "deploy.cancelled": "Somebody cancelled the deployment, or its resource is being deleted.",
   "deploy.build_failed": "The build failed. The log contains its output.",
+  "deploy.unrecognised":
+    "No rule says how to start the source. The message lists its files and the settings that help.",
   "deploy.start_failed": "The release could not be started, or exited at once. The previous release keeps running.",
   "deploy.unhealthy": "The release did not become healthy in time. The previous release keeps running.",
   "deploy.command_failed": "A command before or after the deployment failed.",

@@ -73,6 +73,7 @@ export const ERRORS = {
   "webhook.unsigned": "unauthenticated",
   "deploy.cancelled": "conflict",
   "deploy.build_failed": "invalid",
+  "deploy.unrecognised": "invalid",
   "deploy.start_failed": "invalid",
   "deploy.unhealthy": "invalid",
   "deploy.command_failed": "invalid",

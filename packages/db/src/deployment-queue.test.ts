@@ -283,12 +283,17 @@ onEachBackend((database) => {
     expect(done).toMatchObject({ started_at: running?.started_at, output: { image: "i\uFFFD", tags: ["a"] } });
     await deployments.planSteps(lease, ["build"]);
     expect(await step("build")).toEqual(done);
-    await deployments.saveStep(lease, "build", { status: "undone", error: "Too\0 big." });
-    expect(await step("build")).toEqual({ ...done, status: "undone", error: "Too\uFFFD big." });
+    const failed = { error: "Too\0 big.", error_code: "deploy.build_failed" } as const;
+    await deployments.saveStep(lease, "build", { status: "failed", ...failed });
+    expect(await deployments.find(id)).toMatchObject({ error: null, error_code: "deploy.build_failed" });
+    await deployments.saveStep(lease, "build", { status: "undone" });
+    expect(await step("build")).toEqual({ ...done, ...failed, status: "undone", error: "Too\uFFFD big." });
+    expect(await deployments.find(id)).toMatchObject({ error_code: null });
     await deployments.saveStep(lease, "checkout", { status: "skipped" });
     expect((await deployments.steps(id)).map(({ name }) => name)).toEqual(["checkout", "build"]);
     await deployments.saveStep(lease, "build", { status: "running", output: null, error: null });
-    expect(await step("build")).toEqual({ ...done, status: "running", output: null, error: null, finished_at: null });
+    const again = { status: "running", output: null, error: null, error_code: null, finished_at: null };
+    expect(await step("build")).toEqual({ ...done, ...again });
 
     await deployments.finish(lease, "finished", null);
     await deployments.saveRetirement(id, { status: "done" });

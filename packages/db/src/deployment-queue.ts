@@ -53,6 +53,7 @@ export function systemDeploymentStore(context: Context): SystemDeploymentStore {
           finished_at: null,
           output: null,
           error: null,
+          error_code: null,
         }));
         if (planned.length === 0) return true;
         const { db: rows } = tx;
@@ -327,7 +328,7 @@ async function saveStep(
   context: Context,
   deploymentId: number,
   name: Parameters<SystemDeploymentStore["saveStep"]>[1],
-  { status, output, error }: StepChange,
+  { status, output, error, error_code }: StepChange,
 ): Promise<void> {
   const hasEnded = status !== "pending" && status !== "running";
   const started = status === "running" ? sql<Date>`now()` : null;
@@ -345,6 +346,7 @@ async function saveStep(
       finished_at: finished,
       output: outputText,
       error: sentence ?? null,
+      error_code: error_code ?? null,
     })
     .onConflict((conflict) =>
       conflict.columns(["deployment_id", "name"]).doUpdateSet({
@@ -353,7 +355,7 @@ async function saveStep(
         // An undone step keeps the time at which it was done or failed.
         finished_at: hasEnded ? sql<Date>`coalesce(deployment_step.finished_at, excluded.finished_at)` : null,
         ...(output === undefined ? {} : { output: outputText }),
-        ...(sentence === undefined ? {} : { error: sentence }),
+        ...(sentence === undefined ? {} : { error: sentence, error_code: error_code ?? null }),
       }),
     )
     .execute();

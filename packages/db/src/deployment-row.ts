@@ -32,6 +32,9 @@ export const DEPLOYMENT_COLUMNS = [
   "deployment.build_server_id",
   "deployment.cancel_requested_at",
   "deployment.error",
+  // It fails with one of its steps; `retire` fails after its end.
+  sql<string | null>`(select step.error_code from deployment_step step where step.deployment_id = deployment.id
+    and step.status = 'failed' and step.name <> 'retire' limit 1)`.as("error_code"),
   "deployment.started_at",
   "deployment.finished_at",
   "deployment.attempt",
@@ -49,7 +52,7 @@ export const stepPlace = (deploymentId: number, name: string): string =>
 export async function readSteps(context: Context, deploymentId: number): Promise<readonly DeploymentStep[]> {
   const rows = await context.db
     .selectFrom("deployment_step")
-    .select(["name", "status", "started_at", "finished_at", "output", "error"])
+    .select(["name", "status", "started_at", "finished_at", "output", "error", "error_code"])
     .where("deployment_id", "=", deploymentId)
     .execute();
   return rows

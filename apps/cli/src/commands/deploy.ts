@@ -1,6 +1,5 @@
 import { lstat } from "node:fs/promises";
 import { join } from "node:path";
-import { isUnrecognised } from "@berth/core/build";
 import type { EnvCreate } from "@berth/core/env";
 import type { Command } from "commander";
 import { removeLink } from "../application-link.ts";
@@ -19,7 +18,7 @@ import { addSettingFlags, SETTING_FLAGS } from "../deploy/setting-flags.ts";
 import { pack, upload } from "../deploy/upload.ts";
 import { EXIT, type ExitCode, Failure, usage } from "../failure.ts";
 import { valuesOf } from "../flags.ts";
-import { followDeployment } from "../follow/deployment.ts";
+import { followDeployment, UNRECOGNISED } from "../follow/deployment.ts";
 import { followJob } from "../follow/job.ts";
 import { printable } from "../printable.ts";
 import type { Session } from "../session.ts";
@@ -88,7 +87,7 @@ async function deploy(session: Session, named: string | undefined, options: Opti
 async function hasUnrecognisedSource({ client }: Api, { uuid }: Target): Promise<boolean> {
   const { deployments } = await client.deployments.listByApplication.query({ uuid, take: 1 });
   const [newest] = deployments;
-  return isUnrecognised(newest?.error ?? "");
+  return newest?.error_code === UNRECOGNISED;
 }
 
 /** As with a folder that is not recognised, of which nothing is made. */

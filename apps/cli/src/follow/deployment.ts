@@ -1,4 +1,4 @@
-import { isUnrecognised } from "@berth/core/build";
+import type { ErrorCode } from "@berth/core";
 import type { DeploymentEvent } from "@berth/core/deploy";
 import type { Api } from "../connection/api.ts";
 import { EXIT, type ExitCode } from "../failure.ts";
@@ -8,6 +8,9 @@ import type { Session } from "../session.ts";
 import { type FollowState, failedStep, STEP_TITLES } from "./state.ts";
 import { followStream } from "./subscription.ts";
 import { followView } from "./view.ts";
+
+/** The error of a source that no rule recognises. */
+export const UNRECOGNISED: ErrorCode = "deploy.unrecognised";
 
 /**
  * Shows a deployment until it has ended, and reports the result. Ctrl-C only stops the display.
@@ -73,5 +76,5 @@ function explainFailure(state: FollowState, output: Session["output"], uuid: str
   const where = step ? ` at "${STEP_TITLES[step.name]}"` : "";
   output.line(colors.red(`The deployment failed${where}: ${printable(reason)}`));
   // Its sentence is all there is to read, and a new application is removed again.
-  if (!isUnrecognised(reason)) output.line(`The whole log:  berth logs --deployment ${uuid}`);
+  if (step?.error_code !== UNRECOGNISED) output.line(`The whole log:  berth logs --deployment ${uuid}`);
 }

@@ -33,6 +33,7 @@ export function stateEvent(
       started_at: from === undefined ? null : later(from),
       finished_at: to === undefined ? null : later(to),
       error: stepError ?? null,
+      error_code: null,
     })),
   };
 }
@@ -44,6 +45,7 @@ const NO_DEPLOYMENT: Omit<StateEvent["deployment"], "status" | "error" | "finish
   application_uuid: "a1",
   application_name: "shop",
   pull_request_id: 0,
+  error_code: null,
   commit: "0123456789abcdef",
   commit_message: null,
   force_rebuild: false,

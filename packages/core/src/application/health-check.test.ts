@@ -13,6 +13,7 @@ import {
   portAdvice,
   portProblem,
   problemOf,
+  takenPortAdvice,
   watchOf,
 } from "./health-check.ts";
 
@@ -206,5 +207,26 @@ describe("what is wrong, in words", () => {
     const advice = "Set ports_exposes to 80 (berth deploy --ports-exposes), or let it listen on the port in PORT.";
     expect(portAdvice([9229, 80])).toBe(advice);
     expect(portAdvice([])).toBeUndefined();
+  });
+
+  test.each([
+    ["Error: listen EADDRINUSE: address already in use :::4000", " by the application itself"],
+    ["listen tcp :4001: bind: address already in use", " by another application"],
+    ["OSError: [Errno 98] Address already in use", ""],
+    ["Port 4000 is already in use", " by the application itself"],
+    ["Failed to listen on 0.0.0.0:4000 (reason: Address already in use)", " by the application itself"],
+    ["failed to start listener: :eaddrinuse", ""],
+    ["code: 'EADDRINUSE',\n  port: 4001", " by another application"],
+  ])("is said to be taken, and by whom: %s", (line, holder) => {
+    const others = [
+      { resourceUuid: "r", upstream: { host: "127.0.0.1", port: 4000 } },
+      { resourceUuid: "other", upstream: { host: "127.0.0.1", port: 4001 } },
+      { resourceUuid: "other", upstream: null },
+    ];
+    const advice = takenPortAdvice(["Starts", ...line.split("\n"), "Ends"], state({}), others);
+    expect(advice).toBe(
+      `The port that it insists on is taken${holder}. Let it listen on the port in PORT, such as by $PORT in the start command, or use a server with Docker.`,
+    );
+    expect(takenPortAdvice(["Cannot find module 'express'", "in use"], state({}), others)).toBeUndefined();
   });
 });

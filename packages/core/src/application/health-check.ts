@@ -255,6 +255,31 @@ export function portAdvice(listening: readonly number[]): string | undefined {
   return `Set ports_exposes to ${Math.min(...listening)} (berth deploy --ports-exposes), or let it listen on the port in PORT.`;
 }
 
+/**
+ * Advice for a release that crashed since its port is taken, as its last lines say; `undefined` for other crashes.
+ * @param others Releases of the same machine. Those of other applications are not named.
+ */
+export function takenPortAdvice(
+  lastLines: readonly string[],
+  { resourceUuid }: Pick<ReleaseState, "resourceUuid">,
+  others: readonly Pick<ReleaseState, "resourceUuid" | "upstream">[],
+): string | undefined {
+  if (!lastLines.some((line) => PORT_TAKEN.test(line))) return undefined;
+  // Some print the port in a line of its own.
+  const named = new Set(lastLines.flatMap((line) => line.match(/\d+/g) ?? []).map(Number));
+  const holders = others.filter(({ upstream }) => upstream !== null && named.has(upstream.port));
+  const isOwn = holders.some((other) => other.resourceUuid === resourceUuid);
+  const holder = isOwn ? " by the application itself" : holders.length > 0 ? " by another application" : "";
+  return `The port that it insists on is taken${holder}. ${PORT_REMEDY}`;
+}
+
+/** As Node, Go, Ruby, Rust, PHP and Java say it, and Python: `[Errno 98] Address already in use`. */
+const PORT_TAKEN = /EADDRINUSE|address (is )?already in use|port \d+ is (already )?(in use|taken)|:eaddrinuse/i;
+
+/** For a program that cannot have the port it insists on. */
+export const PORT_REMEDY =
+  "Let it listen on the port in PORT, such as by $PORT in the start command, or use a server with Docker.";
+
 const seconds = (count: number) => (count === 1 ? "1 second" : `${count} seconds`);
 
 const START_DELAY_SHARE = 0.1;

@@ -156,7 +156,7 @@ describe("what cannot be built", () => {
   test("says what was seen, and how to say it with which setting and flag, each once", () => {
     const entries = Array.from({ length: 12 }, (_, index) => `file-${String(index).padStart(2, "0")}`);
     expect(refusal({ entries, config: { base_directory: "/app" } })).toBe(
-      "deploy.build_failed It is not clear how to start this: no file of a language that Berth knows, no Procfile and " +
+      "deploy.unrecognised It is not clear how to start this: no file of a language that Berth knows, no Procfile and " +
         "no index.html was found. /app holds file-00, file-01, file-02, file-03, file-04, file-05, file-06, file-07, " +
         "file-08, file-09 and 2 more. Set start_command (berth deploy --start-command 'node server.js'), " +
         "publish_directory for a static site (--publish-directory /site), or base_directory when the application lies " +

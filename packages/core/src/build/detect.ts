@@ -24,7 +24,7 @@ import { requirePrograms } from "./programs.ts";
 import { runScript } from "./run-script.ts";
 import { otherWays, unrecognised } from "./unrecognised.ts";
 
-/** @throws DomainError as `findPlan` does, and `deploy.build_failed` when nothing fits */
+/** @throws DomainError as `findPlan` does, and `deploy.unrecognised` when nothing fits */
 export function detectPlan(facts: SourceFacts, config: PlanConfig): BuildPlan {
   const plan = findPlan(facts, config);
   if (plan === undefined) throw unrecognised(facts, config);

@@ -14,4 +14,4 @@ export type {
   WorkspaceFacts,
 } from "./plan.ts";
 export { PROGRAMS } from "./programs.ts";
-export { isUnrecognised, unrecognised } from "./unrecognised.ts";
+export { unrecognised } from "./unrecognised.ts";

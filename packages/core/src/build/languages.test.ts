@@ -224,5 +224,5 @@ test.each([
   ["src/main.rs", { "Cargo.toml": '[package]\nname = "x;id"' }],
   ["x", { "mix.exs": 'app: :"x;id"' }],
 ])("no name of a file or a manifest becomes a command: %s", (path, files) => {
-  expect(refusal({ entries: [path], files })).toMatch(/^deploy\.build_failed It is not clear how to start this/);
+  expect(refusal({ entries: [path], files })).toMatch(/^deploy\.unrecognised It is not clear how to start this/);
 });

@@ -10,19 +10,14 @@ export function unrecognised(facts: SourceFacts, { base_directory }: PlanConfig)
   const language = languageOf(facts);
   const example = language?.help.example ?? "node server.js";
   return new DomainError(
-    "deploy.build_failed",
-    `${UNCLEAR} ${seen(packageJson !== undefined, language)} ` +
+    "deploy.unrecognised",
+    `It is not clear how to start this: ${seen(packageJson !== undefined, language)} ` +
       `${base_directory} holds ${listNames(entries)}. ` +
       `Set start_command (berth deploy --start-command '${example}'), publish_directory for a static site ` +
       "(--publish-directory /site), or base_directory when the application lies in another folder " +
       `(--base-directory /app).${ofDocker(entries)}`,
   );
 }
-
-/** Whether a deployment failed for this reason alone, by the sentence that it shows. */
-export const isUnrecognised = (message: string): boolean => message.startsWith(UNCLEAR);
-
-const UNCLEAR = "It is not clear how to start this:";
 
 function seen(hasPackageJson: boolean, language: LanguageProject | undefined): string {
   if (language !== undefined) return `it is recognised as ${language.title}, but without ${language.help.looked}.`;

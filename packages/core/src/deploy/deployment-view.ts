@@ -27,6 +27,9 @@ export const Deployment = z
     pull_request_id: z.int().describe("0: not a preview."),
     status: z.enum(DEPLOYMENT_STATUSES),
     error: textOrNull.describe("One sentence that says why it failed."),
+    error_code: textOrNull.describe(
+      "Code of the error, as in docs/errors.md; null if it did not fail by an error that has one.",
+    ),
     commit: text.describe("HEAD until the source was fetched."),
     commit_message: textOrNull,
     force_rebuild: flag,
@@ -75,6 +78,7 @@ export function deploymentView(deployment: DeploymentRecord, logs: string | null
     pull_request_id: deployment.pull_request_id,
     status: deployment.status,
     error: deployment.error,
+    error_code: deployment.error_code,
     commit: deployment.commit,
     commit_message: deployment.commit_message,
     force_rebuild: deployment.force_rebuild,
@@ -154,6 +158,7 @@ export const DeploymentStepView = z
     started_at: Timestamp.nullable(),
     finished_at: Timestamp.nullable(),
     error: textOrNull.describe("One sentence that says what went wrong."),
+    error_code: textOrNull.describe("Code of the error, as in docs/errors.md."),
   })
   .meta({ id: "DeploymentStep", description: "One step of a deployment." });
 export type DeploymentStepView = z.infer<typeof DeploymentStepView>;
@@ -164,6 +169,7 @@ export const stepView = (step: DeploymentStep): DeploymentStepView => ({
   started_at: timestampOrNull(step.started_at),
   finished_at: timestampOrNull(step.finished_at),
   error: step.error,
+  error_code: step.error_code,
 });
 
 export const DeploymentPage = z

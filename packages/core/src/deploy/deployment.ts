@@ -35,6 +35,7 @@ export interface DeploymentStep {
   readonly output: Readonly<Record<string, unknown>> | null;
   /** One sentence, without secrets. */
   readonly error: string | null;
+  readonly error_code: string | null;
 }
 
 /** One line of a deployment's log. `seq` grows by one a line within a deployment and is the cursor of a follower. */

@@ -124,7 +124,7 @@ export function withCoupled(
 }
 
 /** Services whose container this one shares namespaces or volumes with. */
-function coupledTo({ network_mode, pid, ipc, volumes_from, links }: Readonly<Record<string, unknown>>) {
+export function coupledTo({ network_mode, pid, ipc, volumes_from, links }: Readonly<Record<string, unknown>>) {
   const modes = [network_mode, pid, ipc].flatMap((mode) => /^service:(.+)$/.exec(String(mode ?? ""))?.[1] ?? []);
   const listed = [volumes_from, links].flatMap((list) => (Array.isArray(list) ? list : []));
   const sources = listed.filter((from) => !/^container:/.test(String(from))).map((from) => String(from).split(":")[0]);

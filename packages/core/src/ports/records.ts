@@ -289,6 +289,8 @@ export interface DeploymentRecord extends Timestamps {
   readonly cancel_requested_at: Date | null;
   /** Why it failed, in one sentence. */
   readonly error: string | null;
+  /** Code of the error of its failed step; text, since later versions may know other codes. */
+  readonly error_code: string | null;
   readonly started_at: Date | null;
   readonly finished_at: Date | null;
   /** The fencing token of its writes: grows by one whenever a worker takes over the deployment. */

@@ -3,6 +3,7 @@ import type { DeploymentLogLine, DeploymentStep, StepName, StepStatus } from "..
 import type { Upstream } from "../deploy/release.ts";
 import type { SiteSettings } from "../deploy/site.ts";
 import type { DeploySubject } from "../deploy/subject.ts";
+import type { ErrorCode } from "../errors.ts";
 import type { ResourceKind } from "../resource/resource.ts";
 import type { DiskUsage } from "../server/disk-usage.ts";
 import type { ProxyStatus } from "../server/proxy-status.ts";
@@ -114,6 +115,8 @@ export interface StepChange {
   readonly status: StepStatus;
   readonly output?: Readonly<Record<string, unknown>> | null;
   readonly error?: string | null;
+  /** Code of the error; ignored without `error`. */
+  readonly error_code?: ErrorCode | undefined;
 }
 
 export interface SavedWithStep {

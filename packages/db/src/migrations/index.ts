@@ -46,6 +46,7 @@ import { attemptIdentity } from "./0170-attempt-identity.ts";
 import { passkeys } from "./0230-passkeys.ts";
 import { deploymentActors } from "./0231-deployment-actors.ts";
 import { serverTopic } from "./0240-server-topic.ts";
+import { errorCodes } from "./0255-error-codes.ts";
 
 /** In the order of their names, which never change once released. */
 export const MIGRATIONS: Readonly<Record<string, Migration>> = {
@@ -96,4 +97,5 @@ export const MIGRATIONS: Readonly<Record<string, Migration>> = {
   "0230-passkeys": passkeys,
   "0231-deployment-actors": deploymentActors,
   "0240-server-topic": serverTopic,
+  "0255-error-codes": errorCodes,
 };

@@ -57,6 +57,7 @@ export interface DeploymentStepTable {
   finished_at: Date | null;
   output: NullableJson<Readonly<Record<string, unknown>>>;
   error: string | null;
+  error_code: string | null;
 }
 
 export interface DeploymentLogTable {

@@ -122,8 +122,12 @@ describe("a deployment", () => {
     };
     world.worker({ credentialsFor });
     const deployment = await world.deploy(await world.application());
-    const { status, error } = await world.ended(deployment);
-    expect([status, error]).toEqual(["failed", expect.stringContaining("Install it again.")]);
+    const { status, error, error_code } = await world.ended(deployment);
+    expect([status, error, error_code]).toEqual([
+      "failed",
+      expect.stringContaining("Install it again."),
+      "source.unauthorized",
+    ]);
   });
 
   test("gives the release its variables, its commit and its storages", async () => {
@@ -259,6 +263,7 @@ describe("a deployment that fails", () => {
     expect(deployment.error).toBe(
       "The step build failed because of an internal error; Berth's own log has the details.",
     );
+    expect(deployment.error_code).toBe("internal.error");
     expect(world.warnings.join()).toContain("A step of a deployment failed unexpectedly.");
   });
 

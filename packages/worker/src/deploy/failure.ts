@@ -1,4 +1,4 @@
-import { DomainError, isDatabaseUnavailable, isDomainError } from "@berth/core";
+import { DomainError, type ErrorCode, isDatabaseUnavailable, isDomainError } from "@berth/core";
 import type { StepName } from "@berth/core/deploy";
 import { fullDiskMessage } from "./disk-full.ts";
 import { errorSummary } from "./error-summary.ts";
@@ -11,6 +11,7 @@ export interface Failure {
   readonly step: StepName;
   /** One sentence for users. */
   readonly message: string;
+  readonly code?: ErrorCode;
 }
 
 /** The reason why a step must not begin. @throws DomainError when the next worker that claims it shall continue. */
@@ -46,12 +47,12 @@ export async function failureOf(run: Run, step: StepName, cause: unknown): Promi
   // The failure cannot be recorded; the deployment is claimed again when the database is back.
   if (isDatabaseUnavailable(cause)) throw cause;
   const fullDisk = await fullDiskMessage(cause, step, run.ctx.disk);
-  if (fullDisk !== undefined) return { outcome: "failed", step, message: fullDisk };
-  if (isDomainError(cause)) return { outcome: "failed", step, message: cause.message };
+  if (fullDisk !== undefined) return { outcome: "failed", step, message: fullDisk, code: "storage.full" };
+  if (isDomainError(cause)) return { outcome: "failed", step, message: cause.message, code: cause.code };
   const details = { deployment: run.ctx.deployment.uuid, step, error: errorSummary(cause, run.log.redact) };
   run.logger.error("A step of a deployment failed unexpectedly.", details);
   const message = `The step ${step} failed because of an internal error; Berth's own log has the details.`;
-  return { outcome: "failed", step, message };
+  return { outcome: "failed", step, message, code: "internal.error" };
 }
 
 /** The failure that an earlier worker had begun to undo. */
@@ -64,7 +65,12 @@ export function earlierFailure({ steps, rows }: Run): Failure | undefined {
   return undefined;
 }
 
-export const interrupted = (step: StepName, message: string): Failure => ({ outcome: "failed", step, message });
+export const interrupted = (step: StepName, message: string): Failure => ({
+  outcome: "failed",
+  step,
+  message,
+  code: "deploy.interrupted",
+});
 
 export const stoppedTooOften = (attempt: number): string =>
   `The control plane stopped ${attempt - 1} times during this deployment. Deploy again.`;
@@ -80,5 +86,5 @@ const cancelled = (step: StepName): Failure => ({
 function timedOut({ ctx }: Run, step: StepName): Failure {
   const seconds = ctx.adapters.server.settings.dynamic_timeout;
   const message = `The deployment took longer than the ${seconds} seconds that its server allows.`;
-  return { outcome: "failed", step, message };
+  return { outcome: "failed", step, message, code: "deploy.timeout" };
 }

@@ -8,9 +8,11 @@ import {
   NO_PROGRESS,
   OWN_CHECK,
   ownProblem,
+  PORT_REMEDY,
   portAdvice,
   portProblem,
   problemOf,
+  takenPortAdvice,
 } from "@berth/core/application";
 import { containerTitle } from "@berth/core/compose";
 import {
@@ -54,7 +56,7 @@ export const health: Step<StepContext, Started, Healthy> = {
       const state = await ctx.adapters.engine.inspect(ctx.ref);
       const isStack = state?.containers !== undefined;
       const crash = isStack ? stackCrash(state) : crashOf(state, crashesMax);
-      if (crash !== undefined) throw await failure(ctx, "deploy.start_failed", `The new release crashed: ${crash}.`);
+      if (crash !== undefined) throw await crashed(ctx, crash);
 
       if (state?.health !== undefined && check !== OWN_CHECK && !isStack) {
         if (check.probe.type !== "steady") ctx.say("Using the image's HEALTHCHECK.");
@@ -89,14 +91,15 @@ export const health: Step<StepContext, Started, Healthy> = {
   },
 };
 
-/** Its engine has found that it listens on a port of its own choice. */
-async function followUpstream(
-  { stores, deployment, say }: StepContext,
-  { upstream }: Started,
-  state: ReleaseState | undefined,
-): Promise<void> {
+/** Its engine has found that it listens on a port of its own choice, which only the application itself may hold. */
+async function followUpstream(ctx: StepContext, { upstream }: Started, state: ReleaseState | undefined): Promise<void> {
+  const { stores, deployment, say } = ctx;
   const found = state?.upstream ?? null;
   if (upstream === null || found === null || isSameUpstream(upstream, found)) return;
+  if (deployment.pull_request_id !== 0) {
+    const problem = `The preview listens on port ${found.port}, which belongs to the application itself.`;
+    throw await failure(ctx, "deploy.unhealthy", () => `${problem} ${PORT_REMEDY}`);
+  }
   say(`It listens on port ${found.port} of ports_exposes, not on the one in PORT. Requests go there.`);
   await stores.releases.setUpstream(deployment.id, found);
 }
@@ -191,17 +194,29 @@ async function unhealthy(
   const whole = Math.round(elapsedSeconds);
   const lasted = whole === 1 ? "1 second" : `${whole} seconds`;
   const told = `The new release is not healthy after ${lasted}: ${cause}.`;
-  return await failure(ctx, "deploy.unhealthy", advice === undefined ? told : `${told} ${advice}`);
+  return await failure(ctx, "deploy.unhealthy", () => (advice === undefined ? told : `${told} ${advice}`));
+}
+
+/** Where releases share the ports of the machine, another one may hold the port that it insists on. */
+async function crashed(ctx: StepContext, crash: string): Promise<DomainError> {
+  const { adapters, ref } = ctx;
+  const others = adapters.engine.capabilities.networks ? undefined : await adapters.engine.list();
+  const holders = others?.filter(({ deploymentUuid }) => deploymentUuid !== ref.deploymentUuid) ?? [];
+  const told = `The new release crashed: ${crash}.`;
+  return await failure(ctx, "deploy.start_failed", (lastLines) => {
+    const advice = others === undefined ? undefined : takenPortAdvice(lastLines, ref, holders);
+    return advice === undefined ? told : `${told} ${advice}`;
+  });
 }
 
 /** Adds the release's last log lines to the deployment's log. */
 async function failure(
   { adapters, ref, io, say }: StepContext,
   code: ErrorCode,
-  message: string,
+  message: (lastLines: readonly string[]) => string,
 ): Promise<DomainError> {
+  const last: string[] = [];
   try {
-    const last: string[] = [];
     for await (const { line } of adapters.engine.logs(ref, { lines: LAST_LINES, signal: io.signal })) last.push(line);
     say(last.length === 0 ? "The release wrote no log." : RELEASE_LOG_TITLE, "stderr");
     for (const line of last) io.onLine(line, "stderr");
@@ -209,7 +224,7 @@ async function failure(
     if (!isDomainError(error)) throw error;
     say("The release's log cannot be read.", "stderr");
   }
-  return new DomainError(code, message);
+  return new DomainError(code, message(last));
 }
 
 function describe({ probe, startPeriodSeconds, failuresMax, intervalSeconds, timeoutSeconds }: HealthCheck): string {

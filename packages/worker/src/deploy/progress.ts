@@ -1,7 +1,7 @@
 import { DomainError } from "@berth/core";
 import { inlineSecretsOf } from "@berth/core/compose";
-import type { AnyStep, Artifact, DeploymentStep, StepName, StepStatus } from "@berth/core/deploy";
-import type { Checkout, GitCredentials, ReleaseRecord, WorkIO } from "@berth/core/ports";
+import type { AnyStep, Artifact, DeploymentStep, StepName } from "@berth/core/deploy";
+import type { Checkout, GitCredentials, ReleaseRecord, StepChange, WorkIO } from "@berth/core/ports";
 import type { LeaseKeeper } from "../lease-keeper.ts";
 import type { Logger } from "../ports.ts";
 import type { WorkerSettings } from "../settings.ts";
@@ -33,7 +33,7 @@ export interface Run {
 export async function saveStep(
   { ctx: { lease, leaseKeeper, stores }, rows, log }: Run,
   name: StepName,
-  change: { status: StepStatus; output?: Readonly<Record<string, unknown>>; error?: string },
+  change: Omit<StepChange, "error"> & { readonly error?: string },
   begins?: StepName,
 ): Promise<void> {
   const shown = change.error === undefined ? change : { ...change, error: log.redact(change.error) };

@@ -203,8 +203,8 @@ const ANSWER_SECONDS = 5;
  */
 async function unwind(run: Run, failure: Failure): Promise<void> {
   const status = failure.outcome === "failed" ? "failed" : "cancelled";
-  const { message: error } = failure;
-  if (run.rows.get(failure.step)?.status !== status) await saveStep(run, failure.step, { status, error });
+  const { message: error, code: error_code } = failure;
+  if (run.rows.get(failure.step)?.status !== status) await saveStep(run, failure.step, { status, error, error_code });
 
   for (const step of [...run.steps].reverse()) {
     const before = run.rows.get(step.name)?.status ?? "pending";

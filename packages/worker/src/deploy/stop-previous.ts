@@ -16,7 +16,6 @@ export interface StopResult {
  */
 export async function stopPrevious(ctx: StepContext, spec: ReleaseSpec): Promise<StopResult> {
   const { adapters, stores, deployment, subject, kind, say } = ctx;
-  if (deployment.pull_request_id !== 0) await warnOfHeldPort(ctx, spec);
   const live = await stores.releases.live(deployment.resource_id, deployment.pull_request_id);
   if (live === undefined || live.deployment_id === deployment.id) return { spec, ranPreCommand: false };
   const { resource_uuid: resourceUuid, deployment_uuid: deploymentUuid } = live;
@@ -35,18 +34,6 @@ export async function stopPrevious(ctx: StepContext, spec: ReleaseSpec): Promise
   const graceSeconds = kind.stopGraceSeconds(subject) ?? STOP_GRACE_SECONDS;
   await adapters.engine.stop({ resourceUuid, deploymentUuid }, { graceSeconds });
   return { spec, ranPreCommand: true };
-}
-
-/** The application itself runs beside its previews, so that its port stays taken. */
-async function warnOfHeldPort(ctx: StepContext, spec: ReleaseSpec): Promise<void> {
-  const own = await ctx.stores.releases.live(ctx.deployment.resource_id, 0);
-  const because = own && heldPort(ctx, own.upstream, spec);
-  if (because === undefined) return;
-  const remedy = "Let the program listen on the port in PORT, or use a server with Docker.";
-  ctx.say(
-    `Warning: a preview that listens on the application's own port cannot start, since ${because}. ${remedy}`,
-    "stderr",
-  );
 }
 
 /** Without networks of its own, an engine's releases share the ports of the machine. */

@@ -60,6 +60,24 @@ describe.skipIf(!hasEngine)("a language of Berth's own rules", { timeout: 120_00
     expect(await suite.output(made.image, ["/bin/sh", "-c", "command -v go || ls /app"])).toContain("main.go");
   });
 
+  test("is built in the operator's image in place of the usual one, and runs in it", async () => {
+    const marked = await suite.build({ Dockerfile: "FROM python:3.13-slim\nRUN echo mirrored >/etc/base\n" });
+    const mirror = `mirror.invalid/${suite.resourceUuid}/python`;
+    await suite.docker.getImage(marked.image).tag({ repo: mirror, tag: "3.13-slim" });
+    const mirrored = imageSuite({ path: "/usr/bin:/bin", replacements: new Map([["python", mirror]]) });
+    try {
+      const { image } = await mirrored.build(example("python"), { build_pack: "nixpacks" });
+      expect(await mirrored.output(image, ["cat", "/etc/base"])).toBe("mirrored\n");
+      expect(await mirrored.served(image, 8080, ["/"], { PORT: "8080" })).toEqual(["200 Hello from Python\n"]);
+      // An image that an application's own Dockerfile names is its own matter.
+      const own = await mirrored.build({ Dockerfile: "FROM python:3.13-slim\nCMD ls /etc/base\n" });
+      expect(await mirrored.output(own.image)).toContain("No such file");
+    } finally {
+      await mirrored.close();
+      await suite.docker.getImage(`${mirror}:3.13-slim`).remove();
+    }
+  });
+
   test("is built in the image that a build variable names", async () => {
     const env = { BERTH_BASE_IMAGE: "nosuch.example/python:1" };
     await expect(suite.build(example("python"), { build_pack: "nixpacks" }, { env })).rejects.toThrow(

@@ -74,7 +74,7 @@ describe.skipIf(!hasEngine)("an image without a Dockerfile", { timeout: 20_000 }
 
   test("says what is missing when nothing is recognised", async () => {
     await expect(suite.build({ "main.xyz": "" }, nixpacks)).rejects.toMatchObject({
-      code: "deploy.build_failed",
+      code: "deploy.unrecognised",
       message: expect.stringContaining("It is not clear how to start this"),
     });
   });

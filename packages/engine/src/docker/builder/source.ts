@@ -128,8 +128,8 @@ async function preparedByFetched(
 
 /** @param more Another way, or why it was none. */
 function unrecognised(facts: SourceFacts, config: BuildConfig, more?: string, cause?: unknown): DomainError {
-  const { message } = unrecognisedError(facts, config);
-  return new DomainError("deploy.build_failed", more === undefined ? message : `${message} ${more}`, { cause });
+  const { code, message } = unrecognisedError(facts, config);
+  return new DomainError(code, more === undefined ? message : `${message} ${more}`, { cause });
 }
 
 async function preparedByTool(

@@ -2,7 +2,6 @@ import { isDomainError } from "@berth/core";
 import { parseCompose } from "@berth/core/compose";
 import { describe, expect, test } from "vitest";
 import { planStack } from "./document.ts";
-import { stopOrder } from "./order.ts";
 import { composeReason, isLostConnection, shownProgress } from "./reason.ts";
 import { stackSpec } from "./stack.fixture.ts";
 
@@ -273,15 +272,6 @@ networks: { back: { internal: true, ipam: { config: [{ subnet: 10.9.0.0/24 }] } 
     expect(document.services.b).not.toHaveProperty("networks");
     expect(Object.keys(document.services.c?.networks ?? {})).toEqual(["res", "out"]);
   });
-});
-
-test("stops what needs others before them, also where labels go round in circles", () => {
-  const named = (name: string, ...dependsOn: string[]) => ({ name, dependsOn });
-  const namesOf = (groups: readonly (readonly { readonly name: string }[])[]) =>
-    groups.map((group) => group.map(({ name }) => name));
-  const chain = [named("db"), named("api", "db", "cache"), named("cache"), named("web", "api")];
-  expect(namesOf(stopOrder(chain))).toEqual([["web"], ["api"], ["db", "cache"]]);
-  expect(namesOf(stopOrder([named("a", "b"), named("b", "a")]))).toEqual([["a", "b"]]);
 });
 
 test.each([

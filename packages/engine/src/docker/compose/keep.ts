@@ -72,8 +72,9 @@ export function planKeeping(
 
 const titles = (containers: readonly SeenContainer[]) => containers.map(({ container }) => containerTitle(container));
 
+/** One whose check has not passed yet may be as good as any: engines before 25 run it after a whole interval. */
 const isWell = ({ container: { state, health } }: SeenContainer): boolean =>
-  state === "running" && (health === undefined || health === "healthy");
+  state === "running" && health !== "unhealthy";
 
 /** Whether the container has anonymous volumes, or files that only it reads. */
 const hasOwnData = ({ info }: SeenContainer): boolean =>

@@ -22,7 +22,7 @@ services:
     image: busybox:stable
     command: ["sh", "-c", "mkdir -p /srv && echo yes > /srv/ready && exec httpd -f -p 8000 -h /srv"]
     volumes: ["data:/data"]
-    healthcheck: { test: ["CMD", "wget", "-qO", "/dev/null", "http://127.0.0.1:8000/ready"], interval: 200ms, retries: 50 }
+    healthcheck: { test: ["CMD", "wget", "-qO", "/dev/null", "http://127.0.0.1:8000/ready"], interval: 10m }
   job: { image: busybox:stable, restart: "no", command: ["sh", "-c", "echo done >/data/job"], volumes: ["data:/data"] }
 volumes: { data: }
 `;
@@ -205,6 +205,57 @@ networks: { back: ${network} }
     await engine.removeResource(resourceUuid, { deleteVolumes: true });
     expect(await world.containersOf({ resourceUuid })).toEqual([]);
   });
+
+  test("keeps an unchanged container that the engine has not checked yet, and starts what waits for it", async () => {
+    const beside = `${TEXT}`.replace(
+      "volumes: { data: }",
+      '  beside: { image: "busybox:stable", stop_grace_period: 0s, network_mode: "service:web", command: [sleep, "1000"] }\nvolumes: { data: }',
+    );
+    const first = stackSpec(beside, { containers });
+    await engine.start(first, io());
+    const { resourceUuid } = first;
+    const db = async () =>
+      (await world.containersOf({ resourceUuid })).filter(({ Labels }) => Labels["berth.container"] === "db");
+    const [before, ...others] = await db();
+    expect([before?.Status, others]).toEqual([expect.stringContaining("health: starting"), []]);
+    const replaces = { deploymentUuid: first.deploymentUuid, keeps: "unchanged", isRestart: false } as const;
+    const second = stackSpec(beside.replace("echo web", "echo again"), {
+      containers,
+      resourceUuid,
+      stack: { replaces },
+    });
+    const lines: string[] = [];
+    const state = await engine.start(second, { ...io(), onLine: (line) => lines.push(line) });
+    expect(lines).toContain("Keeps db, which is unchanged");
+    expect(state.containers?.map(({ name, state: own }) => [name, own])).toEqual([
+      ["web", "running"],
+      ["db", "running"],
+      ["job", "exited"],
+      ["beside", "running"],
+    ]);
+    expect(await db()).toMatchObject([{ Id: before?.Id, State: "running" }]);
+    await engine.removeResource(resourceUuid, { deleteVolumes: true });
+  }, 60_000);
+
+  test.each([
+    ["no", "exited with code 4 before it was healthy"],
+    ["always", "ends again and again"],
+  ])(
+    "fails when what others wait for ends: restart %s",
+    async (restart, why) => {
+      const text = TEXT.replace("exec httpd -f -p 8000 -h /srv", "exit 4").replace(
+        "  db:",
+        `  db:\n    restart: "${restart}"`,
+      );
+      const spec = stackSpec(text, { containers });
+      await expect(engine.start(spec, io())).rejects.toMatchObject({
+        code: "deploy.start_failed",
+        message: `The containers could not be started: db, which others wait for, ${why}.`,
+      });
+      await engine.removeResource(spec.resourceUuid, { deleteVolumes: true });
+    },
+    60_000,
+  );
 
   test("has as many containers of one service as its text says, each chosen by its number", async () => {
     const text = `services: { web: { image: "busybox:stable", scale: 3, stop_grace_period: 1s,

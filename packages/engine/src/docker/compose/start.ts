@@ -12,8 +12,9 @@ import type { Seen, SeenContainer } from "../watch.ts";
 import { planStack, type StackDocument, type StackPlan, withNetworks } from "./document.ts";
 import { planKeeping } from "./keep.ts";
 import { rename } from "./member.ts";
+import { awaitNeeds } from "./needs.ts";
 import { networkMark, renamedNetworks, type WantedNetwork } from "./networks.ts";
-import { dependenciesOf, stopOrder } from "./order.ts";
+import { dependenciesOf, startGroups, stopOrder } from "./order.ts";
 import { putSourceFiles } from "./source-image.ts";
 import { projectName, type StackSpec, scopeOf } from "./spec.ts";
 import type { ComposeTool } from "./tool.ts";
@@ -54,7 +55,8 @@ export async function startStack(place: StackPlace, spec: StackSpec, io: WorkIO)
   await succeed(place, spec, { plan, compose }, io);
   const inherited = ((await place.seen())?.containers ?? []).filter((one) => !isOfProject(one, spec));
   for (const one of inherited) if (!UP.has(one.info.State.Status)) await docker.getContainer(one.id).start();
-  const document = without(plan.document, new Set(inherited.map(({ container }) => container.name)));
+  const existing = new Set(inherited.map(({ container }) => container.name));
+  const document = without(plan.document, existing);
   if (Object.keys(document.services).length === 0) return;
   for (const network of plan.networks) await makeNetwork(place, spec, network);
   if (plan.shared.size > 0) for (const name of spec.stack.networks) await ensureNetwork(docker, name, instance);
@@ -62,12 +64,18 @@ export async function startStack(place: StackPlace, spec: StackSpec, io: WorkIO)
   await ensureVolumes(docker, plan.volumes, { server, instance, resourceUuid, deploymentUuid });
   const keepsExisting = before.some(({ info }) => UP.has(info.State.Status));
   requireWanted(io.signal);
-  if (hasFiles(plan) || plan.shared.size > 0) {
+  const groups = startGroups(plan.document.services, existing);
+  const isInGroups = groups.length > 1;
+  if (hasFiles(plan) || plan.shared.size > 0 || isInGroups) {
     await tool.up(spec.deploymentUuid, document, { isCreateOnly: true, keepsExisting }, io);
     await joinShared(place, spec, plan);
     await fill(place, plan);
   }
-  await tool.up(spec.deploymentUuid, document, { isCreateOnly: false, keepsExisting }, io);
+  for (const { names, needs } of groups) {
+    await awaitNeeds(place, needs, io);
+    const ofGroup = isInGroups ? { keepsExisting: true, names } : { keepsExisting };
+    await tool.up(spec.deploymentUuid, document, { isCreateOnly: false, ...ofGroup }, io);
+  }
 }
 
 /** Takes over unchanged containers of the previous release, and stops those that cannot run beside the new ones. */

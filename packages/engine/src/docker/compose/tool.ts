@@ -20,30 +20,38 @@ export interface ComposeToolOptions {
   readonly path?: string | undefined;
 }
 
+export interface ComposeUp {
+  readonly isCreateOnly: boolean;
+  readonly keepsExisting: boolean;
+  readonly names?: readonly string[] | undefined;
+}
+
 /** `docker compose`, run on Berth's machine for the containers of one server. */
 export interface ComposeTool {
   /**
    * Creates the containers of a document and starts them in dependency order. Running ones are not changed.
    * @param options.isCreateOnly Only creates them, so that files can be copied in before the start.
+   * @param options.names Starts these alone, without what they depend on. Default: all.
    * @throws DomainError `deploy.start_failed`, `deploy.cancelled`, `engine.unsupported` without the program
    */
   up(
     deploymentUuid: string,
     document: Readonly<Record<string, unknown>>,
-    options: { readonly isCreateOnly: boolean; readonly keepsExisting: boolean },
+    options: ComposeUp,
     io: WorkIO,
   ): Promise<void>;
 }
 
 export function composeTool(options: ComposeToolOptions): ComposeTool {
   return {
-    async up(deploymentUuid, document, { isCreateOnly, keepsExisting }, io) {
+    async up(deploymentUuid, document, { isCreateOnly, keepsExisting, names }, io) {
       const argv: Argv = [
         "up",
         ...(isCreateOnly ? ["--no-start"] : ["--detach"]),
         "--no-build",
         ...["--pull", "never"],
         ...(keepsExisting ? ["--no-recreate"] : []),
+        ...(names === undefined ? [] : ["--no-deps", "--", ...names]),
       ];
       await inJobFolder(options, (folder) => call(options, { deploymentUuid, document, argv, folder }, io));
     },
@@ -116,7 +124,7 @@ async function call(options: ComposeToolOptions, one: Call, io: WorkIO): Promise
   throw new DomainError("deploy.start_failed", `The containers could not be started: ${reason}`);
 }
 
-/** Contains no text of users: all of that is in the document. */
+/** Contains no text of users but names of services, behind the end of the options: all else is in the document. */
 export const composeArgv = ({ deploymentUuid, folder, argv }: Omit<Call, "document">, file: string): Argv => [
   "docker",
   "compose",

@@ -1,0 +1,83 @@
+import { setTimeout as delay } from "node:timers/promises";
+import { DomainError } from "@berth/core";
+import { containerTitle } from "@berth/core/compose";
+import type { WorkIO } from "@berth/core/ports";
+import { ownCheckIn } from "../own-check.ts";
+import type { SeenContainer } from "../watch.ts";
+import type { StartNeed } from "./order.ts";
+import type { StackPlace } from "./start.ts";
+
+/**
+ * Waits until containers are what the next ones need, by their own checks.
+ * @throws DomainError `deploy.start_failed` when one cannot become that any more, `deploy.cancelled`
+ */
+export async function awaitNeeds(
+  { docker, seen }: Pick<StackPlace, "docker" | "seen">,
+  needs: readonly StartNeed[],
+  io: WorkIO,
+): Promise<void> {
+  const passed = new Set<string>();
+  const restartsBefore = new Map<string, number>();
+  const said = new Set<string>();
+  for (let open = needs; open.length > 0; ) {
+    const containers = (await seen())?.containers ?? [];
+    const states = await Promise.all(open.map(async (need) => ({ need, state: await stateOf(need) })));
+    open = states.flatMap(({ need, state }) => (state === "waits" ? need : []));
+    for (const { name, condition } of open) {
+      if (!said.has(name)) io.onLine(`Waits until ${name} ${WANTED[condition]}`, "stdout");
+      said.add(name);
+    }
+    if (open.length > 0) await pause(io.signal);
+
+    async function stateOf({ name, condition, isRequired }: StartNeed): Promise<"reached" | "waits"> {
+      const ofName = containers.filter(({ container }) => container.name === name);
+      try {
+        const reached = await Promise.all(ofName.map((one) => isReached(one, condition)));
+        return reached.includes(false) ? "waits" : "reached";
+      } catch (cause) {
+        if (isRequired || !(cause instanceof DomainError) || cause.code !== "deploy.start_failed") throw cause;
+        io.onLine(`Starts without ${name}: ${cause.message}`, "stderr");
+        return "reached";
+      }
+    }
+  }
+
+  async function isReached(one: SeenContainer, condition: StartNeed["condition"]): Promise<boolean> {
+    const { Status, ExitCode, Health } = one.info.State;
+    const isOver = Status === "exited" || Status === "dead";
+    if (condition === "service_completed_successfully") {
+      if (isOver && ExitCode !== 0) throw failed(one, `exited with code ${ExitCode}`);
+      return isOver;
+    }
+    if (isOver) throw failed(one, `exited with code ${ExitCode} before it was healthy`);
+    const before = restartsBefore.get(one.id) ?? one.container.restartCount;
+    restartsBefore.set(one.id, before);
+    if (one.container.restartCount - before >= RESTARTS_MAX) throw failed(one, "ends again and again");
+    if (Health === undefined || Health.Status === "none") throw failed(one, "has no health check");
+    if (Health.Status === "unhealthy") throw failed(one, "is unhealthy");
+    if (Health.Status === "healthy" || passed.has(one.id)) return true;
+    if (Status !== "running" || (await ownCheckIn(docker, one.info, io.signal))?.exitCode !== 0) return false;
+    passed.add(one.id);
+    return true;
+  }
+}
+
+const WANTED: Readonly<Record<StartNeed["condition"], string>> = {
+  service_healthy: "is healthy",
+  service_completed_successfully: "has completed",
+};
+
+const failed = ({ container }: SeenContainer, what: string): DomainError =>
+  new DomainError(
+    "deploy.start_failed",
+    `The containers could not be started: ${containerTitle(container)}, which others wait for, ${what}.`,
+  );
+
+async function pause(signal: AbortSignal): Promise<void> {
+  await delay(ASK_MS, undefined, { signal }).catch(() => undefined);
+  if (signal.aborted) throw new DomainError("deploy.cancelled", "The work was cancelled.");
+}
+
+const RESTARTS_MAX = 3;
+/** As often as Berth asks the checks of a release that starts. */
+const ASK_MS = 1000;
