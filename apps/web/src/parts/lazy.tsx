@@ -3,6 +3,7 @@ import { type ComponentProps, lazy, Suspense } from "react";
 
 const LazyEditor = lazy(() => import("./editor.tsx"));
 const LazyChart = lazy(() => import("./chart.tsx"));
+const LazyMap = lazy(() => import("../map/environment-map.tsx"));
 const LazyTerminal = lazy(() => import("../terminal/terminal.tsx"));
 
 export const Editor = (props: ComponentProps<typeof LazyEditor>) => (
@@ -14,6 +15,12 @@ export const Editor = (props: ComponentProps<typeof LazyEditor>) => (
 export const Chart = (props: ComponentProps<typeof LazyChart>) => (
   <Suspense fallback={<Skeleton h={170} />}>
     <LazyChart {...props} />
+  </Suspense>
+);
+
+export const EnvironmentMap = (props: ComponentProps<typeof LazyMap>) => (
+  <Suspense fallback={<Skeleton h={200} />}>
+    <LazyMap {...props} />
   </Suspense>
 );
 
