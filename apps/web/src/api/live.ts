@@ -80,7 +80,7 @@ interface Handlers<Data> {
   readonly onComplete: () => void;
   readonly onStarted?: () => void;
 }
-type Subscribe<Data> = (handlers: Handlers<Data>) => { unsubscribe: () => void };
+export type Subscribe<Data> = (handlers: Handlers<Data>) => { unsubscribe: () => void };
 type StreamState = "connecting" | "open" | "ended" | { readonly error: unknown };
 
 /**
