@@ -7,6 +7,7 @@ export interface Shop {
   readonly worker: string;
   readonly shopdb: string;
   readonly cache: string;
+  readonly mail: string;
 }
 
 /** An environment with resources of all kinds on two servers, of which none is started. */
@@ -25,10 +26,10 @@ export async function shopOf({ client }: TestServer): Promise<Shop> {
   ]);
   const shopdb = await client.databases.create.postgresql.mutate({ ...where, name: "shopdb" });
   const cache = await client.databases.create.redis.mutate({ ...where, name: "cache" });
-  await client.services.create.mutate({
+  const mail = await client.services.create.mutate({
     ...{ ...elsewhere, name: "mail", docker_compose: "services:\n  web:\n    image: nginx\n" },
   });
-  return { project, api: api.uuid, worker: worker.uuid, shopdb: shopdb.uuid, cache: cache.uuid };
+  return { project, api: api.uuid, worker: worker.uuid, shopdb: shopdb.uuid, cache: cache.uuid, mail: mail.uuid };
 }
 
 /** A server where nothing listens, so that it is never usable. */

@@ -1,5 +1,7 @@
 import { Skeleton } from "@mantine/core";
 import { type ComponentProps, lazy, Suspense } from "react";
+import { useRefusal } from "./allowed.tsx";
+import { Empty } from "./page.tsx";
 
 const LazyEditor = lazy(() => import("./editor.tsx"));
 const LazyChart = lazy(() => import("./chart.tsx"));
@@ -24,8 +26,13 @@ export const EnvironmentMap = (props: ComponentProps<typeof LazyMap>) => (
   </Suspense>
 );
 
-export const Terminal = (props: ComponentProps<typeof LazyTerminal>) => (
-  <Suspense fallback={<Skeleton h={320} />}>
-    <LazyTerminal {...props} />
-  </Suspense>
-);
+/** For who may not open one, the reason. */
+export function Terminal(props: ComponentProps<typeof LazyTerminal>) {
+  const refusal = useRefusal(props.place.kind === "server" ? "root" : "terminal");
+  if (refusal !== undefined) return <Empty title="No shell is open">{refusal}</Empty>;
+  return (
+    <Suspense fallback={<Skeleton h={320} />}>
+      <LazyTerminal {...props} />
+    </Suspense>
+  );
+}

@@ -6,7 +6,7 @@ import { client, trpc } from "../api/client.ts";
 import { ActionButton, DangerButton } from "../parts/action.tsx";
 import { SchemaForm } from "../parts/form.tsx";
 import { EnvironmentMap } from "../parts/lazy.tsx";
-import { ButtonLink } from "../parts/link.tsx";
+import { NewLink } from "../parts/new-link.tsx";
 import { Loaded, PageTitle, Section } from "../parts/page.tsx";
 import { ResourceTable } from "../resource/resource-table.tsx";
 
@@ -45,9 +45,7 @@ export function ProjectPage() {
                     })
                   }
                 />
-                <ButtonLink to="/new/{-$source}" search={{ project: uuid }}>
-                  New
-                </ButtonLink>
+                <NewLink project={uuid}>New</NewLink>
               </>
             }
           >
