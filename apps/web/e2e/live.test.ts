@@ -32,7 +32,7 @@ describe.skipIf(!hasChromium)("open pages", () => {
     await ada.page.getByRole("textbox", { name: "Key" }).fill("GREETING");
     await ada.page.getByRole("textbox", { name: "Value" }).fill("good morning");
     await ada.page.getByRole("button", { name: "Add variable" }).click();
-    await ben.page.getByRole("button", { name: "GREETING", exact: true }).waitFor();
+    await ben.page.getByRole("button", { name: "GREETING", exact: true }).first().waitFor();
 
     await ben.page.goto("/");
     await settled(ben.page);

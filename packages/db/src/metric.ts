@@ -3,7 +3,7 @@ import { SERVER_METRIC_MINUTES } from "@berth/core/schedule";
 import { sql } from "kysely";
 import { METRIC_CHANNEL, METRIC_TOPIC } from "./changes.ts";
 import type { Context, TeamContext } from "./context.ts";
-import { countRows, page, within } from "./page.ts";
+import { countRows, ofOwner, page, within } from "./page.ts";
 import { storableJson } from "./storable.ts";
 
 const COLUMNS = [
@@ -37,16 +37,17 @@ export function metricStore({ db, teamId, database }: TeamContext): MetricStore 
     },
     async listByServer(serverId, since) {
       seen ??= database.changes.clock();
+      const resources = db.selectFrom("resource").select("id").where("team_id", "=", teamId);
+      const own = ofOwner(resources, { owner: "resource.server_id", is: serverId, id: "resource.id" });
       const { rows } = await sql<ServerMetricRecord>`
       select at, sum(cpu_percent) as cpu_percent, round(sum(memory_bytes))::bigint as memory_bytes,
         round(sum(processes))::int as processes, count(*)::int as resources
-      from (
+      from (${own}) as own cross join lateral (
         select date_bin(${SERVER_METRIC_MINUTES}::int * interval '1 minute', at, 'epoch') as at,
           avg(cpu_percent) as cpu_percent, avg(memory_bytes) as memory_bytes, avg(processes) as processes
         from metric
-        where resource_id in (select id from resource where server_id = ${serverId} and team_id = ${teamId})
-          and at >= ${since}
-        group by resource_id, 1
+        where resource_id = own.id and at >= ${since}
+        group by 1
       ) as used
       group by at order by at`.execute(db);
       return rows;
