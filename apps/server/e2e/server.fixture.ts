@@ -31,6 +31,8 @@ export interface TestServer {
   readonly dataFolder: string;
   readonly token: string;
   readonly client: ReturnType<typeof createClient>;
+  /** A client with another token. */
+  clientAs(token: string): ReturnType<typeof createClient>;
   /** Everything it has printed so far. */
   output(): string;
   /** Calls the REST API. Throws when an answer does not match the API description. */
@@ -89,6 +91,7 @@ export async function testServer(options: ServerOptions = {}): Promise<TestServe
     dataFolder,
     token,
     client: createClient({ url, token }),
+    clientAs: (other) => createClient({ url, token: other }),
     output: () => running.output(),
     pid: () => running.pid,
     rest: async (method, path, body) => {

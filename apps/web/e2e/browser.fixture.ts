@@ -87,9 +87,12 @@ const persistent =
   };
 const GOTO_ATTEMPTS = 10;
 
-/** Signs in by a link; the first time the user also sets a password. */
-export async function signIn(page: Page, { client }: TestServer): Promise<void> {
-  const { code } = await client.auth.createLink.mutate({});
+/**
+ * Signs in by a link; the first time the user also sets a password.
+ * @param link Of another user than the server's own.
+ */
+export async function signIn(page: Page, { client }: TestServer, link?: { readonly code: string }): Promise<void> {
+  const { code } = link ?? (await client.auth.createLink.mutate({}));
   await page.goto(`/sign-in#code=${code}`);
   const password = page.getByLabel("Choose a password");
   await page.getByText(/You are/).waitFor();
@@ -174,9 +177,31 @@ async function problemsOfPage(page: Page, name: string, path: string) {
     await expectNothingSticksOut(page);
     const problems = await accessibilityProblems(page, rules);
     if (problems.length > 0) found.push([`${scheme}-${width}`, problems]);
+    const hovered = width === WIDE ? await hoveredProblems(page) : [];
+    if (hovered.length > 0) found.push([`${scheme}-${width}-hovered`, hovered]);
   }
   return found;
 }
+
+/** What axe objects to when everything is hovered at once; by itself it sees elements at rest only. */
+async function hoveredProblems(page: Page): Promise<readonly string[]> {
+  const devtools = await page.context().newCDPSession(page);
+  await devtools.send("DOM.enable");
+  await devtools.send("CSS.enable");
+  const { root } = await devtools.send("DOM.getDocument");
+  const { nodeIds } = await devtools.send("DOM.querySelectorAll", { nodeId: root.nodeId, selector: HOVERABLE });
+  for (const nodeId of nodeIds) {
+    // An element that the page has replaced since is not shown either.
+    await devtools.send("CSS.forcePseudoState", { nodeId, forcedPseudoClasses: ["hover"] }).catch(() => {});
+  }
+  const problems = await accessibilityProblems(page, ["color-contrast"]);
+  // Ends the states that it forced.
+  await devtools.detach();
+  await drawn(page);
+  return problems;
+}
+
+const HOVERABLE = "a, button, label, tr, li, input, select, textarea, [role=tab], [role=option], [role=region]";
 
 /** Changes scheme and width, and waits until the page has followed. */
 async function show(page: Page, scheme: Scheme, width: number): Promise<void> {

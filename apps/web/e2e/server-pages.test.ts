@@ -12,7 +12,7 @@ async function pathsOf({ client }: TestServer) {
     new: "/new",
     ...tabs("/new", ["folder", "git", "template", "database", "image", "compose"]),
     server: machine,
-    ...tabs(machine, ["proxy", "cleanup", "jobs"]),
+    ...tabs(machine, ["proxy", "cleanup", "jobs", "metrics"]),
     "server-settings": `${machine}/settings`,
   };
 }

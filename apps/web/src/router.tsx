@@ -36,6 +36,7 @@ const overview = createRoute({
 const project = createRoute({
   getParentRoute: () => shell,
   path: "/projects/$uuid",
+  validateSearch: (search): { view?: "map" } => (search.view === "map" ? { view: "map" } : {}),
   component: lazyRouteComponent(() => import("./project/project-page.tsx"), "ProjectPage"),
 });
 

@@ -19,6 +19,7 @@ import { envs } from "./env.ts";
 import { lifecycle } from "./lifecycle.ts";
 import { listed, paging } from "./list.ts";
 import { logs } from "./log.ts";
+import { metrics } from "./metric.ts";
 import { operation } from "./operation.ts";
 import { restores } from "./restore.ts";
 import { storages } from "./storage.ts";
@@ -48,6 +49,7 @@ export const databases = {
   backups,
   restores,
   attachments: attachments.database,
+  metrics: metrics.database,
   envs: envs.database,
   logs: logs.database,
   storages: storages.database,

@@ -1,6 +1,6 @@
 import { CreatedUuid, Message } from "@berth/core";
 import { Application } from "@berth/core/application";
-import { DatabaseCollections } from "@berth/core/database";
+import { Attachment, DatabaseCollections } from "@berth/core/database";
 import { Service } from "@berth/core/service";
 import { Environment, EnvironmentCreate, EnvironmentSummary } from "@berth/core/team";
 import { z } from "zod";
@@ -60,6 +60,21 @@ export const environments = {
     .input(z.strictObject({ uuid, environment_name_or_uuid }))
     .output(EnvironmentContent)
     .query(({ ctx, input }) => ctx.control.environments.get(input.uuid, input.environment_name_or_uuid)),
+
+  attachments: operation({
+    method: "GET",
+    path: "/projects/{uuid}/environments/{environment_name_or_uuid}/attachments",
+    operationId: "list-attachments-by-environment",
+    tag: "Projects",
+    summary: "List which resources of an environment use which databases",
+    description: "By variables that name a database, such as `{{ database.shop.url }}`.",
+    ability: "read",
+  })
+    .input(z.strictObject({ uuid, environment_name_or_uuid, ...paging }))
+    .output(z.array(Attachment))
+    .query(async ({ ctx, input: { uuid, environment_name_or_uuid, ...page } }) => [
+      ...listed(ctx, await ctx.control.attachments.listByEnvironment(uuid, environment_name_or_uuid, page), page),
+    ]),
 
   delete: operation({
     method: "DELETE",

@@ -1,3 +1,5 @@
+import type { Metric } from "@berth/core/schedule";
+import { until } from "@berth/testing";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { createdApplication, type Served, served } from "./berth.fixture.ts";
 
@@ -30,3 +32,85 @@ test("what an application used is listed from a moment on, oldest first", async 
   await api.db.system.metrics.prune(at(45));
   expect((await api.ask("GET", `/applications/${uuid}/metrics`)).json).toHaveLength(1);
 });
+
+test("samples are followed as they are taken, and from where the reader was", async () => {
+  const uuid = await createdApplication(api);
+  const { id = 0 } = (await api.stores.applications.find(uuid)) ?? {};
+  const nowMs = Date.now();
+  await insert(id, nowMs - 60_000, 1);
+  await insert(id, nowMs - 30_000, 2);
+  const path = `/applications/${uuid}/metrics/follow`;
+  const since = await follow(`${path}?since=${new Date(nowMs - 90_000).toISOString()}`);
+  const resumed = await follow(`${path}?lastEventId=${new Date(nowMs - 60_000).toISOString()}`);
+  const fresh = await follow(path);
+  try {
+    await until(() => since.memory().length === 2 && resumed.memory().length === 1);
+    await insert(id, Date.now() + 1000, 3);
+    await until(() => fresh.memory().length === 1 && since.memory().length === 3 && resumed.memory().length === 2);
+    expect(since.memory()).toEqual([1, 2, 3]);
+    expect(resumed.memory()).toEqual([2, 3]);
+    expect(fresh.memory()).toEqual([3]);
+  } finally {
+    for (const one of [since, resumed, fresh]) one.close();
+  }
+});
+
+test("the usage of a server is what its resources use together, sent again while the interval grows", async () => {
+  const ids = await Promise.all(
+    ["a", "b"].map(async () => (await api.stores.applications.find(await createdApplication(api)))?.id ?? 0),
+  );
+  const { uuid } = api.place.server;
+  const intervalMs = 2 * 60_000;
+  // Later than the samples of other tests.
+  const begin = Math.ceil(Date.now() / intervalMs) * intervalMs + intervalMs;
+  const since = encodeURIComponent(new Date(begin).toISOString());
+  const follower = await follow(`/servers/${uuid}/metrics/follow?since=${since}`);
+  try {
+    const [a = 0, b = 0] = ids;
+    await insert(a, begin + 1000, 10);
+    await until(() => follower.memory().length === 1);
+    await insert(a, begin + 61_000, 30);
+    await insert(b, begin + 2000, 5);
+    await until(() => follower.memory().at(-1) === 25);
+    const listed = await api.ask("GET", `/servers/${uuid}/metrics?since=${since}`);
+    expect(listed.json).toEqual([
+      {
+        at: expect.stringMatching(new RegExp(`^${new Date(begin).toISOString().slice(0, 19)}`)),
+        cpu_percent: 25,
+        memory_bytes: 25,
+        processes: 2,
+        resources: 2,
+      },
+    ]);
+    const other = await api.ask("GET", `/servers/${uuid}/metrics`, { token: api.otherTeam.token });
+    expect(other.status).toBe(404);
+  } finally {
+    follower.close();
+  }
+});
+
+const insert = (resource_id: number, atMs: number, amount: number) =>
+  api.db.system.metrics.insert([
+    {
+      ...{ resource_id, at: new Date(atMs), deployment_uuid: "d1", cpu_percent: amount, memory_bytes: amount },
+      ...{ processes: 1, network_received_bytes: null, network_sent_bytes: null },
+      ...{ disk_read_bytes: null, disk_written_bytes: null },
+    },
+  ]);
+
+/** An open stream over REST. */
+async function follow(path: string) {
+  const response = await api.app.inject({
+    method: "GET",
+    url: `/api/v1${path}`,
+    headers: { authorization: `Bearer ${api.token}` },
+    payloadAsStream: true,
+  });
+  let text = "";
+  const stream = response.stream();
+  stream.on("data", (chunk: Buffer) => {
+    text += chunk.toString();
+  });
+  const samples = () => [...text.matchAll(/^data: (\{"at".*)$/gm)].map(([, json = ""]) => JSON.parse(json) as Metric);
+  return { memory: () => samples().map(({ memory_bytes }) => memory_bytes), close: () => stream.destroy() };
+}

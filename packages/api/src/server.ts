@@ -12,6 +12,7 @@ import {
 } from "@berth/core/server";
 import { z } from "zod";
 import { listed, paging } from "./list.ts";
+import { metrics } from "./metric.ts";
 import { operation } from "./operation.ts";
 import { OPERATOR } from "./operation-options.ts";
 
@@ -149,6 +150,8 @@ export const servers = {
     .input(ServerUpdate.extend({ uuid }))
     .output(CreatedUuid)
     .mutation(({ ctx, input: { uuid, ...change } }) => ctx.control.servers.update(uuid, change)),
+
+  metrics: metrics.server,
 
   resources: operation({
     method: "GET",

@@ -15,6 +15,7 @@ import { envs } from "./env.ts";
 import { lifecycle } from "./lifecycle.ts";
 import { listed, paging } from "./list.ts";
 import { logs } from "./log.ts";
+import { metrics } from "./metric.ts";
 import { operation } from "./operation.ts";
 import { OPERATOR } from "./operation-options.ts";
 import { scheduledTasks } from "./scheduled-task.ts";
@@ -32,6 +33,7 @@ const CREATE = {
 
 export const services = {
   attachments: attachments.service,
+  metrics: metrics.service,
   envs: envs.service,
   logs: logs.service,
   scheduledTasks: scheduledTasks.service,

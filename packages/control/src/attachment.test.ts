@@ -39,6 +39,9 @@ describe("a database that is attached", () => {
     const both = [made, { ...made, is_preview: true }];
     expect(await at.own.attachments.list(db, {})).toEqual({ items: both, total: 2 });
     expect(await at.own.attachments.list(app, { take: 1 })).toEqual({ items: [made], total: 2 });
+    const { project_uuid, environment_name } = at.where;
+    const inEnvironment = await at.own.attachments.listByEnvironment(project_uuid, environment_name, {});
+    expect(inEnvironment.items.filter(({ database_uuid }) => database_uuid === db.uuid)).toEqual(both);
   });
 
   test("is attached once, however often it is asked for, and never over another value", async () => {

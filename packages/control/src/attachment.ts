@@ -16,6 +16,8 @@ import { requireAbility } from "@berth/core/team";
 import { findResource, type UseCaseContext } from "./context.ts";
 import { findDatabaseForUpdate } from "./database-answer.ts";
 import { envs } from "./env.ts";
+import { findEnvironment } from "./environment.ts";
+import { findProject } from "./project.ts";
 
 /** Databases and the resources that use them by variables that reference them. */
 export function attachments(context: UseCaseContext) {
@@ -28,6 +30,19 @@ export function attachments(context: UseCaseContext) {
       const all = (await attachmentsIn(stores, resource)).filter(({ database_uuid, resource_uuid }) =>
         ref.kind === "database" ? database_uuid === ref.uuid : resource_uuid === ref.uuid,
       );
+      return { items: all.slice(skip, take === undefined ? undefined : skip + take), total: all.length };
+    },
+
+    /** @throws DomainError `resource.not_found` */
+    async listByEnvironment(
+      projectUuid: string,
+      nameOrUuid: string,
+      { skip = 0, take }: Paging,
+    ): Promise<Page<Attachment>> {
+      requireAbility(scope, "read");
+      const project = await findProject(stores, projectUuid);
+      const { id } = await findEnvironment(stores, project.id, nameOrUuid);
+      const all = await attachmentsIn(stores, { environment_id: id });
       return { items: all.slice(skip, take === undefined ? undefined : skip + take), total: all.length };
     },
 

@@ -1,12 +1,42 @@
 import type { Page, Paging } from "@berth/core/ports";
 import type { ResourceRef } from "@berth/core/resource";
-import { type Metric, metricView } from "@berth/core/schedule";
+import { type Metric, metricView, type ServerMetric, serverMetricView } from "@berth/core/schedule";
 import { requireAbility } from "@berth/core/team";
 import { findResource, type UseCaseContext } from "./context.ts";
 import { mapPage } from "./page.ts";
+import { findServer } from "./server.ts";
+import { whileTokenWorks } from "./token-watch.ts";
 
-/** Usage of resources. */
-export function metrics({ scope, stores }: UseCaseContext) {
+interface FollowOptions {
+  /** The last sample that the follower has. */
+  readonly after?: Date | undefined;
+  /** Default: now. */
+  readonly since?: Date | undefined;
+  readonly signal: AbortSignal;
+}
+
+/** Usage of resources and servers. */
+export function metrics({ scope, stores, clock }: UseCaseContext) {
+  /** Samples of `read` as they are added, until `signal` fires, the token becomes invalid, or there is no subject. */
+  const followed = <M extends { readonly at: Date }>(
+    { after, since = clock.now(), signal }: FollowOptions,
+    read: (since: Date) => Promise<readonly M[] | undefined>,
+    isRepeated: boolean,
+  ): AsyncIterable<M> =>
+    whileTokenWorks({ scope, stores }, signal, async function* (ended) {
+      const next = (at: Date) => (isRepeated ? at : new Date(at.getTime() + 1));
+      let from = after === undefined ? since : next(after);
+      while (!ended.aborted) {
+        const samples = await read(from);
+        if (samples === undefined) return;
+        for (const sample of samples) {
+          from = next(sample.at);
+          yield sample;
+        }
+        await stores.metrics.changed(ended);
+      }
+    });
+
   return {
     /** Oldest first. */
     async list(ref: ResourceRef, since: Date | undefined, paging: Paging): Promise<Page<Metric>> {
@@ -14,5 +44,33 @@ export function metrics({ scope, stores }: UseCaseContext) {
       const resource = await findResource(stores, ref);
       return mapPage(await stores.metrics.list(resource.id, since ?? new Date(0), paging), metricView);
     },
+
+    /** Ends when the resource is removed. @throws DomainError `resource.not_found` */
+    async follow(ref: ResourceRef, options: FollowOptions): Promise<AsyncIterable<Metric>> {
+      requireAbility(scope, "read");
+      const { id } = await findResource(stores, ref);
+      const read = async (since: Date) =>
+        (await stores.resources.find(ref)) && (await stores.metrics.list(id, since)).items;
+      return mapped(followed(options, read, false), metricView);
+    },
+
+    /** Oldest first. @throws DomainError `resource.not_found` */
+    async listByServer(uuid: string, since: Date | undefined): Promise<readonly ServerMetric[]> {
+      requireAbility(scope, "read");
+      const { id } = await findServer(stores, uuid);
+      return (await stores.metrics.listByServer(id, since ?? new Date(0))).map(serverMetricView);
+    },
+
+    /** The newest interval is repeated while it grows. @throws DomainError `resource.not_found` */
+    async followByServer(uuid: string, options: FollowOptions): Promise<AsyncIterable<ServerMetric>> {
+      requireAbility(scope, "read");
+      const { id } = await findServer(stores, uuid);
+      const read = (since: Date) => stores.metrics.listByServer(id, since);
+      return mapped(followed(options, read, true), serverMetricView);
+    },
   };
+}
+
+async function* mapped<From, To>(items: AsyncIterable<From>, view: (item: From) => To): AsyncIterable<To> {
+  for await (const item of items) yield view(item);
 }

@@ -7,6 +7,8 @@ export const DEPLOYMENT_CHANNEL = "berth_deployment";
 export const RUN_CHANNEL = "berth_run";
 /** Payload: the id of a team that an event was written for. */
 export const EVENT_CHANNEL = "berth_event";
+/** No payload: samples of resources' usage were added. */
+export const METRIC_CHANNEL = "berth_metric";
 /** Payload: the topics that workers are woken for, with spaces between. Without one, as of older replicas: all. */
 export const QUEUE_CHANNEL = "berth_queue";
 
@@ -26,6 +28,7 @@ export interface Changes {
 }
 
 export const QUEUE_TOPIC = "queue";
+export const METRIC_TOPIC = "metric";
 const wakeTopic = (topic: WakeTopic): string => `wake ${topic}`;
 export const deploymentTopic = (id: number): string => `deployment ${id}`;
 export const eventTopic = (teamId: number): string => `event ${teamId}`;
@@ -70,6 +73,7 @@ export async function watchChanges(notifier: Notifier): Promise<Changes> {
   );
   await notifier.listen(RUN_CHANNEL, (uuid) => (uuid === undefined ? touchAll() : touch(runTopic(uuid))));
   await notifier.listen(EVENT_CHANNEL, (id) => (id === undefined ? touchAll() : touch(eventTopic(Number(id)))));
+  await notifier.listen(METRIC_CHANNEL, (payload) => (payload === undefined ? touchAll() : touch(METRIC_TOPIC)));
   await notifier.listen(QUEUE_CHANNEL, (payload) => (payload === undefined ? touchAll() : wake(payload)));
 
   return {

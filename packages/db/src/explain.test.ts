@@ -90,6 +90,8 @@ const READS: Readonly<Record<string, (read: Read, tables: TeamTables) => Promise
   storages: ({ stores }, { resourceId }) => stores.storages.list(resourceId, { take: 1 }),
   "what a resource used": ({ stores }, { resourceId }) =>
     stores.metrics.list(resourceId, new Date(Date.now() - 3_600_000), PAGE),
+  "usage of a server": ({ stores }, { serverId }) =>
+    stores.metrics.listByServer(serverId, new Date(Date.now() - 3_600_000)),
   "scheduled tasks": ({ stores }, { resourceId }) => stores.scheduledTasks.list(resourceId, { take: 1 }),
   "a task's executions": ({ stores }, { taskId }) => stores.scheduledTasks.executions(taskId, PAGE),
   tags: ({ stores }) => stores.tags.list(PAGE),

@@ -467,6 +467,8 @@ const ATTEMPTS: Attempts = {
   },
   metrics: {
     list: (stores, { app }) => stores.metrics.list(app.id, new Date(0)).then(({ items }) => items),
+    listByServer: (stores, { server }) => stores.metrics.listByServer(server.id, new Date(0)),
+    changed: (stores) => stores.metrics.changed(AbortSignal.abort()),
   },
   scheduledTasks: {
     list: (stores, { app }) => stores.scheduledTasks.list(app.id).then(({ items }) => items),

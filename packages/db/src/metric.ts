@@ -1,7 +1,9 @@
-import type { MetricStore, SystemMetricStore } from "@berth/core/ports";
+import type { MetricStore, ServerMetricRecord, SystemMetricStore } from "@berth/core/ports";
+import { SERVER_METRIC_MINUTES } from "@berth/core/schedule";
 import { sql } from "kysely";
+import { METRIC_CHANNEL, METRIC_TOPIC } from "./changes.ts";
 import type { Context, TeamContext } from "./context.ts";
-import { countRows, page, within } from "./page.ts";
+import { countRows, ofOwner, page, within } from "./page.ts";
 import { storableJson } from "./storable.ts";
 
 const COLUMNS = [
@@ -16,17 +18,46 @@ const COLUMNS = [
   "disk_written_bytes",
 ] as const;
 
-export const metricStore = ({ db, teamId }: TeamContext): MetricStore => ({
-  list(resourceId, since, paging = {}) {
-    const own = db.selectFrom("resource").select("id").where("id", "=", resourceId).where("team_id", "=", teamId);
-    const samples = db.selectFrom("metric").where("resource_id", "=", own).where("at", ">=", since);
-    return page(
-      paging,
-      (window) => within(samples.select(COLUMNS).orderBy("resource_id").orderBy("at"), window).execute(),
-      () => countRows(samples),
-    );
-  },
-});
+/** In case a notification was lost with the connection to the database. */
+const WAIT_MS_MAX = 30_000;
+
+export function metricStore({ db, teamId, database }: TeamContext): MetricStore {
+  // The version at the first read after the last wait, so that a follower that reads, then waits, misses nothing.
+  let seen: number | undefined;
+  return {
+    list(resourceId, since, paging = {}) {
+      seen ??= database.changes.clock();
+      const own = db.selectFrom("resource").select("id").where("id", "=", resourceId).where("team_id", "=", teamId);
+      const samples = db.selectFrom("metric").where("resource_id", "=", own).where("at", ">=", since);
+      return page(
+        paging,
+        (window) => within(samples.select(COLUMNS).orderBy("resource_id").orderBy("at"), window).execute(),
+        () => countRows(samples),
+      );
+    },
+    async listByServer(serverId, since) {
+      seen ??= database.changes.clock();
+      const resources = db.selectFrom("resource").select("id").where("team_id", "=", teamId);
+      const own = ofOwner(resources, { owner: "resource.server_id", is: serverId, id: "resource.id" });
+      const { rows } = await sql<ServerMetricRecord>`
+      select at, sum(cpu_percent) as cpu_percent, round(sum(memory_bytes))::bigint as memory_bytes,
+        round(sum(processes))::int as processes, count(*)::int as resources
+      from (${own}) as own cross join lateral (
+        select date_bin(${SERVER_METRIC_MINUTES}::int * interval '1 minute', at, 'epoch') as at,
+          avg(cpu_percent) as cpu_percent, avg(memory_bytes) as memory_bytes, avg(processes) as processes
+        from metric
+        where resource_id = own.id and at >= ${since}
+        group by 1
+      ) as used
+      group by at order by at`.execute(db);
+      return rows;
+    },
+    async changed(signal) {
+      await database.changes.wait(METRIC_TOPIC, seen ?? database.changes.clock(), signal, WAIT_MS_MAX);
+      seen = undefined;
+    },
+  };
+}
 
 export const systemMetricStore = ({ db }: Context): SystemMetricStore => ({
   async insert(samples) {
@@ -34,6 +65,7 @@ export const systemMetricStore = ({ db }: Context): SystemMetricStore => ({
     const columns = sql.join(COLUMNS.map((column) => sql.ref(column)));
     const values = sql.join(COLUMNS.map((column) => sql.ref(`sample.${column}`)));
     await sql`
+      with added as (
       insert into metric (resource_id, ${columns})
       select resource.id, ${values}
       from jsonb_to_recordset(${storableJson(samples)}::jsonb) as sample
@@ -41,7 +73,9 @@ export const systemMetricStore = ({ db }: Context): SystemMetricStore => ({
          processes int, network_received_bytes bigint, network_sent_bytes bigint, disk_read_bytes bigint,
          disk_written_bytes bigint)
       join resource on resource.id = sample.resource_id
-      on conflict do nothing`.execute(db);
+      on conflict do nothing returning 1
+      )
+      select pg_notify(${sql.lit(METRIC_CHANNEL)}, 'added') from added limit 1`.execute(db);
   },
   async prune(before) {
     await db.deleteFrom("metric").where("at", "<", before).execute();

@@ -26,8 +26,8 @@ const REFRESH_DELAY_MS = 150;
 const RETRY_DELAY_MS = 2000;
 
 /**
- * Keeps the page up to date: each event of the team refreshes the open queries. After a lost connection the stream
- * resumes behind the last event, so that nothing is missed.
+ * Keeps the page up to date: each event of the team refreshes the open queries. After a lost connection they are
+ * refreshed too: a page that has received no event yet has none to resume behind.
  * @param team A change of team opens another stream.
  */
 export function useLiveUpdates(team: number | undefined): void {
@@ -36,6 +36,7 @@ export function useLiveUpdates(team: number | undefined): void {
     let refresh: ReturnType<typeof setTimeout> | undefined;
     let retry: ReturnType<typeof setTimeout> | undefined;
     let last: string | undefined;
+    let isBehind = false;
     let stop = () => {};
     const refreshSoon = () => {
       refresh ??= setTimeout(() => {
@@ -43,17 +44,27 @@ export function useLiveUpdates(team: number | undefined): void {
         void queryClient.invalidateQueries({ predicate: ({ queryKey }) => queryKey[0] !== "description" });
       }, REFRESH_DELAY_MS);
     };
-    const again = () => {
+    const lose = () => {
+      isBehind = true;
       setConnection("lost");
+    };
+    const again = () => {
+      lose();
       retry = setTimeout(follow, RETRY_DELAY_MS);
     };
     const follow = () => {
       const subscription = client.events.follow.subscribe(last === undefined ? {} : { lastEventId: last }, {
         onConnectionStateChange: ({ state, error }) => {
-          if (state === "connecting") setConnection(error === null ? "connecting" : "lost");
-          else if (state === "pending") setConnection("live");
+          if (state === "pending") setConnection("live");
+          else if (state === "connecting" && error === null) setConnection("connecting");
+          else if (state === "connecting") lose();
         },
-        onStarted: () => setConnection("live"),
+        // Only now no event is missed any more.
+        onStarted: () => {
+          if (isBehind) refreshSoon();
+          isBehind = false;
+          setConnection("live");
+        },
         onData: ({ id }) => {
           last = id;
           setConnection("live");
@@ -80,7 +91,7 @@ interface Handlers<Data> {
   readonly onComplete: () => void;
   readonly onStarted?: () => void;
 }
-type Subscribe<Data> = (handlers: Handlers<Data>) => { unsubscribe: () => void };
+export type Subscribe<Data> = (handlers: Handlers<Data>) => { unsubscribe: () => void };
 type StreamState = "connecting" | "open" | "ended" | { readonly error: unknown };
 
 /**

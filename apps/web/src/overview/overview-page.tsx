@@ -1,7 +1,8 @@
 import { Group, Loader, Paper, Stack, Text, Title } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { trpc } from "../api/client.ts";
-import { ButtonLink, TextLink } from "../parts/link.tsx";
+import { TextLink } from "../parts/link.tsx";
+import { NewLink } from "../parts/new-link.tsx";
 import { Empty, PageTitle, Problem } from "../parts/page.tsx";
 import { RunStatus } from "../parts/state.tsx";
 import { Elapsed } from "../parts/time.tsx";
@@ -23,7 +24,7 @@ export function OverviewPage() {
   const attention = attentionOf(all, servers.data, new Date());
   return (
     <>
-      <PageTitle title="Overview" actions={<ButtonLink to="/new/{-$source}">New</ButtonLink>} />
+      <PageTitle title="Overview" actions={<NewLink>New</NewLink>} />
       <Stack gap="lg">
         {all.length > 0 && <AttentionList items={attention} />}
         {(active.data ?? []).length > 0 && (
@@ -52,7 +53,7 @@ export function OverviewPage() {
           <Paper withBorder>
             <Empty
               title="Nothing is deployed yet"
-              action={<ButtonLink to="/new/{-$source}">Deploy something</ButtonLink>}
+              action={<NewLink>Deploy something</NewLink>}
               command="berth deploy ."
             >
               Berth runs applications from a git repository, a folder or an image, databases, and services of several
@@ -70,14 +71,9 @@ export function OverviewPage() {
                     {project.name}
                   </TextLink>
                 </Title>
-                <ButtonLink
-                  to="/new/{-$source}"
-                  search={{ project: project.uuid }}
-                  variant="subtle"
-                  aria-label={`New in ${project.name}`}
-                >
+                <NewLink project={project.uuid} variant="subtle" aria-label={`New in ${project.name}`}>
                   New
-                </ButtonLink>
+                </NewLink>
               </Group>
               <Paper withBorder px="xs">
                 <ResourceTable label={`Resources of ${project.name}`} resources={own} />

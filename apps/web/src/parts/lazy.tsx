@@ -1,8 +1,11 @@
 import { Skeleton } from "@mantine/core";
 import { type ComponentProps, lazy, Suspense } from "react";
+import { useRefusal } from "./allowed.tsx";
+import { Empty } from "./page.tsx";
 
 const LazyEditor = lazy(() => import("./editor.tsx"));
 const LazyChart = lazy(() => import("./chart.tsx"));
+const LazyMap = lazy(() => import("../map/environment-map.tsx"));
 const LazyTerminal = lazy(() => import("../terminal/terminal.tsx"));
 
 export const Editor = (props: ComponentProps<typeof LazyEditor>) => (
@@ -17,8 +20,19 @@ export const Chart = (props: ComponentProps<typeof LazyChart>) => (
   </Suspense>
 );
 
-export const Terminal = (props: ComponentProps<typeof LazyTerminal>) => (
-  <Suspense fallback={<Skeleton h={320} />}>
-    <LazyTerminal {...props} />
+export const EnvironmentMap = (props: ComponentProps<typeof LazyMap>) => (
+  <Suspense fallback={<Skeleton h={200} />}>
+    <LazyMap {...props} />
   </Suspense>
 );
+
+/** For who may not open one, the reason. */
+export function Terminal(props: ComponentProps<typeof LazyTerminal>) {
+  const refusal = useRefusal(props.place.kind === "server" ? "root" : "terminal");
+  if (refusal !== undefined) return <Empty title="No shell is open">{refusal}</Empty>;
+  return (
+    <Suspense fallback={<Skeleton h={320} />}>
+      <LazyTerminal {...props} />
+    </Suspense>
+  );
+}

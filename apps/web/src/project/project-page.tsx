@@ -1,19 +1,25 @@
 import { EnvironmentCreate, ProjectUpdate } from "@berth/core/team";
-import { Group, Paper, Stack, Text, Title } from "@mantine/core";
+import { Group, Paper, SegmentedControl, Stack, Text, Title } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
-import { useNavigate, useParams } from "@tanstack/react-router";
+import { useNavigate, useParams, useSearch } from "@tanstack/react-router";
 import { client, trpc } from "../api/client.ts";
 import { ActionButton, DangerButton } from "../parts/action.tsx";
 import { SchemaForm } from "../parts/form.tsx";
-import { ButtonLink } from "../parts/link.tsx";
+import { EnvironmentMap } from "../parts/lazy.tsx";
+import { NewLink } from "../parts/new-link.tsx";
 import { Loaded, PageTitle, Section } from "../parts/page.tsx";
 import { ResourceTable } from "../resource/resource-table.tsx";
 
 const SETTINGS = [{ fields: ["name", "description"] }];
+const VIEWS = [
+  { value: "table", label: "Table" },
+  { value: "map", label: "Map" },
+];
 const ENVIRONMENT = [{ fields: ["name"] }];
 
 export function ProjectPage() {
   const { uuid } = useParams({ from: "/shell/projects/$uuid" });
+  const { view } = useSearch({ from: "/shell/projects/$uuid" });
   const navigate = useNavigate();
   const project = useQuery(trpc.projects.get.queryOptions({ uuid }));
   const resources = useQuery(trpc.resources.summaries.queryOptions({}));
@@ -24,9 +30,23 @@ export function ProjectPage() {
           <PageTitle
             title={name}
             actions={
-              <ButtonLink to="/new/{-$source}" search={{ project: uuid }}>
-                New
-              </ButtonLink>
+              <>
+                <SegmentedControl
+                  size="xs"
+                  aria-label="View"
+                  data={VIEWS}
+                  value={view ?? "table"}
+                  onChange={(chosen) =>
+                    navigate({
+                      to: "/projects/$uuid",
+                      params: { uuid },
+                      search: chosen === "map" ? { view: "map" } : {},
+                      replace: true,
+                    })
+                  }
+                />
+                <NewLink project={uuid}>New</NewLink>
+              </>
             }
           >
             <Text c="dimmed" size="sm">
@@ -57,9 +77,13 @@ export function ProjectPage() {
                       </ActionButton>
                     )}
                   </Group>
-                  <Paper withBorder px="xs">
-                    <ResourceTable label={`Resources in ${environment.name}`} resources={own} />
-                  </Paper>
+                  {view === "map" && own.length > 0 ? (
+                    <EnvironmentMap project={uuid} environment={environment} resources={own} />
+                  ) : (
+                    <Paper withBorder px="xs">
+                      <ResourceTable label={`Resources in ${environment.name}`} resources={own} />
+                    </Paper>
+                  )}
                 </section>
               );
             })}

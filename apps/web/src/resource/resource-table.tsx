@@ -1,6 +1,7 @@
 import { Anchor, Text } from "@mantine/core";
 import { startedBy } from "../deployment/deployment-table.tsx";
-import { ButtonLink, TextLink } from "../parts/link.tsx";
+import { TextLink } from "../parts/link.tsx";
+import { NewLink } from "../parts/new-link.tsx";
 import { Empty } from "../parts/page.tsx";
 import { Status } from "../parts/state.tsx";
 import { type Column, DataTable } from "../parts/table.tsx";
@@ -73,14 +74,7 @@ export function ResourceTable({
       keyOf={({ uuid }) => uuid}
       textOf={({ name, status, environment_name, type }) => `${name} ${status} ${environment_name} ${type}`}
       empty={
-        <Empty
-          title="Nothing here yet"
-          action={
-            <ButtonLink to="/new/{-$source}" variant="default">
-              New
-            </ButtonLink>
-          }
-        >
+        <Empty title="Nothing here yet" action={<NewLink variant="default">New</NewLink>}>
           Applications, databases and services of this project are listed here.
         </Empty>
       }

@@ -44,12 +44,7 @@ const TABS: readonly Tab[] = [
     Panel: lazy(() => import("../application/previews-tab.tsx")),
   },
   { name: "backups", title: "Backups", kinds: ["database"], Panel: lazy(() => import("../database/backups-tab.tsx")) },
-  {
-    name: "metrics",
-    title: "Metrics",
-    kinds: ["application"],
-    Panel: lazy(() => import("../application/metrics-tab.tsx")),
-  },
+  { name: "metrics", title: "Metrics", Panel: lazy(() => import("./metrics-tab.tsx")) },
   { name: "settings", title: "Settings", Panel: lazy(() => import("./settings-tab.tsx")) },
 ];
 

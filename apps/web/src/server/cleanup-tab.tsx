@@ -1,7 +1,8 @@
-import { Button, Stack, Text } from "@mantine/core";
+import { Stack, Text } from "@mantine/core";
 import { useState } from "react";
 import { client, type Outputs } from "../api/client.ts";
 import { ActionButton, notify, useAction } from "../parts/action.tsx";
+import { AllowedButton } from "../parts/allowed.tsx";
 import { Empty, Section } from "../parts/page.tsx";
 import { type Column, DataTable } from "../parts/table.tsx";
 import { bytes } from "../parts/units.ts";
@@ -25,9 +26,9 @@ export default function CleanupTab({ uuid }: { readonly uuid: string }) {
   return (
     <Section title="Cleanup" about="Removes containers, images and networks that nothing uses any more.">
       <Stack align="flex-start">
-        <Button variant="default" disabled={look.isBusy} onClick={() => void look.run()}>
+        <AllowedButton variant="default" disabled={look.isBusy} onClick={() => void look.run()}>
           {look.isBusy ? "Looking …" : "Show what would be removed"}
-        </Button>
+        </AllowedButton>
         {plan !== undefined && (
           <div style={{ width: "100%" }}>
             <DataTable

@@ -16,17 +16,19 @@ import { serverState } from "./server-state.ts";
 
 const CleanupTab = lazy(() => import("./cleanup-tab.tsx"));
 const ProxyTab = lazy(() => import("./proxy-tab.tsx"));
+const MetricsTab = lazy(() => import("./metrics-tab.tsx"));
 const JobsTab = lazy(() => import("./jobs-tab.tsx"));
 
 type Server = Outputs["servers"]["get"];
 type OnServer = Outputs["servers"]["resources"][number];
 
-const TABS = ["overview", "proxy", "cleanup", "jobs", "terminal", "settings"] as const;
+const TABS = ["overview", "proxy", "cleanup", "jobs", "metrics", "terminal", "settings"] as const;
 const TITLES: Readonly<Record<(typeof TABS)[number], string>> = {
   overview: "Overview",
   proxy: "Proxy",
   cleanup: "Cleanup",
   jobs: "Jobs",
+  metrics: "Metrics",
   terminal: "Terminal",
   settings: "Settings",
 };
@@ -64,6 +66,9 @@ export function ServerPage() {
               </Tabs.Panel>
               <Tabs.Panel value="jobs">
                 <JobsTab uuid={uuid} />
+              </Tabs.Panel>
+              <Tabs.Panel value="metrics">
+                <MetricsTab uuid={uuid} />
               </Tabs.Panel>
               <Tabs.Panel value="terminal">
                 <Terminal label={`Terminal of ${server.name}`} place={{ kind: "server", uuid }} />

@@ -48,9 +48,9 @@ export default function ComposeTab({ resource }: PanelProps) {
       <Stack>
         <Editor key={saved} label="Compose file" text={saved} onChange={setText} />
         <Group>
-          <Button disabled={!isChanged || check.isBusy} onClick={() => void check.run()}>
+          <AllowedButton disabled={!isChanged || check.isBusy} onClick={() => void check.run()}>
             {check.isBusy ? "Checking …" : "Show what would change"}
-          </Button>
+          </AllowedButton>
           <AsCode
             operation={{ id: "update-service-by-uuid", client: "services.update" }}
             input={{ uuid, docker_compose_raw: text }}

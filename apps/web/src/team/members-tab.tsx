@@ -24,7 +24,10 @@ export default function MembersTab() {
   const { data: team } = useQuery(trpc.teams.current.queryOptions());
   const query = useQuery(trpc.teams.members.listCurrent.queryOptions({}));
   const id = team?.id ?? 0;
-  const refusal = useRefusal("root");
+  const [refusal, ownersRefusal] = [useRefusal("root"), useRefusal("owner")];
+  // Only owners manage owners.
+  const refusalFor = (role: Member["role"]) => (role === "owner" ? ownersRefusal : refusal);
+  const neededFor = (role: Member["role"]) => (role === "owner" ? "owner" : "root");
   const [link, setLink] = useState<string>();
   const columns: readonly Column<Member>[] = [
     { header: "Name", cell: ({ name }) => <span dir="auto">{name}</span> },
@@ -35,8 +38,8 @@ export default function MembersTab() {
         <Select
           size="xs"
           aria-label={`Role of ${member.name}`}
-          disabled={refusal !== undefined}
-          title={refusal}
+          disabled={refusalFor(member.role) !== undefined}
+          title={refusalFor(member.role)}
           data={ROLES}
           value={member.role}
           allowDeselect={false}
@@ -55,6 +58,7 @@ export default function MembersTab() {
         <RowActions>
           <ActionButton
             size="compact-xs"
+            needs={neededFor(member.role)}
             work={() => client.teams.members.createSignInLink.mutate({ id, user_id: member.id })}
             after={({ code, url }) => setLink(url ?? `${location.origin}/sign-in#code=${code}`)}
           >
@@ -62,6 +66,7 @@ export default function MembersTab() {
           </ActionButton>
           <ActionButton
             size="compact-xs"
+            needs={neededFor(member.role)}
             question={`Remove ${member.name} from the team? Their tokens end at once.`}
             work={() => client.teams.members.remove.mutate({ id, user_id: member.id })}
           >

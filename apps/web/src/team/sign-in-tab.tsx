@@ -1,7 +1,8 @@
 import { SignInSettingsUpdate, TeamUpdate } from "@berth/core/team";
-import { Stack } from "@mantine/core";
+import { Stack, Text } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { client, trpc } from "../api/client.ts";
+import { useRefusal } from "../parts/allowed.tsx";
 import { SchemaForm } from "../parts/form.tsx";
 import { Loaded, Section } from "../parts/page.tsx";
 import IdentityProviders from "./identity-providers.tsx";
@@ -33,9 +34,25 @@ export default function SignInTab() {
           )}
         </Loaded>
       </Section>
-      {team.data?.id === ROOT_TEAM_ID && <InstanceSection />}
-      {team.data?.id === ROOT_TEAM_ID && <IdentityProviders />}
+      {team.data?.id === ROOT_TEAM_ID && <OfInstance />}
     </Stack>
+  );
+}
+
+function OfInstance() {
+  const refusal = useRefusal("root");
+  if (refusal !== undefined) {
+    return (
+      <Section title="The whole instance" about="Who signs in, and by which identity providers.">
+        <Text size="sm">{refusal}</Text>
+      </Section>
+    );
+  }
+  return (
+    <>
+      <InstanceSection />
+      <IdentityProviders />
+    </>
   );
 }
 

@@ -15,9 +15,19 @@ export interface MetricRecord {
   readonly disk_written_bytes: number | null;
 }
 
+/** What all resources of a server used in an interval of `SERVER_METRIC_MINUTES`. */
+export interface ServerMetricRecord extends Pick<MetricRecord, "at" | "cpu_percent" | "memory_bytes" | "processes"> {
+  /** Number of measured resources. */
+  readonly resources: number;
+}
+
 export interface MetricStore {
   /** Oldest first. */
   list(resourceId: number, since: Date, paging?: Paging): Promise<Page<MetricRecord>>;
+  /** Sums over the team's resources on the server, by the begin of each interval. Oldest first. */
+  listByServer(serverId: number, since: Date): Promise<readonly ServerMetricRecord[]>;
+  /** Resolves when samples were added since the first read after the last wait, on `signal`, or after 30 seconds. */
+  changed(signal: AbortSignal): Promise<void>;
 }
 
 export interface SystemMetricStore {

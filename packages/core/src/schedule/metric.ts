@@ -1,6 +1,6 @@
 import { z } from "zod";
 import type { ReleaseUsage, TransferredBytes } from "../ports/engine.ts";
-import type { MetricRecord } from "../ports/metric.ts";
+import type { MetricRecord, ServerMetricRecord } from "../ports/metric.ts";
 import { Timestamp, timestamp } from "../timestamp.ts";
 
 /** How long samples are kept. */
@@ -34,6 +34,25 @@ export const Metric = z
 export type Metric = z.infer<typeof Metric>;
 
 export const metricView = ({ at, ...metric }: MetricRecord): Metric => ({ at: timestamp(at), ...metric });
+
+/** Length of the intervals of a server's usage: twice that of samples, so that each resource is in each interval. */
+export const SERVER_METRIC_MINUTES = 2;
+
+export const ServerMetric = z
+  .object({
+    at: Timestamp.describe(`Begin of an interval of ${SERVER_METRIC_MINUTES} minutes.`),
+    cpu_percent: z.number().nullable().describe("Percent of one processor: two busy processors are 200."),
+    memory_bytes: z.int(),
+    processes: z.int(),
+    resources: z.int().describe("Number of measured resources."),
+  })
+  .meta({ id: "ServerMetric", description: "Usage of all of a server's resources together." });
+export type ServerMetric = z.infer<typeof ServerMetric>;
+
+export const serverMetricView = ({ at, ...metric }: ServerMetricRecord): ServerMetric => ({
+  at: timestamp(at),
+  ...metric,
+});
 
 /** One reading of a release's usage. */
 export interface UsageReading {

@@ -1,0 +1,101 @@
+import { readFileSync } from "node:fs";
+import { until } from "@berth/testing";
+import type { Browser, Page } from "playwright-core";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { type TestServer, testServer } from "../../server/e2e/server.fixture.ts";
+import { hasChromium, openBrowser, picture, settled, signIn, visit } from "./browser.fixture.ts";
+import { printingApplication, printingRepository } from "./printing.fixture.ts";
+
+describe.skipIf(!hasChromium)("open pages", () => {
+  let server: TestServer;
+  let browser: Browser;
+  let uuid: string;
+  const repository = printingRepository();
+  beforeAll(async () => {
+    server = await testServer();
+    browser = await openBrowser();
+    ({ uuid } = await printingApplication(server, repository, { name: "ticker", ticks: true }));
+  }, 240_000);
+  afterAll(async () => {
+    await browser?.close();
+    await server?.dispose();
+    repository.dispose();
+  });
+
+  it("show what somebody does in another browser, without a reload", async () => {
+    const [ada, ben] = [await visit(browser, server.url), await visit(browser, server.url)];
+    for (const { page } of [ada, ben]) await signIn(page, server);
+    await ben.page.goto(`/applications/${uuid}/variables`);
+    await settled(ben.page);
+    await ada.page.goto(`/applications/${uuid}/variables`);
+    await ada.page.getByRole("button", { name: "New variable" }).click();
+    await ada.page.getByRole("textbox", { name: "Key" }).fill("GREETING");
+    await ada.page.getByRole("textbox", { name: "Value" }).fill("good morning");
+    await ada.page.getByRole("button", { name: "Add variable" }).click();
+    await ben.page.getByRole("button", { name: "GREETING", exact: true }).first().waitFor();
+
+    await ben.page.goto("/");
+    await settled(ben.page);
+    await ada.page.getByRole("tab", { name: "Settings" }).click();
+    await ada.page.getByRole("textbox", { name: "Name", exact: true }).fill("metronome");
+    await ada.page.getByRole("button", { name: "Save settings" }).click();
+    await ben.page.getByRole("link", { name: "metronome" }).first().waitFor();
+    await ada.page.getByRole("button", { name: "Stop" }).click();
+    await ada.page.getByRole("dialog").getByRole("button", { name: "Stop" }).click();
+    await ben.page.getByRole("row").filter({ hasText: "metronome" }).getByText("Stopped").waitFor();
+    await ada.page.getByRole("button", { name: "Deploy", exact: true }).click();
+    await ben.page.getByRole("region", { name: "Under way" }).getByText("metronome").waitFor();
+    await ben.page
+      .getByRole("row")
+      .filter({ hasText: "metronome" })
+      .getByText(/Running|Healthy/)
+      .waitFor();
+    for (const { complaints, close } of [ada, ben]) {
+      expect(complaints).toEqual([]);
+      await close();
+    }
+  }, 240_000);
+
+  it("say that the server is gone, and show everything that happened once it is back", async () => {
+    const [log, overview] = [await visit(browser, server.url), await visit(browser, server.url)];
+    for (const { page } of [log, overview]) await signIn(page, server);
+    await log.page.goto(`/applications/${uuid}/logs`);
+    await log.page
+      .getByText(/^line \d+$/)
+      .first()
+      .waitFor();
+    await settled(overview.page);
+    await server.kill();
+    for (const { page } of [log, overview]) await page.getByText("Offline").waitFor();
+    await picture(overview.page, "offline");
+    await server.start();
+    // Happens before the pages are back, or while they connect: they were told of nothing before.
+    await server.client.projects.create.mutate({ name: "Made meanwhile" });
+    for (const { page } of [log, overview]) await page.getByText("Live", { exact: true }).waitFor();
+    await overview.page.getByRole("heading", { name: "Made meanwhile" }).waitFor();
+    const shownAtReturn = await linesOf(log.page);
+    const last = shownAtReturn.at(-1) ?? 0;
+    const lines = await until(
+      async () => {
+        const shown = await linesOf(log.page);
+        return (shown.at(-1) ?? 0) > last + 20 ? shown : undefined;
+      },
+      { what: "The log continues" },
+    );
+    // Every line once, also those that were printed while nobody read.
+    const [first = 0] = lines;
+    expect(lines).toEqual(lines.map((_line, index) => first + index));
+    await log.close();
+    await overview.close();
+  }, 240_000);
+});
+
+/** Numbers of all lines in the viewer, from the file that it offers. */
+async function linesOf(page: Page): Promise<readonly number[]> {
+  const [download] = await Promise.all([
+    page.waitForEvent("download"),
+    page.getByRole("button", { name: "Download" }).click(),
+  ]);
+  const text = readFileSync(await download.path(), "utf8");
+  return [...text.matchAll(/^line (\d+)$/gm)].map(([, number]) => Number(number));
+}

@@ -1,0 +1,52 @@
+import type { Browser } from "playwright-core";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { type TestServer, testServer } from "../../server/e2e/server.fixture.ts";
+import { hasChromium, NARROW, openBrowser, problemsOfPages, signIn, visit, WIDE } from "./browser.fixture.ts";
+import { refer, type Shop, shopOf } from "./shop.fixture.ts";
+
+describe.skipIf(!hasChromium)("the map of an environment", () => {
+  let server: TestServer;
+  let browser: Browser;
+  let shop: Shop;
+  beforeAll(async () => {
+    server = await testServer();
+    browser = await openBrowser();
+    shop = await shopOf(server);
+    await refer(server, shop.api, "DATABASE_URL", "shopdb");
+    await refer(server, shop.api, "REPLICA_URL", "shopdb");
+    await refer(server, shop.worker, "CACHE_URL", "cache");
+  }, 240_000);
+  afterAll(async () => {
+    await browser?.close();
+    await server?.dispose();
+  });
+
+  it("shows what uses what on which server, in words too, and opens what is chosen with the keyboard", async () => {
+    const { page, complaints, close } = await visit(browser, server.url);
+    await signIn(page, server);
+    expect(await problemsOfPages(page, { map: `/projects/${shop.project}?view=map` })).toEqual({});
+    await page.setViewportSize({ width: WIDE, height: 900 });
+    const map = page.getByRole("list", { name: "Map of production" });
+    await map.getByText("uses shopdb by DATABASE_URL, REPLICA_URL").waitFor({ state: "attached" });
+    await map.getByText("uses cache by CACHE_URL").waitFor({ state: "attached" });
+    // From the URLs to both applications, and from each of them to a database.
+    expect(await page.locator(".map-arrow").count()).toBe(4);
+    expect(await page.locator(".map-frame").count()).toBe(2);
+    await page.locator(".map-frame").getByText("Out of reach").or(page.getByText("Not usable")).first().waitFor();
+
+    // What another client attaches appears by itself.
+    await refer(server, shop.api, "CACHE_URL", "cache");
+    await map.getByText("uses cache by").nth(1).waitFor({ state: "attached" });
+    expect(await page.locator(".map-arrow").count()).toBe(5);
+
+    await page.setViewportSize({ width: NARROW, height: 900 });
+    await map.getByRole("link", { name: "shopdb" }).focus();
+    expect(await page.locator(".map-arrow-chosen").count()).toBe(1);
+    await page.keyboard.press("Enter");
+    await page.getByRole("heading", { name: "shopdb" }).waitFor();
+    await page.goBack();
+    await map.getByRole("link", { name: "shopdb" }).waitFor();
+    expect(complaints).toEqual([]);
+    await close();
+  }, 120_000);
+});

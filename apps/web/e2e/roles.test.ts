@@ -1,0 +1,158 @@
+import type { Browser, Page } from "playwright-core";
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { type TestServer, testServer } from "../../server/e2e/server.fixture.ts";
+import { describeLargeInBrowser, openBrowser, picture, settled, signIn, type Visit, visit } from "./browser.fixture.ts";
+import { type Shop, shopOf } from "./shop.fixture.ts";
+
+/** What a member may press: it reads, filters, or concerns the member alone. */
+const HARMLESS =
+  /^(Search|Copy|Copy id|As code|Download|Show|Hide|Older events|Try again|Discard|More|Open another|Edit|KEY|Sign-in methods)$/;
+
+describeLargeInBrowser("the pages by role", () => {
+  let server: TestServer;
+  let browser: Browser;
+  let shop: Shop;
+  beforeAll(async () => {
+    server = await testServer();
+    browser = await openBrowser();
+    shop = await shopOf(server);
+    await server.client.applications.envs.create.mutate({ uuid: shop.api, key: "GREETING", value: "hello" });
+  }, 240_000);
+  afterAll(async () => {
+    await browser?.close();
+    await server?.dispose();
+  });
+
+  /** A browser of its own, in which a new member of the team is signed in. */
+  async function visitAs(role: "owner" | "admin" | "member"): Promise<Visit> {
+    const { client } = server;
+    const { id } = await client.teams.current.query();
+    const { id: user_id } = await client.teams.members.add.mutate({ id, email: `${role}@example.com`, role });
+    const opened = await visit(browser, server.url);
+    await signIn(opened.page, server, await client.teams.members.createSignInLink.mutate({ id, user_id }));
+    return opened;
+  }
+
+  const pagesOf = async () => {
+    const [machine] = await server.client.servers.list.query({});
+    const tabs = (base: string, names: readonly string[]) => [base, ...names.map((name) => `${base}/${name}`)];
+    const common = ["deployments", "logs", "variables", "storage", "metrics", "settings", "terminal"];
+    return [
+      "/",
+      `/projects/${shop.project}`,
+      ...tabs(`/applications/${shop.api}`, [...common, "domains", "tasks"]),
+      ...tabs(`/databases/${shop.shopdb}`, [...common, "backups"]),
+      ...tabs(`/services/${shop.mail}`, [...common, "containers", "compose"]),
+      ...tabs("/servers", []),
+      ...tabs(`/servers/${machine?.uuid}`, ["proxy", "cleanup", "jobs", "metrics", "terminal", "settings"]),
+      ...tabs("/team", ["tokens", "keys", "registries", "storages", "git", "variables", "sign-in", "activity"]),
+      "/new/folder",
+      "/new/database",
+    ];
+  };
+
+  it("let a member read everything, and say at each button for more why it cannot be pressed", async () => {
+    const { page, complaints, close } = await visitAs("member");
+    const pressable: Record<string, readonly string[]> = {};
+    for (const path of await pagesOf()) {
+      await page.goto(path);
+      await settled(page);
+      const names = (await buttonsOf(page, ":not([aria-disabled=true]):not(:disabled)")).filter(
+        (name) => !HARMLESS.test(name),
+      );
+      if (names.length > 0) pressable[path] = names;
+    }
+    expect(pressable).toEqual({});
+    await page.goto(`/applications/${shop.api}`);
+    await settled(page);
+    const deploy = page.getByRole("button", { name: "Deploy", exact: true });
+    await deploy.focus();
+    await page.getByText("Your role in Root Team is member, which may only read.").waitFor();
+    await picture(page, "member-refused");
+    await deploy.press("Enter");
+    await page.goto(`/applications/${shop.api}/deployments`);
+    await settled(page);
+    expect((await server.client.deployments.listByApplication.query({ uuid: shop.api })).count).toBe(0);
+    // Nothing was asked for that is refused.
+    expect(complaints).toEqual([]);
+    await close();
+  }, 400_000);
+
+  it("let an administrator do everything but what is for owners", async () => {
+    const { page, complaints, close } = await visitAs("admin");
+    for (const path of [`/applications/${shop.api}`, `/applications/${shop.api}/settings`, "/team/keys"]) {
+      await page.goto(path);
+      await settled(page);
+      expect(await buttonsOf(page, "[aria-disabled=true]")).toEqual([]);
+    }
+    await page.goto("/team");
+    await settled(page);
+    const row = (name: string) => page.getByRole("row").filter({ hasText: name });
+    expect(await row("Root").getByRole("button", { name: "Remove" }).getAttribute("aria-disabled")).toBe("true");
+    expect(await row("Root").getByRole("combobox").or(row("Root").getByRole("textbox")).isDisabled()).toBe(true);
+    expect(await row("member").getByRole("button", { name: "Remove" }).getAttribute("aria-disabled")).toBeNull();
+    await row("Root").getByRole("button", { name: "Remove" }).hover();
+    await page.getByText("Only owners may do this.").waitFor();
+    await page.goto("/team/sign-in");
+    await settled(page);
+    await page.getByRole("button", { name: "Save team" }).focus();
+    await page.getByText("Your role in Root Team is admin. Only owners may do this.").waitFor();
+    expect(complaints).toEqual([]);
+    await close();
+  }, 200_000);
+
+  it("let an owner do everything", async () => {
+    const { page, complaints, close } = await visitAs("owner");
+    for (const path of [`/applications/${shop.api}`, "/team", "/team/sign-in", `/servers`]) {
+      await page.goto(path);
+      await settled(page);
+      expect(await buttonsOf(page, "[aria-disabled=true]")).toEqual([]);
+    }
+    expect(complaints).toEqual([]);
+    await close();
+  }, 200_000);
+
+  it("show another team nothing of this one", async () => {
+    const { client } = server;
+    const { id } = await client.teams.create.mutate({ name: "Others" });
+    const made = await client.tokens.create.mutate({ name: "others", abilities: ["root"], team_id: id });
+    const others = server.clientAs(made.token);
+    const { id: user_id } = await others.teams.members.add.mutate({ id, email: "other@example.com", role: "owner" });
+    const { page, complaints, close } = await visit(browser, server.url);
+    await signIn(page, server, await others.teams.members.createSignInLink.mutate({ id, user_id }));
+    await page.getByText("Nothing is deployed yet").waitFor();
+    const [machine] = await client.servers.list.query({});
+    const foreign = [
+      `/projects/${shop.project}`,
+      `/applications/${shop.api}`,
+      `/databases/${shop.shopdb}`,
+      `/services/${shop.mail}`,
+      `/servers/${machine?.uuid}`,
+    ];
+    for (const path of foreign) {
+      await page.goto(path);
+      await page
+        .getByRole("alert")
+        .getByText(/not found/)
+        .waitFor();
+      expect(await page.locator("body").textContent()).not.toMatch(/shopdb|Shop|localhost/);
+    }
+    for (const path of ["/", "/servers", "/team", "/team/activity", "/team/tokens"]) {
+      await page.goto(path);
+      await settled(page);
+      expect(await page.locator("main").textContent()).not.toMatch(/shopdb|Shop|localhost|member@example.com/);
+    }
+    expect(complaints.filter((text) => !/status of (404|207)/.test(text))).toEqual([]);
+    await close();
+  }, 200_000);
+});
+
+/** Names of the page's own buttons, without those of the frame around it. */
+async function buttonsOf(page: Page, which: string): Promise<readonly string[]> {
+  const names = await page
+    .locator(`main button${which}:not([role=tab])`)
+    .evaluateAll((buttons) =>
+      buttons.map((button) => (button.getAttribute("aria-label") ?? button.textContent ?? "").trim()),
+    );
+  return [...new Set(names)];
+}
