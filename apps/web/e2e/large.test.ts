@@ -25,7 +25,7 @@ describeLargeInBrowser("pages with much on them", () => {
     server = await testServer({ env: { BERTH_DATABASE_URL: database.url } });
     browser = await openBrowser();
     application = await printingApplication(server, repository, { name: "measured", ticks: false });
-  }, 240_000);
+  });
   afterAll(async () => {
     await browser?.close();
     await server?.dispose();
@@ -60,7 +60,7 @@ describeLargeInBrowser("pages with much on them", () => {
     expect(await elementsOf(page)).toBeLessThan(ELEMENTS_MAX);
     expect(complaints).toEqual([]);
     await close();
-  }, 300_000);
+  });
 
   it("list 1,000 applications, which can be scrolled and filtered, and drawn are those that are seen", async () => {
     await withClient({ connectionString: database.url }, (client) => client.query(copiesSql(APPLICATIONS - 1)));
@@ -88,7 +88,7 @@ describeLargeInBrowser("pages with much on them", () => {
     expect(await page.getByRole("row").count()).toBeLessThan(100);
     expect(complaints).toEqual([]);
     await close();
-  }, 300_000);
+  });
 });
 
 const elementsOf = async (page: Page): Promise<number> =>

@@ -15,7 +15,7 @@ describe.skipIf(!hasChromium)("open pages", () => {
     server = await testServer();
     browser = await openBrowser();
     ({ uuid } = await printingApplication(server, repository, { name: "ticker", ticks: true }));
-  }, 240_000);
+  });
   afterAll(async () => {
     await browser?.close();
     await server?.dispose();
@@ -54,7 +54,7 @@ describe.skipIf(!hasChromium)("open pages", () => {
       expect(complaints).toEqual([]);
       await close();
     }
-  }, 240_000);
+  });
 
   it("say that the server is gone, and show everything that happened once it is back", async () => {
     const [log, overview] = [await visit(browser, server.url), await visit(browser, server.url)];
@@ -87,7 +87,7 @@ describe.skipIf(!hasChromium)("open pages", () => {
     expect(lines).toEqual(lines.map((_line, index) => first + index));
     await log.close();
     await overview.close();
-  }, 240_000);
+  });
 });
 
 /** Numbers of all lines in the viewer, from the file that it offers. */

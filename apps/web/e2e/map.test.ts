@@ -15,7 +15,7 @@ describe.skipIf(!hasChromium)("the map of an environment", () => {
     await refer(server, shop.api, "DATABASE_URL", "shopdb");
     await refer(server, shop.api, "REPLICA_URL", "shopdb");
     await refer(server, shop.worker, "CACHE_URL", "cache");
-  }, 240_000);
+  });
   afterAll(async () => {
     await browser?.close();
     await server?.dispose();
@@ -48,5 +48,5 @@ describe.skipIf(!hasChromium)("the map of an environment", () => {
     await map.getByRole("link", { name: "shopdb" }).waitFor();
     expect(complaints).toEqual([]);
     await close();
-  }, 120_000);
+  });
 });

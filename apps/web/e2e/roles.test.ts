@@ -17,7 +17,7 @@ describeLargeInBrowser("the pages by role", () => {
     browser = await openBrowser();
     shop = await shopOf(server);
     await server.client.applications.envs.create.mutate({ uuid: shop.api, key: "GREETING", value: "hello" });
-  }, 240_000);
+  });
   afterAll(async () => {
     await browser?.close();
     await server?.dispose();
@@ -99,7 +99,7 @@ describeLargeInBrowser("the pages by role", () => {
     await page.getByText("Your role in Root Team is admin. Only owners may do this.").waitFor();
     expect(complaints).toEqual([]);
     await close();
-  }, 200_000);
+  });
 
   it("let an owner do everything", async () => {
     const { page, complaints, close } = await visitAs("owner");
@@ -110,7 +110,7 @@ describeLargeInBrowser("the pages by role", () => {
     }
     expect(complaints).toEqual([]);
     await close();
-  }, 200_000);
+  });
 
   it("show another team nothing of this one", async () => {
     const { client } = server;
@@ -144,7 +144,7 @@ describeLargeInBrowser("the pages by role", () => {
     }
     expect(complaints.filter((text) => !/status of (404|207)/.test(text))).toEqual([]);
     await close();
-  }, 200_000);
+  });
 });
 
 /** Names of the page's own buttons, without those of the frame around it. */

@@ -235,27 +235,23 @@ networks: { back: ${network} }
     ]);
     expect(await db()).toMatchObject([{ Id: before?.Id, State: "running" }]);
     await engine.removeResource(resourceUuid, { deleteVolumes: true });
-  }, 60_000);
+  });
 
   test.each([
     ["no", "exited with code 4 before it was healthy"],
     ["always", "ends again and again"],
-  ])(
-    "fails when what others wait for ends: restart %s",
-    async (restart, why) => {
-      const text = TEXT.replace("exec httpd -f -p 8000 -h /srv", "exit 4").replace(
-        "  db:",
-        `  db:\n    restart: "${restart}"`,
-      );
-      const spec = stackSpec(text, { containers });
-      await expect(engine.start(spec, io())).rejects.toMatchObject({
-        code: "deploy.start_failed",
-        message: `The containers could not be started: db, which others wait for, ${why}.`,
-      });
-      await engine.removeResource(spec.resourceUuid, { deleteVolumes: true });
-    },
-    60_000,
-  );
+  ])("fails when what others wait for ends: restart %s", async (restart, why) => {
+    const text = TEXT.replace("exec httpd -f -p 8000 -h /srv", "exit 4").replace(
+      "  db:",
+      `  db:\n    restart: "${restart}"`,
+    );
+    const spec = stackSpec(text, { containers });
+    await expect(engine.start(spec, io())).rejects.toMatchObject({
+      code: "deploy.start_failed",
+      message: `The containers could not be started: db, which others wait for, ${why}.`,
+    });
+    await engine.removeResource(spec.resourceUuid, { deleteVolumes: true });
+  });
 
   test("has as many containers of one service as its text says, each chosen by its number", async () => {
     const text = `services: { web: { image: "busybox:stable", scale: 3, stop_grace_period: 1s,
