@@ -43,7 +43,7 @@ export async function visit(
   const look = { colorScheme: scheme, reducedMotion: "reduce" } as const;
   const context = await browser.newContext({ ...look, viewport: { width, height: 900 }, baseURL: url });
   const page = await context.newPage();
-  page.setDefaultTimeout(20_000);
+  page.setDefaultTimeout(120_000); // A bound for what never comes.
   const complaints: string[] = [];
   // The part is reloaded together with its page.
   const complain = (text: string) => {
