@@ -2,17 +2,23 @@ import { setTimeout as delay } from "node:timers/promises";
 import { DomainError } from "@berth/core";
 import { containerTitle } from "@berth/core/compose";
 import type { WorkIO } from "@berth/core/ports";
+import type Docker from "dockerode";
 import { ownCheckIn } from "../own-check.ts";
-import type { SeenContainer } from "../watch.ts";
+import type { Seen, SeenContainer } from "../watch.ts";
 import type { StartNeed } from "./order.ts";
-import type { StackPlace } from "./start.ts";
+
+interface StartedStack {
+  readonly docker: Docker;
+  /** Its existing containers. */
+  seen(): Promise<Seen | undefined>;
+}
 
 /**
  * Waits until containers are what the next ones need, by their own checks.
  * @throws DomainError `deploy.start_failed` when one cannot become that any more, `deploy.cancelled`
  */
 export async function awaitNeeds(
-  { docker, seen }: Pick<StackPlace, "docker" | "seen">,
+  { docker, seen }: StartedStack,
   needs: readonly StartNeed[],
   io: WorkIO,
 ): Promise<void> {

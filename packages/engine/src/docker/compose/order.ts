@@ -86,13 +86,17 @@ export function startGroups(services: Services, existing: ReadonlySet<string>): 
 
 const isInactive = (service: Services[string] | undefined): boolean => Array.isArray(service?.profiles);
 
-function conditionsOf(dependsOn: unknown) {
+interface Condition extends Omit<StartNeed, "condition"> {
+  readonly condition: StartNeed["condition"] | "service_started";
+}
+
+function conditionsOf(dependsOn: unknown): readonly Condition[] {
   if (Array.isArray(dependsOn)) {
-    return dependsOn.map((name) => ({ name: String(name), condition: "service_started" as const, isRequired: true }));
+    return dependsOn.map((name) => ({ name: String(name), condition: "service_started", isRequired: true }));
   }
   return Object.entries(recordOf(dependsOn)).map(([name, options]) => {
     const { condition, required } = recordOf(options);
     const isAwaited = condition === "service_healthy" || condition === "service_completed_successfully";
-    return { name, condition: isAwaited ? condition : ("service_started" as const), isRequired: required !== false };
+    return { name, condition: isAwaited ? condition : "service_started", isRequired: required !== false };
   });
 }
