@@ -89,10 +89,11 @@ export interface ServerCall<Request, Response> {
 
 export interface Handler {
   readonly path: string;
+  /** @throws BrokenOff after a damaged request, which was answered with a failure */
   handle(stream: ServerHttp2Stream, rawHeaders: readonly string[]): Promise<void>;
 }
 
-/** A thrown `GrpcError` becomes the status of the answer. After a damaged request, the whole connection is given up. */
+/** A thrown `GrpcError` becomes the status of the answer. */
 export function handler<Request, Response>(
   { path, request, response }: Method<Request, Response>,
   answer: (call: ServerCall<Request, Response>) => Promise<void>,
@@ -109,9 +110,9 @@ export function handler<Request, Response>(
         });
         end(stream, GRPC_CODES.ok, "");
       } catch (cause) {
-        if (cause instanceof BrokenOff) stream.session?.destroy();
-        else if (cause instanceof GrpcError) end(stream, cause.code, cause.message);
+        if (cause instanceof GrpcError) end(stream, cause.code, cause.message);
         else end(stream, GRPC_CODES.internal, cause instanceof Error ? cause.message : "failed");
+        if (cause instanceof BrokenOff) throw cause;
       }
     },
   };

@@ -24,7 +24,7 @@ export interface SessionOffer {
 
 export interface Session {
   readonly id: string;
-  /** Whether the connection ended before `close`: the build then fails with unrelated messages. */
+  /** Whether the connection ended before `close`, or was damaged: the build then fails with unrelated messages. */
   isLost(): boolean;
   /** Idempotent. */
   close(): void;
@@ -54,11 +54,13 @@ export async function openSession(
     signal,
   );
   const session = performServerHandshake(socket);
-  serve(session, handlers);
-  let isClosed = false;
+  let [isClosed, isDamaged] = [false, false];
+  serve(session, handlers, () => {
+    isDamaged = true;
+  });
   return {
     id,
-    isLost: () => !isClosed && (session.destroyed || socket.destroyed),
+    isLost: () => isDamaged || (!isClosed && (session.destroyed || socket.destroyed)),
     close: () => {
       isClosed = true;
       session.destroy();
@@ -66,13 +68,13 @@ export async function openSession(
   };
 }
 
-function serve(session: ServerHttp2Session, handlers: ReadonlyMap<string, Handler>): void {
+function serve(session: ServerHttp2Session, handlers: ReadonlyMap<string, Handler>, onDamage: () => void): void {
   // Ignored: the build reports a broken connection itself.
   session.on("error", () => undefined);
   session.on("stream", (stream, headers, _flags, rawHeaders) => {
     const found = handlers.get(headers[":path"] ?? "");
     if (found === undefined) refuse(stream);
-    else void found.handle(stream, rawHeaders);
+    else found.handle(stream, rawHeaders).catch(onDamage);
   });
 }
 
