@@ -14,7 +14,7 @@ NODE=24
 JOBS=2       # Each is one busy core or one download.
 SECONDS_MAX=300
 LABEL=berth.stand-in
-NAMES="debian apt alpine busybox caddy registry node python php nginx redis postgres mariadb mysql clickhouse server"
+NAMES="debian apt alpine busybox caddy registry node python php ruby bun deno nginx redis postgres mariadb mysql clickhouse server"
 
 tags() {
   case $1 in
@@ -27,6 +27,10 @@ tags() {
     node) echo node:$NODE-alpine node:lts-alpine ;;
     python) echo python:3.13-slim ;;
     php) echo dunglas/frankenphp:1-php8.4 ;;
+    # The version that Debian has, whatever the tag says.
+    ruby) echo ruby:3.4 ;;
+    bun) echo oven/bun:1 ;;
+    deno) echo denoland/deno:2 ;;
     nginx) echo nginx:alpine nginx:1-alpine nginx:latest ;;
     redis) echo redis:8-alpine redis:7.2 ;;
     postgres) echo postgres:17-alpine postgres:16-alpine ;;
@@ -76,11 +80,9 @@ make() (
         # Its libraries are of that release, so all of it is.
         debian_root $MYSQL_SUITE ca-certificates,passwd,mysql-server-core,mysql-client-core >"$context/root.tar"
         ;;
-      node)
-        machine=$(uname -m | sed 's/x86_64/x64/; s/aarch64/arm64/')
-        npm install --prefix "$context/root" --silent --no-audit --no-fund --ignore-scripts \
-          "node@npm:node-linux-$machine@$NODE" npm@11
-        ;;
+      node) npm_root "node@npm:node-linux-$(machine arm64)@$NODE" npm@11 ;;
+      bun) npm_root "@oven/bun-linux-$(machine aarch64)@1" ;;
+      deno) npm_root "@deno/linux-$(machine arm64)-glibc@2" ;;
     esac
     docker build -q --build-arg "PREFIX=$IMAGE_PREFIX" --label "$LABEL=$(recipe "$name")" -t "$image" "$context" >/dev/null
   fi
@@ -88,6 +90,11 @@ make() (
     is_current "$IMAGE_PREFIX$tag" "$name" || docker tag "$image" "$IMAGE_PREFIX$tag"
   done
 )
+
+# npm_root PACKAGES: installed into the context of the image that is made.
+npm_root() { npm install --prefix "$context/root" --silent --no-audit --no-fund --ignore-scripts "$@"; }
+# machine ARM: the machine's name in names of packages, where ARM is that of arm64.
+machine() { uname -m | sed "s/x86_64/x64/; s/aarch64/$1/"; }
 
 # debian_root SUITE PACKAGES: the files of a small Debian, as a tar. It trusts the authorities that this machine trusts.
 debian_root() {

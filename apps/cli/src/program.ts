@@ -1,5 +1,6 @@
 import { VERSION } from "@berth/core";
 import { Command, CommanderError, Option } from "commander";
+import { addAppFlag } from "./app-flag.ts";
 import type { Bind, CommandModule } from "./command-module.ts";
 import { EXIT, type ExitCode } from "./failure.ts";
 import type { Operation } from "./operations/description.ts";
@@ -201,7 +202,9 @@ export async function run(argv: readonly string[], system: System): Promise<Exit
         .aliases(entry.aliases ?? [])
         .showSuggestionAfterError();
       // Only the command that runs is loaded; the others only appear in the help.
-      if (entry.name === wanted) (await entry.load()).define(command, bind);
+      if (entry.name !== wanted) continue;
+      (await entry.load()).define(command, bind);
+      addAppFlag(command);
     }
     const isByHand = COMMANDS.some(({ name }) => name === wanted) && !SHARED.has(wanted ?? "");
     const isForVersion = wanted === undefined && VERSION_FLAGS.some((flag) => argv.includes(flag));

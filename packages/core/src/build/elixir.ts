@@ -11,15 +11,20 @@ export const elixirProject: LanguageRule = (facts) => {
   const isPhoenix = /\{\s*:phoenix\s*,/.test(mix);
   const env = { MIX_ENV: "prod" };
   const step = (name: "install" | "build", ...args: readonly string[]) => argvStep(name, ["mix", ...args], env);
+  const installs = [
+    step("install", "local.hex", "--force", "--if-missing"),
+    step("install", "local.rebar", "--force", "--if-missing"),
+    step("install", "deps.get", "--only", "prod"),
+  ];
+  // Hex is fetched from its own site, which a project without dependencies has no need to reach.
+  const needsHex = /\b(deps|apps_path)\b/.test(mix);
   return {
     language: "elixir",
     title: isPhoenix ? "Elixir, Phoenix" : "Elixir",
     version: versionIn(textOf(facts, ".elixir-version")),
     programs: ["mix"],
     steps: [
-      step("install", "local.hex", "--force", "--if-missing"),
-      step("install", "local.rebar", "--force", "--if-missing"),
-      step("install", "deps.get", "--only", "prod"),
+      ...(needsHex ? installs : []),
       ...(/["']assets\.deploy["']/.test(mix) ? [step("build", "assets.deploy")] : []),
       step("build", "release", "--overwrite"),
     ],

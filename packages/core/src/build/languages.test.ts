@@ -151,6 +151,11 @@ describe("other languages", () => {
       "Elixir, Phoenix > mix local.hex --force --if-missing > mix local.rebar --force --if-missing > mix deps.get --only prod > mix assets.deploy > mix release --overwrite > exec _build/prod/rel/shop/bin/shop start",
     ],
     [
+      "Elixir without dependencies, which needs nothing of Hex",
+      { files: { "mix.exs": "def project do\n[\n  app: :shop,\n" } },
+      "Elixir > mix release --overwrite > exec _build/prod/rel/shop/bin/shop start",
+    ],
+    [
       "Deno by its task",
       { files: { "deno.jsonc": '{ // x\n "tasks": { "start": "deno run -A main.ts" } }' }, entries: ["main.ts"] },
       "Deno > deno cache main.ts > exec deno task start",

@@ -40,6 +40,9 @@ describe.skipIf(!hasEngine)("a language of Berth's own rules", { timeout: 120_00
   test.each([
     ["python", "Hello from Python\n"],
     ["php", "Hello from PHP\n"],
+    ["ruby", "Hello from Ruby\n"],
+    ["bun", "Hello from Bun\n"],
+    ["deno", "Hello from Deno\n"],
   ])("answers from the image that was built for it: %s", async (name, text) => {
     const { image } = await suite.build(example(name), { build_pack: "nixpacks" });
     expect(await suite.served(image, 8080, ["/"], { PORT: "8080" })).toEqual([`200 ${text}`]);
