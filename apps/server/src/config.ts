@@ -88,6 +88,17 @@ export const ENVIRONMENT = z.object({
     .url({ protocol: /^https?$/, error: "is an http or https URL" })
     .optional()
     .describe("The API's own URL: no application can take it."),
+  BERTH_SMTP_URL: z
+    .url({ protocol: /^smtps?$/, error: "is an smtp or smtps URL" })
+    .optional()
+    .describe(
+      "A mail server for invitations and forgotten passwords, such as `smtps://user:password@mail.example.com`. Needs `BERTH_MAIL_FROM` and `BERTH_PUBLIC_URL`. Without it links are passed on by hand.",
+    ),
+  BERTH_MAIL_FROM: z
+    .string()
+    .max(320)
+    .optional()
+    .describe("Sender of Berth's mail, such as `Berth <berth@example.com>`."),
   BERTH_TRUSTED_PROXIES: z
     .string()
     .default("")
@@ -190,6 +201,8 @@ export interface Config {
   readonly reportedVersion: string;
   readonly allowedPrivateHosts: readonly string[];
   readonly publicUrl: string | undefined;
+  /** Server and sender of mail. */
+  readonly mail: { readonly url: string; readonly from: string } | undefined;
   /** Addresses and ranges of proxies in front of the API and of the servers' proxies. */
   readonly trustedProxies: readonly string[];
   readonly docker: LocalDocker;
@@ -220,6 +233,7 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
     throw new DomainError("setup.failed", `${name} ${sentence(issue?.message ?? "is not valid")}.`);
   }
   const env = parsed.data;
+  const mail = mailOf(env);
   return {
     dataFolder: dataFolderPath(given),
     apiHost: env.BERTH_HOST,
@@ -238,6 +252,7 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
     reportedVersion: env.BERTH_REPORTED_VERSION,
     allowedPrivateHosts: env.BERTH_ALLOWED_PRIVATE_HOSTS.split(/[\s,]+/).filter(Boolean),
     publicUrl: env.BERTH_PUBLIC_URL,
+    mail,
     trustedProxies: env.BERTH_TRUSTED_PROXIES,
     baseImages: env.BERTH_BASE_IMAGES,
     fetchesBuildTools: env.BERTH_BUILD_TOOLS === "fetch",
@@ -256,6 +271,15 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
     eventKeptDays: env.BERTH_EVENT_DAYS,
     logLevel: env.BERTH_LOG,
   };
+}
+
+/** @throws DomainError `setup.failed` for a mail server without what mails need */
+function mailOf(env: z.infer<typeof ENVIRONMENT>): Config["mail"] {
+  if (env.BERTH_SMTP_URL === undefined) return undefined;
+  for (const name of ["BERTH_MAIL_FROM", "BERTH_PUBLIC_URL"] as const) {
+    if (env[name] === undefined) throw new DomainError("setup.failed", `BERTH_SMTP_URL needs ${name}: set it too.`);
+  }
+  return { url: env.BERTH_SMTP_URL, from: env.BERTH_MAIL_FROM ?? "" };
 }
 
 function isRange(text: string): boolean {

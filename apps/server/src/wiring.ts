@@ -12,7 +12,7 @@ import type { Scope } from "@berth/core/team";
 import { authenticator, cipher, type Database, loadKeyFile, requireKey, stores, systemStores } from "@berth/db";
 import { type ProcessEngine, processBuilder, processEngine } from "@berth/engine";
 import { addressBook, certificateIssuer, diskSpace, isRoot, keyReader, redactor } from "@berth/host";
-import { identityProviders, passkeyVerifier } from "@berth/identity";
+import { identityProviders, mailer, passkeyVerifier } from "@berth/identity";
 import { behindFrontDoor, type EmbeddedProxy, embeddedProxy, guestsOf } from "@berth/proxy";
 import { githubHost, sourceFetcher } from "@berth/source";
 import { gitCredentials, planServerCleanup, type Worker, type WorkerOptions, worker } from "@berth/worker";
@@ -142,6 +142,7 @@ export async function wire(
     ...{ system, passwords: passwordHasher(), tries: signInTries(clock), clock, ids, hashToken },
     providers: identityProviders({ allowedPrivateHosts: config.allowedPrivateHosts }),
     passkeyVerifier: passkeyVerifier(),
+    mailer: config.mail && mailer(config.mail, (message, cause) => log.warn(message, { cause })),
     instanceUrl: config.publicUrl ?? null,
   };
 

@@ -12,6 +12,13 @@ export function pageOrigin({ browser }: Context): string {
   return browser.requireOrigin();
 }
 
+/** Where the request comes from. @throws DomainError `auth.foreign_page` */
+export function visitorOf({ browser }: Context): Visitor {
+  if (browser === undefined) throw new TypeError("Sign-in needs a request with headers.");
+  browser.requireOwnPage();
+  return browser.visitor;
+}
+
 /** The cookie's half of the session goes into the cookie alone. */
 export async function opened(
   { browser }: Context,

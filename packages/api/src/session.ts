@@ -6,6 +6,7 @@ import {
   CurrentSession,
   LinkInspect,
   LinkRedeem,
+  LinkRequest,
   PasswordChange,
   Session,
   SignedIn,
@@ -13,7 +14,7 @@ import {
   SignInLink,
 } from "@berth/core/team";
 import { z } from "zod";
-import { opened } from "./opened.ts";
+import { opened, visitorOf } from "./opened.ts";
 import { operation } from "./operation.ts";
 import { passkeys } from "./passkey.ts";
 import { identities, providers } from "./provider-sign-in.ts";
@@ -45,6 +46,23 @@ export const auth = {
     .input(SignIn)
     .output(SignedIn)
     .mutation(({ ctx, input }) => opened(ctx, (visitor) => ctx.signIns.signIn(input, visitor))),
+
+  requestLink: operation({
+    method: "POST",
+    path: "/auth/links/request",
+    operationId: "request-sign-in-link",
+    tag: "Sign-in",
+    summary: "Have a sign-in link mailed",
+    description:
+      "For who forgot the password. The answer is the same whether the user is known or not; at most three mails go to " +
+      "a user in 15 minutes. Needs a mail server.",
+    ability: null,
+    status: 202,
+    errors: ["auth.foreign_page", "resource.state", "rate.limited"],
+  })
+    .input(LinkRequest)
+    .output(Message)
+    .mutation(({ ctx, input }) => ctx.signIns.requestLink(input, visitorOf(ctx))),
 
   inspectLink: operation({
     method: "POST",

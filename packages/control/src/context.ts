@@ -11,6 +11,7 @@ import type {
   IdentityProviders,
   Ids,
   KeyReader,
+  Mailer,
   ObjectStorage,
   PasskeyVerifier,
   PasswordHasher,
@@ -72,6 +73,8 @@ export interface ControlDeps {
   readonly templates: readonly TemplateRecord[];
   /** Users and their sessions, which are independent of teams. */
   readonly system: SystemStores;
+  /** Absent without a mail server. */
+  readonly mailer?: Mailer | undefined;
   readonly passwords: PasswordHasher;
   readonly tries: SignInTries;
   readonly providers: IdentityProviders;

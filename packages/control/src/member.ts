@@ -4,6 +4,7 @@ import {
   can,
   covers,
   effectiveAbilities,
+  invitationMail,
   type MemberAdd,
   type MemberUpdate,
   mayManage,
@@ -21,8 +22,12 @@ import {
 } from "@berth/core/team";
 import type { UseCaseContext } from "./context.ts";
 import { mapPage } from "./page.ts";
+import { insertSignInLink } from "./sign-in-link.ts";
 
-export function members({ scope, stores }: UseCaseContext) {
+export function members(context: UseCaseContext) {
+  const { scope, stores, mailer } = context;
+  /** Who is invited can sign in, so it needs what a sign-in link needs. */
+  const invites = mailer !== undefined && can(scope, "root");
   return {
     /** Members of the given team, or of the caller's. */
     async list(teamId: number | undefined, paging: Paging): Promise<Page<User>> {
@@ -32,20 +37,26 @@ export function members({ scope, stores }: UseCaseContext) {
     },
 
     /**
+     * With a mail server, callers with the ability `root` also mail a sign-in link to the member.
      * @throws DomainError `auth.missing_role` for a role above the caller's, `auth.confirmation_required` for one above
-     * member, `resource.already_exists`
+     * member and where a link is mailed, `resource.already_exists`
      */
     async add(teamId: number, { email, name = nameFromEmail(email), role = "member" }: MemberAdd): Promise<User> {
       requireAbility(scope, "write");
-      return stores.transaction(async (tx) => {
+      const added = await stores.transaction(async (tx) => {
         await findTeam(tx, teamId);
         requireManaging(scope, teamId, role);
-        if (role !== "member") requireConfirmation(scope);
+        if (role !== "member" || invites) requireConfirmation(scope);
         const member = await tx.members.insert(teamId, { email, name, role });
         requireCovered(scope, await tx.members.tokens(teamId, member.id), [role]);
         await emit(tx, "added", teamId, member);
-        return userView(member);
+        const link = { user_id: member.id, team_id: teamId, replaces_password: false };
+        const made = invites ? await insertSignInLink(context, tx, link, member.name) : undefined;
+        return { member, url: made?.url ?? null, teamName: (await tx.teams.find(teamId))?.name ?? "" };
       });
+      const { member, url, teamName } = added;
+      if (url !== null) mailer?.send(async () => invitationMail({ to: member.email, url, teamName }));
+      return userView(member);
     },
 
     /**

@@ -4,6 +4,7 @@ import type {
   Clock,
   IdentityProviders,
   Ids,
+  Mailer,
   PasskeyVerifier,
   PasswordHasher,
   SystemStores,
@@ -18,6 +19,8 @@ export interface SignInDeps {
   readonly tries: SignInTries;
   readonly providers: IdentityProviders;
   readonly passkeyVerifier: PasskeyVerifier;
+  /** Absent without a mail server. */
+  readonly mailer?: Mailer | undefined;
   /** Where providers send browsers back to. */
   readonly instanceUrl: string | null;
   readonly clock: Clock;

@@ -5,8 +5,6 @@ import {
   type CurrentSession,
   can,
   eventActor,
-  LINK_CODE_LENGTH,
-  LINK_HOURS,
   type PasswordChange,
   ROOT_TEAM_ID,
   requireAbility,
@@ -20,6 +18,7 @@ import { requireManaging } from "./member.ts";
 import { ownSession } from "./own-session.ts";
 import { currentSession } from "./session-answer.ts";
 import { signInFailed } from "./sign-in.ts";
+import { insertSignInLink } from "./sign-in-link.ts";
 
 /** The caller's own sessions, password and links. */
 export function sessions({
@@ -141,16 +140,11 @@ export function sessions({
       const inRootTeam = isOperator && !isOwn ? await stores.members.find(ROOT_TEAM_ID, userId) : undefined;
       if (inRootTeam !== undefined) requireManaging(scope, ROOT_TEAM_ID, inRootTeam.role);
       requireConfirmation(scope);
-      const code = ids.secret(LINK_CODE_LENGTH);
-      const expires_at = new Date(clock.now().getTime() + LINK_HOURS * 3_600_000);
-      await stores.transaction(async (tx) => {
-        const link = { user_id: userId, team_id: teamId, replaces_password: isOperator, expires_at };
-        await tx.members.insertLink({ ...link, hash: hashToken(code) });
-        const payload = { team_id: teamId, user_id: userId, name: member.name };
-        await tx.events.append({ type: "member.link_created", resource_uuid: null, payload });
-      });
-      const url = instanceUrl === null ? null : `${instanceUrl.replace(/\/$/, "")}/sign-in#code=${code}`;
-      return { code, url, expires_at: timestamp(expires_at) };
+      const link = { user_id: userId, team_id: teamId, replaces_password: isOperator };
+      const { code, url, expiresAt } = await stores.transaction((tx) =>
+        insertSignInLink({ clock, ids, hashToken, instanceUrl }, tx, link, member.name),
+      );
+      return { code, url, expires_at: timestamp(expiresAt) };
     },
   };
 }

@@ -8,6 +8,8 @@ const WAIT_SECONDS_MAX = 900;
 const ADDRESS_TRIES_MAX = 50;
 /** Codes of one user that are tried in as long as the longest wait: three of a million are right at a time. */
 const CODE_TRIES_MAX = 20;
+/** Mails to one user, until none was asked for in as long as the longest wait. */
+const MAILS_MAX = 3;
 /** Beyond it the oldest are forgotten, so that a flood of addresses cannot fill the memory. */
 const KEPT_MAX = 20_000;
 
@@ -33,6 +35,8 @@ export interface SignInTries {
    */
   enterCode(userId: number): void;
   succeedCode(userId: number): void;
+  /** Counts a mail to a user. @returns Whether it may be sent: a mailbox cannot be flooded from many addresses */
+  enterMail(userId: number): boolean;
 }
 
 /**
@@ -79,6 +83,12 @@ export function signInTries(clock: Clock): SignInTries {
       count(codeKey(userId));
     },
     succeedCode: (userId) => void tries.delete(codeKey(userId)),
+    enterMail(userId) {
+      const key = JSON.stringify({ mailTo: userId });
+      if ((known(key)?.count ?? 0) >= MAILS_MAX) return false;
+      count(key);
+      return true;
+    },
   };
 }
 
@@ -94,7 +104,7 @@ function requireWaited(tries: Tries | undefined, seconds: number, clock: Clock):
   if (tries === undefined || seconds === 0) return;
   const retryAfterSeconds = Math.ceil((tries.lastAt + seconds * 1000 - clock.now().getTime()) / 1000);
   if (retryAfterSeconds <= 0) return;
-  throw new DomainError("rate.limited", `Too many wrong passwords or codes. Try again in ${retryAfterSeconds} s.`, {
+  throw new DomainError("rate.limited", `Too many tries. Try again in ${retryAfterSeconds} s.`, {
     retryAfterSeconds,
   });
 }

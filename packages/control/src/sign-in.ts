@@ -1,15 +1,17 @@
 import { DomainError, invalid, isDomainError } from "@berth/core";
-import type { AccountRecord, SignInLinkRecord, SystemStores } from "@berth/core/ports";
+import type { AccountRecord, Mail, SignInLinkRecord, SystemStores } from "@berth/core/ports";
 import {
   type LinkInspect,
   type LinkPassword,
   type LinkRedeem,
+  type LinkRequest,
   NewPassword,
   type PasskeyRequest,
   type PasskeyUse,
   type ProviderBegun,
   type ProviderChoice,
   type ProviderSignIn,
+  passwordResetMail,
   type SignIn,
   type SignInLink,
 } from "@berth/core/team";
@@ -17,11 +19,17 @@ import { passkeyFailed, passkeyProofs } from "./passkey-proof.ts";
 import { providerAttempts, providerExpired, userOfIdentity } from "./provider-sign-in.ts";
 import { requireSecondFactor } from "./second-factor.ts";
 import { type OpenedSession, openInUsualTeam, openSession, type SignInDeps, type Visitor } from "./session-open.ts";
+import { insertSignInLink } from "./sign-in-link.ts";
 
 /** Sign-ins, which have no scope yet. */
 export interface SignIns {
   /** @throws DomainError `auth.sign_in_failed`, `auth.second_factor_required`, `rate.limited`, `resource.state` for a user of no team */
   signIn(sent: SignIn, visitor: Visitor): Promise<OpenedSession>;
+  /**
+   * Mails a sign-in link to the user with this address, if there is one: the answer is the same.
+   * @throws DomainError `rate.limited`, `resource.state` without a mail server
+   */
+  requestLink(sent: LinkRequest, visitor: Visitor): Promise<{ message: string }>;
   /** @throws DomainError `auth.link_invalid` */
   inspectLink(sent: LinkInspect): Promise<SignInLink>;
   /** @throws DomainError `auth.link_invalid`, `auth.sign_in_failed`, `request.invalid`, `rate.limited` */
@@ -97,6 +105,19 @@ export function signIns(deps: SignInDeps): SignIns {
       return await system.transaction((tx) => openInUsualTeam(deps, tx, account, visitor));
     },
 
+    async requestLink({ email }, { address }) {
+      const { mailer } = deps;
+      if (mailer === undefined) {
+        throw new DomainError(
+          "resource.state",
+          "This instance sends no mail. Ask an administrator of your team for a sign-in link.",
+        );
+      }
+      tries.enter(`mail ${email}`, address);
+      mailer.send(() => mailedLink(email));
+      return { message: `If ${email} is a user's address, a mail with a sign-in link is on its way.` };
+    },
+
     async inspectLink({ code }) {
       const { link, account, password } = await found(code);
       const team_name = await system.accounts.teamName(link.team_id);
@@ -134,6 +155,22 @@ export function signIns(deps: SignInDeps): SignIns {
       });
     },
   };
+
+  /** Only who reads the mailbox knows the link, so it replaces a password that was lost. */
+  async function mailedLink(email: string): Promise<Mail | undefined> {
+    const account = await system.accounts.findByEmail(email);
+    if (account === undefined) return undefined;
+    const [last] = await system.accounts.sessions(account.id);
+    const teams = await system.accounts.teams(account.id);
+    const team = teams.find(({ id }) => id === last?.team_id) ?? teams[0];
+    if (team === undefined || !tries.enterMail(account.id)) return undefined;
+    const actor = { type: "system", name: "Sign-in page", user_id: null } as const;
+    const link = { user_id: account.id, team_id: team.id, replaces_password: account.password_hash !== null };
+    const { url } = await system
+      .forTeam(team.id, actor)
+      .transaction((tx) => insertSignInLink(deps, tx, link, account.name));
+    return url === null ? undefined : passwordResetMail({ to: account.email, url, teamName: team.name });
+  }
 
   async function foundAtProvider(returned: Awaited<ReturnType<typeof attempts.finish>>): Promise<AccountRecord> {
     const { attempt, provider, identity } = returned;

@@ -25,6 +25,7 @@ export * from "./hostile-values.ts";
 export * from "./identity-server.ts";
 export * from "./key-reader.ts";
 export { describeLarge, describeUnless, lateReason } from "./large-suite.ts";
+export { type MailServer, mailServer, type ReceivedMail } from "./mail-server.ts";
 export * from "./passkey-device.ts";
 export * from "./password.ts";
 export { withClient } from "./postgres-server.ts";

@@ -46,6 +46,7 @@ function ByPassword() {
     >
       {canUsePasskeys() && <WithPasskey />}
       <AtProviders />
+      <MailedLink email={email} />
       <Text size="sm" c="dimmed">
         Without a password yet, or forgotten? An administrator makes a link under Team, Members; on Berth's own machine{" "}
         <Code>berth login --web</Code> does.
@@ -74,6 +75,39 @@ function WithPasskey() {
       <Button variant="default" disabled={isBusy} onClick={run}>
         {isBusy ? "Waiting for your device …" : "Sign in with a passkey"}
       </Button>
+      {failure !== undefined && <Problem error={failure} />}
+    </>
+  );
+}
+
+/** For who forgot the password, where Berth can send mail. */
+function MailedLink({ email }: { readonly email: string }) {
+  const [failure, setFailure] = useState<unknown>();
+  const [answer, setAnswer] = useState<string>();
+  const [isBusy, setBusy] = useState(false);
+  const request = async () => {
+    setBusy(true);
+    setFailure(undefined);
+    setAnswer(undefined);
+    try {
+      if (email === "") throw new Error("Enter your email address above first.");
+      setAnswer((await client.auth.requestLink.mutate({ email })).message);
+    } catch (error) {
+      setFailure(error);
+    } finally {
+      setBusy(false);
+    }
+  };
+  return (
+    <>
+      <Button variant="subtle" disabled={isBusy} onClick={request}>
+        {isBusy ? "Asking …" : "Mail me a sign-in link"}
+      </Button>
+      {answer !== undefined && (
+        <Text size="sm" role="status">
+          {answer}
+        </Text>
+      )}
       {failure !== undefined && <Problem error={failure} />}
     </>
   );

@@ -1,6 +1,6 @@
 import { type CSSVariablesResolver, createTheme } from "@mantine/core";
 
-/** Colours of buttons, shades and dimmed texts are chosen so that axe reports nothing in both colour schemes. */
+/** Colours of buttons, shades and dimmed texts are chosen so that axe reports nothing in both colour schemes, at rest and hovered. */
 export const theme = createTheme({
   primaryColor: "indigo",
   primaryShade: 8,
@@ -32,6 +32,10 @@ export const cssVariables: CSSVariablesResolver = () => ({
     "--mantine-color-dimmed": "var(--mantine-color-gray-7)",
     "--mantine-color-anchor": "var(--mantine-color-indigo-8)",
     "--mantine-color-placeholder": "var(--mantine-color-gray-6)",
+    // Of what is hovered: Mantine's own has too little contrast to the text on it.
+    "--mantine-color-indigo-light-hover":
+      "color-mix(in srgb, var(--mantine-color-indigo-1), var(--mantine-color-indigo-2) 35%)",
+    "--mantine-color-red-outline": "var(--mantine-color-red-9)",
   },
   dark: {
     "--mantine-color-error": "var(--mantine-color-red-4)",

@@ -12,6 +12,7 @@ export * from "./project.ts";
 export * from "./provider-kind.ts";
 export * from "./second-factor.ts";
 export * from "./session.ts";
+export * from "./sign-in-mail.ts";
 export * from "./sign-in-setting.ts";
 export * from "./team.ts";
 export * from "./token.ts";

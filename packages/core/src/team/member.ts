@@ -28,7 +28,7 @@ export const User = z
     name: z.string(),
     email: z.string(),
     role: z.enum(ROLES).describe("In this team."),
-    email_verified_at: Timestamp.nullable().describe("Always null: Berth sends no mail to users."),
+    email_verified_at: Timestamp.nullable().describe("Always null: addresses are not verified."),
     two_factor_confirmed_at: z
       .string()
       .nullable()

@@ -59,6 +59,9 @@ export const SignIn = z.strictObject({
 });
 export type SignIn = z.infer<typeof SignIn>;
 
+export const LinkRequest = z.strictObject({ email: UserEmail });
+export type LinkRequest = z.infer<typeof LinkRequest>;
+
 const LinkCode = z.string().min(1).max(128).describe("What the link has behind `#code=`.");
 
 export const LinkInspect = z.strictObject({ code: LinkCode });
