@@ -20,7 +20,6 @@ const PACKAGES: readonly string[] = [
   "@fastify/static",
   "@fastify/websocket",
   "@trpc/server",
-  "bcryptjs",
   "croner",
   "dockerode",
   "fastify",

@@ -1,6 +1,5 @@
 import { createHash } from "node:crypto";
 import type { Site } from "@berth/core/ports";
-import bcrypt from "bcryptjs";
 import type { RoutedSite } from "./routed-site.ts";
 
 const COST = 10; // OWASP's minimum; takes 60 ms.
@@ -21,10 +20,16 @@ export function passwordHasher(instance: string): HashPassword {
     if (username === "" || username.includes(":") || password === "" || /\p{C}/u.test(username)) return null;
     const salt = digest(instance, id, username).subarray(0, 16);
     const key = digest(instance, id, username, password).toString("hex");
-    const hash = known.get(key) ?? bcrypt.hash(password, `$2a$${COST}$${bcrypt.encodeBase64([...salt], 16)}`);
+    const hash = known.get(key) ?? hashed(password, salt);
     known.set(key, hash);
     return { username, passwordHash: await hash };
   };
+}
+
+/** Few sites have a password, so the library is loaded with the first one. */
+async function hashed(password: string, salt: Buffer): Promise<string> {
+  const { default: bcrypt } = await import("bcryptjs");
+  return await bcrypt.hash(password, `$2a$${COST}$${bcrypt.encodeBase64([...salt], 16)}`);
 }
 
 const digest = (...parts: readonly string[]) => createHash("sha256").update(JSON.stringify(parts)).digest();
