@@ -13,6 +13,8 @@ const COMPRESSED = /\.(js|css|svg)$/;
 export async function bundleWeb({ folder }, outdir) {
   const root = join(ROOT, folder);
   const inputs = [`${folder}/index.html`, `${folder}/vite.config.ts`];
+  // Tests set another one, for which React's slow and larger build for development would be bundled.
+  process.env.NODE_ENV = "production";
   await build({
     root,
     configFile: join(root, "vite.config.ts"),
