@@ -32,6 +32,7 @@ export function project(name: string, options: ProjectOptions = {}) {
       // Bounds for tests that hang. What computes for seconds takes minutes on a slow and busy machine.
       testTimeout: 300_000,
       hookTimeout: 300_000,
+      expect: { poll: { timeout: 240_000 } },
       setupFiles: [CPU_SETUP],
       globalSetup: [
         ...(options.usesPrograms === true ? [PROGRAMS_SETUP] : []),
