@@ -69,7 +69,7 @@ describe.skipIf(!hasChromium)("open pages", () => {
     for (const { page } of [log, overview]) await page.getByText("Offline").waitFor();
     await picture(overview.page, "offline");
     await server.start();
-    // Happens before the pages are back, or while they connect: they were told of nothing before.
+    // The pages are not connected yet, and have received no event before.
     await server.client.projects.create.mutate({ name: "Made meanwhile" });
     for (const { page } of [log, overview]) await page.getByText("Live", { exact: true }).waitFor();
     await overview.page.getByRole("heading", { name: "Made meanwhile" }).waitFor();

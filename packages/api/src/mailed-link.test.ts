@@ -47,7 +47,7 @@ test("who forgot the password gets a link by mail, which signs in once and repla
   expect(JSON.stringify(answer.json)).not.toContain(codeIn(mails[0]));
   expect((await redeemed(codeIn(mails[0]), "another good passphrase")).status).toBe(201);
   expect((await redeemed(codeIn(mails[0]), "another good passphrase")).status).toBe(400);
-  // Sessions of whoever had the old password end.
+  // Sessions that were opened with the old password end.
   expect((await browser.ask("GET", "/auth/session")).status).toBe(401);
   expect((await signIn(api, email)).status).toBe(400);
   expect((await signIn(api, email, "another good passphrase")).status).toBe(201);
@@ -61,7 +61,7 @@ test("an unknown address gets the same answer, and no mail", async () => {
   expect(mails.map(({ to }) => to)).toEqual([email]);
 });
 
-test("a mailbox is not flooded, whoever asks, and one who asks often has to wait", async () => {
+test("one user gets at most three mails, and a caller who asks often must wait", async () => {
   const { email } = await person(api);
   for (let count = 0; count < 5; count++) expect((await requested(email)).status).toBe(202);
   expect(mails).toHaveLength(3);

@@ -12,21 +12,17 @@ export function pageOrigin({ browser }: Context): string {
   return browser.requireOrigin();
 }
 
-/** Where the request comes from. @throws DomainError `auth.foreign_page` */
-export function visitorOf({ browser }: Context): Visitor {
+/** The browser of a request that comes from Berth's own page. @throws DomainError `auth.foreign_page` */
+export function ownPage({ browser }: Context): NonNullable<Context["browser"]> {
   if (browser === undefined) throw new TypeError("Sign-in needs a request with headers.");
   browser.requireOwnPage();
-  return browser.visitor;
+  return browser;
 }
 
 /** The cookie's half of the session goes into the cookie alone. */
-export async function opened(
-  { browser }: Context,
-  open: (visitor: Visitor) => Promise<OpenedSession>,
-): Promise<SignedIn> {
+export async function opened(ctx: Context, open: (visitor: Visitor) => Promise<OpenedSession>): Promise<SignedIn> {
   try {
-    if (browser === undefined) throw new TypeError("Sign-in needs an answer with headers.");
-    browser.requireOwnPage();
+    const browser = ownPage(ctx);
     const { cookie, answer } = await open(browser.visitor);
     browser.setCookie(cookie);
     return answer;

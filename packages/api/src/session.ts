@@ -14,7 +14,7 @@ import {
   SignInLink,
 } from "@berth/core/team";
 import { z } from "zod";
-import { opened, visitorOf } from "./opened.ts";
+import { opened, ownPage } from "./opened.ts";
 import { operation } from "./operation.ts";
 import { passkeys } from "./passkey.ts";
 import { identities, providers } from "./provider-sign-in.ts";
@@ -62,7 +62,7 @@ export const auth = {
   })
     .input(LinkRequest)
     .output(Message)
-    .mutation(({ ctx, input }) => ctx.signIns.requestLink(input, visitorOf(ctx))),
+    .mutation(({ ctx, input }) => ctx.signIns.requestLink(input, ownPage(ctx).visitor)),
 
   inspectLink: operation({
     method: "POST",

@@ -17,7 +17,7 @@ interface FollowOptions {
 
 /** Usage of resources and servers. */
 export function metrics({ scope, stores, clock }: UseCaseContext) {
-  /** Samples of `read` as they are added, until `signal` fires, the token becomes invalid, or there is no subject. */
+  /** Yields samples as they are added, until `signal` fires, the token becomes invalid, or `read` finds no subject. */
   const followed = <M extends { readonly at: Date }>(
     { after, since = clock.now(), signal }: FollowOptions,
     read: (since: Date) => Promise<readonly M[] | undefined>,

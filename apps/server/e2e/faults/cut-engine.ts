@@ -38,7 +38,7 @@ export interface EngineCuts {
   readonly cutMs?: number | undefined;
 }
 
-/** Cuts half of the connections to the engine again and again while applications are deployed and read. */
+/** Repeatedly cuts half of the connections to the engine while applications are deployed and read. */
 export async function cutEngine({ deployments, cutMs }: EngineCuts): Promise<string> {
   const client = testDockerClient();
   const engine = await client.version().catch(() => undefined);

@@ -10,7 +10,7 @@ interface MailedLink {
 /** Names are what people typed: a line break would end the subject. */
 const oneLine = (name: string): string => name.replaceAll(/[\p{C}\p{Z}]+/gu, " ").trim();
 
-const CAUTION = "It works once. Do not pass it on: whoever opens it is signed in as you.";
+const CAUTION = "It works once. Do not pass it on: anyone who opens it is signed in as you.";
 
 export const invitationMail = ({ to, url, teamName }: MailedLink): Mail => ({
   to,

@@ -58,7 +58,7 @@ export async function awaitNeeds(
     if (isOver) throw failed(one, `exited with code ${ExitCode} before it was healthy`);
     const before = restartsBefore.get(one.id) ?? one.container.restartCount;
     restartsBefore.set(one.id, before);
-    if (one.container.restartCount - before >= RESTARTS_MAX) throw failed(one, "ends again and again");
+    if (one.container.restartCount - before >= RESTARTS_MAX) throw failed(one, "keeps restarting");
     if (Health === undefined || Health.Status === "none") throw failed(one, "has no health check");
     if (Health.Status === "unhealthy") throw failed(one, "is unhealthy");
     if (Health.Status === "healthy" || passed.has(one.id)) return true;

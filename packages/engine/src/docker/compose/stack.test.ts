@@ -239,7 +239,7 @@ networks: { back: ${network} }
 
   test.each([
     ["no", "exited with code 4 before it was healthy"],
-    ["always", "ends again and again"],
+    ["always", "keeps restarting"],
   ])("fails when what others wait for ends: restart %s", async (restart, why) => {
     const text = TEXT.replace("exec httpd -f -p 8000 -h /srv", "exit 4").replace(
       "  db:",
