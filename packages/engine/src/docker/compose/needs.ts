@@ -60,9 +60,11 @@ export async function awaitNeeds(
     restartsBefore.set(one.id, before);
     if (one.container.restartCount - before >= RESTARTS_MAX) throw failed(one, "keeps restarting");
     if (Health === undefined || Health.Status === "none") throw failed(one, "has no health check");
+    // The engine calls a container unhealthy, too, that has just ended and will be restarted.
+    if (Status !== "running") return false;
     if (Health.Status === "unhealthy") throw failed(one, "is unhealthy");
     if (Health.Status === "healthy" || passed.has(one.id)) return true;
-    if (Status !== "running" || (await ownCheckIn(docker, one.info, io.signal))?.exitCode !== 0) return false;
+    if ((await ownCheckIn(docker, one.info, io.signal))?.exitCode !== 0) return false;
     passed.add(one.id);
     return true;
   }
