@@ -81,8 +81,10 @@ describe("an application without containers", () => {
       const late = await preview(8);
       expect(late, late.log).toMatchObject({ status: "failed" });
       expect(late.log).toContain(`listens on port ${port}, which belongs to the application itself. ${remedy}`);
-      await server.rest("POST", `/applications/${uuid}/start`);
-      await until(async () => (await get(server, host)).body === "fixed 2", { what: "the application has its port" });
+      const { body } = await server.rest("POST", `/applications/${uuid}/start`);
+      const again = await outcomeOf(server, (body as { deployment_uuid: string }).deployment_uuid);
+      expect(again, again.log).toMatchObject({ status: "finished" });
+      expect((await get(server, host)).body).toBe("fixed 2");
 
       // One that listens on PORT runs beside the application, which keeps its own.
       fixed.commit(

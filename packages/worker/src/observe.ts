@@ -129,6 +129,7 @@ const isOwnProgress = ({ status, pull_request_id }: ActiveDeployment) =>
 function wantedResource({ resource, subject, releases, previews }: RecordedResource, engine: Engine): WantedResource {
   const { id, uuid, name, domains, site_settings } = resource;
   const kind = subject && deployedKind(subject);
+  const live = releases.find(({ role, pull_request_id }) => role === "live" && pull_request_id === 0);
   return {
     id,
     uuid,
@@ -138,7 +139,9 @@ function wantedResource({ resource, subject, releases, previews }: RecordedResou
     restartCount: (subject && kind?.restartCount(subject)) ?? 0,
     restartCountMax: subject && kind?.restartCountMax(subject),
     releases: releases.map((record) => wantedRelease(record, NO_DEPLOYMENTS)),
-    isAlone: subject !== undefined && kind?.exclusiveReason(subject, engine.capabilities) !== undefined,
+    isAlone:
+      subject !== undefined &&
+      kind?.exclusiveReason(subject, engine.capabilities, live?.upstream ?? null) !== undefined,
     isDeploying: false,
     sites: sitesOf(subject, domains, 0),
     restingSites: resource.is_resting ? restingSites({ uuid, name }, site_settings, domains) : undefined,

@@ -14,9 +14,9 @@ import type { Artifact, BuildRequest } from "./artifact.ts";
 import { type DeploymentCommand, deploymentCommand } from "./command.ts";
 import { DATABASE_STOP_GRACE_SECONDS, databaseSpec } from "./database-release.ts";
 import { registryImages } from "./registry-image.ts";
-import type { ReleaseSpec } from "./release.ts";
+import type { ReleaseSpec, Upstream } from "./release.ts";
 import { portMappingsOf } from "./release-container.ts";
-import { buildConfig, buildRequest, releaseSpec, sourceSpec } from "./release-spec.ts";
+import { buildConfig, buildRequest, portsOf, releaseSpec, sourceSpec } from "./release-spec.ts";
 import { serviceSpec, serviceValues } from "./service-release.ts";
 import { applicationSite, PLAIN_SITE, type SiteSubject } from "./site.ts";
 import { exclusiveStackReason } from "./stack-replacement.ts";
@@ -31,8 +31,15 @@ export interface DeployedKind<Subject extends DeploySubject> {
   buildRequest(input: DeployInput<Subject>, sourceFolder: string): BuildRequest;
   releaseSpec(input: DeployInput<Subject>, artifact: Artifact): ReleaseSpec;
   healthCheck(subject: Subject): HealthCheck;
-  /** Why only one of its releases may run at a time, as the end of a sentence; `undefined`: two may run. */
-  exclusiveReason(subject: Subject, capabilities: Pick<EngineCapabilities, "port_mappings">): string | undefined;
+  /**
+   * Why only one of its releases may run at a time, as the end of a sentence; `undefined`: two may run.
+   * @param upstream Of the live release.
+   */
+  exclusiveReason(
+    subject: Subject,
+    capabilities: Pick<EngineCapabilities, "networks" | "port_mappings">,
+    upstream: Upstream | null,
+  ): string | undefined;
   /** `null`: the default. */
   stopGraceSeconds(subject: Subject): number | null;
   /** Commands around the switch: one in the previous release, one in the new release. */
@@ -98,8 +105,12 @@ const application: DeployedKind<SubjectOf<"application">> = {
   releaseSpec: ({ subject, ...input }, artifact) => releaseSpec({ ...own(subject), ...input }, artifact),
   // Containers of a stack are checked separately: the path of one is no check of the others.
   healthCheck: ({ record: { settings } }) => (isStack(settings) ? STEADY_CHECK : healthCheckOf(settings)),
-  exclusiveReason({ record: { settings } }, { port_mappings }) {
+  exclusiveReason({ record: { settings } }, { networks, port_mappings }, upstream) {
     if (isStack(settings)) return STACK_ALONE;
+    // Without networks of its own, an engine's releases share the ports of the machine.
+    if (!networks && upstream !== null && portsOf(settings.ports_exposes, true).includes(upstream.port)) {
+      return `only one can hold port ${upstream.port} of the server`;
+    }
     const ports = port_mappings ? portMappingsOf(settings.ports_mappings).map(({ serverPort }) => serverPort) : [];
     return ports.length === 0 ? undefined : `only one can use port ${ports.join(", ")} of the server`;
   },

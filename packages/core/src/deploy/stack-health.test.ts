@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { seen } from "./plan.fixture.ts";
 import type { ReleaseContainer } from "./release.ts";
-import { stackCrash, stackProblem } from "./stack-health.ts";
+import { runsOf, stackCrash, stackProblem } from "./stack-health.ts";
 
 const container = (change: Partial<ReleaseContainer> = {}): ReleaseContainer => ({
   name: "web",
@@ -75,4 +75,13 @@ describe("a stack that was just started", () => {
       stackCrash(seen("d1", { containers: [container({ restartCount: 9, exitCode: 1, state: "restarting" })] })),
     ).toContain("container web: it exited with code 1, 9 times in a row");
   });
+});
+
+test("runs change when something that counts was started or has restarted", () => {
+  const startedAt = new Date(1000);
+  const runs = (...containers: ReleaseContainer[]) => runsOf(seen("d1", { containers }));
+  const first = runs(container({ startedAt }), once);
+  expect(runs(container({ startedAt, health: "starting" }), { ...once, restartCount: 3 })).toBe(first);
+  expect(runs(container({ startedAt, restartCount: 1 }), once)).not.toBe(first);
+  expect(runs(container({ startedAt: new Date(2000) }), once)).not.toBe(first);
 });

@@ -13,15 +13,21 @@ export function stackCrash(state: ReleaseState | undefined): string | undefined 
 /**
  * The remaining problem of a stack, as a phrase; `undefined` when healthy: all containers that count run, and are
  * healthy by their own check or have run for some seconds. Containers that run once may have ended.
- * @param elapsedSeconds Since the stack was started.
+ * @param ranSeconds Since the last of them was started or has restarted.
  */
-export function stackProblem(state: ReleaseState | undefined, elapsedSeconds: number): string | undefined {
+export function stackProblem(state: ReleaseState | undefined, ranSeconds: number): string | undefined {
   if (state === undefined) return "it has not started yet";
   const problems = countedOf(state).map(
-    (container) => [containerTitle(container), containerProblem(container, elapsedSeconds)] as const,
+    (container) => [containerTitle(container), containerProblem(container, ranSeconds)] as const,
   );
   const [name, problem] = problems.find(([, phrase]) => phrase !== undefined) ?? [];
   return problem === undefined ? undefined : `container ${name} ${problem}`;
+}
+
+/** Differs from what it was as soon as something that counts in the release was started or has restarted. */
+export function runsOf(state: ReleaseState | undefined): string {
+  const ran = state?.containers === undefined ? [state] : countedOf(state);
+  return ran.map((one) => `${one?.restartCount} ${one?.startedAt?.getTime()}`).join();
 }
 
 /** Containers that run once or are excluded from the status count only if there are no others. */
@@ -38,13 +44,13 @@ function containerCrash(container: ReleaseContainer): string | undefined {
   return crashOf(container);
 }
 
-function containerProblem(container: ReleaseContainer, elapsedSeconds: number): string | undefined {
+function containerProblem(container: ReleaseContainer, ranSeconds: number): string | undefined {
   if (hasDoneItsWork(container)) return undefined;
   if (container.state !== "running") return `is ${container.state}`;
   if (container.health === "healthy") return undefined;
   if (container.health !== undefined) return "has not passed its HEALTHCHECK yet";
-  return elapsedSeconds >= STEADY_SECONDS ? undefined : "has not run for long yet";
+  return ranSeconds >= STEADY_SECONDS ? undefined : "has not run for long yet";
 }
 
-/** A container without a check counts as healthy after running this long. */
-const STEADY_SECONDS = 5;
+/** What has no check counts as healthy after running this long. */
+export const STEADY_SECONDS = 5;

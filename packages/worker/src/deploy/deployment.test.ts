@@ -656,6 +656,32 @@ describe("a release with a health check of its own", () => {
     expect(asked).toEqual(new Set(["web", "db"]));
   });
 
+  test("has not run steadily when a container restarts too slowly to count as crashed", async () => {
+    const engineFor = world.engine.for;
+    let startedMs: number | undefined;
+    world.engine.for = (owner) => {
+      const engine = engineFor(owner);
+      const inspect: typeof engine.inspect = async (ref) => {
+        const state = await engine.inspect(ref);
+        if (state === undefined) return undefined;
+        startedMs ??= performance.now();
+        const seconds = (performance.now() - startedMs) / 1000;
+        const run = {
+          state: seconds > 5.5 ? "exited" : "running",
+          restartCount: seconds > 4 ? 1 : 0,
+          exitCode: 7,
+        } as const;
+        const web = { ...run, name: "web", startedAt: null, address: null, port: null, isExcluded: false };
+        return { ...state, containers: [web] };
+      };
+      return { ...engine, inspect };
+    };
+    world.worker();
+    const deployment = await world.deploy(await world.application());
+    expect((await world.ended(deployment)).status).toBe("failed");
+    expect(await world.log(deployment)).toContain("container web: it exited with code 7");
+  });
+
   test("tells a database how it is given more time", async () => {
     world.worker();
     world.engine.behave = () => ({ health: () => "unhealthy" });

@@ -19,6 +19,8 @@ import {
   isSameUpstream,
   RELEASE_LOG_TITLE,
   type ReleaseState,
+  runsOf,
+  STEADY_SECONDS,
   type Step,
   silentUrls,
   stackCrash,
@@ -50,6 +52,7 @@ export const health: Step<StepContext, Started, Healthy> = {
     let progress: HealthProgress = NO_PROGRESS;
     let said: string | undefined;
     let askedBy: string | undefined;
+    const steady = steadyWatch();
     const wrongPort = wrongPortWatch(ctx);
     for (;;) {
       const elapsedSeconds = (performance.now() - startedMs) / 1000;
@@ -62,10 +65,11 @@ export const health: Step<StepContext, Started, Healthy> = {
         if (check.probe.type !== "steady") ctx.say("Using the image's HEALTHCHECK.");
         check = OWN_CHECK;
       }
-      const asked = await askOwnCheck(ctx, state, elapsedSeconds);
+      const ranSeconds = steady(state, elapsedSeconds);
+      const asked = await askOwnCheck(ctx, state, ranSeconds);
       if (asked !== undefined && askedBy === undefined) ctx.say(`Runs its check about every second: ${asked.command}`);
       askedBy ??= asked?.command;
-      const problem = asked === undefined ? await problemNow(ctx, check, state, elapsedSeconds) : asked.problem;
+      const problem = asked === undefined ? await problemNow(ctx, check, state, ranSeconds) : asked.problem;
       ctx.io.signal.throwIfAborted();
       const verdict = judge(check, progress, { problem, elapsedSeconds });
       if (verdict.verdict === "healthy") {
@@ -108,7 +112,7 @@ async function followUpstream(ctx: StepContext, { upstream }: Started, state: Re
 async function askOwnCheck(
   { adapters, io }: StepContext,
   state: ReleaseState | undefined,
-  elapsedSeconds: number,
+  ranSeconds: number,
 ): Promise<OwnAnswer | undefined> {
   if (state?.containers === undefined) {
     const isAsked = state?.state === "running" && state.health === "starting";
@@ -129,21 +133,33 @@ async function askOwnCheck(
     const answer = answers[index];
     return answer !== undefined && answer.problem === undefined ? { ...one, health: "healthy" as const } : one;
   });
-  return { command: commands.join("; "), problem: stackProblem({ ...state, containers }, elapsedSeconds) };
+  return { command: commands.join("; "), problem: stackProblem({ ...state, containers }, ranSeconds) };
 }
 
 async function problemNow(
   ctx: StepContext,
   check: HealthCheck,
   state: ReleaseState | undefined,
-  elapsedSeconds: number,
+  ranSeconds: number,
 ): Promise<string | undefined> {
-  if (state?.containers !== undefined) return stackProblem(state, elapsedSeconds);
+  if (state?.containers !== undefined) return stackProblem(state, ranSeconds);
   if (state?.state !== "running") return "it has not started yet";
   if (state.health !== undefined) return ownProblem(state.health);
   const isAsked = check.probe.type === "command" || (check.probe.type === "http" && state.upstream !== null);
-  if (!isAsked) return elapsedSeconds < STEADY_SECONDS ? "it has not run for long yet" : undefined;
+  if (!isAsked) return ranSeconds < STEADY_SECONDS ? "it has not run for long yet" : undefined;
   return problemOf(check, await probeRelease(ctx.adapters, state, check, ctx.io.signal));
+}
+
+/** Seconds that a release has run without a restart: what crashes slowly would else count as running steadily. */
+function steadyWatch() {
+  let runs: string | undefined;
+  let sinceSeconds = 0;
+  return (state: ReleaseState | undefined, elapsedSeconds: number): number => {
+    const now = runsOf(state);
+    if (runs !== undefined && runs !== now) sinceSeconds = elapsedSeconds;
+    runs = now;
+    return elapsedSeconds - sinceSeconds;
+  };
 }
 
 /** A release that has listened on other ports alone for so long will not open the right one. */
@@ -234,8 +250,6 @@ function describe({ probe, startPeriodSeconds, failuresMax, intervalSeconds, tim
   return `Waits at most ${patienceSeconds} seconds for ${what}`;
 }
 
-/** A release without a port counts as healthy after running this long without a crash. */
-const STEADY_SECONDS = 5;
 /** A program that opens a port for metrics first, and its own one later than this, needs a health check that is set. */
 const WRONG_PORT_SECONDS = 5;
 const LOOK_SECONDS = 2;

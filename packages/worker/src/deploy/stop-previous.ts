@@ -1,4 +1,4 @@
-import type { ReleaseSpec, Upstream } from "@berth/core/deploy";
+import type { ReleaseSpec } from "@berth/core/deploy";
 import { STOP_GRACE_SECONDS } from "../settings.ts";
 import { runPreCommand } from "./command.ts";
 import type { StepContext } from "./context.ts";
@@ -25,19 +25,12 @@ export async function stopPrevious(ctx: StepContext, spec: ReleaseSpec): Promise
     const replaces = { deploymentUuid, keeps, isRestart: kind.isDeployedByRestart } as const;
     return { spec: { ...spec, stack: { ...spec.stack, replaces } }, ranPreCommand: true };
   }
-  const because =
-    heldPort(ctx, live.upstream, spec) ??
-    (deployment.pull_request_id === 0 ? kind.exclusiveReason(subject, adapters.engine.capabilities) : undefined);
+  if (deployment.pull_request_id !== 0) return { spec, ranPreCommand: false };
+  const because = kind.exclusiveReason(subject, adapters.engine.capabilities, live.upstream);
   if (because === undefined) return { spec, ranPreCommand: false };
   await runPreCommand(ctx, async () => live);
   say(`Stops the previous release, since ${because}.`);
   const graceSeconds = kind.stopGraceSeconds(subject) ?? STOP_GRACE_SECONDS;
   await adapters.engine.stop({ resourceUuid, deploymentUuid }, { graceSeconds });
   return { spec, ranPreCommand: true };
-}
-
-/** Without networks of its own, an engine's releases share the ports of the machine. */
-function heldPort({ adapters }: StepContext, upstream: Upstream | null, { ports }: ReleaseSpec): string | undefined {
-  if (adapters.engine.capabilities.networks || upstream === null || !ports.includes(upstream.port)) return undefined;
-  return `only one can hold port ${upstream.port} of the server`;
 }
