@@ -86,7 +86,9 @@ export function s3(
         await s3.send(new DeleteObjectCommand({ Bucket, Key: name }));
         // Pieces of an upload that did not end are no object, and cost money all the same. Not every service lists
         // them.
-        const listed = await s3.send(new ListMultipartUploadsCommand({ Bucket, Prefix: name })).catch(() => undefined);
+        const listed = await s3
+          .send(new ListMultipartUploadsCommand({ Bucket, Prefix: name, MaxUploads: UPLOADS_MAX }))
+          .catch(() => undefined);
         for (const { Key, UploadId } of listed?.Uploads ?? []) {
           await s3.send(new AbortMultipartUploadCommand({ Bucket, Key, UploadId }));
         }
@@ -136,8 +138,10 @@ function bounded(): Transform {
   });
 }
 
-/** A page of a list and an error are far smaller. */
-const ANSWER_BYTES_MAX = 4 << 20;
+/** A page of a list and an error are smaller. The client takes half a second to parse 4 MB. */
+const ANSWER_BYTES_MAX = 128 << 10;
+/** One object has one, or a few after failures. */
+const UPLOADS_MAX = 50;
 
 /** A little later: the caller that broke it off waits for its end. */
 function overAfter(signal: AbortSignal): AbortSignal {

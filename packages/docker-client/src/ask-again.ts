@@ -1,6 +1,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { isDomainError } from "@berth/core";
 import type Docker from "dockerode";
+import { mayBeText } from "./answer.ts";
 import { statusCodeOf } from "./status.ts";
 
 type Dial = Docker["modem"]["dial"];
@@ -77,9 +78,7 @@ const isDamagedRefusal = (error: Error): boolean =>
 
 /** The library returns the bytes when they are not JSON. */
 const isDamaged = ({ path, isStream }: Request, value: unknown): boolean =>
-  isStream !== true && Buffer.isBuffer(value) && value.length > 0 && !OF_TEXT.test(path);
-
-const OF_TEXT = /^\/_ping|\/(?:logs|archive|export)(?:\?|$)/;
+  isStream !== true && Buffer.isBuffer(value) && value.length > 0 && !mayBeText(path);
 
 interface Kind {
   /** Corrects the answer of a repetition, which may only say that the first attempt had taken effect. */

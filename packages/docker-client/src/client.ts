@@ -1,10 +1,10 @@
-import { AsyncLocalStorage } from "node:async_hooks";
 import { Agent, type AgentOptions, type ClientRequest } from "node:http";
 import type { Duplex } from "node:stream";
 import { inspect } from "node:util";
 import { DomainError, isDomainError } from "@berth/core";
 import type { Host } from "@berth/host";
 import Docker from "dockerode";
+import { malformed, withAnswerLimit } from "./answer.ts";
 import { withRepeats } from "./ask-again.ts";
 import { withQueryAndBody } from "./query-and-body.ts";
 import { ReportedFailure, reasonOf, statusCodeOf } from "./status.ts";
@@ -41,34 +41,13 @@ export function dockerClient(host: Host, socketPath: string = DOCKER_SOCKET, lim
   );
 }
 
-/** Limits answers: an engine may send anything, and the library buffers every answer that is not a stream. */
-function withAnswerLimit(docker: Docker, server: string): Docker {
-  const { modem } = docker;
-  const dial: typeof modem.dial = modem.dial.bind(modem);
-  modem.dial = (request, callback) => {
-    const isStream = request.isStream === true || request.hijack === true || request.openStdin === true;
-    limitedAnswers.run(isStream ? undefined : server, () => dial(request, callback));
-  };
-  return docker;
-}
-
-/** The server whose answers are to be limited. Requests reach their agent synchronously, so the storage is set then. */
-const limitedAnswers = new AsyncLocalStorage<string | undefined>();
-
-const malformed = (server: string, what: string, cause?: unknown): DomainError =>
-  new DomainError(
-    "engine.failed",
-    `The engine of ${server} answered ${what}. Check that it is a Docker engine, and any proxy between it and Berth.`,
-    { cause },
-  );
-
 /** An `http.Agent` that connects to a socket of the machine; `destroy()` closes its connections. */
 export function socketAgent(host: Host, socketPath: string): Agent {
   const options: AgentOptions = { keepAlive: true, maxSockets: SOCKETS_MAX, maxFreeSockets: 8 };
   const agent = new Agent(options);
   // docker-modem calls `util.inspect` with `depth: null` on every request's options, which would visit all sockets.
   Object.assign(agent, { [inspect.custom]: () => "[SocketAgent]" });
-  Object.assign(agent, { addRequest: telling(agent) });
+  Object.assign(agent, { addRequest: failing(agent, host.name) });
   type Callback = (error: Error | null, stream?: Duplex) => void;
   // Typed as synchronous, but Node also accepts a callback.
   Object.assign(agent, {
@@ -82,18 +61,21 @@ export function socketAgent(host: Host, socketPath: string): Agent {
   return agent;
 }
 
-/** docker-modem ignores an answer that breaks off in the middle and would wait for ever: here the request is failed. */
-function telling(agent: Agent): AddRequest {
+/**
+ * docker-modem ignores an answer that breaks off in the middle and would wait for ever: here the request is failed. It
+ * keeps a refusal whatever its size.
+ */
+function failing(agent: Agent, server: string): AddRequest {
   const { addRequest } = Agent.prototype as unknown as { addRequest: AddRequest }; // Missing in the types.
   return (request, ...rest) => {
-    const server = limitedAnswers.getStore();
     request.prependListener("response", (response) => {
       response.on("error", (error) => request.emit("error", error));
-      if (server === undefined) return;
+      if ((response.statusCode ?? 0) < 400) return;
       let bytes = 0;
       response.on("data", (chunk: Buffer) => {
         bytes += chunk.length;
-        if (bytes > ANSWER_BYTES_MAX) response.destroy(malformed(server, `more than ${ANSWER_BYTES_MAX >> 20} MB`));
+        if (bytes > REFUSAL_BYTES_MAX)
+          response.destroy(malformed(server, `a refusal of more than ${REFUSAL_BYTES_MAX >> 10} KB`));
       });
     });
     addRequest.call(agent, request, ...rest);
@@ -115,6 +97,6 @@ export function engineError(server: string, cause: unknown): DomainError {
   return new DomainError("engine.failed", `The engine of ${server} refused: ${reasonOf(cause)}`, { cause });
 }
 
-/** Far above an engine's description of thousands of containers. */
-export const ANSWER_BYTES_MAX = 16 << 20;
+/** A refusal is a sentence. */
+const REFUSAL_BYTES_MAX = 256 << 10;
 const SOCKETS_MAX = 256; // Each followed log and each event stream uses one.

@@ -8,7 +8,8 @@ import { DomainError } from "@berth/core";
 import { type Host, localHost, type SshHost, sshHost } from "@berth/host";
 import { hasSshd, makeSshd, type Sshd } from "@berth/host/testing";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
-import { ANSWER_BYTES_MAX, dockerClient } from "./client.ts";
+import { ANSWER_BYTES_MAX } from "./answer.ts";
+import { dockerClient } from "./client.ts";
 import { readFrames } from "./frames.ts";
 import { jsonLines } from "./json-lines.ts";
 import { pullImage } from "./pull.ts";
@@ -69,15 +70,23 @@ describe.each(WAYS)("an engine that answers what no engine does, %s", { timeout:
     return error instanceof DomainError ? `${error.code}: ${error.message}` : "";
   };
 
-  test.each(["200", "500"])("is not read for ever, with the status %s", async (status) => {
+  test.each([
+    ["200", "more than 8 MB"],
+    ["500", "a refusal of more than 256 KB"],
+  ])("is not read for ever, with the status %s", async (status, problem) => {
     const docker = await engineThat((_request, response) => {
       response.writeHead(Number(status), { "content-type": "application/json" });
       endless(response, "[1", ",1".repeat(32_000));
     });
-    expect(await refusal(docker.listContainers())).toContain(
-      "engine.failed: The engine of odd answered more than 16 MB",
-    );
+    expect(await refusal(docker.listContainers())).toContain(`engine.failed: The engine of odd answered ${problem}`);
     expect(takenBytes).toBeLessThan(2 * ANSWER_BYTES_MAX);
+  });
+
+  test("is not parsed with more values than a list of many containers has, unless it is no JSON", async () => {
+    const docker = await engineThat((_request, response) => response.end(`[1${",1".repeat(100_000)}]`));
+    expect(await refusal(docker.listContainers())).toContain("answered more than 100000 values");
+    const logs = await docker.getContainer("c").logs({ stdout: true, follow: false });
+    expect(logs).toHaveLength(200_003);
   });
 
   test("is refused when it answers something else than JSON, and may say no in any words", async () => {
