@@ -4,17 +4,24 @@ import type { WorkIO } from "@berth/core/ports";
 import { BrokenOff, GrpcError } from "../buildkit/grpc.ts";
 import type { EnginePlace } from "../buildkit/upgrade.ts";
 
+export interface Attempts {
+  /** One attempt, over a new connection. */
+  readonly build: () => Promise<void>;
+  /** Names of the steps that were done by now. */
+  readonly done: ReadonlySet<string>;
+  /** Limit of the pause between two attempts. Default: 500. */
+  readonly pauseMsMax?: number;
+}
+
 /**
  * Builds again when only the connection was lost: BuildKit ends the build then, but keeps the steps that were done.
- * @param attempt.build One attempt, over a new connection.
- * @param attempt.done Names of the steps that were done by now.
- * @throws DomainError `engine.unreachable` after several losses without a step in between, or when the engine does not
+ * @throws DomainError `engine.unreachable` after many losses without a step in between, or when the engine does not
  * answer at all
  */
 export async function throughLosses(
   place: EnginePlace,
   io: WorkIO,
-  { build, done }: { readonly build: () => Promise<void>; readonly done: ReadonlySet<string> },
+  { build, done, pauseMsMax = PAUSE_MS_MAX }: Attempts,
 ): Promise<void> {
   let doneBefore = 0;
   let losses = 0;
@@ -28,8 +35,9 @@ export async function throughLosses(
       losses = done.size > doneBefore ? 1 : losses + 1;
       doneBefore = done.size;
       if (losses === ATTEMPTS_MAX) throw lost(place, cause);
-      io.onLine("The connection to the engine was lost. Continues the build over another one.", "stderr");
-      await delay(PAUSE_MS * losses, undefined, { signal: io.signal });
+      if (losses === 1)
+        io.onLine("The connection to the engine was lost. Continues the build over another one.", "stderr");
+      await delay(Math.min(PAUSE_MS * losses, pauseMsMax), undefined, { signal: io.signal });
     }
   }
 }
@@ -53,5 +61,7 @@ const isLoss = (cause: unknown): boolean =>
 const LOST_CONNECTION =
   /error reading from server: EOF|no active session for|closing transport|transport is closing|only one connection allowed/;
 const CONNECT_SECONDS_MAX = 10;
-const ATTEMPTS_MAX = 5;
+/** An attempt needs two connections for as long as a step takes, while each loss is noticed at once. */
+const ATTEMPTS_MAX = 60;
 const PAUSE_MS = 50;
+const PAUSE_MS_MAX = 500;
