@@ -84,6 +84,13 @@ describe.skipIf(!hasChromium)("a person without a word of REST", () => {
     await picture(page, "way-new-version");
 
     await page.getByRole("link", { name: "greeter", exact: true }).click();
+    await page.getByRole("tab", { name: "Deployments" }).click();
+    await page.getByRole("button", { name: "Roll back to this" }).first().click();
+    await page.getByRole("heading", { name: /Deployment of/ }).waitFor();
+    await page.getByText("Deployment finished", { exact: false }).waitFor();
+    await page.getByText("Rolls back to what deployment", { exact: false }).waitFor();
+
+    await page.getByRole("link", { name: "greeter", exact: true }).click();
     await page.getByRole("tab", { name: "Settings" }).click();
     await page.getByRole("button", { name: "Delete with its data" }).click();
     const confirm = page.getByRole("dialog").getByRole("button", { name: "Delete with its data" });
@@ -92,6 +99,16 @@ describe.skipIf(!hasChromium)("a person without a word of REST", () => {
     await confirm.click();
     await page.getByRole("heading", { name: "Overview" }).waitFor();
     await until(async () => (await server.client.applications.list.query({})).length === 0);
+
+    await page.goto("/team/members");
+    await page.getByRole("button", { name: "Add a member" }).click();
+    await page.getByRole("textbox", { name: "Email" }).fill("new@example.com");
+    await page.getByRole("textbox", { name: "Name" }).fill("New");
+    await page.getByRole("dialog").getByRole("button", { name: "Add a member" }).click();
+    await page.getByRole("row", { name: /new@example\.com/ }).waitFor();
+    await page.getByRole("banner").getByRole("button").last().click();
+    await page.getByRole("menuitem", { name: "Sign out" }).click();
+    await page.getByRole("heading", { name: /Sign in/ }).waitFor();
     expect(complaints).toEqual([]);
     await close();
   });

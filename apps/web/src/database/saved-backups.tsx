@@ -1,6 +1,9 @@
+import { Stack } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
+import { useMemo } from "react";
 import { client, type Outputs, trpc } from "../api/client.ts";
 import { ActionButton, notify } from "../parts/action.tsx";
+import { Chart } from "../parts/lazy.tsx";
 import { Empty, Loaded } from "../parts/page.tsx";
 import { RowActions } from "../parts/row-actions.tsx";
 import { RunStatus } from "../parts/state.tsx";
@@ -57,14 +60,29 @@ export function SavedBackups({ uuid, schedule }: { readonly uuid: string; readon
   return (
     <Loaded query={query}>
       {({ executions }) => (
-        <DataTable
-          label="Saved backups"
-          rows={executions}
-          columns={columns}
-          keyOf={(backup) => backup.uuid}
-          empty={<Empty title="It has not run yet" />}
-        />
+        <Stack gap="xs">
+          {executions.length > 1 && <SizeChart backups={executions} />}
+          <DataTable
+            label="Saved backups"
+            rows={executions}
+            columns={columns}
+            keyOf={(backup) => backup.uuid}
+            empty={<Empty title="It has not run yet" />}
+          />
+        </Stack>
       )}
     </Loaded>
   );
+}
+
+/** Sizes over time, with a gap for each that failed. A database that shrinks suddenly has lost something. */
+function SizeChart({ backups }: { readonly backups: readonly Saved[] }) {
+  const { times, sizes } = useMemo(() => {
+    const inOrder = backups.toSorted((a, b) => Date.parse(a.created_at) - Date.parse(b.created_at));
+    return {
+      times: inOrder.map(({ created_at }) => Date.parse(created_at) / 1000),
+      sizes: inOrder.map(({ status, size }) => (status === "success" && size !== null ? Number(size) : null)),
+    };
+  }, [backups]);
+  return <Chart title="Size" times={times} values={sizes} format={bytes} />;
 }

@@ -2,7 +2,17 @@ import type { ResourceKind } from "@berth/core/resource";
 import { client, trpc } from "../api/client.ts";
 import { plurals } from "./kinds.ts";
 
-type Shared = "envs" | "logs" | "storages" | "tags" | "metrics" | "start" | "restart" | "stop" | "delete";
+type Shared =
+  | "attachments"
+  | "envs"
+  | "logs"
+  | "storages"
+  | "tags"
+  | "metrics"
+  | "start"
+  | "restart"
+  | "stop"
+  | "delete";
 
 // All kinds have these operations with the same inputs and answers, made by `perKind` of packages/api. TypeScript
 // cannot call a union of overloads, so the types of one kind are used for all.

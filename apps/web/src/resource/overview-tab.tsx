@@ -1,4 +1,4 @@
-import { Anchor, Code, SimpleGrid, Stack, Text } from "@mantine/core";
+import { Anchor, SimpleGrid, Stack, Text } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { trpc } from "../api/client.ts";
 import { HiddenSecret } from "../parts/confirmation.tsx";
@@ -7,6 +7,7 @@ import { TextLink } from "../parts/link.tsx";
 import { Empty, Facts, Section } from "../parts/page.tsx";
 import { RunStatus } from "../parts/state.tsx";
 import { Age, Elapsed } from "../parts/time.tsx";
+import { AttachmentsSection } from "./attachments-section.tsx";
 import { engineOf } from "./kinds.ts";
 import { deploymentsOf } from "./operations.ts";
 import type { PanelProps } from "./panel.ts";
@@ -61,6 +62,7 @@ export default function OverviewTab({ resource }: PanelProps) {
           </Stack>
         )}
       </Section>
+      <AttachmentsSection resource={resource} />
     </SimpleGrid>
   );
 }
@@ -120,7 +122,7 @@ function Connection({ database }: { readonly database: NonNullable<ShownResource
   return (
     <Section
       title="Connect"
-      about="Applications on the same server use the internal URL: put it into a variable of theirs."
+      about="Applications on the same server use the internal URL. Attach it below, and theirs stays right."
     >
       <Stack gap="xs">
         {internal === undefined && <HiddenSecret />}
@@ -143,11 +145,6 @@ function Connection({ database }: { readonly database: NonNullable<ShownResource
         {external === null && (
           <Text size="sm" c="dimmed">
             Not reachable from outside its server. Settings → Public opens a port.
-          </Text>
-        )}
-        {typeof internal === "string" && (
-          <Text size="sm" component="div">
-            For an application: <Code>{`berth env set DATABASE_URL=… --app NAME`}</Code>
           </Text>
         )}
       </Stack>

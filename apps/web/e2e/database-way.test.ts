@@ -1,0 +1,80 @@
+import { describeDocker } from "@berth/testing";
+import type { Browser } from "playwright-core";
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { dockerServer } from "../../server/e2e/docker.fixture.ts";
+import type { TestServer } from "../../server/e2e/server.fixture.ts";
+import { accessibilityProblems, hasChromium, openBrowser, picture, signIn, visit } from "./browser.fixture.ts";
+
+describeDocker("a database without a word of REST", ["postgres:17-alpine"], (docker) => {
+  let server: TestServer;
+  let browser: Browser;
+  beforeAll(async () => {
+    server = await dockerServer(docker, { env: { BERTH_DOCKER_NETWORK: docker.name("way") } });
+    browser = await openBrowser();
+  });
+  afterAll(async () => {
+    await browser?.close();
+    await server?.dispose();
+  });
+
+  it.skipIf(!hasChromium)("is attached to an application, saved, and its backup is tried", async () => {
+    const { client } = server;
+    const project = await client.projects.create.mutate({ name: "Shop" });
+    const where = { project_uuid: project.uuid, environment_name: "production" };
+    const app = await client.applications.createUpload.mutate({ ...where, name: "greeter" });
+    const { uuid } = await client.databases.create.postgresql.mutate({
+      ...{ ...where, name: "shopdb", image: "postgres:17-alpine", instant_deploy: true },
+    });
+    const { page, complaints, close } = await visit(browser, server.url);
+    await signIn(page, server);
+
+    await page.goto(`/databases/${uuid}`);
+    const users = page.getByRole("region", { name: "Used by" });
+    await users.getByText("Nothing uses it by a variable").waitFor();
+    await users.getByRole("button", { name: "Attach to a resource" }).click();
+    await page.getByRole("combobox", { name: "Resource" }).click();
+    await page.getByRole("option", { name: "greeter" }).click();
+    await page.getByRole("button", { name: "Attach", exact: true }).click();
+    await users.getByRole("link", { name: "greeter" }).waitFor();
+    expect(await accessibilityProblems(page)).toEqual([]);
+    await picture(page, "way-database-attached");
+    const [variable] = await client.applications.envs.list.query({ uuid: app.uuid });
+    expect(variable).toMatchObject({ key: "DATABASE_URL" });
+
+    // The same from the side of the application.
+    await users.getByRole("link", { name: "greeter" }).click();
+    const databases = page.getByRole("region", { name: "Databases" });
+    await databases.getByRole("button", { name: /^Detach/ }).click();
+    await page.getByRole("dialog").getByRole("button", { name: "Detach" }).click();
+    await databases.getByText("It uses none by a variable").waitFor();
+    await databases.getByRole("button", { name: "Attach a database" }).click();
+    await page.getByRole("combobox", { name: "Database" }).click();
+    await page.getByRole("option", { name: "shopdb" }).click();
+    await page.getByRole("textbox", { name: "As" }).fill("SHOP_URL");
+    await page.getByRole("button", { name: "Attach", exact: true }).click();
+    await databases.getByText("SHOP_URL").waitFor();
+    await databases.getByRole("link", { name: "shopdb" }).click();
+
+    await page.getByText("Running", { exact: false }).first().waitFor();
+    await page.getByRole("tab", { name: "Backups" }).click();
+    await page.getByRole("button", { name: "New schedule" }).click();
+    await page.getByRole("button", { name: "Create schedule" }).click();
+    const backups = page.getByRole("table", { name: "Saved backups" });
+    for (const count of [1, 2]) {
+      await page.getByRole("button", { name: "Back up now" }).click();
+      await backups
+        .getByRole("button", { name: "Drill" })
+        .nth(count - 1)
+        .waitFor();
+    }
+    // The history of its sizes.
+    await page.getByText(/now [\d.]+ (B|KB|MB), at most/).waitFor();
+    await backups.getByRole("button", { name: "Drill" }).first().click();
+    const tries = page.getByRole("table", { name: "Restores and drills" });
+    await tries.getByText("Drill").waitFor();
+    await tries.getByText(/finished|success/i).waitFor();
+    await picture(page, "way-database-saved");
+    expect(complaints).toEqual([]);
+    await close();
+  });
+});
