@@ -128,6 +128,7 @@ describe("looking at applications", () => {
     await until(async () => ticks((await run(web.path, "logs")).stdout).length > 10);
     expect(ticks((await run(web.path, "logs", "--lines", "5")).stdout)).toHaveLength(5);
     expect(ticks((await run("/", "logs", "--app", "web", "--lines", "5")).stdout)).toHaveLength(5);
+    expect((await run("/", "status", "--app", "web")).stdout).toContain("web");
     const twice = await run(web.path, "logs", "other", "--app", "web");
     expect([twice.code, twice.stderr]).toEqual([2, expect.stringContaining("Two applications are named")]);
     const running = start(["--json", "logs", "-f", "-n", "2"], { cwd: web.path, env: env() });

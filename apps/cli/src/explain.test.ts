@@ -29,6 +29,13 @@ describe("what went wrong", () => {
     expect(told(trpcError(422, problem), { isVerbose: true })).toContain("code request.invalid, request r1");
   });
 
+  test("with a field that helps names its flag, where the command has it", () => {
+    const message = "Server a has resources. Delete them first, or send force=true to delete them with it.";
+    const problem = { message, code: "resource.in_use" };
+    expect(told(trpcError(409, problem), { flags: ["force"] })).toContain("or add --force to delete them with it.");
+    expect(told(trpcError(409, problem))).toContain("send force=true");
+  });
+
   test("with the token says where the token is from, and how to get another", () => {
     const text = told(trpcError(401, { message: "Unauthenticated.", code: "auth.unauthenticated" }));
     expect(text).toBe(

@@ -45,7 +45,8 @@ function problemFailure(problem: Problem, cause: unknown, options: ExplainOption
     });
   }
   const origin = connection ? ` (from ${connection.origin})` : "";
-  const message = problem.status === 401 ? `${url} does not know this token${origin}.` : printable(problem.message);
+  const said = printable(inFlags(problem.message, options.flagNames));
+  const message = problem.status === 401 ? `${url} does not know this token${origin}.` : said;
   return new Failure(message, {
     cause,
     details: [
@@ -57,6 +58,13 @@ function problemFailure(problem: Problem, cause: unknown, options: ExplainOption
     ],
   });
 }
+
+/** The API names the fields to send; here they are flags. */
+const inFlags = (message: string, flagNames: ReadonlySet<string>): string =>
+  message.replace(/(send )?\b([a-z_]+)=true\b/g, (text: string, send: string | undefined, field: string) => {
+    const name = field.replaceAll("_", "-");
+    return flagNames.has(name) ? `${send === undefined ? "" : "add "}--${name}` : text;
+  });
 
 function fieldLines({ errors = {} }: Problem, flagNames: ReadonlySet<string>): readonly string[] {
   return Object.entries(errors).flatMap(([field, texts]) => {
