@@ -1,4 +1,3 @@
-export { ANSWER_BYTES_MAX } from "./answer.ts";
 export { DOCKER_SOCKET, dockerClient, dockerVersion, engineError } from "./client.ts";
 export { type Frame, readFrames } from "./frames.ts";
 export { jsonLines } from "./json-lines.ts";

@@ -1,6 +1,6 @@
 import { type IncomingMessage, request } from "node:http";
 import { DomainError, isDomainError } from "@berth/core";
-import { ANSWER_BYTES_MAX, DOCKER_SOCKET } from "@berth/docker-client";
+import { DOCKER_SOCKET } from "@berth/docker-client";
 import type { Host } from "@berth/host";
 
 /** Sends one request to an engine, over a connection that is closed after the answer. */
@@ -54,7 +54,7 @@ async function bounded(response: IncomingMessage): Promise<unknown> {
   let bytes = 0;
   for await (const chunk of response as AsyncIterable<Buffer>) {
     bytes += chunk.length;
-    if (bytes > ANSWER_BYTES_MAX) throw new OddAnswer(`its answer has more than ${ANSWER_BYTES_MAX >> 20} MB`);
+    if (bytes > ANSWER_BYTES_MAX) throw new OddAnswer(`its answer has more than ${ANSWER_BYTES_MAX >> 10} KB`);
     chunks.push(chunk);
   }
   try {
@@ -63,3 +63,6 @@ async function bounded(response: IncomingMessage): Promise<unknown> {
     throw new OddAnswer("its answer is not JSON", { cause });
   }
 }
+
+/** The description of an engine has some kilobytes. */
+const ANSWER_BYTES_MAX = 256 << 10;
