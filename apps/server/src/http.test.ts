@@ -202,6 +202,7 @@ describe("browsers", () => {
     });
     try {
       const page = await browser.newPage();
+      page.setDefaultTimeout(120_000); // A bound for what never comes.
       const complaints: string[] = [];
       page.on("console", (message) => message.type() === "error" && complaints.push(message.text()));
       page.on("request", (request) => {

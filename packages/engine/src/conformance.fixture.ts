@@ -73,6 +73,8 @@ export function conformanceSubject(makeWorld: () => Promise<EngineWorld>): Subje
   async function started(change: Partial<ReleaseSpec> = {}): Promise<ReleaseSpec> {
     const spec = await newSpec(change);
     await engine.start(spec, io);
+    // Its own words: on the process engine another program of the machine could answer on its port meanwhile.
+    await vi.waitFor(async () => expect(textsOf(await linesOf(spec))).toContain("listening"), WAIT);
     await ask(spec, "pid");
     return spec;
   }
