@@ -44,7 +44,7 @@ describe("a server whose engine answers what no engine does", { timeout: 120_000
   const memoryMb = () =>
     Number(/VmRSS:\s+(\d+) kB/.exec(readFileSync(`/proc/${server.pid()}/status`, "utf8"))?.[1]) / 1024;
   test.each([
-    ["endless", "more than (8 MB|256 KB)"],
+    ["endless", "more than (6 MB|256 KB)"],
     ["malformed", "is not JSON|something else than JSON"],
     ["other types", "gave an unknown answer|in an unknown format"],
     ["cut off", "broke off|aborted"],

@@ -77,7 +77,7 @@ export const malformed = (server: string, what: string, cause?: unknown): Domain
     { cause },
   );
 
-/** The description of a container with all variables that Linux lets it have stays below. */
-export const ANSWER_BYTES_MAX = 8 << 20;
+/** The description of a container with 2 MB of variables, as many as Linux lets it have, stays below. */
+export const ANSWER_BYTES_MAX = 6 << 20;
 /** In a list a container has some 75, so this is the list of 1,300 containers. */
 const VALUES_MAX = 100_000;

@@ -71,7 +71,7 @@ describe.each(WAYS)("an engine that answers what no engine does, %s", { timeout:
   };
 
   test.each([
-    ["200", "more than 8 MB"],
+    ["200", "more than 6 MB"],
     ["500", "a refusal of more than 256 KB"],
   ])("is not read for ever, with the status %s", async (status, problem) => {
     const docker = await engineThat((_request, response) => {

@@ -62,7 +62,7 @@ describe("a deployment", () => {
     world.proxy.busy.clear();
     await until(() => !world.engine.artifacts().includes(first.uuid), { what: "the old release is gone" });
     await until(async () => (await world.steps(second)).retire === "done", { what: "the step retire is done" });
-    expect(await world.system.releases.find(first.id)).toBeUndefined();
+    await until(async () => (await world.system.releases.find(first.id)) === undefined, { what: "its record is gone" });
     expect(await world.log(second)).toMatch(/> retire\nretire done in/);
   });
 
