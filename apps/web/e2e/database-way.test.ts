@@ -1,4 +1,4 @@
-import { describeDocker } from "@berth/testing";
+import { describeDocker, until } from "@berth/testing";
 import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { dockerServer } from "../../server/e2e/docker.fixture.ts";
@@ -55,11 +55,11 @@ describeDocker("a database without a word of REST", ["postgres:17-alpine"], (doc
     await databases.getByText("SHOP_URL").waitFor();
     await databases.getByRole("link", { name: "shopdb" }).click();
 
-    await page.getByText("Running", { exact: false }).first().waitFor();
+    await until(async () => (await client.databases.get.query({ uuid })).status === "running:healthy");
     await page.getByRole("tab", { name: "Backups" }).click();
     await page.getByRole("button", { name: "New schedule" }).click();
     await page.getByRole("button", { name: "Create schedule" }).click();
-    const backups = page.getByRole("table", { name: "Saved backups" });
+    const backups = page.getByRole("region", { name: "Saved backups" });
     for (const count of [1, 2]) {
       await page.getByRole("button", { name: "Back up now" }).click();
       await backups
@@ -70,9 +70,9 @@ describeDocker("a database without a word of REST", ["postgres:17-alpine"], (doc
     // The history of its sizes.
     await page.getByText(/now [\d.]+ (B|KB|MB), at most/).waitFor();
     await backups.getByRole("button", { name: "Drill" }).first().click();
-    const tries = page.getByRole("table", { name: "Restores and drills" });
-    await tries.getByText("Drill").waitFor();
-    await tries.getByText(/finished|success/i).waitFor();
+    const tries = page.getByRole("region", { name: "Restores and drills" }).first();
+    await tries.getByRole("row", { name: /Drill/ }).waitFor();
+    await tries.getByRole("row", { name: /Finished|Succeeded/ }).waitFor();
     await picture(page, "way-database-saved");
     expect(complaints).toEqual([]);
     await close();

@@ -83,7 +83,7 @@ export function AttachmentsSection({ resource }: PanelProps) {
         {(attachments) => (
           <DataTable
             label={isDatabase ? "Resources that use it" : "Databases that it uses"}
-            rows={attachments}
+            rows={attachments.filter((one) => !one.is_preview || !attachments.some((other) => isTwin(one, other)))}
             columns={columns}
             keyOf={({ database_uuid, resource_uuid, key, is_preview }) =>
               `${database_uuid} ${resource_uuid} ${key} ${is_preview}`
@@ -103,6 +103,13 @@ export function AttachmentsSection({ resource }: PanelProps) {
     </Section>
   );
 }
+
+/** A variable and its copy for previews are shown once. */
+const isTwin = (one: Attachment, other: Attachment): boolean =>
+  !other.is_preview &&
+  other.key === one.key &&
+  other.database_uuid === one.database_uuid &&
+  other.resource_uuid === one.resource_uuid;
 
 function AttachForm({ resource, after }: PanelProps & { readonly after: () => void }) {
   const { kind, uuid, environment_uuid } = resource;

@@ -25,8 +25,12 @@ export default function OverviewTab({ resource }: PanelProps) {
           <Facts rows={[...factsOf(resource), ["Server", <ServerLink key="server" uuid={resource.server_uuid} />]]} />
           {live !== undefined && (
             <Text size="sm">
-              Since <Age at={live.finished_at} />: <span className="mono">{live.commit.slice(0, 8)}</span>{" "}
-              {live.commit_message ?? ""}
+              Since <Age at={live.finished_at} />
+              {live.commit !== "HEAD" && (
+                <>
+                  : <span className="mono">{live.commit.slice(0, 8)}</span> {live.commit_message ?? ""}
+                </>
+              )}
             </Text>
           )}
         </Stack>
