@@ -1,5 +1,4 @@
-import { IncomingMessage } from "node:http";
-import { addAbortSignal } from "node:stream";
+import { addAbortSignal, Readable } from "node:stream";
 import { DomainError, jsonProblem } from "@berth/core";
 import type Docker from "dockerode";
 
@@ -18,7 +17,7 @@ export function withAnswerLimit(docker: Docker, server: string): Docker {
       return dial(request, callback);
     }
     dial({ ...request, isStream: true, statusCodes: ALL_STATUSES }, (error, response) => {
-      if (error !== null || !(response instanceof IncomingMessage)) return callback?.(error, response);
+      if (error !== null || !(response instanceof Readable)) return callback?.(error, response);
       if (request.abortSignal !== undefined) addAbortSignal(request.abortSignal, response);
       readAnswer(request, response, server).then(
         (value) => queueMicrotask(() => callback?.(null, value as Parameters<NonNullable<typeof callback>>[1])),
@@ -35,7 +34,7 @@ const ALL_STATUSES = new Proxy<NonNullable<Request["statusCodes"]>>({}, { get: (
 /** @returns The bytes if they are not JSON, as the library does. */
 async function readAnswer(
   { path, statusCodes = {} }: Request,
-  response: IncomingMessage,
+  response: Readable & { readonly statusCode?: number | undefined },
   server: string,
 ): Promise<unknown> {
   const chunks: Buffer[] = [];
