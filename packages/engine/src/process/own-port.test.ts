@@ -33,7 +33,7 @@ test("a program that listens on a port of ports_exposes takes its requests there
   // The next control plane knows it at once.
   const [adopted] = await (await suite.reopen()).list();
   expect(adopted?.upstream?.port).toBe(own);
-  // Whoever shall stop it for its port must know that before it listens.
+  // The deployment that stops it for its port must know that before it listens.
   await suite.engine.stop(spec, { graceSeconds: 1 });
   expect((await suite.engine.start(spec, io())).upstream?.port).toBe(own);
 });

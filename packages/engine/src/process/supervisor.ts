@@ -99,7 +99,7 @@ export class SupervisedRelease {
         // A failed takeover may have left it running, and it must not run twice.
         if (this.#record.process !== null) await this.#end(LEFTOVER_GRACE_SECONDS);
         await this.#prepare();
-        // The same program listens where it did, and whoever needs that port must know before it does.
+        // The same program listens on the same port, which the next deployment must know before it does.
         const { ownPort } = this.#record;
         const isStillExposed = ownPort != null && spec.ports.includes(ownPort);
         await this.#save({ desired: "running", restartCount: 0, ownPort: isStillExposed ? ownPort : null });

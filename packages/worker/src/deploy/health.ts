@@ -150,7 +150,7 @@ async function problemNow(
   return problemOf(check, await probeRelease(ctx.adapters, state, check, ctx.io.signal));
 }
 
-/** Seconds that a release has run without a restart: what crashes slowly would else count as running steadily. */
+/** Seconds that a release has run without a restart: otherwise, what crashes slowly would count as running steadily. */
 function steadyWatch() {
   let runs: string | undefined;
   let sinceSeconds = 0;
