@@ -114,7 +114,7 @@ export function createReconciler(deps: ReconcilerDeps, wakeSignal: WakeSignal): 
     read: (adapters: ServerAdapters) => Promise<Snapshot | undefined>,
   ): Promise<PlannedSnapshot | undefined> {
     // Read before the snapshot: a newer site would seem to belong to no resource.
-    const sites = new Map(adapters.router.sites());
+    const sites = adapters.router.sites();
     const snapshot = await read(adapters);
     return snapshot && { snapshot, sites };
   }

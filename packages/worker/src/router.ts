@@ -20,7 +20,7 @@ export interface Router {
   unrouteAll(resourceUuid: string, pullRequestId: number): Promise<void>;
   /** Replaces all sites with those that `read` returns at this call's turn. */
   sync(read: () => Promise<readonly Site[]>): Promise<void>;
-  /** The proxy's current sites, by id. */
+  /** The proxy's sites at this moment, by id: later changes do not appear in it. */
   sites(): ReadonlyMap<string, Site>;
   /** Whether the proxy may have other sites than recorded here, because a call failed. */
   isUncertain(): boolean;
@@ -29,6 +29,8 @@ export interface Router {
 export function createRouter(stores: SystemStores, engine: Engine, proxy: SiteProxy): Router {
   const inTurn = pLimit(1);
   let sites = new Map<string, Site>();
+  /** Somebody may still read the map, which is then copied before a change: there may be ten thousand sites. */
+  let isShared = false;
   let isUncertain = true;
 
   const send = async (work: () => Promise<void>) => {
@@ -42,6 +44,8 @@ export function createRouter(stores: SystemStores, engine: Engine, proxy: SitePr
 
   const sendSite = async (siteId: string, site: Site | undefined) => {
     await send(() => (site === undefined ? proxy.delete(siteId) : proxy.put(site)));
+    if (isShared) sites = new Map(sites);
+    isShared = false;
     if (site === undefined) sites.delete(siteId);
     else sites.set(siteId, site);
   };
@@ -78,7 +82,10 @@ export function createRouter(stores: SystemStores, engine: Engine, proxy: SitePr
     unrouteAll: (resourceUuid, pullRequestId) =>
       inTurn(() => sendPart({ partId: siteIdOf(resourceUuid, pullRequestId), sites: [] })),
     sync: (read) => inTurn(() => settle(read, sendAll)),
-    sites: () => sites,
+    sites() {
+      isShared = true;
+      return sites;
+    },
     isUncertain: () => isUncertain,
   };
 }
