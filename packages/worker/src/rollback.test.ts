@@ -20,7 +20,11 @@ async function deployed(application: ApplicationRecord, fields = {}, isFirst = f
   const deployment = await world.deploy(application, fields);
   const ended = await world.ended(deployment);
   expect(ended.error).toBeNull();
-  if (!isFirst) await until(async () => (await world.steps(deployment)).retire === "done", { what: "it is retired" });
+  if (isFirst) return ended;
+  await until(async () => (await world.steps(deployment)).retire === "done", { what: "it is retired" });
+  const records = () => world.system.releases.listByResources([application.id]);
+  // The record changes after the step, so that a worker that stops in between repeats it.
+  await until(async () => (await records()).every(({ role }) => role !== "retiring"), { what: "its record says so" });
   return ended;
 }
 
