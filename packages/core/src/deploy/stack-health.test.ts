@@ -35,6 +35,12 @@ describe("a stack that was just started", () => {
       "container web has not passed its HEALTHCHECK yet",
     ],
     [
+      "waits for what ended and will be restarted, which the engine calls unhealthy",
+      [container({ state: "restarting", health: "unhealthy", restartCount: 1, exitCode: 1 })],
+      undefined,
+      "container web is restarting",
+    ],
+    [
       "fails with what exited",
       [beside, container({ state: "exited", exitCode: 3 })],
       "container web: it exited with code 3",

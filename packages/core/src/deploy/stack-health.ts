@@ -40,7 +40,8 @@ export const hasDoneItsWork = ({ state, exitCode }: ReleaseContainer): boolean =
 
 function containerCrash(container: ReleaseContainer): string | undefined {
   if (hasDoneItsWork(container)) return undefined;
-  if (container.health === "unhealthy") return "its HEALTHCHECK fails";
+  // The engine calls a container unhealthy, too, that has ended and will be restarted.
+  if (container.state === "running" && container.health === "unhealthy") return "its HEALTHCHECK fails";
   return crashOf(container);
 }
 

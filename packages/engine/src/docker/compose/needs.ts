@@ -24,7 +24,6 @@ export async function awaitNeeds(
 ): Promise<void> {
   const passed = new Set<string>();
   const restartsBefore = new Map<string, number>();
-  const unhealthyRuns = new Map<string, string>();
   const said = new Set<string>();
   for (let open = needs; open.length > 0; ) {
     const containers = (await seen())?.containers ?? [];
@@ -50,7 +49,7 @@ export async function awaitNeeds(
   }
 
   async function isReached(one: SeenContainer, condition: StartNeed["condition"]): Promise<boolean> {
-    const { Status, ExitCode, Health, StartedAt } = one.info.State;
+    const { Status, ExitCode, Health } = one.info.State;
     const isOver = Status === "exited" || Status === "dead";
     if (condition === "service_completed_successfully") {
       if (isOver && ExitCode !== 0) throw failed(one, `exited with code ${ExitCode}`);
@@ -61,13 +60,9 @@ export async function awaitNeeds(
     restartsBefore.set(one.id, before);
     if (one.container.restartCount - before >= RESTARTS_MAX) throw failed(one, "keeps restarting");
     if (Health === undefined || Health.Status === "none") throw failed(one, "has no health check");
+    // The engine calls a container unhealthy, too, that has ended and will be restarted.
     if (Status !== "running") return false;
-    if (Health.Status === "unhealthy") {
-      // The engine calls a container unhealthy, too, that has just ended or was just restarted.
-      if (unhealthyRuns.get(one.id) === StartedAt) throw failed(one, "is unhealthy");
-      unhealthyRuns.set(one.id, StartedAt);
-      return false;
-    }
+    if (Health.Status === "unhealthy") throw failed(one, "is unhealthy");
     if (Health.Status === "healthy" || passed.has(one.id)) return true;
     if ((await ownCheckIn(docker, one.info, io.signal))?.exitCode !== 0) return false;
     passed.add(one.id);
