@@ -1,4 +1,5 @@
 import { DomainError } from "@berth/core";
+import type { ReleaseContainer, ReleaseState } from "@berth/core/deploy";
 import type { ApplicationRecord, DeploymentRecord } from "@berth/core/ports";
 import { basicCredentials } from "@berth/core/source";
 import { newStorage } from "@berth/core/storage";
@@ -25,6 +26,20 @@ async function deployed(settings = {}) {
   const first = await world.deploy(application);
   expect((await world.ended(first)).status).toBe("finished");
   return { application, first };
+}
+
+/** Makes the engine report containers of a release; `undefined`: it has no more than one. */
+function seenAsStack(containersOf: (state: ReleaseState) => readonly ReleaseContainer[] | undefined): void {
+  const engineFor = world.engine.for;
+  world.engine.for = (owner) => {
+    const engine = engineFor(owner);
+    const inspect: typeof engine.inspect = async (ref) => {
+      const state = await engine.inspect(ref);
+      const containers = state && containersOf(state);
+      return state && containers ? { ...state, containers } : state;
+    };
+    return { ...engine, inspect };
+  };
 }
 
 describe("a deployment", () => {
@@ -67,20 +82,13 @@ describe("a deployment", () => {
   });
 
   test("drains every container of the release before it that takes requests", async () => {
-    const engineFor = world.engine.for;
     let pair: string | undefined;
-    world.engine.for = (owner) => {
-      const engine = engineFor(owner);
-      const inspect: typeof engine.inspect = async (ref) => {
-        const state = await engine.inspect(ref);
-        if (state === undefined || ref.deploymentUuid !== pair) return state;
-        const { restartCount, exitCode, startedAt } = state;
-        const one = { state: "running", restartCount, exitCode, startedAt, isExcluded: false } as const;
-        const containers = [7777, 7778].map((port) => ({ ...one, name: "web", address: "127.0.0.1", port }));
-        return { ...state, containers };
-      };
-      return { ...engine, inspect };
-    };
+    seenAsStack(({ deploymentUuid, restartCount, exitCode, startedAt }) => {
+      const one = { state: "running", restartCount, exitCode, startedAt, isExcluded: false } as const;
+      return deploymentUuid === pair
+        ? [7777, 7778].map((port) => ({ ...one, name: "web", address: "127.0.0.1", port }))
+        : undefined;
+    });
     world.worker({ settings: { drainSecondsMax: 60 } });
     const application = await world.application();
     const first = await world.ended(await world.deploy(application));
@@ -625,24 +633,21 @@ describe("a release with a health check of its own", () => {
   test("is asked of each container of a stack, while the engine has not begun with it", async () => {
     let exitCode = 1;
     const asked = new Set<string | undefined>();
+    seenAsStack(({ restartCount, exitCode, startedAt }) => {
+      const one = { state: "running", health: "starting", restartCount, exitCode, startedAt } as const;
+      const rest = { address: null, port: null, isExcluded: false };
+      return ["web", "db"].map((name) => ({ ...one, ...rest, name }));
+    });
     const engineFor = world.engine.for;
     world.engine.for = (owner) => {
       const engine = engineFor(owner);
-      const inspect: typeof engine.inspect = async (ref) => {
-        const state = await engine.inspect(ref);
-        if (state === undefined) return undefined;
-        const { restartCount, exitCode, startedAt } = state;
-        const one = { state: "running", health: "starting", restartCount, exitCode, startedAt } as const;
-        const rest = { address: null, port: null, isExcluded: false };
-        return { ...state, containers: ["web", "db"].map((name) => ({ ...one, ...rest, name })) };
-      };
       const { containers } = engine;
       if (containers === undefined) throw new Error("It has no containers.");
       const ownCheck: typeof containers.ownCheck = async (_ref, _signal, container) => {
         asked.add(container);
         return { command: `check ${container}`, exitCode: container === "db" ? exitCode : 0, lastWords: "" };
       };
-      return { ...engine, inspect, containers: { ...containers, ownCheck } };
+      return { ...engine, containers: { ...containers, ownCheck } };
     };
     world.engine.registry = new Map();
     world.worker();
@@ -657,25 +662,17 @@ describe("a release with a health check of its own", () => {
   });
 
   test("has not run steadily when a container restarts too slowly to count as crashed", async () => {
-    const engineFor = world.engine.for;
     let startedMs: number | undefined;
-    world.engine.for = (owner) => {
-      const engine = engineFor(owner);
-      const inspect: typeof engine.inspect = async (ref) => {
-        const state = await engine.inspect(ref);
-        if (state === undefined) return undefined;
-        startedMs ??= performance.now();
-        const seconds = (performance.now() - startedMs) / 1000;
-        const run = {
-          state: seconds > 5.5 ? "exited" : "running",
-          restartCount: seconds > 4 ? 1 : 0,
-          exitCode: 7,
-        } as const;
-        const web = { ...run, name: "web", startedAt: null, address: null, port: null, isExcluded: false };
-        return { ...state, containers: [web] };
-      };
-      return { ...engine, inspect };
-    };
+    seenAsStack(() => {
+      startedMs ??= performance.now();
+      const seconds = (performance.now() - startedMs) / 1000;
+      const run = {
+        state: seconds > 5.5 ? "exited" : "running",
+        restartCount: seconds > 4 ? 1 : 0,
+        exitCode: 7,
+      } as const;
+      return [{ ...run, name: "web", startedAt: null, address: null, port: null, isExcluded: false }];
+    });
     world.worker();
     const deployment = await world.deploy(await world.application());
     expect((await world.ended(deployment)).status).toBe("failed");
