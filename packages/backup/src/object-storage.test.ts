@@ -178,6 +178,18 @@ describe("a storage that sends without end", () => {
     expect(sentBytes()).toBeLessThan(100_000_000);
   });
 
+  test("is not parsed beyond what a refusal or a page of a list needs", async () => {
+    const long = createServer((_request, response) =>
+      response.writeHead(403).end(`<Error>${"<a/>".repeat(40_000)}</Error>`),
+    );
+    long.listen(0, "127.0.0.1");
+    await once(long, "listening");
+    onTestFinished(() => void long.close());
+    const { port } = long.address() as AddressInfo; // it listens by TCP
+    const far = storage({ endpoint: `http://127.0.0.1:${port}` });
+    await expect(digest(far.get("x", never()))).rejects.toThrow("more than any S3 storage does");
+  });
+
   test("is not read for ever when it lists", async () => {
     const { far, sentBytes } = await endlessStorage(200);
     await far.remove("x", never()).catch(() => undefined);
