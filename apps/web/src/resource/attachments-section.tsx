@@ -1,4 +1,4 @@
-import { Attachment, DatabaseAttach } from "@berth/core/database";
+import { Attachment, DatabaseAttach, DEFAULT_VARIABLE } from "@berth/core/database";
 import { Modal, Text } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
@@ -127,7 +127,7 @@ function AttachForm({ resource, after }: PanelProps & { readonly after: () => vo
     <SchemaForm
       schema={isDatabase ? DatabaseAttach : OfResource}
       groups={groups}
-      values={{ as: "DATABASE_URL" }}
+      values={{ as: DEFAULT_VARIABLE }}
       isNew
       choices={{ [field]: others.map((other) => ({ value: other.uuid, label: other.name })) }}
       {...(isDatabase && { operation: { id: "attach-database-by-uuid", client: "databases.attachments.attach" } })}
