@@ -1,5 +1,6 @@
 import { addAbortSignal, Readable } from "node:stream";
 import { DomainError, jsonProblem } from "@berth/core";
+import { readAtMost } from "@berth/host";
 import type Docker from "dockerode";
 
 type Dial = Docker["modem"]["dial"];
@@ -37,14 +38,8 @@ async function readAnswer(
   response: Readable & { readonly statusCode?: number | undefined },
   server: string,
 ): Promise<unknown> {
-  const chunks: Buffer[] = [];
-  let bytes = 0;
-  for await (const chunk of response as AsyncIterable<Buffer>) {
-    bytes += chunk.length;
-    if (bytes > ANSWER_BYTES_MAX) throw malformed(server, `more than ${ANSWER_BYTES_MAX >> 20} MB`);
-    chunks.push(chunk);
-  }
-  const body = Buffer.concat(chunks);
+  const body = await readAtMost(response, ANSWER_BYTES_MAX);
+  if (body === undefined) throw malformed(server, `more than ${ANSWER_BYTES_MAX >> 20} MB`);
   const statusCode = response.statusCode ?? 0;
   if (statusCodes[statusCode] === true) return mayBeText(path) ? body : parsed(body, server);
   const json = parsed(body, server);

@@ -11,6 +11,7 @@ export { type GuardedDownload, guardedDownload } from "./http/guarded-download.t
 export { type GuardedFetch, guardedFetch, HttpFault } from "./http/guarded-fetch.ts";
 export { guardedLookup } from "./http/guarded-lookup.ts";
 export { mayConnect, mayUse, type PrivateHosts } from "./http/private-hosts.ts";
+export { readAtMost } from "./http/read-at-most.ts";
 export { identify, isLiving, type ProcessIdentity } from "./identity.ts";
 export { inTurns } from "./in-turns.ts";
 export { readJson, writeJson } from "./json-file.ts";

@@ -1,7 +1,7 @@
 import { type IncomingMessage, request } from "node:http";
 import { DomainError, isDomainError } from "@berth/core";
 import { DOCKER_SOCKET } from "@berth/docker-client";
-import type { Host } from "@berth/host";
+import { type Host, readAtMost } from "@berth/host";
 
 /** Sends one request to an engine, over a connection that is closed after the answer. */
 export async function engineJson(
@@ -50,15 +50,10 @@ class OddAnswer extends Error {
 }
 
 async function bounded(response: IncomingMessage): Promise<unknown> {
-  const chunks: Buffer[] = [];
-  let bytes = 0;
-  for await (const chunk of response as AsyncIterable<Buffer>) {
-    bytes += chunk.length;
-    if (bytes > ANSWER_BYTES_MAX) throw new OddAnswer(`its answer has more than ${ANSWER_BYTES_MAX >> 10} KB`);
-    chunks.push(chunk);
-  }
+  const body = await readAtMost(response, ANSWER_BYTES_MAX);
+  if (body === undefined) throw new OddAnswer(`its answer has more than ${ANSWER_BYTES_MAX >> 10} KB`);
   try {
-    return JSON.parse(Buffer.concat(chunks).toString("utf8"));
+    return JSON.parse(body.toString("utf8"));
   } catch (cause) {
     throw new OddAnswer("its answer is not JSON", { cause });
   }

@@ -2,6 +2,7 @@ import { jsonProblem } from "@berth/core";
 import type { Agent, RequestInit, Response } from "undici";
 import { guardedAgent } from "./guarded-agent.ts";
 import type { PrivateHosts } from "./private-hosts.ts";
+import { readAtMost } from "./read-at-most.ts";
 
 export interface GuardedFetchOptions {
   readonly allowedPrivateHosts: PrivateHosts;
@@ -75,14 +76,8 @@ const privateAddress = (host: string, address: string) =>
   );
 
 async function readAll(answer: Response, bytesMax: number, host: string): Promise<Uint8Array> {
-  const chunks: Uint8Array[] = [];
-  let size = 0;
-  for await (const chunk of answer.body ?? []) {
-    size += chunk.length;
-    if (size > bytesMax) throw new HttpFault("too_large", host, `${host} answered more than ${bytesMax} bytes.`);
-    chunks.push(chunk);
-  }
-  const body = Buffer.concat(chunks);
+  const body = answer.body === null ? Buffer.alloc(0) : await readAtMost(answer.body, bytesMax);
+  if (body === undefined) throw new HttpFault("too_large", host, `${host} answered more than ${bytesMax} bytes.`);
   const isJson =
     /[/+]json/i.test(answer.headers.get("content-type") ?? "") || /^\s*[{[]/.test(body.toString("latin1", 0, 100));
   // Latin-1 is enough: the syntax of JSON is ASCII.

@@ -1,6 +1,6 @@
 import { DomainError, isDomainError, jsonProblem } from "@berth/core";
 import { formatGitUrl, type GitUrl } from "@berth/core/source";
-import { run, toShell } from "@berth/host";
+import { readAtMost, run, toShell } from "@berth/host";
 import { reach } from "./address.ts";
 import type { Remote } from "./fetch.ts";
 import { collector, type GitContext } from "./git-context.ts";
@@ -73,19 +73,14 @@ export async function lfsDownloads(
 }
 
 async function textOf({ body }: HttpAnswer, host: string): Promise<string> {
-  const chunks: Buffer[] = [];
-  let bytes = 0;
+  let text: Buffer | undefined;
   try {
-    for await (const chunk of body) {
-      const part = Buffer.from(chunk);
-      bytes += part.length;
-      if (bytes > ANSWER_BYTES_MAX) throw tooLong(host);
-      chunks.push(part);
-    }
+    text = await readAtMost(body, ANSWER_BYTES_MAX);
   } catch (cause) {
     throw isDomainError(cause) ? cause : brokenOff(host, cause);
   }
-  return Buffer.concat(chunks).toString("utf8");
+  if (text === undefined) throw tooLong(host);
+  return text.toString("utf8");
 }
 
 const ANSWER_BYTES_MAX = 4 << 20; // Descriptions of a hundred objects take some hundred bytes each.
