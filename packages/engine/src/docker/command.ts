@@ -18,6 +18,7 @@ import {
   isOutOfReach,
   type Launched,
   PID_LENGTH_MAX,
+  startExec,
 } from "./exec.ts";
 
 /**
@@ -50,7 +51,7 @@ export async function commandIn(
     AttachStdin: input !== undefined,
   });
   const { exec } = launched;
-  const stream = await exec.start({ hijack: true, stdin: input !== undefined });
+  const stream = await startExec(launched, { hijack: true, stdin: input !== undefined });
   const streams = streamsOf(stream, end);
   const aborted = Promise.withResolvers<never>();
   const onAbort = () => aborted.reject(cancelled());

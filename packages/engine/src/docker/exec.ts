@@ -1,3 +1,4 @@
+import type { Duplex } from "node:stream";
 import { finished } from "node:stream/promises";
 import { setTimeout as delay } from "node:timers/promises";
 import { DomainError, isDomainError } from "@berth/core";
@@ -51,7 +52,7 @@ export async function executeIn(
     Cmd: ["/bin/sh", "-c", LAUNCHER, "sh", script],
   });
   const { exec } = launched;
-  const stream = await exec.start({ hijack: false, stdin: false });
+  const stream = await startExec(launched, { hijack: false, stdin: false });
   const output = outputOf(maxOutputBytes, onLine);
   const read = output.take(stream);
   // The script may not have started yet, and must not start after it was told to end.
@@ -98,9 +99,17 @@ export interface Launched {
 /** @throws DomainError `resource.not_running` */
 export async function createExec(container: Docker.Container, options: Docker.ExecCreateOptions): Promise<Launched> {
   const startedAt = startOf(container).catch(() => undefined);
+  const exec = await whileRunning(container.exec({ ...options, AttachStdout: true, AttachStderr: true }));
+  return { container, exec, startedAt };
+}
+
+/** The container may have stopped since the exec was created. @throws DomainError `resource.not_running` */
+export const startExec = ({ exec }: Pick<Launched, "exec">, options: Docker.ExecStartOptions): Promise<Duplex> =>
+  whileRunning(exec.start(options));
+
+async function whileRunning<T>(asked: Promise<T>): Promise<T> {
   try {
-    const exec = await container.exec({ ...options, AttachStdout: true, AttachStderr: true });
-    return { container, exec, startedAt };
+    return await asked;
   } catch (cause) {
     const code = statusCodeOf(cause);
     if (code !== 404 && code !== 409) throw cause;
