@@ -25,6 +25,11 @@ export class MirrorDamaged extends Error {
   override readonly name = "MirrorDamaged";
 }
 
+/** The repository exceeds a limit. The mirror contains what arrived by then, and must be discarded. */
+export class LimitExceeded extends Error {
+  override readonly name = "LimitExceeded";
+}
+
 const REDIRECTS_MAX = 5;
 const LOCK_TRIES = 4; // git itself waits up to a second for each.
 const LOCK_DELAY_MS = 200;
@@ -33,7 +38,7 @@ const LOCK_DELAY_MS = 200;
  * Runs a git command that contacts a remote. Redirects are followed here, and each target is checked.
  * @param args Arguments, with `REMOTE` in place of the remote's address.
  * @returns Standard output of the command.
- * @throws DomainError `source.*`, `engine.failed`; MirrorDamaged
+ * @throws DomainError `source.*`, `engine.failed`; MirrorDamaged; LimitExceeded
  */
 export async function remoteGit(
   context: GitContext,
@@ -101,7 +106,7 @@ async function attempt(context: GitContext, { url, address, credentials, mirror,
     if (!result.isTimedOut) return { exitCode: result.exitCode, stdout: stdout.text(), stderr: stderr.lines() };
   } catch (error) {
     if (isDomainError(error, "deploy.cancelled") && size.exceeded.aborted && !io.signal.aborted) {
-      throw new DomainError("source.invalid", `${formatGitUrl(url)} ${size.exceeded.reason}`, { cause: error });
+      throw new LimitExceeded(size.exceeded.reason, { cause: error });
     }
     throw error;
   } finally {
@@ -149,7 +154,7 @@ const WATCH_MS = 500;
 const TELL_SECONDS = 5;
 
 /** git cannot limit the size of a fetch, so the packs are measured while they grow. */
-function watchSize(mirror: string, { repositoryBytes, refs }: SourceLimits, say: (line: string) => void) {
+function watchSize(mirror: string, limits: SourceLimits, say: (line: string) => void) {
   const exceeded = new AbortController();
   let ticks = 0;
   let firstBytes: number | undefined;
@@ -158,8 +163,8 @@ function watchSize(mirror: string, { repositoryBytes, refs }: SourceLimits, say:
   async function measure(): Promise<void> {
     const bytes = await packBytes(mirror);
     firstBytes ??= bytes;
-    if (bytes > repositoryBytes) exceeded.abort(tooLarge(repositoryBytes));
-    if ((await countFiles(join(mirror, "refs"), refs)) > refs) exceeded.abort(tooManyRefs(refs));
+    const reason = await exceededLimit(mirror, limits);
+    if (reason !== undefined) exceeded.abort(reason);
     ticks += 1;
     if (bytes > firstBytes && ticks % ((TELL_SECONDS * 1000) / WATCH_MS) === 0) {
       say(`Received ${Math.round((bytes - firstBytes) / MEBIBYTE)} MiB so far`);
@@ -169,14 +174,18 @@ function watchSize(mirror: string, { repositoryBytes, refs }: SourceLimits, say:
   return { exceeded: exceeded.signal, stop: () => clearInterval(timer) };
 }
 
-export const tooLarge = (bytesMax: number): string =>
-  `is larger than ${Math.floor(bytesMax / MEBIBYTE)} MiB, the limit of a repository. Remove large files from its history.`;
-
-export const tooManyRefs = (refsMax: number): string =>
-  `has more than ${refsMax} branches and tags, the limit of a repository. Remove old ones.`;
+/** @returns The limit that the mirror exceeds and what to do, to follow the repository's address in a message. */
+export async function exceededLimit(mirror: string, limits: SourceLimits): Promise<string | undefined> {
+  if ((await packBytes(mirror)) > limits.repositoryBytes) {
+    const size = Math.floor(limits.repositoryBytes / MEBIBYTE);
+    return `is larger than ${size} MiB, the limit of a repository. Remove large files from its history.`;
+  }
+  if ((await countFiles(join(mirror, "refs"), limits.refs)) <= limits.refs) return undefined;
+  return `has more than ${limits.refs} branches and tags, the limit of a repository. Remove old ones.`;
+}
 
 /** Counts files (git creates one for each new branch and tag), up to slightly more than `max`. */
-export async function countFiles(folder: string, max: number): Promise<number> {
+async function countFiles(folder: string, max: number): Promise<number> {
   let count = 0;
   const folders = [folder];
   for (let next = folders.pop(); next !== undefined && count <= max; next = folders.pop()) {
@@ -191,7 +200,7 @@ export async function countFiles(folder: string, max: number): Promise<number> {
 }
 
 /** Size of a mirror's packs, including unfinished ones; 0 when it does not exist yet. */
-export async function packBytes(mirror: string): Promise<number> {
+async function packBytes(mirror: string): Promise<number> {
   const folder = join(mirror, "objects", "pack");
   const names = await readdir(folder).catch(() => []);
   // A temporary file may be removed in between.

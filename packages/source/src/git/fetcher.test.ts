@@ -1,3 +1,4 @@
+import { randomBytes } from "node:crypto";
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
@@ -210,15 +211,29 @@ describe("the mirror", () => {
 
 describe("limits", () => {
   test("stop a repository that is too large and keep nothing of it", async () => {
-    bench.repository.commit({
-      big: Buffer.from(Array.from({ length: 300_000 }, () => Math.floor(Math.random() * 256))),
-    });
+    bench.repository.commit({ big: randomBytes(300_000) });
     const source = bench.fetcher({ limits: { repositoryBytes: 100_000 } });
     const error = await errorOf(source.checkout(bench.spec(), "d1", bench.io()));
     expect(error.code).toBe("source.invalid");
     expect(error.message).toContain("the limit of a repository");
     expect(readdirSync(join(bench.base, "sources", "mirrors"))).toEqual([]);
     expect(readdirSync(join(bench.base, "sources", "checkouts"))).toEqual([]);
+  });
+
+  test("stop a fetch that is still running, and keep nothing of it either", async () => {
+    bench.repository.commit({ big: randomBytes(300_000) });
+    let answers = true;
+    const server = await bench.serve({ intercept: () => !answers });
+    const spec = bench.spec({ repository: `${server.url}/app` });
+    await bench.fetcher().checkout(spec, "d1", bench.io());
+    const mirrors = () => readdirSync(join(bench.base, "sources", "mirrors"));
+    expect(mirrors()).toHaveLength(1);
+    answers = false;
+    const error = await errorOf(
+      bench.fetcher({ limits: { repositoryBytes: 100_000 } }).checkout(spec, "d2", bench.io()),
+    );
+    expect(error).toMatchObject({ code: "source.invalid", message: expect.stringContaining("limit of a repository") });
+    expect(mirrors()).toEqual([]);
   });
 
   test("stop a checkout with too many files or bytes", async () => {

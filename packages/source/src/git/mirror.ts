@@ -6,16 +6,7 @@ import { DomainError } from "@berth/core";
 import { formatGitUrl, type GitRevision } from "@berth/core/source";
 import { run } from "@berth/host";
 import type { ArchiveContent } from "./archive-entries.ts";
-import {
-  countFiles,
-  MirrorDamaged,
-  packBytes,
-  REMOTE,
-  type Remote,
-  remoteGit,
-  tooLarge,
-  tooManyRefs,
-} from "./fetch.ts";
+import { exceededLimit, LimitExceeded, MirrorDamaged, REMOTE, type Remote, remoteGit } from "./fetch.ts";
 import { GIT_GRACE_SECONDS, type GitContext, gitArgv, LOCAL_CONFIG, localGit } from "./git-context.ts";
 import { localGitEnvironment } from "./git-session.ts";
 import { removeLeftovers } from "./leftovers.ts";
@@ -70,8 +61,14 @@ export async function fetchCommit(context: GitContext, remote: Remote, wanted: W
   await utimes(mirror, new Date(), new Date());
   const special = wanted.ref === null || wanted.ref.startsWith("refs/heads/") ? [] : [`+${wanted.ref}:${wanted.ref}`];
   const refspecs = ["+refs/heads/*:refs/heads/*", "+refs/tags/*:refs/tags/*", ...special];
-  await fetchRefs(context, remote, mirror, refspecs);
-  return await resolve(context, remote, mirror, wanted);
+  try {
+    await fetchRefs(context, remote, mirror, refspecs);
+    return await resolve(context, remote, mirror, wanted);
+  } catch (error) {
+    if (!(error instanceof LimitExceeded)) throw error;
+    await discardMirror(context, remote);
+    throw new DomainError("source.invalid", `${formatGitUrl(remote.url)} ${error.message}`, { cause: error });
+  }
 }
 
 /**
@@ -158,12 +155,8 @@ async function fetchRefs(
 ): Promise<void> {
   const options = ["--prune", "--force", "--no-tags", "--no-write-fetch-head", "--progress", "--end-of-options"];
   await remoteGit(context, remote, mirror, ["fetch", ...options, REMOTE, ...refspecs]);
-  const { repositoryBytes, refs: refsMax } = context.limits;
-  const isLarge = (await packBytes(mirror)) > repositoryBytes;
-  if (!isLarge && (await countFiles(join(mirror, "refs"), refsMax)) <= refsMax) return;
-  await discardMirror(context, remote);
-  const reason = isLarge ? tooLarge(repositoryBytes) : tooManyRefs(refsMax);
-  throw new DomainError("source.invalid", `${formatGitUrl(remote.url)} ${reason}`);
+  const reason = await exceededLimit(mirror, context.limits);
+  if (reason !== undefined) throw new LimitExceeded(reason);
 }
 
 async function resolve(context: GitContext, remote: Remote, mirror: string, wanted: Wanted): Promise<FoundCommit> {
@@ -232,8 +225,9 @@ async function fetchLooseCommit(context: GitContext, remote: Remote, mirror: str
   try {
     await fetchRefs(context, remote, mirror, [`+${sha}:refs/berth/commits/${sha}`]);
   } catch (error) {
-    // Any failure here means that the commit is missing, since the fetch of the branches succeeded before.
-    if (error instanceof MirrorDamaged || context.io.signal.aborted) throw error;
+    // Any other failure means that the commit is missing, since the fetch of the branches succeeded before.
+    const isMissing = !(error instanceof MirrorDamaged || error instanceof LimitExceeded || context.io.signal.aborted);
+    if (!isMissing) throw error;
   }
 }
 

@@ -25,9 +25,7 @@ describeDocker("a build by the engine's BuildKit", ["alpine:3", "registry:2"], (
     await registry.close();
   });
 
-  test("takes a private base image with the instance's login, which stands in no line", {
-    timeout: 30_000,
-  }, async () => {
+  test("takes a private base image with the instance's login, which stands in no line", async () => {
     const files = {
       Dockerfile: `FROM ${registry.address}/team/base:${suite.resourceUuid}\nRUN echo ${suite.resourceUuid} >/made\n`,
     };
@@ -42,7 +40,7 @@ describeDocker("a build by the engine's BuildKit", ["alpine:3", "registry:2"], (
     expect(suite.lines.join("\n")).not.toContain(registry.password);
   });
 
-  test("sends files of every size and name, without what .dockerignore names", { timeout: 30_000 }, async () => {
+  test("sends files of every size and name, without what .dockerignore names", async () => {
     const large = "0123456789abcdef".repeat(200_000);
     const { image } = await suite.build({
       Dockerfile: "FROM alpine:3\nCOPY . /src/\n",
@@ -65,7 +63,7 @@ describeDocker("a build by the engine's BuildKit", ["alpine:3", "registry:2"], (
     ]);
   });
 
-  test("takes files that a link leads to inside of the source", { timeout: 30_000 }, async () => {
+  test("takes files that a link leads to inside of the source", async () => {
     const { image } = await suite.build({
       Dockerfile: "FROM alpine:3\nCOPY current/*.txt /src/\n",
       current: { link: "releases/2" },
@@ -75,34 +73,18 @@ describeDocker("a build by the engine's BuildKit", ["alpine:3", "registry:2"], (
     expect(await suite.output(image, ["cat", "/src/a.txt"])).toBe("two");
   });
 
-  test("is continued over another connection when one breaks off", { timeout: 60_000 }, async () => {
+  test("is continued over another connection each time that one breaks off", async () => {
     const [first, second] = [`first ${suite.resourceUuid}`, `second ${suite.resourceUuid}`];
     const building = suite.build({
-      Dockerfile: `FROM alpine:3\nRUN echo ${first}\nRUN echo ${second} && sleep 2 && echo done >/end`,
+      Dockerfile: `FROM alpine:3\nRUN echo ${first}\nRUN echo ${second} && sleep 5 && echo done >/end`,
     });
-    await until(() => printed(second) === 1);
-    breakable.hiccup();
-    const { image } = await building;
-    expect(await suite.output(image, ["cat", "/end"])).toBe("done\n");
-    expect([printed(first), printed(second)]).toEqual([1, 2]);
-  });
-
-  test("fails as retryable when its connection keeps breaking off", { timeout: 60_000 }, async () => {
-    const line = `again ${suite.resourceUuid}`;
-    const building = suite.build({ Dockerfile: `FROM alpine:3\nRUN echo ${line} && sleep 60` });
-    let isOver = false;
-    const refused = building.catch((cause: unknown) => {
-      isOver = true;
-      return cause;
-    });
-    for (let count = 1; !isOver; count += 1) {
-      await until(() => printed(line) === count || isOver);
+    for (let count = 1; count <= 5; count += 1) {
+      await until(() => printed(second) === count);
       breakable.hiccup();
     }
-    expect(await refused).toMatchObject({
-      code: "engine.unreachable",
-      message: expect.stringContaining("was lost during the build"),
-    });
+    const { image } = await building;
+    expect(await suite.output(image, ["cat", "/end"])).toBe("done\n");
+    expect([printed(first), printed(second)]).toEqual([1, 6]);
   });
 
   const printed = (line: string) => suite.lines.filter((one) => one === line).length;
