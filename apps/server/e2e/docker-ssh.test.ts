@@ -128,7 +128,7 @@ describeDocker("a server over SSH", ["server:debian13", "node:24-alpine", "caddy
     expect(outcome, outcome.log).toMatchObject({ status: "finished" });
     // It runs when its program has begun, which may not listen yet.
     const host = new URL(domains[0] ?? "").hostname;
-    await expect.poll(() => visit("/", host), { timeout: 30_000 }).toBe("file config folder 200");
+    await expect.poll(() => visit("/", host)).toBe("file config folder 200");
   });
 
   test("is empty again after it was deleted with force", async () => {

@@ -9,7 +9,7 @@ import { freePorts, type TestServer, testServer } from "./server.fixture.ts";
 
 const MEMORY_MB_MAX = 400; // Far below what an endless answer would take in this time.
 
-describe("a server whose engine answers what no engine does", { timeout: 120_000 }, () => {
+describe("a server whose engine answers what no engine does", () => {
   let folder: string;
   let engine: OddEngine;
   let server: TestServer;

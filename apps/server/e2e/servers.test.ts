@@ -12,7 +12,7 @@ type Job = Awaited<ReturnType<TestServer["client"]["jobs"]["get"]["query"]>>;
 
 const ended = async (uuid: string | undefined): Promise<Job> => {
   const look = () => server.client.jobs.get.query({ uuid: uuid ?? "" });
-  await expect.poll(async () => (await look()).finished_at, { timeout: 20_000 }).not.toBeNull();
+  await expect.poll(async () => (await look()).finished_at).not.toBeNull();
   return look();
 };
 

@@ -105,11 +105,11 @@ describe("the client", () => {
     closing.push(async () => subscription.unsubscribe());
     await expect.poll(() => received.length).toBeGreaterThan(50);
     cut.now();
-    await expect.poll(() => after.length, { timeout: 10_000 }).toBe(2);
+    await expect.poll(() => after.length).toBe(2);
     await expect.poll(() => received.length).toBeGreaterThan(200);
     await first.app.close();
     cut.refuse(true);
-    await expect.poll(() => cut.refusals(), { timeout: 10_000 }).toBeGreaterThan(0);
+    await expect.poll(() => cut.refusals()).toBeGreaterThan(0);
     cut.refuse(false);
     await served(control, first.port);
     await done.promise;

@@ -116,7 +116,7 @@ describe("a database", () => {
       await killAll.execute(kysely);
       return answer;
     };
-    await expect.poll(killed, { timeout: 10_000 }).toMatchObject({ code: "database.unavailable" });
+    await expect.poll(killed).toMatchObject({ code: "database.unavailable" });
     expect((await database.stores().teams.list()).total).toBe(1);
     await database.close();
     await expect(database.stores().teams.list()).rejects.toMatchObject({ code: "database.unavailable" });
@@ -146,7 +146,7 @@ describe("a database", () => {
     await expect.poll(() => heard).toEqual(["before"]);
     await sql`select pg_terminate_backend(pid) from pg_stat_activity
       where datname = current_database() and query like 'listen%'`.execute(kysely);
-    await expect.poll(() => heard, { timeout: 10_000 }).toEqual(["before", undefined]);
+    await expect.poll(() => heard).toEqual(["before", undefined]);
     await emit("after");
     await expect.poll(() => heard).toEqual(["before", undefined, "after"]);
     await database.close();

@@ -37,7 +37,7 @@ onEachBackend((database) => {
         where wait_event = 'PgSleep' and datname = current_database()`.execute(kysely);
       return rows.length;
     };
-    await expect.poll(isCommitting, { timeout: 5_000, interval: 5 }).toBe(1);
+    await expect.poll(isCommitting, { interval: 5 }).toBe(1);
     // Its id is assigned, but it cannot be read yet.
     await events.append({ type: "fast", resource_uuid: null, payload: {} });
     expect((await events.list({})).map(({ type }) => type)).toEqual(["slow", "fast"]);

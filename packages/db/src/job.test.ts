@@ -57,7 +57,7 @@ onEachBackend((database) => {
     expect(await jobs.renew(claimed?.lease.owner ?? "", [job.uuid], 0.3)).toEqual(held);
     expect(await jobs.renew("d", [job.uuid], 60)).toEqual([]);
     const next = await expect
-      .poll(() => jobs.claim(["server.validate"], subjects, hold("d")), { timeout: 5000 })
+      .poll(() => jobs.claim(["server.validate"], subjects, hold("d")))
       .toMatchObject({ lease: { owner: "d", attempt: 2 } })
       .then(() => find(job));
     expect(next).toMatchObject({ status: "in_progress", attempts: 2 });

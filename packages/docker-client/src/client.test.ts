@@ -11,7 +11,7 @@ import { dockerClient } from "./client.ts";
 
 if (!hasSshd) console.log("Skipped the tests of the engine's client over SSH: no sshd is installed (openssh-server)");
 
-describe.runIf(hasSshd)("a connection that dies under a question to the engine", { timeout: 20_000 }, () => {
+describe.runIf(hasSshd)("a connection that dies under a question to the engine", () => {
   let sshd: Sshd;
   let folder: string;
   let host: SshHost;

@@ -17,7 +17,7 @@ import { pullImage } from "./pull.ts";
 const WAYS = ["on this machine", ...(hasSshd ? ["over SSH"] : [])];
 if (!hasSshd) console.log("Skipped the tests of a hostile engine over SSH: no sshd is installed (openssh-server)");
 
-describe.each(WAYS)("an engine that answers what no engine does, %s", { timeout: 20_000 }, (way) => {
+describe.each(WAYS)("an engine that answers what no engine does, %s", (way) => {
   let folder: string;
   let host: Host & Partial<Pick<SshHost, "close">>;
   let sshd: Sshd | undefined;

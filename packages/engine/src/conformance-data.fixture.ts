@@ -1,6 +1,7 @@
 import type { StorageMount } from "@berth/core/deploy";
-import { describe, expect, test, vi } from "vitest";
-import { io, type Subject, WAIT } from "./conformance.fixture.ts";
+import { eventually } from "@berth/testing";
+import { describe, expect, test } from "vitest";
+import { io, type Subject } from "./conformance.fixture.ts";
 
 /** Commands in a release, its files and its volumes. */
 export function dataConformance(subject: Subject): void {
@@ -66,7 +67,7 @@ export function dataConformance(subject: Subject): void {
       await ask(one, "append", { file: "conf/app.conf", text: "x" });
       await subject.engine.stop(one, { graceSeconds: 5 });
       await subject.engine.start(one, io);
-      await vi.waitFor(async () => expect(await ask(one, "read", { file: "conf/app.conf" })).toBe(first), WAIT);
+      await eventually(async () => expect(await ask(one, "read", { file: "conf/app.conf" })).toBe(first));
     });
   });
 

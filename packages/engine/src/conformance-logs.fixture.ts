@@ -1,6 +1,7 @@
 import type { LogLine } from "@berth/core/ports";
-import { describe, expect, test, vi } from "vitest";
-import { io, type Subject, textsOf, WAIT } from "./conformance.fixture.ts";
+import { eventually } from "@berth/testing";
+import { describe, expect, test } from "vitest";
+import { io, type Subject, textsOf } from "./conformance.fixture.ts";
 
 export function logsConformance(subject: Subject): void {
   const { started, ask, linesOf } = subject;
@@ -9,7 +10,7 @@ export function logsConformance(subject: Subject): void {
     test("answers the last lines, and continues after a cursor", async () => {
       const spec = await started();
       for (const text of ["one", "two", "three"]) await ask(spec, "log", { text });
-      await vi.waitFor(async () => expect(textsOf(await linesOf(spec)).at(-1)).toBe("three"), WAIT);
+      await eventually(async () => expect(textsOf(await linesOf(spec)).at(-1)).toBe("three"));
       expect(textsOf(await linesOf(spec, { lines: 2 }))).toEqual(["two", "three"]);
       expect(await linesOf(spec, { lines: 0 })).toEqual([]);
       const [first, ...rest] = await linesOf(spec);
@@ -20,7 +21,7 @@ export function logsConformance(subject: Subject): void {
     test("answers the lines since a moment, or says that it does not know their moments", async () => {
       const spec = await started();
       for (const text of ["one", "two", "three"]) await ask(spec, "log", { text });
-      await vi.waitFor(async () => expect(textsOf(await linesOf(spec)).at(-1)).toBe("three"), WAIT);
+      await eventually(async () => expect(textsOf(await linesOf(spec)).at(-1)).toBe("three"));
       const since = (await linesOf(spec)).find(({ line }) => line === "two")?.moment;
       if (since === undefined) {
         const asked = linesOf(spec, { since: "2026-01-02T03:04:05Z" });
@@ -48,7 +49,7 @@ export function logsConformance(subject: Subject): void {
 
       let following = follow(undefined);
       for (const text of texts.slice(0, 10)) await ask(spec, "log", { text });
-      await vi.waitFor(() => expect(textsOf(seen)).toContain("line 4"), WAIT);
+      await eventually(() => expect(textsOf(seen)).toContain("line 4"));
       following.stop.abort();
       await following.done;
       await subject.reincarnate();
@@ -57,7 +58,7 @@ export function logsConformance(subject: Subject): void {
       await subject.engine.stop(spec, { graceSeconds: 5 });
       await subject.engine.start(spec, io);
       for (const text of texts.slice(20)) await ask(spec, "log", { text });
-      await vi.waitFor(() => expect(textsOf(seen)).toContain("line 29"), WAIT);
+      await eventually(() => expect(textsOf(seen)).toContain("line 29"));
       following.stop.abort();
       await following.done;
       expect(textsOf(seen)).toEqual([

@@ -1,6 +1,7 @@
 import type { Artifact, ReleaseRef, ReleaseSpec, ReleaseState } from "@berth/core/deploy";
 import type { Engine, LogLine, LogQuery } from "@berth/core/ports";
-import { afterAll, beforeAll, expect, vi } from "vitest";
+import { eventually } from "@berth/testing";
+import { afterAll, beforeAll, expect } from "vitest";
 
 /** An engine on a machine, with the access that the conformance suite needs. */
 export interface EngineWorld {
@@ -18,7 +19,6 @@ export interface EngineWorld {
 }
 
 export const io = { signal: new AbortController().signal, onLine() {} };
-export const WAIT = { timeout: 20_000, interval: 20 };
 
 /** The engine under test, with what the suite does to its releases. */
 export interface Subject {
@@ -74,13 +74,13 @@ export function conformanceSubject(makeWorld: () => Promise<EngineWorld>): Subje
     const spec = await newSpec(change);
     await engine.start(spec, io);
     // Its own words: on the process engine another program of the machine could answer on its port meanwhile.
-    await vi.waitFor(async () => expect(textsOf(await linesOf(spec))).toContain("listening"), WAIT);
+    await eventually(async () => expect(textsOf(await linesOf(spec))).toContain("listening"));
     await ask(spec, "pid");
     return spec;
   }
 
   async function ask(ref: ReleaseRef, action: string, parameters: Record<string, string> = {}): Promise<string> {
-    return vi.waitFor(async () => {
+    return eventually(async () => {
       const { upstream } = await state(ref);
       if (upstream === null) throw new Error("no upstream");
       const query = new URLSearchParams(parameters);
@@ -88,7 +88,7 @@ export function conformanceSubject(makeWorld: () => Promise<EngineWorld>): Subje
       const body = await answer.text();
       expect([answer.status, body]).toEqual([200, body]);
       return body;
-    }, WAIT);
+    });
   }
 
   async function state(ref: ReleaseRef): Promise<ReleaseState> {

@@ -1,5 +1,6 @@
-import { describe, expect, type TestContext, test, vi } from "vitest";
-import { conformanceSubject, type EngineWorld, io, textsOf, WAIT } from "./conformance.fixture.ts";
+import { eventually } from "@berth/testing";
+import { describe, expect, type TestContext, test } from "vitest";
+import { conformanceSubject, type EngineWorld, io, textsOf } from "./conformance.fixture.ts";
 import { dataConformance } from "./conformance-data.fixture.ts";
 import { logsConformance } from "./conformance-logs.fixture.ts";
 
@@ -93,9 +94,8 @@ export function engineConformance(name: string, makeWorld: () => Promise<EngineW
         const spec = await started();
         for (const restartCount of [1, 2]) {
           await ask(spec, "exit", { code: "3" });
-          await vi.waitFor(
-            async () => expect(await state(spec)).toMatchObject({ state: "running", restartCount, exitCode: 3 }),
-            WAIT,
+          await eventually(async () =>
+            expect(await state(spec)).toMatchObject({ state: "running", restartCount, exitCode: 3 }),
           );
           await ask(spec, "pid");
         }
@@ -104,7 +104,7 @@ export function engineConformance(name: string, makeWorld: () => Promise<EngineW
       test("answers 128 and the signal for what a signal ended", async () => {
         const spec = await started();
         await ask(spec, "kill");
-        await vi.waitFor(async () => expect(await state(spec)).toMatchObject({ restartCount: 1, exitCode: 137 }), WAIT);
+        await eventually(async () => expect(await state(spec)).toMatchObject({ restartCount: 1, exitCode: 137 }));
       });
 
       test("tells listeners of every change, until they stop listening", async () => {
@@ -116,9 +116,9 @@ export function engineConformance(name: string, makeWorld: () => Promise<EngineW
         });
         await subject.engine.start(spec, io);
         await ask(spec, "exit", { code: "1" });
-        await vi.waitFor(() => expect(seen).toEqual(["running", "restarting", "running"]), WAIT);
+        await eventually(() => expect(seen).toEqual(["running", "restarting", "running"]));
         await subject.engine.stop(spec, { graceSeconds: 5 });
-        await vi.waitFor(() => expect(seen.at(-1)).toBe("exited"), WAIT);
+        await eventually(() => expect(seen.at(-1)).toBe("exited"));
         stopListening();
         await subject.engine.start(spec, io);
         expect(seen).toEqual(["running", "restarting", "running", "exited"]);
@@ -132,7 +132,7 @@ export function engineConformance(name: string, makeWorld: () => Promise<EngineW
         await ask(spec, "allocate", { bytes: String(10 << 20) });
         const { upstream } = await state(spec);
         await fetch(`http://${upstream?.host}:${upstream?.port}/allocate?bytes=${400 << 20}`).catch(() => undefined);
-        await vi.waitFor(async () => expect(await state(spec)).toMatchObject({ exitCode: 137, restartCount: 1 }), WAIT);
+        await eventually(async () => expect(await state(spec)).toMatchObject({ exitCode: 137, restartCount: 1 }));
       });
     });
 
@@ -160,9 +160,8 @@ export function engineConformance(name: string, makeWorld: () => Promise<EngineW
         await subject.engine.start(spec, io);
         expect(await ask(spec, "pid")).toBe(pid);
         await ask(spec, "exit", { code: "5" });
-        await vi.waitFor(
-          async () => expect(await state(spec)).toMatchObject({ state: "running", restartCount: 1, exitCode: 5 }),
-          WAIT,
+        await eventually(async () =>
+          expect(await state(spec)).toMatchObject({ state: "running", restartCount: 1, exitCode: 5 }),
         );
       });
 

@@ -14,7 +14,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Readable, Writable } from "node:stream";
 import { text } from "node:stream/consumers";
-import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { eventually } from "@berth/testing";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { spawnDetached } from "./detached.ts";
 import { endGroup } from "./group.ts";
 import { run } from "./local.ts";
@@ -105,7 +106,7 @@ describe("run", () => {
   test("rejects after an abort only when every process is gone", async () => {
     const abort = new AbortController();
     const running = run(["sh", "-c", "sleep 300 & echo $! >child; wait"], { env, cwd: folder, signal: abort.signal });
-    await vi.waitFor(() => expect(existsSync(join(folder, "child"))).toBe(true));
+    await eventually(() => expect(existsSync(join(folder, "child"))).toBe(true));
     abort.abort();
     await expect(running).rejects.toMatchObject({ code: "deploy.cancelled" });
     expect(isRunning("child")).toBe(false);
@@ -196,7 +197,7 @@ describe("spawnDetached", () => {
 
   test("leads a group that ends as a whole", async () => {
     const child = await spawnDetached(["sh", "-c", "sleep 300 & echo $! >child; wait"], { env, cwd: folder });
-    await vi.waitFor(() => expect(existsSync(join(folder, "child"))).toBe(true));
+    await eventually(() => expect(existsSync(join(folder, "child"))).toBe(true));
     await endGroup({ groupId: child.pid }, 1);
     expect(isRunning("child")).toBe(false);
     expect(await child.exitCode).toBe(143);

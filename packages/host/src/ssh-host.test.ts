@@ -16,6 +16,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { PassThrough, Readable } from "node:stream";
 import { text } from "node:stream/consumers";
+import { eventually } from "@berth/testing";
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from "vitest";
 import { type SshHost, type SshHostOptions, sshHost } from "./ssh-host.ts";
 import { freePort, hasSshd, makeSshd, type Sshd } from "./sshd.fixture.ts";
@@ -68,7 +69,7 @@ describe.runIf(hasSshd)("a host over SSH", () => {
       await Promise.all([1, 2, 3].map(() => host.run(["true"], { env })));
       expect(onHostKey.mock.calls).toEqual([[sshd.fingerprintOf("host")]]);
       await sshd.start({ hostKey: "host2" });
-      await expect(eventually(() => host.run(["true"], { env }), "shows the host key")).resolves.toContain(
+      await expect(refusal(() => host.run(["true"], { env }), "shows the host key")).resolves.toContain(
         `shows the host key ${sshd.fingerprintOf("host2")}, but ${sshd.fingerprintOf("host")} was recorded`,
       );
       await sshd.start();
@@ -181,7 +182,7 @@ describe.runIf(hasSshd)("a host over SSH", () => {
       await expect(host.run(["true"], { env })).rejects.toMatchObject({ code: "server.unreachable" });
       await sshd.start();
       const isBack = async () => expect((await host.run(["true"], { env })).exitCode).toBe(0);
-      await vi.waitFor(isBack, { timeout: 10_000 });
+      await eventually(isBack);
     });
   });
 
@@ -309,10 +310,10 @@ describe.runIf(hasSshd)("a host over SSH", () => {
       });
       await expect(running).rejects.toMatchObject({ code: "deploy.cancelled" });
       expect(pids).toHaveLength(2);
-      await vi.waitFor(() => expect(pids.filter(isAlive)).toEqual([]));
+      await eventually(() => expect(pids.filter(isAlive)).toEqual([]));
     });
 
-    test("kills what does not heed, after a while", { timeout: 15_000 }, async () => {
+    test("kills what does not heed, after a while", async () => {
       const script = 'trap "" TERM; echo $$; while :; do sleep 1; done';
       let pid = 0;
       const result = await hostWith().run(["sh", "-c", script], {
@@ -323,7 +324,7 @@ describe.runIf(hasSshd)("a host over SSH", () => {
         },
       });
       expect(result).toMatchObject({ exitCode: 124, isTimedOut: true });
-      await vi.waitFor(() => expect(isAlive(pid)).toBe(false));
+      await eventually(() => expect(isAlive(pid)).toBe(false));
     });
 
     test("runs twenty at once on one connection, more than sshd has sessions for", async () => {
@@ -515,7 +516,7 @@ describe.runIf(hasSshd)("a host over SSH", () => {
       const { files } = hostWith();
       await files.write(join(folder, "cut"), "1");
       sshd.cut();
-      await vi.waitFor(async () => expect(String(await files.read(join(folder, "cut")))).toBe("1"));
+      await eventually(async () => expect(String(await files.read(join(folder, "cut")))).toBe("1"));
     });
   });
 
@@ -529,8 +530,8 @@ describe.runIf(hasSshd)("a host over SSH", () => {
 });
 
 /** Repeats the work until it is refused with a message that contains `what`, and returns that message. */
-async function eventually(work: () => Promise<unknown>, what: string): Promise<string> {
-  return await vi.waitFor(async () => {
+async function refusal(work: () => Promise<unknown>, what: string): Promise<string> {
+  return await eventually(async () => {
     const message = await work().then(
       () => "",
       (error: Error) => error.message,

@@ -1,7 +1,8 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
+import { eventually } from "@berth/testing";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type SshHost, sshHost } from "./ssh-host.ts";
 import { hasSshd, makeSshd, type Sshd } from "./sshd.fixture.ts";
 
@@ -44,10 +45,10 @@ describe.runIf(hasSshd)("a terminal over SSH", () => {
   test("is a tty of the login user that follows its reader's size", async () => {
     const { terminal, ended, text } = await opened();
     await terminal.write(Buffer.from("stty size; id -un\n"));
-    await vi.waitFor(() => expect(text()).toMatch(new RegExp(`40 100\\s+${sshd.user}`)), WAIT);
+    await eventually(() => expect(text()).toMatch(new RegExp(`40 100\\s+${sshd.user}`)));
     await terminal.resize({ columns: 77, rows: 33 });
     await terminal.write(Buffer.from("stty size\n"));
-    await vi.waitFor(() => expect(text()).toContain("33 77"), WAIT);
+    await eventually(() => expect(text()).toContain("33 77"));
     await terminal.write(Buffer.from("exit 7\n"));
     await ended;
     expect(await terminal.exitCode()).toBe(7);
@@ -71,15 +72,13 @@ describe.runIf(hasSshd)("a terminal over SSH", () => {
     const [first, ...rest] = terminals;
     await first?.terminal.close();
     await first?.ended;
-    const again = await vi.waitFor(opened, WAIT);
+    const again = await eventually(opened);
     for (const { terminal } of [again, ...rest]) await terminal.close();
   });
 
   test("reports a connection that broke", async () => {
-    const { ended } = await vi.waitFor(opened, WAIT);
+    const { ended } = await eventually(opened);
     await sshd.start();
     expect(await ended.catch((error: Error) => error)).toMatchObject({ code: "server.unreachable" });
   });
 });
-
-const WAIT = { timeout: 20_000, interval: 50 };

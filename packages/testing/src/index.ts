@@ -14,6 +14,7 @@ export { type ExecResult, type TestContainer, testContainer } from "./docker-con
 export { dockerAvailable, dockerProblem, TEST_DOCKER_SOCKET, testDockerClient } from "./docker-engine.ts";
 export { removeLabelled, TEST_LABEL, testInstance, testLabels } from "./docker-leftovers.ts";
 export { assertTook, took } from "./duration.ts";
+export * from "./eventually.ts";
 export * from "./git-host.ts";
 export * from "./git-repository.ts";
 export * from "./git-server.ts";

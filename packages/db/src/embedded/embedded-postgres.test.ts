@@ -122,8 +122,8 @@ describe("the embedded PostgreSQL", () => {
         .execute()
         .catch((error: { readonly code: string }) => error.code);
     const pid = async () => (await runningServer(folder))?.pid;
-    await expect.poll(pid, { timeout: 20_000, interval: 50 }).not.toBe(before?.pid);
-    await expect.poll(read, { timeout: 20_000, interval: 50 }).toEqual([{ name: "kept" }]);
+    await expect.poll(pid, { interval: 50 }).not.toBe(before?.pid);
+    await expect.poll(read, { interval: 50 }).toEqual([{ name: "kept" }]);
     await database.close();
   });
 

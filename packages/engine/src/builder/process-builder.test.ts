@@ -27,7 +27,7 @@ const NUMBER_APP = JSON.stringify({
 });
 
 describe("a Node application", () => {
-  test("with Express and an npm lockfile is installed, built and answers", { timeout: 120_000 }, async () => {
+  test("with Express and an npm lockfile is installed, built and answers", async () => {
     const packageJson = JSON.stringify({ dependencies: { express: "5.1.0" }, scripts: { start: "node server.js" } });
     const lock = await bench.lockfile(packageJson, ["npm", "install", "--package-lock-only"], "package-lock.json");
     const server = `require("express")().get("/", (q, r) => r.send("express answers")).listen(process.env.PORT, "127.0.0.1")`;
@@ -70,7 +70,7 @@ describe("a Node application", () => {
     },
   );
 
-  test("in a workspace is installed from the lockfile above it", { timeout: 120_000 }, async () => {
+  test("in a workspace is installed from the lockfile above it", async () => {
     const root = JSON.stringify({ private: true, workspaces: ["apps/*"] });
     const files = { "package.json": root, "apps/web/package.json": NUMBER_APP, "apps/web/server.js": SERVER };
     const artifact = await bench.build({ files, config: { base_directory: "/apps/web" } });
@@ -84,7 +84,7 @@ describe("a Node application", () => {
     expect(await bench.answerOf(locked)).toBe("is 5 a number: true");
   });
 
-  test("whose lockfile is out of date says so", { timeout: 120_000 }, async () => {
+  test("whose lockfile is out of date says so", async () => {
     const lock = await bench.lockfile(NUMBER_APP, ["npm", "install", "--package-lock-only"], "package-lock.json");
     const packageJson = NUMBER_APP.replace('"7.0.0"', '"6.0.0"');
     expect(await bench.refusal({ files: { "package.json": packageJson, "package-lock.json": lock } })).toBe(
@@ -103,7 +103,7 @@ describe("a Node application", () => {
 });
 
 describe("a static site", () => {
-  test("of Vite is built and published for its router", { timeout: 180_000 }, async () => {
+  test("of Vite is built and published for its router", async () => {
     const packageJson = JSON.stringify({
       devDependencies: { vite: "7.1.0" },
       scripts: { build: "vite build", start: "vite" },
@@ -151,7 +151,7 @@ describe("a static site", () => {
   });
 });
 
-test("a Procfile of Python runs in an environment of its own", { timeout: 120_000 }, async () => {
+test("a Procfile of Python runs in an environment of its own", async () => {
   if (!existsSync("/usr/bin/python3"))
     return console.log("Skipped the test of Python: /usr/bin/python3 is not installed");
   const server = [

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { hasEngine, type ImageSuite, imageSuite } from "./builder/image.fixture.ts";
 import { dockerCleaner } from "./cleanup.ts";
 
-describe.skipIf(!hasEngine)("a cleanup of an engine", { timeout: 20_000 }, () => {
+describe.skipIf(!hasEngine)("a cleanup of an engine", () => {
   let suite: ImageSuite;
   let instance: string;
   const made: (() => Promise<unknown>)[] = [];

@@ -7,13 +7,12 @@ import { DomainError } from "@berth/core";
 import { dockerClient } from "@berth/docker-client";
 import { sshHost } from "@berth/host";
 import { hasSshd, makeSshd } from "@berth/host/testing";
-import { describeDocker } from "@berth/testing";
+import { describeDocker, eventually } from "@berth/testing";
 import type Docker from "dockerode";
-import { afterAll, beforeAll, expect, test, vi } from "vitest";
+import { afterAll, beforeAll, expect, test } from "vitest";
 import { commandIn } from "./command.ts";
 import { type DockerWorld, dockerWorld, IMAGES, io, specOf } from "./docker.fixture.ts";
 
-const WAIT = { timeout: 10_000, interval: 50 };
 const signal = () => new AbortController().signal;
 
 /** An engine whose program writes given output. Returns the requested commands as well. */
@@ -123,10 +122,10 @@ describeDocker("a program in a container", IMAGES, (fixture) => {
     const stop = new AbortController();
     const sleep = { argv: ["sleep", "7531"], variables: {}, file } as const;
     const running = engine.containers.command(spec, sleep, { signal: stop.signal });
-    await vi.waitFor(async () => expect(await count("sleep 7531")).toBeGreaterThan(0), WAIT);
+    await eventually(async () => expect(await count("sleep 7531")).toBeGreaterThan(0));
     stop.abort();
     await expect(running).rejects.toMatchObject({ code: "deploy.cancelled" });
-    await vi.waitFor(async () => expect(await count("7531")).toBe(0), WAIT);
+    await eventually(async () => expect(await count("7531")).toBe(0));
     expect((await engine.exec(spec, "ls /run/login", { timeoutSeconds: 10 })).exitCode).not.toBe(0);
 
     const endless = { argv: ["yes", "7532"], variables: {} } as const;
@@ -135,7 +134,7 @@ describeDocker("a program in a container", IMAGES, (fixture) => {
       for await (const _ of read) throw full;
     };
     await expect(engine.containers.command(spec, endless, { signal: signal(), output })).rejects.toBe(full);
-    await vi.waitFor(async () => expect(await count("7532")).toBe(0), WAIT);
+    await eventually(async () => expect(await count("7532")).toBe(0));
 
     const broken = new DomainError("engine.failed", "The file is not what it was.");
     async function* input() {
@@ -144,7 +143,7 @@ describeDocker("a program in a container", IMAGES, (fixture) => {
     }
     const cat = { argv: ["sh", "-c", "cat; sleep 7533"], variables: {} } as const;
     await expect(engine.containers.command(spec, cat, { signal: signal(), input: input() })).rejects.toBe(broken);
-    await vi.waitFor(async () => expect(await count("7533")).toBe(0), WAIT);
+    await eventually(async () => expect(await count("7533")).toBe(0));
   });
 
   test("that was killed by somebody else has not succeeded, nor has one that is not there", async () => {
@@ -195,7 +194,7 @@ describeDocker("a program in a container", IMAGES, (fixture) => {
         ).rejects.toMatchObject({
           code: expect.stringMatching(/^(engine|server)\.unreachable$/),
         });
-        await vi.waitFor(async () => expect(await count("7534")).toBe(0), { ...WAIT, timeout: 30_000 });
+        await eventually(async () => expect(await count("7534")).toBe(0));
       } finally {
         await host.close();
         await sshd.remove();

@@ -1,11 +1,9 @@
 import type { ReleaseSpec } from "@berth/core/deploy";
 import { containerName } from "@berth/core/deploy";
-import { describeDocker } from "@berth/testing";
-import { afterAll, beforeAll, expect, test, vi } from "vitest";
+import { describeDocker, eventually } from "@berth/testing";
+import { afterAll, beforeAll, expect, test } from "vitest";
 import { type DockerWorld, dockerWorld, IMAGES, io, specOf } from "./docker.fixture.ts";
 import type { DockerEngine } from "./engine.ts";
-
-const WAIT = { timeout: 20_000, interval: 50 };
 
 describeDocker("the lasting name of a container", IMAGES, (fixture) => {
   let world: DockerWorld;
@@ -63,7 +61,7 @@ describeDocker("the lasting name of a container", IMAGES, (fixture) => {
     const stop = engine.onStateChange(({ containerName: now }) => seen.push(now?.now));
     const renamed = fixture.name("mine");
     await world.docker.getContainer(name).rename({ name: renamed });
-    await vi.waitFor(() => expect(seen).toContain(renamed), WAIT);
+    await eventually(() => expect(seen).toContain(renamed));
     stop();
     await engine.takeName(candidate);
     expect(await nameOf(candidate)).toBe(name);

@@ -1,11 +1,10 @@
 import type { ReleaseSpec } from "@berth/core/deploy";
-import { describeDocker, TEST_CLIENTS, type TestClient } from "@berth/testing";
-import { afterAll, beforeAll, expect, test, vi } from "vitest";
+import { describeDocker, eventually, TEST_CLIENTS, type TestClient } from "@berth/testing";
+import { afterAll, beforeAll, expect, test } from "vitest";
 import { databaseReleases, script } from "./database.fixture.ts";
 import { type DockerWorld, dockerWorld, io } from "./docker.fixture.ts";
 import type { DockerEngine } from "./engine.ts";
 
-const WAIT = { timeout: 60_000, interval: 100 };
 const IMAGES = Object.values(TEST_CLIENTS).map(({ image }) => image);
 
 describeDocker("a database of", IMAGES, (fixture) => {
@@ -19,7 +18,7 @@ describeDocker("a database of", IMAGES, (fixture) => {
   afterAll(() => world.close());
 
   const healthy = (spec: ReleaseSpec) =>
-    vi.waitFor(async () => expect((await engine.inspect(spec))?.health).toBe("healthy"), WAIT);
+    eventually(async () => expect((await engine.inspect(spec))?.health).toBe("healthy"));
   const start = async (spec: ReleaseSpec) => {
     await engine.start(spec, io());
     await healthy(spec);
@@ -99,7 +98,7 @@ describeDocker("a database of", IMAGES, (fixture) => {
     const rare = { ...healthCheck, intervalSeconds: 3600, startPeriodSeconds: 0 };
     await engine.start({ ...spec, container: { ...spec.container, healthCheck: rare } }, io());
     const ask = () => engine.containers.ownCheck(spec, AbortSignal.timeout(60_000));
-    await vi.waitFor(async () => expect(await ask()).toMatchObject({ exitCode: 0 }), WAIT);
+    await eventually(async () => expect(await ask()).toMatchObject({ exitCode: 0 }));
     expect((await ask())?.command).toBe(healthCheck.argv.join(" "));
     expect((await engine.inspect(spec))?.health).toBe("starting");
     await engine.remove(spec);
@@ -127,7 +126,7 @@ describeDocker("a database of", IMAGES, (fixture) => {
     const sent = { postgres_conf: "max_connections = many" };
     const release = databaseReleases("postgresql", TEST_CLIENTS.postgresql.image, sent).next();
     await engine.start(release, io());
-    await vi.waitFor(async () => expect((await engine.inspect(release))?.restartCount).toBeGreaterThan(0), WAIT);
+    await eventually(async () => expect((await engine.inspect(release))?.restartCount).toBeGreaterThan(0));
     const lines: string[] = [];
     for await (const { line } of engine.logs(release, { lines: 50 })) lines.push(line);
     expect(lines.join("\n")).toContain('invalid value for parameter "max_connections": "many"');

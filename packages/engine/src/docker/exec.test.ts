@@ -1,6 +1,6 @@
 import { dockerClient } from "@berth/docker-client";
-import { describeDocker } from "@berth/testing";
-import { afterAll, beforeAll, expect, test, vi } from "vitest";
+import { describeDocker, eventually } from "@berth/testing";
+import { afterAll, beforeAll, expect, test } from "vitest";
 import { breakableHost, slowHost } from "./broken-host.fixture.ts";
 import { type DockerWorld, dockerWorld, IMAGES, io, specOf } from "./docker.fixture.ts";
 import { createExec, endLaunched, executeIn } from "./exec.ts";
@@ -21,7 +21,6 @@ const PUT =
   "const fs = require('fs'); fs.writeFileSync('/sh', process.argv[1]); fs.chmodSync('/sh', 0o755); fs.renameSync('/sh', '/bin/sh')";
 const ENDLESS_SHELL = `RUN ${JSON.stringify(["node", "-e", PUT, ENDLESS])}`;
 
-const WAIT = { timeout: 10_000, interval: 50 };
 /** Long enough for a program to start on a busy machine. */
 const BRIEF_SECONDS = 3;
 
@@ -59,7 +58,7 @@ describeDocker("a script in a container", [...IMAGES, "debian:trixie-slim"], (fi
       timeoutSeconds: BRIEF_SECONDS,
     });
     expect(result).toEqual({ exitCode: 124, output: "a\n", isTruncated: false });
-    await vi.waitFor(async () => expect(await count()).toBe(0), WAIT);
+    await eventually(async () => expect(await count()).toBe(0));
   });
 
   test("is gone with all it started where the shell is dash", async () => {
@@ -71,10 +70,10 @@ describeDocker("a script in a container", [...IMAGES, "debian:trixie-slim"], (fi
     });
     await container.start();
     await executeIn(world.docker, container.id, "sleep 321 & sleep 321; true", { timeoutSeconds: 1 });
-    await vi.waitFor(async () => {
+    await eventually(async () => {
       const { Processes } = await container.top();
       expect((Processes as readonly string[][]).filter((row) => row.at(-1)?.includes("321"))).toEqual([]);
-    }, WAIT);
+    });
     await container.remove({ force: true });
   });
 
@@ -82,10 +81,10 @@ describeDocker("a script in a container", [...IMAGES, "debian:trixie-slim"], (fi
     const { engine, spec, count } = await started();
     const stop = new AbortController();
     const running = engine.exec(spec, "sleep 321", { timeoutSeconds: 60, signal: stop.signal });
-    await vi.waitFor(async () => expect(await count()).toBeGreaterThan(0), WAIT);
+    await eventually(async () => expect(await count()).toBeGreaterThan(0));
     stop.abort();
     await expect(running).rejects.toMatchObject({ code: "deploy.cancelled" });
-    await vi.waitFor(async () => expect(await count()).toBe(0), WAIT);
+    await eventually(async () => expect(await count()).toBe(0));
   });
 
   test("that leaves something behind does not wait for it", async () => {
@@ -100,7 +99,7 @@ describeDocker("a script in a container", [...IMAGES, "debian:trixie-slim"], (fi
     const lines: string[] = [];
     const options = { timeoutSeconds: 60, signal: stop.signal, onLine: (line: string) => void lines.push(line) };
     const running = engine.exec(spec, "echo one; printf 'tw'; echo o; sleep 321", options);
-    await vi.waitFor(() => expect(lines).toEqual(["one", "two"]), WAIT);
+    await eventually(() => expect(lines).toEqual(["one", "two"]));
     stop.abort();
     await expect(running).rejects.toMatchObject({ code: "deploy.cancelled" });
   });
@@ -124,13 +123,13 @@ describeDocker("a script in a container", [...IMAGES, "debian:trixie-slim"], (fi
       const script = "echo $$; sleep 321 & sleep 321; true";
       const running = executeIn(dockerClient(connection.host), found?.Id ?? "", script, options);
       const failed = running.catch((cause: unknown) => cause);
-      await vi.waitFor(async () => expect([pids.length, await count()]).toEqual([1, 2]), WAIT);
+      await eventually(async () => expect([pids.length, await count()]).toEqual([1, 2]));
       connection.cut();
       expect(await failed).toMatchObject({ code: expect.stringMatching(/^(engine|server)\.unreachable$/) });
       if (how !== "goes on") await engine.exec(spec, `kill -KILL ${pids[0]}`, { timeoutSeconds: 20 });
       expect(await count()).toBe(2);
       connection.mend();
-      await vi.waitFor(async () => expect(await count()).toBe(0), { ...WAIT, timeout: 30_000 });
+      await eventually(async () => expect(await count()).toBe(0));
     },
   );
 
@@ -147,14 +146,14 @@ describeDocker("a script in a container", [...IMAGES, "debian:trixie-slim"], (fi
     const pids: string[] = [];
     const options = { timeoutSeconds: 600, signal: stop.signal, onLine: (line: string) => void pids.push(line) };
     const other = engine.exec(spec, "echo $$; sleep 321; true", options).catch(() => undefined);
-    await vi.waitFor(async () => expect([pids.length, await count()]).toEqual([1, 1]), WAIT);
+    await eventually(async () => expect([pids.length, await count()]).toEqual([1, 1]));
     const [ended, running] = await Promise.all([launch("true"), launch("sleep", "322")]);
-    await vi.waitFor(async () => expect((await ended.exec.inspect()).Running).toBe(false), WAIT);
+    await eventually(async () => expect((await ended.exec.inspect()).Running).toBe(false));
     await endLaunched(ended, Number(pids[0]));
     await endLaunched({ ...running, startedAt: Promise.resolve("2020-01-01T00:00:00Z") }, Number(pids[0]));
     expect(await count()).toBe(1);
     await endLaunched(running, Number(pids[0]));
-    await vi.waitFor(async () => expect(await count()).toBe(0), WAIT);
+    await eventually(async () => expect(await count()).toBe(0));
     stop.abort();
     await other;
   });

@@ -2,14 +2,13 @@ import { once } from "node:events";
 import { createServer, connect as dial, type Socket } from "node:net";
 import type { Forward } from "@berth/core/ports";
 import { freePort } from "@berth/host/testing";
-import { describeDocker } from "@berth/testing";
-import { afterAll, beforeAll, expect, test, vi } from "vitest";
+import { describeDocker, eventually } from "@berth/testing";
+import { afterAll, beforeAll, expect, test } from "vitest";
 import { NO_CONTAINER_OPTIONS } from "./container.ts";
 import { type DockerWorld, dockerWorld, io, specOf } from "./docker.fixture.ts";
 import type { DockerEngine } from "./engine.ts";
 import { configurationOf } from "./forward.ts";
 
-const WAIT = { timeout: 20_000, interval: 50 };
 const PORT = 3000;
 
 describeDocker("a forward", ["node:24-alpine", "nginx:alpine"], (fixture) => {
@@ -38,7 +37,7 @@ describeDocker("a forward", ["node:24-alpine", "nginx:alpine"], (fixture) => {
     return spec;
   };
   const pidAt = (port: number) =>
-    vi.waitFor(async () => (await fetch(`http://127.0.0.1:${port}/env?name=BERTH_DEPLOYMENT_UUID`)).json(), WAIT);
+    eventually(async () => (await fetch(`http://127.0.0.1:${port}/env?name=BERTH_DEPLOYMENT_UUID`)).json());
   const connected = async (port: number): Promise<Socket> => {
     const socket = dial(port, "127.0.0.1");
     await once(socket, "connect");
@@ -55,7 +54,7 @@ describeDocker("a forward", ["node:24-alpine", "nginx:alpine"], (fixture) => {
 
     await engine.stop(first, { graceSeconds: 1 });
     const second = await releaseOf(name);
-    await vi.waitFor(async () => expect(await pidAt(forward.publicPort)).toBe(second.deploymentUuid), WAIT);
+    await eventually(async () => expect(await pidAt(forward.publicPort)).toBe(second.deploymentUuid));
 
     const open = await connected(forward.publicPort);
     const closed = once(open, "close");

@@ -1,10 +1,8 @@
 import { dockerClient } from "@berth/docker-client";
-import { describeDocker } from "@berth/testing";
-import { afterAll, beforeAll, expect, test, vi } from "vitest";
+import { describeDocker, eventually } from "@berth/testing";
+import { afterAll, beforeAll, expect, test } from "vitest";
 import { breakableHost } from "./broken-host.fixture.ts";
 import { type DockerWorld, dockerWorld, IMAGES, io, specOf } from "./docker.fixture.ts";
-
-const WAIT = { timeout: 30_000, interval: 20 };
 
 describeDocker("the log of a container", IMAGES, (fixture) => {
   let world: DockerWorld;
@@ -36,7 +34,7 @@ describeDocker("the log of a container", IMAGES, (fixture) => {
         for await (const { line } of engine.logs(spec, {})) lines.push(line);
         return lines.length;
       };
-      await vi.waitFor(async () => expect(await written()).toBeGreaterThanOrEqual(count), WAIT);
+      await eventually(async () => expect(await written()).toBeGreaterThanOrEqual(count));
       const seen: string[] = [];
       const stop = new AbortController();
       const following = (async () => {
@@ -45,7 +43,7 @@ describeDocker("the log of a container", IMAGES, (fixture) => {
           if (seen.length % 200 === 0) broken.hiccup();
         }
       })();
-      await vi.waitFor(() => expect(numbersOf(seen).at(-1)).toBe(1499), WAIT);
+      await eventually(() => expect(numbersOf(seen).at(-1)).toBe(1499));
       stop.abort();
       await following;
       expect(numbersOf(seen)).toEqual(all);
@@ -61,7 +59,7 @@ describeDocker("the log of a container", IMAGES, (fixture) => {
       for await (const line of engine.logs(spec, query)) lines.push(line);
       return lines;
     };
-    await vi.waitFor(async () => expect(await read({})).toHaveLength(1500), WAIT);
+    await eventually(async () => expect(await read({})).toHaveLength(1500));
     const whole = await read({});
     expect(numbersOf(whole.map(({ line }) => line))).toEqual(all);
     for (const at of [0, 1, 499, 500, 777, 1498, 1499]) {
@@ -76,11 +74,11 @@ describeDocker("the log of a container", IMAGES, (fixture) => {
     const engine = await world.engine();
     const spec = specOf(await world.image(`CMD ["node", "-e", ${JSON.stringify(program)}]`));
     await engine.start(spec, io());
-    await vi.waitFor(async () => {
+    await eventually(async () => {
       const lines = [];
       for await (const { line } of engine.logs(spec, {})) lines.push(line);
       expect(lines).toEqual(["x".repeat(50_000), "é🐳\u0001 end"]);
-    }, WAIT);
+    });
   });
 
   test("ends at once when nobody follows any more", async () => {

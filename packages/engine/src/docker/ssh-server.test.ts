@@ -5,9 +5,9 @@ import { setTimeout as delay } from "node:timers/promises";
 import { DOCKER_SOCKET, dockerClient, engineError } from "@berth/docker-client";
 import type { SshHost, SshHostOptions } from "@berth/host";
 import { run } from "@berth/host";
-import { describeDocker } from "@berth/testing";
+import { describeDocker, eventually } from "@berth/testing";
 import type Docker from "dockerode";
-import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { farHost, SERVER_IMAGE, type TestServer, testServer } from "./server.fixture.ts";
 import { serverMachine } from "./server-machine.ts";
 
@@ -47,10 +47,10 @@ describeDocker("servers over SSH", [SERVER_IMAGE, "busybox:stable"], (docker) =>
       server = await testServer(docker);
       host = hostOf(server);
       far = dockerClient(host);
-      await vi.waitFor(() => far.ping(), { timeout: 30 * SECONDS, interval: 200 });
+      await eventually(() => far.ping());
       const image = docker.client.getImage("busybox:stable");
       await far.loadImage(await image.get());
-    }, 120 * SECONDS);
+    });
 
     const started = async (...argv: string[]) => {
       const container = await far.createContainer({ Image: "busybox:stable", Cmd: argv, HostConfig: { Init: true } });
@@ -76,7 +76,7 @@ describeDocker("servers over SSH", [SERVER_IMAGE, "busybox:stable"], (docker) =>
       await machineOf(host).ping(AbortSignal.timeout(10 * SECONDS));
     });
 
-    test("follows forty logs at once on one connection", { timeout: 60 * SECONDS }, async () => {
+    test("follows forty logs at once on one connection", async () => {
       const container = await started("sh", "-c", "while :; do echo tick; sleep 0.2; done");
       const seen = new Set<number>();
       const streams = await Promise.all(
@@ -87,14 +87,14 @@ describeDocker("servers over SSH", [SERVER_IMAGE, "busybox:stable"], (docker) =>
           return stream;
         }),
       );
-      await vi.waitFor(() => expect(seen.size).toBe(40), { timeout: 30 * SECONDS });
+      await eventually(() => expect(seen.size).toBe(40));
       const { State } = await container.inspect();
       expect(State.Running).toBe(true);
       for (const stream of streams) (stream as unknown as { destroy(): void }).destroy();
       await container.remove({ force: true });
     });
 
-    test("answers what only reads also when the connection dies under it", { timeout: 60 * SECONDS }, async () => {
+    test("answers what only reads also when the connection dies under it", async () => {
       await far.ping();
       // The request is in progress when all of sshd's connections are cut.
       const asked = far.info();
@@ -102,20 +102,18 @@ describeDocker("servers over SSH", [SERVER_IMAGE, "busybox:stable"], (docker) =>
       expect(await asked).toMatchObject({ OSType: "linux" });
     });
 
-    test("reports of a change in flight that its outcome is unknown, and keeps working", {
-      timeout: 60 * SECONDS,
-    }, async () => {
+    test("reports of a change in flight that its outcome is unknown, and keeps working", async () => {
       const container = await started("sleep", "300");
       // The server waits for the container's end.
       const waiting = container.wait().catch((error: unknown) => engineError("far", error));
       await far.ping();
       await cut(server);
       expect(await waiting).toMatchObject({ code: "engine.unreachable" });
-      await vi.waitFor(async () => expect((await container.inspect()).State.Running).toBe(true), 20 * SECONDS);
+      await eventually(async () => expect((await container.inspect()).State.Running).toBe(true));
       await container.remove({ force: true });
     });
 
-    test("serves the docker program over a socket of this machine", { timeout: 60 * SECONDS }, async () => {
+    test("serves the docker program over a socket of this machine", async () => {
       const bridge = await host.socketBridge(DOCKER_SOCKET);
       const env = { PATH, DOCKER_HOST: `unix://${bridge}`, HOME: folder };
       const { exitCode, output } = await run(["docker", "version", "--format", "{{.Server.Version}}"], { env });
@@ -128,11 +126,11 @@ describeDocker("servers over SSH", [SERVER_IMAGE, "busybox:stable"], (docker) =>
       expect([attached.exitCode, attached.output.trim()]).toEqual([0, "5"]);
     });
 
-    test("reaches a container by its own address", { timeout: 60 * SECONDS }, async () => {
+    test("reaches a container by its own address", async () => {
       const container = await started("httpd", "-f", "-p", "8080");
       const { NetworkSettings } = await container.inspect();
       const address = { host: NetworkSettings.Networks.bridge?.IPAddress ?? "", port: 8080 };
-      const channel = await vi.waitFor(() => host.connectTcp(address), { timeout: 20 * SECONDS, interval: 200 });
+      const channel = await eventually(() => host.connectTcp(address));
       channel.write("GET / HTTP/1.0\r\n\r\n");
       const [head] = await Promise.race([onceData(channel), delay(10 * SECONDS).then(() => [""])]);
       expect(String(head)).toMatch(/^HTTP\/1/);
@@ -140,7 +138,7 @@ describeDocker("servers over SSH", [SERVER_IMAGE, "busybox:stable"], (docker) =>
       await container.remove({ force: true });
     });
 
-    test("tells that the engine was stopped, and that it runs again", { timeout: 90 * SECONDS }, async () => {
+    test("tells that the engine was stopped, and that it runs again", async () => {
       // Inspected from outside, since process 1 cannot be stopped from inside.
       const { State } = await server.container.container.inspect();
       process.kill(State.Pid, "SIGSTOP");
@@ -151,38 +149,32 @@ describeDocker("servers over SSH", [SERVER_IMAGE, "busybox:stable"], (docker) =>
         engineProblem: expect.stringContaining("does not answer: it took too long"),
         facts: null,
       });
-      const mended = await vi.waitFor(
-        async () => {
-          const found = await machineOf(host).inspect();
-          expect(found.engineProblem).toBeNull();
-          return found;
-        },
-        { timeout: 30 * SECONDS, interval: 500 },
-      );
+      const mended = await eventually(async () => {
+        const found = await machineOf(host).inspect();
+        expect(found.engineProblem).toBeNull();
+        return found;
+      });
       expect(mended.facts).not.toBeNull();
     });
   });
 
   describe("without an engine", () => {
-    test("is told from one that cannot be reached", { timeout: 60 * SECONDS }, async () => {
+    test("is told from one that cannot be reached", async () => {
       const server = await testServer(docker, { withEngine: false });
       const host = hostOf(server);
       const inspected = () => machineOf(host).inspect();
-      const found = await vi.waitFor(
-        async () => {
-          const seen = await inspected();
-          expect(seen.machineProblem).toBeNull();
-          return seen;
-        },
-        { timeout: 30 * SECONDS, interval: 200 },
-      );
+      const found = await eventually(async () => {
+        const seen = await inspected();
+        expect(seen.machineProblem).toBeNull();
+        return seen;
+      });
       expect(found).toMatchObject({ engineProblem: expect.stringMatching(/^Socket .* does not exist/), facts: null });
       await server.container.container.stop({ t: 0 });
       const gone = await machineOf(hostOf(server, { connectTimeoutSeconds: 2 })).inspect();
       expect(gone.machineProblem).toMatch(/did not answer within 2 s|No route to|refused/);
     });
 
-    test("gets Docker from its own system's packages when asked", { timeout: 300 * SECONDS }, async () => {
+    test("gets Docker from its own system's packages when asked", async () => {
       const server = await testServer(docker, { withEngine: false });
       // Docker's start script of Debian raises its limits, which a container may not do.
       const script = [
@@ -197,12 +189,9 @@ describeDocker("servers over SSH", [SERVER_IMAGE, "busybox:stable"], (docker) =>
       await machine.installEngine((line) => lines.push(line));
       expect(lines).toContain("$ apt-get -o DPkg::Lock::Timeout=300 update");
       expect(lines.some((line) => line.startsWith("Setting up docker.io"))).toBe(true);
-      await vi.waitFor(
-        async () => {
-          expect(await machine.inspect()).toMatchObject({ engineProblem: null, facts: { architecture: "amd64" } });
-        },
-        { timeout: 60 * SECONDS, interval: 500 },
-      );
+      await eventually(async () => {
+        expect(await machine.inspect()).toMatchObject({ engineProblem: null, facts: { architecture: "amd64" } });
+      });
     });
   });
 });

@@ -8,16 +8,15 @@ import type { ReleaseSpec, StorageMount } from "@berth/core/deploy";
 import { dockerClient } from "@berth/docker-client";
 import type { Host } from "@berth/host";
 import { localHost } from "@berth/host";
-import { describeDocker } from "@berth/testing";
+import { describeDocker, eventually } from "@berth/testing";
 import type Docker from "dockerode";
-import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { NO_CONTAINER_OPTIONS } from "./container.ts";
 import { type DockerWorld, dockerWorld, IMAGES, io, specOf } from "./docker.fixture.ts";
 import type { DockerEngine } from "./engine.ts";
 import { startRelease } from "./start.ts";
 import { volumeName } from "./volumes.ts";
 
-const WAIT = { timeout: 20_000, interval: 50 };
 const uuid = () => randomBytes(8).toString("hex");
 
 describeDocker("a container of a release", IMAGES, (fixture) => {
@@ -55,7 +54,7 @@ describeDocker("a container of a release", IMAGES, (fixture) => {
     const [found] = await world.containersOf(of);
     return await world.docker.getContainer(found?.Id ?? "").inspect();
   };
-  const get = (url: string) => vi.waitFor(async () => await (await fetch(url)).text(), WAIT);
+  const get = (url: string) => eventually(async () => await (await fetch(url)).text());
 
   test("is made again when an attempt that lost its connection has it removed late", async () => {
     const made = await spec();
@@ -152,7 +151,7 @@ describeDocker("a container of a release", IMAGES, (fixture) => {
     await started({ container: container({ networkAliases: [alias] }) });
     const other = await started();
     const script = `node -e 'fetch("http://${alias}:3000/pid").then((a) => console.log(a.status))'`;
-    await vi.waitFor(async () => expect(await sh(other, script)).toBe("200"), WAIT);
+    await eventually(async () => expect(await sh(other, script)).toBe("200"));
   });
 
   test("keeps within its limits", async () => {
@@ -189,9 +188,9 @@ describeDocker("a container of a release", IMAGES, (fixture) => {
     const image = await world.image("HEALTHCHECK --interval=3s --retries=1 CMD test -e /tmp/well");
     const own = specOf(image);
     expect((await engine.start(own, io())).health).toBe("starting");
-    await vi.waitFor(async () => expect((await engine.inspect(own))?.health).toBe("unhealthy"), WAIT);
+    await eventually(async () => expect((await engine.inspect(own))?.health).toBe("unhealthy"));
     await sh(own, "touch /tmp/well");
-    await vi.waitFor(async () => expect((await engine.inspect(own))?.health).toBe("healthy"), WAIT);
+    await eventually(async () => expect((await engine.inspect(own))?.health).toBe("healthy"));
     const other = specOf(image, { container: container({ hasImageHealthCheck: false }) });
     expect(await engine.start(other, io())).not.toHaveProperty("health");
   });

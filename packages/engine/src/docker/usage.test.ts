@@ -1,5 +1,5 @@
-import { describeDocker } from "@berth/testing";
-import { afterAll, beforeAll, expect, test, vi } from "vitest";
+import { describeDocker, eventually } from "@berth/testing";
+import { afterAll, beforeAll, expect, test } from "vitest";
 import { type DockerWorld, dockerWorld, IMAGES, io, specOf } from "./docker.fixture.ts";
 import { readProcesses, readUsage } from "./usage.ts";
 
@@ -68,7 +68,7 @@ describeDocker("what a container uses", IMAGES, (fixture) => {
     const spec = specOf(await world.image());
     const { upstream } = await engine.start(spec, io());
     const url = `http://${upstream?.host}:${upstream?.port}/allocate?bytes=${100 << 20}`;
-    await vi.waitFor(async () => expect((await fetch(url)).status).toBe(200), { timeout: 20_000, interval: 50 });
+    await eventually(async () => expect((await fetch(url)).status).toBe(200));
     const before = await engine.usage(spec);
     expect(before?.processes).toBeGreaterThan(1);
     expect(before?.memoryBytes).toBeGreaterThan(30 << 20);
@@ -77,7 +77,7 @@ describeDocker("what a container uses", IMAGES, (fixture) => {
       await fetch(burn);
       expect((await engine.usage(spec))?.cpuSeconds).toBeGreaterThan(before?.cpuSeconds ?? 0);
     };
-    await vi.waitFor(isGrown, { timeout: 30_000, interval: 50 });
+    await eventually(isGrown);
     await engine.stop(spec, { graceSeconds: 1 });
     expect(await engine.usage(spec)).toBeUndefined();
   });

@@ -2,13 +2,12 @@ import type { ReleaseState } from "@berth/core/deploy";
 import { dockerClient } from "@berth/docker-client";
 import type { Host } from "@berth/host";
 import { localHost } from "@berth/host";
-import { describeDocker } from "@berth/testing";
-import { afterAll, beforeAll, expect, test, vi } from "vitest";
+import { describeDocker, eventually } from "@berth/testing";
+import { afterAll, beforeAll, expect, test } from "vitest";
 import { breakableHost } from "./broken-host.fixture.ts";
 import { type DockerWorld, dockerWorld, IMAGES, io, specOf } from "./docker.fixture.ts";
 
 /** Time in which changes by others must be noticed. */
-const SEEN = { timeout: 5000, interval: 20 };
 
 describeDocker("what others do to containers", IMAGES, (fixture) => {
   let world: DockerWorld;
@@ -26,31 +25,31 @@ describeDocker("what others do to containers", IMAGES, (fixture) => {
     });
     await engine.start(spec, io());
     const [found] = await world.containersOf(spec);
-    await vi.waitFor(() => expect(seen).toEqual(["running"]), SEEN);
+    await eventually(() => expect(seen).toEqual(["running"]));
     return { engine, spec, seen, container: world.docker.getContainer(found?.Id ?? "") };
   }
 
   test("is seen: a stop, a start, a pause, a rename and a removal", async () => {
     const { engine, spec, seen, container } = await watched();
     await container.stop({ t: 1 });
-    await vi.waitFor(() => expect(seen.at(-1)).toBe("exited"), SEEN);
+    await eventually(() => expect(seen.at(-1)).toBe("exited"));
     await container.start();
-    await vi.waitFor(() => expect(seen.at(-1)).toBe("running"), SEEN);
+    await eventually(() => expect(seen.at(-1)).toBe("running"));
     await container.pause();
-    await vi.waitFor(() => expect(seen.at(-1)).toBe("paused"), SEEN);
+    await eventually(() => expect(seen.at(-1)).toBe("paused"));
     expect((await engine.inspect(spec))?.upstream).toBeNull();
     await container.unpause();
-    await vi.waitFor(() => expect(seen.at(-1)).toBe("running"), SEEN);
+    await eventually(() => expect(seen.at(-1)).toBe("running"));
     await container.rename({ name: fixture.name("renamed") });
     expect((await engine.inspect(spec))?.state).toBe("running");
     await engine.start(spec, io());
     expect(await world.containersOf(spec)).toHaveLength(1);
     await container.remove({ force: true });
-    await vi.waitFor(() => expect(seen.at(-1)).toBe("removing"), SEEN);
+    await eventually(() => expect(seen.at(-1)).toBe("removing"));
     expect(await engine.inspect(spec)).toBeUndefined();
     expect(await engine.list()).not.toContainEqual(expect.objectContaining({ deploymentUuid: spec.deploymentUuid }));
     await engine.start(spec, io());
-    await vi.waitFor(() => expect(seen.at(-1)).toBe("running"), SEEN);
+    await eventually(() => expect(seen.at(-1)).toBe("running"));
   });
 
   test("is seen though the connection was lost meanwhile", async () => {
@@ -59,7 +58,7 @@ describeDocker("what others do to containers", IMAGES, (fixture) => {
     broken.cut();
     await container.stop({ t: 1 });
     broken.mend();
-    await vi.waitFor(() => expect(seen.at(-1)).toBe("exited"), SEEN);
+    await eventually(() => expect(seen.at(-1)).toBe("exited"));
     expect(await engine.list()).toContainEqual(await engine.inspect(spec));
   });
 
@@ -70,7 +69,7 @@ describeDocker("what others do to containers", IMAGES, (fixture) => {
     await container.remove({ force: true });
     broken.mend();
     expect(await engine.inspect(spec)).toBeUndefined();
-    await vi.waitFor(() => expect(seen.at(-1)).toBe("removing"), SEEN);
+    await eventually(() => expect(seen.at(-1)).toBe("removing"));
   });
 
   test("is known without asking while events are followed, and not while they may be missed", async () => {
@@ -78,15 +77,15 @@ describeDocker("what others do to containers", IMAGES, (fixture) => {
     const { engine, spec, container } = await watched(broken.host);
     const known = () => engine.lastSeen?.()?.filter(({ deploymentUuid }) => deploymentUuid === spec.deploymentUuid);
     const isKnown = async () => expect(known()).toEqual([await engine.inspect(spec)]);
-    await vi.waitFor(isKnown, SEEN);
+    await eventually(isKnown);
     await container.stop({ t: 1 });
-    await vi.waitFor(() => expect(known()).toMatchObject([{ state: "exited" }]), SEEN);
+    await eventually(() => expect(known()).toMatchObject([{ state: "exited" }]));
     broken.cut();
-    await vi.waitFor(() => expect(known()).toBeUndefined(), SEEN);
+    await eventually(() => expect(known()).toBeUndefined());
     broken.mend();
-    await vi.waitFor(isKnown, SEEN);
+    await eventually(isKnown);
     await container.remove({ force: true });
-    await vi.waitFor(() => expect(known()).toEqual([]), SEEN);
+    await eventually(() => expect(known()).toEqual([]));
   });
 
   test("is asked again once when a kept connection turns out to be dead", async () => {
@@ -111,14 +110,11 @@ describeDocker("what others do to containers", IMAGES, (fixture) => {
     const engine = await world.engine();
     const spec = specOf(image);
     await engine.start(spec, io());
-    await vi.waitFor(
-      async () => {
-        const state = await engine.inspect(spec);
-        expect(state).toMatchObject({ exitCode: 7 });
-        expect(state?.restartCount).toBeGreaterThan(2);
-      },
-      { timeout: 20_000, interval: 50 },
-    );
+    await eventually(async () => {
+      const state = await engine.inspect(spec);
+      expect(state).toMatchObject({ exitCode: 7 });
+      expect(state?.restartCount).toBeGreaterThan(2);
+    });
   });
 
   test("does not see what another instance of Berth has on the same engine", async () => {

@@ -2,12 +2,13 @@ import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import type { ReleaseSpec, StorageMount } from "@berth/core/deploy";
 import { isRoot, pidsOfUser, pidsWithEnv, spawnDetached } from "@berth/host";
-import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { eventually } from "@berth/testing";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { markerOf } from "./environment.ts";
 import { filesFolder, resourcePaths, runPaths, storageFolder } from "./paths.ts";
 import { io, newRef } from "./process.fixture.ts";
 import { PROCESS_SETTINGS } from "./settings.ts";
-import { processSuite, WAIT } from "./suite.fixture.ts";
+import { processSuite } from "./suite.fixture.ts";
 
 const suite = processSuite();
 const { newSpec } = suite;
@@ -88,7 +89,7 @@ describe.skipIf(!isRoot())("an application (of a server started by root)", () =>
     const spec = await newSpec({ ref: newRef("vars"), resourceNumber: OWN_NUMBER, env, run });
     await suite.engine.start(spec, io());
     const files = () => readFileSync(join(artifactFolder(spec), "fds"), "utf8");
-    await vi.waitFor(() => expect(files()).toContain(" 2 -> "), WAIT);
+    await eventually(() => expect(files()).toContain(" 2 -> "));
     expect(files()).not.toContain("/result");
     const seen = readFileSync(join(artifactFolder(spec), "seen"), "utf8").split("\0");
     expect(seen).toEqual(expect.arrayContaining([`VALUE=${VALUE}`, "name=x", "LD_DEBUG_OUTPUT=loader"]));

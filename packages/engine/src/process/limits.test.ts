@@ -2,12 +2,13 @@ import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { BUILD_CONFIG as CONFIG } from "@berth/core/testing";
 import { commandLine, isRoot, processes, spawnDetached } from "@berth/host";
-import { describe, expect, type TestContext, test, vi } from "vitest";
+import { eventually } from "@berth/testing";
+import { describe, expect, type TestContext, test } from "vitest";
 import { processBuilder } from "../builder/process-builder.ts";
 import { findCgroups } from "./cgroup.ts";
 import { FAST_SETTINGS, io, newRef } from "./process.fixture.ts";
 import { shimArgv } from "./shim.ts";
-import { processSuite, WAIT } from "./suite.fixture.ts";
+import { processSuite } from "./suite.fixture.ts";
 
 const suite = processSuite();
 const { newSpec, state, lines } = suite;
@@ -30,7 +31,7 @@ describe("limits", () => {
       limits: { memoryBytes: 200 << 20, cpus: null },
     });
     await suite.engine.start(spec, io());
-    await vi.waitFor(async () => expect((await state(spec)).restartCount).toBeGreaterThan(0), WAIT);
+    await eventually(async () => expect((await state(spec)).restartCount).toBeGreaterThan(0));
   });
 
   test("of processors hold", async (context) => {
@@ -38,11 +39,11 @@ describe("limits", () => {
     const limits = { memoryBytes: null, cpus: 0.2 };
     const spec = await newSpec({ run: `echo on; ${BUSY} & ${BUSY}`, limits });
     await suite.engine.start(spec, io());
-    await vi.waitFor(async () => expect(await lines(spec)).toContain("on"), WAIT);
+    await eventually(async () => expect(await lines(spec)).toContain("on"));
     const before = await suite.engine.usage(spec);
     const from = Date.now();
     const usedSeconds = async () => ((await suite.engine.usage(spec))?.cpuSeconds ?? 0) - (before?.cpuSeconds ?? 0);
-    await vi.waitFor(async () => expect(await usedSeconds()).toBeGreaterThan(0.2), WAIT);
+    await eventually(async () => expect(await usedSeconds()).toBeGreaterThan(0.2));
     expect((await usedSeconds()) / ((Date.now() - from) / 1000)).toBeLessThan(0.35);
   });
 
@@ -55,7 +56,7 @@ describe("limits", () => {
       setInterval(() => {}, 1000);`;
     const spec = await newSpec({ files: { "bomb.mjs": script }, run: "node bomb.mjs" });
     await suite.engine.start(spec, io());
-    await vi.waitFor(async () => expect((await suite.engine.usage(spec))?.processes).toBeGreaterThan(20), WAIT);
+    await eventually(async () => expect((await suite.engine.usage(spec))?.processes).toBeGreaterThan(20));
     expect((await suite.engine.usage(spec))?.processes).toBeLessThanOrEqual(40);
     await suite.engine.stop(spec, { graceSeconds: 0.2 });
     expect((await suite.engine.usage(spec))?.processes).toBe(0);
@@ -144,7 +145,7 @@ describe("limits", () => {
   test("of open files are the same whatever started the control plane; a crash leaves no core file", async () => {
     const spec = await newSpec({ run: "ulimit -c; ulimit -n; exec sleep 300" });
     await suite.engine.start(spec, io());
-    await vi.waitFor(async () => expect(await lines(spec)).toHaveLength(2), WAIT);
+    await eventually(async () => expect(await lines(spec)).toHaveLength(2));
     const [core, files] = await lines(spec);
     expect(core).toBe("0");
     expect(Number(files)).toBeGreaterThan(0);
@@ -155,9 +156,9 @@ describe("limits", () => {
     const allocate = "node -e 'console.log(Buffer.alloc(300 << 20, 1).length); setInterval(() => {}, 1000)'";
     const spec = await newSpec({ run: allocate, limits: { memoryBytes: 100 << 20, cpus: null } });
     await suite.engine.start(spec, io());
-    await vi.waitFor(async () => expect(await state(spec)).toMatchObject({ exitCode: 137 }), WAIT);
+    await eventually(async () => expect(await state(spec)).toMatchObject({ exitCode: 137 }));
     await suite.engine.stop(spec, { graceSeconds: 0 });
     await suite.engine.start({ ...spec, limits: { memoryBytes: null, cpus: null } }, io());
-    await vi.waitFor(async () => expect((await lines(spec)).at(-1)).toBe(String(300 << 20)), WAIT);
+    await eventually(async () => expect((await lines(spec)).at(-1)).toBe(String(300 << 20)));
   });
 });

@@ -2,8 +2,9 @@ import { appendFileSync, existsSync, mkdtempSync, readdirSync, rmSync, statSync,
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { LogLine, LogQuery } from "@berth/core/ports";
+import { eventually } from "@berth/testing";
 import fc from "fast-check";
-import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { type LogFile, logFile } from "./log-file.ts";
 import { readLogLines } from "./log-lines.ts";
 
@@ -209,9 +210,9 @@ describe("log", () => {
         seen.push(line);
     })();
     write("one\ntw");
-    await vi.waitFor(() => expect(seen).toEqual(["one"]));
+    await eventually(() => expect(seen).toEqual(["one"]));
     write("o\n");
-    await vi.waitFor(() => expect(seen).toEqual(["one", "two"]));
+    await eventually(() => expect(seen).toEqual(["one", "two"]));
     stop.abort();
     await following;
   });
@@ -227,7 +228,7 @@ describe("log", () => {
       write(`${line}\n`);
       await rotate();
     }
-    await vi.waitFor(() => expect(seen).toHaveLength(all.length));
+    await eventually(() => expect(seen).toHaveLength(all.length));
     isGone = true;
     await following;
     expect(seen).toEqual(all);

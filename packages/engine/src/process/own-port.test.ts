@@ -1,7 +1,8 @@
 import { createServer } from "node:net";
-import { expect, test, vi } from "vitest";
+import { eventually } from "@berth/testing";
+import { expect, test } from "vitest";
 import { io } from "./process.fixture.ts";
-import { processSuite, WAIT } from "./suite.fixture.ts";
+import { processSuite } from "./suite.fixture.ts";
 
 const suite = processSuite();
 const { newSpec, state, ask } = suite;
@@ -28,7 +29,7 @@ test("a program that listens on a port of ports_exposes takes its requests there
   const spec = await newSpec({ ...listener(own), ports: [own] });
   const { upstream } = await suite.engine.start(spec, io());
   expect(upstream?.port).not.toBe(own);
-  await vi.waitFor(async () => expect((await state(spec)).upstream).toEqual({ host: "127.0.0.1", port: own }), WAIT);
+  await eventually(async () => expect((await state(spec)).upstream).toEqual({ host: "127.0.0.1", port: own }));
   expect(await ask(own, "")).toBe("here");
   // The next control plane knows it at once.
   const [adopted] = await (await suite.reopen()).list();

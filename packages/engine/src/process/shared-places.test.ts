@@ -3,10 +3,11 @@ import { join } from "node:path";
 import type { BuildRequest, FolderArtifact, ReleaseSpec } from "@berth/core/deploy";
 import { BUILD_CONFIG as CONFIG } from "@berth/core/testing";
 import { isRoot } from "@berth/host";
-import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { eventually } from "@berth/testing";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { processBuilder } from "../builder/process-builder.ts";
 import { io, newRef, temporaryFolder } from "./process.fixture.ts";
-import { processSuite, WAIT } from "./suite.fixture.ts";
+import { processSuite } from "./suite.fixture.ts";
 
 const suite = processSuite();
 
@@ -127,8 +128,8 @@ describe.skipIf(!isRoot())("applications of one server, started by root", () => 
     const shell = (script: string) => suite.engine.exec(spec, script, { timeoutSeconds: 20 });
     await shell("touch /tmp/poison");
     await shell("kill -9 -1").catch(() => undefined);
-    await vi.waitFor(async () => expect((await suite.state(spec)).restartCount).toBeGreaterThan(0), WAIT);
-    await vi.waitFor(async () => expect((await suite.state(spec)).state).toBe("running"), WAIT);
+    await eventually(async () => expect((await suite.state(spec)).restartCount).toBeGreaterThan(0));
+    await eventually(async () => expect((await suite.state(spec)).state).toBe("running"));
     expect((await shell("ls /tmp/poison")).exitCode).not.toBe(0);
     await shell("touch /tmp/poison");
     expect(leftOutside()).toEqual([]);

@@ -1,6 +1,7 @@
 import { rmSync } from "node:fs";
 import type { ReleaseRef, ReleaseSpec, ReleaseState } from "@berth/core/deploy";
-import { afterAll, afterEach, beforeAll, beforeEach, vi } from "vitest";
+import { eventually } from "@berth/testing";
+import { afterAll, afterEach, beforeAll, beforeEach } from "vitest";
 import { CONFORMANCE_APP } from "../conformance-app.ts";
 import type { ProcessEngine, ProcessEngineOptions } from "./engine.ts";
 import {
@@ -11,8 +12,6 @@ import {
   type SpecOptions,
   temporaryFolder,
 } from "./process.fixture.ts";
-
-export const WAIT = { timeout: 15_000, interval: 10 };
 
 /** Folder and engine of one test; everything is removed afterwards. */
 export interface ProcessSuite {
@@ -89,7 +88,7 @@ export function processSuite(): ProcessSuite {
       for await (const { line } of suite.engine.logs(ref, {})) found.push(line);
       return found;
     },
-    ask: (port, path) => vi.waitFor(async () => (await fetch(`http://127.0.0.1:${port}/${path}`)).text(), WAIT),
+    ask: (port, path) => eventually(async () => (await fetch(`http://127.0.0.1:${port}/${path}`)).text()),
   };
   return suite;
 }

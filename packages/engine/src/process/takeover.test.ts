@@ -11,11 +11,12 @@ import {
 import { join } from "node:path";
 import type { ReleaseRef, ReleaseSpec } from "@berth/core/deploy";
 import { pidsWithEnv, spawnDetached } from "@berth/host";
+import { eventually, until } from "@berth/testing";
 import { describe, expect, test, vi } from "vitest";
 import { markerOf } from "./environment.ts";
 import { runPaths } from "./paths.ts";
 import { io, newRef } from "./process.fixture.ts";
-import { processSuite, WAIT } from "./suite.fixture.ts";
+import { processSuite } from "./suite.fixture.ts";
 
 const suite = processSuite();
 const { newSpec, started, state, lines, ask } = suite;
@@ -32,7 +33,7 @@ async function controlPlane(spec: ReleaseSpec) {
   const argv = [process.execPath, script, world.dataFolder, runtimeFolder, specFile] as const;
   const child = await spawnDetached(argv, { env: {}, logFile });
   return {
-    said: (word: string) => vi.waitFor(() => expect(readFileSync(logFile, "utf8")).toContain(word), WAIT),
+    said: (word: string) => eventually(() => expect(readFileSync(logFile, "utf8")).toContain(word)),
     /** Nothing supervises the release until `suite.reopen()`. */
     async kill() {
       process.kill(child.pid, "SIGKILL");
@@ -58,7 +59,7 @@ describe("kill -9 of the control plane", () => {
     expect(await engine.start(spec, io())).toMatchObject({ state: "running", startedAt });
     expect(await ask(upstream?.port, "pid")).toBe(pid);
     await ask(upstream?.port, "exit?code=9");
-    await vi.waitFor(async () => expect(await state(spec)).toMatchObject({ restartCount: 1, exitCode: 9 }), WAIT);
+    await eventually(async () => expect(await state(spec)).toMatchObject({ restartCount: 1, exitCode: 9 }));
     expect(await ask(upstream?.port, "pid")).not.toBe(pid);
     expect(await lines(spec)).toEqual(["listening", "listening"]);
   });
@@ -70,7 +71,7 @@ describe("kill -9 of the control plane", () => {
     await plane.kill();
     const { port } = readRecord(spec);
     await ask(port, "exit?code=42");
-    await vi.waitFor(() => expect(pidsWithEnv(markerOf(spec))).toEqual([]), WAIT);
+    await eventually(() => expect(pidsWithEnv(markerOf(spec))).toEqual([]));
     const engine = await suite.reopen();
     expect(await state(spec)).toMatchObject({ state: "exited", exitCode: 42, upstream: null, restartCount: 0 });
     const again = await engine.start(spec, io());
@@ -92,16 +93,16 @@ describe("kill -9 of the control plane", () => {
       const spec = await newSpec({ ref: newRef("early") });
       const plane = await controlPlane(spec);
       await plane.said("opened");
-      await vi.waitUntil(() => moments[moment]?.(spec), { ...WAIT, interval: 1 });
+      await vi.waitUntil(() => moments[moment]?.(spec), { timeout: 60_000, interval: 1 });
       await plane.kill();
       const engine = await suite.reopen();
       const known = await engine.inspect(spec);
       if (known?.state === "running" || known?.state === "restarting") await ask(readRecord(spec).port, "pid");
-      else await vi.waitFor(() => expect(pidsWithEnv(markerOf(spec))).toEqual([]), WAIT);
+      else await eventually(() => expect(pidsWithEnv(markerOf(spec))).toEqual([]));
       const { upstream } = await engine.start(spec, io());
       await ask(upstream?.port ?? readRecord(spec).port, "pid");
       const starts = async () => (await lines(spec)).filter((line) => line === "listening").length;
-      await vi.waitUntil(starts, WAIT);
+      await until(starts);
       expect(await starts()).toBe(1);
     },
   );
@@ -178,7 +179,7 @@ describe("a clean end of the control plane", () => {
       [1, 2, 3, 4].map((n) => newSpec({ ref: newRef(`slow-${n}`), run, storages: [shared] })),
     );
     for (const spec of specs) await suite.engine.start(spec, io());
-    for (const spec of specs) await vi.waitFor(async () => expect(await lines(spec)).toContain("ready"), WAIT);
+    for (const spec of specs) await eventually(async () => expect(await lines(spec)).toContain("ready"));
     await suite.engine.close({ stopReleases: true });
     expect(specs.flatMap((spec) => pidsWithEnv(markerOf(spec)))).toEqual([]);
     const engine = await suite.reopen();

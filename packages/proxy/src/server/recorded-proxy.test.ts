@@ -1,5 +1,6 @@
 import { DomainError } from "@berth/core";
 import type { ManagedProxy, ManagedProxyStatus, ProxyType, Site } from "@berth/core/ports";
+import { eventually } from "@berth/testing";
 import { beforeEach, describe, expect, test, vi } from "vitest";
 import { recordedProxy } from "./recorded-proxy.ts";
 
@@ -134,7 +135,7 @@ describe("the proxy of a server's record", () => {
     await proxy.put(SITE);
     proxy.use(recorded("TRAEFIK"));
     proxy.use(recorded("CADDY"));
-    await vi.waitFor(() => expect(told).toEqual(["TRAEFIK ensure", "TRAEFIK put web", "CADDY ensure"]));
+    await eventually(() => expect(told).toEqual(["TRAEFIK ensure", "TRAEFIK put web", "CADDY ensure"]));
   });
 
   test("that was stopped is told its routes, and is started by nothing but being asked to", async () => {
@@ -186,7 +187,7 @@ describe("the proxy of a server's record", () => {
     await proxy.put(SITE);
     proxy.use(recorded("CADDY", false, "root", "https://a.example"));
     proxy.use(recorded("CADDY", false, "root", "https://a.example"));
-    await vi.waitFor(() => expect(told.slice(2)).toEqual(["CADDY ensure"]));
+    await eventually(() => expect(told.slice(2)).toEqual(["CADDY ensure"]));
   });
 
   test("reads what is no type as none", () => {

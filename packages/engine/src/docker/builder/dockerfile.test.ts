@@ -6,7 +6,7 @@ import { assertTook, took, until } from "@berth/testing";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { hasEngine, type ImageSuite, imageSuite, oneImage } from "./image.fixture.ts";
 
-describe.skipIf(!hasEngine)("an image from a Dockerfile", { timeout: 20_000 }, () => {
+describe.skipIf(!hasEngine)("an image from a Dockerfile", () => {
   let suite: ImageSuite;
   beforeAll(() => {
     suite = imageSuite();
@@ -170,9 +170,9 @@ describe.skipIf(!hasEngine)("an image from a Dockerfile", { timeout: 20_000 }, (
       abort.signal,
     );
     building.catch(() => undefined);
-    await expect.poll(() => suite.lines.includes("begun"), { timeout: 15_000 }).toBe(true);
+    await expect.poll(() => suite.lines.includes("begun")).toBe(true);
     const isRunning = () => commandLines().some((line) => line.includes(`sleep\0${mark}`));
-    await expect.poll(isRunning, { timeout: 5000 }).toBe(true);
+    await expect.poll(isRunning).toBe(true);
     const ended = async () => {
       abort.abort();
       await expect(building).rejects.toMatchObject({ code: "deploy.cancelled" });

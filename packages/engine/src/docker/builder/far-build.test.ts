@@ -3,9 +3,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DOCKER_SOCKET, dockerClient } from "@berth/docker-client";
 import type { SshHost } from "@berth/host";
-import { assertTook, describeDocker, took, until } from "@berth/testing";
+import { assertTook, describeDocker, eventually, took, until } from "@berth/testing";
 import type Docker from "dockerode";
-import { afterAll, beforeAll, expect, test, vi } from "vitest";
+import { afterAll, beforeAll, expect, test } from "vitest";
 import { farHost, SERVER_IMAGE, type TestServer, testServer } from "../server.fixture.ts";
 import { buildImage } from "./build-image.ts";
 import type { BuildTarget } from "./build-target.ts";
@@ -21,7 +21,7 @@ describeDocker("a build on a server over SSH", [SERVER_IMAGE, "busybox:stable"],
     server = await testServer(fixture);
     host = farHost(server, join(folder, "bridges"));
     far = dockerClient(host);
-    await vi.waitFor(() => far.ping(), { timeout: 60_000, interval: 200 });
+    await eventually(() => far.ping());
     const loading = await far.loadImage(await fixture.client.getImage("busybox:stable").get());
     for await (const _ of loading);
   });
@@ -68,9 +68,7 @@ describeDocker("a build on a server over SSH", [SERVER_IMAGE, "busybox:stable"],
   const running = async (mark: string): Promise<boolean> =>
     (await server.container.exec(["sh", "-c", "cat /proc/[0-9]*/cmdline"])).output.includes(mark);
 
-  test("takes the context, arguments and secrets there, and what it makes lies there", {
-    timeout: 60_000,
-  }, async () => {
+  test("takes the context, arguments and secrets there, and what it makes lies there", async () => {
     const text = "x".repeat(3 << 20);
     const image = await build(
       {
@@ -92,7 +90,7 @@ describeDocker("a build on a server over SSH", [SERVER_IMAGE, "busybox:stable"],
     expect(lines.join("\n")).not.toContain("c4n4ry");
   });
 
-  test("does all that a compose text says of it", { timeout: 60_000 }, async () => {
+  test("does all that a compose text says of it", async () => {
     const shared = join(folder, "shared");
     mkdirSync(shared);
     writeFileSync(join(shared, "a.txt"), "shared");
@@ -118,12 +116,12 @@ describeDocker("a build on a server over SSH", [SERVER_IMAGE, "busybox:stable"],
     expect(lines.some((line) => /^\d+\.\d+\.\d+\.\d+\s+host\.example/.test(line))).toBe(true);
   });
 
-  test("that is cancelled has ended there within 5 seconds", { timeout: 60_000 }, async () => {
+  test("that is cancelled has ended there within 5 seconds", async () => {
     const abort = new AbortController();
     const mark = `7${Date.now()}`;
     const building = build({ Dockerfile: `FROM busybox:stable\nRUN sleep ${mark}` }, {}, abort.signal);
     building.catch(() => undefined);
-    await vi.waitFor(async () => expect(await running(mark)).toBe(true), { timeout: 30_000, interval: 100 });
+    await eventually(async () => expect(await running(mark)).toBe(true));
     const ended = async () => {
       abort.abort();
       await expect(building).rejects.toMatchObject({ code: "deploy.cancelled" });

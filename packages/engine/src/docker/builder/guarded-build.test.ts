@@ -11,7 +11,7 @@ const COMPOSE = { build_pack: "dockercompose" } as const;
 /** The only private host that these tests allow. */
 const ALLOWED = "127.0.0.2";
 
-describe.skipIf(!hasEngine)("a build on Berth's own engine", { timeout: 30_000 }, () => {
+describe.skipIf(!hasEngine)("a build on Berth's own engine", () => {
   let suite: ImageSuite;
   const asked: string[] = [];
   const answers = new Map<string, (request: IncomingMessage, response: ServerResponse) => void>();

@@ -30,7 +30,7 @@ test.each([
   expect(detectPlan(await readFacts(folder, folder), BUILD_CONFIG).detected).toBe(detected);
 });
 
-describe.skipIf(!hasEngine)("a language of Berth's own rules", { timeout: 120_000 }, () => {
+describe.skipIf(!hasEngine)("a language of Berth's own rules", () => {
   let suite: ImageSuite;
   beforeAll(() => {
     suite = imageSuite({ path: "/usr/bin:/bin" });

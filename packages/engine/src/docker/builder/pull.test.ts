@@ -6,7 +6,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest"
 import { hasEngine, type ImageSuite, imageSuite } from "./image.fixture.ts";
 import { type TestRegistry, testRegistry } from "./registry.fixture.ts";
 
-describe.skipIf(!hasEngine)("an image that is built already", { timeout: 20_000 }, () => {
+describe.skipIf(!hasEngine)("an image that is built already", () => {
   let suite: ImageSuite;
   let registry: TestRegistry;
   beforeAll(async () => {

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { type Files, hasEngine, type ImageSuite, imageSuite } from "./image.fixture.ts";
 
-describe.skipIf(!hasEngine)("an image without a Dockerfile", { timeout: 20_000 }, () => {
+describe.skipIf(!hasEngine)("an image without a Dockerfile", () => {
   let suite: ImageSuite;
   beforeAll(() => {
     suite = imageSuite();

@@ -3,8 +3,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { RegistryLogin } from "@berth/core/ports";
 import { followProgress, statusCodeOf } from "@berth/docker-client";
+import { eventually } from "@berth/testing";
 import type Docker from "dockerode";
-import { vi } from "vitest";
 
 export interface TestRegistry {
   /** Host and port. */
@@ -40,13 +40,10 @@ export async function testRegistry(docker: Docker): Promise<TestRegistry> {
   await container.start();
   const { NetworkSettings } = await container.inspect();
   const address = `127.0.0.1:${NetworkSettings.Ports["5000/tcp"]?.[0]?.HostPort}`;
-  await vi.waitFor(
-    async () => {
-      const { status } = await fetch(`http://${address}/v2/`);
-      if (status !== 401) throw new Error(`The registry answers ${status}.`);
-    },
-    { timeout: 10_000, interval: 50 },
-  );
+  await eventually(async () => {
+    const { status } = await fetch(`http://${address}/v2/`);
+    if (status !== 401) throw new Error(`The registry answers ${status}.`);
+  });
   const configFile = join(folder, "config.json");
   const auth = Buffer.from(`bob:${PASSWORD}`).toString("base64");
   writeFileSync(configFile, JSON.stringify({ auths: { [address]: { auth } } }));

@@ -66,7 +66,7 @@ describe("what a build tool is called with", () => {
   });
 });
 
-describe.skipIf(!hasEngine)("a build tool that is installed", { timeout: 60_000 }, () => {
+describe.skipIf(!hasEngine)("a build tool that is installed", () => {
   let suite: ImageSuite;
   beforeAll(() => {
     suite = imageSuite();

@@ -2,8 +2,8 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { dockerClient } from "@berth/docker-client";
-import { describeDocker } from "@berth/testing";
-import { afterAll, beforeAll, expect, test, vi } from "vitest";
+import { describeDocker, eventually } from "@berth/testing";
+import { afterAll, beforeAll, expect, test } from "vitest";
 import { io } from "../docker.fixture.ts";
 import { type DockerEngine, dockerEngine } from "../engine.ts";
 import { farHost, SERVER_IMAGE, testServer } from "../server.fixture.ts";
@@ -31,7 +31,7 @@ describeDocker("a stack on another server", [SERVER_IMAGE, "busybox:stable"], (f
     const server = await testServer(fixture);
     const host = farHost(server, join(folder, "bridges"));
     const far = dockerClient(host);
-    await vi.waitFor(() => far.ping(), { timeout: 60_000, interval: 200 });
+    await eventually(() => far.ping());
     const image = await fixture.client.getImage("busybox:stable").get();
     await new Promise<void>((resolve, reject) => {
       void far.loadImage(image).then((stream) =>

@@ -2,8 +2,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { isDomainError } from "@berth/core";
 import { localHost } from "@berth/host";
-import { describeDocker } from "@berth/testing";
-import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
+import { describeDocker, eventually } from "@berth/testing";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type DockerWorld, dockerWorld, io } from "../docker.fixture.ts";
 import type { DockerEngine } from "../engine.ts";
 import { stackSpec } from "./stack.fixture.ts";
@@ -27,8 +27,6 @@ services:
 volumes: { data: }
 `;
 
-const WAIT = { timeout: 10_000, interval: 50 };
-
 describeDocker("a release of several containers", ["busybox:stable"], (fixture) => {
   let world: DockerWorld;
   let engine: DockerEngine;
@@ -42,7 +40,7 @@ describeDocker("a release of several containers", ["busybox:stable"], (fixture) 
   const containers = { web: { ports: [8080], networkAliases: ["web-alias"] } };
   /** A container that has just started may not listen yet. */
   const pageAt = (host: string | null | undefined, port: number | null | undefined) =>
-    vi.waitFor(async () => await (await fetch(`http://${host}:${port}/`)).text(), WAIT);
+    eventually(async () => await (await fetch(`http://${host}:${port}/`)).text());
   const linesOf = async (spec: ReturnType<typeof stackSpec>, container?: string) => {
     const lines: string[] = [];
     for await (const { line } of engine.logs(spec, { ...(container === undefined ? {} : { container }) }))
@@ -107,7 +105,7 @@ describeDocker("a release of several containers", ["busybox:stable"], (fixture) 
     const script = "for host in db data db db data db-one db-two; do wget -qO- http://$host/n | tr '\\n' ' '; done";
     const asked = async (spec: typeof one) =>
       (await engine.exec(spec, script, { timeoutSeconds: 20, container: "web" })).output.trim();
-    await vi.waitFor(async () => expect(await asked(one)).toBe("one one one one one one two"), WAIT);
+    await eventually(async () => expect(await asked(one)).toBe("one one one one one one two"));
     expect(await asked(two)).toBe("two two two two two one two");
     // A start of a running release creates no container.
     const before = (await world.containersOf(two)).map(({ Id }) => Id).sort();
@@ -264,11 +262,11 @@ networks: { back: ${network} }
       ["web", 3],
     ]);
     expect(new Set(state.containers?.map(({ address }) => address)).size).toBe(3);
-    await vi.waitFor(async () => {
+    await eventually(async () => {
       const names = await Promise.all(["web", "web-1", "web-2", "web-3"].map((name) => linesOf(spec, name)));
       expect(names[0]).toEqual(names[1]);
       expect(new Set(names.flat()).size).toBe(3);
-    }, WAIT);
+    });
     await expect(engine.exec(spec, "true", { timeoutSeconds: 5, container: "web-4" })).rejects.toThrow("not found");
     const [one] = await world.containersOf(spec);
     await world.docker.getContainer(one?.Id ?? "").remove({ force: true });
