@@ -21,6 +21,7 @@ const SHORT: Sizes = {
   halfOpen: 100,
   kills: 1,
   engine: { deployments: ENGINE_DEPLOYMENTS },
+  cuts: 3,
 };
 
 describeLarge("a server whose ground breaks", () => {

@@ -7,7 +7,7 @@ import { fileURLToPath } from "node:url";
 import { createClient } from "@berth/client";
 import { type AnswerCheck, answerCheckOf, until } from "@berth/testing";
 import { freshBuild } from "../../../tooling/build/fresh.mjs";
-import { SERVER_FLAGS } from "../../../tooling/server-flags.mjs";
+import { SERVER_ENV, SERVER_FLAGS } from "../../../tooling/server-flags.mjs";
 
 /** The built program. */
 export const MAIN = join(freshBuild("server"), "main.js");
@@ -149,7 +149,7 @@ export async function failedStart(
 
 function run(main: string, env: Readonly<Record<string, string>>) {
   const child: ChildProcess = spawn(process.execPath, [...SERVER_FLAGS, main], {
-    env,
+    env: { ...SERVER_ENV, ...env },
     stdio: ["ignore", "pipe", "pipe"],
   });
   let output = "";

@@ -30,7 +30,7 @@ export interface CutSuite {
   open(): Promise<CutClient>;
   /** Codes that a call which was cut may fail with. */
   readonly codes: readonly string[];
-  /** Cuts at each moment. Default: 20. */
+  /** Cuts at each moment. Default: 20. `CUT_ROUNDS` in the environment asks for another number of all suites. */
   readonly rounds?: number;
 }
 
@@ -45,8 +45,9 @@ export const cutsOf = (way: Relay): Cuts => ({
  * effect twice, and no half of an answer is passed off as a whole. vitest fails a suite whose process reports an error
  * that nobody handled.
  */
-export function describeCuts(name: string, { open, codes, rounds = 20 }: CutSuite): void {
-  describe(`${name} that is cut`, { timeout: Math.max(60_000, rounds * ROUND_MS_MAX) }, () => {
+export function describeCuts(name: string, { open, codes, rounds: ownRounds = 20 }: CutSuite): void {
+  const rounds = Number(process.env[CUT_ROUNDS] ?? ownRounds);
+  describe(`${name} that is cut`, { timeout: TEST_MS_MAX + rounds * ROUND_MS_MAX }, () => {
     let client: CutClient;
     let next = 0;
     const acknowledged: number[] = [];
@@ -129,6 +130,10 @@ async function paced(call: () => Promise<boolean>): Promise<void> {
   if (!(await call())) await delay(PAUSE_MS);
 }
 
+/** Variable with the number of cuts at each moment. */
+export const CUT_ROUNDS = "BERTH_TEST_CUT_ROUNDS";
+
+const TEST_MS_MAX = 300_000;
 const ROUND_MS_MAX = 1_500; // On a busy machine.
 const WRITERS = 4;
 const PAUSE_MS = 20;

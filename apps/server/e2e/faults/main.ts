@@ -18,6 +18,7 @@ const FULL: Sizes = {
   halfOpen: 600,
   kills: 3,
   engine: { deployments: 108, cutMs: 500 },
+  cuts: 100,
 };
 
 const { positionals: names, values } = parseArgs({ allowPositionals: true, options: { soak: { type: "string" } } });

@@ -4,6 +4,7 @@ import { until } from "@berth/testing";
 import { outcomeOf } from "../applications.fixture.ts";
 import type { TestServer } from "../server.fixture.ts";
 import { canRead, expect, type Ground, isHealthy, ms } from "./checks.ts";
+import { cutConnections } from "./cut-connections.ts";
 import { cutEngine, type EngineCuts } from "./cut-engine.ts";
 import { fullDisk, slowDisk } from "./disk.ts";
 import { killEverything } from "./kill-everything.ts";
@@ -19,6 +20,8 @@ export interface Sizes {
   readonly halfOpen: number;
   readonly kills: number;
   readonly engine: EngineCuts;
+  /** Of each kind of connection, at each moment. */
+  readonly cuts: number;
 }
 
 export interface Scenario {
@@ -66,6 +69,11 @@ export const SCENARIOS: Readonly<Record<string, Scenario>> = {
     name: ({ engine: { deployments, cutMs } }) =>
       `Half of all connections to the Docker engine cut every ${cutMs} ms, and a quarter of its answers damaged half of the time, under ${deployments} deployments`,
     run: (_ground, { engine }) => cutEngine(engine),
+  },
+  connections: {
+    name: ({ cuts }) =>
+      `Each kind of connection cut ${cuts} times at each moment: idle, in a request, in an answer, in a stream, under load`,
+    run: (_ground, { cuts }) => cutConnections(cuts),
   },
   disk: { name: () => "Disk of the data folder full, under writers", run: fullDisk },
   "slow-disk": { name: () => "Disk of the data folder at 50 writes a second, under writers", run: slowDisk },
