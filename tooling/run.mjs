@@ -5,7 +5,7 @@ import { existsSync, readFileSync } from "node:fs";
 import { delimiter, dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { freshBuild } from "./build/fresh.mjs";
-import { SERVER_FLAGS } from "./server-flags.mjs";
+import { SERVER_ENV, SERVER_FLAGS } from "./server-flags.mjs";
 import { supervise } from "./supervise.mjs";
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
@@ -23,7 +23,7 @@ const TASKS = {
   start: () => {
     freshBuild("web"); // The server finds the build by itself.
     const argv = [...SERVER_FLAGS, join(freshBuild("server"), "main.js"), ...args];
-    supervise("node", argv, { cwd: root, env });
+    supervise("node", argv, { cwd: root, env: { ...SERVER_ENV, ...env } });
   },
   berth: () => hand("node", [join(freshBuild("cli"), "main.js"), ...args], process.env.INIT_CWD),
   build: () => hand("node", ["tooling/build/main.mjs", ...args]),
