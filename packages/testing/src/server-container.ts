@@ -116,6 +116,8 @@ function serverOf(
     },
     async killSshd() {
       await ok(["pkill", "-KILL", "sshd"]);
+      const isClosed = async () => !(await isListening(address).catch(() => false));
+      await until(isClosed, { what: `the end of sshd of ${name}` });
     },
     async startSshd() {
       await ok(["/usr/sbin/sshd", "-E", "/var/log/sshd.log"]);

@@ -28,8 +28,8 @@ test("a watched application that hangs is given up after half a minute, however 
   };
   const first = world.worker();
   expect((await world.ended(await world.deploy(application))).status).toBe("finished");
-  // The deployment itself waits as long as configured.
-  expect(timeouts).toEqual([3600]);
+  // The deployment itself waits as long as configured; it may be watched already.
+  expect(timeouts[0]).toBe(3600);
   first.kill();
   world.worker();
   await until(() => timeouts.length > 1, { what: "it is watched" });
