@@ -1,4 +1,4 @@
-import type { Metric } from "@berth/core/schedule";
+import type { Metric, ResourceUsage } from "@berth/core/schedule";
 import { until } from "@berth/testing";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { createdApplication, type Served, served } from "./berth.fixture.ts";
@@ -89,6 +89,51 @@ test("the usage of a server is what its resources use together, sent again while
   }
 });
 
+test("what all running resources use is listed by their newest samples, and followed", async () => {
+  const [a, b, stopped] = [await createdApplication(api), await createdApplication(api), await createdApplication(api)];
+  const ids = new Map<string, number>();
+  for (const uuid of [a, b, stopped]) ids.set(uuid, (await api.stores.applications.find(uuid))?.id ?? 0);
+  const used = async (uuid: string, secondsAgo: number, amount: number) =>
+    await insert(ids.get(uuid) ?? 0, Date.now() - secondsAgo * 1000, amount);
+  await used(stopped, 300, 1);
+  await used(a, 61, 2);
+  await used(a, 1, 3);
+  await used(b, 1, 4);
+  const own = (all: readonly ResourceUsage[]) =>
+    all.filter(({ uuid }) => ids.has(uuid)).map(({ uuid, memory_bytes }) => [uuid, memory_bytes]);
+  const listed = await api.ask("GET", "/resources/usage");
+  expect(own(listed.json)).toEqual([
+    [a, 3],
+    [b, 4],
+  ]);
+  expect(listed.json.at(-1)).toEqual({ uuid: b, at: expect.any(String), cpu_percent: 4, memory_bytes: 4 });
+  const second = await api.ask("GET", `/resources/usage?skip=${listed.json.length - 1}&take=1`);
+  expect([own(second.json), second.headers["x-total-count"]]).toEqual([[[b, 4]], String(listed.json.length)]);
+  expect((await api.ask("GET", "/resources/usage", { token: api.otherTeam.token })).json).toEqual([]);
+
+  const [follower, stranger] = [
+    await follow("/resources/usage/follow"),
+    await follow("/resources/usage/follow", api.otherTeam.token),
+  ];
+  const events = () => follower.events<readonly ResourceUsage[]>().map(own);
+  try {
+    await until(() => events().length === 1);
+    await used(b, 0, 5);
+    await until(() => events().length === 2);
+    expect(events()).toEqual([
+      [
+        [a, 3],
+        [b, 4],
+      ],
+      [[b, 5]],
+    ]);
+    expect(stranger.events()).toEqual([]);
+  } finally {
+    follower.close();
+    stranger.close();
+  }
+});
+
 const insert = (resource_id: number, atMs: number, amount: number) =>
   api.db.system.metrics.insert([
     {
@@ -99,11 +144,11 @@ const insert = (resource_id: number, atMs: number, amount: number) =>
   ]);
 
 /** An open stream over REST. */
-async function follow(path: string) {
+async function follow(path: string, token = api.token) {
   const response = await api.app.inject({
     method: "GET",
     url: `/api/v1${path}`,
-    headers: { authorization: `Bearer ${api.token}` },
+    headers: { authorization: `Bearer ${token}` },
     payloadAsStream: true,
   });
   let text = "";
@@ -111,6 +156,7 @@ async function follow(path: string) {
   stream.on("data", (chunk: Buffer) => {
     text += chunk.toString();
   });
-  const samples = () => [...text.matchAll(/^data: (\{"at".*)$/gm)].map(([, json = ""]) => JSON.parse(json) as Metric);
-  return { memory: () => samples().map(({ memory_bytes }) => memory_bytes), close: () => stream.destroy() };
+  const events = <T>() => [...text.matchAll(/^data: ([{[].+)$/gm)].map(([, json = ""]) => JSON.parse(json) as T);
+  const samples = () => events<Metric>().filter(({ at }) => at !== undefined);
+  return { events, memory: () => samples().map(({ memory_bytes }) => memory_bytes), close: () => stream.destroy() };
 }

@@ -1,4 +1,4 @@
-import { Metric, MetricQuery, ServerMetric } from "@berth/core/schedule";
+import { Metric, MetricQuery, ResourceUsage, ServerMetric, USAGE_CURRENT_SECONDS } from "@berth/core/schedule";
 import { tracked } from "@trpc/server";
 import { z } from "zod";
 import { listed, paging } from "./list.ts";
@@ -72,6 +72,35 @@ const ofServers = {
       const options = { after: dateOf(input.lastEventId), since: dateOf(input.since), signal: signal ?? ctx.signal };
       return trackedSamples(await ctx.control.metrics.followByServer(input.uuid, options));
     }),
+};
+
+const OF_ALL = { tag: "System", ability: "read" } as const;
+
+/** What all running resources use now. */
+export const usage = {
+  list: operation({
+    ...OF_ALL,
+    method: "GET",
+    path: "/resources/usage",
+    operationId: "list-resource-usage",
+    summary: "List what all running resources use",
+    description: `The newest sample of each. One without a sample in the last ${USAGE_CURRENT_SECONDS} seconds is left out.`,
+  })
+    .input(z.strictObject(paging))
+    .output(z.array(ResourceUsage))
+    .query(async ({ ctx, input }) => [...listed(ctx, await ctx.control.metrics.newest(input), input)]),
+
+  follow: operation({
+    ...OF_ALL,
+    method: "GET",
+    path: "/resources/usage/follow",
+    operationId: "follow-resource-usage",
+    summary: "Follow what all running resources use",
+    description: "First what all of them use, then the new samples of each sampling together.",
+    events: z.array(ResourceUsage),
+  })
+    .input(z.strictObject(resumable))
+    .subscription(({ ctx, signal }) => ctx.control.metrics.followNewest(signal ?? ctx.signal)),
 };
 
 async function* trackedSamples<M extends { readonly at: string }>(samples: AsyncIterable<M>) {

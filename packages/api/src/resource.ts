@@ -1,6 +1,7 @@
 import { Resource, ResourceSummary } from "@berth/core/resource";
 import { z } from "zod";
 import { listed, paging } from "./list.ts";
+import { usage } from "./metric.ts";
 import { operation } from "./operation.ts";
 
 export const resources = {
@@ -29,4 +30,6 @@ export const resources = {
     .input(z.strictObject(paging))
     .output(z.array(Resource))
     .query(async ({ ctx, input }) => [...listed(ctx, await ctx.control.resources.list(input), input)]),
+
+  usage,
 };

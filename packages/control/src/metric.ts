@@ -1,6 +1,14 @@
 import type { Page, Paging } from "@berth/core/ports";
 import type { ResourceRef } from "@berth/core/resource";
-import { type Metric, metricView, type ServerMetric, serverMetricView } from "@berth/core/schedule";
+import {
+  type Metric,
+  metricView,
+  type ResourceUsage,
+  resourceUsageView,
+  type ServerMetric,
+  serverMetricView,
+  USAGE_CURRENT_SECONDS,
+} from "@berth/core/schedule";
 import { requireAbility } from "@berth/core/team";
 import { findResource, type UseCaseContext } from "./context.ts";
 import { mapPage } from "./page.ts";
@@ -37,6 +45,8 @@ export function metrics({ scope, stores, clock }: UseCaseContext) {
       }
     });
 
+  const current = () => new Date(clock.now().getTime() - USAGE_CURRENT_SECONDS * 1000);
+
   return {
     /** Oldest first. */
     async list(ref: ResourceRef, since: Date | undefined, paging: Paging): Promise<Page<Metric>> {
@@ -67,6 +77,28 @@ export function metrics({ scope, stores, clock }: UseCaseContext) {
       const { id } = await findServer(stores, uuid);
       const read = (since: Date) => stores.metrics.listByServer(id, since);
       return mapped(followed(options, read, true), serverMetricView);
+    },
+
+    /** The newest sample of each running resource, in order of creation. */
+    async newest(paging: Paging): Promise<Page<ResourceUsage>> {
+      requireAbility(scope, "read");
+      return mapPage(await stores.metrics.newest(current(), paging), resourceUsageView);
+    },
+
+    /** The newest samples of all running resources, then those of each sampling together. */
+    followNewest(signal: AbortSignal): AsyncIterable<readonly ResourceUsage[]> {
+      requireAbility(scope, "read");
+      return whileTokenWorks({ scope, stores }, signal, async function* (ended) {
+        const sent = new Map<string, number>();
+        while (!ended.aborted) {
+          const { items } = await stores.metrics.newest(current());
+          const fresh = items.filter(({ uuid, at }) => sent.get(uuid) !== at.getTime());
+          sent.clear();
+          for (const { uuid, at } of items) sent.set(uuid, at.getTime());
+          if (fresh.length > 0) yield fresh.map(resourceUsageView);
+          await stores.metrics.changed(ended);
+        }
+      });
     },
   };
 }

@@ -92,6 +92,7 @@ const READS: Readonly<Record<string, (read: Read, tables: TeamTables) => Promise
     stores.metrics.list(resourceId, new Date(Date.now() - 3_600_000), PAGE),
   "usage of a server": ({ stores }, { serverId }) =>
     stores.metrics.listByServer(serverId, new Date(Date.now() - 3_600_000)),
+  "what runs now uses": ({ stores }) => stores.metrics.newest(new Date(Date.now() - 120_000), PAGE),
   "scheduled tasks": ({ stores }, { resourceId }) => stores.scheduledTasks.list(resourceId, { take: 1 }),
   "a task's executions": ({ stores }, { taskId }) => stores.scheduledTasks.executions(taskId, PAGE),
   tags: ({ stores }) => stores.tags.list(PAGE),

@@ -468,6 +468,7 @@ const ATTEMPTS: Attempts = {
   metrics: {
     list: (stores, { app }) => stores.metrics.list(app.id, new Date(0)).then(({ items }) => items),
     listByServer: (stores, { server }) => stores.metrics.listByServer(server.id, new Date(0)),
+    newest: (stores) => stores.metrics.newest(new Date(0)).then(({ items }) => items),
     changed: (stores) => stores.metrics.changed(AbortSignal.abort()),
   },
   scheduledTasks: {

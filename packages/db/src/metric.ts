@@ -52,6 +52,30 @@ export function metricStore({ db, teamId, database }: TeamContext): MetricStore 
       group by at order by at`.execute(db);
       return rows;
     },
+    newest(since, paging = {}) {
+      seen ??= database.changes.clock();
+      const samples = db
+        .selectFrom("metric")
+        .innerJoin("resource", "resource.id", "metric.resource_id")
+        .where("resource.team_id", "=", teamId)
+        .where("metric.at", ">=", since);
+      return page(
+        paging,
+        (window) =>
+          within(
+            samples
+              .distinctOn("metric.resource_id")
+              .select(["resource.uuid", "metric.at", "metric.cpu_percent", "metric.memory_bytes"])
+              .orderBy("metric.resource_id")
+              .orderBy("metric.at", "desc"),
+            window,
+          ).execute(),
+        async () => {
+          const measured = samples.select(({ fn }) => fn.count<number>("metric.resource_id").distinct().as("total"));
+          return (await measured.executeTakeFirstOrThrow()).total;
+        },
+      );
+    },
     async changed(signal) {
       await database.changes.wait(METRIC_TOPIC, seen ?? database.changes.clock(), signal, WAIT_MS_MAX);
       seen = undefined;

@@ -8,6 +8,7 @@ import { RunStatus } from "../parts/state.tsx";
 import { Elapsed } from "../parts/time.tsx";
 import { attentionOf } from "../resource/attention.ts";
 import { ResourceTable } from "../resource/resource-table.tsx";
+import { usageText, useUsage } from "../resource/usage.ts";
 import { AttentionList } from "./attention-list.tsx";
 
 export function OverviewPage() {
@@ -15,6 +16,7 @@ export function OverviewPage() {
   const servers = useQuery(trpc.servers.list.queryOptions({}));
   const projects = useQuery(trpc.projects.list.queryOptions({}));
   const active = useQuery(trpc.deployments.list.queryOptions({}));
+  const usage = useUsage();
   const failure = resources.error ?? servers.error ?? projects.error;
   const all = resources.data ?? [];
   if (failure !== null) return <Problem error={failure} retry={() => void resources.refetch()} />;
@@ -71,12 +73,17 @@ export function OverviewPage() {
                     {project.name}
                   </TextLink>
                 </Title>
-                <NewLink project={project.uuid} variant="subtle" aria-label={`New in ${project.name}`}>
-                  New
-                </NewLink>
+                <Group gap="xs">
+                  <Text size="sm" c="dimmed" title="CPU and memory of all that runs">
+                    {usageText(usage, own)}
+                  </Text>
+                  <NewLink project={project.uuid} variant="subtle" aria-label={`New in ${project.name}`}>
+                    New
+                  </NewLink>
+                </Group>
               </Group>
               <Paper withBorder px="xs">
-                <ResourceTable label={`Resources of ${project.name}`} resources={own} />
+                <ResourceTable label={`Resources of ${project.name}`} resources={own} usage={usage} />
               </Paper>
             </section>
           );

@@ -4,7 +4,7 @@ import { useMemo, useState } from "react";
 import { type Subscribe, useStream } from "../api/live.ts";
 import { Chart } from "./lazy.tsx";
 import { Empty, Loaded, Problem, Section } from "./page.tsx";
-import { bytes } from "./units.ts";
+import { bytes, percent } from "./units.ts";
 
 export interface Sample {
   readonly at: string;
@@ -25,7 +25,6 @@ interface MetricsProps {
 const RANGES = { "1 hour": 1, "6 hours": 6, "24 hours": 24 } as const;
 type Range = keyof typeof RANGES;
 const isRange = (text: string): text is Range => text in RANGES;
-const percent = (value: number): string => `${value.toFixed(value < 10 ? 1 : 0)} %`;
 /** Longer than a list is kept, so that it and the stream overlap. */
 const OVERLAP_MINUTES = 3;
 

@@ -11,6 +11,8 @@ export function bytes(count: number): string {
   return `${value < 10 && unit > 0 ? value.toFixed(1) : Math.round(value)} ${UNITS[unit]}`;
 }
 
+export const percent = (value: number): string => `${value.toFixed(value < 10 ? 1 : 0)} %`;
+
 /** `41 s`, `3 min 5 s`, `2 h 4 min` */
 export function duration(ms: number): string {
   const seconds = Math.max(0, ms / 1000);

@@ -9,6 +9,7 @@ import { EnvironmentMap } from "../parts/lazy.tsx";
 import { NewLink } from "../parts/new-link.tsx";
 import { Loaded, PageTitle, Section } from "../parts/page.tsx";
 import { ResourceTable } from "../resource/resource-table.tsx";
+import { useUsage } from "../resource/usage.ts";
 
 const SETTINGS = [{ fields: ["name", "description"] }];
 const VIEWS = [
@@ -23,6 +24,7 @@ export function ProjectPage() {
   const navigate = useNavigate();
   const project = useQuery(trpc.projects.get.queryOptions({ uuid }));
   const resources = useQuery(trpc.resources.summaries.queryOptions({}));
+  const usage = useUsage();
   return (
     <Loaded query={project}>
       {({ name, description, environments }) => (
@@ -81,7 +83,7 @@ export function ProjectPage() {
                     <EnvironmentMap project={uuid} environment={environment} resources={own} />
                   ) : (
                     <Paper withBorder px="xs">
-                      <ResourceTable label={`Resources in ${environment.name}`} resources={own} />
+                      <ResourceTable label={`Resources in ${environment.name}`} resources={own} usage={usage} />
                     </Paper>
                   )}
                 </section>

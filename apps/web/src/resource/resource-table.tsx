@@ -9,8 +9,9 @@ import { Age, Elapsed } from "../parts/time.tsx";
 import type { Resource } from "./attention.ts";
 import { engineOf, kindOf } from "./kinds.ts";
 import { ResourceLink } from "./resource-link.tsx";
+import { type Usage, usageText } from "./usage.ts";
 
-const COLUMNS: readonly Column<Resource>[] = [
+const columnsOf = (usage: Usage): readonly Column<Resource>[] => [
   { header: "Name", cell: (resource) => <ResourceLink {...resource} /> },
   { header: "Status", cell: ({ status }) => <Status status={status} /> },
   {
@@ -34,6 +35,7 @@ const COLUMNS: readonly Column<Resource>[] = [
       );
     },
   },
+  { header: "CPU, memory", isExtra: true, cell: (resource) => usageText(usage, [resource]) ?? "–" },
   { header: "Environment", isExtra: true, cell: ({ environment_name }) => environment_name },
   {
     header: "Last deployment",
@@ -62,15 +64,17 @@ function LastDeployment({ last }: { readonly last: Resource["last_deployment"] }
 export function ResourceTable({
   label,
   resources,
+  usage,
 }: {
   readonly label: string;
   readonly resources: readonly Resource[];
+  readonly usage: Usage;
 }) {
   return (
     <DataTable
       label={label}
       rows={resources}
-      columns={COLUMNS}
+      columns={columnsOf(usage)}
       keyOf={({ uuid }) => uuid}
       textOf={({ name, status, environment_name, type }) => `${name} ${status} ${environment_name} ${type}`}
       empty={

@@ -21,11 +21,18 @@ export interface ServerMetricRecord extends Pick<MetricRecord, "at" | "cpu_perce
   readonly resources: number;
 }
 
+/** The newest sample of a resource. */
+export interface ResourceUsageRecord extends Pick<MetricRecord, "at" | "cpu_percent" | "memory_bytes"> {
+  readonly uuid: string;
+}
+
 export interface MetricStore {
   /** Oldest first. */
   list(resourceId: number, since: Date, paging?: Paging): Promise<Page<MetricRecord>>;
   /** Sums over the team's resources on the server, by the begin of each interval. Oldest first. */
   listByServer(serverId: number, since: Date): Promise<readonly ServerMetricRecord[]>;
+  /** The newest sample of each resource of the team that has one since then, in order of creation. */
+  newest(since: Date, paging?: Paging): Promise<Page<ResourceUsageRecord>>;
   /** Resolves when samples were added since the first read after the last wait, on `signal`, or after 30 seconds. */
   changed(signal: AbortSignal): Promise<void>;
 }

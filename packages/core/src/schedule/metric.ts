@@ -1,6 +1,6 @@
 import { z } from "zod";
 import type { ReleaseUsage, TransferredBytes } from "../ports/engine.ts";
-import type { MetricRecord, ServerMetricRecord } from "../ports/metric.ts";
+import type { MetricRecord, ResourceUsageRecord, ServerMetricRecord } from "../ports/metric.ts";
 import { Timestamp, timestamp } from "../timestamp.ts";
 
 /** How long samples are kept. */
@@ -52,6 +52,24 @@ export type ServerMetric = z.infer<typeof ServerMetric>;
 export const serverMetricView = ({ at, ...metric }: ServerMetricRecord): ServerMetric => ({
   at: timestamp(at),
   ...metric,
+});
+
+/** A resource without a sample in this time, twice that between two of them, does not run. */
+export const USAGE_CURRENT_SECONDS = 120;
+
+export const ResourceUsage = z
+  .object({
+    uuid: z.string().describe("The resource's identifier."),
+    at: Timestamp,
+    cpu_percent: z.number().nullable().describe("Percent of one processor: two busy processors are 200."),
+    memory_bytes: z.int(),
+  })
+  .meta({ id: "ResourceUsage", description: "Usage of a running resource, by its newest sample." });
+export type ResourceUsage = z.infer<typeof ResourceUsage>;
+
+export const resourceUsageView = ({ at, ...usage }: ResourceUsageRecord): ResourceUsage => ({
+  at: timestamp(at),
+  ...usage,
 });
 
 /** One reading of a release's usage. */

@@ -1,0 +1,44 @@
+import { USAGE_CURRENT_SECONDS } from "@berth/core/schedule";
+import { useDocumentVisibility } from "@mantine/hooks";
+import { useState } from "react";
+import { client, type Outputs } from "../api/client.ts";
+import { useStream } from "../api/live.ts";
+import { bytes, percent } from "../parts/units.ts";
+
+type Sample = Outputs["resources"]["usage"]["list"][number];
+/** What running resources use, by uuid. */
+export type Usage = ReadonlyMap<string, Sample>;
+
+const NOTHING: Usage = new Map();
+
+/** Follows what all running resources use while the page is seen: tabs in the background would hold streams open. */
+export function useUsage(): Usage {
+  const [usage, setUsage] = useState(NOTHING);
+  const visibility = useDocumentVisibility();
+  const stream = useStream<readonly Sample[]>(
+    visibility,
+    (handlers) =>
+      visibility === "hidden" ? { unsubscribe: () => {} } : client.resources.usage.follow.subscribe({}, handlers),
+    (samples) => setUsage((before) => withSamples(before, samples)),
+  );
+  // What is not followed any more would be shown for ever.
+  return stream === "ended" || typeof stream === "object" ? NOTHING : usage;
+}
+
+/** Without what had no sample for so long that it does not run any more. */
+export function withSamples(before: Usage, samples: readonly Sample[]): Usage {
+  const all = new Map([...before, ...samples.map((sample) => [sample.uuid, sample] as const)]);
+  const newestMs = Math.max(...[...all.values()].map(({ at }) => Date.parse(at)));
+  return new Map([...all].filter(([, { at }]) => newestMs - Date.parse(at) < USAGE_CURRENT_SECONDS * 1000));
+}
+
+/** `1.2 %, 84 MB` of these resources together; `undefined` when none of them was measured. */
+export function usageText(usage: Usage, resources: readonly { readonly uuid: string }[]): string | undefined {
+  const measured = resources.flatMap(({ uuid }) => usage.get(uuid) ?? []);
+  if (measured.length === 0) return undefined;
+  const sum = (of: (sample: Sample) => number) => measured.reduce((total, sample) => total + of(sample), 0);
+  // The first sample of a release has no processor time yet.
+  const isKnown = measured.some(({ cpu_percent }) => cpu_percent !== null);
+  const memory = bytes(sum(({ memory_bytes }) => memory_bytes));
+  return isKnown ? `${percent(sum(({ cpu_percent }) => cpu_percent ?? 0))}, ${memory}` : memory;
+}
