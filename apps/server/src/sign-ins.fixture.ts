@@ -7,6 +7,7 @@ const nobody = async () => {
 /** For servers that nobody signs in to. */
 export const noSignIns: SignIns = {
   signIn: nobody,
+  methods: () => ({ mailed_link: false }),
   requestLink: nobody,
   inspectLink: nobody,
   redeemLink: nobody,

@@ -104,6 +104,8 @@ test("without a mail server everybody gets the same refusal", async () => {
     const ask = (email: string) => request(without, "POST", "/auth/links/request", { body: { email } });
     const { email } = await person(without);
     const [known, unknown] = [await ask(email), await ask("nobody@example.com")];
+    expect((await request(without, "GET", "/auth/methods")).json).toEqual({ mailed_link: false });
+    expect((await request(api, "GET", "/auth/methods")).json).toEqual({ mailed_link: true });
     expect(known.json).toMatchObject({ code: "resource.state", message: expect.stringContaining("sends no mail") });
     expect([unknown.status, unknown.json.message]).toEqual([known.status, known.json.message]);
   } finally {

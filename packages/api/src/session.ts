@@ -12,6 +12,7 @@ import {
   SignedIn,
   SignIn,
   SignInLink,
+  SignInMethods,
 } from "@berth/core/team";
 import { z } from "zod";
 import { opened, ownPage } from "./opened.ts";
@@ -46,6 +47,18 @@ export const auth = {
     .input(SignIn)
     .output(SignedIn)
     .mutation(({ ctx, input }) => opened(ctx, (visitor) => ctx.signIns.signIn(input, visitor))),
+
+  methods: operation({
+    method: "GET",
+    path: "/auth/methods",
+    operationId: "list-sign-in-methods",
+    tag: "Sign-in",
+    summary: "List the ways to sign in",
+    description: "For the sign-in page. Its identity providers are a list of their own.",
+    ability: null,
+  })
+    .output(SignInMethods)
+    .query(({ ctx }) => ctx.signIns.methods()),
 
   requestLink: operation({
     method: "POST",

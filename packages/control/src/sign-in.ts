@@ -14,6 +14,7 @@ import {
   passwordResetMail,
   type SignIn,
   type SignInLink,
+  type SignInMethods,
 } from "@berth/core/team";
 import { passkeyFailed, passkeyProofs } from "./passkey-proof.ts";
 import { providerAttempts, providerExpired, userOfIdentity } from "./provider-sign-in.ts";
@@ -25,6 +26,7 @@ import { insertSignInLink } from "./sign-in-link.ts";
 export interface SignIns {
   /** @throws DomainError `auth.sign_in_failed`, `auth.second_factor_required`, `rate.limited`, `resource.state` for a user of no team */
   signIn(sent: SignIn, visitor: Visitor): Promise<OpenedSession>;
+  methods(): SignInMethods;
   /**
    * Mails a sign-in link to the user with this address, if there is one: the answer is the same.
    * @throws DomainError `rate.limited`, `resource.state` without a mail server
@@ -104,6 +106,8 @@ export function signIns(deps: SignInDeps): SignIns {
       tries.succeed(email, visitor.address);
       return await system.transaction((tx) => openInUsualTeam(deps, tx, account, visitor));
     },
+
+    methods: () => ({ mailed_link: deps.mailer !== undefined }),
 
     async requestLink({ email }, { address }) {
       const { mailer } = deps;

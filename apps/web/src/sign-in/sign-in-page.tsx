@@ -82,6 +82,7 @@ function WithPasskey() {
 
 /** For who forgot the password, where Berth can send mail. */
 function MailedLink({ email }: { readonly email: string }) {
+  const { data } = useQuery({ queryKey: ["sign-in-methods"], queryFn: () => client.auth.methods.query() });
   const [failure, setFailure] = useState<unknown>();
   const [answer, setAnswer] = useState<string>();
   const [isBusy, setBusy] = useState(false);
@@ -98,6 +99,7 @@ function MailedLink({ email }: { readonly email: string }) {
       setBusy(false);
     }
   };
+  if (data?.mailed_link !== true) return null;
   return (
     <>
       <Button variant="subtle" disabled={isBusy} onClick={request}>

@@ -59,6 +59,11 @@ export const SignIn = z.strictObject({
 });
 export type SignIn = z.infer<typeof SignIn>;
 
+export const SignInMethods = z
+  .object({ mailed_link: z.boolean().describe("Whether this instance mails sign-in links.") })
+  .meta({ id: "SignInMethods", description: "Ways to sign in that depend on the instance, besides its providers." });
+export type SignInMethods = z.infer<typeof SignInMethods>;
+
 export const LinkRequest = z.strictObject({ email: UserEmail });
 export type LinkRequest = z.infer<typeof LinkRequest>;
 
