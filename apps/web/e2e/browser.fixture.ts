@@ -1,8 +1,8 @@
 import { existsSync, mkdirSync, readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { fileURLToPath } from "node:url";
-import { describeUnless, lateReason } from "@berth/testing";
-import { type Browser, chromium, type Page } from "playwright-core";
+import { describeUnless, lateReason, until } from "@berth/testing";
+import { type Browser, chromium, type Locator, type Page } from "playwright-core";
 import { expect } from "vitest";
 import type { TestServer } from "../../server/e2e/server.fixture.ts";
 
@@ -54,7 +54,8 @@ export async function visit(
   });
   page.on("pageerror", (error) => complain(String(error)));
   page.on("request", (request) => {
-    if (!/^(data|blob):/.test(request.url()) && !request.url().startsWith(`${url}/`)) complaints.push(request.url());
+    if (!/^(data|blob|chrome-error):/.test(request.url()) && !request.url().startsWith(`${url}/`))
+      complaints.push(request.url());
   });
   page.on("requestfailed", (request) => {
     if (!isNetworkChange(request.failure()?.errorText ?? "")) return;
@@ -88,18 +89,41 @@ const persistent =
 const GOTO_ATTEMPTS = 10;
 
 /**
- * Signs in by a link; the first time the user also sets a password.
- * @param link Of another user than the server's own.
+ * Signs in by a link; the first time the user also sets a password. Repeated with another link when a request failed:
+ * the first one may have been used.
+ * @param linkOf Link of another user than the server's own.
  */
-export async function signIn(page: Page, { client }: TestServer, link?: { readonly code: string }): Promise<void> {
-  const { code } = link ?? (await client.auth.createLink.mutate({}));
-  await page.goto(`/sign-in#code=${code}`);
-  const password = page.getByLabel("Choose a password");
-  await page.getByText(/You are/).waitFor();
-  if (await password.isVisible()) await password.fill(PASSWORD);
-  await page.getByRole("button", { name: "Sign in" }).click();
-  await page.getByRole("heading", { name: "Overview" }).waitFor();
+export async function signIn(
+  page: Page,
+  { client }: TestServer,
+  linkOf: () => Promise<{ readonly code: string }> = () => client.auth.createLink.mutate({}),
+): Promise<void> {
+  for (let attempt = 1; ; attempt++) {
+    disturbed.delete(page);
+    try {
+      // Another page first: only the hash would change otherwise, which loads nothing.
+      if (attempt > 1) await page.goto("/sign-in");
+      await page.goto(`/sign-in#code=${(await linkOf()).code}`);
+      const password = page.getByLabel("Choose a password");
+      await shown(page, page.getByText(/You are/));
+      if (await password.isVisible()) await password.fill(PASSWORD);
+      await page.getByRole("button", { name: "Sign in" }).click();
+      await shown(page, page.getByRole("heading", { name: "Overview" }));
+      return;
+    } catch (error) {
+      if (attempt === GOTO_ATTEMPTS || !disturbed.has(page)) throw error;
+    }
+  }
 }
+
+/** Waits for an element, and for a shorter time where a request of the page failed. */
+async function shown(page: Page, element: Locator): Promise<void> {
+  const beganMs = performance.now();
+  const isLost = () => disturbed.has(page) && performance.now() - beganMs > DISTURBED_MS;
+  await until(async () => (await element.isVisible()) || isLost(), { seconds: 120, what: String(element) });
+  if (!(await element.isVisible())) throw new Error(`Not shown after a failed request: ${element}`);
+}
+const DISTURBED_MS = 15_000;
 
 export const PASSWORD = "a good long passphrase";
 

@@ -29,7 +29,7 @@ describeLargeInBrowser("the pages by role", () => {
     const { id } = await client.teams.current.query();
     const { id: user_id } = await client.teams.members.add.mutate({ id, email: `${role}@example.com`, role });
     const opened = await visit(browser, server.url);
-    await signIn(opened.page, server, await client.teams.members.createSignInLink.mutate({ id, user_id }));
+    await signIn(opened.page, server, () => client.teams.members.createSignInLink.mutate({ id, user_id }));
     return opened;
   }
 
@@ -119,7 +119,7 @@ describeLargeInBrowser("the pages by role", () => {
     const others = server.clientAs(made.token);
     const { id: user_id } = await others.teams.members.add.mutate({ id, email: "other@example.com", role: "owner" });
     const { page, complaints, close } = await visit(browser, server.url);
-    await signIn(page, server, await others.teams.members.createSignInLink.mutate({ id, user_id }));
+    await signIn(page, server, () => others.teams.members.createSignInLink.mutate({ id, user_id }));
     await page.getByText("Nothing is deployed yet").waitFor();
     const [machine] = await client.servers.list.query({});
     const foreign = [

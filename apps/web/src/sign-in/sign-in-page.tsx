@@ -147,7 +147,6 @@ function ByLink({ code }: { readonly code: string }) {
   const link = useQuery({
     queryKey: ["sign-in-link", code],
     queryFn: () => client.auth.inspectLink.mutate({ code }),
-    retry: false,
   });
   const [password, setPassword] = useState("");
   return (
