@@ -210,6 +210,14 @@ describe("the route", () => {
     ]);
     expect(plan(wanted([]), observed([], { sites }))).toEqual([{ type: "unroute", siteId: "app1" }]);
   });
+
+  test("is left to the removal of its resource while that is under way, also without a URL", () => {
+    const sites = new Map(["app1", "app1.web"].map((id) => [id, up]));
+    expect(types(plan(wanted([resource({ isRemoving: true })]), observed([seen("d1")], { sites })))).toEqual([
+      "set_status",
+      "remove_resource",
+    ]);
+  });
 });
 
 describe("a preview", () => {
