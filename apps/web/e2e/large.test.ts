@@ -70,6 +70,13 @@ describeLargeInBrowser("pages with much on them", () => {
     await settled(page);
     await picture(page, "overview-1000-applications");
     expect(await elementsOf(page)).toBeLessThan(ELEMENTS_MAX);
+    await withClient({ connectionString: database.url }, (client) => client.query(USAGE));
+    await page.getByRole("row", { name: /copy-1 .*12 %, 34 MB/ }).waitFor();
+    await page
+      .getByTitle("CPU and memory of all that runs")
+      .getByText(/^\d+ %, \d+ MB$/)
+      .waitFor();
+    await picture(page, "overview-usage");
     const filter = page.getByPlaceholder("Filter …");
     await filter.fill("copy-77");
     // copy-77, and copy-770 to copy-779
@@ -90,6 +97,14 @@ describeLargeInBrowser("pages with much on them", () => {
     await close();
   });
 });
+
+/** What one of the copies uses, as the worker would have sampled it. */
+const USAGE = `
+  with sample as (
+    insert into metric (resource_id, at, deployment_uuid, cpu_percent, memory_bytes, processes)
+    select id, now(), 'd1', 12, 34000000, 1 from resource where name = 'copy-1' returning 1
+  )
+  select pg_notify('berth_metric', 'added') from sample`;
 
 const elementsOf = async (page: Page): Promise<number> =>
   Number(await page.evaluate("document.querySelectorAll('*').length"));
