@@ -59,6 +59,7 @@ export default function DomainsTab({ resource }: PanelProps) {
           groups={FIELDS}
           values={{ domains: fqdn ?? "", redirect, ...settings }}
           operation={{ id: "update-application-by-uuid", client: "applications.update" }}
+          inputOf={(sent) => ({ uuid, ...sent })}
           submitLabel="Save URLs"
           note={<DeployAgain resource={resource} />}
           submit={(sent) => client.applications.update.mutate({ uuid, ...ApplicationUpdate.parse(sent) })}

@@ -106,6 +106,7 @@ export default function BackupsTab({ resource: { uuid } }: PanelProps) {
             isNew
             choices={choices}
             operation={{ id: "create-database-backup", client: "databases.backups.create" }}
+            inputOf={(sent) => ({ uuid, ...sent })}
             submitLabel="Create schedule"
             submit={(sent) => client.databases.backups.create.mutate({ uuid, ...BackupCreate.parse(sent) })}
             after={close}
@@ -118,6 +119,7 @@ export default function BackupsTab({ resource: { uuid } }: PanelProps) {
             values={{ ...edited }}
             choices={choices}
             operation={{ id: "update-database-backup", client: "databases.backups.update" }}
+            inputOf={(sent) => ({ uuid, scheduled_backup_uuid: edited.uuid, ...sent })}
             submitLabel="Save schedule"
             submit={(sent) =>
               client.databases.backups.update.mutate({

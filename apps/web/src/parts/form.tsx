@@ -27,6 +27,8 @@ interface FormProps<Result> {
   readonly isNew?: boolean;
   readonly choices?: Choices;
   readonly operation?: Operation;
+  /** Input of the operation, where it has more than what is entered. */
+  readonly inputOf?: (sent: Values) => Values;
   readonly submitLabel: string;
   /** What the operation needs. Default: `write`. */
   readonly needs?: Needs;
@@ -130,7 +132,7 @@ export function SchemaForm<Result>(props: FormProps<Result>) {
               Discard
             </Button>
           )}
-          {operation !== undefined && <AsCode operation={operation} input={sent} />}
+          {operation !== undefined && <AsCode operation={operation} input={props.inputOf?.(sent) ?? sent} />}
           {note !== undefined && (
             <Text size="sm" c="dimmed" component="div">
               {note}

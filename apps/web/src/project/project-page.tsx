@@ -95,6 +95,7 @@ export function ProjectPage() {
                 groups={SETTINGS}
                 values={{ name, description }}
                 operation={{ id: "update-project-by-uuid", client: "projects.update" }}
+                inputOf={(sent) => ({ uuid, ...sent })}
                 submitLabel="Save"
                 submit={(sent) => client.projects.update.mutate({ uuid, ...sent })}
               />
@@ -109,6 +110,7 @@ export function ProjectPage() {
                 values={{}}
                 isNew
                 operation={{ id: "create-environment", client: "projects.environments.create" }}
+                inputOf={(sent) => ({ uuid, ...sent })}
                 submitLabel="Create environment"
                 submit={(sent) =>
                   client.projects.environments.create.mutate({ uuid, ...EnvironmentCreate.parse(sent) })

@@ -130,7 +130,10 @@ function AttachForm({ resource, after }: PanelProps & { readonly after: () => vo
       values={{ as: DEFAULT_VARIABLE }}
       isNew
       choices={{ [field]: others.map((other) => ({ value: other.uuid, label: other.name })) }}
-      {...(isDatabase && { operation: { id: "attach-database-by-uuid", client: "databases.attachments.attach" } })}
+      operation={{ id: "attach-database-by-uuid", client: "databases.attachments.attach" }}
+      inputOf={({ database_uuid, ...sent }) =>
+        isDatabase ? { uuid, ...sent } : { uuid: database_uuid, resource_uuid: uuid, ...sent }
+      }
       submitLabel="Attach"
       note="Takes effect with the next deployment of what uses it."
       submit={(sent) => {

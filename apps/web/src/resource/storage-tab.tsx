@@ -89,6 +89,7 @@ export default function StorageTab({ resource }: PanelProps) {
           values={{ type: "persistent" }}
           isNew
           operation={{ id: `create-storage-by-${kind}-uuid`, client: `${plurals[kind]}.storages.create` }}
+          inputOf={(sent) => ({ uuid, ...(container !== undefined && { resource_uuid: container }), ...sent })}
           submitLabel="Add storage"
           submit={(sent) => {
             const place = container === undefined ? {} : { resource_uuid: container };

@@ -117,6 +117,7 @@ function Tasks({ resource, kind }: { readonly resource: ShownResource; readonly 
               id: `create-scheduled-task-by-${kind}-uuid`,
               client: `${plurals[kind]}.scheduledTasks.create`,
             }}
+            inputOf={(sent) => ({ uuid, ...sent })}
             submitLabel="Add task"
             submit={(sent) => calls.create.mutate({ uuid, ...ScheduledTaskCreate.parse(sent) })}
             after={close}
@@ -132,6 +133,7 @@ function Tasks({ resource, kind }: { readonly resource: ShownResource; readonly 
               id: `update-scheduled-task-by-${kind}-uuid`,
               client: `${plurals[kind]}.scheduledTasks.update`,
             }}
+            inputOf={(sent) => ({ uuid, task_uuid: edited.uuid, ...sent })}
             submitLabel="Save task"
             submit={(sent) => calls.update.mutate({ uuid, task_uuid: edited.uuid, ...ScheduledTaskUpdate.parse(sent) })}
             after={close}

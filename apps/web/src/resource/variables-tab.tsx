@@ -110,6 +110,7 @@ export default function VariablesTab({ resource }: PanelProps) {
             values={NEW}
             isNew
             operation={{ id: `create-env-by-${kind}-uuid`, client: `${plurals[kind]}.envs.create` }}
+            inputOf={(sent) => ({ uuid, ...sent })}
             submitLabel="Add variable"
             submit={(sent) => calls.create.mutate({ uuid, ...EnvCreate.parse(sent) })}
             after={close}
@@ -122,6 +123,7 @@ export default function VariablesTab({ resource }: PanelProps) {
             values={{ ...edited, value: edited.value ?? "" }}
             fixed={{ key: edited.key, is_preview: edited.is_preview }}
             operation={{ id: `update-env-by-${kind}-uuid`, client: `${plurals[kind]}.envs.update` }}
+            inputOf={(sent) => ({ uuid, ...sent })}
             submitLabel="Save variable"
             submit={(sent) => calls.update.mutate({ uuid, ...EnvCreate.parse(sent) })}
             after={close}
