@@ -3,7 +3,7 @@ import { describeDocker, eventually } from "@berth/testing";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { breakableHost, slowHost } from "./broken-host.fixture.ts";
 import { type DockerWorld, dockerWorld, IMAGES, io, specOf } from "./docker.fixture.ts";
-import { createExec, endLaunched, executeIn } from "./exec.ts";
+import { createExec, endLaunched, executeIn, startExec } from "./exec.ts";
 import { portsOf } from "./ports.ts";
 
 /** Replaces the image's shell: writes endlessly, without a line end. */
@@ -51,6 +51,19 @@ describeDocker("a script in a container", [...IMAGES, "debian:trixie-slim"], (fi
     };
     return { engine, spec, count };
   }
+
+  test("says that its container does not run also when that stops before the script starts", async () => {
+    const { spec } = await started();
+    const [found] = await world.containersOf(spec);
+    const container = world.docker.getContainer(found?.Id ?? "");
+    const launched = await createExec(container, { Cmd: ["true"] });
+    await container.kill();
+    await container.wait();
+    await expect(startExec(launched, { hijack: false, stdin: false })).rejects.toMatchObject({
+      code: "resource.not_running",
+      message: expect.stringContaining("Start it first"),
+    });
+  });
 
   test("is gone with all it started when its time is over", async () => {
     const { engine, spec, count } = await started("USER node");
