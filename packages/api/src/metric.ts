@@ -96,7 +96,7 @@ export const usage = {
     path: "/resources/usage/follow",
     operationId: "follow-resource-usage",
     summary: "Follow what all running resources use",
-    description: "First what all of them use, then the new samples of each sampling together.",
+    description: "What all of them use, again with each sampling: every minute.",
     events: z.array(ResourceUsage),
   })
     .input(z.strictObject(resumable))

@@ -1,3 +1,4 @@
+import { setTimeout as delay } from "node:timers/promises";
 import type { Page, Paging } from "@berth/core/ports";
 import type { ResourceRef } from "@berth/core/resource";
 import {
@@ -85,23 +86,26 @@ export function metrics({ scope, stores, clock }: UseCaseContext) {
       return mapPage(await stores.metrics.newest(current(), paging), resourceUsageView);
     },
 
-    /** The newest samples of all running resources, then those of each sampling together. */
+    /** The newest samples of all running resources, each time that one was added or a resource does not run any more. */
     followNewest(signal: AbortSignal): AsyncIterable<readonly ResourceUsage[]> {
       requireAbility(scope, "read");
       return whileTokenWorks({ scope, stores }, signal, async function* (ended) {
-        const sent = new Map<string, number>();
+        let sent: string | undefined;
         while (!ended.aborted) {
           const { items } = await stores.metrics.newest(current());
-          const fresh = items.filter(({ uuid, at }) => sent.get(uuid) !== at.getTime());
-          sent.clear();
-          for (const { uuid, at } of items) sent.set(uuid, at.getTime());
-          if (fresh.length > 0) yield fresh.map(resourceUsageView);
+          const version = items.map(({ uuid, at }) => `${uuid} ${at.getTime()}`).join();
+          if (version !== sent) yield items.map(resourceUsageView);
+          sent = version;
           await stores.metrics.changed(ended);
+          await delay(GATHER_MS, undefined, { signal: ended }).catch(() => undefined);
         }
       });
     },
   };
 }
+
+/** The servers are sampled one after the other; the samples of all of them are sent together. */
+const GATHER_MS = 1000;
 
 async function* mapped<From, To>(items: AsyncIterable<From>, view: (item: From) => To): AsyncIterable<To> {
   for await (const item of items) yield view(item);

@@ -1,4 +1,3 @@
-import { USAGE_CURRENT_SECONDS } from "@berth/core/schedule";
 import { useDocumentVisibility } from "@mantine/hooks";
 import { useState } from "react";
 import { client, type Outputs } from "../api/client.ts";
@@ -9,7 +8,9 @@ type Sample = Outputs["resources"]["usage"]["list"][number];
 /** What running resources use, by uuid. */
 export type Usage = ReadonlyMap<string, Sample>;
 
-const NOTHING: Usage = new Map();
+export const usageOf = (samples: readonly Sample[]): Usage => new Map(samples.map((sample) => [sample.uuid, sample]));
+
+const NOTHING = usageOf([]);
 
 /** Follows what all running resources use while the page is seen: tabs in the background would hold streams open. */
 export function useUsage(): Usage {
@@ -19,17 +20,10 @@ export function useUsage(): Usage {
     visibility,
     (handlers) =>
       visibility === "hidden" ? { unsubscribe: () => {} } : client.resources.usage.follow.subscribe({}, handlers),
-    (samples) => setUsage((before) => withSamples(before, samples)),
+    (samples) => setUsage(usageOf(samples)),
   );
   // What is not followed any more would be shown for ever.
   return stream === "ended" || typeof stream === "object" ? NOTHING : usage;
-}
-
-/** Without what had no sample for so long that it does not run any more. */
-export function withSamples(before: Usage, samples: readonly Sample[]): Usage {
-  const all = new Map([...before, ...samples.map((sample) => [sample.uuid, sample] as const)]);
-  const newestMs = Math.max(...[...all.values()].map(({ at }) => Date.parse(at)));
-  return new Map([...all].filter(([, { at }]) => newestMs - Date.parse(at) < USAGE_CURRENT_SECONDS * 1000));
 }
 
 /** `1.2 %, 84 MB` of these resources together; `undefined` when none of them was measured. */
