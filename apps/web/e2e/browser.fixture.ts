@@ -116,12 +116,16 @@ export async function signIn(
   }
 }
 
-/** Waits for an element, and for a shorter time where a request of the page failed. */
-async function shown(page: Page, element: Locator): Promise<void> {
+/**
+ * Waits for an element, and for a shorter time where a request of the page failed.
+ * @param gone What must not be there any more.
+ */
+async function shown(page: Page, element: Locator, gone?: Locator): Promise<void> {
   const beganMs = performance.now();
   const isLost = () => disturbed.has(page) && performance.now() - beganMs > DISTURBED_MS;
-  await until(async () => (await element.isVisible()) || isLost(), { seconds: 120, what: String(element) });
-  if (!(await element.isVisible())) throw new Error(`Not shown after a failed request: ${element}`);
+  const isShown = async () => (await element.isVisible()) && ((await gone?.count()) ?? 0) === 0;
+  await until(async () => (await isShown()) || isLost(), { seconds: 120, what: String(element) });
+  if (!(await isShown())) throw new Error(`Not shown after a failed request: ${element}`);
 }
 const DISTURBED_MS = 15_000;
 
@@ -130,9 +134,19 @@ export const PASSWORD = "a good long passphrase";
 /** Waits until the page has received all of its data. */
 export async function settled(page: Page): Promise<void> {
   for (let attempt = 1; ; attempt++) {
-    await page.locator("h1").first().waitFor();
-    await page.locator(".mantine-Loader-root, .mantine-Skeleton-root").first().waitFor({ state: "detached" });
-    if (attempt === GOTO_ATTEMPTS || !incomplete.delete(page)) return;
+    const isShown = await shown(
+      page,
+      page.locator("h1").first(),
+      page.locator(".mantine-Loader-root, .mantine-Skeleton-root"),
+    ).then(
+      () => true,
+      (error: unknown) => {
+        if (attempt === GOTO_ATTEMPTS || !disturbed.has(page)) throw error;
+        return false;
+      },
+    );
+    if (attempt === GOTO_ATTEMPTS || (isShown && !incomplete.delete(page))) return;
+    disturbed.delete(page);
     await page.goto(page.url());
   }
 }
