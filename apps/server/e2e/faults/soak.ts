@@ -1,4 +1,5 @@
 import { readdirSync } from "node:fs";
+import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import type { Ground } from "./checks.ts";
 import { expect } from "./checks.ts";
@@ -34,7 +35,7 @@ export async function soak({ server, uuid, host }: Ground, minutes: number): Pro
       rssMb: rssMbOf(pid),
       descriptors: descriptorsOf(pid),
       processes: processesOf(server).length,
-      files: readdirSync(server.dataFolder, { recursive: true }).length,
+      files: filesIn(server.dataFolder),
       ...(withHeap ? { heapMb: await heapMbOf(server) } : {}),
     };
     if (withHeap) console.log(`  ${JSON.stringify(sample, (_, value) => (value % 1 ? Math.round(value) : value))}`);
@@ -57,4 +58,15 @@ export async function soak({ server, uuid, host }: Ground, minutes: number): Pro
     `${failed} of ${answered + failed} requests to the site failed; heap after a collection ${drift("heapMb")} MB; ` +
     `RSS ${drift("rssMb")} MB; descriptors ${drift("descriptors")}; processes ${drift("processes")}; files ${drift("files")}`
   );
+}
+
+/** A release may be removed while its folder is read. */
+function filesIn(folder: string): number {
+  try {
+    const entries = readdirSync(folder, { withFileTypes: true });
+    return entries.reduce((sum, one) => sum + 1 + (one.isDirectory() ? filesIn(join(folder, one.name)) : 0), 0);
+  } catch (error) {
+    if (error instanceof Error && "code" in error && error.code === "ENOENT") return 0;
+    throw error;
+  }
 }
