@@ -98,20 +98,34 @@ export async function signIn(
   { client }: TestServer,
   linkOf: () => Promise<{ readonly code: string }> = () => client.auth.createLink.mutate({}),
 ): Promise<void> {
+  await undisturbed(page, async (attempt) => {
+    // Another page first: only the hash would change otherwise, which loads nothing.
+    if (attempt > 1) await page.goto("/sign-in");
+    await page.goto(`/sign-in#code=${(await linkOf()).code}`);
+    const password = page.getByLabel("Choose a password");
+    await shown(page, page.getByText(/You are/));
+    if (await password.isVisible()) await password.fill(PASSWORD);
+    await page.getByRole("button", { name: "Sign in" }).click();
+    await shown(page, page.getByRole("heading", { name: "Overview" }));
+  });
+}
+
+/**
+ * Repeats work on a page that had failed requests, when it fails or its result is not what it should be. Earlier
+ * failures of the page count too: it may have been loaded without a part.
+ */
+async function undisturbed<T>(
+  page: Page,
+  work: (attempt: number) => Promise<T>,
+  isGood: (result: T) => boolean = () => true,
+): Promise<T> {
   for (let attempt = 1; ; attempt++) {
-    disturbed.delete(page);
+    const mayRepeat = () => attempt < GOTO_ATTEMPTS && disturbed.delete(page);
     try {
-      // Another page first: only the hash would change otherwise, which loads nothing.
-      if (attempt > 1) await page.goto("/sign-in");
-      await page.goto(`/sign-in#code=${(await linkOf()).code}`);
-      const password = page.getByLabel("Choose a password");
-      await shown(page, page.getByText(/You are/));
-      if (await password.isVisible()) await password.fill(PASSWORD);
-      await page.getByRole("button", { name: "Sign in" }).click();
-      await shown(page, page.getByRole("heading", { name: "Overview" }));
-      return;
+      const result = await work(attempt);
+      if (isGood(result) || !mayRepeat()) return result;
     } catch (error) {
-      if (attempt === GOTO_ATTEMPTS || !disturbed.has(page)) throw error;
+      if (!mayRepeat()) throw error;
     }
   }
 }
@@ -133,35 +147,13 @@ export const PASSWORD = "a good long passphrase";
 
 /** Waits until the page has received all of its data. */
 export async function settled(page: Page): Promise<void> {
-  for (let attempt = 1; ; attempt++) {
-    const isShown = await shown(
-      page,
-      page.locator("h1").first(),
-      page.locator(".mantine-Loader-root, .mantine-Skeleton-root"),
-    ).then(
-      () => true,
-      (error: unknown) => {
-        if (attempt === GOTO_ATTEMPTS || !disturbed.has(page)) throw error;
-        return false;
-      },
-    );
-    if (attempt === GOTO_ATTEMPTS || (isShown && !incomplete.delete(page))) return;
-    disturbed.delete(page);
-    await page.goto(page.url());
-  }
-}
-
-/** Problems that `look` finds on a page; repeated when the page had failed requests. */
-async function problemsOf<Problem>(page: Page, look: () => Promise<readonly Problem[]>): Promise<readonly Problem[]> {
-  for (let attempt = 1; ; attempt++) {
-    disturbed.delete(page);
-    try {
-      const problems = await look();
-      if (problems.length === 0 || attempt === GOTO_ATTEMPTS || !disturbed.has(page)) return problems;
-    } catch (error) {
-      if (attempt === GOTO_ATTEMPTS || !disturbed.has(page)) throw error;
-    }
-  }
+  const loading = page.locator(".mantine-Loader-root, .mantine-Skeleton-root");
+  const isWhole = async (attempt: number) => {
+    if (attempt > 1) await page.goto(page.url());
+    await shown(page, page.locator("h1").first(), loading);
+    return !incomplete.delete(page);
+  };
+  await undisturbed(page, isWhole, (whole) => whole);
 }
 
 /** Violations reported by axe, with their places. */
@@ -197,12 +189,14 @@ const LOOKS: readonly (readonly [number, Scheme, readonly string[]])[] = [
 export async function problemsOfPages(page: Page, paths: Readonly<Record<string, string>>) {
   const found: Record<string, readonly string[]> = {};
   for (const [name, path] of Object.entries(paths)) {
-    for (const [look, problems] of await problemsOf(page, () => problemsOfPage(page, name, path))) {
+    for (const [look, problems] of await undisturbed(page, () => problemsOfPage(page, name, path), hasNone)) {
       found[`${name}-${look}`] = problems;
     }
   }
   return found;
 }
+
+const hasNone = (problems: readonly unknown[]) => problems.length === 0;
 
 async function problemsOfPage(page: Page, name: string, path: string) {
   await show(page, "light", WIDE);
