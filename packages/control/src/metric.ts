@@ -5,9 +5,7 @@ import {
   type Metric,
   metricView,
   type ResourceUsage,
-  resourceUsageView,
   type ServerMetric,
-  serverMetricView,
   USAGE_CURRENT_SECONDS,
 } from "@berth/core/schedule";
 import { requireAbility } from "@berth/core/team";
@@ -62,14 +60,14 @@ export function metrics({ scope, stores, clock }: UseCaseContext) {
       const { id } = await findResource(stores, ref);
       const read = async (since: Date) =>
         (await stores.resources.find(ref)) && (await stores.metrics.list(id, since)).items;
-      return mapped(followed(options, read, false), metricView);
+      return viewed(followed(options, read, false));
     },
 
     /** Oldest first. @throws DomainError `resource.not_found` */
     async listByServer(uuid: string, since: Date | undefined): Promise<readonly ServerMetric[]> {
       requireAbility(scope, "read");
       const { id } = await findServer(stores, uuid);
-      return (await stores.metrics.listByServer(id, since ?? new Date(0))).map(serverMetricView);
+      return (await stores.metrics.listByServer(id, since ?? new Date(0))).map(metricView);
     },
 
     /** The newest interval is repeated while it grows. @throws DomainError `resource.not_found` */
@@ -77,13 +75,13 @@ export function metrics({ scope, stores, clock }: UseCaseContext) {
       requireAbility(scope, "read");
       const { id } = await findServer(stores, uuid);
       const read = (since: Date) => stores.metrics.listByServer(id, since);
-      return mapped(followed(options, read, true), serverMetricView);
+      return viewed(followed(options, read, true));
     },
 
     /** The newest sample of each running resource, in order of creation. */
     async newest(paging: Paging): Promise<Page<ResourceUsage>> {
       requireAbility(scope, "read");
-      return mapPage(await stores.metrics.newest(current(), paging), resourceUsageView);
+      return mapPage(await stores.metrics.newest(current(), paging), metricView);
     },
 
     /** The newest samples of all running resources, each time that one was added or a resource does not run any more. */
@@ -94,7 +92,7 @@ export function metrics({ scope, stores, clock }: UseCaseContext) {
         while (!ended.aborted) {
           const { items } = await stores.metrics.newest(current());
           const version = items.map(({ uuid, at }) => `${uuid} ${at.getTime()}`).join();
-          if (version !== sent) yield items.map(resourceUsageView);
+          if (version !== sent) yield items.map(metricView);
           sent = version;
           await stores.metrics.changed(ended);
           await delay(GATHER_MS, undefined, { signal: ended }).catch(() => undefined);
@@ -107,6 +105,6 @@ export function metrics({ scope, stores, clock }: UseCaseContext) {
 /** The servers are sampled one after the other; the samples of all of them are sent together. */
 const GATHER_MS = 1000;
 
-async function* mapped<From, To>(items: AsyncIterable<From>, view: (item: From) => To): AsyncIterable<To> {
-  for await (const item of items) yield view(item);
+async function* viewed<Sample extends { readonly at: Date }>(samples: AsyncIterable<Sample>) {
+  for await (const sample of samples) yield metricView(sample);
 }

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import type { ReleaseUsage, TransferredBytes } from "../ports/engine.ts";
-import type { MetricRecord, ResourceUsageRecord, ServerMetricRecord } from "../ports/metric.ts";
+import type { MetricRecord } from "../ports/metric.ts";
 import { Timestamp, timestamp } from "../timestamp.ts";
 
 /** How long samples are kept. */
@@ -14,6 +14,7 @@ export const MetricQuery = z.strictObject({
 });
 
 const Bytes = z.int().nullable();
+const CpuPercent = z.number().nullable().describe("Percent of one processor: two busy processors are 200.");
 
 export const Metric = z
   .object({
@@ -33,7 +34,11 @@ export const Metric = z
   .meta({ id: "Metric", description: "Usage of a resource at one moment." });
 export type Metric = z.infer<typeof Metric>;
 
-export const metricView = ({ at, ...metric }: MetricRecord): Metric => ({ at: timestamp(at), ...metric });
+/** Any kind of sample, with its time as text. */
+export const metricView = <Sample extends { readonly at: Date }>({ at, ...metric }: Sample) => ({
+  at: timestamp(at),
+  ...metric,
+});
 
 /** Length of the intervals of a server's usage: twice that of samples, so that each resource is in each interval. */
 export const SERVER_METRIC_MINUTES = 2;
@@ -41,7 +46,7 @@ export const SERVER_METRIC_MINUTES = 2;
 export const ServerMetric = z
   .object({
     at: Timestamp.describe(`Begin of an interval of ${SERVER_METRIC_MINUTES} minutes.`),
-    cpu_percent: z.number().nullable().describe("Percent of one processor: two busy processors are 200."),
+    cpu_percent: CpuPercent,
     memory_bytes: z.int(),
     processes: z.int(),
     resources: z.int().describe("Number of measured resources."),
@@ -49,28 +54,18 @@ export const ServerMetric = z
   .meta({ id: "ServerMetric", description: "Usage of all of a server's resources together." });
 export type ServerMetric = z.infer<typeof ServerMetric>;
 
-export const serverMetricView = ({ at, ...metric }: ServerMetricRecord): ServerMetric => ({
-  at: timestamp(at),
-  ...metric,
-});
-
-/** A resource without a sample in this time, twice that between two of them, does not run. */
-export const USAGE_CURRENT_SECONDS = 120;
+/** A resource without a sample in this time does not run. */
+export const USAGE_CURRENT_SECONDS = SERVER_METRIC_MINUTES * 60;
 
 export const ResourceUsage = z
   .object({
     uuid: z.string().describe("The resource's identifier."),
     at: Timestamp,
-    cpu_percent: z.number().nullable().describe("Percent of one processor: two busy processors are 200."),
+    cpu_percent: CpuPercent,
     memory_bytes: z.int(),
   })
   .meta({ id: "ResourceUsage", description: "Usage of a running resource, by its newest sample." });
 export type ResourceUsage = z.infer<typeof ResourceUsage>;
-
-export const resourceUsageView = ({ at, ...usage }: ResourceUsageRecord): ResourceUsage => ({
-  at: timestamp(at),
-  ...usage,
-});
 
 /** One reading of a release's usage. */
 export interface UsageReading {
