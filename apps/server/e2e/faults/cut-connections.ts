@@ -5,6 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { CUT_ROUNDS } from "@berth/testing";
+import { signal } from "./processes.ts";
 import { atRowEnd } from "./row-end.ts";
 
 const ROOT = fileURLToPath(new URL("../../../..", import.meta.url));
@@ -21,7 +22,8 @@ export async function cutConnections(rounds: number): Promise<string> {
     detached: true,
   });
   const ended = once(child, "close");
-  atRowEnd(() => endGroup(child.pid));
+  const { pid } = child;
+  atRowEnd(() => pid !== undefined && signal(-pid, "SIGTERM"));
   await ended;
   const { testResults }: Report = JSON.parse(readFileSync(report, "utf8"));
   const tests = testResults.flatMap(({ assertionResults }) => assertionResults);
@@ -36,15 +38,6 @@ export async function cutConnections(rounds: number): Promise<string> {
   if (failed.length > 0) throw new Error(`failed: ${failed.join("; ")}`);
   const skipped = of("skipped").length;
   return `${of("passed").length} tests of ${testResults.length} kinds passed${skipped === 0 ? "" : `, ${skipped} not possible here`}`;
-}
-
-function endGroup(pid: number | undefined): void {
-  if (pid === undefined) return;
-  try {
-    process.kill(-pid, "SIGTERM");
-  } catch {
-    // It has ended by itself.
-  }
 }
 
 /** Those fields of vitest's report that are read here. */
