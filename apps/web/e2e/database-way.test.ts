@@ -51,6 +51,12 @@ describeDocker("a database without a word of REST", ["postgres:17-alpine"], (doc
     await page.getByRole("combobox", { name: "Database" }).click();
     await page.getByRole("option", { name: "shopdb" }).click();
     await page.getByRole("textbox", { name: "As" }).fill("SHOP_URL");
+    await page.getByRole("button", { name: "As code" }).click();
+    const code = page.getByRole("dialog", { name: "The same by a program" });
+    const example = (await code.getByLabel("berth example").textContent()) ?? "";
+    expect(example).toContain(`berth api POST /databases/${uuid}/attachments`);
+    expect(example).toContain(`resource_uuid=${app.uuid}`);
+    await code.locator(".mantine-Modal-close").click();
     await page.getByRole("button", { name: "Attach", exact: true }).click();
     await databases.getByText("SHOP_URL").waitFor();
     await databases.getByRole("link", { name: "shopdb" }).click();

@@ -100,6 +100,12 @@ describeLargeInBrowser("forms and names of the pages", () => {
     await page.getByText("curl", { exact: true }).click();
     expect(await page.getByLabel("curl example").textContent()).toContain(`${server.url}/api/v1/registries`);
     expect(await accessibilityProblems(page)).toEqual([]);
+
+    // What the page is about stands in the path.
+    await page.goto(`/applications/${uuid}/settings`);
+    await page.getByRole("button", { name: "As code" }).first().click();
+    await example.waitFor();
+    expect(await example.textContent()).toContain(`berth api PATCH /applications/${uuid}`);
     await close();
   });
 

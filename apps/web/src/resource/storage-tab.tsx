@@ -32,6 +32,7 @@ export default function StorageTab({ resource }: PanelProps) {
   const query = useQuery(queriesOf(kind).storages.list.queryOptions({ uuid }));
   const calls = callsOf(kind).storages;
   const container = service?.applications[0]?.uuid ?? service?.databases[0]?.uuid;
+  const place = container === undefined ? {} : { resource_uuid: container };
   const columns: readonly Column<Mount>[] = [
     { header: "Mounted at", cell: ({ path }) => <span className="mono">{path}</span> },
     { header: "What", cell: ({ what }) => what },
@@ -89,10 +90,9 @@ export default function StorageTab({ resource }: PanelProps) {
           values={{ type: "persistent" }}
           isNew
           operation={{ id: `create-storage-by-${kind}-uuid`, client: `${plurals[kind]}.storages.create` }}
-          inputOf={(sent) => ({ uuid, ...(container !== undefined && { resource_uuid: container }), ...sent })}
+          inputOf={(sent) => ({ uuid, ...place, ...sent })}
           submitLabel="Add storage"
           submit={(sent) => {
-            const place = container === undefined ? {} : { resource_uuid: container };
             // For a service the input also has the container; the operation validates it.
             const create = calls.create.mutate as (input: object) => Promise<unknown>;
             return create({ uuid, ...place, ...StorageCreate.parse(sent) });
