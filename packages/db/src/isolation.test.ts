@@ -77,6 +77,10 @@ const newRestore = ({ id }: { readonly id: number }, execution: { readonly id: n
   ...{ uuid: testUuid(), kind: "drill", database_name: null },
   ...{ backup_execution_id: execution.id, resource_id: id, target_resource_id: id },
 });
+const sample = {
+  ...{ deployment_uuid: "d1", cpu_percent: 1, memory_bytes: 1, processes: 1 },
+  ...{ network_received_bytes: null, network_sent_bytes: null, disk_read_bytes: null, disk_written_bytes: null },
+};
 const login = { key: "key", secret: "secret" };
 const claim = (host: string) => ({ host, path: "/", url: `http://${host}` });
 
@@ -114,6 +118,7 @@ async function world(database: TestDatabase) {
   const volume = await stores.storages.insert(app.id, testUuid(), storage);
   const scheduled = await stores.scheduledTasks.insert(app.id, testUuid(), task);
   const [executed = ""] = await testExecutions(database.system, scheduled, place.server.id, 1);
+  await database.system.metrics.insert([{ ...sample, at: new Date(), resource_id: app.id }]);
   const label = { uuid: testUuid(), name: "blue" };
   await stores.tags.attach(app.id, [label]);
   await stores.deployments.enqueue([newDeployment(app)]);
