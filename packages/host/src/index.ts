@@ -14,7 +14,7 @@ export { mayConnect, mayUse, type PrivateHosts } from "./http/private-hosts.ts";
 export { readAtMost } from "./http/read-at-most.ts";
 export { identify, isLiving, type ProcessIdentity } from "./identity.ts";
 export { inTurns } from "./in-turns.ts";
-export { readJson, writeJson } from "./json-file.ts";
+export { readJson, replaceFile, writeJson } from "./json-file.ts";
 export { LINE_LENGTH_MAX, type LineSplitter, splitLines } from "./lines.ts";
 export { type RunOptions, type RunResult, run } from "./local.ts";
 export { localHost } from "./local-host.ts";

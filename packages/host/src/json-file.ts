@@ -14,9 +14,11 @@ export async function readJson<T>(path: string): Promise<T | undefined> {
   }
 }
 
+export const writeJson = (path: string, value: unknown): Promise<void> => replaceFile(path, JSON.stringify(value));
+
 /** Writes the file atomically, readable by us alone. */
-export async function writeJson(path: string, value: unknown): Promise<void> {
+export async function replaceFile(path: string, text: string): Promise<void> {
   const temporary = `${path}.${randomUUID()}`;
-  await writeFile(temporary, JSON.stringify(value), { mode: 0o600 });
+  await writeFile(temporary, text, { mode: 0o600 });
   await rename(temporary, path);
 }

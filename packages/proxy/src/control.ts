@@ -31,18 +31,13 @@ async function answer(
   const input = <Name extends keyof ControlRequests>() => JSON.parse(body) as ControlRequests[Name];
   switch (request.url) {
     case "/sync":
-      state.changeSites((sites) => {
-        sites.clear();
-        for (const site of input<"sync">()) sites.set(site.id, site);
-      });
+      state.syncSites(input<"sync">());
       break;
-    case "/put": {
-      const site = input<"put">();
-      state.changeSites((sites) => sites.set(site.id, site));
+    case "/put":
+      state.putSite(input<"put">());
       break;
-    }
     case "/delete":
-      state.changeSites((sites) => sites.delete(input<"delete">()));
+      state.deleteSite(input<"delete">());
       break;
     case "/listen":
       await listener.listen();

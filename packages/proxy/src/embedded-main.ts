@@ -2,8 +2,9 @@ import type { Site } from "@berth/core/ports";
 import { fs } from "./builtins.ts";
 import { createControlServer } from "./control.ts";
 import { createListener } from "./listener.ts";
-import { type ProxyConfig, socketName, TABLE_FILE, type TableFile, WARM_ARGUMENT } from "./protocol.ts";
+import { type ProxyConfig, socketName, WARM_ARGUMENT } from "./protocol.ts";
 import { createState } from "./state.ts";
+import { sitesOfFile, TABLE_FILE } from "./table-file.ts";
 
 const FOLDER_CHECK_MS = 2000;
 
@@ -18,9 +19,7 @@ if (argument !== WARM_ARGUMENT) serve(JSON.parse(argument) as ProxyConfig); // W
 function serve(config: ProxyConfig): void {
   process.title = "berth-proxy";
   const state = createState(config);
-  state.changeSites((sites) => {
-    for (const site of readTable()) sites.set(site.id, site);
-  });
+  state.syncSites(readTable());
   const listener = createListener(config, state);
   process.on("SIGTERM", () => listener.stop());
   const socket = socketName(process.pid);
@@ -39,8 +38,7 @@ function serve(config: ProxyConfig): void {
 function readTable(): readonly Site[] {
   if (!fs.existsSync(TABLE_FILE)) return [];
   try {
-    const { sites } = JSON.parse(fs.readFileSync(TABLE_FILE, "utf8")) as TableFile; // Written by `embedded.ts`.
-    return sites;
+    return [...sitesOfFile(fs.readFileSync(TABLE_FILE, "utf8")).values()];
   } catch (error) {
     console.error("The routes of %s cannot be read:", TABLE_FILE, error);
     return [];

@@ -47,7 +47,10 @@ describe("the proxy's process", () => {
   it("comes back with its routes, on its port, each time it is killed", async () => {
     const lines: string[] = [];
     const proxy = await open({ onLine: (line) => lines.push(line) });
-    await proxy.sync([site("a", [app]), site("b", [])]);
+    await proxy.sync([site("a", []), site("gone", [app])]);
+    await proxy.put(site("b", []));
+    await proxy.put(site("a", [app]));
+    await proxy.delete("gone");
     const pids = [await pidOf(proxy)];
     for (let count = 1; count <= 3; count++) {
       process.kill(pids.at(-1) ?? 0, "SIGKILL");
@@ -55,6 +58,7 @@ describe("the proxy's process", () => {
         what: "it serves again",
       });
       expect((await ask(proxy.port, { host: "b.test" })).status).toBe(503);
+      expect((await ask(proxy.port, { host: "gone.test" })).status).toBe(404);
       pids.push(await pidOf(proxy));
     }
     expect(new Set(pids).size).toBe(4);

@@ -1,21 +1,15 @@
 import { createHash } from "node:crypto";
-import { chmod, mkdir, stat } from "node:fs/promises";
+import { chmod, mkdir } from "node:fs/promises";
 import { join } from "node:path";
-import { isDeepStrictEqual } from "node:util";
 import { DomainError } from "@berth/core";
 import type { Proxy as ProxyPort, Site } from "@berth/core/ports";
-import { type HostUser, isRoot, readJson, writeJson } from "@berth/host";
+import { type HostUser, isRoot } from "@berth/host";
 import { openInstances, proxyProgram } from "./instances.ts";
-import {
-  type ControlRequests,
-  type ProxyConfig,
-  type ProxyLimits,
-  type ProxyStatus,
-  TABLE_FILE,
-  type TableFile,
-} from "./protocol.ts";
+import type { ControlRequests, ProxyConfig, ProxyLimits, ProxyStatus } from "./protocol.ts";
 import { publicUrl } from "./public-url.ts";
+import { SavedTable } from "./saved-table.ts";
 import { type Liveness, supervise } from "./supervisor.ts";
+import { TABLE_FILE, type TableChange } from "./table-file.ts";
 
 export interface EmbeddedProxyOptions {
   /** Absolute path, created when missing. Contains the routes with their passwords, and the control sockets. */
@@ -66,12 +60,9 @@ export const PROXY_LIMITS: ProxyLimits = {
  */
 export async function embeddedProxy(options: EmbeddedProxyOptions): Promise<EmbeddedProxy> {
   const { folder, onLine = () => {} } = options;
-  const tablePath = join(folder, TABLE_FILE);
-  let sites = await readSites(folder, tablePath);
-  /** Whether the file and the process certainly have `sites`. */
+  const table = await readTable(folder);
+  /** Whether the process certainly has the sites of the table. */
   let isSent = false;
-  /** The file as it was written; another stamp means that it was damaged or removed since. */
-  let written: string | undefined;
   const program = proxyProgram(options.nodePath);
   const supervisor = await supervise(openInstances(folder, program), configOf(options, program.version), {
     onLine,
@@ -82,34 +73,25 @@ export async function embeddedProxy(options: EmbeddedProxyOptions): Promise<Embe
   function change<Name extends keyof ControlRequests>(
     name: Name,
     input: ControlRequests[Name],
-    apply: (sites: Map<string, Site>) => void,
+    changed: TableChange,
   ): Promise<void> {
     return supervisor.exclusive(async () => {
-      const changed = new Map(sites);
-      apply(changed);
-      if (isSent && isDeepStrictEqual(changed, sites) && (await stampOf(tablePath)) === written) {
+      if (isSent && (await table.has(changed))) {
         // A process that ended is noticed, and one that was started again has read the file.
         await supervisor.ask("stats", undefined);
         return;
       }
       isSent = false;
-      await writeSites(tablePath, changed);
-      written = await stampOf(tablePath);
-      sites = changed;
+      await table.save(changed);
       await supervisor.ask(name, input);
       isSent = true;
     });
   }
 
-  function sync(list: readonly Site[]): Promise<void> {
-    return change("sync", list, (sites) => {
-      sites.clear();
-      for (const site of list) sites.set(site.id, site);
-    });
-  }
+  const sync = (sites: readonly Site[]) => change("sync", sites, { sites });
 
   // An earlier control plane may have died after writing the table but before sending it.
-  await sync([...sites.values()]).catch(async (error: unknown) => {
+  await sync([...table.sites.values()]).catch(async (error: unknown) => {
     await supervisor.close({ stopProxy: false });
     throw error;
   });
@@ -128,10 +110,10 @@ export async function embeddedProxy(options: EmbeddedProxyOptions): Promise<Embe
     },
     port: supervisor.port,
     localHost: LOOPBACK[options.host] ?? options.host,
-    sites: () => [...sites.values()],
+    sites: () => [...table.sites.values()],
     sync,
-    put: (site) => change("put", site, (sites) => sites.set(site.id, site)),
-    delete: (siteId) => change("delete", siteId, (sites) => sites.delete(siteId)),
+    put: (site) => change("put", site, { put: site }),
+    delete: (siteId) => change("delete", siteId, { delete: siteId }),
     async inFlight({ host, port }) {
       const all = (await statuses()).flatMap((status) => status.inFlight);
       return all.reduce((sum, one) => (one.host === host && one.port === port ? sum + one.inFlight : sum), 0);
@@ -149,30 +131,14 @@ export async function embeddedProxy(options: EmbeddedProxyOptions): Promise<Embe
 const LOOPBACK: Readonly<Record<string, string>> = { "0.0.0.0": "127.0.0.1", "::": "::1" };
 
 /** Sites of an earlier control plane, so that a change before the first `sync` does not remove them. */
-async function readSites(folder: string, tablePath: string): Promise<ReadonlyMap<string, Site>> {
+async function readTable(folder: string): Promise<SavedTable> {
   try {
     await mkdir(folder, { recursive: true });
     await chmod(folder, 0o700);
-    const table = await readJson<TableFile>(tablePath);
-    return new Map(table?.sites.map((site) => [site.id, site]));
+    return await SavedTable.read(join(folder, TABLE_FILE));
   } catch (cause) {
     const message = `The folder ${folder} cannot be used. Give yourself access to it, or choose another with BERTH_DATA.`;
     throw new DomainError("setup.failed", message, { cause });
-  }
-}
-
-/** `undefined`: the file does not exist. */
-async function stampOf(path: string): Promise<string | undefined> {
-  const stats = await stat(path).catch(() => undefined);
-  return stats && `${stats.ino} ${stats.size} ${stats.mtimeMs}`;
-}
-
-async function writeSites(tablePath: string, sites: ReadonlyMap<string, Site>): Promise<void> {
-  try {
-    await writeJson(tablePath, { sites: [...sites.values()] } satisfies TableFile);
-  } catch (cause) {
-    const message = `The routes cannot be saved in ${tablePath}. Is the disk full? Make room and try again.`;
-    throw new DomainError("engine.failed", message, { cause });
   }
 }
 

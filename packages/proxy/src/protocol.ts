@@ -33,13 +33,6 @@ export interface ProxyLimits {
 /** Given instead of the configuration: loads all code to fill the compile cache, and exits. */
 export const WARM_ARGUMENT = "warm";
 
-/** File in the proxy's folder. The control plane writes it before it sends a change; a starting proxy reads it. */
-export const TABLE_FILE = "table.json";
-
-export interface TableFile {
-  readonly sites: readonly Site[];
-}
-
 /** Socket in the proxy's folder. A control plane connects to each to find running proxies. */
 export const socketName = (pid: number): string => `${pid}.sock`;
 

@@ -1,7 +1,7 @@
 import type { IncomingMessage } from "node:http";
 import type { Site } from "@berth/core/ports";
 import { givenRequestId } from "./headers.ts";
-import { buildTable, type RouteTable } from "./table.ts";
+import { RouteTable } from "./table.ts";
 import { type Trust, trustIn } from "./trusted.ts";
 import { createUpstreams, type Upstreams } from "./upstream.ts";
 
@@ -13,17 +13,18 @@ export interface ProxyState {
   /** Whether it accepts no new connections: clients are asked to close theirs. */
   isRetired: boolean;
   requests: number;
-  /** Applies a change to all later requests. */
-  changeSites(change: (sites: Map<string, Site>) => void): void;
+  /** Replaces all sites. Like every change of sites, it applies to all later requests. */
+  syncSites(sites: readonly Site[]): void;
+  putSite(site: Site): void;
+  deleteSite(siteId: string): void;
   requestId(request: IncomingMessage): string;
 }
 
 export function createState(options: { readonly trustedProxies: readonly string[] }): ProxyState {
-  const sites = new Map<string, Site>();
   const upstreams = createUpstreams();
   // Unique but not secret: it connects lines of different logs.
   const prefix = `${Date.now().toString(36)}-${process.pid.toString(36)}-`;
-  let table = buildTable([]);
+  let table = new RouteTable();
   let count = 0;
 
   return {
@@ -34,11 +35,19 @@ export function createState(options: { readonly trustedProxies: readonly string[
     trusts: trustIn(options.trustedProxies),
     isRetired: false,
     requests: 0,
-    changeSites(change) {
-      change(sites);
-      table = buildTable(sites.values());
-      upstreams.retain([...sites.values()].flatMap((site) => site.upstreams));
+    syncSites(sites) {
+      const before = table.sites();
+      table = new RouteTable(sites);
+      upstreams.reroute(before, table.sites());
+    },
+    putSite(site) {
+      upstreams.reroute(asList(table.put(site)), [site]);
+    },
+    deleteSite(siteId) {
+      upstreams.reroute(asList(table.delete(siteId)), []);
     },
     requestId: (request) => givenRequestId(request) ?? prefix + (count++).toString(36),
   };
 }
+
+const asList = (site: Site | undefined): readonly Site[] => (site === undefined ? [] : [site]);

@@ -2,11 +2,11 @@ import { posix } from "node:path";
 import type { Site, SiteRoute } from "@berth/core/ports";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { buildTable, findRoute, hostName, hostPort, type RouteEntry } from "./table.ts";
+import { findRoute, hostName, hostPort, type RouteEntry, RouteTable } from "./table.ts";
 
 const site = (id: string, ...routes: SiteRoute[]): Site => ({ id, name: id, routes, upstreams: [] });
 
-const TABLE = buildTable([
+const TABLE = new RouteTable([
   site("web", { host: "a.test", path: "/" }, { host: "www.a.test", path: "/", redirectToHost: "a.test" }),
   site("api", { host: "a.test", path: "/api" }),
   site("deep", { host: "a.test", path: "/api/v2" }),
@@ -86,7 +86,7 @@ describe("findRoute", () => {
   });
 
   it("gives a route that two sites claim to the later one", () => {
-    const table = buildTable([
+    const table = new RouteTable([
       site("first", { host: "a.test", path: "/" }),
       site("second", { host: "a.test", path: "/" }),
     ]);
@@ -119,7 +119,7 @@ const prefix = fc
   .map((parts) => `/${parts.join("/")}`);
 const prefixes = fc.uniqueArray(prefix, { minLength: 1, maxLength: 5 });
 
-const tableOf = (paths: readonly string[]) => buildTable(paths.map((path) => site(path, { host: "h.test", path })));
+const tableOf = (paths: readonly string[]) => new RouteTable(paths.map((path) => site(path, { host: "h.test", path })));
 const isBelow = (path: string, parent: string) => parent === "/" || path === parent || path.startsWith(`${parent}/`);
 const rawPath = (text: string) => text.replace(/[?#].*$/s, "");
 
@@ -221,5 +221,37 @@ describe("hostName", () => {
 
   it("reads anything without failing", () => {
     fc.assert(fc.property(fc.string(), (header) => void hostName(header)));
+  });
+});
+
+describe("a table that changes", () => {
+  const route = fc.record({
+    host: fc.constantFrom("a.test", "b.test", "c.test"),
+    path: fc.constantFrom("/", "/api", "/x"),
+  });
+  const changes = fc.array(
+    fc.record({ id: fc.constantFrom("1", "2", "3", "4"), routes: fc.option(fc.array(route, { maxLength: 4 })) }),
+    { maxLength: 20 },
+  );
+  const routed = (table: RouteTable) =>
+    ["a.test", "b.test", "c.test"].map((host) =>
+      table.routesOf(host)?.map(({ entry, path }) => [path, entry.site.id, entry.site.routes]),
+    );
+
+  it("has the routes of one that is made anew from its sites", () => {
+    fc.assert(
+      fc.property(changes, (made) => {
+        const table = new RouteTable();
+        const sites = new Map<string, Site>();
+        for (const { id, routes } of made) {
+          const before = routes === null ? table.delete(id) : table.put(site(id, ...routes));
+          expect(before).toEqual(sites.get(id));
+          if (routes === null) sites.delete(id);
+          else sites.set(id, site(id, ...routes));
+          expect(table.sites()).toEqual([...sites.values()]);
+          expect(routed(table)).toEqual(routed(new RouteTable(sites.values())));
+        }
+      }),
+    );
   });
 });

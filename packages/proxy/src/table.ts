@@ -15,28 +15,73 @@ export interface RouteEntry {
   readonly isUnlisted: boolean;
 }
 
-/** Routes by host, the longest path first. */
-export type RouteTable = ReadonlyMap<string, readonly RouteEntry[]>;
+/** Sites and their routes. A change of a site costs the same among ten sites and among ten thousand. */
+export class RouteTable {
+  readonly #entries = new Map<string, SiteEntry & { readonly order: number }>();
+  /** Ids of the sites that claim a host. */
+  readonly #claims = new Map<string, Set<string>>();
+  readonly #routes = new Map<string, readonly RouteEntry[]>();
+  #order = 0;
 
-/** When two sites claim the same host and path, the later one wins. */
-export function buildTable(sites: Iterable<Site>): RouteTable {
-  const hosts = new Map<string, Map<string, RouteEntry>>();
-  for (const site of sites) {
-    const entry: SiteEntry = { site, turn: 0 };
-    for (const { host, path, redirectToHost, isUnlisted = false } of site.routes) {
-      const routes = hosts.get(host) ?? new Map<string, RouteEntry>();
-      const decodedPath = decode(path, ESCAPE);
-      hosts.set(host, routes.set(path, { entry, path, decodedPath, redirectToHost, isUnlisted }));
+  constructor(sites: Iterable<Site> = []) {
+    for (const site of sites) this.put(site);
+  }
+
+  /** Routes of a host, the longest path first. When two sites claim the same path, the later one wins. */
+  routesOf(host: string): readonly RouteEntry[] | undefined {
+    return this.#routes.get(host);
+  }
+
+  sites(): readonly Site[] {
+    return [...this.#entries.values()].map(({ site }) => site);
+  }
+
+  /** @returns The site that it replaces, whose place in the order it takes. */
+  put(site: Site): Site | undefined {
+    const before = this.#entries.get(site.id);
+    this.#entries.set(site.id, { site, turn: 0, order: before?.order ?? this.#order++ });
+    const hosts = hostsOf(site);
+    for (const host of hosts) this.#claims.set(host, (this.#claims.get(host) ?? new Set()).add(site.id));
+    this.#changed(new Set([...hosts, ...hostsOf(before?.site)]));
+    return before?.site;
+  }
+
+  /** @returns The removed site. */
+  delete(siteId: string): Site | undefined {
+    const site = this.#entries.get(siteId)?.site;
+    this.#entries.delete(siteId);
+    this.#changed(hostsOf(site));
+    return site;
+  }
+
+  #changed(hosts: ReadonlySet<string>): void {
+    for (const host of hosts) {
+      const entries = [...(this.#claims.get(host) ?? [])]
+        .flatMap((id) => this.#entries.get(id) ?? [])
+        .filter(({ site }) => hostsOf(site).has(host))
+        .sort((a, b) => a.order - b.order);
+      if (entries.length === 0) {
+        this.#claims.delete(host);
+        this.#routes.delete(host);
+      } else {
+        this.#claims.set(host, new Set(entries.map(({ site }) => site.id)));
+        this.#routes.set(host, routesOf(host, entries));
+      }
     }
   }
-  const table = new Map<string, readonly RouteEntry[]>();
-  for (const [host, routes] of hosts) {
-    table.set(
-      host,
-      [...routes.values()].sort((a, b) => b.path.length - a.path.length),
-    );
+}
+
+const hostsOf = (site: Site | undefined): ReadonlySet<string> => new Set(site?.routes.map(({ host }) => host));
+
+function routesOf(host: string, entries: readonly SiteEntry[]): readonly RouteEntry[] {
+  const routes = new Map<string, RouteEntry>();
+  for (const entry of entries) {
+    for (const { host: claimed, path, redirectToHost, isUnlisted = false } of entry.site.routes) {
+      if (claimed !== host) continue;
+      routes.set(path, { entry, path, decodedPath: decode(path, ESCAPE), redirectToHost, isUnlisted });
+    }
   }
-  return table;
+  return [...routes.values()].sort((a, b) => b.path.length - a.path.length);
 }
 
 /**
@@ -51,7 +96,7 @@ export function buildTable(sites: Iterable<Site>): RouteTable {
  * @param target The request target; only the origin form (`/path?query`) has a route.
  */
 export function findRoute(table: RouteTable, host: string, target: string): RouteEntry | "unknown" | "ambiguous" {
-  const routes = table.get(host);
+  const routes = table.routesOf(host);
   if (routes === undefined) return "unknown";
   if (!target.startsWith("/")) return "ambiguous";
   const path = rawPath(target);

@@ -13,11 +13,11 @@ beforeEach(async () => {
     response.end("ok");
   });
   upstreams = createUpstreams();
-  upstreams.retain([server]);
+  upstreams.reroute([], [routed()]);
 });
 afterEach(async () => {
   vi.useRealTimers();
-  upstreams.retain([]);
+  upstreams.reroute([routed()], []);
   await server.stop();
 });
 
@@ -31,6 +31,7 @@ async function exchange(agent: UpstreamAgent, path = "/"): Promise<ClientRequest
   return sent;
 }
 
+const routed = () => ({ upstreams: [server] });
 const connections = () => new Promise((resolve) => server.server.getConnections((_error, count) => resolve(count)));
 
 describe("connections to an upstream", () => {
@@ -69,7 +70,10 @@ describe("connections to an upstream", () => {
 
     const again = upstreams.enter(server);
     expect(again.agent).toBe(pool.agent);
-    upstreams.retain([]);
+    upstreams.reroute([], [routed()]);
+    upstreams.reroute([routed()], []);
+    expect(await connections()).toBe(1); // Another site has it.
+    upstreams.reroute([routed()], []);
     // Within 2 seconds, since idle connections with a route are closed after 4.
     await until(async () => (await connections()) === 0, { what: "the idle one is closed", seconds: 2 });
     expect(upstreams.inFlight()).toEqual([{ host: HOST, port: server.port, inFlight: 1 }]);
@@ -81,8 +85,8 @@ describe("connections to an upstream", () => {
 
   it("are kept again when an upstream gets its route back while it drains", async () => {
     const pool = upstreams.enter(server);
-    upstreams.retain([]);
-    upstreams.retain([server]);
+    upstreams.reroute([routed()], []);
+    upstreams.reroute([], [routed()]);
     await exchange(pool.agent);
     expect((await exchange(pool.agent)).reusedSocket).toBe(true);
   });

@@ -1,6 +1,7 @@
 import type { Agent, ClientRequestArgs } from "node:http";
 import type { Duplex } from "node:stream";
 import type { Upstream } from "@berth/core/deploy";
+import type { Site } from "@berth/core/ports";
 import { http } from "./builtins.ts";
 import type { SiteEntry } from "./table.ts";
 
@@ -19,10 +20,15 @@ export interface Upstreams {
   /** Counts an exchange (request, streaming response or upgraded connection). Call `leave` once at its end. */
   enter(upstream: Upstream): UpstreamPool;
   leave(pool: UpstreamPool): void;
-  /** Closes the idle connections of all other upstreams: now, or when their last exchange ends. */
-  retain(routed: Iterable<Upstream>): void;
+  /**
+   * Some routed sites were replaced by others. Connections to an upstream that no site has any more are closed: idle
+   * ones now, others when their last exchange ends.
+   */
+  reroute(before: readonly RoutedSite[], after: readonly RoutedSite[]): void;
   inFlight(): InFlight[];
 }
+
+type RoutedSite = Pick<Site, "upstreams">;
 
 /** Shorter than the 5 s of Node's and other servers, so that usually we close idle connections first. */
 const IDLE_MS = 4000;
@@ -32,7 +38,8 @@ const IDLE_CONNECTIONS_MAX = 256; // Default of Node.
 
 export function createUpstreams(): Upstreams {
   const pools = new Map<string, UpstreamPool>();
-  let routed: ReadonlySet<string> = new Set();
+  /** How many sites have it as an upstream; 0 is not kept. */
+  const routed = new Map<string, number>();
 
   function drop(key: string, pool: UpstreamPool): void {
     if (routed.has(key) || pool.inFlight > 0) return;
@@ -44,6 +51,7 @@ export function createUpstreams(): Upstreams {
     enter(upstream) {
       const key = upstreamKey(upstream);
       const pool = pools.get(key) ?? { upstream, agent: new UpstreamAgent(), inFlight: 0 };
+      pool.agent.isRouted = routed.has(key);
       pools.set(key, pool);
       pool.inFlight++;
       return pool;
@@ -52,9 +60,22 @@ export function createUpstreams(): Upstreams {
       pool.inFlight--;
       drop(upstreamKey(pool.upstream), pool);
     },
-    retain(upstreams) {
-      routed = new Set(Array.from(upstreams, upstreamKey));
-      for (const [key, pool] of pools) {
+    reroute(before, after) {
+      const changed = new Set<string>();
+      const count = (sites: readonly RoutedSite[], by: 1 | -1) => {
+        for (const key of sites.flatMap((site) => site.upstreams.map(upstreamKey))) {
+          changed.add(key);
+          const now = (routed.get(key) ?? 0) + by;
+          if (now > 0) routed.set(key, now);
+          else routed.delete(key);
+        }
+      };
+      // The new ones are counted first, so that an upstream in both stays routed.
+      count(after, 1);
+      count(before, -1);
+      for (const key of changed) {
+        const pool = pools.get(key);
+        if (pool === undefined) continue;
         pool.agent.isRouted = routed.has(key);
         if (!pool.agent.isRouted) pool.agent.dropIdle();
         drop(key, pool);
