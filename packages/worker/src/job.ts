@@ -56,7 +56,7 @@ export function createJobs(deps: ValidationDeps, wakeSignal: WakeSignal): Jobs {
       },
       seconds: () => (isUnderWay ? settings.reconcileSeconds : settings.idleSeconds),
       wake: { signal: wakeSignal, topics: ["removal", "server"] },
-      gatherSeconds: GATHER_SECONDS,
+      gatherSeconds: () => GATHER_SECONDS,
     };
   };
   const loops = createLoops(logger, [

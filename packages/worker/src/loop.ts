@@ -15,7 +15,7 @@ export interface RepeatedWork {
   /** Ends the pause early, when one of the topics is notified. */
   readonly wake?: { readonly signal: WakeSignal; readonly topics: readonly WakeTopic[] } | undefined;
   /** How long a woken round waits for further changes, to handle them together. */
-  readonly gatherSeconds?: number;
+  readonly gatherSeconds?: () => number;
 }
 
 export interface Loops {
@@ -48,7 +48,7 @@ export function createLoops(logger: Logger, works: readonly RepeatedWork[]): Loo
   };
 
   const repeat = async (repeated: RepeatedWork) => {
-    const { seconds, wake, gatherSeconds = 0 } = repeated;
+    const { seconds, wake, gatherSeconds = () => 0 } = repeated;
     const waiter = wake?.signal.waiter(wake.topics);
     let failures = 0;
     while (!signal.aborted) {
@@ -57,7 +57,8 @@ export function createLoops(logger: Logger, works: readonly RepeatedWork[]): Loo
         await pause(Math.min(2 ** (failures - 1), RETRY_SECONDS_MAX, Math.max(seconds(), RETRY_SECONDS_MIN)), signal);
         continue;
       }
-      if (gatherSeconds > 0) await pause(gatherSeconds, signal);
+      const gathering = gatherSeconds();
+      if (gathering > 0) await pause(gathering, signal);
       await (waiter === undefined ? pause(seconds(), signal) : waiter.next(seconds(), signal));
     }
   };

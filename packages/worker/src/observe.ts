@@ -41,6 +41,9 @@ export interface Observer {
    * `undefined`: the engine has to be asked.
    */
   cachedSnapshot(adapters: ServerAdapters): Promise<Snapshot | undefined>;
+  /** Number of resources of all servers, as read last. */
+  resourceCount(): number;
+  forget(serverId: number): void;
 }
 
 export interface ObserverOptions {
@@ -116,6 +119,8 @@ export function createObserver(stores: SystemStores, { wakeSignal, keptSeconds }
       const releases = adapters.engine.lastSeen();
       return releases && (await snapshotFrom(adapters, releases, recentRecords));
     },
+    resourceCount: () => [...recent.values()].reduce((sum, { records }) => sum + records.resources.length, 0),
+    forget: (serverId) => void recent.delete(serverId),
   };
 }
 
