@@ -83,6 +83,12 @@ describeDocker("a server over SSH", ["server:debian13", "node:24-alpine", "caddy
     const outcome = await deploy(server, app.uuid);
     expect(outcome, outcome.log).toMatchObject({ status: "finished" });
     expect(await visit()).toBe("0 200");
+    const limits = await machine.exec([
+      "sh",
+      "-c",
+      "cat /sys/fs/cgroup/berth/builds/pids.max || cat /sys/fs/cgroup/pids/berth/builds/pids.max",
+    ]);
+    expect(limits.output).toContain("8192");
   });
 
   test("loses its connection and gets it back, and nobody who visits notices", async () => {

@@ -66,10 +66,10 @@ export const ENVIRONMENT = z.object({
     "Percent of what runs at once (deployments, backups, tasks, jobs) that one team may have.",
   ).default(75),
   BERTH_BUILD_MEMORY_PERCENT: percent(
-    "Percent of this machine's memory that one build may take, without containers. `100`: no limit.",
+    "Percent of a server's memory that builds may take: one build without containers; on Docker servers since engine 23, all of them together. `100`: no limit.",
   ).default(75),
   BERTH_BUILD_CPU_PERCENT: percent(
-    "Percent of this machine's processors that one build may take, without containers. `100`: no limit.",
+    "Percent of a server's processors that builds may take, counted likewise. `100`: no limit.",
   ).default(100),
   BERTH_REPORTED_VERSION: z
     .string()
@@ -196,7 +196,7 @@ export interface Config {
   readonly teamServersMax: number | null;
   /** Share of concurrent runs, of each kind, that a team may have. */
   readonly teamSharePercent: number;
-  /** Shares of this machine that a build may use; 100: unlimited. */
+  /** Shares of a server that builds may use; 100: unlimited. */
   readonly buildPercent: { readonly memory: number; readonly cpu: number };
   readonly reportedVersion: string;
   readonly allowedPrivateHosts: readonly string[];

@@ -34,6 +34,7 @@ test("a server's proxy lies where its login of the moment may write", async () =
     allowedPrivateHosts: [],
     baseImages: new Map(),
     fetchesBuildTools: false,
+    buildPercent: { memory: 100, cpu: 100 },
     inWorkplace: () => Promise.reject(new Error("Nothing is built here.")),
     guests: () => [],
     hostOf: () => ({ ...local, files }),

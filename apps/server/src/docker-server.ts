@@ -18,7 +18,7 @@ import {
 } from "@berth/engine";
 import { type Host, localHost, movableHost, type SshHost, sshHost } from "@berth/host";
 import { frontDoor, recordedProxy, serverProxy, type TlsSettings } from "@berth/proxy";
-import type { LocalDocker } from "./config.ts";
+import type { Config, LocalDocker } from "./config.ts";
 import type { DataFolder } from "./data-folder.ts";
 import type { Member } from "./fleet.ts";
 import type { Logger } from "./logger.ts";
@@ -38,6 +38,8 @@ export interface DockerServerDeps {
   readonly baseImages: ReadonlyMap<string, string>;
   /** Whether nixpacks and railpack are downloaded where they are not installed. */
   readonly fetchesBuildTools: boolean;
+  /** Percent of a server that its builds together may take. */
+  readonly buildPercent: Config["buildPercent"];
   /** Where those programs run: on Berth's machine, for all servers. */
   readonly inWorkplace: InWorkplace;
   /** A machine that is reached otherwise than by SSH; `undefined`: as its record says. */
@@ -77,6 +79,7 @@ export function dockerServer(first: ServerRecord, deps: DockerServerDeps): Membe
     ...logins,
     ...(isOwn ? { socketPath: local.socketPath } : {}),
     inWorkplace: deps.inWorkplace,
+    shares: deps.buildPercent,
     replacements: deps.baseImages,
     fetcher: deps.fetchesBuildTools ? toolFetcher({ folder: folder.tools }) : undefined,
     privateHosts: () => (isOwn || isLocalHost(record.ip) ? deps.allowedPrivateHosts : undefined),

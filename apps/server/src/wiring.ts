@@ -122,6 +122,7 @@ export async function wire(
       allowedPrivateHosts: config.allowedPrivateHosts,
       baseImages: config.baseImages,
       fetchesBuildTools: config.fetchesBuildTools,
+      buildPercent: config.buildPercent,
       inWorkplace: engine.inWorkplace,
       guests: () => guestsOf(proxy),
       hostOf,

@@ -2,11 +2,7 @@ import { existsSync, mkdirSync, readFileSync, rmdirSync, writeFileSync } from "n
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { DomainError } from "@berth/core";
-import type { ReleaseLimits } from "@berth/core/deploy";
-
-export interface CgroupLimits extends ReleaseLimits {
-  readonly processesMax: number;
-}
+import { type CgroupLimits, CONTROLLERS, type Controller, limitFiles } from "../cgroup-limits.ts";
 
 /** Limits groups of processes by cgroups, version 1 or 2, where we may create them. */
 export interface Cgroups {
@@ -23,16 +19,11 @@ export interface Cgroups {
   remove(name: string): Promise<void>;
 }
 
-type Controller = "memory" | "cpu" | "pids";
-
 /** The folder of groups, and the names of each controller's limit files in it. */
 interface Hierarchy {
   folder(controller: Controller): string;
-  readonly files: (limits: CgroupLimits) => Readonly<Record<Controller, Readonly<Record<string, string>>>>;
+  readonly files: (limits: CgroupLimits) => ReturnType<typeof limitFiles>;
 }
-
-const CONTROLLERS: readonly Controller[] = ["memory", "cpu", "pids"];
-const CPU_PERIOD_MICROSECONDS = 100_000; // The kernel's own default.
 
 /** Detects the hierarchy by trying. Every group is created below `berth`. */
 export function findCgroups(root = "/sys/fs/cgroup"): Cgroups {
@@ -66,14 +57,7 @@ export function findCgroups(root = "/sys/fs/cgroup"): Cgroups {
 function version1(root: string): Hierarchy {
   return {
     folder: (controller) => join(root, controller, "berth"),
-    files: ({ memoryBytes, cpus, processesMax }) => ({
-      memory: { "memory.limit_in_bytes": String(memoryBytes ?? -1) },
-      cpu: {
-        "cpu.cfs_period_us": String(CPU_PERIOD_MICROSECONDS),
-        "cpu.cfs_quota_us": String(cpus === null ? -1 : quota(cpus)),
-      },
-      pids: { "pids.max": String(processesMax) },
-    }),
+    files: (limits) => limitFiles(1, limits),
   };
 }
 
@@ -87,15 +71,9 @@ function version2(root: string): Hierarchy {
   }
   return {
     folder: () => parent,
-    files: ({ memoryBytes, cpus, processesMax }) => ({
-      memory: { "memory.max": String(memoryBytes ?? "max") },
-      cpu: { "cpu.max": `${cpus === null ? "max" : quota(cpus)} ${CPU_PERIOD_MICROSECONDS}` },
-      pids: { "pids.max": String(processesMax) },
-    }),
+    files: (limits) => limitFiles(2, limits),
   };
 }
-
-const quota = (cpus: number) => Math.max(1000, Math.round(cpus * CPU_PERIOD_MICROSECONDS));
 
 /** Tries it: creates a group, looks for the limit file and removes the group. */
 function canLimit(hierarchy: Hierarchy, controller: Controller): boolean {

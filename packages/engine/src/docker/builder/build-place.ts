@@ -10,4 +10,6 @@ export interface BuildPlace extends EnginePlace {
   readonly steps?: KnownSteps | undefined;
   /** Set where the engine shares Berth's network, so that downloads must be checked. */
   readonly guard?: BuildGuard | undefined;
+  /** The control group that limits the build, where there is one. */
+  readonly group?: string | undefined;
 }

@@ -20,7 +20,7 @@ export async function buildkitImage(wanted: BuildTarget, io: WorkIO, place: Buil
     const gateway = needsHostGateway(target) ? await hostGateway(place, io.signal) : undefined;
     const { folders, ...options } = frontendOptions(target, gateway);
     const offer = { folders, secrets: await secretsOf(target), logins: place.logins };
-    const wantedSolve = { ...options, image: target.image, offer, guard };
+    const wantedSolve = { ...options, image: target.image, offer, guard, group: place.group };
     const done = new Set<string>();
     const build = async () => {
       trace.end();

@@ -6,8 +6,11 @@ import type { SshHost } from "@berth/host";
 import { assertTook, describeDocker, eventually, took, until } from "@berth/testing";
 import type Docker from "dockerode";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { limitFiles } from "../../cgroup-limits.ts";
 import { farHost, SERVER_IMAGE, type TestServer, testServer } from "../server.fixture.ts";
+import { buildGroup } from "./build-group.ts";
 import { buildImage } from "./build-image.ts";
+import type { BuildPlace } from "./build-place.ts";
 import type { BuildTarget } from "./build-target.ts";
 
 describeDocker("a build on a server over SSH", [SERVER_IMAGE, "busybox:stable"], (fixture) => {
@@ -34,7 +37,7 @@ describeDocker("a build on a server over SSH", [SERVER_IMAGE, "busybox:stable"],
   const build = async (
     files: Readonly<Record<string, string>>,
     more: Partial<BuildTarget> = {},
-    signal = new AbortController().signal,
+    { signal = new AbortController().signal, ...place }: Partial<BuildPlace> & { readonly signal?: AbortSignal } = {},
   ): Promise<string> => {
     count += 1;
     const context = join(folder, `source-${count}`);
@@ -54,7 +57,7 @@ describeDocker("a build on a server over SSH", [SERVER_IMAGE, "busybox:stable"],
       ...more,
     };
     const io = { signal, onLine: (line: string) => void lines.push(line) };
-    await buildImage(target, io, { host, socketPath: DOCKER_SOCKET, logins: new Map() });
+    await buildImage(target, io, { host, socketPath: DOCKER_SOCKET, logins: new Map(), ...place });
     return image;
   };
   const output = async (image: string): Promise<string> => {
@@ -119,7 +122,7 @@ describeDocker("a build on a server over SSH", [SERVER_IMAGE, "busybox:stable"],
   test("that is cancelled has ended there within 5 seconds", async () => {
     const abort = new AbortController();
     const mark = `7${Date.now()}`;
-    const building = build({ Dockerfile: `FROM busybox:stable\nRUN sleep ${mark}` }, {}, abort.signal);
+    const building = build({ Dockerfile: `FROM busybox:stable\nRUN sleep ${mark}` }, {}, { signal: abort.signal });
     building.catch(() => undefined);
     await eventually(async () => expect(await running(mark)).toBe(true));
     const ended = async () => {
@@ -128,5 +131,56 @@ describeDocker("a build on a server over SSH", [SERVER_IMAGE, "busybox:stable"],
       await until(async () => !(await running(mark)));
     };
     await assertTook(await took(ended), 5000);
+  });
+
+  test("takes no more of the server than its share, and says so when it would", async () => {
+    const shares = { memory: 1, cpu: 50 };
+    const group = await buildGroup({ host, docker: far, shares });
+    const { MemTotal, NCPU } = await far.info();
+    const memoryBytes = Math.floor(MemTotal / 100);
+    const guard = { privateHosts: [], folder: join(folder, "guarded") };
+    const image = await build(
+      { Dockerfile: 'FROM busybox:stable\nRUN cat /proc/self/cgroup >/out\nCMD ["cat","/out"]' },
+      {},
+      { group },
+    );
+    const groups = await output(image);
+    const isOne = !groups.startsWith("0::");
+    // With version 2 a step sees its own group as the root of all.
+    if (isOne) expect(groups).toContain("/berth/builds/buildkit/");
+    const files = limitFiles(isOne ? 1 : 2, { memoryBytes, cpus: NCPU / 2, processesMax: 8192 });
+    for (const [controller, values] of Object.entries(files)) {
+      for (const [name, value] of Object.entries(values)) {
+        const path = `/sys/fs/cgroup/${isOne ? `${controller}/` : ""}berth/builds/${name}`;
+        const read = (await server.container.exec(["cat", path])).output.trim();
+        const rounded = name.startsWith("memory") ? Math.abs(Number(read) - memoryBytes) < 4096 : read === value;
+        expect([name, read, rounded]).toEqual([name, read, true]);
+      }
+    }
+    for (const place of [{ group }, { group, guard }]) {
+      const bomb = build({ Dockerfile: "FROM busybox:stable\nRUN tail /dev/zero" }, {}, place);
+      await expect(bomb).rejects.toMatchObject({
+        code: "deploy.build_failed",
+        message: expect.stringContaining("BERTH_BUILD_MEMORY_PERCENT"),
+      });
+    }
+  });
+
+  test("keeps its steps for the next build, with limits and without a change of them", async () => {
+    const files = {
+      Dockerfile: 'FROM busybox:stable\nRUN head -c 8 /dev/urandom | od -An -tx1 >/out\nCMD ["cat","/out"]',
+    };
+    const made: string[] = [];
+    for (const memory of [50, 60]) {
+      const group = await buildGroup({ host, docker: far, shares: { memory, cpu: 100 } });
+      made.push(await output(await build(files, {}, { group })));
+    }
+    expect(made[0]).toBe(made[1]);
+  });
+
+  test("is without limits where its user may make no group", async () => {
+    const shares = { memory: 50, cpu: 100 };
+    const refusing = { ...host, run: async () => ({ exitCode: 1, output: "", isTruncated: false, isTimedOut: false }) };
+    expect(await buildGroup({ host: refusing, docker: far, shares })).toBeUndefined();
   });
 });

@@ -27,6 +27,7 @@ import type Docker from "dockerode";
 import type { InWorkplace } from "../../builder/build-place.ts";
 import type { ImageBuilder } from "../builder.ts";
 import type { ImageReplacements } from "./base-image.ts";
+import { type BuildShares, buildGroup } from "./build-group.ts";
 import { buildImage } from "./build-image.ts";
 import type { ToolFetcher } from "./tool-fetcher.ts";
 
@@ -49,6 +50,8 @@ export interface ImageBuilderOptions extends LoginSources {
   readonly fetcher?: ToolFetcher | undefined;
   /** For an engine on Berth's own machine: the private hosts that its builds may download from. Default: any address. */
   readonly privateHosts?: (() => PrivateHosts | undefined) | undefined;
+  /** What the builds of the server together may take of it. Default: everything. */
+  readonly shares?: BuildShares | undefined;
 }
 
 /**
@@ -114,10 +117,16 @@ async function build(
   const socketPath = options.socketPath ?? DOCKER_SOCKET;
   const privateHosts = options.privateHosts?.();
   const guard = privateHosts && { privateHosts, folder: jobFolder };
+  const { shares } = options;
+  const group = async () => (shares === undefined ? undefined : await buildGroup({ host, docker, shares }));
   try {
     if (request.compose !== undefined || request.config.build_pack === "dockercompose") {
       const { buildStack } = await import("../compose/build.ts");
-      return await buildStack({ host, docker, socketPath, jobFolder, logins, labels, guard }, request, io);
+      return await buildStack(
+        { host, docker, socketPath, jobFolder, logins, labels, guard, group: await group() },
+        request,
+        io,
+      );
     }
     const { prepareSource } = await import("./source.ts");
     const { steps, ...source } = await prepareSource(request, io, {
@@ -129,7 +138,7 @@ async function build(
       replacements: options.replacements ?? new Map(),
     });
     const target = { ...source, image, labels, isForced: request.isForced };
-    await buildImage(target, io, { host, socketPath, logins, steps, guard });
+    await buildImage(target, io, { host, socketPath, logins, steps, guard, group: await group() });
     const built = await inspectImage(docker, host.name, image);
     if (built === undefined) throw new DomainError("deploy.build_failed", "The built image is missing.");
     io.onLine(`Built ${image}`, "stdout");

@@ -112,6 +112,9 @@ export const PlannedStep = codecOf(
   }),
 );
 
+/** Only the group of a step that runs a program. Appended to the bytes of one, it replaces the group. */
+export const PlannedExec = codecOf("PlannedExec", z.object({ meta: z.object({ cgroupParent: z.string() }).nullish() }));
+
 export const CredentialsRequest = codecOf("CredentialsRequest", z.object({ Host: z.string() }));
 export const CredentialsResponse = codecOf(
   "CredentialsResponse",

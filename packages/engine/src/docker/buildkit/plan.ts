@@ -1,5 +1,5 @@
 import type { ClientHttp2Session } from "node:http2";
-import { sourcesOf, withSources } from "./definition.ts";
+import { changedPlan, sourcesOf } from "./definition.ts";
 import type { SharedFolder } from "./file-sync.ts";
 import { call, type Method } from "./grpc.ts";
 import { PlanRequest, PlanResponse, ReturnRequest, ReturnResponse, type SourceOp } from "./messages.ts";
@@ -21,6 +21,8 @@ export interface PlannedBuild {
   /** The folders that the guard downloaded are added here. */
   readonly folders: Record<string, SharedFolder>;
   readonly guard: SourceGuard;
+  /** The control group of every step that runs a program. */
+  readonly group?: string | undefined;
 }
 
 /**
@@ -48,12 +50,13 @@ export async function submitPlan(control: ClientHttp2Session, build: PlannedBuil
     build.folders[name] = found.folder;
     replaced.set(digest, { identifier: `local://${name}`, attrs: { "local.session": build.session } });
   }
-  if (replaced.size === 0) {
+  const wanted = changedPlan(definition, { sources: replaced, group: build.group });
+  if (wanted === definition) {
     await ask(RETURN, { result });
     return;
   }
   const changed = await ask(PLAN, {
-    Definition: withSources(definition, replaced),
+    Definition: wanted,
     Frontend: "",
     FrontendOpt: {},
     CacheImports: importsOf(FrontendOpt),

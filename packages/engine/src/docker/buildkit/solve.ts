@@ -27,6 +27,8 @@ export interface Solve {
   readonly offer: SessionOffer;
   /** Checks the sources of the build. Default: the engine fetches all of them. */
   readonly guard?: SourceGuard | undefined;
+  /** The control group of the build's steps. Default: the engine's own for builds, which has no limits. */
+  readonly group?: string | undefined;
 }
 
 /**
@@ -36,11 +38,12 @@ export interface Solve {
  */
 export async function solve(
   place: EnginePlace,
-  { frontend, attributes, entitlements, isCacheInlined, image, offer, guard }: Solve,
+  { frontend, entitlements, isCacheInlined, image, offer, guard, group, ...wanted }: Solve,
   onStatus: (status: Status) => void,
   signal: AbortSignal,
 ): Promise<void> {
   const folders = { ...offer.folders };
+  const attributes = { ...wanted.attributes, ...(group === undefined ? {} : { "cgroup-parent": group }) };
   const [control, session] = await both(
     openControl(place, signal),
     openSession(place, randomUUID(), { ...offer, folders }, signal),
@@ -63,7 +66,7 @@ export async function solve(
       Cache: { Exports: isCacheInlined ? [{ Type: "inline", Attrs: {} }] : [] },
       Entitlements: [...entitlements],
     };
-    const planned = { ref: Ref, session: session.id, frontend, attributes, folders };
+    const planned = { ref: Ref, session: session.id, frontend, attributes, folders, group };
     try {
       await Promise.all([
         drained(call(control, SOLVE, request, working)),
