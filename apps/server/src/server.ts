@@ -94,8 +94,12 @@ async function start(
   const rootStores = inside.storesFor(ROOT_SCOPE);
   const server = await ensureLocalServer({ file: folder.serverFile, stores: rootStores, control, ids });
   const docker = await dockerOf(config, folder.dockerFile, rootStores, progress);
-  inside.useServers(server, docker, await rootStores.settings.instanceId(config.instanceId ?? ids.uuid()));
-  undo.add(() => inside.closeServers());
+  inside.servers.use({
+    local: server,
+    docker,
+    instanceId: await rootStores.settings.instanceId(config.instanceId ?? ids.uuid()),
+  });
+  undo.add(() => inside.servers.close());
 
   const app = httpServer({
     controlFor: inside.controlFor,
@@ -118,7 +122,7 @@ async function start(
 
   const proxy = await progress.step(
     "proxy",
-    () => inside.openProxy(),
+    () => inside.servers.openProxy(),
     (opened) => `port ${opened.port}`,
   );
   undo.add(() => proxy.close({ stopProxy: true }));
@@ -126,7 +130,7 @@ async function start(
     const { state } = await proxy.status();
     if (state !== "listening") throw new DomainError("engine.unreachable", `The proxy is ${state}.`);
   });
-  const engine = await progress.step("applications", () => inside.openEngine());
+  const engine = await progress.step("applications", () => inside.servers.openEngine());
   undo.add(() => engine.close({ stopReleases: true }));
   ready.provide("applications", () => engine.list());
   const worker = inside.makeWorker(workerOptions);
