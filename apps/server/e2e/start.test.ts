@@ -44,6 +44,17 @@ describe("a first start", () => {
     expect(await server.rest("GET", "/version")).toMatchObject({ status: 200, body: VERSION });
   });
 
+  it("lets browsers keep the parts of the dashboard, and ask for its page each time", async () => {
+    const page = await fetch(server.url);
+    expect(page.headers.get("cache-control")).toBe("no-cache");
+    const [part = ""] = /\/assets\/[\w.-]+\.js/.exec(await page.text()) ?? [];
+    const sent = await fetch(`${server.url}${part}`);
+    expect([sent.status, sent.headers.get("vary")]).toEqual([200, "accept-encoding"]);
+    expect(sent.headers.get("cache-control")).toBe("public, max-age=31536000, immutable");
+    const missing = await fetch(`${server.url}/assets/missing.js`);
+    expect([missing.status, missing.headers.get("cache-control")]).toEqual([404, "no-store"]);
+  });
+
   it("keeps everything over a clean stop and brings the example back", async () => {
     const before = await server.rest("GET", "/applications");
     expect(await server.stop()).toBe(0);

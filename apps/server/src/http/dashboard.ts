@@ -30,9 +30,10 @@ export function dashboard(app: FastifyInstance, folder = newestBuild()): Dashboa
     index: false,
     decorateReply: false,
     preCompressed: true,
-    cacheControl: false,
     // File names contain a hash of their content.
-    setHeaders: (response) => response.setHeader("cache-control", "public, max-age=31536000, immutable"),
+    maxAge: "365d",
+    immutable: true,
+    setHeaders: (response) => response.setHeader("vary", "accept-encoding"),
   });
   const send = (reply: FastifyReply) => {
     const nonce = randomBytes(16).toString("base64");
