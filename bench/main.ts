@@ -4,6 +4,7 @@ import { execFileSync } from "node:child_process";
 import { chmodSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { cpus, tmpdir } from "node:os";
 import { join } from "node:path";
+import { benchDashboard } from "./dashboard.ts";
 import { benchDatabaseStart } from "./database-start.ts";
 import { benchDeploy } from "./deploy.ts";
 import { benchDockerDeploy } from "./docker-deploy.ts";
@@ -32,6 +33,7 @@ const BENCHES = {
   "docker-switch": benchDockerSwitch,
   "proxy-change": benchProxyChange,
   fleet: benchFleet,
+  dashboard: benchDashboard,
   wide: benchWide,
 } as const;
 type Name = keyof typeof BENCHES;

@@ -3,14 +3,14 @@ import { type IncomingMessage, request } from "node:http";
 import type { TestServer } from "./server.fixture.ts";
 
 /** Copies of the one application that was made through the API, as if they had been created and never deployed. */
-export const copiesSql = (count: number): string => `
+export const copiesSql = (count: number, first = 1): string => `
   with source as (
     select * from resource where name = 'measured' order by id limit 1
   ), copies as (
     insert into resource (uuid, kind, team_id, environment_id, server_id, destination_id, name)
     select 'c' || substr(md5(random()::text || n), 1, 23), kind, team_id, environment_id, server_id, destination_id,
       'copy-' || n
-    from source, generate_series(1, ${count}) n returning id, name
+    from source, generate_series(${first}, ${first + count - 1}) n returning id, name
   ), applied as (
     insert into application (resource_id, source, fqdn, settings)
     select copies.id, a.source, 'http://' || copies.name || '.example.com', a.settings
