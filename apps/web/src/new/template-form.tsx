@@ -8,6 +8,7 @@ import { type FieldGroup, SchemaForm } from "../parts/form.tsx";
 import { Loaded, Section } from "../parts/page.tsx";
 import { useOpenCreated } from "./open-deployment.ts";
 import type { SourceProps } from "./place.tsx";
+import { TemplateIcon } from "./template-icon.tsx";
 
 type Template = Outputs["services"]["templates"][number];
 const FIELDS: readonly FieldGroup[] = [{ fields: ["name", "description"] }];
@@ -64,14 +65,17 @@ function Gallery({ templates }: { readonly templates: readonly Template[] }) {
         {found.slice(0, SHOWN_MAX).map(({ type, slogan, category: kind }) => (
           <Paper key={type} withBorder p="sm">
             <Group justify="space-between" wrap="nowrap" align="flex-start">
-              <div style={{ minWidth: 0 }}>
-                <Text fw={600} size="sm" className="break">
-                  {type}
-                </Text>
-                <Text size="xs" c="dimmed">
-                  {kind}
-                </Text>
-              </div>
+              <Group gap="xs" wrap="nowrap" style={{ minWidth: 0 }}>
+                <TemplateIcon type={type} />
+                <div style={{ minWidth: 0 }}>
+                  <Text fw={600} size="sm" className="break">
+                    {type}
+                  </Text>
+                  <Text size="xs" c="dimmed">
+                    {kind}
+                  </Text>
+                </div>
+              </Group>
               <Button
                 variant="default"
                 size="compact-xs"
