@@ -107,6 +107,10 @@ export const ENVIRONMENT = z.object({
     .describe(
       "Addresses and ranges of proxies before Berth, such as `10.0.0.0/8,fd00::/8`. The API and the proxies of all servers trust their `X-Forwarded-*` headers and no others.",
     ),
+  BERTH_HETZNER_URL: z
+    .url({ protocol: /^https?$/, error: "is an http or https URL" })
+    .optional()
+    .describe("Where Hetzner Cloud's API is reached, such as a gateway before it. Default: Hetzner's own address."),
   BERTH_DOCKER: z
     .enum(["auto", "off"])
     .default("auto")
@@ -203,6 +207,7 @@ export interface Config {
   readonly publicUrl: string | undefined;
   /** Server and sender of mail. */
   readonly mail: { readonly url: string; readonly from: string } | undefined;
+  readonly hetznerUrl: string | undefined;
   /** Addresses and ranges of proxies in front of the API and of the servers' proxies. */
   readonly trustedProxies: readonly string[];
   readonly docker: LocalDocker;
@@ -253,6 +258,7 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
     allowedPrivateHosts: env.BERTH_ALLOWED_PRIVATE_HOSTS.split(/[\s,]+/).filter(Boolean),
     publicUrl: env.BERTH_PUBLIC_URL,
     mail,
+    hetznerUrl: env.BERTH_HETZNER_URL,
     trustedProxies: env.BERTH_TRUSTED_PROXIES,
     baseImages: env.BERTH_BASE_IMAGES,
     fetchesBuildTools: env.BERTH_BUILD_TOOLS === "fetch",

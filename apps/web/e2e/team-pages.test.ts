@@ -3,7 +3,7 @@ import { describePages } from "./pages.fixture.ts";
 const PATHS = {
   members: "/team",
   ...Object.fromEntries(
-    ["tokens", "keys", "registries", "storages", "git", "activity"].map((name) => [name, `/team/${name}`]),
+    ["tokens", "keys", "registries", "storages", "clouds", "git", "activity"].map((name) => [name, `/team/${name}`]),
   ),
   "team-sign-in": "/team/sign-in",
   account: "/account",

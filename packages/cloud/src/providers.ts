@@ -4,8 +4,8 @@ import { DIGITALOCEAN_URL, digitalocean } from "./digitalocean.ts";
 import { HETZNER_URL, hetzner } from "./hetzner.ts";
 
 export interface CloudProvidersOptions extends Omit<CloudHttpOptions, "baseUrl"> {
-  /** Replace the providers' own addresses, for tests. */
-  readonly urls?: { readonly hetzner?: string; readonly digitalocean?: string };
+  /** In place of the providers' own addresses: a gateway, or a stand-in. */
+  readonly urls?: { readonly hetzner?: string | undefined; readonly digitalocean?: string | undefined };
 }
 
 export function cloudProviders({ urls = {}, ...options }: CloudProvidersOptions): CloudProviders {

@@ -16,7 +16,7 @@ export type Choices = Readonly<Record<string, readonly { readonly value: string;
 const SECRET = /(password|secret|private_key|^token|_license_key|_api_key)$/;
 /** Longer texts get a text area. */
 const LINE_LENGTH_MAX = 2048;
-const LONG = /^(content|private_key|dockerfile|init_scripts)$|_conf$|_labels$/;
+const LONG = /^(content|private_key|dockerfile|init_scripts)$|_conf$|_labels$|_script$/;
 
 /** Derives a form field from the schema, which remains the only place for rules. */
 export function fieldOf(name: string, schema: z.ZodType): Field {
@@ -61,6 +61,8 @@ export const isSecretName = (name: string): boolean => SECRET.test(name) || name
 /** Value to send for an entered one. */
 export function sentValue(field: Field, value: unknown): unknown {
   if (value === "" || value === undefined) return field.isNullable ? null : undefined;
+  // A number that is chosen from a list comes as a text.
+  if (field.type === "number" && typeof value === "string") return Number(value);
   return value;
 }
 

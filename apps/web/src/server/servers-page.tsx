@@ -1,8 +1,8 @@
 import { ServerCreate } from "@berth/core/server";
-import { Modal, Paper, Text } from "@mantine/core";
+import { Modal, Paper, Skeleton, Text } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { useNavigate } from "@tanstack/react-router";
-import { useState } from "react";
+import { lazy, Suspense, useState } from "react";
 import { client, type Outputs, trpc } from "../api/client.ts";
 import { AllowedButton } from "../parts/allowed.tsx";
 import { type FieldGroup, SchemaForm } from "../parts/form.tsx";
@@ -11,6 +11,8 @@ import { Empty, Loaded, PageTitle } from "../parts/page.tsx";
 import { State } from "../parts/state.tsx";
 import { type Column, DataTable } from "../parts/table.tsx";
 import { serverState } from "./server-state.ts";
+
+const RentServer = lazy(() => import("./rent-server.tsx"));
 
 type Server = Outputs["servers"]["list"][number];
 
@@ -39,7 +41,8 @@ const FIELDS: readonly FieldGroup[] = [
 ];
 
 export function ServersPage() {
-  const [isAdding, setAdding] = useState(false);
+  const [opened, setOpened] = useState<"add" | "rent">();
+  const close = () => setOpened(undefined);
   const navigate = useNavigate();
   const query = useQuery(trpc.servers.list.queryOptions({}));
   const keys = useQuery(trpc.privateKeys.list.queryOptions({})).data ?? [];
@@ -47,7 +50,14 @@ export function ServersPage() {
     <>
       <PageTitle
         title="Servers"
-        actions={<AllowedButton onClick={() => setAdding(true)}>Add a server</AllowedButton>}
+        actions={
+          <>
+            <AllowedButton variant="default" onClick={() => setOpened("rent")}>
+              Rent a server
+            </AllowedButton>
+            <AllowedButton onClick={() => setOpened("add")}>Add a server</AllowedButton>
+          </>
+        }
       />
       <Paper withBorder px="xs">
         <Loaded query={query}>
@@ -67,7 +77,12 @@ export function ServersPage() {
           )}
         </Loaded>
       </Paper>
-      <Modal opened={isAdding} onClose={() => setAdding(false)} title="Add a server" size="lg">
+      <Modal opened={opened === "rent"} onClose={close} title="Rent a server at Hetzner Cloud" size="lg">
+        <Suspense fallback={<Skeleton h={240} />}>
+          <RentServer />
+        </Suspense>
+      </Modal>
+      <Modal opened={opened === "add"} onClose={close} title="Add a server" size="lg">
         <Text size="sm" mb="sm">
           Berth connects by SSH with one of the team's keys: put its public key into the machine's authorized_keys
           first. Then it checks the system, Docker and the disk, and can install Docker on Debian and Ubuntu.{" "}

@@ -11,6 +11,7 @@ const TABS = [
   { name: "keys", title: "Keys", Panel: lazy(() => import("./keys-tab.tsx")) },
   { name: "registries", title: "Registries", Panel: lazy(() => import("./registries-tab.tsx")) },
   { name: "storages", title: "S3 storages", Panel: lazy(() => import("./storages-tab.tsx")) },
+  { name: "clouds", title: "Cloud tokens", Panel: lazy(() => import("./clouds-tab.tsx")) },
   { name: "git", title: "Git hosts", Panel: lazy(() => import("./git-hosts-tab.tsx")) },
   { name: "variables", title: "Shared variables", Panel: lazy(() => import("./shared-variables-tab.tsx")) },
   { name: "sign-in", title: "Sign-in", Panel: lazy(() => import("./sign-in-tab.tsx")) },
