@@ -1,7 +1,6 @@
 import { createRootRoute, createRoute, createRouter, lazyRouteComponent, redirect } from "@tanstack/react-router";
 import { isSignedIn } from "./api/session.ts";
 import { NotFound } from "./shell/not-found.tsx";
-import { Shell } from "./shell/shell.tsx";
 
 const root = createRootRoute({ notFoundComponent: NotFound });
 
@@ -21,7 +20,7 @@ const callback = createRoute({
 const shell = createRoute({
   getParentRoute: () => root,
   id: "shell",
-  component: Shell,
+  component: lazyRouteComponent(() => import("./shell/shell.tsx"), "Shell"),
   beforeLoad: ({ location }) => {
     if (!isSignedIn()) throw redirect({ to: "/sign-in", search: { to: location.href } });
   },
