@@ -52,7 +52,7 @@ export function resources(context: UseCaseContext) {
   return {
     async summaries(paging: Paging): Promise<Page<ResourceSummary>> {
       requireAbility(scope, "read");
-      const { items, total } = await stores.resources.list({}, paging);
+      const { items, total } = await stores.resources.listIds(paging);
       if (items.length === 0) return { items: [], total };
       const ids = items.map(({ id }) => id);
       const databaseIds = items.flatMap(({ id, kind }) => (kind === "database" ? [id] : []));

@@ -58,6 +58,7 @@ const READS: Readonly<Record<string, (read: Read, tables: TeamTables) => Promise
   "a team's logins for registries": ({ stores }) => stores.registries.logins(),
   "a registry's password": ({ stores }) => stores.registries.passwordsOf([-1]),
   resources: ({ stores }) => stores.resources.list({}, PAGE),
+  "ids of resources": ({ stores }) => stores.resources.listIds(PAGE),
   "resources of an environment": ({ stores }, { environmentId }) =>
     stores.resources.list({ environment_id: environmentId }, PAGE),
   "resources of a server": ({ stores }, { serverId }) => stores.resources.list({ server_id: serverId }, PAGE),

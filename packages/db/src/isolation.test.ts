@@ -327,6 +327,7 @@ const ATTEMPTS: Attempts = {
   resources: {
     find: (stores, { app }) => stores.resources.find(app),
     summaries: (stores, { app }) => stores.resources.summaries([app.id]),
+    listIds: (stores) => stores.resources.listIds().then(({ items }) => items),
     findForUpdate: (stores, { app }) => stores.resources.findForUpdate(app),
     list: (stores, { environment }) =>
       stores.resources

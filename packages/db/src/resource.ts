@@ -46,6 +46,15 @@ export function resourceStore(context: TeamContext): ResourceStore {
         () => keptTotal(context, filter),
       );
     },
+    listIds: (paging = {}) =>
+      page(
+        paging,
+        (window) => {
+          const query = own().select(["resource.id", "resource.kind"]);
+          return within(ofOwner(query, { owner: "resource.team_id", is: teamId, id: "resource.id" }), window).execute();
+        },
+        () => keptTotal(context, {}),
+      ),
     summaries: (ids) =>
       selectPlaced(db)
         .leftJoin("database", "database.resource_id", "resource.id")

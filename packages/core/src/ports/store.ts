@@ -214,6 +214,8 @@ export interface ResourceStore {
     filter: { readonly kind?: ResourceKind; readonly environment_id?: number; readonly server_id?: number },
     paging?: Paging,
   ): Promise<Page<ListedResource>>;
+  /** All resources of the team in the order of `list`. */
+  listIds(paging?: Paging): Promise<Page<Pick<ListedResource, "id" | "kind">>>;
   /** What lists show of these resources of the team. */
   summaries(ids: readonly number[]): Promise<readonly ResourceSummaryRecord[]>;
   /** Wakes the workers. */
