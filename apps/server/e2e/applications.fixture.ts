@@ -154,9 +154,13 @@ export const get = (server: TestServer, host: string, path = "/"): Promise<Answe
   visit({ host: "127.0.0.1", port: server.proxyPort, path }, host);
 
 /** Sends a request through any proxy. */
-export function visit(proxy: { host: string; port: number; path?: string }, host: string): Promise<Answer> {
+export function visit(
+  proxy: { host: string; port: number; path?: string },
+  host: string,
+  headers: Readonly<Record<string, string>> = {},
+): Promise<Answer> {
   return new Promise((resolve, reject) => {
-    const sent = request({ ...proxy, headers: { host }, agent: false }, (response) => {
+    const sent = request({ ...proxy, headers: { ...headers, host }, agent: false }, (response) => {
       let body = "";
       response.setEncoding("utf8").on("data", (chunk) => (body += chunk));
       response.on("end", () => resolve({ status: response.statusCode ?? 0, body }));

@@ -1,7 +1,14 @@
 import { request } from "node:https";
 import { describeDocker, until } from "@berth/testing";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { createApplication, type Deployed, deployFirst, get, temporaryRepository } from "./applications.fixture.ts";
+import {
+  createApplication,
+  type Deployed,
+  deployFirst,
+  get,
+  temporaryRepository,
+  visit,
+} from "./applications.fixture.ts";
 import { type DockerServer, dockerServer } from "./docker.fixture.ts";
 
 /** Answers its version, and the scheme and client that it was told. */
@@ -96,5 +103,44 @@ describeDocker("the public ports of a machine with Docker", ["nginx:alpine", "ca
   test("have one owner for a name: it is refused to a process when a container has it", async () => {
     const refused = createApplication(server, program, { name: "other", domains: "http://container.test" });
     await expect(refused).rejects.toThrow("Not created: 409");
+  });
+
+  test("follow a name that moves from a container to a process and back, and lead to one owner at a time", async () => {
+    const domains = async (uuid: string, urls: string) => {
+      const { status, body } = await server.rest("PATCH", `/applications/${uuid}`, { domains: urls });
+      expect(status, JSON.stringify(body)).toBe(200);
+    };
+    const mover = await createApplication(server, program, { name: "mover", domains: "http://mover.test" });
+    await deployFirst(server, mover.uuid);
+    // Caddy's reload may reset a connection that waits to be accepted.
+    const bodyOf = async (host: string) => (await get(server, host).catch(() => undefined))?.body;
+    const isProcess = (body = "") => body.startsWith("two http");
+    const isContainer = (body = "") => body === "a container";
+    const movesTo = async (isOwner: (body?: string) => boolean) => {
+      await until(async () => isOwner(await bodyOf("container.test")), { seconds: 30 });
+      const others = new Set<string | undefined>();
+      for (let n = 0; n < 50; n += 1) {
+        const body = await bodyOf("container.test");
+        if (body !== undefined && !isOwner(body)) others.add(body);
+      }
+      expect([...others]).toEqual([]);
+    };
+    for (let round = 0; round < 2; round += 1) {
+      await domains(container.uuid, "http://elsewhere.test");
+      await domains(mover.uuid, "http://mover.test,http://container.test");
+      await movesTo(isProcess);
+      await until(async () => isContainer(await bodyOf("elsewhere.test")), { seconds: 30 });
+      await domains(mover.uuid, "http://mover.test");
+      await domains(container.uuid, "http://container.test");
+      await movesTo(isContainer);
+      await until(async () => isProcess(await bodyOf("mover.test")), { seconds: 30 });
+      expect((await get(server, "elsewhere.test")).status).toBe(404);
+    }
+  });
+
+  test("believe no client who says that the request came from somebody else", async () => {
+    const forged = { "x-forwarded-for": "203.0.113.9", "x-real-ip": "203.0.113.9", forwarded: "for=203.0.113.9" };
+    const { body } = await visit({ host: "127.0.0.1", port: server.proxyPort }, "mover.test", forged);
+    expect(body).toBe("two http 127.0.0.1");
   });
 });

@@ -116,6 +116,25 @@ describe("the name and password of a private key", () => {
   });
 });
 
+test("the password of a key goes to one host, also when two are named at the same moment", async () => {
+  for (let round = 0; round < 5; round += 1) {
+    const uuid = await made("/security/keys", {
+      private_key: testKey(testUuid()),
+      is_http_basic_auth_enabled: true,
+      http_basic_auth_username: "robot",
+      http_basic_auth_password: "hush-hush",
+    });
+    const answers = await Promise.all(
+      ["https://one.example/a.git", "https://two.example/a.git", "https://three.example/a.git"].map((git_repository) =>
+        api.ask("POST", "/applications/private-deploy-key", {
+          body: gitApplication(api, { private_key_uuid: uuid, git_repository }),
+        }),
+      ),
+    );
+    expect(answers.map(({ status }) => status).sort()).toEqual([201, 422, 422]);
+  }
+});
+
 describe("the key of a GitHub app", () => {
   const created = (private_key_uuid: string, fields: object = {}) =>
     api.ask("POST", "/github-apps", {
