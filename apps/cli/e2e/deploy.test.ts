@@ -1,5 +1,5 @@
 import { spawnSync } from "node:child_process";
-import { existsSync, readFileSync, symlinkSync } from "node:fs";
+import { existsSync, readFileSync, rmSync, symlinkSync } from "node:fs";
 import { get } from "node:http";
 import { join } from "node:path";
 import { until } from "@berth/testing";
@@ -268,6 +268,13 @@ describe("berth deploy", () => {
     expect([again.code, again.stdout]).toEqual([0, expect.stringContaining("from-ci is in My project/production")]);
     expect(linked(second.path).uuid).toBe(linked(first.path).uuid);
     expect(await page("from-ci.localhost")).toBe("second");
+    // The folder's own name is meant where the command names the place, whose case does not matter.
+    const nameless = (server: string) => ["deploy", "--environment", "production", "--server", server];
+    using checkout = temporaryFolder(webServer("third"));
+    expect((await run(checkout.path, ...nameless("localhost"))).code).toBe(0);
+    rmSync(join(checkout.path, ".berth"), { recursive: true });
+    const repeated = await run(checkout.path, ...nameless("Localhost"));
+    expect([repeated.code, repeated.stdout]).toEqual([0, expect.stringContaining("deploying it again")]);
     const other = await run(second.path, "deploy", "--name", "from-ci", "--git", "https://example.com/from-ci.git");
     expect([other.code, other.stderr]).toEqual([2, expect.stringContaining("gets its code from uploads")]);
   });

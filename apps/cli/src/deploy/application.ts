@@ -46,16 +46,24 @@ export async function existingTarget(
       "Deploy it as another application too with --new, or to another one that is there with --app.",
     ]);
   }
-  return linked ?? (await sameTarget(api, output, options));
+  return linked ?? (await sameTarget(api, output, path, options));
 }
 
 /**
  * The application that the same command made before, where nothing remembers it: a CI job begins with an empty folder
- * each time. A name that was typed means it, and so does its repository; a name that a folder happens to have does not.
+ * each time. A name that was typed means it, and so does its repository; a name that a folder happens to have means it
+ * where the command names the place.
  */
-async function sameTarget(api: Api, output: Session["output"], options: DeployOptions): Promise<Target | undefined> {
+async function sameTarget(
+  api: Api,
+  output: Session["output"],
+  path: string,
+  options: DeployOptions,
+): Promise<Target | undefined> {
   const { git, branch = "main" } = options;
-  const name = options.name ?? (git === undefined ? undefined : repositoryName(git));
+  const namesPlace = PLACE_FLAGS.some((flag) => options[flag] !== undefined);
+  const derived = git !== undefined ? repositoryName(git) : namesPlace ? await nameOf(path) : undefined;
+  const name = options.name ?? derived;
   if (name === undefined) return undefined;
   const { project, environment } = await chooseEnvironment(api, options);
   const applications = await api.client.applications.list.query({});
@@ -134,7 +142,10 @@ async function requireSamePlace(
     environment: [environment_uuid, environment_name],
     server: [server_uuid, destination.server.name],
   };
-  const other = named.find((flag) => !known[flag].some((value) => value === options[flag]));
+  // Names are chosen whatever their case, so they are compared likewise.
+  const isNamed = (value: string | undefined, flag: (typeof named)[number]) =>
+    value?.toLowerCase() === options[flag]?.toLowerCase();
+  const other = named.find((flag) => !known[flag].some((value) => isNamed(value, flag)));
   if (other === undefined) return;
   const where = printable(known[other][1] ?? known[other][0] ?? "");
   throw usage(`${printable(target.name)} is in the ${other} ${where} and is not moved by --${other}.`, [
