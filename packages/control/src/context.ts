@@ -61,7 +61,7 @@ export interface ControlDeps {
   readonly gitHost: Pick<GitHost, "repositories" | "repository" | "branches" | "mayCall">;
   readonly cloud: CloudProviders;
   readonly objectStorage: (storage: S3StorageRecord, credentials: OriginCredential<S3Credentials>) => ObjectStorage;
-  /** Waits between retries when a cloud provider's rate limit refuses a call. */
+  /** Pauses between two attempts. */
   readonly wait: (seconds: number) => Promise<void>;
   /** Issues TLS certificates for databases. */
   readonly certificates: CertificateIssuer;

@@ -4,6 +4,7 @@ import { type DatabaseCollections, databaseCollections } from "@berth/core/datab
 import type { EnvironmentRecord, Page, Paging, Stores } from "@berth/core/ports";
 import type { Service } from "@berth/core/service";
 import { type Environment, type EnvironmentCreate, environmentView, requireAbility } from "@berth/core/team";
+import { afterRemovals } from "./after-removals.ts";
 import { applicationViews } from "./application-answer.ts";
 import type { UseCaseContext } from "./context.ts";
 import { databaseViews } from "./database-answer.ts";
@@ -65,17 +66,19 @@ export function environments(context: UseCaseContext) {
       });
     },
 
-    /** @throws DomainError `resource.in_use` */
+    /** Waits for resources that are being removed. @throws DomainError `resource.in_use` */
     async delete(projectUuid: string, nameOrUuid: string): Promise<{ message: string }> {
       requireAbility(scope, "write");
-      await stores.transaction(async (tx) => {
-        const project = await findProject(tx, projectUuid);
-        const { id, uuid, name } = await findEnvironment(tx, project.id, nameOrUuid);
-        if (!(await tx.environments.deleteIfEmpty(id))) {
-          throw new DomainError("resource.in_use", "Environment has resources, so it cannot be deleted.");
-        }
-        await tx.events.append({ type: "environment.deleted", resource_uuid: uuid, payload: { name } });
-      });
+      const found = async (of: Stores) => findEnvironment(of, (await findProject(of, projectUuid)).id, nameOrUuid);
+      const attempt = () =>
+        stores.transaction(async (tx) => {
+          const { id, uuid, name } = await found(tx);
+          if (!(await tx.environments.deleteIfEmpty(id))) {
+            throw new DomainError("resource.in_use", "Environment has resources, so it cannot be deleted.");
+          }
+          await tx.events.append({ type: "environment.deleted", resource_uuid: uuid, payload: { name } });
+        });
+      await afterRemovals(context, attempt, async () => stores.resources.hasStayingIn([(await found(stores)).id]));
       return { message: "Environment deleted." };
     },
   };

@@ -10,6 +10,7 @@ import {
   privateKeyView,
 } from "@berth/core/source";
 import { maySeeSecrets, requireAbility } from "@berth/core/team";
+import { afterRemovals } from "./after-removals.ts";
 import type { UseCaseContext } from "./context.ts";
 
 /** @throws DomainError `resource.not_found` */
@@ -19,7 +20,8 @@ export async function findPrivateKey(stores: Stores, uuid: string): Promise<Priv
   return key;
 }
 
-export function privateKeys({ scope, stores, ids, keys }: UseCaseContext) {
+export function privateKeys(context: UseCaseContext) {
+  const { scope, stores, ids, keys } = context;
   async function views(records: readonly PrivateKeyRecord[]): Promise<PrivateKey[]> {
     const isOpen = maySeeSecrets(scope) && records.length > 0;
     const secrets = isOpen ? await stores.privateKeys.secretsOf(records.map(({ id }) => id)) : undefined;
@@ -87,13 +89,16 @@ export function privateKeys({ scope, stores, ids, keys }: UseCaseContext) {
     /** @throws DomainError `private_key.in_use` */
     async delete(uuid: string): Promise<{ message: string }> {
       requireAbility(scope, "write");
-      await stores.transaction(async (tx) => {
-        const key = await findPrivateKey(tx, uuid);
-        const users = await tx.privateKeys.users(key.id);
-        if (users.length > 0) throw keyInUse(users);
-        if (!(await tx.privateKeys.delete(uuid))) throw notFound("Private Key");
-        await emit(tx, "deleted", key);
-      });
+      const usersOf = async (of: Stores) => of.privateKeys.users((await findPrivateKey(of, uuid)).id);
+      const attempt = () =>
+        stores.transaction(async (tx) => {
+          const key = await findPrivateKey(tx, uuid);
+          const users = await usersOf(tx);
+          if (users.length > 0) throw keyInUse(users);
+          if (!(await tx.privateKeys.delete(uuid))) throw notFound("Private Key");
+          await emit(tx, "deleted", key);
+        });
+      await afterRemovals(context, attempt, async () => (await usersOf(stores)).some(({ isRemoving }) => !isRemoving));
       return { message: "Private Key deleted." };
     },
   };

@@ -1,3 +1,4 @@
+import { testKey, testUuid } from "@berth/testing";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { gitApplication, outcomes, type World, world } from "./world.fixture.ts";
 
@@ -42,6 +43,38 @@ describe("projects", () => {
     const empty = await at.own.projects.create({ name: "Empty" });
     expect(await at.own.projects.delete(empty.uuid)).toEqual({ message: "Project deleted." });
     await expect(at.own.projects.get(empty.uuid)).rejects.toThrow("Project not found.");
+  });
+
+  test("are free as soon as the deletion of the last resource was answered, and so are environments and keys", async () => {
+    const key = await at.own.privateKeys.create({ private_key: testKey(testUuid()) });
+    const { uuid } = await at.own.projects.create({ name: "Leaving" });
+    const staging = await at.own.environments.create(uuid, { name: "staging" });
+    const made = await Promise.all(
+      ["production", "staging"].map((environment_name) =>
+        at.own.applications.createDeployKey({
+          ...gitApplication(at, { project_uuid: uuid, environment_name }),
+          private_key_uuid: key.uuid,
+        }),
+      ),
+    );
+    for (const { uuid } of made) await at.own.lifecycle.delete({ kind: "application", uuid }, {});
+    const { stores } = at;
+    const records = await Promise.all(
+      made.map((app) => stores.resources.find({ kind: "application", uuid: app.uuid })),
+    );
+    const deleting = Promise.all([
+      at.own.privateKeys.delete(key.uuid),
+      at.own.environments.delete(uuid, staging.uuid).then(() => at.own.projects.delete(uuid)),
+    ]);
+    for (const record of records) await at.db.system.resources.delete(record?.id ?? 0);
+    expect(await deleting).toEqual([{ message: "Private Key deleted." }, { message: "Project deleted." }]);
+  });
+
+  test("are in use while a removal takes longer than a client waits", async () => {
+    const { uuid } = await at.own.projects.create({ name: "Slow" });
+    const app = await at.own.applications.createPublic(gitApplication(at, { project_uuid: uuid }));
+    await at.own.lifecycle.delete({ kind: "application", uuid: app.uuid }, {});
+    await expect(at.own.projects.delete(uuid)).rejects.toMatchObject({ code: "resource.in_use" });
   });
 
   test("[S67] of another team are not found", async () => {

@@ -10,6 +10,7 @@ import {
   projectView,
   requireAbility,
 } from "@berth/core/team";
+import { afterRemovals } from "./after-removals.ts";
 import type { UseCaseContext } from "./context.ts";
 import { mapPage } from "./page.ts";
 
@@ -20,7 +21,8 @@ export async function findProject(stores: Stores, uuid: string): Promise<Project
   return project;
 }
 
-export function projects({ scope, stores, ids }: UseCaseContext) {
+export function projects(context: UseCaseContext) {
+  const { scope, stores, ids } = context;
   return {
     async list(paging: Paging): Promise<Page<ProjectSummary>> {
       requireAbility(scope, "read");
@@ -56,16 +58,22 @@ export function projects({ scope, stores, ids }: UseCaseContext) {
       });
     },
 
-    /** @throws DomainError `resource.in_use` */
+    /** Waits for resources that are being removed. @throws DomainError `resource.in_use` */
     async delete(uuid: string): Promise<{ message: string }> {
       requireAbility(scope, "write");
-      await stores.transaction(async (tx) => {
-        const { name } = await findProject(tx, uuid);
-        if (!(await tx.projects.deleteIfEmpty(uuid))) {
-          throw new DomainError("resource.in_use", "Project has resources, so it cannot be deleted.");
-        }
-        await tx.events.append({ type: "project.deleted", resource_uuid: uuid, payload: { name } });
-      });
+      const attempt = () =>
+        stores.transaction(async (tx) => {
+          const { name } = await findProject(tx, uuid);
+          if (!(await tx.projects.deleteIfEmpty(uuid))) {
+            throw new DomainError("resource.in_use", "Project has resources, so it cannot be deleted.");
+          }
+          await tx.events.append({ type: "project.deleted", resource_uuid: uuid, payload: { name } });
+        });
+      const isUsed = async () => {
+        const environments = await stores.environments.list((await findProject(stores, uuid)).id);
+        return await stores.resources.hasStayingIn(environments.items.map(({ id }) => id));
+      };
+      await afterRemovals(context, attempt, isUsed);
       return { message: "Project deleted." };
     },
   };

@@ -57,7 +57,9 @@ onEachBackend((database) => {
     it("keeps its key from being deleted", async () => {
       const key = await testPrivateKey(stores);
       const app = await testGithubApp(stores, { private_key_id: key.id });
-      expect(await stores.privateKeys.users(key.id)).toEqual([{ kind: "GitHub app", uuid: app.uuid, name: app.name }]);
+      expect(await stores.privateKeys.users(key.id)).toEqual([
+        { kind: "GitHub app", uuid: app.uuid, name: app.name, isRemoving: false },
+      ]);
       expect((await stores.privateKeys.find(key.uuid))?.is_git_related).toBe(true);
       await expect(stores.privateKeys.delete(key.uuid)).rejects.toMatchObject({ code: "private_key.in_use" });
     });

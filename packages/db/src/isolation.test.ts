@@ -338,6 +338,7 @@ const ATTEMPTS: Attempts = {
     markRemovingOn: (stores, { server }) => stores.resources.markRemovingOn(server.id, { delete_volumes: true }),
     ownAmong: async (stores, { app }) => [...(await stores.resources.ownAmong([app.uuid]))],
     hasStaying: (stores, { server }) => stores.resources.hasStaying(server.id),
+    hasStayingIn: (stores, { environment }) => stores.resources.hasStayingIn([environment.id]),
   },
   applications: {
     list: (stores, { environment }) =>

@@ -92,7 +92,9 @@ onEachBackend((database) => {
     const use = (id: number | null) =>
       sql`update server set private_key_id = ${id}::bigint where id = ${server.id}`.execute(database().database.kysely);
     await use(key.id);
-    expect(await stores.privateKeys.users(key.id)).toEqual([{ kind: "server", uuid: server.uuid, name: server.name }]);
+    expect(await stores.privateKeys.users(key.id)).toEqual([
+      { kind: "server", uuid: server.uuid, name: server.name, isRemoving: false },
+    ]);
     await expect(stores.privateKeys.delete(key.uuid)).rejects.toMatchObject({ code: "private_key.in_use" });
     await use(null);
     expect(await stores.privateKeys.delete(key.uuid)).toBe(true);
@@ -111,7 +113,9 @@ onEachBackend((database) => {
     await use(key.id);
     expect(await stores.privateKeys.find(key.uuid)).toMatchObject({ is_git_related: true });
     expect((await stores.privateKeys.list()).items).toMatchObject([{ is_git_related: true }]);
-    expect(await stores.privateKeys.users(key.id)).toEqual([{ kind: "application", uuid: app.uuid, name: app.name }]);
+    expect(await stores.privateKeys.users(key.id)).toEqual([
+      { kind: "application", uuid: app.uuid, name: app.name, isRemoving: false },
+    ]);
     await use(null);
     expect(await stores.privateKeys.find(key.uuid)).toMatchObject({ is_git_related: false });
   });

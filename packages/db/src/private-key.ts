@@ -23,26 +23,32 @@ const FIELDS = [
 ] as const;
 const COLUMNS = ["id", "uuid", "team_id", ...FIELDS, "created_at", "updated_at"] as const;
 
-/** A query of `uuid` and `name` for each table that refers to `private_key`. */
+/** A query of users for each table that refers to `private_key`. */
 const USERS: readonly KeyUse[] = [
-  { kind: "server", isGit: false, of: (keyId) => sql`select uuid, name from server where private_key_id = ${keyId}` },
+  {
+    kind: "server",
+    isGit: false,
+    of: (keyId) =>
+      sql`select uuid, name, removing_at is not null as "isRemoving" from server where private_key_id = ${keyId}`,
+  },
   {
     kind: "application",
     isGit: true,
     of: (keyId) =>
-      sql`select uuid, name from application join resource on resource.id = resource_id where private_key_id = ${keyId}`,
+      sql`select uuid, name, removing_at is not null as "isRemoving"
+        from application join resource on resource.id = resource_id where private_key_id = ${keyId}`,
   },
   {
     kind: "GitHub app",
     isGit: true,
-    of: (keyId) => sql`select uuid, name from github_app where private_key_id = ${keyId}`,
+    of: (keyId) => sql`select uuid, name, false as "isRemoving" from github_app where private_key_id = ${keyId}`,
   },
 ];
 
 interface KeyUse {
   readonly kind: PrivateKeyUser["kind"];
   readonly isGit: boolean;
-  of(keyId: RawBuilder<unknown>): RawBuilder<Pick<PrivateKeyUser, "uuid" | "name">>;
+  of(keyId: RawBuilder<unknown>): RawBuilder<Omit<PrivateKeyUser, "kind">>;
 }
 
 const GIT_USES = USERS.filter(({ isGit }) => isGit).map(({ of }) => sql`exists (${of(sql.ref("private_key.id"))})`);
@@ -104,7 +110,7 @@ export function privateKeyStore(context: TeamContext): PrivateKeyStore {
       if (key === undefined) return [];
       const users: PrivateKeyUser[] = [];
       for (const { kind, of } of USERS) {
-        const { rows } = await sql<Pick<PrivateKeyUser, "uuid" | "name">>`${of(sql`${key.id}::bigint`)}
+        const { rows } = await sql<Omit<PrivateKeyUser, "kind">>`${of(sql`${key.id}::bigint`)}
           order by name, uuid`.execute(db);
         users.push(...rows.map((user) => ({ kind, ...user })));
       }

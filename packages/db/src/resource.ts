@@ -22,6 +22,10 @@ import { serviceSubject } from "./service.ts";
 export function resourceStore(context: TeamContext): ResourceStore {
   const { db, teamId } = context;
   const own = () => db.selectFrom("resource").where("resource.team_id", "=", teamId);
+  const hasStaying = async (owner: "resource.server_id" | "resource.environment_id", is: number) => {
+    const staying = own().select("resource.id").where("removing_at", "is", null);
+    return (await ofOwner(staying, { owner, is, id: "resource.id" }).limit(1).executeTakeFirst()) !== undefined;
+  };
   return {
     find: ({ kind, uuid }) =>
       own().select(RESOURCE_COLUMNS).where("uuid", "=", uuid).where("kind", "=", kind).executeTakeFirst(),
@@ -87,10 +91,10 @@ export function resourceStore(context: TeamContext): ResourceStore {
       const found = await own().select("resource.uuid").where(isMeant).execute();
       return new Set(found.map(({ uuid }) => uuid));
     },
-    async hasStaying(serverId) {
-      const staying = own().select("resource.id").where("removing_at", "is", null);
-      const first = ofOwner(staying, { owner: "resource.server_id", is: serverId, id: "resource.id" }).limit(1);
-      return (await first.executeTakeFirst()) !== undefined;
+    hasStaying: (serverId) => hasStaying("resource.server_id", serverId),
+    async hasStayingIn(environmentIds) {
+      for (const id of environmentIds) if (await hasStaying("resource.environment_id", id)) return true;
+      return false;
     },
   };
 }

@@ -32,6 +32,7 @@ export interface PrivateKeyUser {
   readonly kind: "server" | "application" | "GitHub app";
   readonly uuid: string;
   readonly name: string;
+  readonly isRemoving: boolean;
 }
 
 export interface PrivateKeyStore {

@@ -231,6 +231,8 @@ export interface ResourceStore {
   ownAmong(uuids: Iterable<string>): Promise<ReadonlySet<string>>;
   /** Whether the server has a resource that is not marked for removal. */
   hasStaying(serverId: number): Promise<boolean>;
+  /** Whether any of these environments has one. */
+  hasStayingIn(environmentIds: readonly number[]): Promise<boolean>;
 }
 
 export interface NewApplication extends NewResource {
