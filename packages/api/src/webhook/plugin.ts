@@ -54,6 +54,7 @@ export function webhookPlugin(app: FastifyInstance, options: WebhookOptions, don
         const { headers, ip } = request;
         const setHeader = (name: string, value: string) => void reply.header(name, value);
         options.admission.count({ authorization: undefined, session: undefined, ip, calls: 1, setHeader });
+        if (isUnsignedSystemHook(place, headers)) return await passOver(reply);
         requireSignature(place, headers);
         admitBody(request, reply);
       },
@@ -71,6 +72,19 @@ function requireSignature({ provider }: Place, headers: Headers): void {
   const isPing = eventHeader !== undefined && headers[eventHeader] === "ping";
   if (!isPing && !textOf(headers, signature.header)) throw unsigned();
 }
+
+/** GitLab sends them for everything on its instance, and repeats and at last disables a hook that is refused. */
+const isUnsignedSystemHook = ({ provider }: Place, headers: Headers): boolean =>
+  provider === "gitlab" &&
+  textOf(headers, "x-gitlab-event") === "System Hook" &&
+  !textOf(headers, WEBHOOK_PROVIDERS.gitlab.signature.header);
+
+/** Answered from the headers: the body of somebody unknown is not read. */
+const passOver = (reply: FastifyReply): FastifyReply =>
+  reply
+    .header("connection", "close")
+    .type("application/json; charset=utf-8")
+    .send(JSON.stringify([{ status: "skipped", message: "A system hook without a secret deploys nothing." }]));
 
 interface ProviderHeaders {
   readonly signature: SignatureScheme;

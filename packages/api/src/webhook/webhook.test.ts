@@ -70,6 +70,20 @@ const made = (provider: WebhookProvider, fields: object = {}) =>
 const deploymentsOf = async (uuid: string) =>
   (await api.ask("GET", `/deployments/applications/${uuid}`)).json.deployments;
 
+test("a system hook of GitLab without a secret is answered, and does nothing", async () => {
+  const uuid = await made("gitlab");
+  const { headers, body } = webhookDelivery("gitlab", WEBHOOK_PAYLOADS.gitlab.push({}), { secret: SECRET });
+  const { "x-gitlab-token": token, ...unsigned } = headers;
+  expect(token).toBe(SECRET);
+  const hook = await deliver("gitlab/events/manual", {
+    headers: { ...unsigned, "x-gitlab-event": "System Hook" },
+    body,
+  });
+  expect([hook.status, hook.json]).toEqual([200, [{ status: "skipped", message: expect.any(String) }]]);
+  expect(await deploymentsOf(uuid)).toEqual([]);
+  expect((await deliver("gitlab/events/manual", { headers: unsigned, body })).status).toBe(401);
+});
+
 const setQueueLimit = (deployment_queue_limit: number) =>
   api.ask("PATCH", `/servers/${api.where.server_uuid}`, { body: { deployment_queue_limit } });
 
