@@ -20,6 +20,15 @@ describe("the instance", () => {
     ]);
   });
 
+  test("takes no operation of the family that it lacks for an environment", async () => {
+    const path = `/projects/${api.where.project_uuid}/envs`;
+    const { status, json } = await api.ask("GET", path);
+    expect([status, json]).toEqual([
+      404,
+      { message: "Not found.", code: "request.not_found", docs: "/docs", request_id: expect.any(String) },
+    ]);
+  });
+
   test("[S04] offers no way to run a command", async () => {
     const { status, json } = await api.ask("POST", "/applications/x/execute", { body: { command: "id" } });
     expect([status, json.message, json.docs]).toEqual([404, "Not found.", "/docs"]);

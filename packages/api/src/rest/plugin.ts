@@ -77,12 +77,16 @@ export function restPlugin(app: FastifyInstance, options: RestOptions, done: () 
   });
   for (const route of routes) if (route.body !== "upload") serve(app, route, options);
 
+  const notServed = (): never => {
+    throw new DomainError("request.not_found", "Not found.", { details: { docs: options.docsUrl } });
+  };
+  for (const path of NOT_SERVED) app.get(path, notServed);
   const methods = methodsOf(routes);
   app.setNotFoundHandler((request, reply) => {
     const [path = ""] = request.url.slice(app.prefix.length).split("?", 1);
     const allowed = methods(path);
+    if (allowed.length === 0) notServed();
     const details = { docs: options.docsUrl };
-    if (allowed.length === 0) throw new DomainError("request.not_found", "Not found.", { details });
     reply.header("allow", allowed.join(", "));
     const message = `Not found: ${request.method} is not served here. Served: ${allowed.join(", ")}.`;
     // Clients of this API family expect 404 for paths that do not exist.
@@ -90,6 +94,9 @@ export function restPlugin(app: FastifyInstance, options: RestOptions, done: () 
   });
   done();
 }
+
+/** Operations of the API family that Berth lacks, where another path of Berth would take the last part for a name. */
+const NOT_SERVED = ["/projects/:uuid/envs"] as const;
 
 async function identified(
   request: FastifyRequest,
