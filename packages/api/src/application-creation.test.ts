@@ -67,6 +67,8 @@ describe.each(WAYS)("POST /applications/%s", (way) => {
     const { status, json } = await create(way, { instant_deploy: true });
     Object.assign(api.engine.capabilities, { build_packs: BUILD_PACKS });
     expect([status, json.code, Object.keys(json.errors)]).toEqual([422, "engine.unsupported", ["build_pack"]]);
+    // Clients that print the message alone say what helps.
+    expect(json.message).toBe(json.errors.build_pack[0]);
     expect(await count()).toBe(before);
     expect((await api.ask("GET", "/deployments")).json).toEqual([]);
   });

@@ -42,14 +42,17 @@ export function problemOf(thrown: unknown, requestId: string): Problem {
       code: error.code,
       request_id: requestId,
       ...(error.fields && { errors: boundedErrors(error.fields) }),
-      // All of these have the same form: a problem of no particular field is listed too, as `_`.
+      // All of these have the same form: a problem of no particular field is listed too, as `_`. Clients of the API
+      // family print the message alone, so a sentence that says more than the contract's stays.
       ...(error.category === "invalid" && {
-        message: "Validation failed.",
+        message: SAID_BY_MESSAGE.has(error.code) ? error.message : "Validation failed.",
         errors: boundedErrors(error.fields ?? { _: [error.message] }),
       }),
     },
   };
 }
+
+const SAID_BY_MESSAGE: ReadonlySet<string> = new Set(["private_key.in_use", "engine.unsupported"]);
 
 export const statusOf = (category: ErrorCategory): number =>
   getHTTPStatusCodeFromError(new TRPCError({ code: TRPC_CODE[category] }));

@@ -82,7 +82,7 @@ describe("private keys", () => {
     expect([status, json]).toEqual([
       422,
       {
-        message: "Validation failed.",
+        message: "Private Key is in use and cannot be deleted.",
         code: "private_key.in_use",
         request_id: expect.any(String),
         errors: { _: ["Private Key is in use and cannot be deleted.", `Used by server ${server.name}.`] },

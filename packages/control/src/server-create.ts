@@ -90,9 +90,8 @@ export async function requestInstallation(
   if (ENGINES[server.engine].hasContainers && !isOwnMachine(server)) {
     return await requestJob(context, tx, "server.install_engine", { ...server, type: "server" });
   }
-  throw new DomainError("engine.unsupported", "Validation failed.", {
-    fields: { install_engine: ["Berth can install Docker only on servers that it reaches over SSH."] },
-  });
+  const sentence = "Berth can install Docker only on servers that it reaches over SSH.";
+  throw new DomainError("engine.unsupported", sentence, { fields: { install_engine: [sentence] } });
 }
 
 /** The worker validates the server. Idempotent meanwhile. */

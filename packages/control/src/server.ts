@@ -215,18 +215,17 @@ function refuseForLocal(server: ServerRecord, sent: ServerUpdate & ServerProxyUp
       Object.fromEntries(fields.map((field) => [field, ["This server is the machine that Berth runs on."]])),
     );
   }
-  if (
-    ENGINES[server.engine].isOwnMachineOnly &&
-    sent.proxy_type &&
-    sent.proxy_type !== server.proxy_type.toLowerCase()
-  ) {
-    throw new DomainError("engine.unsupported", "Validation failed.", {
-      fields: { proxy_type: ["This server runs Berth's own proxy, which cannot be replaced."] },
-    });
+  if (!ENGINES[server.engine].isOwnMachineOnly) return;
+  if (sent.proxy_type && sent.proxy_type !== server.proxy_type.toLowerCase()) {
+    throw unsupported("proxy_type", "This server runs Berth's own proxy, which cannot be replaced.");
   }
-  if (ENGINES[server.engine].isOwnMachineOnly && sent.redirect_url) {
-    throw new DomainError("engine.unsupported", "Validation failed.", {
-      fields: { redirect_url: ["This server runs Berth's own proxy, which answers names that nothing has with 404."] },
-    });
+  if (sent.redirect_url) {
+    throw unsupported(
+      "redirect_url",
+      "This server runs Berth's own proxy, which answers names that nothing has with 404.",
+    );
   }
 }
+
+const unsupported = (field: string, sentence: string): DomainError =>
+  new DomainError("engine.unsupported", sentence, { fields: { [field]: [sentence] } });
