@@ -1,9 +1,11 @@
+import { execFile } from "node:child_process";
 import { createHmac } from "node:crypto";
 import { existsSync } from "node:fs";
 import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
 import { hostPrivileges, interpolateCompose, parseCompose, renderCompose, withDefaults } from "@berth/core/compose";
 import { ServerSettings } from "@berth/core/server";
 import { chosenTemplate, planUrls, planVariables, ServiceSettings } from "@berth/core/service";
@@ -13,6 +15,15 @@ import { z } from "zod";
 import { ids } from "./ids.ts";
 import { magic } from "./magic.ts";
 import { readTemplates, TEMPLATES_FOLDER } from "./templates.ts";
+
+const run = promisify(execFile);
+const PATH = process.env.PATH ?? "";
+const hasCompose = await run("docker", ["compose", "version"], { env: { PATH } }).then(
+  () => true,
+  () => false,
+);
+if (!hasCompose)
+  process.stderr.write("docker compose is not installed: whether it reads the templates is not tried.\n");
 
 const templates = await readTemplates(TEMPLATES_FOLDER);
 // Published with the compose specification; it lies beside the repository where it was developed.
@@ -98,6 +109,19 @@ describe.each(byType)("%s", (type, template) => {
     const text = renderCompose(compose, { uuid, settings: ServiceSettings.parse({}), network: "berth" });
     return interpolateCompose(text, (key) => values.get(key));
   };
+
+  test.skipIf(!hasCompose)("is answered as a file that the compose tool reads", async () => {
+    const folder = await mkdtemp(join(tmpdir(), "berth-template-"));
+    try {
+      const file = join(folder, "compose.yaml");
+      await writeFile(file, renderCompose(compose, { uuid, settings: ServiceSettings.parse({}), network: "berth" }));
+      const env = { ...Object.fromEntries(values), PATH, HOME: folder };
+      const argv = ["compose", "--file", file, "config", "--quiet"];
+      await expect(run("docker", argv, { env })).resolves.toMatchObject({ stdout: "" });
+    } finally {
+      await rm(folder, { recursive: true });
+    }
+  });
 
   test("says what it is and where its documentation is", () => {
     expect(type).toMatch(/^[a-z0-9]+(-[a-z0-9]+)*$/);
