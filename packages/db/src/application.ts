@@ -14,7 +14,7 @@ import {
   selectPlaced,
   updateResource,
 } from "./kind-row.ts";
-import { prepared } from "./prepared.ts";
+import { isAnyOf, lookup } from "./lookup.ts";
 import type { DB } from "./schema.ts";
 
 const APPLICATION_COLUMNS = [
@@ -47,9 +47,9 @@ export const selectBareApplications = (db: Kysely<DB>) =>
 
 const selectApplications = (db: Kysely<DB>) => selectBareApplications(db).select("application.settings");
 
-/** Runs for every request about one application, so it is compiled only once. */
-const findByUuid = prepared((db, teamId: number, uuid: string) =>
-  selectApplications(db).where("resource.team_id", "=", teamId).where("resource.uuid", "=", uuid),
+const findByUuid = lookup(
+  (db, uuids) => selectApplications(db).where(isAnyOf("resource.uuid", uuids)),
+  ({ uuid }) => uuid,
 );
 
 export const applicationRecord = (row: ApplicationRow): ApplicationRecord => ({

@@ -14,7 +14,7 @@ import {
   selectPlaced,
   updateResource,
 } from "./kind-row.ts";
-import { prepared } from "./prepared.ts";
+import { isAnyOf, lookup } from "./lookup.ts";
 import type { DB } from "./schema.ts";
 
 const DATABASE_COLUMNS = [
@@ -39,8 +39,9 @@ type DatabaseRow = Omit<DatabaseRecord, "settings" | "fields"> & {
 const selectDatabases = (db: Kysely<DB>) =>
   selectPlaced(db).innerJoin("database", "database.resource_id", "resource.id").select(DATABASE_COLUMNS);
 
-const findByUuid = prepared((db, teamId: number, uuid: string) =>
-  selectDatabases(db).where("resource.team_id", "=", teamId).where("resource.uuid", "=", uuid),
+const findByUuid = lookup(
+  (db, uuids) => selectDatabases(db).where(isAnyOf("resource.uuid", uuids)),
+  ({ uuid }) => uuid,
 );
 
 function databaseRecord({ settings, ...row }: DatabaseRow): DatabaseRecord {

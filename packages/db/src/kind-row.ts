@@ -167,8 +167,8 @@ export interface KindRows<TB extends keyof DB, Row, Resource, Secrets> {
   readonly thing: string;
   /** `selectPlaced` joined with the kind's own table. */
   select(db: Kysely<DB>): SelectQueryBuilder<DB, TB | "resource", Row>;
-  /** Runs for every request about one resource, so it is compiled only once. */
-  findByUuid(db: Kysely<DB>, teamId: number, uuid: string): Promise<Row | undefined>;
+  /** Runs for every request about one resource, of whatever team. */
+  findByUuid(db: Kysely<DB>, uuid: string): Promise<(Row & { readonly team_id: number }) | undefined>;
   record(row: Row): Resource;
   readonly secretDefaults: Secrets;
 }
@@ -186,8 +186,8 @@ export function readKind<TB extends keyof DB, Row, Resource, Secrets extends obj
       return { items: items.map(record), total };
     },
     async find(uuid) {
-      const row = await findByUuid(db, teamId, uuid);
-      return row && record(row);
+      const row = await findByUuid(db, uuid);
+      return row?.team_id === teamId ? record(row) : undefined;
     },
     async secrets(id) {
       const secrets = (await secretsOf([id])).get(id);

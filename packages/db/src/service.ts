@@ -13,7 +13,7 @@ import {
   selectPlaced,
   updateResource,
 } from "./kind-row.ts";
-import { prepared } from "./prepared.ts";
+import { isAnyOf, lookup } from "./lookup.ts";
 import { setStatus } from "./resource-row.ts";
 import type { DB } from "./schema.ts";
 
@@ -46,9 +46,9 @@ const SECRET_DEFAULTS = ServiceSecrets.parse({});
 const selectServices = (db: Kysely<DB>) =>
   selectPlaced(db).innerJoin("service", "service.resource_id", "resource.id").select(SERVICE_COLUMNS);
 
-/** Runs for every request about one service, so it is compiled only once. */
-const findByUuid = prepared((db, teamId: number, uuid: string) =>
-  selectServices(db).where("resource.team_id", "=", teamId).where("resource.uuid", "=", uuid),
+const findByUuid = lookup(
+  (db, uuids) => selectServices(db).where(isAnyOf("resource.uuid", uuids)),
+  ({ uuid }) => uuid,
 );
 
 type ServiceRow = Omit<ServiceRecord, "settings"> & { readonly settings: Readonly<Record<string, unknown>> };

@@ -5,8 +5,8 @@ import { type ExpressionBuilder, sql } from "kysely";
 import type { Database } from "./client.ts";
 import { isId, isRoot, type TeamContext, undefinedOn } from "./context.ts";
 import { isForeignKeyViolation } from "./errors.ts";
+import { isAnyOf, lookup } from "./lookup.ts";
 import { countRows, page, within } from "./page.ts";
-import { prepared } from "./prepared.ts";
 import type { DB } from "./schema.ts";
 import { API_ENABLED, SECOND_FACTOR_REQUIRED } from "./setting.ts";
 
@@ -93,23 +93,26 @@ const OF_TOKEN = [
   "token.created_at",
 ] as const;
 
-/** Runs first in every request, so it is compiled only once. */
-const findByHash = prepared((db, hash: string) =>
-  db
-    .selectFrom("token")
-    .innerJoin("team_member", (join) =>
-      join.onRef("team_member.team_id", "=", "token.team_id").onRef("team_member.user_id", "=", "token.user_id"),
-    )
-    .select(OF_TOKEN)
-    .select(["token.kind", "token.confirmed_at", "team_member.role", lacksSecondFactor.as("lacks_second_factor")])
-    .select((eb) =>
-      sql<boolean>`coalesce(${eb
-        .selectFrom("setting")
-        .where("key", "=", sql.lit(API_ENABLED))
-        .select(sql<boolean>`value::boolean`.as("value"))}, true)`.as("is_api_enabled"),
-    )
-    .where("hash", "=", hash)
-    .where(isNotExpired),
+/** Runs first in every request. */
+const findByHash = lookup(
+  (db, hashes) =>
+    db
+      .selectFrom("token")
+      .innerJoin("team_member", (join) =>
+        join.onRef("team_member.team_id", "=", "token.team_id").onRef("team_member.user_id", "=", "token.user_id"),
+      )
+      .select(OF_TOKEN)
+      .select(["token.kind", "token.confirmed_at", "team_member.role", lacksSecondFactor.as("lacks_second_factor")])
+      .select((eb) =>
+        sql<boolean>`coalesce(${eb
+          .selectFrom("setting")
+          .where("key", "=", sql.lit(API_ENABLED))
+          .select(sql<boolean>`value::boolean`.as("value"))}, true)`.as("is_api_enabled"),
+      )
+      .select("token.hash")
+      .where(isAnyOf("token.hash", hashes))
+      .where(isNotExpired),
+  ({ hash }) => hash,
 );
 
 const FLUSH_SECONDS = 10;
@@ -140,7 +143,12 @@ export function authenticator(database: Database): Authenticator {
   database.beforeClose(flush);
 
   return {
-    findToken: (hash) => findByHash(kysely, hash),
+    async findToken(secretHash) {
+      const found = await findByHash(kysely, secretHash);
+      if (found === undefined) return undefined;
+      const { hash: _, ...token } = found;
+      return token;
+    },
     touchToken(id, at) {
       uses.set(id, at);
       // If the write fails, e.g. while the database restarts, only the time of last use is a little older.
