@@ -1,5 +1,6 @@
 import { DomainError } from "@berth/core";
 import { type Ability, requireAbility, requireSecondFactorIn, type Scope } from "@berth/core/team";
+import type { TRPCProcedureType as ProcedureType } from "@trpc/server";
 import type { ZodType } from "zod";
 import { readBounded } from "./bounded-read.ts";
 import { asTrpcError } from "./errors.ts";
@@ -25,52 +26,68 @@ export function operation(options: OperationOptions) {
   return procedure.meta({ operation: options });
 }
 
-/**
- * Limits, roles and sizes of lists are checked for each HTTP request; over a socket only subscriptions are supported.
- */
-const procedure = t.procedure.use(({ ctx, type, next }) => {
-  if (ctx.socket === undefined || type === "subscription") return next();
-  throw asTrpcError(
-    new DomainError(
-      "request.method_not_allowed",
-      "Only subscriptions run over a WebSocket. Use HTTP for other operations.",
-    ),
-  );
-});
-
-const openProcedure = procedure.use(async ({ meta, getRawInput, next }) => {
+// Each middleware of tRPC copies the whole call, so there is one for everything that precedes the input's validation.
+const openProcedure = t.procedure.use(async ({ ctx, meta, type, getRawInput, next }) => {
+  assertServed(ctx, type);
   const raw = await rawInput(getRawInput);
   return settled(await next(), raw, meta?.operation.events);
 });
 
-const scopedProcedure = procedure
-  .use(async ({ ctx, meta, getRawInput, signal, next }) => {
-    const { scope, leave } = await entered(ctx, meta?.operation);
-    // A socket outlives its subscriptions.
-    if (ctx.socket !== undefined) signal?.addEventListener("abort", leave, { once: true });
-    try {
-      const raw = await rawInput(getRawInput);
-      const scoped: { scope: Scope; control: Control } = { scope, control: ctx.controlFor(scope) };
-      const result = settled(await next({ ctx: scoped }), raw, meta?.operation.events);
-      return ctx.socket === undefined ? result : untilEnd(result, leave);
-    } catch (cause) {
-      if (ctx.socket !== undefined) leave();
-      throw cause;
-    }
-  })
-  .use(async ({ ctx: { lists, limitReads, isDivisible, scope }, path, type, getRawInput, next }) => {
-    const limit = type === "query" ? limitReads : undefined;
-    const { teamId } = scope;
-    if (lists === undefined) return await readBounded({ teamId, limitReads: limit, isDivisible }, () => next());
-    const asked = { input: await getRawInput(), teamId, type };
-    try {
-      return await lists.read(path, asked, (input, isDivisible) =>
-        readBounded({ teamId, limitReads: limit, isDivisible }, () => next({ getRawInput: async () => input })),
-      );
-    } catch (refusal) {
-      throw asTrpcError(refusal);
-    }
-  });
+const scopedProcedure = t.procedure.use(async ({ ctx, meta, path, type, getRawInput, signal, next }) => {
+  assertServed(ctx, type);
+  const { scope, leave } = await entered(ctx, meta?.operation);
+  // A socket outlives its subscriptions.
+  if (ctx.socket !== undefined) signal?.addEventListener("abort", leave, { once: true });
+  try {
+    const raw = await rawInput(getRawInput);
+    const scoped: { scope: Scope; control: Control } = { scope, control: ctx.controlFor(scope) };
+    const run = (getInput = getRawInput) => {
+      // tRPC accepts both at once; its types name one or the other.
+      const changes = { ctx: scoped, getRawInput: getInput };
+      return next<typeof scoped>(changes);
+    };
+    const result = settled(await bounded(run, { ctx, path, type, scope, raw }), raw, meta?.operation.events);
+    return ctx.socket === undefined ? result : untilEnd(result, leave);
+  } catch (cause) {
+    if (ctx.socket !== undefined) leave();
+    throw cause;
+  }
+});
+
+/** Reads no more than an answer may contain, and the lists of a batch in parts. */
+async function bounded<R extends { readonly ok: boolean }>(
+  run: (getInput?: () => Promise<unknown>) => Promise<R>,
+  { ctx, path, type, scope, raw }: BoundedCall,
+): Promise<R> {
+  const { lists, isDivisible } = ctx;
+  const { teamId } = scope;
+  const limitReads = type === "query" ? ctx.limitReads : undefined;
+  if (lists === undefined) return await readBounded({ teamId, limitReads, isDivisible }, () => run());
+  try {
+    return await lists.read(path, { input: raw, teamId, type }, (input, isDivisible) =>
+      readBounded({ teamId, limitReads, isDivisible }, () => run(async () => input)),
+    );
+  } catch (refusal) {
+    throw asTrpcError(refusal);
+  }
+}
+
+interface BoundedCall {
+  readonly ctx: Context;
+  readonly path: string;
+  readonly type: ProcedureType;
+  readonly scope: Scope;
+  readonly raw: unknown;
+}
+
+/**
+ * Limits, roles and sizes of lists are checked for each HTTP request; over a socket only subscriptions are supported.
+ */
+function assertServed(ctx: Context, type: ProcedureType): void {
+  if (ctx.socket === undefined || type === "subscription") return;
+  const message = "Only subscriptions run over a WebSocket. Use HTTP for other operations.";
+  throw asTrpcError(new DomainError("request.method_not_allowed", message));
+}
 
 const uploadProcedure = scopedProcedure.use(({ ctx, meta, next }) => {
   const { upload } = ctx.rest ?? {};
