@@ -107,14 +107,14 @@ export async function matrix(): Promise<Matrix> {
 }
 
 /** Rolls transactions back at their end, by an error. */
-const undoing = (stores: Stores): Stores => ({
-  ...stores,
-  transaction: (work) =>
+const undoing = (stores: Stores): Stores => {
+  const transaction: Stores["transaction"] = (work) =>
     stores.transaction(async (tx) => {
       await work(tx);
       throw new DomainError("resource.state", "Undone.");
-    }),
-});
+    });
+  return Object.create(stores, { transaction: { value: transaction } });
+};
 
 const undoingSystem = (system: SystemStores, isUndoing: () => boolean): SystemStores => ({
   ...system,

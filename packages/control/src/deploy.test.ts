@@ -13,10 +13,9 @@ beforeAll(async () => {
 });
 afterAll(() => at.db.close());
 
-const counting = (stores: Stores): Stores => ({
-  ...stores,
-  transaction: (work) => stores.transaction((tx) => work(counting(tx))),
-  applications: {
+function counting(stores: Stores): Stores {
+  const transaction: Stores["transaction"] = (work) => stores.transaction((tx) => work(counting(tx)));
+  const applications: Stores["applications"] = {
     ...stores.applications,
     async list(...given) {
       const page = await stores.applications.list(...given);
@@ -27,8 +26,9 @@ const counting = (stores: Stores): Stores => ({
       answered.push(1);
       return await stores.applications.find(uuid);
     },
-  },
-});
+  };
+  return Object.create(stores, { transaction: { value: transaction }, applications: { value: applications } });
+}
 
 test.each(["uuid", "tag"] as const)("a deployment of many by %s reads one at a time with its settings", async (by) => {
   const uuids: string[] = [];

@@ -1,3 +1,4 @@
+import { onDemand } from "@berth/core";
 import type { Scope } from "@berth/core/team";
 import { activity } from "./activity.ts";
 import { applications } from "./application.ts";
@@ -57,59 +58,62 @@ export { type ReceivedWebhook, unsigned, type Webhooks, webhooks } from "./webho
 
 /** All use cases. They are created once with their dependencies, and then used in the scope of each caller. */
 export function control(deps: ControlDeps) {
-  return (scope: Scope) => {
-    const context: UseCaseContext = { ...deps, scope, stores: deps.stores(scope) };
-    return {
-      instance: instance(context),
-      activity: activity(context),
-      teams: teams(context),
-      members: members(context),
-      tokens: tokens(context),
-      sessions: sessions(context),
-      identities: identities(context),
-      identityProviders: identityProviders(context),
-      signInSettings: signInSettings(context),
-      secondFactors: secondFactors(context),
-      passkeys: passkeys(context),
-      previews: previews(context),
-      privateKeys: privateKeys(context),
-      githubApps: githubApps(context),
-      projects: projects(context),
-      environments: environments(context),
-      servers: servers(context),
-      cleanups: cleanups(context),
-      serverProxies: serverProxies(context),
-      destinations: destinations(context),
-      jobs: jobs(context),
-      resources: resources(context),
-      applications: applications(context),
-      databases: databases(context),
-      attachments: attachments(context),
-      databaseClients: databaseClients(context),
-      services: services(context),
-      backups: backups(context),
-      restores: restores(context),
-      s3Storages: s3Storages(context),
-      registries: registries(context),
-      envs: envs(context),
-      sharedVariables: sharedVariables(context),
-      storages: storages(context),
-      metrics: metrics(context),
-      scheduledTasks: scheduledTasks(context),
-      tags: tags(context),
-      lifecycle: lifecycle(context),
-      deploy: deploy(context),
-      deployments: deployments(context),
-      rollbacks: rollbacks(context),
-      logs: logs(context),
-      terminals: terminals(context),
-      cloudTokens: cloudTokens(context),
-      cloudServers: cloudServers(context),
-      cloudCatalogue: cloudCatalogue(context),
-    };
-  };
+  return (scope: Scope): Control => useCases({ ...deps, scope, stores: deps.stores(scope) });
 }
 
-export type { SharedOwnerRef } from "./shared-variable.ts";
+const USE_CASES = {
+  instance,
+  activity,
+  teams,
+  members,
+  tokens,
+  sessions,
+  identities,
+  identityProviders,
+  signInSettings,
+  secondFactors,
+  passkeys,
+  previews,
+  privateKeys,
+  githubApps,
+  projects,
+  environments,
+  servers,
+  cleanups,
+  serverProxies,
+  destinations,
+  jobs,
+  resources,
+  applications,
+  databases,
+  attachments,
+  databaseClients,
+  services,
+  backups,
+  restores,
+  s3Storages,
+  registries,
+  envs,
+  sharedVariables,
+  storages,
+  metrics,
+  scheduledTasks,
+  tags,
+  lifecycle,
+  deploy,
+  deployments,
+  rollbacks,
+  logs,
+  terminals,
+  cloudTokens,
+  cloudServers,
+  cloudCatalogue,
+};
+
 /** An interface, so that declarations of what uses it name it instead of repeating it. */
-export interface Control extends ReturnType<ReturnType<typeof control>> {}
+export interface Control extends UseCases {}
+type UseCases = { readonly [Name in keyof typeof USE_CASES]: ReturnType<(typeof USE_CASES)[Name]> };
+
+const useCases = onDemand<UseCaseContext, UseCases>(USE_CASES);
+
+export type { SharedOwnerRef } from "./shared-variable.ts";

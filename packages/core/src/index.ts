@@ -8,6 +8,7 @@ export * from "./input.ts";
 export * from "./json.ts";
 export * from "./limits.ts";
 export * from "./name.ts";
+export * from "./on-demand.ts";
 export * from "./origin-credential.ts";
 export * from "./slug.ts";
 export * from "./timestamp.ts";

@@ -1,3 +1,4 @@
+import { onDemand } from "@berth/core";
 import type { Stores, SystemStores } from "@berth/core/ports";
 import { eventActor, type Scope } from "@berth/core/team";
 import { accountStore } from "./account.ts";
@@ -63,48 +64,46 @@ const contextOf = (database: Database, dependencies: StoreDependencies): Context
   pending: undefined,
 });
 
-function teamStores(context: TeamContext): Stores {
-  return {
-    transaction: (work) => inTransaction(context, (tx) => work(teamStores(tx))),
-    teams: teamStore(context),
-    members: memberStore(context),
-    tokens: tokenStore(context),
-    privateKeys: privateKeyStore(context),
-    githubApps: githubAppStore(context),
-    projects: projectStore(context),
-    environments: environmentStore(context),
-    servers: serverStore(context),
-    destinations: destinationStore(context),
-    jobs: jobStore(context),
-    resources: resourceStore(context),
-    applications: applicationStore(context),
-    databases: {
-      ...databaseStore(context),
-      namedBy: (resourceIds, names) => namedDatabases(context, resourceIds, names),
-    },
-    services: serviceStore(context),
-    backups: backupStore(context),
-    restores: restoreStore(context),
-    s3Storages: s3StorageStore(context),
-    registries: registryStore(context),
-    domains: domainStore(context),
-    previews: previewStore(context),
-    envs: envStore(context),
-    sharedVariables: {
-      ...sharedVariableStore(context),
-      seenBy: (resourceIds, references) => seenBy(context, resourceIds, references),
-    },
-    storages: storageStore(context),
-    metrics: metricStore(context),
-    scheduledTasks: scheduledTaskStore(context),
-    tags: tagStore(context),
-    deployments: deploymentStore(context),
-    releases: releaseStore(context),
-    events: eventStore(context),
-    settings: settingStore(context),
-    cloudTokens: cloudTokenStore(context),
-  };
-}
+const teamStores: (context: TeamContext) => Stores = onDemand({
+  transaction: (context) => (work) => inTransaction(context, (tx) => work(teamStores(tx))),
+  teams: teamStore,
+  members: memberStore,
+  tokens: tokenStore,
+  privateKeys: privateKeyStore,
+  githubApps: githubAppStore,
+  projects: projectStore,
+  environments: environmentStore,
+  servers: serverStore,
+  destinations: destinationStore,
+  jobs: jobStore,
+  resources: resourceStore,
+  applications: applicationStore,
+  databases: (context) => ({
+    ...databaseStore(context),
+    namedBy: (resourceIds, names) => namedDatabases(context, resourceIds, names),
+  }),
+  services: serviceStore,
+  backups: backupStore,
+  restores: restoreStore,
+  s3Storages: s3StorageStore,
+  registries: registryStore,
+  domains: domainStore,
+  previews: previewStore,
+  envs: envStore,
+  sharedVariables: (context) => ({
+    ...sharedVariableStore(context),
+    seenBy: (resourceIds, references) => seenBy(context, resourceIds, references),
+  }),
+  storages: storageStore,
+  metrics: metricStore,
+  scheduledTasks: scheduledTaskStore,
+  tags: tagStore,
+  deployments: deploymentStore,
+  releases: releaseStore,
+  events: eventStore,
+  settings: settingStore,
+  cloudTokens: cloudTokenStore,
+});
 
 function allStores(context: Context): SystemStores {
   return {
