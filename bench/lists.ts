@@ -44,7 +44,7 @@ async function instance(applications: number, deployments: number): Promise<Inst
   const server = await testServer({ env: { BERTH_DATABASE_URL: database.url } });
   const repository = temporaryRepository(plainServer("1"));
   const { uuid } = await createApplication(server, repository, { name: "measured" });
-  await database.query(applicationsSql(applications));
+  await database.query(applicationCopiesSql(applications));
   await database.query(deploymentsSql(deployments));
   await database.query("vacuum analyze");
   return {
@@ -71,7 +71,7 @@ async function pageMs({ server, pages }: Instance, name: string): Promise<number
 }
 
 /** Copies of the application that was created through the API. */
-const applicationsSql = (count: number): string => `
+export const applicationCopiesSql = (count: number): string => `
   with source as (
     select * from resource where name = 'measured' order by id limit 1
   ), copies as (

@@ -1,7 +1,7 @@
 import { z } from "zod";
 
 /** `2026-01-02T03:04:05.678000Z`, the format that clients of this API family parse. */
-export const timestamp = (date: Date): string => date.toISOString().replace("Z", "000Z");
+export const timestamp = (date: Date): string => `${date.toISOString().slice(0, -1)}000Z`;
 
 export const timestampOrNull = (date: Date | null): string | null => (date === null ? null : timestamp(date));
 

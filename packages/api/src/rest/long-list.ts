@@ -118,13 +118,13 @@ export async function* listParts(
       if (sent.size <= SENT_KNOWN_MAX) break;
       sent.delete(oldest);
     }
-    if (items.length > 0) sizes.learn(list, items.reduce<number>((sum, item) => sum + sizeOf(item), 0) / items.length);
+    if (items.length > 0) sizes.learn(list, typicalSize(items));
     isLast = isEnd || count >= take;
     return { items, isLast };
   };
   // In functions of their own: what stands here is in memory until the client has taken the part.
   const firstPart = () =>
-    fitting(Math.min(take, itemsPerWindow(sizes.of(list))), async (count, isSmallest) => {
+    fitting(itemsOfFirstPart(take, itemsPerWindow(sizes.of(list))), async (count, isSmallest) => {
       const items = await read({ skip, take: count }, isSmallest);
       position += items.length;
       return part(items, items.length < count);
@@ -192,6 +192,18 @@ export function sizeOf(value: unknown): number {
   if (typeof value !== "object" || value === null) return 5;
   return Object.entries(value).reduce((sum, [key, item]) => sum + key.length + 4 + sizeOf(item), 2);
 }
+
+/** The average size of a few items from all over a part. */
+function typicalSize(items: readonly unknown[]): number {
+  const step = Math.ceil(items.length / SIZED_ITEMS_MAX);
+  const sizes = items.flatMap((item, index) => (index % step === 0 ? [textOf(item).length] : []));
+  return sizes.reduce((sum, size) => sum + size, 0) / sizes.length;
+}
+
+const SIZED_ITEMS_MAX = 4;
+
+/** A page a little larger than a part is read as one, since a second part would cost as much again. */
+const itemsOfFirstPart = (take: number, count: number): number => (take <= count * 2 ? take : count);
 
 const itemsPerWindow = (itemBytes: number): number =>
   Math.max(1, Math.min(WINDOW_ITEMS_MAX, Math.floor(WINDOW_BYTES / Math.max(1, itemBytes))));
