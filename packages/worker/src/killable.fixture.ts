@@ -40,8 +40,9 @@ export interface CallWatch {
 /** A proxy object whose calls fail to happen once the process is killed. */
 export function killable<T extends object>(target: T, owner: Life, watch: CallWatch = {}, path = ""): T {
   return new Proxy(target, {
-    get(object, key, receiver) {
-      const value: unknown = Reflect.get(object, key, receiver);
+    get(object, key) {
+      // Getters run on the object itself: what they keep there must not be wrapped.
+      const value: unknown = Reflect.get(object, key);
       const name = path === "" ? String(key) : `${path}.${String(key)}`;
       if (typeof value === "function") {
         return (...args: unknown[]) => call(() => Reflect.apply(value, object, args), name, owner, watch);
