@@ -276,16 +276,18 @@ function noting<All extends object>(all: All, prefix = ""): All {
         return Reflect.get(target, name, receiver);
       },
     });
-  const entries = Object.entries(all).map(([name, store]) => [
-    name,
-    typeof store === "object" && store !== null ? notingStore(name, store) : store,
-  ]);
-  return Object.fromEntries(entries) as All; // each proxy has the type of its store
+  return new Proxy(all, {
+    get(target, name, receiver) {
+      const store: unknown = Reflect.get(target, name, receiver);
+      return typeof store === "object" && store !== null ? notingStore(String(name), store) : store;
+    },
+  });
 }
 
-const listsOf = (all: object, prefix = "") =>
-  Object.entries(all).flatMap(([store, functions]) =>
-    Object.keys(functions)
+/** Of what is created at its first use, the names are on the prototype. */
+const listsOf = <All extends object>(all: All, prefix = "") =>
+  [...Object.keys(all), ...Object.getOwnPropertyNames(Object.getPrototypeOf(all))].flatMap((store) =>
+    Object.keys(all[store as keyof All] ?? {})
       .filter((name) => /^(list|executions)/.test(name))
       .map((name) => `${prefix}${store}.${name}`),
   );
