@@ -162,6 +162,25 @@ describe("a passkey", () => {
     expect(asked.map(({ status }) => status)).toEqual([401, 200]);
   });
 
+  test("of who made a user up ends when the person whose address it is chooses a password", async () => {
+    // A team invents a user with somebody's address and keeps a way in; another team then invites the person.
+    const { id, email, browser } = await person(api, "member", api.otherTeam.place.server.team_id);
+    const { passkey } = await added(browser);
+    const { team_id: teamId } = api.place.server;
+    await api.ask("POST", `/teams/${teamId}/members`, { token: api.rootToken, body: { email, role: "admin" } });
+    const redeem = async (body: object) => {
+      const link = await api.ask("POST", `/teams/${teamId}/members/${id}/sign-in-link`, { token: api.rootToken });
+      return request(api, "POST", "/auth/links/redeem", { body: { code: link.json.code, ...body } });
+    };
+    const own = browserOf(api, await redeem({ password: `${PASSWORD}!` }));
+    expect(outcome(await signInWith(passkey))).toBe("auth.passkey_failed");
+    expect((await own.ask("GET", "/auth/passkeys")).json).toEqual([]);
+    // Who only signs in by a link keeps what they have.
+    const { passkey: ownPasskey } = await added(own);
+    expect(outcome(await redeem({}))).toBe(201);
+    expect(outcome(await signInWith(ownPasskey))).toBe(201);
+  });
+
   test("confirms for 15 minutes as the password does, and is added only after that", async () => {
     const { browser } = await person(api);
     await forgetConfirmation(browser);

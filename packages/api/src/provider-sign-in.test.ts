@@ -3,7 +3,7 @@ import { type IdentityServer, identityServer, testUuid } from "@berth/testing";
 import { Secret, TOTP } from "otpauth";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { type Served, served } from "./berth.fixture.ts";
-import { browserOf, person, request, type TestBrowser } from "./browser.fixture.ts";
+import { browserOf, PASSWORD, person, request, type TestBrowser } from "./browser.fixture.ts";
 
 const PUBLIC_URL = "http://berth.test";
 let server: IdentityServer;
@@ -98,6 +98,18 @@ describe("signing in at a provider", () => {
     const at = await provider({ sign_up: "invited" });
     const { email } = await person(api);
     server.person = { ...server.person, email };
+    expect(outcome(await signIn(at))).toBe("auth.sign_up_refused");
+  });
+
+  test("is no longer who the user is once a link has replaced their password", async () => {
+    const at = await provider();
+    const { id, teamId, browser } = await person(api);
+    const ask: Ask = (path, body) => browser.ask("POST", path, body);
+    await browser.ask("POST", "/auth/identities", await returned(at, "/auth/identities/begin", ask));
+    expect(outcome(await signIn(at))).toBe(201);
+    const link = await api.ask("POST", `/teams/${teamId}/members/${id}/sign-in-link`, { token: api.rootToken });
+    const body = { code: link.json.code, password: `${PASSWORD}!` };
+    expect(outcome(await request(api, "POST", "/auth/links/redeem", { body }))).toBe(201);
     expect(outcome(await signIn(at))).toBe("auth.sign_up_refused");
   });
 

@@ -150,6 +150,7 @@ export function signIns(deps: SignInDeps): SignIns {
         if (account.password_hash !== before.password_hash) throw linkInvalid();
         if ((await askedBy(tx, link, account)) !== asked) throw linkInvalid();
         if (fresh !== undefined) {
+          if (account.password_hash !== null) await endOtherWaysIn(tx, account.id);
           await tx.accounts.setPassword(account.id, fresh);
           await tx.accounts.deleteSessions(account.id, undefined);
         }
@@ -202,6 +203,12 @@ const linkInvalid = () =>
     "auth.link_invalid",
     "This link is unknown, was used, or has expired. Ask who sent it for a new one, or run berth login --web.",
   );
+
+/** Who had the password that is replaced, such as who invented the user, may have added them. */
+async function endOtherWaysIn(tx: SystemStores, userId: number): Promise<void> {
+  await tx.passkeys.deleteAll(userId);
+  await tx.identities.deleteIdentities(userId);
+}
 
 /**
  * What the opener of a link is asked for. The link's creator knows it too, so it cannot replace a password, nor set a

@@ -114,5 +114,8 @@ export function identityStore({ db, cipher }: Context): IdentityStore {
         .executeTakeFirst();
       return deleted.numDeletedRows > 0n;
     },
+    async deleteIdentities(userId) {
+      await db.deleteFrom("identity").where("user_id", "=", userId).execute();
+    },
   };
 }

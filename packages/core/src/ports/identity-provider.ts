@@ -102,4 +102,6 @@ export interface IdentityStore {
     readonly email: string | null;
   }): Promise<void>;
   deleteIdentity(userId: number, providerId: number): Promise<boolean>;
+  /** Of all providers. */
+  deleteIdentities(userId: number): Promise<void>;
 }
