@@ -38,3 +38,19 @@ describe("base images of Berth's own Dockerfiles", () => {
     expect(() => imagesOf(text)).toThrow("BERTH_BASE_IMAGES is a list of IMAGE=OTHER, separated by commas");
   });
 });
+
+describe("the address of Hetzner's API", () => {
+  const urlOf = (text?: string) => readConfig({ BERTH_HETZNER_URL: text }).hetznerUrl;
+
+  it("is https, or http on this machine alone, since tokens are sent there", () => {
+    expect(urlOf()).toBeUndefined();
+    for (const url of ["https://gateway.example/v1", "http://127.0.0.1:9000/v1"]) expect(urlOf(url)).toBe(url);
+  });
+
+  it.each(["http://gateway.example/v1", "http://10.0.0.1", "ftp://gateway.example"])(
+    "is refused as %j at the start",
+    (text) => {
+      expect(() => urlOf(text)).toThrow(/^BERTH_HETZNER_URL is an https URL, or an http URL of this machine/);
+    },
+  );
+});

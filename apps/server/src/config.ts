@@ -1,5 +1,5 @@
 import { isIP } from "node:net";
-import { DomainError, VERSION } from "@berth/core";
+import { DomainError, isPrivateWay, VERSION } from "@berth/core";
 import type { TlsSettings } from "@berth/proxy";
 import { z } from "zod";
 import { dataFolderPath } from "./data-folder-path.ts";
@@ -27,6 +27,8 @@ function halves(pair: string): [string, string] {
 }
 
 const percent = (about: string) => whole(about).refine((value) => value >= 1 && value <= 100, "is from 1 to 100");
+
+const HETZNER_URL_RULE = "is an https URL, or an http URL of this machine, since tokens are sent there";
 
 /** All settings of the server with their descriptions. `docs/configuration.md` is generated from this table. */
 export const ENVIRONMENT = z.object({
@@ -108,9 +110,12 @@ export const ENVIRONMENT = z.object({
       "Addresses and ranges of proxies before Berth, such as `10.0.0.0/8,fd00::/8`. The API and the proxies of all servers trust their `X-Forwarded-*` headers and no others.",
     ),
   BERTH_HETZNER_URL: z
-    .url({ protocol: /^https?$/, error: "is an http or https URL" })
+    .url({ protocol: /^https?$/, error: HETZNER_URL_RULE, abort: true })
+    .refine(isPrivateWay, HETZNER_URL_RULE)
     .optional()
-    .describe("Where Hetzner Cloud's API is reached, such as a gateway before it. Default: Hetzner's own address."),
+    .describe(
+      "Where Hetzner Cloud's API is reached, such as a gateway before it: https, or http on this machine. Default: Hetzner's own address.",
+    ),
   BERTH_DOCKER: z
     .enum(["auto", "off"])
     .default("auto")

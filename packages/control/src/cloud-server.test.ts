@@ -171,6 +171,17 @@ describe("a server on a rented machine", () => {
     expect((await at.own.servers.list({})).total).toBe(3);
   });
 
+  test("is not this machine, whatever address Hetzner gives it", async () => {
+    await close();
+    await open({ addresses: { isOwn: async (host) => host.startsWith("192.0.2.") } });
+    const { cloudServers } = at.as(at.place.server.team_id, "write");
+    expect(await refusalOf(cloudServers.createHetzner(sent))).toMatchObject({
+      code: "auth.missing_ability",
+      message: expect.stringMatching(/The machine web-1 was deleted again\.$/),
+    });
+    expect([hetzner.machines, await serversOf()]).toEqual([[], []]);
+  });
+
   test("is refused by field where Hetzner refuses a field", async () => {
     expect(await refusalOf(create({ server_type: "huge" }))).toMatchObject({
       code: "request.invalid",

@@ -13,7 +13,7 @@ import { cloudTokenUuidOf, findHetznerToken } from "./cloud-catalogue.ts";
 import { cloudTokenSecret } from "./cloud-token.ts";
 import type { UseCaseContext } from "./context.ts";
 import { findKey } from "./server.ts";
-import { createServer, generatedName, requireRoom } from "./server-create.ts";
+import { createServer, generatedName, requireMayReach, requireRoom } from "./server-create.ts";
 
 export function cloudServers(context: UseCaseContext) {
   const { scope, stores, ids } = context;
@@ -98,6 +98,7 @@ async function save(context: UseCaseContext, rental: Rental, machine: Machine): 
   const { uuid, name, cloudToken, key, isValidatedAtOnce } = rental;
   const ip = machineAddress(machine);
   if (ip === undefined) throw new DomainError("cloud.failed", "Hetzner gave the machine no address.");
+  await requireMayReach(context, ip);
   await context.stores.transaction(async (tx) => {
     await createServer(context, tx, {
       uuid,
