@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { decodeBase64Field } from "./base64.ts";
+import { cpuCost } from "./cpu-cost.fixture.ts";
 
 const encode = (text: string) => btoa(String.fromCharCode(...new TextEncoder().encode(text)));
 
@@ -19,6 +20,15 @@ describe("a field that may come in base64", () => {
       expect(decodeBase64Field(text)).toBe(text);
     },
   );
+
+  test.each([
+    ["text", "a"],
+    ["bytes that are no text", "\xff"],
+  ])("costs little, full of %s", (_, character) => {
+    const sent = btoa(character.repeat(780_000)); // The largest in a body of 1 MB.
+    decodeBase64Field(sent); // Compiles it.
+    expect(cpuCost(() => decodeBase64Field(sent))).toBeLessThan(1);
+  });
 
   test("is refused when it holds no text", () => {
     expect(decodeBase64Field(btoa("\xff\xfe\xfd"))).toBeUndefined();

@@ -21,5 +21,8 @@ function canonicalBytes(text: string): Uint8Array | undefined {
   if (text === "" || text.length % 4 !== 0 || !/^[A-Za-z0-9+/]+={0,2}$/.test(text)) return undefined;
   const binary = atob(text);
   if (btoa(binary) !== text) return undefined;
-  return Uint8Array.from(binary, (character) => character.charCodeAt(0));
+  // `Uint8Array.from` walks the text by its iterator, which takes fifty times as long.
+  const bytes = new Uint8Array(binary.length);
+  for (let at = 0; at < bytes.length; at += 1) bytes[at] = binary.charCodeAt(at);
+  return bytes;
 }
