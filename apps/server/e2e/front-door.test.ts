@@ -4,6 +4,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import {
   createApplication,
   type Deployed,
+  deploy,
   deployFirst,
   get,
   temporaryRepository,
@@ -136,6 +137,48 @@ describeDocker("the public ports of a machine with Docker", ["nginx:alpine", "ca
       await until(async () => isProcess(await bodyOf("mover.test")), { seconds: 30 });
       expect((await get(server, "elsewhere.test")).status).toBe(404);
     }
+  });
+
+  test("say at each place that https is not answered while their proxy is stopped, and never call it http", async () => {
+    const sent = { name: "bank", domains: "https://bank.test" };
+    const bank = await createApplication(server, program, sent);
+    await deployFirst(server, bank.uuid);
+    const proxy = async (what: "start" | "stop") => {
+      const { body } = await server.rest("POST", `/servers/${server.dockerUuid}/proxy/${what}`);
+      const { job_uuid } = body as { job_uuid: string };
+      const job = async () => (await server.rest("GET", `/jobs/${job_uuid}`)).body as { status: string };
+      await until(async () => (await job()).status === "finished", { seconds: 60 });
+    };
+    const shown = async () =>
+      (await server.rest("GET", `/applications/${bank.uuid}`)).body as { urls: string[]; url_problem: string | null };
+    const urls = [`https://bank.test:${server.httpsPort}`];
+    expect(await shown()).toMatchObject({ urls, url_problem: null });
+    await proxy("stop");
+    try {
+      const problem = expect.stringMatching(
+        /^https:\/\/bank\.test does not answer\. The proxy of server \S+ is stopped\. Start it: berth server-proxies start /,
+      );
+      await until(async () => (await shown()).url_problem !== null, { seconds: 15 });
+      expect(await shown()).toMatchObject({ urls, url_problem: problem });
+      const { body: summaries } = await server.rest("GET", "/resources/summaries");
+      expect(summaries).toContainEqual(expect.objectContaining({ uuid: bank.uuid, urls, url_problem: problem }));
+      program.commit(telling("three"));
+      const outcome = await deploy(server, bank.uuid);
+      expect(outcome, outcome.log).toMatchObject({ status: "finished" });
+      expect(outcome.log).toContain(`Deployment finished: ${urls[0]}`);
+      expect(outcome.log).toMatch(/https:\/\/bank\.test does not answer\. The proxy of server \S+ is stopped/);
+      const refused = await server.rest("PATCH", `/applications/${bank.uuid}`, { domains: "https://till.test" });
+      expect([refused.status, JSON.stringify(refused.body)]).toEqual([
+        422,
+        expect.stringMatching(/proxy of.*is stopped/),
+      ]);
+    } finally {
+      await proxy("start");
+    }
+    await until(async () => (await shown()).url_problem === null, { seconds: 15 });
+    await until(async () => (await secure("bank.test").catch(() => undefined))?.body.startsWith("three"), {
+      seconds: 30,
+    });
   });
 
   test("believe no client who says that the request came from somebody else", async () => {

@@ -55,7 +55,7 @@ describeDocker("the proxy of a Docker server", ["nginx:alpine", "caddy:2"], (doc
     source.commit(page("two"));
     const outcome = await deploy(server, app.uuid);
     expect(outcome, outcome.log).toMatchObject({ status: "finished" });
-    expect(outcome.log).toContain("The proxy of the server is stopped");
+    expect(outcome.log).toMatch(/Its URLs do not answer\. The proxy of server \S+ is stopped/);
     expect(await proxies()).toEqual([]);
     await ask("start");
     expect(await get(server, app.host)).toMatchObject({ status: 200, body: "two" });

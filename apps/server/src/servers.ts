@@ -89,6 +89,10 @@ export class Servers {
     return this.#members.known(serverId)?.proxy.publicUrl(url) ?? url;
   }
 
+  urlProblem(url: string, serverId: number): string | undefined {
+    return this.#members.known(serverId)?.proxy.urlProblem?.(url);
+  }
+
   async openEngine(): Promise<ProcessEngine> {
     await this.#engine.open();
     return this.#engine;

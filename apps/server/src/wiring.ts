@@ -93,6 +93,7 @@ export async function wire(
       hasCleanup: (server) => cleanerFor(server) !== undefined,
       planCleanup: (server) => planServerCleanup({ stores: system, cleanerFor }, server),
       publicUrl,
+      urlProblem: (url, serverId) => servers.urlProblem(url, serverId),
       servesHttps: (server) => servers.servesHttps(server),
       reportedVersion: config.reportedVersion,
       teamServersMax: config.teamServersMax,

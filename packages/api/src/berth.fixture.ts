@@ -180,6 +180,7 @@ function application(
       stores: db.storesFor,
       engineFor: () => engine,
       publicUrl,
+      urlProblem: () => undefined,
       servesHttps: () => true,
       reportedVersion: "4.0.0-test",
       keys: testKeyReader,

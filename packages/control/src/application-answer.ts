@@ -3,11 +3,11 @@ import type { ApplicationRecord } from "@berth/core/ports";
 import { maySeeSecrets } from "@berth/core/team";
 import type { UseCaseContext } from "./context.ts";
 
-type AnswerContext = Pick<UseCaseContext, "scope" | "stores" | "publicUrl">;
+type AnswerContext = Pick<UseCaseContext, "scope" | "stores" | "publicUrl" | "urlProblem">;
 
 /** Views of these applications for the caller. */
 export async function applicationViews(
-  { scope, stores, publicUrl }: AnswerContext,
+  { scope, stores, publicUrl, urlProblem }: AnswerContext,
   applications: readonly ApplicationRecord[],
 ): Promise<Application[]> {
   const isOpen = maySeeSecrets(scope) && applications.length > 0;
@@ -16,6 +16,7 @@ export async function applicationViews(
     applicationView(application, {
       secrets: secrets?.get(application.id),
       publicUrl: (url) => publicUrl(url, application.server_id),
+      urlProblem: (url) => urlProblem(url, application.server_id),
     }),
   );
 }

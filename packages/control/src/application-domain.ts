@@ -20,7 +20,7 @@ export interface ChangedDomains {
  * @throws DomainError `request.invalid`
  */
 export async function changedDomains(
-  context: Pick<UseCaseContext, "stores" | "servesHttps">,
+  context: Pick<UseCaseContext, "stores" | "servesHttps" | "urlProblem">,
   current: ApplicationRecord,
   sent: ApplicationUpdate,
 ): Promise<ChangedDomains> {

@@ -48,6 +48,8 @@ export interface ControlDeps {
   readonly hasCleanup?: (server: ServerRecord) => boolean;
   /** Adds the port of the server's proxy to a URL, if it is not the default one. */
   readonly publicUrl: (url: string, serverId: number) => string;
+  /** Why nothing answers at a URL on the server, and what to do. */
+  readonly urlProblem: (url: string, serverId: number) => string | undefined;
   /** Whether the server's proxy can answer `https:`. */
   readonly servesHttps: (server: ServerRecord) => boolean;
   /** The instance's own URL, which no resource can take; `null` when it has none. */

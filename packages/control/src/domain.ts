@@ -21,7 +21,7 @@ export function readDomains(text: string | null | undefined): readonly DomainCla
 
 /** @throws DomainError `request.invalid` for URLs that the server's proxy has no certificates for */
 export function requireServable(
-  { servesHttps }: Pick<UseCaseContext, "servesHttps">,
+  { servesHttps, urlProblem }: Pick<UseCaseContext, "servesHttps" | "urlProblem">,
   claims: readonly DomainClaim[],
   server: ServerRecord,
 ): void {
@@ -29,8 +29,9 @@ export function requireServable(
   if (unserved.length === 0) return;
   const remedy =
     "Use http:// here, behind a TLS proxy of your own where that is needed, or a server with Docker, which gets certificates.";
+  const reason = `server ${server.name} has no certificates. ${remedy}`;
   throw invalid({
-    domains: unserved.map(({ url }) => `${url} cannot be served: server ${server.name} has no certificates. ${remedy}`),
+    domains: unserved.map(({ url }) => urlProblem(url, server.id) ?? `${url} cannot be served: ${reason}`),
   });
 }
 

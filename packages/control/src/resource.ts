@@ -67,6 +67,7 @@ export function resources(context: UseCaseContext) {
           lastDeployment: deployments.get(id),
           failedBackups: failures.get(id) ?? [],
           publicUrl: (url) => context.publicUrl(url, resource.server_id),
+          urlProblem: (url) => context.urlProblem(url, resource.server_id),
         });
       });
       return { items: listed, total };

@@ -96,6 +96,7 @@ function deps(db: TestDatabase, engine: PrintingEngine, uploads: Map<string, num
     stores: ({ teamId }) => db.stores(teamId),
     engineFor: () => engine,
     publicUrl: (url) => url.replace(/^(https?:\/\/[^/:]+)(:\d+)?/, "$1:8000"),
+    urlProblem: () => undefined,
     servesHttps: () => true,
     instanceUrl: "http://berth.example",
     reportedVersion: "4.0.0-test",

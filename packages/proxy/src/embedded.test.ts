@@ -328,6 +328,6 @@ describe("a proxy that cannot listen", () => {
 describe("publicUrl", () => {
   it("names the port that the proxy listens on", async () => {
     const proxy = await open();
-    expect(proxy.publicUrl("https://a.test/x")).toBe(`http://a.test:${proxy.port}/x`);
+    expect(proxy.publicUrl("http://a.test/x")).toBe(`http://a.test:${proxy.port}/x`);
   });
 });

@@ -54,7 +54,7 @@ export const PROXY_LIMITS: ProxyLimits = {
  * adopted by the next one, and is restarted with its routes whenever it ends. A process of another version or
  * configuration is replaced: it hands over the port within milliseconds and finishes its requests in flight.
  *
- * It has no TLS: `publicUrl` turns `https:` into `http:`.
+ * It has no TLS, so nothing of it answers at an `https:` URL.
  *
  * @throws DomainError `setup.failed` when the port cannot be opened, or the folder not be written.
  */

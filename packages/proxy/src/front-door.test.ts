@@ -16,6 +16,9 @@ const siteOf = (id: string, host: string, isHttps = false): Site => ({
 });
 const CONTAINER = siteOf("container", "container.example.com", true);
 const RECORD = {
+  uuid: "d0cker",
+  name: "docker",
+  engine: "docker" as const,
   proxy_type: "CADDY",
   proxy_status: "exited" as const,
   is_proxy_stopped: false,
@@ -179,13 +182,20 @@ describe("the proxy with the public ports", () => {
   });
 
   test.each([
-    ["is stopped", { is_proxy_stopped: true }],
-    ["is none", { proxy_type: "NONE" }],
-  ])("has no part in processes while it %s", async (_title, changed) => {
+    ["is stopped", { is_proxy_stopped: true }, "The proxy of server docker is stopped. Start it: "],
+    ["is none", { proxy_type: "NONE" }, "Server docker has no proxy. Choose one: "],
+  ])("has no part in processes while it %s, and https is never called http", async (_title, changed, reason) => {
     door.use({ ...RECORD, ...changed });
     await processes.put(siteOf("shop", "shop.example.com"));
     expect(front.calls).toEqual([]);
     expect(processes.capabilities.https).toBe(false);
-    expect(processes.publicUrl("https://shop.example.com")).toBe("port 8080 of shop.example.com");
+    expect(processes.publicUrl("http://shop.example.com")).toBe("port 8080 of shop.example.com");
+    expect(processes.publicUrl("https://shop.example.com")).toBe("front of shop.example.com");
+    expect(processes.urlProblem?.("http://shop.example.com")).toBeUndefined();
+    expect(processes.urlProblem?.("https://shop.example.com")).toContain(
+      `https://shop.example.com does not answer. ${reason}berth server-proxies `,
+    );
+    door.use(RECORD);
+    expect(processes.urlProblem?.("https://shop.example.com")).toBeUndefined();
   });
 });

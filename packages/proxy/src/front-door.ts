@@ -1,9 +1,11 @@
 import type { ProxyLifecycle, ServerRecord, Site, Proxy as SiteProxy } from "@berth/core/ports";
+import { proxyProblem } from "@berth/core/server";
 import pLimit from "p-limit";
 import type { EmbeddedProxy } from "./embedded.ts";
 import type { RecordedProxy } from "./server/recorded-proxy.ts";
 
-type FrontRecord = Parameters<RecordedProxy["use"]>[0] & Pick<ServerRecord, "proxy_status">;
+type FrontRecord = Parameters<RecordedProxy["use"]>[0] &
+  Pick<ServerRecord, "uuid" | "name" | "engine" | "proxy_status">;
 
 /**
  * The proxy of this machine's Docker engine, which has the public ports and the certificates. Its sites of containers
@@ -15,8 +17,10 @@ export interface FrontDoor extends SiteProxy {
   use(server: FrontRecord): void;
   /** Whether the server's record asks for a proxy that runs. */
   isWanted(): boolean;
-  /** Whether the URL of a guest is opened through this proxy. */
+  /** Whether the URL of a guest is opened through this proxy. One with https is, or nothing answers at it. */
   serves(url: string): boolean;
+  /** Why it answers at no URL, and what to do. */
+  problem(): string | undefined;
   putGuest(site: Site): Promise<void>;
   deleteGuest(siteId: string): Promise<void>;
   /** Tells the differences, once the server's own synchronisation has told everything. */
@@ -75,7 +79,8 @@ export function frontDoor(first: FrontRecord, proxy: RecordedProxy, guests: () =
       proxy.use(server);
     },
     isWanted,
-    serves: (url) => isWanted() && (isHttps(url) || (isServing ?? !isLocalName(hostOf(url)))),
+    serves: (url) => isHttps(url) || (isWanted() && (isServing ?? !isLocalName(hostOf(url)))),
+    problem: () => proxyProblem(record),
     sync: (own) =>
       inTurn(async () => {
         const all = guests();
@@ -143,6 +148,12 @@ export function behindFrontDoor(embedded: EmbeddedProxy, front: () => FrontDoor 
       const isServed = door?.serves(url) === true && (isHttps(url) || embedded.port !== HTTP_PORT);
       return door !== undefined && isServed ? door.publicUrl(url) : embedded.publicUrl(url);
     },
+    urlProblem(url) {
+      if (!isHttps(url)) return undefined;
+      const door = front();
+      const problem = door === undefined ? NO_CERTIFICATES : door.problem();
+      return problem && `${url} does not answer. ${problem}`;
+    },
   };
 }
 
@@ -170,3 +181,5 @@ const textOf = (site: Site): string => JSON.stringify(site);
 
 const HAS_PROXY: ReadonlySet<string> = new Set(["CADDY", "TRAEFIK"]);
 const HTTP_PORT = 80;
+const NO_CERTIFICATES =
+  "Processes have no certificates without Docker on this machine. Change it to http://, behind a TLS proxy of your own.";

@@ -3,6 +3,7 @@ import type { Command } from "commander";
 import type { Bind } from "../command-module.ts";
 import { ago } from "../format.ts";
 import { cell, type Output } from "../output.ts";
+import { printable } from "../printable.ts";
 import type { Session } from "../session.ts";
 import { statusText } from "../status-text.ts";
 import { targetApplication } from "../target.ts";
@@ -21,7 +22,10 @@ async function show(session: Session, wanted: string | undefined): Promise<void>
   const { output, system } = session;
   const api = await session.connect();
   const application = await targetApplication(api, system, wanted);
-  output.show(application, () => output.details(pairs(application, output)));
+  output.show(application, () => {
+    output.details(pairs(application, output));
+    if (application.url_problem !== null) output.warn(printable(application.url_problem));
+  });
 }
 
 function pairs(application: Application, { colors }: Output): readonly (readonly [string, string])[] {

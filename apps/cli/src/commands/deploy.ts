@@ -136,7 +136,8 @@ async function start(api: Api, session: Session, target: Target, options: Option
 }
 
 async function printUrls({ client }: Api, { output }: Session, { uuid }: Target): Promise<void> {
-  const { urls } = await client.applications.get.query({ uuid });
+  const { urls, url_problem } = await client.applications.get.query({ uuid });
   if (urls.length === 0) output.line("It has no URL. Give it one with: berth deploy --domains https://example.com");
   for (const url of urls) output.line(output.colors.bold(printable(url)));
+  if (url_problem !== null) output.warn(printable(url_problem));
 }

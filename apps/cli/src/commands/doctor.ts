@@ -47,8 +47,11 @@ async function checkResources({ client }: Api): Promise<readonly Finding[]> {
   const containers = services.flatMap((service) => service.applications ?? []);
   const urls = [...applications, ...containers].flatMap(({ fqdn }) => fqdn?.split(",") ?? []);
   const routed = new Set([...applications, ...services].flatMap(({ server_uuid }) => server_uuid ?? []));
-  return [...checkServers(servers, routed), ...(await checkDomains(urls))];
+  return [...checkServers(servers, routed), ...applications.flatMap(unanswered), ...(await checkDomains(urls))];
 }
+
+const unanswered = ({ name, url_problem }: { readonly name: string; readonly url_problem: string | null }) =>
+  url_problem === null ? [] : [problem(`application ${name}`, url_problem, "Then look again with berth doctor.")];
 
 const unread = (error: unknown): Finding =>
   problem(

@@ -6,7 +6,7 @@ const NOW = new Date("2026-01-01T00:00:00Z");
 const resource = (fields: object) =>
   ({
     ...{ uuid: "r", type: "application", name: "r", status: "running:healthy", last_deployment: null },
-    ...{ public_port_problem: null, certificate_expires_at: null, failed_backups: [] },
+    ...{ public_port_problem: null, url_problem: null, certificate_expires_at: null, failed_backups: [] },
     ...fields,
   }) as unknown as Resource;
 const server = (fields: object) => ({ uuid: "s", name: "s", is_reachable: true, is_usable: true, ...fields }) as Server;
@@ -18,8 +18,14 @@ it("is silent about what is well or was stopped", () => {
 it("names what is wrong, the worst first", () => {
   const soon = { certificate_expires_at: "2026-01-05T00:00:00Z" };
   const failed = { failed_backups: ["disk full"] };
+  const unanswered = { url_problem: "The proxy is stopped." };
   const found = attentionOf(
-    [resource({ ...soon }), resource({ status: "running:unhealthy" }), resource({ ...failed })],
+    [
+      resource({ ...soon }),
+      resource({ status: "running:unhealthy" }),
+      resource({ ...failed }),
+      resource({ ...unanswered }),
+    ],
     [server({ is_reachable: false })],
     NOW,
   );
@@ -27,6 +33,7 @@ it("names what is wrong, the worst first", () => {
     "bad is out of reach",
     "bad Unhealthy: It runs, but its health check fails.",
     "bad The last backup failed: disk full",
+    "bad The proxy is stopped.",
     "warn Its certificate ends in 4 days. Restart it for a new one.",
   ]);
 });

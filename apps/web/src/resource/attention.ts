@@ -42,6 +42,9 @@ function ofResource(resource: Resource, now: Date): readonly Attention[] {
   if (resource.public_port_problem !== null) {
     found.push({ key: `${uuid}-port`, tone: "warn", resource, reason: resource.public_port_problem });
   }
+  if (resource.url_problem !== null) {
+    found.push({ key: `${uuid}-url`, tone: "bad", resource, reason: resource.url_problem });
+  }
   const certificate = resource.certificate_expires_at;
   if (certificate !== null) {
     const days = Math.floor((Date.parse(certificate) - now.getTime()) / 86_400_000);

@@ -6,7 +6,7 @@ import { repositoryUrl } from "../source/hosted-repository.ts";
 import { PlainTimestamp, plainTimestamp, Timestamp, timestamp, timestampOrNull } from "../timestamp.ts";
 import type { ApplicationSecrets, ApplicationSettings } from "./application.ts";
 import { BUILD_PACKS } from "./build-pack.ts";
-import { DomainConflict, splitUrls } from "./domain.ts";
+import { DomainConflict, firstUrlProblem, splitUrls, type UrlProblem } from "./domain.ts";
 
 const text = z.string();
 const textOrNull = z.string().nullable();
@@ -73,6 +73,7 @@ export const Application = z
     status: text.describe("`state:health`, e.g. `running:healthy` or `exited:unhealthy`."),
     fqdn: textOrNull.describe("Its URLs, separated by commas."),
     urls: z.array(text).describe("Its URLs for a browser, with the proxy's port unless it is the default one."),
+    url_problem: textOrNull.describe("Why a URL does not answer, and what to do."),
     source: z.enum(["git", "upload", "dockerfile", "image"]).describe("Where its code comes from."),
     project_uuid: text,
     environment_id: integer,
@@ -205,6 +206,7 @@ export interface ApplicationViewOptions {
   readonly secrets: ApplicationSecrets | undefined;
   /** Adds the port of the server's proxy to a URL. */
   readonly publicUrl: (url: string) => string;
+  readonly urlProblem: UrlProblem;
 }
 
 export function applicationView(application: ApplicationRecord, options: ApplicationViewOptions): Application {
@@ -216,6 +218,7 @@ export function applicationView(application: ApplicationRecord, options: Applica
     status: shownStatus(application),
     fqdn,
     urls: splitUrls(fqdn).map(options.publicUrl),
+    url_problem: firstUrlProblem(splitUrls(fqdn), options.urlProblem),
     source: application.source,
     project_uuid: placement.project_uuid,
     environment_id: application.environment_id,

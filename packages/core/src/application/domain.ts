@@ -91,6 +91,13 @@ const shown = (text: string): string => text.slice(0, 200).replace(/\p{C}/gu, "?
 export const joinUrls = (claims: readonly DomainClaim[]): string | null =>
   claims.length === 0 ? null : claims.map(({ url }) => url).join(",");
 
+/** Why nothing answers at a URL, and what to do; `undefined` where it is answered, as far as is known. */
+export type UrlProblem = (url: string) => string | undefined;
+
+/** The first problem is enough: URLs of one resource share a proxy. */
+export const firstUrlProblem = (urls: readonly string[], problemOf: UrlProblem): string | null =>
+  urls.map(problemOf).find((problem) => problem !== undefined) ?? null;
+
 export const splitUrls = (fqdn: string | null): readonly string[] =>
   (fqdn ?? "").split(",").filter((url) => url !== "");
 

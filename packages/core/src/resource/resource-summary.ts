@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { firstUrlProblem, type UrlProblem } from "../application/domain.ts";
 import { Deployment, deploymentView } from "../deploy/deployment-view.ts";
 import type { DeploymentRecord, ResourceSummaryRecord } from "../ports/records.ts";
 import { ServerResource, serverResourceView } from "../server/server-view.ts";
@@ -30,6 +31,7 @@ export const ResourceSummary = z
     environment_name: z.string(),
     server_uuid: z.string(),
     urls: z.array(z.string()).describe("Its URLs for a browser, with the proxy's port unless it is the default one."),
+    url_problem: z.string().nullable().describe("Why a URL does not answer, and what to do."),
     last_deployment: LastDeployment.nullable().describe("Without those of previews."),
     public_port_problem: z.string().nullable().describe("Why the public port of a database does not work."),
     certificate_expires_at: Timestamp.nullable().describe("Of a database's own certificate."),
@@ -42,17 +44,19 @@ export interface SummaryExtras {
   readonly lastDeployment: DeploymentRecord | undefined;
   readonly failedBackups: readonly string[];
   readonly publicUrl: (url: string) => string;
+  readonly urlProblem: UrlProblem;
 }
 
 export function resourceSummaryView(
   resource: ResourceSummaryRecord,
-  { lastDeployment, failedBackups, publicUrl }: SummaryExtras,
+  { lastDeployment, failedBackups, publicUrl, urlProblem }: SummaryExtras,
 ): ResourceSummary {
   const { project_uuid, environment_uuid, environment_name, server_uuid } = resource.placement;
   return {
     ...serverResourceView(resource),
     ...{ project_uuid, environment_uuid, environment_name, server_uuid },
     urls: resource.urls.map(publicUrl),
+    url_problem: firstUrlProblem(resource.urls, urlProblem),
     last_deployment: lastDeployment === undefined ? null : lastDeploymentView(lastDeployment),
     public_port_problem: resource.public_port_problem,
     certificate_expires_at: timestampOrNull(resource.certificate_expires_at),

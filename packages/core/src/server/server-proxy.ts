@@ -27,6 +27,18 @@ export function shownProxyStatus(
 export const hasProxy = ({ engine, proxy_type, settings }: Pick<ServerRecord, "engine" | "proxy_type" | "settings">) =>
   !settings.is_build_server && (!ENGINES[engine].hasContainers || proxy_type.toUpperCase() !== "NONE");
 
+type ProxyState = Pick<ServerRecord, "uuid" | "name" | "engine" | "proxy_type" | "is_proxy_stopped">;
+
+/** Why no URL is answered by the proxy that the record of a server asks for, and what to do. */
+export function proxyProblem({ uuid, name, engine, proxy_type, is_proxy_stopped }: ProxyState): string | undefined {
+  if (ENGINES[engine].hasContainers && proxy_type.toUpperCase() === "NONE") {
+    return `Server ${name} has no proxy. Choose one: berth server-proxies update ${uuid} --proxy-type caddy`;
+  }
+  return is_proxy_stopped
+    ? `The proxy of server ${name} is stopped. Start it: berth server-proxies start ${uuid}`
+    : undefined;
+}
+
 export const ServerProxyDetails = z
   .object({
     proxy_type: z.string().nullable(),

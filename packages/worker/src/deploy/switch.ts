@@ -1,5 +1,6 @@
 import { DomainError, isDomainError } from "@berth/core";
 import { containerStatuses, type Step } from "@berth/core/deploy";
+import { proxyProblem } from "@berth/core/server";
 import { pause, within } from "../wait.ts";
 import { runPostCommand, runPreCommand } from "./command.ts";
 import type { StepContext } from "./context.ts";
@@ -84,10 +85,15 @@ async function recordHealthy(
   if (preview !== undefined) await stores.previews.setStatus(preview.id, "running:healthy");
 }
 
-/** The proxy knows the routes but is stopped, so no request reaches them. */
-async function warnOfStoppedProxy({ stores, adapters, say }: StepContext): Promise<void> {
+/** Where a proxy is stopped, it reads the routes at its next start: no request reaches them. */
+async function warnOfUnanswered({ stores, adapters, domains, say }: StepContext): Promise<void> {
   const server = (await stores.servers.list()).find(({ id }) => id === adapters.server.id);
-  if (server?.is_proxy_stopped) say("The proxy of the server is stopped: URLs do not answer until it is started.");
+  const ofServer = server && proxyProblem(server);
+  if (ofServer !== undefined && domains.length > 0) return say(`Its URLs do not answer. ${ofServer}`);
+  for (const { url } of domains) {
+    const problem = adapters.proxy.urlProblem?.(url);
+    if (problem !== undefined) say(problem);
+  }
 }
 
 /** @returns Why the proxy could not be told. */
@@ -99,7 +105,7 @@ async function route(ctx: StepContext): Promise<string | undefined> {
     try {
       const told = adapters.router.route(resource_id, pull_request_id, subject.record.kind);
       if ((await within(settings.proxySecondsMax, told)) === undefined) return "It does not answer.";
-      await warnOfStoppedProxy(ctx);
+      await warnOfUnanswered(ctx);
       return undefined;
     } catch (error) {
       if (!isDomainError(error) || leaseKeeper.leaving.aborted) throw error;
