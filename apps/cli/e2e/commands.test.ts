@@ -458,10 +458,63 @@ describe("the rest", () => {
     expect([logs.code, logs.stderr]).toEqual([0, "Warning: Nothing runs. This is what the last run printed.\n"]);
     expect(ticks(logs.stdout).length).toBeGreaterThan(0);
     expect((await run(web.path, "logs", "--previous")).stderr).toBe("");
-    const since = await run(web.path, "logs", "--previous", "--since", "10m");
-    expect([since.code, since.stderr]).toEqual([1, expect.stringContaining("do not record when a line was printed")]);
+    const since = await run(web.path, "logs", "--previous", "--since", "1h", "--tail", "3");
+    expect([since.code, since.stderr, since.stdout]).toEqual([0, "", logs.stdout]);
     expect((await run(web.path, "start")).code).toBe(0);
     expect((await run(web.path, "app")).stdout).toContain("running");
+  });
+
+  test("shows what a process printed since a moment, with the moments, and follows with them", async () => {
+    const printed = /^(\d{4}-\d\d-\d\dT[\d:.]+Z) (?:.*)tick (\d+)$/;
+    const begin = Date.now();
+    await until(() => Date.now() > begin + 1500);
+    const shown = await run(web.path, "logs", "--since", new Date(begin).toISOString(), "--timestamps");
+    expect([shown.code, shown.stderr]).toEqual([0, ""]);
+    const lines = shown.stdout.trimEnd().split("\n");
+    const moments = lines.map((line) => Date.parse(printed.exec(line)?.[1] ?? ""));
+    // A line each 20 ms; looks are half a second apart.
+    expect(moments.length).toBeGreaterThan(50);
+    expect(Math.min(...moments)).toBeGreaterThanOrEqual(begin);
+    expect(Math.max(...moments)).toBeLessThanOrEqual(Date.now());
+    expect(moments).toEqual(moments.toSorted((a, b) => a - b));
+    const whole = await run(web.path, "logs", "--tail", "20000");
+    expect(ticks(whole.stdout)[0]).toBeLessThan(ticks(shown.stdout)[0] ?? 0);
+    const future = await run(web.path, "logs", "--since", "2999-01-02T03:04:05Z");
+    expect([future.code, future.stdout]).toEqual([0, ""]);
+    const following = start(["logs", "-f", "-t", "--tail", "1"], { cwd: web.path, env: env() });
+    await until(() => following.stdout().split("\n").length > 5);
+    following.interrupt();
+    const { stdout } = await following.ended;
+    expect(stdout.split("\n").filter((line) => line !== "" && !printed.test(line))).toEqual([]);
+  });
+
+  test("destroys and stops without waiting where that is asked for", async () => {
+    using folder = temporaryFolder(
+      webServer("short", 'process.on("SIGTERM", () => setTimeout(() => process.exit(0), 3000));'),
+    );
+    expect((await run(folder.path, "deploy", "--name", "short")).code).toBe(0);
+    const shown = async () => (await run("/", "apps")).stdout.split("\n").find((line) => line.startsWith("short "));
+    const stopped = await run(folder.path, "stop", "--no-wait");
+    expect([stopped.code, stopped.stderr]).toEqual([0, ""]);
+    expect(stopped.stdout).not.toContain("is stopped");
+    expect(await shown()).not.toContain("exited");
+    await until(async () => (await shown())?.includes("exited"), { seconds: 30 });
+
+    expect((await run(folder.path, "start")).code).toBe(0);
+    await until(async () => (await shown())?.includes("running"), { seconds: 30 });
+    expect(await run(folder.path, "destroy", "short")).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining("--yes"),
+    });
+    const destroyed = await run(folder.path, "destroy", "short", "--yes", "--no-wait");
+    expect([destroyed.code, destroyed.stderr]).toEqual([0, ""]);
+    expect(destroyed.stdout).not.toContain("Done.");
+    const jobs = JSON.parse((await run("/", "jobs", "list", "--json")).stdout);
+    expect(jobs).toContainEqual(
+      expect.objectContaining({ status: expect.stringMatching(/^(queued|in_progress)$/), finished_at: null }),
+    );
+    await until(async () => (await shown()) === undefined, { seconds: 30 });
+    expect(JSON.parse(readFileSync(join(folder.path, ".berth/app.json"), "utf8"))).toEqual({ applications: [] });
   });
 
   test("sends any request, with the body it is given", async () => {

@@ -24,7 +24,7 @@ const Logs = z
 const LogLine = z
   .object({
     line: z.string(),
-    moment: z.string().optional().describe("When it was printed (RFC 3339). Absent without containers."),
+    moment: z.string().optional().describe("When it was printed (RFC 3339), if that is known."),
     deployment_uuid: z.string().describe("Deployment of the release that printed it."),
   })
   .meta({ id: "LogLine", description: "A line of a resource's output." });
@@ -41,13 +41,13 @@ const sub_service_name = container.describe("The same as `container`, which is u
 
 const show_timestamps = lenient(z.boolean())
   .optional()
-  .describe("Begin each line with the time it was printed (RFC 3339). Not known without containers.");
+  .describe("Begin each line with the time it was printed (RFC 3339), if that is known.");
 
 const since = z.iso
   .datetime({ offset: true })
   .transform((moment) => new Date(moment).toISOString())
   .optional()
-  .describe("Only lines printed since this time (RFC 3339). Refused without containers, where times are not known.");
+  .describe("Only lines printed since this time (RFC 3339), and those that may have been.");
 
 const previous = lenient(z.boolean())
   .optional()

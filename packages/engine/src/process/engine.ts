@@ -133,9 +133,9 @@ export function processEngine(options: ProcessEngineOptions): ProcessEngine {
     async *logs(ref, query) {
       const release = await find(ref);
       if (release === undefined) throw notFound("Release");
-      if (query.since !== undefined) throw noMoments();
       const source = {
         file: release.log,
+        times: release.times,
         path: runPaths(dataFolder, ref).log,
         isQuiet: () => release.state().state !== "running",
         isGone: () => release.isGone(),
@@ -225,12 +225,6 @@ function withDomainErrors(engine: ProcessEngine): ProcessEngine {
     },
   };
 }
-
-const noMoments = () =>
-  new DomainError(
-    "engine.unsupported",
-    "Applications without containers do not record when a line was printed. Leave out `since`, and ask for `lines`.",
-  );
 
 function toDomainError(cause: unknown): DomainError {
   if (isDomainError(cause)) return cause;

@@ -7,10 +7,13 @@ import fc from "fast-check";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { type LogFile, logFile } from "./log-file.ts";
 import { readLogLines } from "./log-lines.ts";
+import { type LogTimes, logTimes } from "./log-times.ts";
 
 let folder: string;
 let path: string;
 let file: LogFile;
+let times: LogTimes;
+let nowMs: number;
 let isQuiet: boolean;
 let isGone: boolean;
 
@@ -21,12 +24,18 @@ beforeEach(() => {
   path = join(folder, "log");
   writeFileSync(path, "");
   file = logFile(path, { maxBytes: MAX_BYTES, rotatedFiles: 2 });
+  nowMs = Date.parse("2026-01-02T00:00:00Z");
+  times = logTimes(
+    join(folder, "log.times"),
+    () => file.bounds(),
+    () => nowMs,
+  );
   isQuiet = false;
   isGone = false;
 });
 afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
-const source = () => ({ file, path, isQuiet: () => isQuiet, isGone: () => isGone });
+const source = () => ({ file, times, path, isQuiet: () => isQuiet, isGone: () => isGone });
 const write = (text: string | Uint8Array) => appendFileSync(path, text);
 const rotate = () => file.rotateIfFull(() => []);
 
@@ -43,6 +52,28 @@ describe("log", () => {
   test("has the number of the byte behind a line as its cursor", async () => {
     write("a\nbcd\n\né\n");
     expect(await cursors()).toEqual(["2", "6", "7", "10"]);
+  });
+
+  test("answers whole lines since a moment, with theirs, across a rotation", async () => {
+    const written = (text: string) => {
+      nowMs += 1000;
+      write(text);
+      times.look();
+    };
+    times.look();
+    written("old\nbegun");
+    written(` and ended ${"x".repeat(MAX_BYTES)}\n`);
+    await rotate();
+    written("new\nnewer\n");
+    const since = (moment: string) => texts({ since: `2026-01-02T00:00:${moment}Z` });
+    expect(await since("03")).toEqual(["new", "newer"]);
+    // The look in between found the beginning of a line.
+    expect((await since("02")).map((line) => line.slice(0, 5))).toEqual(["begun", "new", "newer"]);
+    expect(await texts({ since: "2026-01-02T00:00:02Z", lines: 1 })).toEqual(["newer"]);
+    expect(await since("09")).toEqual([]);
+    expect((await read({ lines: 2 })).map(({ moment }) => moment)).toEqual(
+      Array.from({ length: 2 }, () => "2026-01-02T00:00:03.000Z"),
+    );
   });
 
   test("keeps an open line back while it may still grow", async () => {

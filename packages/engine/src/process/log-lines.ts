@@ -2,9 +2,11 @@ import { type FSWatcher, watch } from "node:fs";
 import { invalid } from "@berth/core";
 import type { LogLine, LogQuery } from "@berth/core/ports";
 import type { LogFile } from "./log-file.ts";
+import type { LogTimes } from "./log-times.ts";
 
 export interface LogSource {
   readonly file: LogFile;
+  readonly times: LogTimes;
   /** The file that changes when output is written. */
   readonly path: string;
   /** Whether nothing is writing: then an incomplete last line is final. */
@@ -21,6 +23,7 @@ const NEWLINE = 0x0a;
 /** Reads a release's output line by line. A cursor is the number of the byte after its line. */
 export async function* readLogLines(source: LogSource, query: LogQuery): AsyncGenerator<LogLine> {
   const { signal } = query;
+  source.times.look();
   const changes = query.follow === true ? watchFile(source.path) : undefined;
   // The end is read only once: the last lines are counted back from it, and without `follow` reading stops there,
   // however fast the log grows.
@@ -28,21 +31,32 @@ export async function* readLogLines(source: LogSource, query: LogQuery): AsyncGe
   let position = await startOf(source, query, endAtStart);
   const end = changes === undefined ? endAtStart : Number.POSITIVE_INFINITY;
   const cutter = lineCutter(position, await isInLine(source.file, position));
+  const withMoment = dating(source.times);
   try {
     while (signal?.aborted !== true) {
       // Checked before reading, so that output written in between does not make an incomplete line look final.
       const isQuiet = source.isQuiet();
       const { from, bytes } = await source.file.read(position, Math.min(CHUNK_BYTES, end - position));
-      yield* cutter.lines(from, bytes);
+      yield* withMoment(cutter.lines(from, bytes));
       position = from + bytes.length;
       if (bytes.length > 0) continue;
-      if (isQuiet) yield* cutter.rest();
+      if (isQuiet) yield* withMoment(cutter.rest());
       if (changes === undefined || source.isGone()) return;
       await changes.next(signal);
     }
   } finally {
     changes?.close();
   }
+}
+
+function dating(times: LogTimes) {
+  const momentOf = times.reader();
+  return function* (lines: Iterable<LogLine>): Generator<LogLine> {
+    for (const line of lines) {
+      const moment = momentOf(Number(line.cursor))?.toISOString();
+      yield moment === undefined ? line : { ...line, moment };
+    }
+  };
 }
 
 /** Whether the position is inside a line whose beginning was already returned. */
@@ -107,7 +121,21 @@ function textOf(bytes: Buffer): string {
   return text.slice(text.lastIndexOf("\r") + 1);
 }
 
-async function startOf({ file, isQuiet }: LogSource, query: LogQuery, end: number): Promise<number> {
+async function startOf(source: LogSource, query: LogQuery, end: number): Promise<number> {
+  const start = await startWithoutSince(source, query, end);
+  if (query.since === undefined) return start;
+  return Math.max(start, Math.min(end, await lineStart(source.file, source.times.startOf(new Date(query.since)))));
+}
+
+/** The beginning of the line that contains the byte, unless it is a very long one. */
+async function lineStart(file: LogFile, position: number): Promise<number> {
+  const lower = Math.max(file.bounds().start, position - LINE_BYTES_MAX);
+  const newline = (await readAll(file, lower, position)).lastIndexOf(NEWLINE);
+  if (newline !== -1) return lower + newline + 1;
+  return lower === file.bounds().start ? lower : position;
+}
+
+async function startWithoutSince({ file, isQuiet }: LogSource, query: LogQuery, end: number): Promise<number> {
   if (query.after !== undefined) {
     if (!/^\d{1,15}$/.test(query.after)) throw invalid({ after: ["This is not a cursor of this log."] });
     return Math.min(Number(query.after), end);

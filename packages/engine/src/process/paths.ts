@@ -25,6 +25,8 @@ export interface RunPaths {
   /** File for the application's exit code, written by the shim. */
   readonly result: string;
   readonly log: string;
+  /** When its bytes were written. */
+  readonly logTimes: string;
 }
 
 export function resourcePaths(dataFolder: string, resourceUuid: string): ResourcePaths {
@@ -49,6 +51,7 @@ export function runPaths(dataFolder: string, ref: ReleaseRef): RunPaths {
     record: join(folder, "state.json"),
     result: join(folder, "result"),
     log: join(folder, "log"),
+    logTimes: join(folder, "log.times"),
   };
 }
 

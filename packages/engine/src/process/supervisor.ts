@@ -6,6 +6,7 @@ import { isLiving } from "@berth/host";
 import pLimit from "p-limit";
 import { type LogFile, logFile } from "./log-file.ts";
 import { tryWatch } from "./log-lines.ts";
+import { type LogTimes, logTimes } from "./log-times.ts";
 import { listeningPorts } from "./network.ts";
 import { makeFolder, makeResourceFolders, resourcePaths, runPaths } from "./paths.ts";
 import { type ReleaseRecord, writeRecord, writeSpec } from "./record.ts";
@@ -19,6 +20,7 @@ const INTERRUPTED_STOP_GRACE_SECONDS = 10; // Docker's own default for "docker s
 /** A release that is restarted after each exit until it is stopped. */
 export class SupervisedRelease {
   readonly log: LogFile;
+  readonly times: LogTimes;
   readonly #host: ReleaseHost;
   readonly #ref: ReleaseRef;
   readonly #paths: ReturnType<typeof runPaths>;
@@ -39,6 +41,7 @@ export class SupervisedRelease {
     this.#ref = { resourceUuid, deploymentUuid };
     this.#paths = runPaths(host.dataFolder, this.#ref);
     this.log = logFile(this.#paths.log, host.settings.log);
+    this.times = logTimes(this.#paths.logTimes, () => this.log.bounds());
     this.#spec = spec;
     this.#record = record;
     this.#phase = record.startedAt === null ? "created" : "exited";
@@ -202,6 +205,7 @@ export class SupervisedRelease {
 
   async #run(): Promise<void> {
     await this.log.endLine();
+    this.times.look();
     this.#isPortFound = false;
     const port = await this.#host.ports.claim(this.#ref.deploymentUuid, this.#record.port);
     await this.#save({ port, runtime: this.#host.runtime.folder });
@@ -220,6 +224,7 @@ export class SupervisedRelease {
     if (this.#isDetached || this.#phase !== "running" || process === null) return;
     if (hasEnded(this.#paths, process)) this.#inBackground("looked after", () => this.#recordExit());
     const { deploymentUuid } = this.#ref;
+    this.times.look();
     this.log
       .rotateIfFull(() => logWriters(this.#host, this.#ref, this.#record.process))
       .catch((cause) => this.#host.warn(`The log of release ${deploymentUuid} could not be rotated.`, cause));
@@ -267,6 +272,7 @@ export class SupervisedRelease {
     clearTimeout(this.#restartTimer);
     this.#watcher?.close();
     const exitCode = await endRelease(this.#host, this.#ref, this.#record.process, graceSeconds);
+    this.times.look();
     await this.#save({ process: null, exitCode });
   }
 }
