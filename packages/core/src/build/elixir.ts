@@ -31,7 +31,8 @@ export const elixirProject: LanguageRule = (facts) => {
     start: app === undefined ? undefined : `_build/prod/rel/${app}/bin/${app} start`,
     help: { looked: "an `app:` in its mix.exs", example: "mix run --no-halt" },
     bins: [],
-    env: { MIX_ENV: "prod", PHX_SERVER: "true" },
+    // Without containers, all releases of a machine share one table of node names, the previous release among them.
+    env: { MIX_ENV: "prod", PHX_SERVER: "true", ...(app === undefined ? {} : { RELEASE_NODE: `${app}_$PORT` }) },
     warnings: isPhoenix ? ["Phoenix needs the variable SECRET_KEY_BASE, and PHX_HOST for its links"] : [],
   };
 };
