@@ -2,7 +2,8 @@ import { createWriteStream } from "node:fs";
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import type { RequestInit } from "undici";
-import { type GuardedFetchOptions, guardedExchange, HttpFault } from "./guarded-fetch.ts";
+import { type GuardedFetchOptions, guardedExchange } from "./guarded-fetch.ts";
+import { HttpFault } from "./http-fault.ts";
 
 /** Facts about a downloaded file. */
 export interface Downloaded {

@@ -3,7 +3,8 @@ import { type AddressInfo, createServer as createTcpServer } from "node:net";
 import { networkInterfaces } from "node:os";
 import { gzipSync } from "node:zlib";
 import { afterEach, describe, expect, test } from "vitest";
-import { guardedFetch, HttpFault } from "./guarded-fetch.ts";
+import { guardedFetch } from "./guarded-fetch.ts";
+import { HttpFault } from "./http-fault.ts";
 import { mayConnect } from "./private-hosts.ts";
 
 const servers: Server[] = [];

@@ -1,6 +1,7 @@
 import { jsonProblem } from "@berth/core";
 import type { Agent, RequestInit, Response } from "undici";
 import { guardedAgent } from "./guarded-agent.ts";
+import { HttpFault, privateAddress } from "./http-fault.ts";
 import type { PrivateHosts } from "./private-hosts.ts";
 import { readAtMost } from "./read-at-most.ts";
 
@@ -14,19 +15,6 @@ export interface GuardedFetchOptions {
 
 /** Like the platform's `fetch`, but the body has been read completely. @throws HttpFault */
 export type GuardedFetch = (url: string | URL, init?: RequestInit) => Promise<Response>;
-
-/** The reason why no answer was received. An answer of any status is not a fault. */
-export class HttpFault extends Error {
-  override readonly name = "HttpFault";
-  readonly reason: "private_address" | "timed_out" | "too_large" | "aborted" | "broken_off";
-  readonly host: string;
-
-  constructor(reason: HttpFault["reason"], host: string, message: string, options?: ErrorOptions) {
-    super(message, options);
-    this.reason = reason;
-    this.host = host;
-  }
-}
 
 /**
  * HTTP to addresses that users name: connects to no private address that is not allowed. Checked for each connection,
@@ -66,14 +54,6 @@ export function guardedExchange({ allowedPrivateHosts, secondsMax }: GuardedFetc
 }
 
 const library = () => import("./undici.ts");
-
-const privateAddress = (host: string, address: string) =>
-  new HttpFault(
-    "private_address",
-    host,
-    `${host} is a private address or this machine (${address}), which this instance does not call. ` +
-      "Ask its operator to allow the host, or use one that is public.",
-  );
 
 async function readAll(answer: Response, bytesMax: number, host: string): Promise<Uint8Array> {
   const body = answer.body === null ? Buffer.alloc(0) : await readAtMost(answer.body, bytesMax);

@@ -3,7 +3,8 @@
 import { createSocket } from "node:dgram";
 import { createServer } from "node:http";
 import { decode, encode } from "dns-packet";
-import { guardedFetch, HttpFault } from "./guarded-fetch.ts";
+import { guardedFetch } from "./guarded-fetch.ts";
+import { HttpFault } from "./http-fault.ts";
 
 /** In a range for documentation, which counts as public and which nobody reaches from here. */
 const PUBLIC = "203.0.113.9";

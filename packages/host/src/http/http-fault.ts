@@ -1,0 +1,20 @@
+/** The reason why no answer was received. An answer of any status is not a fault. */
+export class HttpFault extends Error {
+  override readonly name = "HttpFault";
+  readonly reason: "private_address" | "timed_out" | "too_large" | "aborted" | "broken_off";
+  readonly host: string;
+
+  constructor(reason: HttpFault["reason"], host: string, message: string, options?: ErrorOptions) {
+    super(message, options);
+    this.reason = reason;
+    this.host = host;
+  }
+}
+
+export const privateAddress = (host: string, address: string) =>
+  new HttpFault(
+    "private_address",
+    host,
+    `${host} is a private address or this machine (${address}), which this instance does not call. ` +
+      "Ask its operator to allow the host, or use one that is public.",
+  );
