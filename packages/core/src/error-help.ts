@@ -81,6 +81,10 @@ export const ERROR_HELP = {
   "cloud.refused": "The cloud provider or S3 storage refused, or its address may not be called.",
   "cloud.rate_limited": "The cloud provider's rate limit is reached.",
   "cloud.failed": "The request to the cloud provider or S3 storage failed. The message contains its error.",
+  "notification.refused":
+    "The receiver of a test notification refused it, and would again. Check the channel's settings: the message says why.",
+  "notification.unreachable":
+    "The receiver of a test notification did not answer, or asked to be called later. Check its address, and try again.",
   "database.unavailable": "Berth's own database does not answer. Try again; its operator finds the reason in the log.",
   "storage.full":
     "The disk of Berth's own database is full. Nothing was written. Free space in its folder, `BERTH_DATA`.",

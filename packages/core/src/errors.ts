@@ -82,6 +82,8 @@ export const ERRORS = {
   "cloud.refused": "bad_request",
   "cloud.rate_limited": "too_many",
   "cloud.failed": "internal",
+  "notification.refused": "invalid",
+  "notification.unreachable": "unavailable",
   "database.unavailable": "unavailable",
   "storage.full": "unavailable",
   "setup.failed": "unavailable",

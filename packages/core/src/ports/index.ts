@@ -19,6 +19,7 @@ export type * from "./lease.ts";
 export type * from "./mail.ts";
 export * from "./member.ts";
 export * from "./metric.ts";
+export type * from "./notification.ts";
 export * from "./own-address.ts";
 export type * from "./passkey.ts";
 export type * from "./passkey-record.ts";

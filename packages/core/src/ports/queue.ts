@@ -8,7 +8,8 @@ export type QueueName =
   | "requested_backup"
   | "backup"
   | "backup_removal"
-  | "restore";
+  | "restore"
+  | "notification";
 
 /** Lets workers poll all queues at once, instead of each of them every few seconds. */
 export interface SystemQueueStore {

@@ -14,6 +14,7 @@ import type { JobStore } from "./job.ts";
 import type { KindStore, NewResource, ResourceChange } from "./kind-store.ts";
 import type { MemberStore } from "./member.ts";
 import type { MetricStore } from "./metric.ts";
+import type { NotificationStore } from "./notification.ts";
 import type { PreviewStore } from "./preview.ts";
 import type { PrivateKeyStore } from "./private-key.ts";
 import type {
@@ -94,6 +95,7 @@ export interface Stores {
   readonly events: EventStore;
   readonly settings: InstanceSettingStore;
   readonly cloudTokens: CloudTokenStore;
+  readonly notifications: NotificationStore;
 }
 
 export interface TeamStore {

@@ -18,6 +18,7 @@ import type { IdentityStore } from "./identity-provider.ts";
 import type { JobLease, SystemJobStore } from "./job.ts";
 import type { ClaimRequest, RenewableRuns } from "./lease.ts";
 import type { SystemMetricStore } from "./metric.ts";
+import type { SystemNotificationStore } from "./notification.ts";
 import type { PasskeyStore } from "./passkey.ts";
 import type { SystemPreviewStore } from "./preview.ts";
 import type { SystemQueueStore } from "./queue.ts";
@@ -82,6 +83,7 @@ export interface SystemStores {
   readonly servers: SystemServerStore;
   readonly jobs: SystemJobStore;
   readonly queues: SystemQueueStore;
+  readonly notifications: SystemNotificationStore;
   readonly webhooks: SystemWebhookStore;
 }
 

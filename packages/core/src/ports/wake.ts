@@ -4,6 +4,8 @@ export const WAKE_TOPICS = [
   "job",
   "scheduled_task",
   "backup",
+  /** Deliveries of notifications that wait. */
+  "notification",
   /** The wanted state of a resource, or an ended deployment whose previous release is to be removed. */
   "resource",
   /** Resources that are to be removed, or were. */
