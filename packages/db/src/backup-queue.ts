@@ -20,7 +20,7 @@ import {
   renewRuns,
   takenBy,
 } from "./leased-run.ts";
-import { NEW_UUID } from "./scheduled-task-queue.ts";
+import { NEW_UUID } from "./new-uuid.ts";
 import { storable } from "./storable.ts";
 
 const OVERLAP = "Skipped: the run before it had not ended.";

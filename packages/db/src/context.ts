@@ -6,6 +6,7 @@ import { DEPLOYMENT_CHANNEL, EVENT_CHANNEL, QUEUE_CHANNEL, RUN_CHANNEL } from ".
 import type { Cipher } from "./cipher.ts";
 import type { Database } from "./client.ts";
 import { mayBeRetried, wrapDatabaseError } from "./errors.ts";
+import { deliveriesOf } from "./notified-event.ts";
 import type { DB } from "./schema.ts";
 import { storableJson } from "./storable.ts";
 
@@ -104,7 +105,7 @@ function pendingOf({ pending }: Context): PendingMessages {
 
 async function sendPending({ db, pending }: Context): Promise<void> {
   if (pending === undefined) return;
-  if (pending.events.length > 0) await insertEvents(db, pending.events);
+  if (pending.events.length > 0 && (await insertEvents(db, pending.events))) pending.wakes.add("notification");
   const messages: readonly (readonly [channel: string, payload: string])[] = [
     ...[...pending.changedDeployments].map((id) => [DEPLOYMENT_CHANNEL, String(id)] as const),
     ...[...pending.endedRuns].map((uuid) => [RUN_CHANNEL, uuid] as const),
@@ -123,23 +124,36 @@ const EVENT_LOCK = 20_211;
  * Ids are assigned before a transaction commits. A reader that remembers the last id would miss an event with a
  * smaller id that commits later, so a team's events are written by one transaction at a time. A transaction takes
  * this lock last, so it is never part of a deadlock.
+ *
+ * Notifications of the events are queued in the same statement, so that each event that is read later has its own.
+ *
+ * @returns Whether there are any.
  */
-async function insertEvents(db: Kysely<DB>, events: PendingMessages["events"]): Promise<void> {
+async function insertEvents(db: Kysely<DB>, events: PendingMessages["events"]): Promise<boolean> {
   const teamIds = [...new Set(events.map((event) => event.team_id))].sort((a, b) => a - b);
   for (const teamId of teamIds) await sql`select pg_advisory_xact_lock(${EVENT_LOCK}, ${teamId}::int)`.execute(db);
+  let hasDeliveries = false;
   for (let from = 0; from < events.length; from += EVENTS_AT_ONCE_MAX) {
     const batch = events.slice(from, from + EVENTS_AT_ONCE_MAX);
-    await db
-      .insertInto("event")
-      .values(
-        batch.map((event) => ({
-          ...event,
-          payload: storableJson(event.payload),
-          actor: event.actor && storableJson(event.actor),
-        })),
-      )
-      .execute();
+    const rows = batch.map((event) => ({
+      ...event,
+      payload: storableJson(event.payload),
+      actor: event.actor && storableJson(event.actor),
+    }));
+    const deliveries = deliveriesOf(batch);
+    if (deliveries === undefined) await db.insertInto("event").values(rows).execute();
+    else {
+      const inserted = await db
+        .with("written", (cte) => cte.insertInto("event").values(rows))
+        .insertInto("notification_delivery")
+        .columns(["uuid", "team_id", "kind", "event"])
+        .expression(deliveries)
+        .returning("id")
+        .execute();
+      hasDeliveries ||= inserted.length > 0;
+    }
   }
+  return hasDeliveries;
 }
 
 /** A statement may have at most 65,535 parameters. */

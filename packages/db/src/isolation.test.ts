@@ -544,6 +544,24 @@ const ATTEMPTS: Attempts = {
     secret: (stores, { cloudToken }) => stores.cloudTokens.secret(cloudToken.uuid),
     deleteIfUnused: (stores, { cloudToken }) => stores.cloudTokens.deleteIfUnused(cloudToken.uuid),
   },
+
+  // They name no row of another team: each team has one channel of a kind.
+  notifications: {
+    settings: async (stores) => (await stores.notifications.settings("webhook")).webhook_url ?? [],
+    settingsForUpdate: (stores) =>
+      stores.transaction(async (tx) => (await tx.notifications.settingsForUpdate("webhook")).webhook_url ?? []),
+    save: async (stores) => {
+      const settings = { webhook_url: "https://own.example" };
+      await stores.notifications.save("webhook", { isEnabled: true, events: ["deployment_failure"], settings });
+      return [];
+    },
+    deliveries: (stores) => stores.notifications.deliveries({}).then(({ items }) => items),
+    memberAddresses: async (stores, { team }) => {
+      const { items } = await stores.members.list(team.id);
+      const addresses = await stores.notifications.memberAddresses();
+      return items.filter(({ email }) => addresses.includes(email));
+    },
+  },
 };
 
 async function refused(work: Promise<unknown>): Promise<unknown> {
@@ -566,6 +584,7 @@ async function snapshot({ database }: TestDatabase, teamId: number): Promise<str
       (select jsonb_agg(s order by s.id) from server s where team_id = ${teamId}) as servers,
       (select jsonb_agg(j order by j.id) from job j where team_id = ${teamId}) as jobs,
       (select jsonb_agg(c order by c.id) from cloud_token c where team_id = ${teamId}) as cloud_tokens,
+      (select jsonb_agg(n order by n.kind) from notification_channel n where team_id = ${teamId}) as channels,
       (select jsonb_agg(r order by r.id) from resource r where team_id = ${teamId}) as resources,
       (select jsonb_agg(d order by d.id) from deployment d where team_id = ${teamId}) as deployments,
       (select jsonb_agg(e order by e.id) from event e where team_id = ${teamId}) as events,

@@ -15,7 +15,10 @@ export const systemQueueStore = ({ db }: Pick<Context, "db">): SystemQueueStore 
       union all select 'backup' where exists (select from backup_execution where status = 'running')
       union all select 'backup_removal'
         where exists (select from backup_removal where not_before <= statement_timestamp())
-      union all select 'restore' where exists (select from backup_restore where status = 'running')`.execute(db);
+      union all select 'restore' where exists (select from backup_restore where status = 'running')
+      union all select 'notification' where exists (select from notification_delivery where state = 'pending')`.execute(
+      db,
+    );
     return new Set(rows.map(({ name }) => name));
   },
 });

@@ -57,7 +57,7 @@ export function setStatus(context: Context, id: number, status: string): Promise
   return inTransaction(context, async (tx) => {
     const before = await tx.db
       .selectFrom("resource")
-      .select(["team_id", "uuid", "kind", "name", "status"])
+      .select(["team_id", "uuid", "kind", "name", "status", "desired_state"])
       .where("id", "=", id)
       .where("status", "!=", status)
       .forNoKeyUpdate()
@@ -68,6 +68,7 @@ export function setStatus(context: Context, id: number, status: string): Promise
     if (isOrWasOnline) {
       await sql`update ${sql.table(before.kind)} set last_online_at = now() where resource_id = ${id}`.execute(tx.db);
     }
-    emitResourceEvent(tx, before, "resource.status_changed", { status, previous_status: before.status });
+    const { status: previous_status, desired_state } = before;
+    emitResourceEvent(tx, before, "resource.status_changed", { status, previous_status, desired_state });
   });
 }

@@ -16,10 +16,8 @@ import {
   takenBy,
   UNREACHED,
 } from "./leased-run.ts";
+import { NEW_UUID } from "./new-uuid.ts";
 import { storable } from "./storable.ts";
-
-/** The form of uuids: 24 lower-case letters and digits, the first is a letter. */
-export const NEW_UUID = sql<string>`'e' || substr(md5(gen_random_uuid()::text), 1, 23)`;
 
 const OVERLAP = "Skipped: the run before it had not ended.";
 

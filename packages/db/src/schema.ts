@@ -17,6 +17,7 @@ import type {
   ReleaseTable,
   SettingTable,
 } from "./schema/deployment.ts";
+import type { NotificationChannelTable, NotificationDeliveryTable } from "./schema/notification.ts";
 import type {
   ApplicationPreviewTable,
   ApplicationTable,
@@ -66,6 +67,8 @@ import type {
 /** The tables. Columns have the names of the API's fields. */
 export interface DB {
   team: TeamTable;
+  notification_channel: NotificationChannelTable;
+  notification_delivery: NotificationDeliveryTable;
   user: UserTable;
   team_member: TeamMemberTable;
   token: TokenTable;

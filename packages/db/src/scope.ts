@@ -23,6 +23,8 @@ import { jobStore, systemJobStore } from "./job.ts";
 import { leaseStore } from "./lease.ts";
 import { memberStore } from "./member.ts";
 import { metricStore, systemMetricStore } from "./metric.ts";
+import { notificationStore } from "./notification.ts";
+import { systemNotificationStore } from "./notification-queue.ts";
 import { passkeyStore } from "./passkey.ts";
 import { previewStore, systemPreviewStore } from "./preview.ts";
 import { privateKeyStore } from "./private-key.ts";
@@ -103,6 +105,7 @@ const teamStores: (context: TeamContext) => Stores = onDemand({
   events: eventStore,
   settings: settingStore,
   cloudTokens: cloudTokenStore,
+  notifications: notificationStore,
 });
 
 function allStores(context: Context): SystemStores {
@@ -130,5 +133,6 @@ function allStores(context: Context): SystemStores {
     servers: systemServerStore(context),
     jobs: systemJobStore(context),
     queues: systemQueueStore(context),
+    notifications: systemNotificationStore(context),
   };
 }

@@ -47,6 +47,7 @@ import { passkeys } from "./0230-passkeys.ts";
 import { deploymentActors } from "./0231-deployment-actors.ts";
 import { serverTopic } from "./0240-server-topic.ts";
 import { errorCodes } from "./0255-error-codes.ts";
+import { notifications } from "./0261-notifications.ts";
 
 /** In the order of their names, which never change once released. */
 export const MIGRATIONS: Readonly<Record<string, Migration>> = {
@@ -98,4 +99,5 @@ export const MIGRATIONS: Readonly<Record<string, Migration>> = {
   "0231-deployment-actors": deploymentActors,
   "0240-server-topic": serverTopic,
   "0255-error-codes": errorCodes,
+  "0261-notifications": notifications,
 };
