@@ -27,6 +27,13 @@ export * from "./identity-server.ts";
 export * from "./key-reader.ts";
 export { describeLarge, describeUnless, lateReason } from "./large-suite.ts";
 export { type MailServer, mailServer, type ReceivedMail } from "./mail-server.ts";
+export {
+  NOTIFICATION_LOGIN,
+  type NotificationFault,
+  type NotificationServer,
+  notificationServer,
+  type ReceivedNotification,
+} from "./notification-server.ts";
 export * from "./passkey-device.ts";
 export * from "./password.ts";
 export { withClient } from "./postgres-server.ts";

@@ -1,0 +1,1 @@
+export { type NotificationSenderOptions, notificationSender } from "./sender.ts";
