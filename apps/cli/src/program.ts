@@ -147,6 +147,13 @@ const COMMANDS: readonly Entry[] = [
     load: () => import("./commands/user.ts"),
   },
   {
+    name: "notifications",
+    aliases: ["notification"],
+    group: CONNECT,
+    summary: "choose what the team is notified of and where, send a test, list deliveries",
+    load: () => import("./commands/notifications.ts"),
+  },
+  {
     name: "projects",
     group: CONNECT,
     summary: "list, create, change and delete projects and environments",
@@ -236,7 +243,15 @@ async function answerIn(error: unknown): Promise<object | undefined> {
 }
 
 /** Handwritten commands in groups that also have commands generated from the API's operations. */
-const SHARED: ReadonlySet<string> = new Set(["databases", "deployments", "projects", "servers", "services", "tokens"]);
+const SHARED: ReadonlySet<string> = new Set([
+  "databases",
+  "deployments",
+  "notifications",
+  "projects",
+  "servers",
+  "services",
+  "tokens",
+]);
 
 const EVERYTHING = "Everything the API offers:";
 

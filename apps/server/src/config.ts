@@ -28,7 +28,16 @@ function halves(pair: string): [string, string] {
 
 const percent = (about: string) => whole(about).refine((value) => value >= 1 && value <= 100, "is from 1 to 100");
 
-const HETZNER_URL_RULE = "is an https URL, or an http URL of this machine, since tokens are sent there";
+const SERVICE_URL_RULE = "is an https URL, or an http URL of this machine, since tokens are sent there";
+
+const serviceUrl = (whose: string) =>
+  z
+    .url({ protocol: /^https?$/, error: SERVICE_URL_RULE, abort: true })
+    .refine(isPrivateWay, SERVICE_URL_RULE)
+    .optional()
+    .describe(
+      `Where ${whose} API is reached, such as a gateway before it: https, or http on this machine. Default: ${whose} own address.`,
+    );
 
 /** All settings of the server with their descriptions. `docs/configuration.md` is generated from this table. */
 export const ENVIRONMENT = z.object({
@@ -94,7 +103,7 @@ export const ENVIRONMENT = z.object({
     .url({ protocol: /^smtps?$/, error: "is an smtp or smtps URL" })
     .optional()
     .describe(
-      "A mail server for invitations and forgotten passwords, such as `smtps://user:password@mail.example.com`. Needs `BERTH_MAIL_FROM` and `BERTH_PUBLIC_URL`. Without it links are passed on by hand.",
+      "A mail server for invitations, forgotten passwords and notifications, such as `smtps://user:password@mail.example.com`. Needs `BERTH_MAIL_FROM` and `BERTH_PUBLIC_URL`. Without it links are passed on by hand.",
     ),
   BERTH_MAIL_FROM: z
     .string()
@@ -109,13 +118,10 @@ export const ENVIRONMENT = z.object({
     .describe(
       "Addresses and ranges of proxies before Berth, such as `10.0.0.0/8,fd00::/8`. The API and the proxies of all servers trust their `X-Forwarded-*` headers and no others.",
     ),
-  BERTH_HETZNER_URL: z
-    .url({ protocol: /^https?$/, error: HETZNER_URL_RULE, abort: true })
-    .refine(isPrivateWay, HETZNER_URL_RULE)
-    .optional()
-    .describe(
-      "Where Hetzner Cloud's API is reached, such as a gateway before it: https, or http on this machine. Default: Hetzner's own address.",
-    ),
+  BERTH_HETZNER_URL: serviceUrl("Hetzner Cloud's"),
+  BERTH_TELEGRAM_URL: serviceUrl("Telegram's"),
+  BERTH_PUSHOVER_URL: serviceUrl("Pushover's"),
+  BERTH_RESEND_URL: serviceUrl("Resend's"),
   BERTH_DOCKER: z
     .enum(["auto", "off"])
     .default("auto")
@@ -213,6 +219,8 @@ export interface Config {
   /** Server and sender of mail. */
   readonly mail: { readonly url: string; readonly from: string } | undefined;
   readonly hetznerUrl: string | undefined;
+  /** Addresses of services that send notifications, in place of their own. */
+  readonly notificationUrls: Partial<Record<"telegram" | "pushover" | "resend", string>>;
   /** Addresses and ranges of proxies in front of the API and of the servers' proxies. */
   readonly trustedProxies: readonly string[];
   readonly docker: LocalDocker;
@@ -264,6 +272,11 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
     publicUrl: env.BERTH_PUBLIC_URL,
     mail,
     hetznerUrl: env.BERTH_HETZNER_URL,
+    notificationUrls: {
+      ...(env.BERTH_TELEGRAM_URL !== undefined && { telegram: env.BERTH_TELEGRAM_URL }),
+      ...(env.BERTH_PUSHOVER_URL !== undefined && { pushover: env.BERTH_PUSHOVER_URL }),
+      ...(env.BERTH_RESEND_URL !== undefined && { resend: env.BERTH_RESEND_URL }),
+    },
     trustedProxies: env.BERTH_TRUSTED_PROXIES,
     baseImages: env.BERTH_BASE_IMAGES,
     fetchesBuildTools: env.BERTH_BUILD_TOOLS === "fetch",

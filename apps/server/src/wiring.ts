@@ -11,6 +11,7 @@ import type { Scope } from "@berth/core/team";
 import { authenticator, cipher, type Database, loadKeyFile, requireKey, stores, systemStores } from "@berth/db";
 import { addressBook, certificateIssuer, diskSpace, keyReader, redactor } from "@berth/host";
 import { identityProviders, mailer, passkeyVerifier } from "@berth/identity";
+import { notificationSender } from "@berth/notification";
 import { githubHost, sourceFetcher } from "@berth/source";
 import { gitCredentials, planServerCleanup, type Worker, type WorkerOptions, worker } from "@berth/worker";
 import type { Config } from "./config.ts";
@@ -75,6 +76,12 @@ export async function wire(
     instanceUrl: config.publicUrl ?? null,
   };
 
+  const sendNotification = notificationSender({
+    allowedPrivateHosts: config.allowedPrivateHosts,
+    instanceMail: config.mail,
+    urls: config.notificationUrls,
+  });
+
   return {
     storesFor,
     signIns: signIns(people),
@@ -107,6 +114,7 @@ export async function wire(
       objectStorage: bucketOf,
       wait,
       certificates: certificateIssuer,
+      sendNotification,
       ...people,
       magic,
       templates,
@@ -133,6 +141,7 @@ export async function wire(
           digest,
           decompress,
         },
+        notifications: { send: sendNotification, instanceUrl: config.publicUrl ?? null },
         owner: `${hostname()}-${process.pid}-${ids.secret(8)}`,
         ownsServer: (server) => members.isWithinReach(server),
         logger: log,

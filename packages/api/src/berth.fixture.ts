@@ -194,6 +194,7 @@ function application(
       ids,
       magic: testMagic,
       certificates: testCertificates,
+      sendNotification: async () => ({ isDelivered: false, problem: "Nothing is sent in tests.", isFinal: true }),
       templates: testTemplates,
       ...people,
       source: { saveUpload: (_uuid, archive) => digest(archive) },

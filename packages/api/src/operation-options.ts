@@ -92,6 +92,7 @@ export const TAGS = {
   Projects: "Groups of resources, split into environments.",
   Servers: "Machines that run or build resources.",
   "Private Keys": "SSH keys for servers and repositories.",
+  Notifications: "What a team is notified of, and where.",
   Jobs: "Work in the background.",
   "Cloud Tokens": "Logins at providers that rent machines.",
   Hetzner: "What can be rented at Hetzner Cloud.",

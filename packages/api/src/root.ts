@@ -10,6 +10,7 @@ import { hetzner } from "./hetzner.ts";
 import { identityProviders } from "./identity-provider.ts";
 import { instance, settings } from "./instance.ts";
 import { jobs } from "./job.ts";
+import { notifications } from "./notification.ts";
 import { privateKeys } from "./private-key.ts";
 import { projects } from "./project.ts";
 import { registries } from "./registry.ts";
@@ -57,6 +58,7 @@ export const appRouter = router({
   tags,
   sharedVariables,
   cloudTokens,
+  notifications,
   hetzner,
 });
 export type AppRouter = typeof appRouter;

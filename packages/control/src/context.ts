@@ -12,6 +12,7 @@ import type {
   Ids,
   KeyReader,
   Mailer,
+  NotificationSender,
   ObjectStorage,
   PasskeyVerifier,
   PasswordHasher,
@@ -77,6 +78,7 @@ export interface ControlDeps {
   readonly system: SystemStores;
   /** Absent without a mail server. */
   readonly mailer?: Mailer | undefined;
+  readonly sendNotification: NotificationSender;
   readonly passwords: PasswordHasher;
   readonly tries: SignInTries;
   readonly providers: IdentityProviders;

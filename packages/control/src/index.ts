@@ -25,6 +25,7 @@ import { lifecycle } from "./lifecycle.ts";
 import { logs } from "./log.ts";
 import { members } from "./member.ts";
 import { metrics } from "./metric.ts";
+import { notifications } from "./notification.ts";
 import { passkeys } from "./passkey.ts";
 import { previews } from "./preview.ts";
 import { privateKeys } from "./private-key.ts";
@@ -106,6 +107,7 @@ const USE_CASES = {
   logs,
   terminals,
   cloudTokens,
+  notifications,
   cloudServers,
   cloudCatalogue,
 };

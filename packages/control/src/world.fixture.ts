@@ -111,6 +111,7 @@ function deps(db: TestDatabase, engine: PrintingEngine, uploads: Map<string, num
     ids: { uuid: testUuid, secret: (length) => testUuid().repeat(6).slice(0, length) },
     magic: testMagic,
     certificates: testCertificates,
+    sendNotification: async () => ({ isDelivered: false, problem: "Nothing is sent in tests.", isFinal: true }),
     templates: testTemplates,
     system: db.system,
     passwords: testPasswords,

@@ -20,6 +20,7 @@ import type {
   SystemStores,
 } from "@berth/core/ports";
 import type { ServerCleaner } from "@berth/core/server";
+import type { NotifierOptions } from "./notifier.ts";
 
 export interface WorkerDeps {
   readonly stores: SystemStores;
@@ -55,6 +56,8 @@ export interface WorkerDeps {
   cleanerFor?(server: ServerRecord): ServerCleaner | undefined;
   /** Storages and tools of backups. Without them backups are disabled. */
   readonly backups?: BackupTools | undefined;
+  /** Sends notifications. Without it none are. */
+  readonly notifications?: NotifierOptions | undefined;
   readonly logger: Logger;
 }
 

@@ -53,6 +53,10 @@ export interface WorkerSettings {
   readonly jobKeptDays: number;
   /** Days for which events are stored; 0: for ever. */
   readonly eventKeptDays: number;
+  /** Days for which ended deliveries of notifications are stored. */
+  readonly notificationKeptDays: number;
+  /** A worker that does not record the result of a delivery within this time leaves it to the next try. */
+  readonly notificationLeaseSeconds: number;
   /** Days for which uuids of removed resources are stored, to recognise their remains on a server. */
   readonly removedResourceKeptDays: number;
 
@@ -112,6 +116,8 @@ export const DEFAULT_SETTINGS: WorkerSettings = {
   giveUpServerSeconds: 60,
   jobKeptDays: 30,
   eventKeptDays: 90,
+  notificationKeptDays: 30,
+  notificationLeaseSeconds: 120,
   removedResourceKeptDays: 730, // A server may be away for months, and its cleanup may wait for a full disk.
 
   scheduleSeconds: 15,

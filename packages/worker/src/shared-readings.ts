@@ -61,4 +61,4 @@ function shared<T>(read: () => Promise<T>, countNow: () => number, seconds: (ans
   };
 }
 
-const QUEUES: readonly WakeTopic[] = ["deployment", "job", "scheduled_task", "backup"];
+const QUEUES: readonly WakeTopic[] = ["deployment", "job", "scheduled_task", "backup", "notification"];

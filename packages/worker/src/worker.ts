@@ -4,6 +4,7 @@ import { createDeploymentRunner } from "./deploy/runner.ts";
 import { createJobs } from "./job.ts";
 import { createLoops } from "./loop.ts";
 import { createSampler } from "./metric.ts";
+import { createNotifier } from "./notifier.ts";
 import type { WorkerDeps } from "./ports.ts";
 import { createReachabilityWatch } from "./reachability.ts";
 import { createReconciler } from "./reconcile.ts";
@@ -61,6 +62,8 @@ export function worker(given: WorkerOptions): Worker {
   const backups =
     options.backups && createBackupRunner({ ...options, settings, adaptersOf, backups: options.backups }, wake);
   const tasks = createTaskRunner({ ...options, settings, adaptersOf }, wake);
+  const { notifications } = options;
+  const notifier = notifications && createNotifier({ ...options, settings, notifications }, wake);
   const scheduler = createScheduler({ ...options, settings, kinds: SCHEDULED });
   const reachability = createReachabilityWatch({ ...options, settings, serverLeases });
   const sampler = createSampler({ ...options, settings, adaptersOf });
@@ -77,12 +80,12 @@ export function worker(given: WorkerOptions): Worker {
 
   return {
     start() {
-      for (const part of [listener, deployments, ...watchers, scheduler, tasks, backups]) part?.start();
+      for (const part of [listener, deployments, ...watchers, scheduler, tasks, backups, notifier]) part?.start();
     },
     async stop({ graceSeconds }) {
       const scheduled = scheduler.stop();
       await Promise.all([deployments, tasks, backups].map((runner) => runner?.stop({ graceSeconds })));
-      await Promise.all([scheduled, ...[listener, ...watchers].map((part) => part.stop())]);
+      await Promise.all([scheduled, notifier?.stop(), ...[listener, ...watchers].map((part) => part.stop())]);
     },
     pause: () => deployments.pause(),
     resume: () => deployments.resume(),
