@@ -188,6 +188,7 @@ async function fillTeam(database: TestDatabase, { applications, deployments }: S
     kysely,
   );
   await fillSharedVariables(database, app);
+  await fillNotifications(stores, database, { ...app, deliveries: Math.min(deployments, 50_000) });
   return {
     stores,
     githubAppId: githubApp.id,
@@ -201,6 +202,26 @@ async function fillTeam(database: TestDatabase, { applications, deployments }: S
     taskId,
     ...largeDatabases,
   };
+}
+
+/** Channels of 2,000 teams, and deliveries of this one, of which some wait. */
+async function fillNotifications(
+  stores: Stores,
+  { database }: TestDatabase,
+  { team_id, uuid, deliveries }: Pick<ResourceRecord, "team_id" | "uuid"> & { readonly deliveries: number },
+): Promise<void> {
+  const { kysely } = database;
+  await stores.notifications.save("webhook", { isEnabled: true, events: ["deployment_failure"], settings: {} });
+  await sql`
+    insert into notification_channel (team_id, kind, is_enabled, events, settings)
+    select id, kind, false, '{}', '' from team, unnest(array['email', 'slack', 'discord']) as kind
+    on conflict do nothing`.execute(kysely);
+  await sql`
+    insert into notification_delivery (uuid, team_id, kind, event, state, next_attempt_at, ended_at)
+    select ${uuid} || 'n' || n, ${team_id}, case when n % 100 = 0 then 'slack' else 'webhook' end,
+      '{"type": "deployment.failed", "payload": {}}', case when n % 500 = 0 then 'pending' when n % 50 = 1 then 'failed'
+        else 'delivered' end, now() - n * interval '1 second', case when n % 500 = 0 then null else now() end
+    from generate_series(1, ${deliveries}::int) as n`.execute(kysely);
 }
 
 /** Another server of the team. */

@@ -29,7 +29,8 @@ export function systemNotificationStore(context: Context): SystemNotificationSto
     async prune(keptDays) {
       const { rows } = await sql`delete from notification_delivery where id in (
           select id from notification_delivery
-          where state <> 'pending' and ended_at < now() - ${keptDays}::int * interval '1 day' limit ${PRUNED_AT_ONCE})
+          where state <> 'pending' and ended_at < now() - ${keptDays}::int * interval '1 day'
+          order by ended_at limit ${PRUNED_AT_ONCE})
         returning id`.execute(db);
       return rows.length;
     },
@@ -81,11 +82,14 @@ const channelKey = ({ team_id, kind }: Channel): string => `${team_id} ${kind}`;
 
 /** Of channels that are enabled. */
 async function settingsOf(tx: Context, deliveries: readonly Channel[]): Promise<ReadonlyMap<string, object>> {
-  const keys = [...new Set(deliveries.map(channelKey))];
+  const wanted = [...new Map(deliveries.map((delivery) => [channelKey(delivery), delivery])).values()];
+  const teamIds = wanted.map(({ team_id }) => team_id);
+  const kinds = wanted.map(({ kind }) => kind);
   const { rows } = await sql<{ readonly team_id: number; readonly kind: ChannelKind; readonly settings: Uint8Array }>`
-    select team_id, kind, settings from notification_channel
-    where team_id = any(${[...new Set(deliveries.map(({ team_id }) => team_id))]}::bigint[])
-      and uuid = any(${keys}::text[]) and is_enabled`.execute(tx.db);
+    select channel.team_id, channel.kind, channel.settings
+    from unnest(${teamIds}::bigint[], ${kinds}::text[]) as wanted (team_id, kind)
+    join notification_channel channel on channel.team_id = wanted.team_id and channel.kind = wanted.kind
+    where channel.is_enabled`.execute(tx.db);
   return new Map(
     rows.map(({ team_id, kind, settings }) => [
       channelKey({ team_id, kind }),

@@ -104,6 +104,7 @@ export async function plantCanaries({ made, changed, application, where, private
     ...of("S3Storage", "key", "secret"),
   });
   await made("/registries", { address: "ghcr.io", username: "me", ...of("Registry", "password") });
+  await plantChannels(texts, canary, changed);
   const compose = canary("Service.docker_compose_raw");
   const service = await made("/services", {
     ...where,
@@ -112,6 +113,45 @@ export async function plantCanaries({ made, changed, application, where, private
   sameAs.add("Service.docker_compose");
   return { texts, sameAs, made: { application: uuid, service, database: databases[0] ?? "", cloudToken }, of: canary };
 }
+
+/** Channels of notifications, which are turned off. */
+async function plantChannels(
+  texts: Map<string, string>,
+  canary: (field: string) => string,
+  changed: SecretTaker["changed"],
+): Promise<void> {
+  const of = (kind: string, ...fields: readonly string[]) =>
+    Object.fromEntries(fields.map((field) => [field, canary(`${kind}Notifications.${field}`)]));
+  const number = (field: string) => {
+    const digits = String(randomBytes(6).readUIntBE(0, 6) + 100_000_000_000_000);
+    texts.set(`TelegramNotifications.${field}`, digits);
+    return [field, digits];
+  };
+  const threads = NOTIFIED.map((event) => `telegram_notifications_${event}_thread_id`);
+  const channels: Readonly<Record<string, object>> = {
+    email: {
+      ...of("Email", "smtp_from_name", "smtp_host", "smtp_username", "smtp_password", "resend_api_key"),
+      smtp_from_address: `${canary("EmailNotifications.smtp_from_address")}@example.com`,
+      smtp_recipients: `${canary("EmailNotifications.smtp_recipients")}@example.com`,
+    },
+    discord: { discord_webhook_url: `https://hooks.example/${canary("DiscordNotifications.discord_webhook_url")}` },
+    slack: { slack_webhook_url: `https://hooks.example/${canary("SlackNotifications.slack_webhook_url")}` },
+    telegram: { ...of("Telegram", "telegram_token", "telegram_chat_id"), ...Object.fromEntries(threads.map(number)) },
+    pushover: of("Pushover", "pushover_user_key", "pushover_api_token"),
+    webhook: {
+      ...of("Webhook", "webhook_secret"),
+      webhook_url: `https://hooks.example/${canary("WebhookNotifications.webhook_url")}`,
+    },
+  };
+  for (const [kind, body] of Object.entries(channels)) await changed(`/notifications/${kind}`, body);
+}
+
+/** As in the fields' names. */
+const NOTIFIED = [
+  ...["deployment_success", "deployment_failure", "status_change", "backup_success", "backup_failure"],
+  ...["scheduled_task_success", "scheduled_task_failure", "docker_cleanup_success", "docker_cleanup_failure"],
+  ...["server_disk_usage", "server_reachable", "server_unreachable", "server_patch", "traefik_outdated"],
+];
 
 const PASSWORDS: Readonly<Record<string, readonly string[]>> = {
   postgresql: ["postgres_password"],

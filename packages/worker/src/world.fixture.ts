@@ -65,6 +65,7 @@ export interface TestWorkerOptions {
   readonly redactor?: WorkerOptions["redactor"];
   readonly clock?: WorkerOptions["clock"];
   readonly credentialsFor?: WorkerOptions["credentialsFor"];
+  readonly notifications?: WorkerOptions["notifications"];
 }
 
 export interface TestWorker extends Worker {
@@ -170,6 +171,7 @@ export async function openWorld(database: TestDatabase, settings: Partial<Server
         source: killable(source, owner, watch, "source"),
         redactor: options.redactor ?? redactAll,
         credentialsFor: options.credentialsFor ?? (async () => undefined),
+        notifications: options.notifications && killable(options.notifications, owner, watch, "notifications"),
         clock: options.clock ?? { now: () => new Date() },
         diskOf: async () => world.disk,
         machineOf: ({ engine }) => (engine === "docker" ? world.machine : undefined),

@@ -178,8 +178,10 @@ function viewOf<Kind extends ChannelKind>(kind: Kind) {
   const shape = Object.fromEntries(
     Object.entries(CHANNEL_FIELDS[kind]).map(([name, field]) => {
       const inner = field.unwrap() as z.ZodType;
-      const described = field.description === undefined ? inner : inner.describe(field.description);
-      return [name, isChannelSecret(name) ? described.optional() : described];
+      if (!isChannelSecret(name))
+        return [name, field.description === undefined ? inner : inner.describe(field.description)];
+      const about = [field.description, "Absent without read:sensitive."].filter(Boolean).join(" ");
+      return [name, inner.optional().describe(about)];
     }),
     // Has the fields of the kind, as the type says.
   ) as unknown as ChannelShape<Kind>;
