@@ -8,6 +8,7 @@ const PATHS = {
   "team-sign-in": "/team/sign-in",
   account: "/account",
   "shared-variables": "/team/variables",
+  notifications: "/team/notifications",
 };
 
 describePages("the pages of the team and of its members", {}, async () => PATHS, { "sign-in": "/sign-in" });

@@ -5,6 +5,8 @@ import { labelOf } from "./units.ts";
 interface FieldInputProps {
   readonly id: string;
   readonly field: Field;
+  /** What its label is made of. */
+  readonly name: string;
   readonly value: unknown;
   readonly error: string | undefined;
   readonly choices: Choices[string] | undefined;
@@ -12,8 +14,8 @@ interface FieldInputProps {
   readonly onChange: (value: unknown) => void;
 }
 
-export function FieldInput({ id, field, value, error, choices, isChanged, onChange }: FieldInputProps) {
-  const label = labelOf(field.name.replace(/_uuid$/, ""));
+export function FieldInput({ id, field, name, value, error, choices, isChanged, onChange }: FieldInputProps) {
+  const label = labelOf(name.replace(/_uuid$/, ""));
   const shared = {
     id,
     label,

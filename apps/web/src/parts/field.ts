@@ -13,7 +13,7 @@ export interface Field {
 /** Choices that are not in the schema, but come from the team's data. */
 export type Choices = Readonly<Record<string, readonly { readonly value: string; readonly label: string }[]>>;
 
-const SECRET = /(password|secret|private_key|^token|_license_key|_api_key)$/;
+const SECRET = /(password|secret|private_key|^token|^telegram_token|_license_key|_api_key|_api_token|_user_key)$/;
 /** Longer texts get a text area. */
 const LINE_LENGTH_MAX = 2048;
 const LONG = /^(content|private_key|dockerfile|init_scripts)$|_conf$|_labels$|_script$/;

@@ -20,6 +20,8 @@ export type Values = Readonly<Record<string, unknown>>;
 interface FormProps<Result> {
   readonly schema: z.ZodObject;
   readonly groups: readonly FieldGroup[];
+  /** Name of a field where the form says the rest, such as its channel. */
+  readonly nameOf?: (name: string) => string;
   /** Current values; for a new object the defaults. */
   readonly values: Values;
   /** Values that are always sent and never entered, such as the place. */
@@ -111,6 +113,7 @@ export function SchemaForm<Result>(props: FormProps<Result>) {
                       key={name}
                       id={`${id}-${name}`}
                       field={field}
+                      name={props.nameOf?.(name) ?? name}
                       choices={choices[name]}
                       value={now[name]}
                       error={errors[name]}

@@ -14,6 +14,7 @@ const TABS = [
   { name: "clouds", title: "Cloud tokens", Panel: lazy(() => import("./clouds-tab.tsx")) },
   { name: "git", title: "Git hosts", Panel: lazy(() => import("./git-hosts-tab.tsx")) },
   { name: "variables", title: "Shared variables", Panel: lazy(() => import("./shared-variables-tab.tsx")) },
+  { name: "notifications", title: "Notifications", Panel: lazy(() => import("./notifications-tab.tsx")) },
   { name: "sign-in", title: "Sign-in", Panel: lazy(() => import("./sign-in-tab.tsx")) },
   { name: "activity", title: "Activity", Panel: lazy(() => import("./activity-tab.tsx")) },
 ] as const;
