@@ -156,7 +156,7 @@ describeDocker("the public ports of a machine with Docker", ["nginx:alpine", "ca
     await proxy("stop");
     try {
       const problem = expect.stringMatching(
-        /^https:\/\/bank\.test does not answer\. The proxy of server \S+ is stopped\. Start it: berth server-proxies start /,
+        /^Nothing answers at https:\/\/bank\.test\. The proxy of server \S+ is stopped\. Start it: berth server-proxies start /,
       );
       await until(async () => (await shown()).url_problem !== null, { seconds: 15 });
       expect(await shown()).toMatchObject({ urls, url_problem: problem });
@@ -166,7 +166,7 @@ describeDocker("the public ports of a machine with Docker", ["nginx:alpine", "ca
       const outcome = await deploy(server, bank.uuid);
       expect(outcome, outcome.log).toMatchObject({ status: "finished" });
       expect(outcome.log).toContain(`Deployment finished: ${urls[0]}`);
-      expect(outcome.log).toMatch(/https:\/\/bank\.test does not answer\. The proxy of server \S+ is stopped/);
+      expect(outcome.log).toMatch(/Nothing answers at https:\/\/bank\.test\. The proxy of server \S+ is stopped/);
       const refused = await server.rest("PATCH", `/applications/${bank.uuid}`, { domains: "https://till.test" });
       expect([refused.status, JSON.stringify(refused.body)]).toEqual([
         422,

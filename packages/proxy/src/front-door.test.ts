@@ -193,7 +193,7 @@ describe("the proxy with the public ports", () => {
     expect(processes.publicUrl("https://shop.example.com")).toBe("front of shop.example.com");
     expect(processes.urlProblem?.("http://shop.example.com")).toBeUndefined();
     expect(processes.urlProblem?.("https://shop.example.com")).toContain(
-      `https://shop.example.com does not answer. ${reason}berth server-proxies `,
+      `Nothing answers at https://shop.example.com. ${reason}berth server-proxies `,
     );
     door.use(RECORD);
     expect(processes.urlProblem?.("https://shop.example.com")).toBeUndefined();

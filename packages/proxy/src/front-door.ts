@@ -152,7 +152,7 @@ export function behindFrontDoor(embedded: EmbeddedProxy, front: () => FrontDoor 
       if (!isHttps(url)) return undefined;
       const door = front();
       const problem = door === undefined ? NO_CERTIFICATES : door.problem();
-      return problem && `${url} does not answer. ${problem}`;
+      return problem && `Nothing answers at ${url}. ${problem}`;
     },
   };
 }
