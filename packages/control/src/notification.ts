@@ -55,7 +55,8 @@ export function notifications({ scope, stores, mailer, ids, sendNotification }: 
         memberAddresses: kind === "email" ? await stores.notifications.memberAddresses() : [],
       });
       if (result.isDelivered) return { message: "Test notification sent." };
-      const { problem, isFinal } = result;
+      const { isFinal } = result;
+      const problem = /[.!?]$/.test(result.problem) ? result.problem : `${result.problem}.`;
       throw isFinal
         ? new DomainError("notification.refused", `${problem} Check the channel's settings.`)
         : new DomainError("notification.unreachable", `${problem} Check the channel's address, and try again.`);

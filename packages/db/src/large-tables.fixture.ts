@@ -219,8 +219,8 @@ async function fillNotifications(
   await sql`
     insert into notification_delivery (uuid, team_id, kind, event, state, next_attempt_at, ended_at)
     select ${uuid} || 'n' || n, ${team_id}, case when n % 100 = 0 then 'slack' else 'webhook' end,
-      '{"type": "deployment.failed", "payload": {}}', case when n % 500 = 0 then 'pending' when n % 50 = 1 then 'failed'
-        else 'delivered' end, now() - n * interval '1 second', case when n % 500 = 0 then null else now() end
+      '{"type": "deployment.failed", "payload": {}}', case when n % 5000 = 0 then 'pending' when n % 50 = 1 then 'failed'
+        else 'delivered' end, now() - n * interval '1 second', case when n % 5000 = 0 then null else now() end
     from generate_series(1, ${deliveries}::int) as n`.execute(kysely);
 }
 

@@ -20,17 +20,11 @@ export function systemNotificationStore(context: Context): SystemNotificationSto
           ended_at = case when ${isPending}::boolean then null else now() end
         where id = ${id} and attempts = ${attempts} and state = 'pending'`.execute(db);
     },
-    async dueInSeconds() {
-      const { rows } = await sql<{ readonly seconds: number | null }>`
-        select extract(epoch from min(next_attempt_at) - now())::float8 as seconds
-        from notification_delivery where state = 'pending'`.execute(db);
-      return rows[0]?.seconds ?? undefined;
-    },
     async prune(keptDays) {
-      const { rows } = await sql`delete from notification_delivery where id in (
+      const { rows } = await sql`delete from notification_delivery where id = any(array(
           select id from notification_delivery
           where state <> 'pending' and ended_at < now() - ${keptDays}::int * interval '1 day'
-          order by ended_at limit ${PRUNED_AT_ONCE})
+          order by ended_at limit ${PRUNED_AT_ONCE}))
         returning id`.execute(db);
       return rows.length;
     },
@@ -86,10 +80,12 @@ async function settingsOf(tx: Context, deliveries: readonly Channel[]): Promise<
   const teamIds = wanted.map(({ team_id }) => team_id);
   const kinds = wanted.map(({ kind }) => kind);
   const { rows } = await sql<{ readonly team_id: number; readonly kind: ChannelKind; readonly settings: Uint8Array }>`
-    select channel.team_id, channel.kind, channel.settings
+    select wanted.team_id, wanted.kind, channel.settings
     from unnest(${teamIds}::bigint[], ${kinds}::text[]) as wanted (team_id, kind)
-    join notification_channel channel on channel.team_id = wanted.team_id and channel.kind = wanted.kind
-    where channel.is_enabled`.execute(tx.db);
+    cross join lateral (select own.settings from notification_channel own
+      where own.team_id = wanted.team_id and own.kind = wanted.kind and own.is_enabled limit 1) as channel`.execute(
+    tx.db,
+  );
   return new Map(
     rows.map(({ team_id, kind, settings }) => [
       channelKey({ team_id, kind }),

@@ -16,7 +16,8 @@ export const systemQueueStore = ({ db }: Pick<Context, "db">): SystemQueueStore 
       union all select 'backup_removal'
         where exists (select from backup_removal where not_before <= statement_timestamp())
       union all select 'restore' where exists (select from backup_restore where status = 'running')
-      union all select 'notification' where exists (select from notification_delivery where state = 'pending')`.execute(
+      union all select 'notification' where exists (
+        select from notification_delivery where state = 'pending' and next_attempt_at <= statement_timestamp())`.execute(
       db,
     );
     return new Set(rows.map(({ name }) => name));

@@ -24,11 +24,13 @@ export function createNotifier(deps: NotifierDeps, wakeSignal: WakeSignal): Loop
   const { settings, logger, notifications } = deps;
   const { queues, notifications: queue } = deps.stores;
   const running = new Set<ClaimedDelivery>();
-  let dueSeconds = settings.idleSeconds;
+  /** When the first of the retries that this worker recorded is due. */
+  let retryMs = Number.POSITIVE_INFINITY;
 
   const sendDue = async (stopping: AbortSignal) => {
-    dueSeconds = settings.idleSeconds;
-    if (!(await queues.busy()).has("notification")) return;
+    const isRetryDue = performance.now() >= retryMs;
+    if (!isRetryDue && !(await queues.busy()).has("notification")) return;
+    if (isRetryDue) retryMs = Number.POSITIVE_INFINITY;
     while (running.size < AT_ONCE_MAX && !stopping.aborted) {
       const claimed = await queue.claim({
         countMax: AT_ONCE_MAX - running.size,
@@ -39,10 +41,9 @@ export function createNotifier(deps: NotifierDeps, wakeSignal: WakeSignal): Loop
       if (claimed.length === 0) break;
       for (const delivery of claimed) begin(delivery);
     }
-    const nextSeconds = await queue.dueInSeconds();
-    // One that is due and was not claimed waits for its team's others, whose end wakes this loop, or for another worker.
-    if (nextSeconds !== undefined && nextSeconds > 0) dueSeconds = Math.min(settings.idleSeconds, nextSeconds);
   };
+
+  const untilNextLook = () => Math.max(0, Math.min(settings.idleSeconds, (retryMs - performance.now()) / 1000));
 
   const begin = (delivery: ClaimedDelivery) => {
     running.add(delivery);
@@ -61,6 +62,7 @@ export function createNotifier(deps: NotifierDeps, wakeSignal: WakeSignal): Loop
     const result = await resultOf(delivery);
     const retrySeconds = result.isDelivered ? undefined : retryInSeconds(delivery.attempts, result);
     await queue.record(delivery, result, retrySeconds);
+    if (retrySeconds !== undefined) retryMs = Math.min(retryMs, performance.now() + retrySeconds * 1000 + CLOCK_MS);
   };
 
   const resultOf = async (delivery: ClaimedDelivery): Promise<DeliveryResult> => {
@@ -75,11 +77,13 @@ export function createNotifier(deps: NotifierDeps, wakeSignal: WakeSignal): Loop
   const prune = pruning(() => queue.prune(settings.notificationKeptDays));
   const wake = { signal: wakeSignal, topics: ["notification"] } as const;
   return createLoops(logger, [
-    { title: "Sending notifications", work: sendDue, seconds: () => dueSeconds, wake },
+    { title: "Sending notifications", work: sendDue, seconds: untilNextLook, wake },
     { title: "Deleting old notifications", work: prune, seconds: () => PRUNE_SECONDS },
   ]);
 }
 
+/** The database's clock is read a moment later. */
+const CLOCK_MS = 50;
 const AT_ONCE_MAX = 20;
 /** A team whose receivers are slow delays no other. */
 const AT_ONCE_OF_TEAM_MAX = 4;

@@ -62,8 +62,6 @@ export interface SystemNotificationStore {
     result: DeliveryResult,
     retrySeconds: number | undefined,
   ): Promise<void>;
-  /** Seconds until the next delivery is due; `undefined` if none waits. */
-  dueInSeconds(): Promise<number | undefined>;
   /** Deletes some of the deliveries that ended before, and returns their number. */
   prune(keptDays: number): Promise<number>;
 }

@@ -13,6 +13,6 @@ export type QueueName =
 
 /** Lets workers poll all queues at once, instead of each of them every few seconds. */
 export interface SystemQueueStore {
-  /** Queues with runs that have not ended, on any server: waiting, running or abandoned. Removals count once due. */
+  /** Queues with runs that have not ended, on any server: waiting, running or abandoned. Removals and notifications count once due. */
   busy(): Promise<ReadonlySet<QueueName>>;
 }
