@@ -52,7 +52,11 @@ export function problemOf(thrown: unknown, requestId: string): Problem {
   };
 }
 
-const SAID_BY_MESSAGE: ReadonlySet<string> = new Set(["private_key.in_use", "engine.unsupported"]);
+const SAID_BY_MESSAGE: ReadonlySet<string> = new Set([
+  "private_key.in_use",
+  "engine.unsupported",
+  "notification.refused",
+]);
 
 export const statusOf = (category: ErrorCategory): number =>
   getHTTPStatusCodeFromError(new TRPCError({ code: TRPC_CODE[category] }));

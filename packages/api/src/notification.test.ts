@@ -66,7 +66,7 @@ test("a test arrives, and what a receiver refuses is 422, what does not answer 5
     422,
     {
       code: "notification.refused",
-      errors: { _: ["The webhook answered 410: Gone. Check the channel's settings."] },
+      message: "The webhook answered 410: Gone. Check the channel's settings.",
     },
   ]);
   receiver.faults.push({ status: 500 });

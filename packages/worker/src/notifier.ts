@@ -1,22 +1,16 @@
 import { type DeliveryResult, notificationOf, retryInSeconds } from "@berth/core/notification";
-import type { ClaimedDelivery, NotificationSender, SystemStores } from "@berth/core/ports";
+import type { ClaimedDelivery, SystemStores } from "@berth/core/ports";
 import { pruning } from "./lease-runner.ts";
 import { createLoops, type Loops } from "./loop.ts";
-import type { Logger } from "./ports.ts";
+import type { Logger, NotificationOptions } from "./ports.ts";
 import type { WorkerSettings } from "./settings.ts";
 import type { WakeSignal } from "./wake-signal.ts";
 
 export interface NotifierDeps {
   readonly stores: Pick<SystemStores, "notifications" | "queues">;
-  readonly notifications: NotifierOptions;
+  readonly notifications: NotificationOptions;
   readonly settings: Pick<WorkerSettings, "idleSeconds" | "notificationKeptDays" | "notificationLeaseSeconds">;
   readonly logger: Logger;
-}
-
-export interface NotifierOptions {
-  readonly send: NotificationSender;
-  /** Address of the dashboard, for links. */
-  readonly instanceUrl: string | null;
 }
 
 /** Sends the deliveries that were written with their events. A crash loses none, and may send one twice. */

@@ -10,6 +10,7 @@ import type {
   DiskSpace,
   Engine,
   GitCredentials,
+  NotificationSender,
   ObjectStorage,
   S3Credentials,
   S3StorageRecord,
@@ -20,7 +21,6 @@ import type {
   SystemStores,
 } from "@berth/core/ports";
 import type { ServerCleaner } from "@berth/core/server";
-import type { NotifierOptions } from "./notifier.ts";
 
 export interface WorkerDeps {
   readonly stores: SystemStores;
@@ -57,8 +57,14 @@ export interface WorkerDeps {
   /** Storages and tools of backups. Without them backups are disabled. */
   readonly backups?: BackupTools | undefined;
   /** Sends notifications. Without it none are. */
-  readonly notifications?: NotifierOptions | undefined;
+  readonly notifications?: NotificationOptions | undefined;
   readonly logger: Logger;
+}
+
+export interface NotificationOptions {
+  readonly send: NotificationSender;
+  /** Address of the dashboard, for links. */
+  readonly instanceUrl: string | null;
 }
 
 /** @throws DomainError `server.unreachable`, or the system's error for a refused connection. */

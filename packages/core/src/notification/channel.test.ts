@@ -5,17 +5,13 @@ import {
   CHANNEL_KINDS,
   CHANNEL_UPDATES,
   CHANNEL_VIEWS,
-  changedChannel,
   channelFlag,
-  channelView,
-  chosenEvents,
   defaultsOf,
   isChannelSecret,
-  missingFields,
   NOTIFICATION_EVENTS,
   storedSettings,
-  withoutSecrets,
-} from "./index.ts";
+} from "./channel.ts";
+import { changedChannel, channelView, chosenEvents, missingFields, withoutSecrets } from "./channel-rule.ts";
 
 const instance = { hasInstanceMail: false };
 

@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
-import { deliveryView, retryInSeconds } from "./index.ts";
+import { deliveryView } from "./delivery.ts";
+import { retryInSeconds } from "./delivery-result.ts";
 
 const failed = (fields: object = {}) => ({
   ...{ isDelivered: false as const, problem: "No.", isFinal: false },

@@ -1,5 +1,6 @@
 export * from "./channel.ts";
 export * from "./channel-rule.ts";
 export * from "./delivery.ts";
+export * from "./delivery-result.ts";
 export * from "./message.ts";
 export * from "./notification.ts";

@@ -1,14 +1,8 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import {
-  CHANNEL_MESSAGES,
-  cut,
-  defaultsOf,
-  mailOf,
-  type Notification,
-  recipientsOf,
-  TEST_NOTIFICATION,
-} from "./index.ts";
+import { defaultsOf } from "./channel.ts";
+import { CHANNEL_MESSAGES, cut, mailOf, recipientsOf } from "./message.ts";
+import { type Notification, TEST_NOTIFICATION } from "./notification.ts";
 
 const URLS = { telegram: "https://telegram.test", pushover: "https://pushover.test", resend: "https://resend.test" };
 const failed: Notification = {

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { EVENT_TYPES } from "../team/event.ts";
-import { NO_FACTS, type NotificationFacts, type NotifiedEvent, notificationOf, settingOf } from "./index.ts";
+import { NO_FACTS, type NotificationFacts, type NotifiedEvent, notificationOf, settingOf } from "./notification.ts";
 
 const resource: NonNullable<NotificationFacts["resource"]> = {
   kind: "application",

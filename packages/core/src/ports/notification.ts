@@ -1,5 +1,5 @@
 import type { ChannelKind, ChannelSettings, NotificationEvent } from "../notification/channel.ts";
-import type { DeliveryResult, DeliveryState } from "../notification/delivery.ts";
+import type { DeliveryResult, DeliveryState } from "../notification/delivery-result.ts";
 import type { Notification, NotificationFacts, NotifiedEvent } from "../notification/notification.ts";
 import type { Page, Paging } from "./records.ts";
 
