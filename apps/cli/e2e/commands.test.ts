@@ -73,6 +73,36 @@ describe("scheduled tasks", () => {
   });
 });
 
+describe("notifications", () => {
+  const notification = (...argv: readonly string[]) => run(home.path, "notification", ...argv);
+
+  test("are turned on, looked at, tested and listed by channel", async () => {
+    expect((await notification()).stdout).toMatch(/^webhook +no +deployment failure, .*server unreachable/m);
+    const lacking = await notification("set", "discord", "--enabled");
+    expect([lacking.code, lacking.stdout, lacking.stderr]).toEqual([
+      0,
+      expect.stringMatching(/^discord is on\. It reports: deployment failure, /),
+      expect.stringContaining("Nothing is sent yet. `discord_webhook_url`"),
+    ]);
+    const flags = ["--deployment-success", "--no-backup-failure", "--url", "http://127.0.0.1:9/x"];
+    expect((await notification("set", "webhook", ...flags)).stdout).toMatch(/^webhook is off\. .*deployment success/);
+    const shown = (await notification("show", "webhook")).stdout;
+    expect(shown).toMatch(/^url +http:\/\/127\.0\.0\.1:9\/x$/m);
+    expect(shown).toMatch(/^backup-failure +no$/m);
+    const tested = await notification("test", "webhook");
+    expect([tested.code, tested.stderr]).toEqual([1, expect.stringContaining("private address")]);
+    expect((await notification("deliveries", "--state", "failed")).stdout).toBe("Nothing was sent yet.\n");
+    expect(JSON.parse((await notification("show", "slack", "--json")).stdout)).toHaveProperty("slack_enabled", false);
+  });
+
+  test("refuse a channel that is none, and a wrong value", async () => {
+    expect((await notification("set", "fax")).code).toBe(2);
+    expect((await notification("test", "fax")).stderr).toContain("Allowed choices are email, discord");
+    const wrong = await notification("set", "slack", "--webhook-url", "http://slack.example/x");
+    expect([wrong.code, wrong.stderr]).toEqual([1, expect.stringContaining("--webhook-url: Must begin with https://")]);
+  });
+});
+
 describe("doctor", () => {
   test("says that all works, and what a domain without an address needs", async () => {
     const well = await run("/", "doctor");

@@ -9,6 +9,8 @@ import {
 import { Argument, type Command, Option } from "commander";
 import type { Bind } from "../command-module.ts";
 import type { Api } from "../connection/api.ts";
+import { problemIn } from "../connection/problem.ts";
+import { Failure } from "../failure.ts";
 import { addFlags, type Flag, flagName, flagsFor, valuesOf } from "../flags.ts";
 import { ago } from "../format.ts";
 import { cell, type Output } from "../output.ts";
@@ -109,12 +111,25 @@ function showChannel(output: Output, kind: ChannelKind, { id: _, team_id: __, me
 
 async function change(session: Session, kind: ChannelKind, sent: Record<string, unknown>): Promise<void> {
   const { output } = session;
-  const channel = await channelOf(await session.connect(), kind).update.mutate(sent);
+  const { update } = channelOf(await session.connect(), kind);
+  const channel = await update.mutate(sent).catch((error: unknown) => {
+    throw output.isJson ? error : inFlags(kind, error);
+  });
   output.show(channel, () => {
     const fields = fieldsOf(channel);
     output.line(`${kind} is ${isOn(kind, fields) ? "on" : "off"}. It reports: ${reported(kind, fields)}.`);
     if (typeof fields.message === "string") output.warn(printable(fields.message));
   });
+}
+
+/** The API names the fields, which are longer than the flags. */
+function inFlags(kind: ChannelKind, error: unknown): unknown {
+  const { message = "", errors } = problemIn(error) ?? {};
+  if (errors === undefined) return error;
+  const details = Object.entries(errors).flatMap(([field, texts]) =>
+    texts.map((text) => printable(`--${flagName(channelFlag(kind, field))}: ${text}`)),
+  );
+  return new Failure(printable(message), { cause: error, details });
 }
 
 async function test(session: Session, kind: ChannelKind): Promise<void> {
