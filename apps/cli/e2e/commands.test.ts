@@ -84,10 +84,10 @@ describe("notifications", () => {
       expect.stringMatching(/^discord is on\. It reports: deployment failure, /),
       expect.stringContaining("Nothing is sent yet. `discord_webhook_url`"),
     ]);
-    const flags = ["--deployment-success", "--no-backup-failure", "--url", "http://127.0.0.1:9/x"];
+    const flags = ["--deployment-success", "--no-backup-failure", "--url", "http://127.0.0.1:8999/x"];
     expect((await notification("set", "webhook", ...flags)).stdout).toMatch(/^webhook is off\. .*deployment success/);
     const shown = (await notification("show", "webhook")).stdout;
-    expect(shown).toMatch(/^url +http:\/\/127\.0\.0\.1:9\/x$/m);
+    expect(shown).toMatch(/^url +http:\/\/127\.0\.0\.1:8999\/x$/m);
     expect(shown).toMatch(/^backup-failure +no$/m);
     const tested = await notification("test", "webhook");
     expect([tested.code, tested.stderr]).toEqual([1, expect.stringContaining("private address")]);
