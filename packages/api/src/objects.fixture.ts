@@ -1,6 +1,7 @@
 import { SHARED_SCOPES } from "@berth/core/env";
 import type { ResourceKind } from "@berth/core/resource";
 import { KINDS_WITH_TASKS } from "@berth/core/schedule";
+import { CLOUD_PROVIDERS } from "@berth/core/server";
 import { testBackup, testGithubApp, testKey, testPlace, testPrivateKey, testUuid } from "@berth/testing";
 import { COMPOSE, createdApplication, createdService, type Served, whereOf } from "./berth.fixture.ts";
 import type { Operation, Route } from "./rest/routes.ts";
@@ -156,6 +157,7 @@ export async function madeObjects(api: Served): Promise<Objects> {
     provider: "hetzner",
     name: "cloud",
     token: "t0ken",
+    url: CLOUD_PROVIDERS.hetzner.url,
   });
   const backup = await madeBackup(api);
   const githubApp = await testGithubApp(api.stores);

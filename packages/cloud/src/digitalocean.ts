@@ -2,11 +2,11 @@ import { DomainError } from "@berth/core";
 import type { CloudProvider } from "@berth/core/ports";
 import { answered, type CloudHttpOptions, cloudHttp } from "./cloud-http.ts";
 
-export const DIGITALOCEAN_URL = "https://api.digitalocean.com/v2";
-
 export function digitalocean(options: CloudHttpOptions): CloudProvider {
   const http = cloudHttp("digitalocean", options);
   return {
+    url: options.baseUrl,
+
     async checkToken(token) {
       const { status } = answered(await http(token, { path: "/account" }));
       if (status === 200) return { isValid: true };

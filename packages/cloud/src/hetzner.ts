@@ -5,11 +5,11 @@ import { hetznerClient, refusalIn, refused } from "./hetzner-client.ts";
 import { createMachine } from "./hetzner-machine.ts";
 import { ensureSshKey } from "./hetzner-ssh-key.ts";
 
-export const HETZNER_URL = "https://api.hetzner.cloud/v1";
-
 export function hetzner(options: CloudHttpOptions): MachineProvider {
   const client = hetznerClient(options);
   return {
+    url: options.baseUrl,
+
     async checkToken(token) {
       // Every token of a project may read locations.
       const answer = answered(await client.http(token, { path: "/locations", query: { per_page: "1" } }));

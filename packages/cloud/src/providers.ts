@@ -1,7 +1,8 @@
 import type { CloudProviders } from "@berth/core/ports";
+import { CLOUD_PROVIDERS } from "@berth/core/server";
 import type { CloudHttpOptions } from "./cloud-http.ts";
-import { DIGITALOCEAN_URL, digitalocean } from "./digitalocean.ts";
-import { HETZNER_URL, hetzner } from "./hetzner.ts";
+import { digitalocean } from "./digitalocean.ts";
+import { hetzner } from "./hetzner.ts";
 
 export interface CloudProvidersOptions extends Omit<CloudHttpOptions, "baseUrl"> {
   /** In place of the providers' own addresses: a gateway, or a stand-in. */
@@ -10,7 +11,7 @@ export interface CloudProvidersOptions extends Omit<CloudHttpOptions, "baseUrl">
 
 export function cloudProviders({ urls = {}, ...options }: CloudProvidersOptions): CloudProviders {
   return {
-    hetzner: hetzner({ ...options, baseUrl: urls.hetzner ?? HETZNER_URL }),
-    digitalocean: digitalocean({ ...options, baseUrl: urls.digitalocean ?? DIGITALOCEAN_URL }),
+    hetzner: hetzner({ ...options, baseUrl: urls.hetzner ?? CLOUD_PROVIDERS.hetzner.url }),
+    digitalocean: digitalocean({ ...options, baseUrl: urls.digitalocean ?? CLOUD_PROVIDERS.digitalocean.url }),
   };
 }

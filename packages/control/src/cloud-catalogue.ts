@@ -27,13 +27,13 @@ export async function findHetznerToken(stores: Stores, uuid: string): Promise<Cl
 }
 
 /** The provider's current catalogue. */
-export function cloudCatalogue({ scope, stores, cloud }: UseCaseContext) {
+export function cloudCatalogue(context: UseCaseContext) {
+  const { scope, stores, cloud } = context;
   const list =
     <T>(what: string, read: (provider: MachineProvider, token: string) => Promise<readonly T[]>) =>
     async (query: CloudCatalogueQuery, paging: Paging): Promise<Page<T>> => {
       requireAbility(scope, "read");
-      const { uuid } = await findHetznerToken(stores, cloudTokenUuidOf(query));
-      const token = await cloudTokenSecret(stores, uuid);
+      const token = await cloudTokenSecret(context, await findHetznerToken(stores, cloudTokenUuidOf(query)));
       return pageOf(await cloudCall(`Failed to fetch Hetzner ${what}.`, () => read(cloud.hetzner, token)), paging);
     };
 

@@ -36,7 +36,7 @@ export function cloudServers(context: UseCaseContext) {
         name,
         cloudToken,
         key,
-        token: await cloudTokenSecret(stores, cloudToken.uuid),
+        token: await cloudTokenSecret(context, cloudToken),
         isValidatedAtOnce: sent.instant_validate ?? false,
       };
       return cloudCall("Failed to create Hetzner server.", async () => {

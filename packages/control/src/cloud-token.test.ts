@@ -1,4 +1,5 @@
 import { cloudProviders } from "@berth/cloud";
+import type { CloudProviders } from "@berth/core/ports";
 import { type CloudServer, type HetznerServer, startDigitalOcean, startHetzner, testServer } from "@berth/testing";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { outcomes, type World, world } from "./world.fixture.ts";
@@ -7,13 +8,15 @@ const TOKEN = "hetzner-s3cret";
 const DIGITALOCEAN_TOKEN = "digitalocean-s3cret";
 
 let at: World;
+let cloud: { -readonly [Kind in keyof CloudProviders]: CloudProviders[Kind] };
 let hetzner: HetznerServer;
 let digitalocean: CloudServer;
 beforeAll(async () => {
   hetzner = await startHetzner({ token: TOKEN });
   digitalocean = await startDigitalOcean(DIGITALOCEAN_TOKEN);
   const urls = { hetzner: hetzner.url, digitalocean: digitalocean.url };
-  at = await world({ cloud: cloudProviders({ allowedPrivateHosts: ["127.0.0.1"], urls }) });
+  cloud = { ...cloudProviders({ allowedPrivateHosts: ["127.0.0.1"], urls }) };
+  at = await world({ cloud });
 });
 afterAll(async () => {
   await at.db.close();
@@ -38,6 +41,25 @@ describe("cloud tokens", () => {
       [other.uuid, "digitalocean", "DO", 0],
     ]);
     expect(await at.own.cloudTokens.get(uuid)).toEqual(items[0]);
+  });
+
+  test("are sent to no other address than the one they were stored for", async () => {
+    const { uuid } = await add("Moved");
+    const other = await startHetzner({ token: TOKEN });
+    const { hetzner: before } = cloud;
+    try {
+      cloud.hetzner = cloudProviders({ allowedPrivateHosts: ["127.0.0.1"], urls: { hetzner: other.url } }).hetzner;
+      await expect(at.own.cloudTokens.validate(uuid)).rejects.toMatchObject({
+        code: "cloud.refused",
+        message: `The token Moved was stored for ${new URL(hetzner.url).origin}, and this instance calls ${new URL(other.url).origin}. Add it again.`,
+      });
+      const asked = { cloud_provider_token_uuid: uuid };
+      await expect(at.own.cloudCatalogue.locations(asked, {})).rejects.toMatchObject({ code: "cloud.refused" });
+      expect(other.requests).toEqual([]);
+    } finally {
+      cloud.hetzner = before;
+      await other.close();
+    }
   });
 
   test("that the provider refuses are not kept, and are in no sentence", async () => {

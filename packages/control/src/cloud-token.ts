@@ -1,4 +1,4 @@
-import { DomainError, isDomainError, notFound } from "@berth/core";
+import { DomainError, isDomainError, notFound, originOf } from "@berth/core";
 import type { CloudTokenRecord, Page, Paging, Stores } from "@berth/core/ports";
 import {
   CLOUD_PROVIDERS,
@@ -20,14 +20,27 @@ export async function findCloudToken(stores: Stores, uuid: string): Promise<Clou
   return token;
 }
 
-/** The token itself, for calls to the provider. */
-export async function cloudTokenSecret(stores: Stores, uuid: string): Promise<string> {
-  const secret = await stores.cloudTokens.secret(uuid);
-  if (secret === undefined) throw notFound("Cloud provider token");
-  return secret;
+/**
+ * The token itself, for calls to the provider.
+ * @throws DomainError `cloud.refused` if the instance calls the provider at another address than when it was stored
+ */
+export async function cloudTokenSecret(
+  { stores, cloud }: Pick<UseCaseContext, "stores" | "cloud">,
+  { uuid, name, provider }: Pick<CloudTokenRecord, "uuid" | "name" | "provider">,
+): Promise<string> {
+  const credential = await stores.cloudTokens.secret(uuid);
+  if (credential === undefined) throw notFound("Cloud provider token");
+  const { url } = cloud[provider];
+  const token = credential.for(url);
+  if (token !== undefined) return token;
+  throw new DomainError(
+    "cloud.refused",
+    `The token ${name} was stored for ${credential.origins.join()}, and this instance calls ${originOf(url)}. Add it again.`,
+  );
 }
 
-export function cloudTokens({ scope, stores, ids, cloud }: UseCaseContext) {
+export function cloudTokens(context: UseCaseContext) {
+  const { scope, stores, ids, cloud } = context;
   const check = (provider: CloudTokenRecord["provider"], token: string) =>
     cloudCall(`Failed to validate the token with ${CLOUD_PROVIDERS[provider].title}.`, () =>
       cloud[provider].checkToken(token),
@@ -50,7 +63,13 @@ export function cloudTokens({ scope, stores, ids, cloud }: UseCaseContext) {
       const checked = await check(provider, token).catch(refused);
       if (!checked.isValid) throw new DomainError("cloud.refused", checked.reason);
       return stores.transaction(async (tx) => {
-        const { uuid } = await tx.cloudTokens.insert({ uuid: ids.uuid(), provider, name, token });
+        const { uuid } = await tx.cloudTokens.insert({
+          uuid: ids.uuid(),
+          provider,
+          name,
+          token,
+          url: cloud[provider].url,
+        });
         await tx.events.append({ type: "cloud_token.created", resource_uuid: uuid, payload: { name, provider } });
         return { uuid };
       });
@@ -79,8 +98,8 @@ export function cloudTokens({ scope, stores, ids, cloud }: UseCaseContext) {
     /** Asks the provider now. */
     async validate(uuid: string): Promise<CloudTokenValidity> {
       requireAbility(scope, "write");
-      const { provider } = await findCloudToken(stores, uuid);
-      const checked = await check(provider, await cloudTokenSecret(stores, uuid));
+      const stored = await findCloudToken(stores, uuid);
+      const checked = await check(stored.provider, await cloudTokenSecret(context, stored));
       return { valid: checked.isValid, message: checked.isValid ? "Token is valid." : checked.reason };
     },
   };

@@ -1,12 +1,15 @@
 import { isDomainError } from "@berth/core";
 import type { Stores } from "@berth/core/ports";
-import { testServer, testTeam, testUuid } from "@berth/testing";
+import { CLOUD_PROVIDERS } from "@berth/core/server";
+import { testCipher, testServer, testTeam, testUuid } from "@berth/testing";
 import { sql } from "kysely";
 import { expect, it } from "vitest";
 import { onEachBackend } from "./backends.fixture.ts";
 
+const URL = "https://gateway.example/v1";
+
 const insertToken = (stores: Stores, token = "t0ken") =>
-  stores.cloudTokens.insert({ uuid: testUuid(), provider: "hetzner", name: "Shop", token });
+  stores.cloudTokens.insert({ uuid: testUuid(), provider: "hetzner", name: "Shop", token, url: URL });
 
 async function rentServer(stores: Stores, cloudTokenId: number) {
   const { server } = await testServer(stores);
@@ -22,9 +25,22 @@ onEachBackend((database) => {
       kysely,
     );
     expect(Buffer.from(rows[0]?.token ?? []).toString("latin1")).not.toContain("readable");
-    expect(await stores.cloudTokens.secret(one.uuid)).toBe("readable");
+    expect((await stores.cloudTokens.secret(one.uuid))?.for(URL)).toBe("readable");
     await sql`update cloud_token set token = ${rows[0]?.token} where id = ${other.id}`.execute(kysely);
     await expect(stores.cloudTokens.secret(other.uuid)).rejects.toThrow("cannot be decrypted");
+  });
+
+  it("gives the token for the origin that it was stored for alone, and one of an older release for the provider's own", async () => {
+    const stores = await testTeam(database());
+    const { uuid } = await insertToken(stores);
+    const credential = await stores.cloudTokens.secret(uuid);
+    expect([URL, "https://gateway.example/v2"].map((url) => credential?.for(url))).toEqual(["t0ken", "t0ken"]);
+    const others = [CLOUD_PROVIDERS.hetzner.url, "https://gateway.example:8443/v1", "http://gateway.example/v1"];
+    expect(others.map((url) => credential?.for(url))).toEqual([undefined, undefined, undefined]);
+    const older = testCipher().seal("0lder", `cloud_token ${uuid} token`);
+    await sql`update cloud_token set token = ${older} where uuid = ${uuid}`.execute(database().database.kysely);
+    const kept = await stores.cloudTokens.secret(uuid);
+    expect([CLOUD_PROVIDERS.hetzner.url, URL].map((url) => kept?.for(url))).toEqual(["0lder", undefined]);
   });
 
   it("lists a team's tokens with how many servers were made with each", async () => {
@@ -46,7 +62,7 @@ onEachBackend((database) => {
       name: "New",
       updated_at: expect.any(Date),
     });
-    expect(await stores.cloudTokens.secret(token.uuid)).toBe("kept");
+    expect((await stores.cloudTokens.secret(token.uuid))?.for(URL)).toBe("kept");
     expect(await stores.cloudTokens.update(testUuid(), { name: "New" })).toBeUndefined();
   });
 

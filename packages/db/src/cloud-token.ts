@@ -1,4 +1,6 @@
+import { OriginCredential, originOf } from "@berth/core";
 import type { CloudTokenStore } from "@berth/core/ports";
+import { CLOUD_PROVIDERS, type CloudProviderKind } from "@berth/core/server";
 import { sql } from "kysely";
 import { type TeamContext, undefinedOn } from "./context.ts";
 import { isForeignKeyViolation } from "./errors.ts";
@@ -34,7 +36,7 @@ export function cloudTokenStore({ db, teamId, cipher }: TeamContext): CloudToken
         () => countRows(own()),
       ),
     find: (uuid) => own().select(COLUMNS).select(SERVERS_COUNT).where("uuid", "=", uuid).executeTakeFirst(),
-    async insert({ token, ...fields }) {
+    async insert({ token, url, ...fields }) {
       const row = await db
         .insertInto("cloud_token")
         .values({
@@ -42,7 +44,7 @@ export function cloudTokenStore({ db, teamId, cipher }: TeamContext): CloudToken
           provider: fields.provider,
           name: fields.name,
           team_id: teamId,
-          token: cipher.seal(token, place(fields.uuid)),
+          token: cipher.seal(`${originOf(url)} ${token}`, place(fields.uuid)),
         })
         .returning(COLUMNS)
         .executeTakeFirstOrThrow();
@@ -58,8 +60,8 @@ export function cloudTokenStore({ db, teamId, cipher }: TeamContext): CloudToken
         .returning(SERVERS_COUNT)
         .executeTakeFirst(),
     async secret(uuid) {
-      const row = await own().select("token").where("uuid", "=", uuid).executeTakeFirst();
-      return row && cipher.open(row.token, place(uuid));
+      const row = await own().select(["provider", "token"]).where("uuid", "=", uuid).executeTakeFirst();
+      return row && credentialOf(row.provider, cipher.open(row.token, place(uuid)));
     },
     async deleteIfUnused(uuid) {
       // The foreign key prevents that a server created at the same moment loses its token.
@@ -82,4 +84,10 @@ export function cloudTokenStore({ db, teamId, cipher }: TeamContext): CloudToken
       return deleted !== undefined && deleted.numDeletedRows > 0n;
     },
   };
+}
+
+/** Its origin and the token, which has no space. Older releases stored the token alone, of the provider's own address. */
+function credentialOf(provider: CloudProviderKind, sealed: string): OriginCredential<string> {
+  const [token = "", origin = CLOUD_PROVIDERS[provider].url] = sealed.split(" ").toReversed();
+  return new OriginCredential([origin], token);
 }

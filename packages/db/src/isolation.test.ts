@@ -137,6 +137,7 @@ async function world(database: TestDatabase) {
     provider: "hetzner",
     name: "cloud",
     token: "secret",
+    url: "https://api.example",
   });
   const [job] = await stores.jobs.request([validation(place.server)]);
   if (job === undefined) throw new Error("No job was queued.");
@@ -539,7 +540,8 @@ const ATTEMPTS: Attempts = {
   cloudTokens: {
     list: (stores) => stores.cloudTokens.list().then(({ items }) => items),
     find: (stores, { cloudToken }) => stores.cloudTokens.find(cloudToken.uuid),
-    insert: (stores, { cloudToken }) => refused(stores.cloudTokens.insert({ ...cloudToken, token: "stolen" })),
+    insert: (stores, { cloudToken }) =>
+      refused(stores.cloudTokens.insert({ ...cloudToken, token: "stolen", url: "https://api.example" })),
     update: (stores, { cloudToken }) => stores.cloudTokens.update(cloudToken.uuid, { name: "stolen" }),
     secret: (stores, { cloudToken }) => stores.cloudTokens.secret(cloudToken.uuid),
     deleteIfUnused: (stores, { cloudToken }) => stores.cloudTokens.deleteIfUnused(cloudToken.uuid),
@@ -654,7 +656,7 @@ onEachBackend((database) => {
       release: await own.stores.releases.live(own.app.id, 0),
       active: (await own.stores.deployments.listActive()).items,
       cloudToken: await own.stores.cloudTokens.find(own.cloudToken.uuid),
-      cloudSecret: await own.stores.cloudTokens.secret(own.cloudToken.uuid),
+      cloudSecret: (await own.stores.cloudTokens.secret(own.cloudToken.uuid))?.for("https://api.example"),
     };
     for (const [name, answer] of Object.entries(answers)) expect(isNothing(answer), name).toBe(false);
   });

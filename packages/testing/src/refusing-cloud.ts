@@ -1,5 +1,6 @@
 import { DomainError } from "@berth/core";
 import type { CloudProviders } from "@berth/core/ports";
+import { CLOUD_PROVIDERS } from "@berth/core/server";
 
 const refuse = (): Promise<never> =>
   Promise.reject(new DomainError("cloud.refused", "There is no cloud in this test."));
@@ -7,6 +8,7 @@ const refuse = (): Promise<never> =>
 /** Providers that refuse every token, for tests that do not concern them. */
 export const refusingCloud: CloudProviders = {
   hetzner: {
+    url: CLOUD_PROVIDERS.hetzner.url,
     checkToken: async () => ({ isValid: false, reason: "There is no cloud in this test." }),
     locations: refuse,
     serverTypes: refuse,
@@ -16,5 +18,8 @@ export const refusingCloud: CloudProviders = {
     createMachine: refuse,
     deleteMachine: refuse,
   },
-  digitalocean: { checkToken: async () => ({ isValid: false, reason: "There is no cloud in this test." }) },
+  digitalocean: {
+    url: CLOUD_PROVIDERS.digitalocean.url,
+    checkToken: async () => ({ isValid: false, reason: "There is no cloud in this test." }),
+  },
 };

@@ -12,6 +12,8 @@ export interface CloudProviders {
  * the token.
  */
 export interface CloudProvider {
+  /** Where its API is called: tokens are sent to no other origin. */
+  readonly url: string;
   /** Whether the provider accepts the token; if not, a sentence for people. */
   checkToken(token: string): Promise<{ readonly isValid: true } | { readonly isValid: false; readonly reason: string }>;
 }
