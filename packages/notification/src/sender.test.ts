@@ -1,4 +1,5 @@
 import { createHmac } from "node:crypto";
+import { getCACertificates, setDefaultCACertificates } from "node:tls";
 import {
   type ChannelKind,
   defaultsOf,
@@ -8,6 +9,7 @@ import {
   TEST_NOTIFICATION,
 } from "@berth/core/notification";
 import type { NotificationSender } from "@berth/core/ports";
+import { certificateIssuer } from "@berth/host";
 import { mailServer, NOTIFICATION_LOGIN, type NotificationServer, notificationServer } from "@berth/testing";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { type NotificationSenderOptions, notificationSender } from "./index.ts";
@@ -269,6 +271,33 @@ describe("mail", () => {
       await mails.close();
     }
   });
+
+  test.each(["tls", "starttls"] as const)(
+    "is sent over %s to a server whose certificate is trusted, and to no other",
+    async (by) => {
+      const notAfter = new Date(Date.now() + 3_600_000);
+      const { authority, certificate, key } = await certificateIssuer.issue({
+        ...{ names: ["localhost", "127.0.0.1"], notBefore: new Date(Date.now() - 60_000), notAfter },
+        authority: { name: "Test", notAfter },
+      });
+      const account = { user: "berth", password: "sesame" };
+      const mails = await mailServer({ ...account, encryption: { by, certificate, key } });
+      const trusted = getCACertificates("default");
+      try {
+        const settings = { ...smtp(mails.url, { smtp_encryption: by }), smtp_host: "localhost" };
+        const allowedPrivateHosts = ["localhost"];
+        const refused = await sent("email", settings, { allowedPrivateHosts });
+        expect(refused).toMatchObject({ isDelivered: false, problem: expect.stringMatching(/certificate/) });
+        expect(mails.mails).toEqual([]);
+        setDefaultCACertificates([...trusted, authority.certificate]);
+        expect(await sent("email", settings, { allowedPrivateHosts })).toEqual({ isDelivered: true });
+        expect(mails.mails).toHaveLength(1);
+      } finally {
+        setDefaultCACertificates(trusted);
+        await mails.close();
+      }
+    },
+  );
 
   test("is not sent in the open where STARTTLS is asked for and missing", async () => {
     const mails = await mailServer();

@@ -17,16 +17,26 @@ export interface MailServer {
   close(): Promise<void>;
 }
 
-/** A mail server on the loopback. Without an account everybody may send. */
-export async function mailServer(account?: { readonly user: string; readonly password: string }): Promise<MailServer> {
+export interface MailServerOptions {
+  /** Without an account everybody may send. */
+  readonly user?: string;
+  readonly password?: string;
+  /** `tls` from the beginning, or `starttls`. Default: neither. */
+  readonly encryption?: { readonly by: "tls" | "starttls"; readonly certificate: string; readonly key: string };
+}
+
+/** A mail server on the loopback. */
+export async function mailServer({ user, password, encryption }: MailServerOptions = {}): Promise<MailServer> {
   const mails: ReceivedMail[] = [];
   const server = new SMTPServer({
-    authOptional: account === undefined,
-    disabledCommands: ["STARTTLS"],
+    authOptional: user === undefined,
+    disabledCommands: encryption === undefined ? ["STARTTLS"] : [],
+    secure: encryption?.by === "tls",
+    ...(encryption && { cert: encryption.certificate, key: encryption.key }),
     allowInsecureAuth: true,
-    onAuth: ({ username, password }, _session, answer) => {
-      const isRight = username === account?.user && password === account?.password;
-      answer(isRight ? null : new Error("Wrong password"), { user: username });
+    onAuth: (login, _session, answer) => {
+      const isRight = login.username === user && login.password === password;
+      answer(isRight ? null : new Error("Wrong password"), { user: login.username });
     },
     onData: async (stream, { envelope }, answer) => {
       const raw = await textOf(stream);
@@ -35,10 +45,11 @@ export async function mailServer(account?: { readonly user: string; readonly pas
       answer();
     },
   });
+  // Of clients that break off, such as those that do not trust its certificate.
+  server.on("error", () => undefined);
   server.listen(0, "127.0.0.1");
   await once(server.server, "listening");
   const { port } = server.server.address() as AddressInfo;
-  const { user, password } = account ?? {};
   const login = user === undefined ? "" : `${encodeURIComponent(user)}:${encodeURIComponent(password ?? "")}@`;
   return {
     url: `smtp://${login}127.0.0.1:${port}`,
