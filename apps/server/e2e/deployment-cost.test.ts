@@ -30,7 +30,7 @@ const repository = temporaryRepository({ "server.js": script });
 const folder = mkdtempSync(join(tmpdir(), "berth-count-"));
 const spawns = join(folder, "spawns");
 /** The status of the application is written only where it changes. */
-const WRITES_SPARE = 3;
+const WRITES_SPARE = 4;
 /** A resource is read again for each visit of its server that comes between two of its changes. */
 const TRANSACTIONS_SPARE = 12;
 let counting: CountedServer;
