@@ -23,11 +23,16 @@ describe("a team's notifications", () => {
   });
 
   it.skipIf(!hasChromium)("go where they are turned on, and the page says which arrived", async () => {
+    // Also when it is tried again.
+    const off = { webhook_enabled: false, webhook_url: null, deployment_success_webhook_notifications: false };
+    await server.client.notifications.webhook.update.mutate(off);
+    const name = `shop-${receiver.received.length}`;
     const { page, complaints, close } = await visit(browser, server.url);
     await signIn(page, server);
     await page.goto("/team");
     await page.getByRole("tab", { name: "Notifications" }).click();
-    await page.getByText("Nothing was sent yet").waitFor();
+    const sent = page.getByRole("region", { name: "Sent lately" });
+    await sent.waitFor();
     await page.getByText("Webhook", { exact: true }).click();
     await page.getByRole("switch", { name: "Enabled" }).click({ force: true });
     await page.getByRole("button", { name: "Save Webhook" }).click();
@@ -41,11 +46,9 @@ describe("a team's notifications", () => {
     await page.getByText("Test notification sent.").first().waitFor();
     expect(receiver.received.at(-1)?.json).toMatchObject({ event: "test", success: true });
 
-    const { uuid } = await createApplication(server, repository, { name: "shop" });
+    const { uuid } = await createApplication(server, repository, { name });
     await deploy(server, uuid);
-    const sent = page.getByRole("region", { name: "Sent lately" });
-    await sent.getByText(/^shop /).waitFor();
-    await sent.getByText(/finished/i).waitFor();
+    await sent.getByRole("row", { name: new RegExp(`${name} .*Finished`) }).waitFor();
     expect(receiver.received.at(-1)?.json).toMatchObject({ event: "deployment_success", application_uuid: uuid });
     expect(await accessibilityProblems(page)).toEqual([]);
     await picture(page, "notifications-sent");
