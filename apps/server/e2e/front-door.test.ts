@@ -1,6 +1,7 @@
 import { request } from "node:https";
 import { describeDocker, until } from "@berth/testing";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { berth } from "../../cli/e2e/cli.fixture.ts";
 import {
   createApplication,
   type Deployed,
@@ -162,6 +163,11 @@ describeDocker("the public ports of a machine with Docker", ["nginx:alpine", "ca
       expect(await shown()).toMatchObject({ urls, url_problem: problem });
       const { body: summaries } = await server.rest("GET", "/resources/summaries");
       expect(summaries).toContainEqual(expect.objectContaining({ uuid: bank.uuid, urls, url_problem: problem }));
+      const opened = await berth(["open", "bank", "--print"], {
+        cwd: server.dataFolder,
+        env: { PATH: process.env.PATH ?? "", HOME: server.dataFolder, BERTH_DATA: server.dataFolder },
+      });
+      expect(opened).toMatchObject({ code: 0, stdout: `${urls[0]}\n`, stderr: expect.stringContaining("is stopped") });
       program.commit(telling("three"));
       const outcome = await deploy(server, bank.uuid);
       expect(outcome, outcome.log).toMatchObject({ status: "finished" });

@@ -28,6 +28,7 @@ async function openInBrowser(
     });
   }
   output.show(application, () => output.line(printable(url)));
+  if (application.url_problem !== null) output.warn(printable(application.url_problem));
   if (print) return;
   const { default: open } = await import("open");
   const browser = await open(url);
