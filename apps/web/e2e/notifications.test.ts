@@ -33,7 +33,8 @@ describe("a team's notifications", () => {
     await page.getByRole("tab", { name: "Notifications" }).click();
     const sent = page.getByRole("region", { name: "Sent lately" });
     await sent.waitFor();
-    await page.getByText("Webhook", { exact: true }).click();
+    await page.getByRole("combobox", { name: "Channel" }).click();
+    await page.getByRole("option", { name: "Webhook" }).click();
     await page.getByRole("switch", { name: "Enabled" }).click({ force: true });
     await page.getByRole("button", { name: "Save Webhook" }).click();
     await page.getByText("Nothing is sent yet.").first().waitFor();

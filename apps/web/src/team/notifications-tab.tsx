@@ -5,7 +5,7 @@ import {
   channelFlag,
   NOTIFICATION_EVENTS,
 } from "@berth/core/notification";
-import { SegmentedControl, Stack, Text } from "@mantine/core";
+import { Select, Stack, Text } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import { client, type Outputs, trpc } from "../api/client.ts";
@@ -34,14 +34,15 @@ export default function NotificationsTab() {
   return (
     <Stack>
       <Section title="Notifications" about="Where this team is told what happens, and what of it.">
-        <SegmentedControl
+        <Select
+          label="Channel"
           mb="md"
-          className="tabs-list"
-          aria-label="Channel"
+          maw={320}
+          allowDeselect={false}
           data={CHOICES}
           value={kind}
           // The choices are the kinds.
-          onChange={(chosen) => setKind(chosen as ChannelKind)}
+          onChange={(chosen) => chosen !== null && setKind(chosen as ChannelKind)}
         />
         <Channel key={kind} kind={kind} />
       </Section>

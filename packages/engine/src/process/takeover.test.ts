@@ -118,6 +118,8 @@ describe("kill -9 of the control plane", () => {
 
   test("finishes a stop that had begun", async () => {
     const { spec } = await started();
+    // Before that it knows no signal, and would end by it.
+    await until(async () => (await lines(spec)).includes("listening"));
     await suite.engine.close({ stopReleases: false });
     changeRecord(spec, { desired: "stopped" });
     await suite.reopen();
