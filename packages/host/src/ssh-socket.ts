@@ -1,5 +1,6 @@
 import { connect, isIP, type Socket } from "node:net";
 import type { DomainError } from "@berth/core";
+import { connected } from "./connected-socket.ts";
 import { guardedLookup } from "./http/guarded-lookup.ts";
 import { mayConnect, mayUse, type PrivateHosts } from "./http/private-hosts.ts";
 import { ownMachineError, privateAddressError, type SshTarget } from "./ssh-failure.ts";
@@ -19,7 +20,7 @@ export async function sshSocket(target: SshTarget, privateHosts: PrivateHosts | 
   if (isIP(host) !== 0 && !mayConnect(host, host, allowed)) throw refusal();
   const socket = connect({ host, port, lookup: guardedLookup(allowed, refusal) });
   try {
-    await connected(socket, connectTimeoutSeconds);
+    await connected(socket, connectTimeoutSeconds, late);
     // Any address of this machine, however it is spelled, public ones too.
     if (privateHosts !== undefined && !mayUse(socket, host, [])) throw ownMachineError(target);
     return socket;
@@ -29,20 +30,4 @@ export async function sshSocket(target: SshTarget, privateHosts: PrivateHosts | 
   }
 }
 
-function connected(socket: Socket, secondsMax: number): Promise<void> {
-  return new Promise((resolve, reject) => {
-    const timer = setTimeout(
-      () => reject(Object.assign(new Error("No connection in time."), { level: "client-timeout" })),
-      secondsMax * 1000,
-    );
-    socket.once("connect", () => {
-      clearTimeout(timer);
-      socket.removeListener("error", reject);
-      resolve();
-    });
-    socket.once("error", (error) => {
-      clearTimeout(timer);
-      reject(error);
-    });
-  });
-}
+const late = () => Object.assign(new Error("No connection in time."), { level: "client-timeout" });

@@ -3,8 +3,10 @@ import {
   CHANNEL_UPDATES,
   type ChannelKind,
   channelFlag,
+  chosenEvents,
   DELIVERY_STATES,
   type DeliveryState,
+  isChannelEnabled,
 } from "@berth/core/notification";
 import { Argument, type Command, Option } from "commander";
 import type { Bind } from "../command-module.ts";
@@ -73,22 +75,16 @@ async function list(session: Session): Promise<void> {
       ["CHANNEL", "ON", "REPORTS"],
       CHANNEL_KINDS.map((kind, n) => {
         const fields = fieldsOf(all[n] ?? {});
-        return [kind, isOn(kind, fields) ? "yes" : output.colors.dim("no"), reported(kind, fields)];
+        return [kind, isChannelEnabled(kind, fields) ? "yes" : output.colors.dim("no"), reported(kind, fields)];
       }),
     ),
   );
 }
 
-const isOn = (kind: ChannelKind, fields: Options): boolean =>
-  kind === "email"
-    ? [fields.smtp_enabled, fields.resend_enabled, fields.use_instance_email_settings].includes(true)
-    : fields[`${kind}_enabled`] === true;
-
-function reported(kind: ChannelKind, fields: Options): string {
-  const suffix = `_${kind}_notifications`;
-  const chosen = Object.entries(fields).filter(([name, value]) => name.endsWith(suffix) && value === true);
-  return chosen.map(([name]) => name.slice(0, -suffix.length).replaceAll("_", " ")).join(", ") || "nothing";
-}
+const reported = (kind: ChannelKind, fields: Options): string =>
+  chosenEvents(kind, fields)
+    .map((event) => event.replaceAll("_", " "))
+    .join(", ") || "nothing";
 
 async function show(session: Session, kind: ChannelKind): Promise<void> {
   const { output } = session;
@@ -117,7 +113,7 @@ async function change(session: Session, kind: ChannelKind, sent: Record<string, 
   });
   output.show(channel, () => {
     const fields = fieldsOf(channel);
-    output.line(`${kind} is ${isOn(kind, fields) ? "on" : "off"}. It reports: ${reported(kind, fields)}.`);
+    output.line(`${kind} is ${isChannelEnabled(kind, fields) ? "on" : "off"}. It reports: ${reported(kind, fields)}.`);
     if (typeof fields.message === "string") output.warn(printable(fields.message));
   });
 }

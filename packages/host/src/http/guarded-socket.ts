@@ -1,4 +1,5 @@
 import { connect, isIP, type Socket } from "node:net";
+import { connected } from "../connected-socket.ts";
 import { guardedLookup } from "./guarded-lookup.ts";
 import { HttpFault, privateAddress } from "./http-fault.ts";
 import { mayConnect, mayUse, type PrivateHosts } from "./private-hosts.ts";
@@ -20,9 +21,10 @@ export async function guardedSocket({
 }): Promise<Socket> {
   const name = host.replace(/^\[|\]$/g, "");
   if (isIP(name) !== 0 && !mayConnect(name, name, allowedPrivateHosts)) throw privateAddress(host, name);
+  const late = () => new HttpFault("timed_out", host, `${host} did not answer within ${secondsMax} seconds.`);
   const socket = connect({ host: name, port, lookup: guardedLookup(allowedPrivateHosts, privateAddress) });
   try {
-    await connected(socket, host, secondsMax);
+    await connected(socket, secondsMax, late);
     if (!mayUse(socket, name, allowedPrivateHosts)) throw privateAddress(host, socket.remoteAddress ?? name);
     return socket;
   } catch (cause) {
@@ -31,20 +33,4 @@ export async function guardedSocket({
     const why = cause instanceof Error ? cause.message : String(cause);
     throw new HttpFault("broken_off", host, `${host} cannot be reached: ${why}.`, { cause });
   }
-}
-
-function connected(socket: Socket, host: string, secondsMax: number): Promise<void> {
-  return new Promise((resolve, reject) => {
-    const late = () => reject(new HttpFault("timed_out", host, `${host} did not answer within ${secondsMax} seconds.`));
-    const timer = setTimeout(late, secondsMax * 1000);
-    socket.once("connect", () => {
-      clearTimeout(timer);
-      socket.removeListener("error", reject);
-      resolve();
-    });
-    socket.once("error", (error) => {
-      clearTimeout(timer);
-      reject(error);
-    });
-  });
 }
