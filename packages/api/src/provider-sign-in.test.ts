@@ -101,7 +101,7 @@ describe("signing in at a provider", () => {
     expect(outcome(await signIn(at))).toBe("auth.sign_up_refused");
   });
 
-  test("is no longer who the user is once a link has replaced their password", async () => {
+  test("is disconnected when a link replaces the password", async () => {
     const at = await provider();
     const { id, teamId, browser } = await person(api);
     const ask: Ask = (path, body) => browser.ask("POST", path, body);

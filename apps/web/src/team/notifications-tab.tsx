@@ -128,7 +128,7 @@ const RUN_STATES: Record<Delivery["state"], string> = {
   failed: "failed",
 };
 
-/** The end of a delivery is no event, so what waits is looked at again: at once if it is new, else at its next try. */
+/** No event reports the end of a delivery. A new one is read again after a second, one that failed at its next try. */
 function nextLookMs(deliveries: readonly Delivery[]): number | false {
   const waits = deliveries.flatMap(({ state, error, next_attempt_at }) => {
     if (state !== "pending") return [];

@@ -109,7 +109,7 @@ export function changedChannel<Kind extends ChannelKind>(
   };
 }
 
-const FORGOTTEN = "The password was for the previous mail server and is no longer stored. Send `smtp_password` again.";
+const FORGOTTEN = "The mail server has changed, so its password was deleted. Send `smtp_password` again.";
 
 /**
  * A channel for callers, without its secrets for those who may not read them. A team has one channel of a kind, so the

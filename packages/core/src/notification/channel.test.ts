@@ -114,7 +114,7 @@ describe("mail", () => {
   ])("a change of %j leaves the password %j", (sent, password, isForgotten) => {
     const { settings, message } = changedChannel("email", own, sent, instance);
     expect(settings.smtp_password).toBe(password);
-    expect(message?.includes("no longer stored") ?? false).toBe(isForgotten);
+    expect(message?.includes("password was deleted") ?? false).toBe(isForgotten);
   });
 
   test("does not send a password in the open, except on this machine", () => {

@@ -30,7 +30,7 @@ export type ChannelKind = (typeof CHANNEL_KINDS)[number];
 const EVENT_TEXT: Record<NotificationEvent, string> = {
   deployment_success: "a finished deployment",
   deployment_failure: "a failed deployment",
-  status_change: "a resource that is no longer healthy, or is again",
+  status_change: "a resource that becomes unhealthy, or healthy again",
   backup_success: "a finished backup",
   backup_failure: "a failed backup, or a failed drill of one",
   scheduled_task_success: "a finished scheduled task",

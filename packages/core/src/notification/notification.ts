@@ -132,7 +132,7 @@ const statusChanged: Build = ({ payload, resource, resource_uuid }, pageUrl) => 
   };
 };
 
-/** Starting and stopping, as it was asked for, is no news. */
+/** Nobody is notified of a start or stop that was requested. */
 function statusSetting({ status, previous_status, desired_state }: Payload): NotificationEvent | undefined {
   if (desired_state === "stopped") return undefined;
   return isTrouble(textOf(status) ?? "") === isTrouble(textOf(previous_status) ?? "") ? undefined : "status_change";

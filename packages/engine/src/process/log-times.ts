@@ -1,9 +1,9 @@
 import { appendFileSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 
 /**
- * When the bytes of a log were written. A program writes into its log itself, so nothing stamps its lines: instead the
- * log's end is looked at again and again, and each look that finds new bytes leaves a mark. A line's moment is that of
- * the look that found it, which is at most the time between two looks too late.
+ * When the bytes of a log were written. A program writes into its log itself, so nothing stamps its lines: instead
+ * Berth reads the size of the log at intervals, and records a mark when it has grown. A line gets the moment of the first
+ * mark behind it, which is late by one interval at most.
  */
 export interface LogTimes {
   /** Finds what was written since the last look. Cheap where that is nothing. */
@@ -110,7 +110,7 @@ function thinned(marks: readonly Mark[], start: number): readonly Mark[] {
 
 const textOf = ({ end, sinceMs, atMs }: Mark): string => `${end} ${sinceMs} ${atMs}\n`;
 
-/** A last line that a crash or a full disk cut off is no mark. */
+/** Passes over a last line that a crash or a full disk has cut off. */
 function readMarks(path: string): readonly Mark[] {
   const marks: Mark[] = [];
   for (const [, end, sinceMs, atMs] of textIn(path).matchAll(/^(\d{1,15}) (\d{1,15}) (\d{1,15})\n/gm)) {
