@@ -17,17 +17,17 @@ const NEXT_ROUND_MS = 200; // Time for shells and package managers to exit after
  */
 export function askInOrder(members: () => readonly ProcessStat[], shimPid: number | undefined): () => void {
   const asked = new Set<string>();
-  let endedAt = Number.NEGATIVE_INFINITY;
+  let livedAt = Number.NEGATIVE_INFINITY;
   const isShim = (stat: ProcessStat) =>
     shimPid !== undefined && (stat.pid === shimPid || (stat.parentPid === shimPid && isShell(stat)));
 
   return () => {
     const living = members().filter((stat) => !isShim(stat));
     if (living.some((stat) => asked.has(keyOf(stat)))) {
-      endedAt = Date.now();
+      livedAt = Date.now();
       return;
     }
-    if (Date.now() - endedAt < NEXT_ROUND_MS) return;
+    if (Date.now() - livedAt < NEXT_ROUND_MS) return;
     const pids = new Set(living.map((stat) => stat.pid));
     const tops = living.filter((stat) => !pids.has(stat.parentPid));
     const isFirst = asked.size === 0;
@@ -35,6 +35,8 @@ export function askInOrder(members: () => readonly ProcessStat[], shimPid: numbe
       asked.add(keyOf(stat));
       terminate(stat.pid);
     }
+    // It may exit before the next call sees it.
+    livedAt = Date.now();
   };
 }
 
