@@ -77,7 +77,7 @@ export const ENVIRONMENT = z.object({
     "Percent of what runs at once (deployments, backups, tasks, jobs) that one team may have.",
   ).default(75),
   BERTH_BUILD_MEMORY_PERCENT: percent(
-    "Percent of a server's memory that builds may take: one build without containers; on Docker servers since engine 23, all of them together. `100`: no limit.",
+    "Percent of a server's memory that builds may take: one build without containers; on a Docker server, all of them together. `100`: no limit.",
   ).default(75),
   BERTH_BUILD_CPU_PERCENT: percent(
     "Percent of a server's processors that builds may take, counted likewise. `100`: no limit.",

@@ -25,8 +25,8 @@ export interface ProcessWorld {
 }
 
 /** @param runtimeFolder Shared by all tests of a file, since preparing it takes half a second. */
-export function processWorld(runtimeFolder: string): ProcessWorld {
-  const root = temporaryFolder("berth-process-");
+export function processWorld(runtimeFolder: string, parent?: string): ProcessWorld {
+  const root = temporaryFolder("berth-process-", parent);
   const dataFolder = join(root, "apps");
   const warnings: unknown[] = [];
   const warn = (message: string, cause: unknown) => void warnings.push([message, cause]);
@@ -40,8 +40,8 @@ export function processWorld(runtimeFolder: string): ProcessWorld {
   };
 }
 
-export function temporaryFolder(prefix: string): string {
-  const folder = mkdtempSync(join(tmpdir(), prefix));
+export function temporaryFolder(prefix: string, parent = tmpdir()): string {
+  const folder = mkdtempSync(join(parent, prefix));
   chmodSync(folder, 0o711);
   return folder;
 }

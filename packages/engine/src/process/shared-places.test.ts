@@ -1,4 +1,5 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { BuildRequest, FolderArtifact, ReleaseSpec } from "@berth/core/deploy";
 import { BUILD_CONFIG as CONFIG } from "@berth/core/testing";
@@ -8,8 +9,6 @@ import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { processBuilder } from "../builder/process-builder.ts";
 import { io, newRef, temporaryFolder } from "./process.fixture.ts";
 import { processSuite } from "./suite.fixture.ts";
-
-const suite = processSuite();
 
 // User numbers that no other test uses.
 const [HOSTILE, VICTIM] = [90_011, 90_012];
@@ -32,7 +31,9 @@ const leftOutside = () => OUTSIDE.filter((folder) => existsSync(join(folder, "po
 /** Lists what an application sees of others: files in shared folders, processes, folders of the server. */
 const LOOK = `ls -a /tmp /var/tmp /dev/shm; ls /proc | grep -c '^[0-9]'; ls "$1" "$1/apps" 2>&1; cat /proc/[0-9]*/environ | tr '\\0' '\\n'`;
 
-describe.skipIf(!isRoot())("applications of one server, started by root", () => {
+// A sandbox has a /tmp of its own, so a data folder elsewhere is hidden in another way.
+describe.skipIf(!isRoot()).each([tmpdir(), "/var/lib"])("applications below %s, started by root", (parent) => {
+  const suite = processSuite(parent);
   let sources: string;
   beforeEach(async () => {
     sources = temporaryFolder("berth-sources-");

@@ -30,8 +30,11 @@ export interface ProcessSuite {
   ask(port: number | undefined, path: string): Promise<string>;
 }
 
-/** Call it once in a test file, outside of the tests. */
-export function processSuite(): ProcessSuite {
+/**
+ * Call it outside of the tests, once in a test file or in a `describe`.
+ * @param parent Where its data folder is made. Default: the folder for temporary files.
+ */
+export function processSuite(parent?: string): ProcessSuite {
   const current: { runtimeFolder?: string; world?: ProcessWorld; engine?: ProcessEngine } = {};
   const here = <Key extends keyof typeof current>(key: Key) => {
     const value = current[key];
@@ -44,7 +47,7 @@ export function processSuite(): ProcessSuite {
   });
   afterAll(() => rmSync(here("runtimeFolder"), { recursive: true, force: true }));
   beforeEach(() => {
-    current.world = processWorld(here("runtimeFolder"));
+    current.world = processWorld(here("runtimeFolder"), parent);
     current.engine = current.world.engine();
   });
   afterEach(async () => {

@@ -8,7 +8,7 @@ import type Docker from "dockerode";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { limitFiles } from "../../cgroup-limits.ts";
 import { farHost, SERVER_IMAGE, type TestServer, testServer } from "../server.fixture.ts";
-import { buildGroup } from "./build-group.ts";
+import { limitBuilds } from "./build-group.ts";
 import { buildImage } from "./build-image.ts";
 import type { BuildPlace } from "./build-place.ts";
 import type { BuildTarget } from "./build-target.ts";
@@ -135,7 +135,7 @@ describeDocker("a build on a server over SSH", [SERVER_IMAGE, "busybox:stable"],
 
   test("takes no more of the server than its share, and says so when it would", async () => {
     const shares = { memory: 1, cpu: 50 };
-    const group = await buildGroup({ host, docker: far, shares });
+    const { group } = await limitBuilds({ host, docker: far, shares });
     const { MemTotal, NCPU } = await far.info();
     const memoryBytes = Math.floor(MemTotal / 100);
     const guard = { privateHosts: [], folder: join(folder, "guarded") };
@@ -172,15 +172,18 @@ describeDocker("a build on a server over SSH", [SERVER_IMAGE, "busybox:stable"],
     };
     const made: string[] = [];
     for (const memory of [50, 60]) {
-      const group = await buildGroup({ host, docker: far, shares: { memory, cpu: 100 } });
+      const { group } = await limitBuilds({ host, docker: far, shares: { memory, cpu: 100 } });
       made.push(await output(await build(files, {}, { group })));
     }
     expect(made[0]).toBe(made[1]);
   });
 
-  test("is without limits where its user may make no group", async () => {
+  test("is without limits where its user may make no group, and says so", async () => {
     const shares = { memory: 50, cpu: 100 };
     const refusing = { ...host, run: async () => ({ exitCode: 1, output: "", isTruncated: false, isTimedOut: false }) };
-    expect(await buildGroup({ host: refusing, docker: far, shares })).toBeUndefined();
+    expect(await limitBuilds({ host: refusing, docker: far, shares })).toEqual({
+      group: undefined,
+      gap: expect.stringContaining("Connect Berth to the server as root."),
+    });
   });
 });

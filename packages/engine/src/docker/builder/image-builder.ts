@@ -27,7 +27,7 @@ import type Docker from "dockerode";
 import type { InWorkplace } from "../../builder/build-place.ts";
 import type { ImageBuilder } from "../builder.ts";
 import type { ImageReplacements } from "./base-image.ts";
-import { type BuildShares, buildGroup } from "./build-group.ts";
+import { type BuildShares, limitBuilds } from "./build-group.ts";
 import { buildImage } from "./build-image.ts";
 import type { ToolFetcher } from "./tool-fetcher.ts";
 
@@ -118,12 +118,17 @@ async function build(
   const privateHosts = options.privateHosts?.();
   const guard = privateHosts && { privateHosts, folder: jobFolder };
   const { shares } = options;
-  const group = async () => (shares === undefined ? undefined : await buildGroup({ host, docker, shares }));
+  const limited = async () => {
+    if (shares === undefined) return undefined;
+    const { group, gap } = await limitBuilds({ host, docker, shares });
+    if (gap !== undefined) io.onLine(`Warning: ${gap}`, "stderr");
+    return group;
+  };
   try {
     if (request.compose !== undefined || request.config.build_pack === "dockercompose") {
       const { buildStack } = await import("../compose/build.ts");
       return await buildStack(
-        { host, docker, socketPath, jobFolder, logins, labels, guard, group: await group() },
+        { host, docker, socketPath, jobFolder, logins, labels, guard, group: await limited() },
         request,
         io,
       );
@@ -138,7 +143,7 @@ async function build(
       replacements: options.replacements ?? new Map(),
     });
     const target = { ...source, image, labels, isForced: request.isForced };
-    await buildImage(target, io, { host, socketPath, logins, steps, guard, group: await group() });
+    await buildImage(target, io, { host, socketPath, logins, steps, guard, group: await limited() });
     const built = await inspectImage(docker, host.name, image);
     if (built === undefined) throw new DomainError("deploy.build_failed", "The built image is missing.");
     io.onLine(`Built ${image}`, "stdout");
