@@ -232,6 +232,18 @@ export function proxyConformance(name: string, makeWorld: () => Promise<ProxyWor
       expect(await answering(6)).toEqual(["three /", "two /"]);
     });
 
+    test("a request goes to another upstream where one takes no connection", async () => {
+      const [one, gone, two] = [await named("one"), await named("gone"), await named("two")];
+      await gone.stop();
+      await proxy.put(site("a", [one, gone, two]));
+      const asked = Array.from({ length: 12 }, (_none, at) =>
+        ask(world.httpPort, { host: "a.test", path: `/${at}`, method: at % 2 === 0 ? "GET" : "POST" }),
+      );
+      const answers = await Promise.all(asked);
+      expect(answers.map(({ status }) => status)).toEqual(answers.map(() => 200));
+      expect(new Set(answers.map(({ text }) => text.split(" ")[0]))).toEqual(new Set(["one", "two"]));
+    });
+
     test("a site that is down says so, and so does one whose application does not answer", async () => {
       const stopped = await named("gone");
       await stopped.stop();

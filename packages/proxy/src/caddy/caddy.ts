@@ -13,7 +13,7 @@ import { siteFiles } from "../server/site-files.ts";
 import { WRITES_AT_ONCE } from "../server/writes.ts";
 import { CaddyConfiguration, isRefusal } from "./configuration.ts";
 import { CaddyContainer } from "./container.ts";
-import { addressOf, slotContents } from "./site-handlers.ts";
+import { addressOf, slotContents, slotCountFor } from "./site-handlers.ts";
 import { SlotFiles } from "./slots.ts";
 
 const CAPABILITIES: ProxyCapabilities = {
@@ -49,7 +49,7 @@ export function caddyProxy(options: ServerProxyOptions): ManagedProxy {
   async function routed(site: Site, before: RoutedSite | undefined): Promise<RoutedSite> {
     const { basicAuth: _plain, ...rest } = site;
     const basicAuth = await hashPassword(site);
-    const slotCount = Math.max(1, before?.slotCount ?? 1, site.upstreams.length);
+    const slotCount = slotCountFor(site.upstreams.length, before?.slotCount ?? 1);
     return { ...rest, ...(basicAuth !== undefined && { basicAuth }), slotCount };
   }
 

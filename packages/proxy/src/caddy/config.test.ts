@@ -4,7 +4,7 @@ import type { ProxySettings, RoutedSite } from "../server/routed-site.ts";
 import { fileNameOf } from "../server/routed-site.ts";
 import { caddyConfig } from "./config.ts";
 import { escapePlaceholders, quoted } from "./literal.ts";
-import { slotContents } from "./site-handlers.ts";
+import { slotContents, slotCountFor } from "./site-handlers.ts";
 
 const SETTINGS: ProxySettings = { httpPort: 80, httpsPort: 443, tls: { issuer: "automatic" }, trustedProxies: [] };
 const routed = (id: string, other: Partial<RoutedSite> = {}): RoutedSite => ({
@@ -147,5 +147,19 @@ describe("a text", () => {
         expect(quoted(text)).not.toMatch(/[{}]/);
       }),
     );
+  });
+});
+
+describe("the number of slots of a site", () => {
+  it.each([
+    [0, 1, 1],
+    [1, 1, 1],
+    [2, 1, 12],
+    [5, 12, 12],
+    [13, 12, 24],
+    [1, 12, 12],
+    [1, 3, 12],
+  ])("for %i upstreams after %i slots is %i", (upstreams, before, expected) => {
+    expect(slotCountFor(upstreams, before)).toBe(expected);
   });
 });

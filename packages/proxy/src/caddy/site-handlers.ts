@@ -40,7 +40,8 @@ export function siteHandlers(one: HostRoute, { publicPort }: { readonly publicPo
         try_duration: "3s",
         try_interval: "100ms",
       },
-      transport: TRANSPORT,
+      transport: files.length > 1 ? { ...TRANSPORT, dial_timeout: "500ms" } : TRANSPORT,
+      ...(files.length > 1 && { health_checks: { passive: PASSIVE_CHECK } }),
       headers: proxyHeaders(one, { publicPort, prefix: isStripped ? route.path : "" }),
       // Otherwise each change of routes would close every WebSocket.
       stream_close_delay: "5m",
@@ -53,6 +54,18 @@ export function slotNames({ site, route }: HostRoute): readonly string[] {
   const name = `${fileNameOf(site.id)}${route.upstreamPort === undefined ? "" : `.${route.upstreamPort}`}`;
   return Array.from({ length: Math.max(1, site.slotCount) }, (_none, index) => `${name}.${index}`);
 }
+
+/**
+ * Number of slots for so many upstreams. It never shrinks, and sites with several get more than they need, so that
+ * another number of upstreams needs no reload.
+ */
+export function slotCountFor(upstreams: number, before: number): number {
+  const needed = Math.max(1, upstreams, before);
+  return needed === 1 ? 1 : Math.ceil(needed / SLOTS_SHARED) * SLOTS_SHARED;
+}
+
+/** Shared evenly by 2, 3, 4, 6 and 12 upstreams, and nearly so by others. */
+const SLOTS_SHARED = 12;
 
 /** Contents of a site's slots. Surplus slots repeat upstreams. */
 export function slotContents(site: RoutedSite): ReadonlyMap<string, string> {
@@ -93,6 +106,12 @@ const TRANSPORT = {
   // Requesting gzip from upstreams for clients without it would only cost compression and decompression.
   compression: false,
 };
+
+/**
+ * An upstream that does not take a connection is left out, so that one of several that is lost costs only the first
+ * request its dial timeout. Shorter than `try_duration`: where none is left, a request still waits for one to return.
+ */
+const PASSIVE_CHECK = { fail_duration: "2s", max_fails: 1 };
 
 /** Spellings that CGI-like applications read as the real header. */
 const FORGED = ["X_Forwarded_For", "X_Forwarded_Proto", "X_Forwarded_Host", "X_Forwarded_Port", "X_Real_Ip"];

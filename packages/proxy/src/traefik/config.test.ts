@@ -58,12 +58,12 @@ describe("Traefik's file", () => {
     const chains = Object.entries(http?.routers ?? {}).map(([name, router]) => [name, router.middlewares]);
     expect(Object.fromEntries(chains)).toEqual({
       "r0-http": ["r0-http-to"],
-      "r0-https": ["r0-https-auth", "r0-https-gzip", "r0-https-strip", "r0-https-headers"],
+      "r0-https": ["r0-https-auth", "r0-https-gzip", "r0-https-strip", "r0-https-headers", "r0-https-retry"],
       "r1-http": ["r1-http-to"],
-      "r1-https": ["r1-https-auth", "r1-https-gzip", "r1-https-headers"],
+      "r1-https": ["r1-https-auth", "r1-https-gzip", "r1-https-headers", "r1-https-retry"],
       "r2-http": ["r2-http-to"],
       "r2-https": ["r2-https-to"],
-      "r3-http": ["r3-http-auth", "r3-http-gzip", "r3-http-headers"],
+      "r3-http": ["r3-http-auth", "r3-http-gzip", "r3-http-headers", "r3-http-retry"],
     });
     expect(http?.middlewares).toMatchObject({
       "r2-http-to": {
@@ -71,6 +71,7 @@ describe("Traefik's file", () => {
       },
       "r0-https-auth": { basicAuth: { users: ["me:$2a$10$hash"] } },
       "r0-https-strip": { stripPrefix: { prefixes: ["/api"] } },
+      "r0-https-retry": { retry: { attempts: 2, initialInterval: "50ms" } },
     });
     expect(http?.services.r0?.loadBalancer.servers).toEqual([
       { url: "http://10.0.0.2:9" },

@@ -128,6 +128,10 @@ function middlewaresOf(one: HostRoute, name: string, isSecure: boolean, settings
     ...(site.isPrefixStripped === true &&
       route.path !== "/" && { [`${name}-strip`]: { stripPrefix: { prefixes: [decodeURIComponent(route.path)] } } }),
     ...(headers && { [`${name}-headers`]: { headers } }),
+    // Only before anything was sent to the upstream that did not take the connection.
+    ...(site.upstreams.length > 1 && {
+      [`${name}-retry`]: { retry: { attempts: site.upstreams.length, initialInterval: "50ms" } },
+    }),
   };
 }
 
