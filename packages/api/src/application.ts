@@ -24,6 +24,7 @@ import { metrics } from "./metric.ts";
 import { operation } from "./operation.ts";
 import { OPERATOR } from "./operation-options.ts";
 import { previews } from "./preview.ts";
+import { containers } from "./running-container.ts";
 import { scheduledTasks } from "./scheduled-task.ts";
 import { storages } from "./storage.ts";
 import { resourceTags } from "./tag.ts";
@@ -43,6 +44,7 @@ const DEPLOYS_AT_ONCE =
 export const applications = {
   attachments: attachments.application,
   envs: envs.application,
+  containers: containers.application,
   logs: logs.application,
   metrics: metrics.application,
   storages: storages.application,

@@ -22,6 +22,7 @@ import { logs } from "./log.ts";
 import { metrics } from "./metric.ts";
 import { operation } from "./operation.ts";
 import { restores } from "./restore.ts";
+import { containers } from "./running-container.ts";
 import { storages } from "./storage.ts";
 import { resourceTags } from "./tag.ts";
 
@@ -51,6 +52,7 @@ export const databases = {
   attachments: attachments.database,
   metrics: metrics.database,
   envs: envs.database,
+  containers: containers.database,
   logs: logs.database,
   storages: storages.database,
   tags: resourceTags.database,

@@ -18,6 +18,7 @@ import { logs } from "./log.ts";
 import { metrics } from "./metric.ts";
 import { operation } from "./operation.ts";
 import { OPERATOR } from "./operation-options.ts";
+import { containers } from "./running-container.ts";
 import { scheduledTasks } from "./scheduled-task.ts";
 import { storages } from "./storage.ts";
 import { resourceTags } from "./tag.ts";
@@ -35,6 +36,7 @@ export const services = {
   attachments: attachments.service,
   metrics: metrics.service,
   envs: envs.service,
+  containers: containers.service,
   logs: logs.service,
   scheduledTasks: scheduledTasks.service,
   storages: storages.service,

@@ -26,6 +26,7 @@ import {
   requireContainerPowers,
   requireKeyForRepository,
   requireReachableSource,
+  requireReplicas,
 } from "./application-support.ts";
 import type { UseCaseContext } from "./context.ts";
 import { applicationRequest, requestDeployment } from "./deployment-request.ts";
@@ -82,6 +83,7 @@ async function create(
   const local = { ...drafted(context, source, sent, buildPack, place), privateKeyId: key?.id ?? null };
   requireReachableSource(scope, local.settings.git_repository, place.server.ip);
   await requireBuildPack(context, buildPack, source, place.server);
+  await requireReplicas(context, local.settings.replicas, place.server);
   await requireContainerPowers(context, local.settings.custom_docker_run_options, place.server);
   const draft = repository === undefined ? local : withRepository(local, await repository.verify());
   if (claims.length > 0) {

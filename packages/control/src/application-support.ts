@@ -28,6 +28,20 @@ export async function requireBuildPack(
   if (!capabilities.build_packs.includes(buildPack)) throw unsupported(buildPack, kind, server.name, capabilities);
 }
 
+/** @throws DomainError `engine.unsupported` if the server's engine cannot run several containers of an application */
+export async function requireReplicas(
+  { engineFor }: Pick<UseCaseContext, "engineFor">,
+  replicas: number,
+  server: ServerRecord | undefined,
+): Promise<void> {
+  if (replicas === 1) return;
+  if (server === undefined) throw notFound("Server");
+  const { capabilities, kind } = await engineFor(server);
+  if (capabilities.replicas) return;
+  const sentence = `The engine of server ${server.name} (${kind}) runs one instance of an application. For ${replicas}, use a server with Docker.`;
+  throw new DomainError("engine.unsupported", sentence, { fields: { replicas: [sentence] } });
+}
+
 const NAMES: Readonly<Partial<Record<BuildPack, string>>> = {
   dockerfile: "a Dockerfile of its own",
   dockerimage: "an image",

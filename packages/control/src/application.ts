@@ -20,6 +20,7 @@ import {
   requireContainerPowers,
   requireKeyForRepository,
   requireReachableSource,
+  requireReplicas,
 } from "./application-support.ts";
 import type { UseCaseContext } from "./context.ts";
 import { applicationRequest, DUPLICATE_MESSAGE, requestDeployment } from "./deployment-request.ts";
@@ -127,6 +128,9 @@ async function checkedChange(context: UseCaseContext, current: ApplicationRecord
   }
   if (next.build_pack !== current.settings.build_pack) {
     await requireBuildPack(context, next.build_pack, current.source, await stores.servers.findById(current.server_id));
+  }
+  if (settings.replicas !== undefined && settings.replicas !== current.settings.replicas) {
+    await requireReplicas(context, settings.replicas, await stores.servers.findById(current.server_id));
   }
   const verified = await repository?.verify();
   const resets = resetsOf(current.settings.build_pack, next.build_pack);

@@ -32,7 +32,7 @@ import type { Scope } from "@berth/core/team";
 import type { SignInTries } from "./sign-in-tries.ts";
 
 /** The part of an engine that use cases call; the worker does the rest. */
-export type ControlEngine = Pick<Engine, "kind" | "capabilities" | "logs"> & {
+export type ControlEngine = Pick<Engine, "kind" | "capabilities" | "inspect" | "logs"> & {
   readonly containers?: Pick<NonNullable<Engine["containers"]>, "command" | "terminal"> | undefined;
 };
 
@@ -98,6 +98,16 @@ export async function findResource(stores: Stores, ref: ResourceRef): Promise<Re
   const resource = await stores.resources.find(ref);
   if (resource === undefined) throw notFound(RESOURCE_KINDS[ref.kind].title);
   return resource;
+}
+
+/** The engine of a resource's server. @throws DomainError `resource.not_found`, `engine.unreachable` */
+export async function engineOf(
+  { stores, engineFor }: Pick<UseCaseContext, "stores" | "engineFor">,
+  { server_id }: Pick<ResourceRecord, "server_id">,
+): Promise<ControlEngine> {
+  const server = await stores.servers.findById(server_id);
+  if (server === undefined) throw notFound("Server");
+  return engineFor(server);
 }
 
 /**

@@ -34,6 +34,7 @@ import { registries } from "./registry.ts";
 import { resources } from "./resource.ts";
 import { restores } from "./restore.ts";
 import { rollbacks } from "./rollback.ts";
+import { containers } from "./running-container.ts";
 import { s3Storages } from "./s3-storage.ts";
 import { scheduledTasks } from "./scheduled-task.ts";
 import { secondFactors } from "./second-factor.ts";
@@ -105,6 +106,7 @@ const USE_CASES = {
   deployments,
   rollbacks,
   logs,
+  containers,
   terminals,
   cloudTokens,
   notifications,

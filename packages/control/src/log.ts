@@ -4,7 +4,7 @@ import { RELEASE_LOG_TITLE } from "@berth/core/deploy";
 import type { LogQuery, ReleaseRecord, ResourceRecord } from "@berth/core/ports";
 import { RESOURCE_KINDS, type ResourceRef } from "@berth/core/resource";
 import { requireAbility } from "@berth/core/team";
-import { type ControlEngine, findResource, type UseCaseContext } from "./context.ts";
+import { type ControlEngine, engineOf, findResource, type UseCaseContext } from "./context.ts";
 import { whileTokenWorks } from "./token-watch.ts";
 
 /** A line of a resource's output. */
@@ -38,19 +38,14 @@ export interface TailOptions extends LogSource {
 }
 
 /** Logs of resources of every kind. */
-export function logs({ scope, stores, engineFor }: UseCaseContext) {
+export function logs(context: UseCaseContext) {
+  const { scope, stores } = context;
   /** @throws DomainError `resource.not_found` */
   async function requireContainer({ id }: ResourceRecord, container: string | undefined): Promise<void> {
     if (container === undefined) return;
     const containers = await stores.services.containers([id]);
     const names = containers.map(({ name }) => name);
     if (names.length > 0 && !isContainerOf(names, container)) throw notFound("Container");
-  }
-
-  async function engineOf(resource: ResourceRecord): Promise<ControlEngine> {
-    const server = await stores.servers.findById(resource.server_id);
-    if (server === undefined) throw notFound("Server");
-    return engineFor(server);
   }
 
   /** The live release, else the candidate: its output shows why its start takes long. */
@@ -82,7 +77,7 @@ export function logs({ scope, stores, engineFor }: UseCaseContext) {
       const release = await shownRelease(resource);
       const isStopped = release?.role === "live" && resource.desired_state === "stopped" && source.previous !== true;
       if (release === undefined || isStopped) return { logs: await lastWords(resource, lines, ref) };
-      const engine = await engineOf(resource);
+      const engine = await engineOf(context, resource);
       const texts: string[] = [];
       try {
         for await (const { line, moment } of engine.logs(refOf(release), { lines, ...sourceOf(source) })) {
@@ -105,7 +100,7 @@ export function logs({ scope, stores, engineFor }: UseCaseContext) {
       await requireContainer(resource, options.container);
       const release = await shownRelease(resource);
       if (release === undefined) throw notRunning(ref);
-      const engine = await engineOf(resource);
+      const engine = await engineOf(context, resource);
       const live = () => stores.releases.live(resource.id, 0);
       return whileTokenWorks({ scope, stores }, options.signal, (signal) =>
         followReleases(engine, live, release, { ...options, signal }),

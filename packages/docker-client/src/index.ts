@@ -2,6 +2,8 @@ export { DOCKER_SOCKET, dockerClient, dockerVersion, engineError } from "./clien
 export { type Frame, readFrames } from "./frames.ts";
 export { jsonLines } from "./json-lines.ts";
 export {
+  COMPOSE_NUMBER,
+  FILES_LABEL,
   LABELS,
   type Labels,
   labelFilter,

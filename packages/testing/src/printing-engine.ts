@@ -1,9 +1,11 @@
 import { DomainError } from "@berth/core";
-import type { ReleaseRef } from "@berth/core/deploy";
+import type { ReleaseRef, ReleaseState } from "@berth/core/deploy";
 import type { Engine, LogLine, LogQuery } from "@berth/core/ports";
 
-/** An engine with only the methods that use cases call: capabilities and logs. */
-export interface PrintingEngine extends Pick<Engine, "kind" | "capabilities" | "logs"> {
+/** An engine with only the methods that use cases call: capabilities, states and logs. */
+export interface PrintingEngine extends Pick<Engine, "kind" | "capabilities" | "inspect" | "logs"> {
+  /** Sets what `inspect` answers; nothing runs at first. */
+  show(state: ReleaseState): void;
   /** @throws Error for a release that was removed */
   print(deploymentUuid: string, ...lines: string[]): void;
   /** Removes a release, which ends the logs being followed. */
@@ -18,6 +20,7 @@ interface Output {
 
 export function printingEngine(capabilities: Partial<Engine["capabilities"]> = {}): PrintingEngine {
   const outputs = new Map<string, Output>();
+  const states = new Map<string, ReleaseState>();
   const outputOf = (uuid: string): Output => {
     const output = outputs.get(uuid) ?? { lines: [], isRemoved: false, wake: () => undefined };
     outputs.set(uuid, output);
@@ -37,6 +40,8 @@ export function printingEngine(capabilities: Partial<Engine["capabilities"]> = {
       cpu_limit: true,
       ...capabilities,
     },
+    show: (state) => void states.set(state.deploymentUuid, state),
+    inspect: async ({ deploymentUuid }) => states.get(deploymentUuid),
     print(uuid, ...lines) {
       const output = outputOf(uuid);
       if (output.isRemoved) throw new Error(`${uuid} is removed.`);

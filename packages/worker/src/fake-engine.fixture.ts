@@ -132,6 +132,7 @@ export function fakeEngine(points: Points): FakeEngine {
         images: fakeImages(artifacts, fake.registry, points),
         forwards: { list: async () => [], open: notMade, close: async () => undefined },
         command: notMade,
+        scale: notMade,
         terminal: notMade,
         ownCheck: async ({ deploymentUuid }: ReleaseRef) => {
           const release = releases.get(deploymentUuid);

@@ -1,5 +1,5 @@
 import { type HealthCheck, problemOf, watchOf } from "@berth/core/application";
-import type { Health, ReleaseState } from "@berth/core/deploy";
+import { type Health, type ReleaseState, replicaStates } from "@berth/core/deploy";
 import type { WorkerDeps } from "./ports.ts";
 import { probeRelease } from "./probe.ts";
 import type { ServerAdapters } from "./server-adapters.ts";
@@ -42,9 +42,11 @@ export function createHealthWatch({ logger, clock }: WatchDeps, onChange: () => 
   const look = async (adapters: ServerAdapters, { state, check: whole }: Watched, watch: Watch) => {
     const watched = watchOf(whole);
     const check = { ...watched, timeoutSeconds: Math.min(watched.timeoutSeconds, TIMEOUT_SECONDS_MAX) };
-    const outcome = await probeRelease(adapters, state, check, stopping.signal);
+    const outcomes = await Promise.all(
+      (replicaStates(state) ?? [state]).map((one) => probeRelease(adapters, one, check, stopping.signal)),
+    );
     if (stopping.signal.aborted) return;
-    const problem = problemOf(check, outcome);
+    const problem = outcomes.map((outcome) => problemOf(check, outcome)).find((one) => one !== undefined);
     const before = watch.health;
     const ranSeconds = state.startedAt === null ? 0 : (clock.now().getTime() - state.startedAt.getTime()) / 1000;
     const isStarting = watch.health === "unknown" && ranSeconds < whole.startPeriodSeconds;

@@ -144,6 +144,7 @@ function wantedResource({ resource, subject, releases, previews }: RecordedResou
     restartCount: (subject && kind?.restartCount(subject)) ?? 0,
     restartCountMax: subject && kind?.restartCountMax(subject),
     releases: releases.map((record) => wantedRelease(record, NO_DEPLOYMENTS)),
+    replicas: subject && engine.capabilities.replicas ? kind?.replicas(subject) : undefined,
     isAlone:
       subject !== undefined &&
       kind?.exclusiveReason(subject, engine.capabilities, live?.upstream ?? null) !== undefined,

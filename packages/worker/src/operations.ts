@@ -11,13 +11,14 @@ import type { WorkerDeps } from "./ports.ts";
 import { removePreview } from "./preview-removal.ts";
 import { removeResource } from "./removal.ts";
 import { retire } from "./retire.ts";
+import { scaleLive } from "./scale.ts";
 import type { ServerAdapters } from "./server-adapters.ts";
 import { STOP_GRACE_SECONDS, type WorkerSettings } from "./settings.ts";
 import { stopGraceSeconds } from "./stop-grace.ts";
 
 export interface OperationDeps extends WorkerDeps {
   readonly settings: WorkerSettings;
-  /** Called when a live release was started, so that the next attempt waits. */
+  /** Called when a live release was started, or could not be scaled, so that the next attempt waits. */
   onStart(deploymentUuid: string): void;
   /** Called when a release was renamed, so that the next attempt waits. */
   onName(deploymentUuid: string): void;
@@ -65,6 +66,8 @@ export async function applyOperation(
   switch (operation.type) {
     case "start":
       return await startLive(deps, adapters, operation, signal);
+    case "scale":
+      return await scaleLive(deps, adapters, operation, signal);
     case "stop":
       return await adapters.engine.stop(operation.release, {
         graceSeconds: await graceOf(stores, operation.resourceId),

@@ -6,14 +6,14 @@ import type { Duplex } from "node:stream";
 import { connect as connectTls } from "node:tls";
 import { isDomainError } from "@berth/core";
 import type { HealthCheck, HttpProbe, ProbeOutcome } from "@berth/core/application";
-import type { ReleaseState, Upstream } from "@berth/core/deploy";
+import type { ReleaseState, ReplicaState, Upstream } from "@berth/core/deploy";
 import type { Connect } from "./ports.ts";
 import type { ServerAdapters } from "./server-adapters.ts";
 
 /** Checks once whether a release works. A failing release does not make it reject. */
 export async function probeRelease(
   { engine, connect }: Pick<ServerAdapters, "engine" | "connect">,
-  { resourceUuid, deploymentUuid, upstream }: ReleaseState,
+  { resourceUuid, deploymentUuid, upstream, container }: ReplicaState,
   { probe, timeoutSeconds }: HealthCheck,
   signal: AbortSignal,
 ): Promise<ProbeOutcome> {
@@ -27,7 +27,8 @@ export async function probeRelease(
   const ref = { resourceUuid, deploymentUuid };
   const startedMs = performance.now();
   try {
-    const options = { timeoutSeconds, signal, maxOutputBytes: OUTPUT_BYTES_MAX };
+    const within = container === undefined ? {} : { container };
+    const options = { timeoutSeconds, signal, maxOutputBytes: OUTPUT_BYTES_MAX, ...within };
     const { exitCode, output } = await engine.exec(ref, probe.script, options);
     const isOverdue = exitCode === TIMEOUT_EXIT_CODE && performance.now() - startedMs >= timeoutSeconds * 1000;
     return isOverdue ? { type: "timeout" } : { type: "exit", exitCode, output };

@@ -1,12 +1,10 @@
-import { isDomainError } from "@berth/core";
-import { drainedUpstreams, type Operation, siteIdOf, sitePartOf, type Upstream } from "@berth/core/deploy";
-import type { Site, Proxy as SiteProxy } from "@berth/core/ports";
+import type { Operation } from "@berth/core/deploy";
+import { drainRelease } from "./drain.ts";
 import { keepBuild } from "./kept-build.ts";
 import type { WorkerDeps } from "./ports.ts";
 import type { ServerAdapters } from "./server-adapters.ts";
 import type { WorkerSettings } from "./settings.ts";
 import { graceSecondsOf } from "./stop-grace.ts";
-import { pause } from "./wait.ts";
 
 export type Retirement = Extract<Operation, { type: "retire" }>;
 
@@ -29,14 +27,9 @@ export async function retire(
   const journal = successorId === null ? undefined : await openJournal(deps, successorId);
 
   const startedMs = performance.now();
-  const partId = siteIdOf(release.resourceUuid, pullRequestId);
-  const upstreams = drainedUpstreams({
-    upstream: record.upstream,
-    state: await engine.inspect(release),
-    sites: [...router.sites()].flatMap(([id, site]): readonly Site[] => (sitePartOf(id) === partId ? [site] : [])),
-    hasUpstreamPorts: proxy.capabilities.upstreamPorts,
-  });
-  const inFlight = await drain(proxy, upstreams, settings.drainSecondsMax, signal);
+  const state = await engine.inspect(release);
+  const draining = { release, pullRequestId, upstream: record.upstream, state };
+  const inFlight = await drainRelease({ proxy, router }, draining, settings.drainSecondsMax, signal);
   if (signal.aborted) return;
   if (inFlight > 0)
     await journal?.say(`Ends ${inFlight} requests that lasted longer than ${settings.drainSecondsMax} s`);
@@ -48,32 +41,6 @@ export async function retire(
   else await engine.remove(release, { graceSeconds });
   await journal?.done((performance.now() - startedMs) / 1000);
   await keeping.finish();
-}
-
-/** @returns The number of requests still in flight at the time limit. */
-async function drain(
-  proxy: SiteProxy,
-  upstreams: readonly Upstream[],
-  secondsMax: number,
-  signal: AbortSignal,
-): Promise<number> {
-  const endMs = performance.now() + secondsMax * 1000;
-  for (;;) {
-    const counts = await Promise.all(upstreams.map((upstream) => inFlightOf(proxy, upstream)));
-    const count = counts.reduce((sum, one) => sum + one, 0);
-    if (count === 0 || signal.aborted || performance.now() >= endMs) return count;
-    await pause(DRAIN_INTERVAL_SECONDS, signal);
-  }
-}
-
-/** A proxy that does not answer has no requests to wait for. */
-async function inFlightOf(proxy: SiteProxy, upstream: Upstream): Promise<number> {
-  try {
-    return await proxy.inFlight(upstream);
-  } catch (error) {
-    if (!isDomainError(error)) throw error;
-    return 1;
-  }
 }
 
 /** The step `retire` of the deployment that replaced the release. */
@@ -88,5 +55,3 @@ async function openJournal({ stores, clock }: WorkerDeps, deploymentId: number) 
       deployments.saveRetirement(deploymentId, { status: "done" }, [line(`retire done in ${seconds.toFixed(1)} s`)]),
   };
 }
-
-const DRAIN_INTERVAL_SECONDS = 0.25;

@@ -132,9 +132,13 @@ async function readPart(
   if (site === undefined || domains.length === 0) return { partId, kind: record.kind, sites: [] };
   const ref: ReleaseRef | null = live && { resourceUuid: record.uuid, deploymentUuid: live.deployment_uuid };
   const state = ref === null ? undefined : await engine.inspect(ref);
-  const desiredState = pullRequestId === 0 ? record.desired_state : "running";
-  const upstreamsFor = ({ container }: SiteSubject) =>
-    record.removing_at ? [] : upstreamsOf(desiredState, live ?? undefined, state, container);
+  const target = {
+    desiredState: pullRequestId === 0 ? record.desired_state : "running",
+    live: live ?? undefined,
+    observed: state,
+    replicas: pullRequestId === 0 ? deployedKind(subject).replicas(subject) : undefined,
+  } as const;
+  const upstreamsFor = ({ container }: SiteSubject) => (record.removing_at ? [] : upstreamsOf(target, container));
   const subjects = siteSubjects({ ...site, domains, pullRequestId });
   return { partId, kind: record.kind, sites: subjects.map((one) => siteOf(one, upstreamsFor(one))) };
 }

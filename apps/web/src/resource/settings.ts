@@ -57,6 +57,7 @@ const APPLICATION: readonly FieldGroup[] = [
     fields: [
       "ports_exposes",
       "ports_mappings",
+      "replicas",
       "stop_grace_period",
       "max_restart_count",
       "custom_docker_run_options",

@@ -10,6 +10,7 @@ import type { ApplicationCreate, ApplicationUpdate } from "./application-input.t
 import type { BuildPack } from "./build-pack.ts";
 import { labelProblems } from "./container-label.ts";
 import { previewTemplateProblems } from "./preview.ts";
+import { replicaProblems } from "./replicas.ts";
 import { runOptionProblems } from "./run-options.ts";
 
 export interface ApplicationChange {
@@ -56,6 +57,7 @@ export function applicationChange(sent: Sent, current: ApplicationSettings = DEF
       ...labelProblems(secrets.fields),
       ...composeProblems(sent, { ...current, ...settings }),
       ...templateProblems(settings),
+      ...replicaProblems({ ...current, ...settings }),
     },
   };
 }

@@ -144,7 +144,8 @@ export const Application = z
     pre_deployment_command_container: textOrNull,
     post_deployment_command: textOrNull,
     post_deployment_command_container: textOrNull,
-    swarm_replicas: integer,
+    replicas: integer,
+    swarm_replicas: integer.describe("The same as `replicas`."),
     swarm_placement_constraints: textOrNull,
     is_http_basic_auth_enabled: flag,
     http_basic_auth_username: textOrNull,
@@ -267,6 +268,7 @@ function settingsView(settings: ApplicationSettings) {
     // This includes fields of the object `settings`; the answer's schema drops those.
     ...settings,
     health_check_port: port === null ? null : String(port),
+    swarm_replicas: settings.replicas,
     docker_compose_domains: composeDomainsText(settings.docker_compose_domains),
   };
 }
@@ -317,7 +319,6 @@ const WITHOUT_MEANING_YET = {
   additional_networks_count: 0,
   custom_healthcheck_found: false,
   compose_parsing_version: "5",
-  swarm_replicas: 1,
   swarm_placement_constraints: null,
   config_hash: null,
 } satisfies Partial<Application>;

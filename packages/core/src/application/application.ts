@@ -164,6 +164,12 @@ export const ApplicationSettings = z.object({
     .nullable()
     .default(null)
     .describe("Seconds a container may take to stop; default 10."),
+  replicas: z
+    .int()
+    .min(1)
+    .max(100)
+    .default(1)
+    .describe("Containers that run at the same time and share its requests. Only on servers with Docker."),
   ...GPU_SETTINGS,
   ...CONTAINER_NAME_SETTINGS,
   max_restart_count: z

@@ -13,5 +13,6 @@ export * from "./health-check.ts";
 export * from "./http-url.ts";
 export * from "./init-script.ts";
 export * from "./preview.ts";
+export * from "./replicas.ts";
 export * from "./run-options.ts";
 export * from "./setting-effect.ts";

@@ -1,7 +1,7 @@
 import type { SiteSettings } from "../deploy/site.ts";
 import type { ApplicationUpdate } from "./application-input.ts";
 
-/** What the proxy does with requests, what decides about the next push, and what only people read. */
+/** What the proxy and the engine do with what runs, what decides about the next push, and what only people read. */
 const AT_ONCE = {
   name: true,
   description: true,
@@ -17,6 +17,7 @@ const AT_ONCE = {
   is_stripprefix_enabled: true,
   is_auto_deploy_enabled: true,
   watch_paths: true,
+  replicas: true,
   is_preview_deployments_enabled: true,
   is_pr_deployments_public_enabled: true,
   manual_webhook_secret_github: true,

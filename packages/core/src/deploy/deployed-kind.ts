@@ -1,6 +1,7 @@
 import { ApplicationSettings } from "../application/application.ts";
 import { type HealthCheck, healthCheckOf, STEADY_CHECK } from "../application/health-check.ts";
 import { initScripts } from "../application/init-script.ts";
+import { replicasWanted } from "../application/replicas.ts";
 import { type Compose, parseCompose } from "../compose/parse.ts";
 import { secretsInText } from "../env/secret-value.ts";
 import type { EngineCapabilities } from "../ports/engine.ts";
@@ -40,6 +41,8 @@ export interface DeployedKind<Subject extends DeploySubject> {
     capabilities: Pick<EngineCapabilities, "networks" | "port_mappings">,
     upstream: Upstream | null,
   ): string | undefined;
+  /** Number of containers of a release of the resource itself; `undefined`: the engine or a compose file decides. */
+  replicas(subject: Subject): number | undefined;
   /** `null`: the default. */
   stopGraceSeconds(subject: Subject): number | null;
   /** Commands around the switch: one in the previous release, one in the new release. */
@@ -85,6 +88,7 @@ const PLAIN = {
   usesBuildServer: () => false,
   pushedImages: () => [],
   restartCountMax: () => undefined,
+  replicas: () => undefined,
   containers: () => undefined,
   isDeployedByRestart: false,
 } as const satisfies Partial<DeployedKind<DeploySubject>>;
@@ -100,6 +104,7 @@ const application: DeployedKind<SubjectOf<"application">> = {
   usesBuildServer: ({ record: { settings } }) => settings.use_build_server && settings.build_pack !== "dockerimage",
   pushedImages: ({ record }, deployed) => registryImages(record.settings, deployed),
   restartCountMax: ({ record }) => record.settings.max_restart_count,
+  replicas: ({ record }) => replicasWanted(record.settings),
   source: ({ record }, deployment, credentials) => sourceSpec(record, deployment, credentials),
   buildRequest: ({ subject, ...input }, folder) => buildRequest({ ...own(subject), ...input }, folder),
   releaseSpec: ({ subject, ...input }, artifact) => releaseSpec({ ...own(subject), ...input }, artifact),

@@ -20,6 +20,7 @@ export * from "./release.ts";
 export * from "./release-container.ts";
 export * from "./release-env.ts";
 export * from "./release-spec.ts";
+export * from "./replica-state.ts";
 export * from "./required-variables.ts";
 export * from "./rollback.ts";
 export * from "./service-release.ts";

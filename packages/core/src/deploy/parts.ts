@@ -39,7 +39,9 @@ export function wantedSites(
   if (resource.restingSites !== undefined) return resource.restingSites;
   const live = liveOf(resource, pullRequestId);
   const state = live && seen.get(live.deploymentUuid);
-  return sites.map((subject) => siteOf(subject, upstreamsOf(desiredState, live, state, subject.container)));
+  const replicas = pullRequestId === 0 ? resource.replicas : undefined;
+  const target = { desiredState, live, observed: state, replicas };
+  return sites.map((subject) => siteOf(subject, upstreamsOf(target, subject.container)));
 }
 
 /** All sites of a server, for a proxy that needs the whole table. */

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import type { ContainerState, Health } from "./container-state.ts";
-import { observed, preview, release, resource, seen, site, wanted } from "./plan.fixture.ts";
+import { observed, preview, release, replicasOf, resource, seen, site, wanted } from "./plan.fixture.ts";
 import type { Operation } from "./plan.ts";
 import { siteIdOf, siteOf, subjectId, upstreamsOf } from "./site.ts";
 import type { Observed, Wanted, WantedRelease, WantedResource } from "./wanted.ts";
@@ -27,12 +27,13 @@ export const worlds: fc.Arbitrary<World> = fc
     builtBy: fc.array(fc.constantFrom(0, 1, 2, 3), { minLength: 6, maxLength: 6 }),
     stopped: fc.array(fc.boolean(), { minLength: 2, maxLength: 2 }),
     removing: fc.array(fc.boolean(), { minLength: 2, maxLength: 2 }),
+    replicas: fc.array(fc.option(fc.integer({ min: 1, max: 3 }), { nil: undefined }), { minLength: 2, maxLength: 2 }),
     ofPreview: fc.array(fc.boolean(), { minLength: 6, maxLength: 6 }),
     closed: fc.array(fc.boolean(), { minLength: 2, maxLength: 2 }),
     restarts: fc.nat({ max: 3 }),
     names: fc.array(fc.option(fc.constantFrom("shop", "renamed")), { minLength: 6, maxLength: 6 }),
   })
-  .map(({ roles, states, builtBy, stopped, removing, ofPreview, closed, restarts, names }) => {
+  .map(({ roles, states, builtBy, stopped, removing, replicas, ofPreview, closed, restarts, names }) => {
     const resources = [0, 1].map((index): WantedResource => {
       const own = uuids.flatMap((uuid, at) => (at % 2 === index ? [{ uuid, at, role: roles[at] }] : []));
       const pullRequest = (at: number) => (ofPreview[at] ? 7 : 0);
@@ -43,6 +44,7 @@ export const worlds: fc.Arbitrary<World> = fc
         uuid: `app${index + 1}`,
         desiredState: stopped[index] ? "stopped" : "running",
         isRemoving: removing[index] === true,
+        replicas: replicas[index],
         sites: [site(`app${index + 1}`)],
         previews: [
           preview(7, { id: index + 1, isRemoving: closed[index] === true, sites: [site(`app${index + 1}`, 7)] }),
@@ -92,10 +94,19 @@ export function applyOperations({ wanted, observed }: World, operations: readonl
     );
   };
 
+  const scaled = (deploymentUuid: string, replicas: number) => {
+    releases = releases.map((state) =>
+      state.deploymentUuid === deploymentUuid ? { ...state, containers: replicasOf(state, replicas) } : state,
+    );
+  };
+
   for (const operation of operations) {
     switch (operation.type) {
       case "start":
         become(operation.release.deploymentUuid, operation.release.resourceUuid, "running");
+        break;
+      case "scale":
+        scaled(operation.release.deploymentUuid, operation.replicas);
         break;
       case "stop":
         become(operation.release.deploymentUuid, operation.release.resourceUuid, "exited");
@@ -121,7 +132,8 @@ export function applyOperations({ wanted, observed }: World, operations: readonl
         const live = subject.releases.find((each) => each.role === "live" && each.pullRequestId === pullRequestId);
         const state = releases.find(({ deploymentUuid }) => deploymentUuid === live?.deploymentUuid);
         const desired = pullRequestId === 0 ? subject.desiredState : "running";
-        for (const one of wantedSites) sites.set(subjectId(one), siteOf(one, upstreamsOf(desired, live, state)));
+        const target = { desiredState: desired, live, observed: state, replicas: subject.replicas };
+        for (const one of wantedSites) sites.set(subjectId(one), siteOf(one, upstreamsOf(target)));
         break;
       }
       case "unroute":

@@ -1,6 +1,6 @@
 import type { Health } from "./container-state.ts";
 import type { Operation } from "./plan.ts";
-import type { ReleaseState } from "./release.ts";
+import { REPLICA, type ReleaseContainer, type ReleaseState } from "./release.ts";
 import { PLAIN_SITE, type SiteSubject, siteOf } from "./site.ts";
 import type { Observed, Wanted, WantedPreview, WantedRelease, WantedResource } from "./wanted.ts";
 
@@ -40,6 +40,19 @@ export const preview = (pullRequestId: number, change: Partial<WantedPreview> = 
   sites: [],
   ...change,
 });
+
+export const replicasOf = (state: ReleaseState, replicas: number): readonly ReleaseContainer[] =>
+  Array.from({ length: replicas }, (_, index) => ({
+    name: REPLICA,
+    number: index + 1,
+    state: state.state,
+    restartCount: 0,
+    exitCode: null,
+    startedAt: null,
+    address: `10.0.0.${index + 1}`,
+    port: 3000,
+    isExcluded: false,
+  }));
 
 export const seen = (deploymentUuid: string, change: Partial<ReleaseState> = {}): ReleaseState => ({
   resourceUuid: "app1",

@@ -7,6 +7,7 @@ import {
   preview,
   ref,
   release,
+  replicasOf,
   resource,
   seen,
   site,
@@ -351,6 +352,31 @@ describe("for every record and every observation", () => {
         expect(plan(current.wanted, current.observed)).toEqual([]);
       }),
     );
+  });
+});
+
+describe("the number of containers", () => {
+  const running = (replicas: number) => {
+    const state = seen("d1");
+    return replicas === 1 ? state : seen("d1", { containers: replicasOf(state, replicas) });
+  };
+  const scale = (replicas: number) => ({ type: "scale", resourceId: 1, release: ref("d1"), deploymentId: 1, replicas });
+
+  test.each<[string, Partial<WantedResource>, number, readonly object[]]>([
+    ["grows", { replicas: 3 }, 1, [scale(3)]],
+    ["shrinks", { replicas: 1 }, 3, [scale(1)]],
+    ["stays", { replicas: 3 }, 3, []],
+    ["stays where nobody asks for one", {}, 3, []],
+    ["waits for a deployment, which starts as many", { replicas: 3, isDeploying: true }, 1, []],
+  ])("%s", (_title, change, now, expected) => {
+    expect(plan(wanted([resource(change)]), observed([running(now)]))).toEqual(expected);
+  });
+
+  test("is left alone for a while after a failure, and while it is stopped", () => {
+    const asked = wanted([resource({ replicas: 3 })]);
+    expect(plan(asked, observed([running(1)], { backingOff: new Set(["d1"]) }))).toEqual([]);
+    const stopped = wanted([resource({ replicas: 3, desiredState: "stopped" })]);
+    expect(types(plan(stopped, observed([running(1)])))).toEqual(["stop"]);
   });
 });
 

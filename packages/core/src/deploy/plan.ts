@@ -8,6 +8,14 @@ import type { Observed, Wanted, WantedContainer, WantedPreview, WantedRelease, W
 
 export type Operation =
   | { readonly type: "start"; readonly resourceId: number; readonly release: ReleaseRef; readonly deploymentId: number }
+  /** Adds or removes containers of a live release, until it has this number. */
+  | {
+      readonly type: "scale";
+      readonly resourceId: number;
+      readonly release: ReleaseRef;
+      readonly deploymentId: number;
+      readonly replicas: number;
+    }
   | { readonly type: "stop"; readonly resourceId: number | null; readonly release: ReleaseRef }
   /** Removes a release without a record, and what was built for it. */
   | { readonly type: "remove"; readonly release: ReleaseRef }
@@ -159,14 +167,22 @@ function planLive(
     if (observed.backingOff.has(release.deploymentUuid) || hasGivenWay(resource, part, wanted)) return [];
     return [{ type: "start", resourceId: resource.id, release: ref, deploymentId }];
   }
+  const { replicas } = resource;
+  const isScaled = part.pullRequestId !== 0 || resource.isDeploying || hasReplicas(state, replicas);
   const isMoved = state.upstream !== null && !isSameUpstream(state.upstream, release.upstream);
   return [
+    ...(replicas === undefined || isScaled || observed.backingOff.has(release.deploymentUuid)
+      ? []
+      : [{ type: "scale", resourceId: resource.id, release: ref, deploymentId, replicas } as const]),
     ...(isMoved && state.upstream ? [{ type: "set_upstream", deploymentId, upstream: state.upstream } as const] : []),
     ...(hasOtherName(state) && !observed.unnamed.has(release.deploymentUuid)
       ? [{ type: "take_name", resourceId: resource.id, release: ref, deploymentId } as const]
       : []),
   ];
 }
+
+const hasReplicas = ({ containers }: ReleaseState, replicas: number | undefined): boolean =>
+  replicas === undefined || (containers?.length ?? 1) === replicas;
 
 /** Its deployment has not given it the lasting name yet, or somebody has renamed it. */
 const hasOtherName = ({ containerName }: ReleaseState): boolean =>

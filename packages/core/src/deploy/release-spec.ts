@@ -1,6 +1,7 @@
 import type { ApplicationSecrets, ApplicationSettings } from "../application/application.ts";
 import { lastingContainerName } from "../application/container-name.ts";
 import { pullRequestRef } from "../application/preview.ts";
+import { replicasWanted } from "../application/replicas.ts";
 import { type ComposeCommand, commandFiles, NO_COMMAND, readComposeCommand } from "../compose/custom-command.ts";
 import { withProfiles } from "../compose/profiles.ts";
 import { DomainError } from "../errors.ts";
@@ -132,6 +133,7 @@ export function releaseSpec(subject: ApplicationInput, artifact: Artifact): Rele
     storages: mountsOf(application.uuid, subject.storages, deployment.pull_request_id),
     limits: limitsOf(application.settings),
     network: application.placement.destination_network,
+    replicas: replicasWanted(application.settings, deployment.pull_request_id),
     containerName: lastingContainerName(application, deployment.pull_request_id),
     container: containerOptions(application.settings, subject.secrets, env, deployment.pull_request_id),
     ...(artifact.type === "stack" ? { stack: applicationStack(subject, artifact, env) } : {}),

@@ -29,6 +29,8 @@ export interface ReleaseSpec extends ReleaseRef {
    * containers.
    */
   readonly network?: string | undefined;
+  /** Number of its containers, if it is an image. Default: 1. */
+  readonly replicas?: number | undefined;
   /** Name of its container once it is live. Default: derived from its deployment. */
   readonly containerName?: string | undefined;
   /** Ignored by engines without containers. */
@@ -56,13 +58,19 @@ export interface ReleaseState extends ReleaseRef {
   readonly health?: Health | "starting";
   /** The current and the wanted name of its container, where it has a lasting name once it is live. */
   readonly containerName?: { readonly now: string; readonly wanted: string };
-  /** Containers of a stack, in the order of its compose file. The fields above summarise them. */
+  /**
+   * Containers of a stack, in the order of its compose file, or of an image with several replicas. The fields above
+   * summarise them.
+   */
   readonly containers?: readonly ReleaseContainer[];
 }
 
-/** One container of a stack. */
+/** The name of each container of an image with several replicas. */
+export const REPLICA = "replica";
+
+/** One container of a stack, or one replica of an image. */
 export interface ReleaseContainer {
-  /** Its name in the compose file. */
+  /** Its name in the compose file, or `REPLICA`. */
   readonly name: string;
   /** Counts from 1 if the service has several containers. */
   readonly number?: number;

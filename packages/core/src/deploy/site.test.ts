@@ -1,9 +1,11 @@
 import { describe, expect, test } from "vitest";
+import { replicasOf } from "./plan.fixture.ts";
 import type { ReleaseState } from "./release.ts";
 import {
   PLAIN_SITE,
   restingSites,
   type SiteSubject,
+  type SiteTarget,
   silentUrls,
   siteIdOf,
   siteOf,
@@ -158,16 +160,26 @@ describe("where requests go", () => {
   });
   const old = { host: "127.0.0.1", port: 1 };
 
-  test.each<[string, Parameters<typeof upstreamsOf>, readonly object[]]>([
-    ["to where it listens now", ["running", { upstream: old }, observed("running")], [upstream]],
-    ["to its last address while it restarts", ["running", { upstream: old }, observed("restarting", null)], [old]],
-    ["nowhere when it exited", ["running", { upstream: old }, observed("exited", null)], []],
-    ["nowhere when it is gone", ["running", { upstream: old }, undefined], []],
-    ["nowhere when it shall be stopped", ["stopped", { upstream: old }, observed("running")], []],
-    ["nowhere before the first release", ["running", undefined, undefined], []],
-    ["nowhere when it exposes nothing", ["running", { upstream: null }, observed("running", null)], []],
-  ])("%s", (_title, args, expected) => {
-    expect(upstreamsOf(...args)).toEqual(expected);
+  const replicated = { ...observed("running"), containers: replicasOf(observed("running"), 3) };
+  const [one, two, three] = [1, 2, 3].map((number) => ({ host: `10.0.0.${number}`, port: 3000 }));
+
+  test.each<[string, SiteTarget["desiredState"], SiteTarget["live"], ReleaseState | undefined, readonly unknown[]]>([
+    ["to where it listens now", "running", { upstream: old }, observed("running"), [upstream]],
+    ["to its last address while it restarts", "running", { upstream: old }, observed("restarting", null), [old]],
+    ["nowhere when it exited", "running", { upstream: old }, observed("exited", null), []],
+    ["nowhere when it is gone", "running", { upstream: old }, undefined, []],
+    ["nowhere when it shall be stopped", "stopped", { upstream: old }, observed("running"), []],
+    ["nowhere before the first release", "running", undefined, undefined, []],
+    ["nowhere when it exposes nothing", "running", { upstream: null }, observed("running", null), []],
+    ["to all of its replicas", "running", { upstream: old }, replicated, [one, two, three]],
+  ])("%s", (_title, desiredState, live, state, expected) => {
+    expect(upstreamsOf({ desiredState, live, observed: state })).toEqual(expected);
+  });
+
+  test("not to replicas that are about to be removed", () => {
+    const target = { desiredState: "running", live: { upstream: old }, observed: replicated } as const;
+    expect(upstreamsOf({ ...target, replicas: 2 })).toEqual([one, two]);
+    expect(upstreamsOf({ ...target, replicas: 5 })).toEqual([one, two, three]);
   });
 });
 

@@ -194,15 +194,27 @@ function redirectTarget(host: string, redirect: ApplicationSettings["redirect"])
   return undefined;
 }
 
+/** What decides about the upstreams of a site. */
+export interface SiteTarget {
+  readonly desiredState: DesiredState;
+  readonly live: { readonly upstream: Upstream | null } | undefined;
+  readonly observed: ReleaseState | undefined;
+  /** Those with a higher number are about to be removed; left out: any number. */
+  readonly replicas?: number | undefined;
+}
+
 /** Upstreams for requests: the live release, while it should run and may answer. */
-export function upstreamsOf(
-  desiredState: DesiredState,
-  live: { readonly upstream: Upstream | null } | undefined,
-  observed: ReleaseState | undefined,
-  container?: SiteContainer | undefined,
-): readonly Upstream[] {
+export function upstreamsOf(target: SiteTarget, container?: SiteContainer | undefined): readonly Upstream[] {
+  const { desiredState, live, observed, replicas } = target;
   if (desiredState === "stopped" || live === undefined || observed === undefined) return [];
-  return container === undefined ? ownUpstreams(live, observed) : containerUpstreams(container, observed);
+  const state = withReplicas(observed, replicas);
+  return container === undefined ? ownUpstreams(live, state) : containerUpstreams(container, state);
+}
+
+/** The state without the containers that are about to be removed. */
+function withReplicas(state: ReleaseState, replicas: number | undefined): ReleaseState {
+  if (replicas === undefined || state.containers === undefined) return state;
+  return { ...state, containers: state.containers.slice(0, replicas) };
 }
 
 function ownUpstreams(live: { readonly upstream: Upstream | null }, state: ReleaseState): readonly Upstream[] {

@@ -22,6 +22,8 @@ export interface WantedResource {
   /** Limit of restarts in a row; 0 or left out: unlimited. */
   readonly restartCountMax?: number | undefined;
   readonly releases: readonly WantedRelease[];
+  /** Number of containers of its live release; left out: any number. */
+  readonly replicas?: number | undefined;
   /** Its releases share ports of the server, so two of them never run at the same time. */
   readonly isAlone: boolean;
   /** A deployment of the resource itself is in progress, not of a preview. */

@@ -249,6 +249,18 @@ export interface ContainerOperations {
   readonly forwards: Forwarder;
 
   /**
+   * Gives a live release this many containers, as they were started before. Idempotent. The removed ones have
+   * `graceSeconds` to stop. `undefined`: the release no longer exists.
+   * @param replicas From 1.
+   * @throws DomainError `deploy.start_failed`
+   */
+  scale(
+    ref: ReleaseRef,
+    replicas: number,
+    options: { readonly graceSeconds: number },
+  ): Promise<ReleaseState | undefined>;
+
+  /**
    * Runs a program in a running release, without a shell. Aborting ends the program before the promise rejects with
    * `deploy.cancelled`. Resolves after all output was read.
    * @throws DomainError `resource.not_running`, `engine.unreachable` if the connection broke before the end.

@@ -13,6 +13,7 @@ export const EVENT_TYPES = [
   "resource.deleted",
   "resource.status_changed",
   "resource.drifted",
+  "resource.scaled",
   "resource.restart_limit_reached",
   "resource.certificate_expiring",
   "server.removing",

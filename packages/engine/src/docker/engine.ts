@@ -18,6 +18,7 @@ import { removeNetworks } from "./networks.ts";
 import { ownCheckIn } from "./own-check.ts";
 import { ownersOf } from "./owners.ts";
 import { listeningPorts } from "./ports.ts";
+import { scaleRelease } from "./replicas.ts";
 import { removeContainer, resumeContainer, startRelease } from "./start.ts";
 import { terminalIn } from "./terminal.ts";
 import { sumOf, usageOf } from "./usage.ts";
@@ -149,6 +150,14 @@ export function dockerEngine(options: DockerEngineOptions): DockerEngine {
         const [{ info, containers }, id] = await Promise.all([require(ref), requireContainer(ref, container)]);
         return ownCheckIn(docker, containers.find((one) => one.id === id)?.info ?? info, signal);
       },
+      scale: (ref, replicas, { graceSeconds }) =>
+        alone(ref.deploymentUuid, async () => {
+          const seen = await watch.findAll(ref);
+          if (seen === undefined || isOfStack(seen)) return undefined;
+          const stop = (one: SeenContainer) => stopContainer(docker, one.id, graceOf(one, graceSeconds));
+          await scaleRelease({ docker, seen, stop }, ref, replicas);
+          return (await watch.findAll(ref))?.state;
+        }),
       ownersOf: (objects) => ownersOf({ docker, instance }, objects),
     },
     async open() {
@@ -171,13 +180,17 @@ export function dockerEngine(options: DockerEngineOptions): DockerEngine {
     start: (spec, io) =>
       alone(spec.deploymentUuid, async () => {
         await start(spec, io);
-        return (await require(spec)).state;
+        const seen = await watch.findAll(spec);
+        if (seen === undefined) throw notFound("Release");
+        return seen.state;
       }),
     resume: (ref) =>
       alone(ref.deploymentUuid, async () => {
         const seen = await watch.find(ref);
-        if (seen === undefined || seen.containers.length > 0 || !(await resumeContainer(docker, seen)))
-          return undefined;
+        if (seen === undefined || isOfStack(seen)) return undefined;
+        for (const one of seen.containers.length === 0 ? [seen] : seen.containers) {
+          if (!(await resumeContainer(docker, one))) return undefined;
+        }
         return (await require(ref)).state;
       }),
     async requireName({ containerName, resourceUuid }) {
@@ -256,11 +269,15 @@ function stopTimeoutOf({ Config }: SeenContainer["info"]): number | undefined {
 /** States of a running release. While one container restarts, others of a stack may run. */
 const UP: ReadonlySet<string> = new Set(["running", "restarting"]);
 
+/** Containers of a stack are those of its compose file, which also says how many. */
+const isOfStack = ({ containers }: Seen): boolean =>
+  containers.some(({ info }) => labelOf(info.Config.Labels, LABELS.scope) !== undefined);
+
 const capabilitiesOf = ({ builder }: DockerEngineOptions): EngineCapabilities => ({
   kinds: ["application", "database", "service"],
   build_packs: builder.buildPacks,
   keepsBuilds: true,
-  replicas: false,
+  replicas: true,
   port_mappings: true,
   networks: true,
   privileged_mounts: true,
@@ -323,6 +340,7 @@ function withDomainErrors(engine: DockerEngine, server: string, begin: () => voi
     ...engine,
     containers: {
       ...engine.containers,
+      scale: repeated(engine.containers.scale),
       command: wrapped(engine.containers.command),
       ownCheck: wrapped(engine.containers.ownCheck),
       ownersOf: repeated(engine.containers.ownersOf),

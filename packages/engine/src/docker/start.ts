@@ -9,8 +9,9 @@ import type { ContainerCreateOptions } from "dockerode";
 import { createOptions } from "./container.ts";
 import { putFiles } from "./files.ts";
 import { ensureNetwork } from "./networks.ts";
+import { replicaOptions } from "./replica-options.ts";
 import { ensureVolumes } from "./volumes.ts";
-import type { Seen } from "./watch.ts";
+import type { Seen, SeenContainer } from "./watch.ts";
 
 export interface StartPlace {
   readonly host: Host;
@@ -18,38 +19,53 @@ export interface StartPlace {
   readonly instance: string;
   /** The network of releases that name none. */
   readonly network: string;
-  /** The release's existing container. */
+  /** The release's existing containers. */
   readonly seen: Seen | undefined;
 }
 
+type ExistingContainer = Pick<SeenContainer, "id" | "info">;
+
 /**
- * Starts a release: its existing container if that was made from the same spec, else a new one.
- * @returns The container's id.
+ * Starts a release: each of its existing containers that was made from the same spec, else a new one.
  * @throws DomainError `deploy.start_failed`, `deploy.cancelled`
  */
-export async function startRelease(place: StartPlace, spec: ReleaseSpec, { signal }: WorkIO): Promise<string> {
-  const { docker, instance, seen } = place;
+export async function startRelease(place: StartPlace, spec: ReleaseSpec, io: WorkIO): Promise<void> {
+  const { replicas = 1 } = spec;
+  for (let number = 1; number <= replicas; number += 1) await startReplica(place, spec, number, io);
+}
+
+function numbered(seen: Seen | undefined, number: number): ExistingContainer | undefined {
+  if (seen?.containers.length === 0) return number === 1 ? seen : undefined;
+  return seen?.containers.find(({ container }) => container.number === number);
+}
+
+/** @returns The container's id. */
+async function startReplica(place: StartPlace, spec: ReleaseSpec, number: number, { signal }: WorkIO): Promise<string> {
+  const { docker, instance } = place;
+  const seen = numbered(place.seen, number);
+  const state = seen?.info.State.Status ?? "";
   const network = spec.network ?? place.network;
   if (spec.artifact.type !== "image") {
     const message = "The application was built for a server without Docker. Deploy again to build an image.";
     throw new DomainError("deploy.start_failed", message);
   }
-  const options = createOptions(spec, { instance, network, image: spec.artifact.image });
+  const own = createOptions(spec, { instance, network, image: spec.artifact.image });
+  const options = replicaOptions(own, spec, number);
   const isSame = seen !== undefined && seen.info.Config.Labels[LABELS.spec] === options.Labels?.[LABELS.spec];
-  if (isSame && seen.state.state !== "dead") {
-    if (UP.has(seen.state.state)) return seen.id;
-    if (seen.state.state === "paused") {
+  if (isSame && state !== "dead") {
+    if (UP.has(state)) return seen.id;
+    if (state === "paused") {
       await docker.getContainer(seen.id).unpause();
       return seen.id;
     }
   }
   // A start never replaces a running container, whose environment belongs to its deployment.
-  if (seen !== undefined && UP.has(seen.state.state)) return seen.id;
+  if (seen !== undefined && UP.has(state)) return seen.id;
   requireWanted(signal);
   await ensureNetwork(docker, network, instance);
   const { resourceUuid, deploymentUuid } = spec;
   await ensureVolumes(docker, spec.storages, { server: place.host.name, instance, resourceUuid, deploymentUuid });
-  const isKept = isSame && seen.state.state !== "dead";
+  const isKept = isSame && state !== "dead";
   if (seen !== undefined && !isKept) await removeContainer(docker.getContainer(seen.id));
   let kept = isKept ? docker.getContainer(seen.id) : undefined;
   for (let attempt = 1; ; attempt += 1) {
@@ -95,12 +111,13 @@ const isBeingRemoved = (cause: unknown): boolean =>
     /marked for removal|removal of container \S+ is already in progress/i.test(reasonOf(cause)));
 
 /** @returns Whether it runs now. @throws DomainError `deploy.start_failed` */
-export async function resumeContainer(docker: Docker, { id, state }: Seen): Promise<boolean> {
-  if (UP.has(state.state)) return true;
+export async function resumeContainer(docker: Docker, { id, info }: ExistingContainer): Promise<boolean> {
+  const state = info.State.Status;
+  if (UP.has(state)) return true;
   const container = docker.getContainer(id);
   try {
-    if (state.state === "paused") await container.unpause();
-    else if (state.state === "exited" || state.state === "created") await container.start();
+    if (state === "paused") await container.unpause();
+    else if (state === "exited" || state === "created") await container.start();
     else return false;
   } catch (cause) {
     // Another caller started or removed it first.

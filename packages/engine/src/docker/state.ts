@@ -1,12 +1,13 @@
 import {
   type ContainerState,
   type Health,
+  REPLICA,
   type ReleaseContainer,
   type ReleaseRef,
   type ReleaseState,
   stackState,
 } from "@berth/core/deploy";
-import { LABELS, type Labels, labelOf } from "@berth/docker-client";
+import { COMPOSE_NUMBER, LABELS, type Labels, labelOf } from "@berth/docker-client";
 import type { ContainerInspectInfo } from "dockerode";
 
 const STATES: ReadonlySet<string> = new Set<ContainerState>([
@@ -39,19 +40,22 @@ export const nameOf = ({ Name }: Pick<ContainerInspectInfo, "Name">): string => 
 /** One container of a release. */
 export interface Part {
   readonly state: ReleaseState;
-  /** For a release of several containers: which one this is, and its position among them. */
-  readonly member: { readonly container: ReleaseContainer; readonly order: number } | undefined;
+  readonly container: ReleaseContainer;
+  /** Position among the containers of its release. */
+  readonly order: number;
+  /** Its labels say that the release has several containers. The first replica of an image says nothing of it. */
+  readonly isMember: boolean;
 }
 
 export function partOf(ref: ReleaseRef, info: ContainerInspectInfo, lastExitCode: number | undefined): Part {
   const state = stateOf(ref, info, lastExitCode);
   const { Labels } = info.Config;
   const name = labelOf(Labels, LABELS.container);
-  if (name === undefined) return { state, member: undefined };
-  const number = Number(Labels["com.docker.compose.container-number"]);
+  const order = Number(Labels[LABELS.order]) || 0;
   const container: ReleaseContainer = {
-    name,
-    ...(labelOf(Labels, LABELS.replicas) === undefined || !Number.isInteger(number) ? {} : { number }),
+    ...(name === undefined || (name === REPLICA && !Labels[COMPOSE_NUMBER])
+      ? { name: REPLICA, number: order || 1 }
+      : { name, ...composeNumber(Labels) }),
     state: state.state,
     ...(state.health === undefined ? {} : { health: state.health }),
     restartCount: state.restartCount,
@@ -62,7 +66,12 @@ export function partOf(ref: ReleaseRef, info: ContainerInspectInfo, lastExitCode
     isExcluded: Labels[LABELS.excluded] === "true",
     ...(isStopped(info) ? { isStopped: true } : {}),
   };
-  return { state, member: { container, order: Number(Labels[LABELS.order]) || 0 } };
+  return { state, container, order, isMember: name !== undefined };
+}
+
+function composeNumber(labels: Labels): Pick<ReleaseContainer, "number"> {
+  const number = Number(labels[COMPOSE_NUMBER]);
+  return labelOf(labels, LABELS.replicas) === undefined || !Number.isInteger(number) ? {} : { number };
 }
 
 /** The engine restarts containers with these policies after an exit, so an exited one was stopped on purpose. */
@@ -71,20 +80,23 @@ const isStopped = ({ State, HostConfig }: ContainerInspectInfo): boolean =>
 
 const LASTING: ReadonlySet<string> = new Set(["always", "unless-stopped"]);
 
-/** Sorted as in the compose file. */
+/** Sorted as in the compose file, or by the number of the replica. */
 export const inOrder = <T extends { readonly part: Part }>(parts: readonly T[]): readonly T[] =>
   parts.toSorted(
-    ({ part: { member: a } }, { part: { member: b } }) =>
-      (a?.order ?? 0) - (b?.order ?? 0) || (a?.container.number ?? 0) - (b?.container.number ?? 0),
+    ({ part: a }, { part: b }) => a.order - b.order || (a.container.number ?? 0) - (b.container.number ?? 0),
   );
+
+/** Whether a release has several containers, or is made to have several. */
+export const isCompound = (parts: readonly Pick<Part, "isMember">[]): boolean =>
+  parts.length > 1 || parts.some(({ isMember }) => isMember);
 
 /** State of a release, computed from its containers; `undefined` without any. */
 export function releaseOf(parts: readonly Part[]): ReleaseState | undefined {
   const [first] = parts;
-  if (first === undefined || first.member === undefined) return first?.state;
+  if (first === undefined || !isCompound(parts)) return first?.state;
   const { resourceUuid, deploymentUuid } = first.state;
-  const members = inOrder(parts.map((part) => ({ part }))).flatMap(({ part }) => part.member?.container ?? []);
-  return { resourceUuid, deploymentUuid, ...stackState(members) };
+  const containers = inOrder(parts.map((part) => ({ part }))).map(({ part }) => part.container);
+  return { resourceUuid, deploymentUuid, ...stackState(containers) };
 }
 
 /** Whether the engine's exit code belongs to a finished run. */

@@ -7,7 +7,7 @@ import { refsOf } from "./compose/member.ts";
 import { ContainerIndex, type IndexedContainer } from "./container-index.ts";
 import { type ContainerQueries, containerQueries, type ListedContainer } from "./container-queries.ts";
 import { type ContainerEvent, followEvents } from "./events.ts";
-import { inOrder, type Part, partOf, releaseOf } from "./state.ts";
+import { inOrder, isCompound, type Part, partOf, releaseOf } from "./state.ts";
 import { type StateListeners, stateListeners } from "./state-listeners.ts";
 
 export interface ReleaseWatchOptions {
@@ -22,6 +22,8 @@ export interface ReleaseWatchOptions {
 export interface ReleaseWatch {
   /** Inspects the release now. `undefined`: no container of it exists. */
   find(ref: ReleaseRef): Promise<Seen | undefined>;
+  /** As `find`, with containers that were just created and are not known from events yet. */
+  findAll(ref: ReleaseRef): Promise<Seen | undefined>;
   list(): Promise<readonly ReleaseState[]>;
   /** State known from events; `undefined` while events may be missed. */
   lastSeen(): readonly ReleaseState[] | undefined;
@@ -135,7 +137,14 @@ class EngineWatch implements ReleaseWatch {
   }
 
   async find(ref: ReleaseRef): Promise<Seen | undefined> {
-    const ids = await this.#idsOf(ref);
+    return await this.#inspectAll(ref, await this.#idsOf(ref));
+  }
+
+  async findAll(ref: ReleaseRef): Promise<Seen | undefined> {
+    return await this.#inspectAll(ref, await this.#containers.idsOf(ref));
+  }
+
+  async #inspectAll(ref: ReleaseRef, ids: readonly string[]): Promise<Seen | undefined> {
     const infos = await Promise.all(ids.map((id) => this.#containers.inspect(id)));
     const found = infos.flatMap((info, at) => {
       const id = ids[at] ?? "";
@@ -162,7 +171,7 @@ class EngineWatch implements ReleaseWatch {
   /** Ids of a release's containers, including those added since the last snapshot. */
   async #idsOf(ref: ReleaseRef): Promise<readonly string[]> {
     const ids = this.#index.idsOf(ref);
-    const isAlone = ids.length === 1 && ids.every((id) => this.#index.get(id)?.parts[0]?.member === undefined);
+    const isAlone = ids.length === 1 && ids.every((id) => this.#index.get(id)?.parts[0]?.isMember !== true);
     return isAlone ? ids : await this.#containers.idsOf(ref);
   }
 
@@ -282,9 +291,10 @@ interface FoundPart {
 
 function seenOf(parts: readonly FoundPart[]): Seen | undefined {
   const state = releaseOf(parts.map(({ part }) => part));
-  const members = parts.flatMap(({ id, info, part, owners }) =>
-    part.member === undefined ? [] : [{ id, info, owners, container: part.member.container }],
-  );
+  const isWhole = isCompound(parts.map(({ part }) => part));
+  const members = isWhole
+    ? parts.map(({ id, info, part, owners }) => ({ id, info, owners, container: part.container }))
+    : [];
   const counted = members.filter(({ container }) => !container.isExcluded);
   const main = counted.find(({ container }) => container.port !== null) ?? counted[0] ?? parts[0];
   return state && main && { id: main.id, info: main.info, state, containers: members };

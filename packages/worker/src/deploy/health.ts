@@ -19,6 +19,8 @@ import {
   isSameUpstream,
   RELEASE_LOG_TITLE,
   type ReleaseState,
+  type ReplicaState,
+  replicaStates,
   runsOf,
   STEADY_SECONDS,
   type Step,
@@ -57,8 +59,9 @@ export const health: Step<StepContext, Started, Healthy> = {
     for (;;) {
       const elapsedSeconds = (performance.now() - startedMs) / 1000;
       const state = await ctx.adapters.engine.inspect(ctx.ref);
-      const isStack = state?.containers !== undefined;
-      const crash = isStack ? stackCrash(state) : crashOf(state, crashesMax);
+      const replicas = state && replicaStates(state);
+      const isStack = state !== undefined && replicas === undefined;
+      const crash = state?.containers === undefined ? crashOf(state, crashesMax) : stackCrash(state);
       if (crash !== undefined) throw await crashed(ctx, crash);
 
       if (state?.health !== undefined && check !== OWN_CHECK && !isStack) {
@@ -142,8 +145,22 @@ async function problemNow(
   state: ReleaseState | undefined,
   ranSeconds: number,
 ): Promise<string | undefined> {
-  if (state?.containers !== undefined) return stackProblem(state, ranSeconds);
-  if (state?.state !== "running") return "it has not started yet";
+  if (state === undefined) return "it has not started yet";
+  const replicas = replicaStates(state);
+  if (replicas === undefined) return stackProblem(state, ranSeconds);
+  const problems = await Promise.all(replicas.map((one) => replicaProblem(ctx, check, one, ranSeconds)));
+  const at = problems.findIndex((problem) => problem !== undefined);
+  const title = replicas[at]?.container;
+  return title === undefined ? problems[at] : `${title}: ${problems[at]}`;
+}
+
+async function replicaProblem(
+  ctx: StepContext,
+  check: HealthCheck,
+  state: ReplicaState,
+  ranSeconds: number,
+): Promise<string | undefined> {
+  if (state.state !== "running") return "it has not started yet";
   if (state.health !== undefined) return ownProblem(state.health);
   const isAsked = check.probe.type === "command" || (check.probe.type === "http" && state.upstream !== null);
   if (!isAsked) return ranSeconds < STEADY_SECONDS ? "it has not run for long yet" : undefined;

@@ -1,0 +1,80 @@
+import { REPLICA, type ReleaseState } from "@berth/core/deploy";
+import { printingEngine } from "@berth/testing";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { createdApplication, gitApplication, type Served, served } from "./berth.fixture.ts";
+
+let api: Served;
+const engine = printingEngine();
+const manyEngine = printingEngine({ replicas: true });
+let isMany = false;
+beforeAll(async () => {
+  api = await served({ engineFor: () => (isMany ? manyEngine : engine) });
+});
+afterAll(() => api.close());
+
+async function running(): Promise<{ readonly uuid: string; readonly deploymentUuid: string }> {
+  const { json } = await api.ask("POST", "/applications/public", {
+    body: { ...gitApplication(api), instant_deploy: true },
+  });
+  const { deployments, releases } = api.db.system;
+  const claim = await deployments.claimNext({ owner: "test", leaseSeconds: 60 });
+  if (claim === undefined) throw new Error("Nothing waits.");
+  const { uuid: deploymentUuid } = claim.deployment;
+  const artifact = { type: "image", image: "test" } as const;
+  await releases.saveCandidate(claim.lease, { artifact, upstream: null, built_by: deploymentUuid });
+  await releases.promote(claim.lease);
+  await deployments.finish(claim.lease, "finished", null);
+  return { uuid: json.uuid, deploymentUuid };
+}
+
+const state = (resourceUuid: string, deploymentUuid: string): ReleaseState => ({
+  ...{ resourceUuid, deploymentUuid, state: "running", upstream: null, restartCount: 2, exitCode: 1 },
+  startedAt: new Date("2026-01-02T03:04:05Z"),
+});
+
+test("the containers of a resource are listed as its server reports them", async () => {
+  const { uuid, deploymentUuid } = await running();
+  expect((await api.ask("GET", `/applications/${uuid}/containers`)).json).toEqual([]);
+  const whole = state(uuid, deploymentUuid);
+  engine.show(whole);
+  const common = { state: "running", restart_count: 2, exit_code: 1, deployment_uuid: deploymentUuid };
+  const started_at = expect.stringContaining("2026-01-02T03:04:05");
+  const one = await api.ask("GET", `/applications/${uuid}/containers`);
+  expect(one.json).toEqual([{ ...common, name: null, health: null, started_at }]);
+  const { upstream: _, resourceUuid: _r, deploymentUuid: _d, ...container } = whole;
+  const placed = { name: REPLICA, address: null, port: null, isExcluded: false };
+  const containers = [1, 2].map((number) => ({ ...container, ...placed, number, health: "healthy" as const }));
+  engine.show({ ...whole, containers });
+  const page = await api.ask("GET", `/applications/${uuid}/containers?skip=1&take=1`);
+  expect(page.headers["x-total-count"]).toBe("2");
+  expect(page.json).toEqual([{ ...common, name: "replica-2", health: "healthy", started_at }]);
+});
+
+test("what was never deployed has none", async () => {
+  const uuid = await createdApplication(api);
+  expect((await api.ask("GET", `/applications/${uuid}/containers`)).json).toEqual([]);
+});
+
+test("an application has several containers only where its server runs containers", async () => {
+  const uuid = await createdApplication(api);
+  const asked = (body: object) => api.ask("PATCH", `/applications/${uuid}`, { body });
+  const refused = await asked({ replicas: 3 });
+  expect(refused.status).toBe(422);
+  expect(refused.json).toMatchObject({ code: "engine.unsupported", errors: { replicas: [expect.any(String)] } });
+  isMany = true;
+  try {
+    expect((await asked({ replicas: 3 })).status).toBe(200);
+    const { json } = await api.ask("GET", `/applications/${uuid}`);
+    expect([json.replicas, json.swarm_replicas]).toEqual([3, 3]);
+    expect((await asked({ ports_mappings: "8080:80" })).json).toMatchObject({
+      errors: { replicas: [expect.stringContaining("port 8080")] },
+    });
+    for (const replicas of [0, 101, 1.5, "many"]) expect((await asked({ replicas })).status).toBe(422);
+    const created = await api.ask("POST", "/applications/public", { body: { ...gitApplication(api), replicas: 2 } });
+    expect(created.status).toBe(201);
+  } finally {
+    isMany = false;
+  }
+  const created = await api.ask("POST", "/applications/public", { body: { ...gitApplication(api), replicas: 2 } });
+  expect(created.json).toMatchObject({ code: "engine.unsupported" });
+});

@@ -1,0 +1,45 @@
+import type { ApplicationSettings } from "./application.ts";
+import { lastingContainerName } from "./container-name.ts";
+import { readRunOptions } from "./run-options.ts";
+
+/** The number of containers of a release; `undefined`: its compose file decides. A preview has one. */
+export function replicasWanted(
+  { build_pack, replicas }: Pick<ApplicationSettings, "build_pack" | "replicas">,
+  pullRequestId = 0,
+): number | undefined {
+  if (build_pack === "dockercompose") return undefined;
+  return pullRequestId === 0 ? replicas : 1;
+}
+
+type Settings = Pick<
+  ApplicationSettings,
+  | "build_pack"
+  | "replicas"
+  | "ports_mappings"
+  | "custom_docker_run_options"
+  | "is_consistent_container_name_enabled"
+  | "custom_internal_name"
+>;
+
+/** Why an application with these settings cannot have several containers, by field; empty when it can. */
+export function replicaProblems(settings: Settings): Readonly<Record<string, readonly string[]>> {
+  if (settings.replicas === 1) return {};
+  const problem = problemOf(settings);
+  return problem === undefined ? {} : { replicas: [`Must be 1: ${problem}`] };
+}
+
+function problemOf(settings: Settings): string | undefined {
+  if (settings.build_pack === "dockercompose") {
+    return "the compose file decides for each of its containers. Set deploy.replicas there.";
+  }
+  if (settings.ports_mappings) {
+    return `only one container can use port ${settings.ports_mappings.split(":")[0]} of the server. Clear ports_mappings and reach it by a domain.`;
+  }
+  if (lastingContainerName({ uuid: "", settings }) !== undefined) {
+    return "only one container can have the lasting name. Turn off is_consistent_container_name_enabled.";
+  }
+  if (readRunOptions(settings.custom_docker_run_options).options.ip !== null) {
+    return "only one container can have the address of --ip. Remove it from custom_docker_run_options.";
+  }
+  return undefined;
+}

@@ -1,0 +1,29 @@
+import { containerTitle } from "../compose/replicas.ts";
+import { REPLICA, type ReleaseState } from "./release.ts";
+
+/** The state of one container, as if its release had no other. */
+export interface ReplicaState extends ReleaseState {
+  /** Its title, by which an engine finds it; missing where the release has one container. */
+  readonly container?: string;
+}
+
+/**
+ * Each replica of an image; a release of one container is its own replica. `undefined` for a stack, whose containers
+ * differ from each other.
+ */
+export function replicaStates({ containers, ...state }: ReleaseState): readonly ReplicaState[] | undefined {
+  if (containers === undefined) return [state];
+  if (containers.some(({ name }) => name !== REPLICA)) return undefined;
+  const { resourceUuid, deploymentUuid } = state;
+  return containers.map((one) => ({
+    resourceUuid,
+    deploymentUuid,
+    state: one.state,
+    upstream: one.address === null || one.port === null ? null : { host: one.address, port: one.port },
+    restartCount: one.restartCount,
+    exitCode: one.exitCode,
+    startedAt: one.startedAt,
+    ...(one.health === undefined ? {} : { health: one.health }),
+    container: containerTitle(one),
+  }));
+}

@@ -1,0 +1,50 @@
+import { deployedKind, type Operation } from "@berth/core/deploy";
+import { drainRelease } from "./drain.ts";
+import type { WorkerDeps } from "./ports.ts";
+import type { ServerAdapters } from "./server-adapters.ts";
+import type { WorkerSettings } from "./settings.ts";
+import { graceSecondsOf } from "./stop-grace.ts";
+
+interface ScaleDeps extends WorkerDeps {
+  readonly settings: WorkerSettings;
+  /** Called after a failure, so that the next attempt waits. */
+  onStart(deploymentUuid: string): void;
+}
+
+/**
+ * Gives a live release the number of containers that its resource asks for. Containers that are removed get no new
+ * requests and finish those in flight first.
+ */
+export async function scaleLive(
+  { stores, settings, logger, onStart }: ScaleDeps,
+  { engine, proxy, router }: ServerAdapters,
+  { release, deploymentId, resourceId, replicas }: Extract<Operation, { type: "scale" }>,
+  signal: AbortSignal,
+): Promise<void> {
+  const [record, subject] = await Promise.all([
+    stores.releases.find(deploymentId),
+    stores.resources.subject(resourceId),
+  ]);
+  if (record?.role !== "live" || subject === undefined || subject.record.removing_at !== null) return;
+  // Changed since the plan was made: the next plan has the new number.
+  if (subject.record.desired_state !== "running" || deployedKind(subject).replicas(subject) !== replicas) return;
+  const before = await engine.inspect(release);
+  if (before === undefined) return;
+  const from = before.containers?.length ?? 1;
+  if (from > replicas) {
+    await router.route(resourceId, 0);
+    const draining = { release, pullRequestId: 0, upstream: null, state: before };
+    await drainRelease({ proxy, router }, draining, settings.drainSecondsMax, signal);
+    if (signal.aborted) return;
+  }
+  try {
+    await engine.containers?.scale(release, replicas, { graceSeconds: graceSecondsOf(subject) });
+  } catch (error) {
+    onStart(release.deploymentUuid);
+    throw error;
+  }
+  const { kind, name, uuid, team_id } = subject.record;
+  const payload = { resource_kind: kind, resource_name: name, from, to: replicas };
+  await stores.forTeam(team_id).events.append({ type: "resource.scaled", resource_uuid: uuid, payload });
+  logger.info("Scaled a release.", { ...release, from, to: replicas });
+}
