@@ -80,6 +80,12 @@ const COMMANDS: readonly Entry[] = [
   { name: "open", group: RUN, summary: "open an application in the browser", load: () => import("./commands/open.ts") },
   { name: "start", group: RUN, summary: "start an application", load: () => import("./commands/start.ts") },
   { name: "stop", group: RUN, summary: "stop an application", load: () => import("./commands/stop.ts") },
+  {
+    name: "scale",
+    group: RUN,
+    summary: "set how many containers an application has",
+    load: () => import("./commands/scale.ts"),
+  },
   { name: "restart", group: RUN, summary: "restart an application", load: () => import("./commands/restart.ts") },
   {
     name: "rollback",

@@ -1,0 +1,141 @@
+import { Agent } from "node:http";
+import { describeDocker, type RepositoryFiles, until } from "@berth/testing";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { berth } from "../../cli/e2e/cli.fixture.ts";
+import { createApplication, type Deployed, deploy, getKept, temporaryRepository } from "./applications.fixture.ts";
+import { type DockerServer, dockerServer } from "./docker.fixture.ts";
+
+/** Answers its version and its container. It listens only after a while, as real applications do. */
+const application = (version: string): RepositoryFiles => ({
+  Dockerfile: `FROM node:24-alpine\nWORKDIR /app\nCOPY . .\nEXPOSE 3000\nCMD ["node", "server.js"]\n`,
+  "server.js": `
+    const name = require("node:os").hostname();
+    const server = require("node:http").createServer((request, response) => {
+      const answer = () => response.end("${version} " + name);
+      if (request.url === "/slow") setTimeout(answer, 300); else answer();
+    });
+    setTimeout(() => server.listen(3000), 700);
+    process.on("SIGTERM", () => server.close(() => process.exit(0)));
+  `,
+});
+
+interface RunningContainer {
+  readonly name: string | null;
+  readonly state: string;
+}
+
+describeDocker("an application with several containers", ["node:24-alpine", "caddy:2"], (docker) => {
+  let server: DockerServer;
+  let app: Deployed;
+  const source = temporaryRepository(application("0"));
+  const agent = new Agent({ keepAlive: true, maxSockets: 8 });
+
+  beforeAll(async () => {
+    server = await dockerServer(docker);
+    const settings = { name: "web", server_uuid: server.dockerUuid, build_pack: "dockerfile", replicas: 3 };
+    app = await createApplication(server, source, settings);
+    const outcome = await deploy(server, app.uuid);
+    expect(outcome, outcome.log).toMatchObject({ status: "finished" });
+  });
+  afterAll(async () => {
+    agent.destroy();
+    await server?.dispose();
+    source.dispose();
+  });
+
+  const containers = async () =>
+    (await server.rest("GET", `/applications/${app.uuid}/containers`)).body as readonly RunningContainer[];
+  const runningIds = async () => {
+    const label = [`berth.resource=${app.uuid}`, "berth.role=release"];
+    const all = await docker.client.listContainers({ filters: { label, status: ["running"] } });
+    return all.map(({ Id }) => Id);
+  };
+  const ask = async (path = "/") => await getKept(server, app.host, agent, path);
+  const scaleTo = async (replicas: number) => {
+    expect((await server.rest("PATCH", `/applications/${app.uuid}`, { replicas })).status).toBe(200);
+    await until(async () => {
+      const all = await containers();
+      return all.length === replicas && all.every(({ state }) => state === "running") ? true : undefined;
+    });
+  };
+  /** Those that answer requests, of so many asked. */
+  const answering = async (count = 30) => new Set(await Promise.all(Array.from({ length: count }, () => ask())));
+
+  /** Sends requests as long as `work` lasts. @returns what failed */
+  const underLoad = async (work: () => Promise<void>) => {
+    const failures: string[] = [];
+    let isWorking = true;
+    let sent = 0;
+    const client = async (index: number) => {
+      while (isWorking || sent < 500) {
+        sent += 1;
+        await ask(sent % 40 === index ? "/slow" : "/").catch((cause: unknown) => failures.push(String(cause)));
+        await new Promise((resolve) => setTimeout(resolve, 10));
+      }
+    };
+    const clients = Array.from({ length: 8 }, (_, index) => client(index));
+    await work().finally(() => {
+      isWorking = false;
+    });
+    await Promise.all(clients);
+    return failures;
+  };
+
+  test("shares its requests between them", async () => {
+    expect((await containers()).map(({ name }) => name)).toEqual(["replica-1", "replica-2", "replica-3"]);
+    await until(async () => ((await answering()).size === 3 ? true : undefined));
+  });
+
+  test("fails no request while it grows, shrinks and is deployed", async () => {
+    const failures = await underLoad(async () => {
+      await scaleTo(5);
+      await until(async () => ((await answering(50)).size === 5 ? true : undefined));
+      await scaleTo(2);
+      source.commit(application("1"));
+      const outcome = await deploy(server, app.uuid);
+      expect(outcome, outcome.log).toMatchObject({ status: "finished" });
+    });
+    expect(failures).toEqual([]);
+    expect(await containers()).toHaveLength(2);
+    await until(async () => ([...(await answering())].every((text) => text.startsWith("1 ")) ? true : undefined));
+  });
+
+  test("answers all requests while one of its containers is killed, and gets it back", async () => {
+    const failures = await underLoad(async () => {
+      const ids = await runningIds();
+      await docker.client.getContainer(ids[0] ?? "").remove({ force: true });
+      await until(async () => {
+        const now = await runningIds();
+        return now.length === 2 && now.some((id) => !ids.includes(id)) ? true : undefined;
+      });
+    });
+    // Those that the killed container was answering cannot be sent again.
+    expect(failures.length).toBeLessThanOrEqual(8);
+    await until(async () => ((await answering()).size === 2 ? true : undefined));
+  });
+
+  test("is scaled from the command line, which waits until they run", async () => {
+    const scale = (...argv: readonly string[]) =>
+      berth(["scale", ...argv], {
+        cwd: server.dataFolder,
+        env: { PATH: process.env.PATH ?? "", HOME: server.dataFolder, BERTH_DATA: server.dataFolder },
+      });
+    const { code, stdout } = await scale("web", "3");
+    expect([code, stdout]).toEqual([0, expect.stringContaining("3 of 3 containers running")]);
+    const refused = await scale("web", "none");
+    expect([refused.code, refused.stderr]).toEqual([2, expect.stringContaining("Expected a number of containers")]);
+    expect((await scale("web", "0")).code).toBe(1);
+  });
+
+  test("stops and starts as a whole, and what changed meanwhile holds from the start on", async () => {
+    await server.rest("POST", `/applications/${app.uuid}/stop`);
+    await until(async () => ((await containers()).every(({ state }) => state === "exited") ? true : undefined));
+    await server.rest("PATCH", `/applications/${app.uuid}`, { replicas: 2 });
+    await server.rest("POST", `/applications/${app.uuid}/start`);
+    await until(async () => {
+      const all = await containers();
+      return all.length === 2 && all.every(({ state }) => state === "running") ? true : undefined;
+    });
+    await until(async () => ((await answering()).size === 2 ? true : undefined));
+  });
+});
