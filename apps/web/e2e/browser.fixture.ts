@@ -52,6 +52,12 @@ export async function visit(
   page.on("console", (message) => {
     if (message.type() === "error") complain(message.text());
   });
+  // A script that catches the refusal prints nothing.
+  await page.addInitScript(() =>
+    document.addEventListener("securitypolicyviolation", ({ violatedDirective, blockedURI, sourceFile }) =>
+      console.error(`Refused by ${violatedDirective}: ${blockedURI} in ${sourceFile}`),
+    ),
+  );
   page.on("pageerror", (error) => complain(String(error)));
   page.on("request", (request) => {
     if (!/^(data|blob|chrome-error):/.test(request.url()) && !request.url().startsWith(`${url}/`))

@@ -1,4 +1,5 @@
 import "./nonce.ts";
+import "./without-eval.ts";
 import "./styles/mantine.ts";
 import "./styles/berth.css";
 import { MantineProvider } from "@mantine/core";
