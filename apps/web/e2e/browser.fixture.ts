@@ -53,11 +53,7 @@ export async function visit(
     if (message.type() === "error") complain(message.text());
   });
   // A script that catches the refusal prints nothing.
-  await page.addInitScript(() =>
-    document.addEventListener("securitypolicyviolation", ({ violatedDirective, blockedURI, sourceFile }) =>
-      console.error(`Refused by ${violatedDirective}: ${blockedURI} in ${sourceFile}`),
-    ),
-  );
+  await page.addInitScript({ content: TELL_VIOLATIONS });
   page.on("pageerror", (error) => complain(String(error)));
   page.on("request", (request) => {
     if (!/^(data|blob|chrome-error):/.test(request.url()) && !request.url().startsWith(`${url}/`))
@@ -71,6 +67,10 @@ export async function visit(
   page.goto = persistent(page, page.goto.bind(page));
   return { page, complaints, close: () => context.close() };
 }
+
+const TELL_VIOLATIONS =
+  'document.addEventListener("securitypolicyviolation", (event) => ' +
+  "console.error(`Refused by ${event.violatedDirective}: ${event.blockedURI} in ${event.sourceFile}`));";
 
 /** Pages with failed requests, and pages of which a part failed to load. */
 const disturbed = new WeakSet<Page>();

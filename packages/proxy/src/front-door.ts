@@ -4,8 +4,7 @@ import pLimit from "p-limit";
 import type { EmbeddedProxy } from "./embedded.ts";
 import type { RecordedProxy } from "./server/recorded-proxy.ts";
 
-type FrontRecord = Parameters<RecordedProxy["use"]>[0] &
-  Pick<ServerRecord, "uuid" | "name" | "engine" | "proxy_status">;
+type FrontRecord = Parameters<RecordedProxy["use"]>[0] & Pick<ServerRecord, "proxy_status">;
 
 /**
  * The proxy of this machine's Docker engine, which has the public ports and the certificates. Its sites of containers
@@ -108,6 +107,7 @@ export function frontDoor(first: FrontRecord, proxy: RecordedProxy, guests: () =
       }),
     inFlight: (upstream) => proxy.inFlight(upstream),
     publicUrl: (url) => proxy.publicUrl(url),
+    urlProblem: (url) => proxy.urlProblem?.(url),
   };
 }
 

@@ -82,7 +82,7 @@ export interface Proxy {
   inFlight(upstream: Upstream): Promise<number>;
   /** The URL of a site for a browser, with the proxy's port if it is not 80 or 443. */
   publicUrl(url: string): string;
-  /** Why nothing answers at a URL of a site, and what to do. Missing if the record of the server says it. */
+  /** Why nothing answers at a URL of a site, and what to do. */
   readonly urlProblem?: ((url: string) => string | undefined) | undefined;
 }
 

@@ -52,6 +52,7 @@ function writingProxy(type: ProxyType): ManagedProxy {
   };
 }
 const recorded = (proxy_type: string, is_proxy_stopped = false, user = "root", redirect_url: string | null = null) => ({
+  ...{ uuid: "s1", name: "web-1", engine: "docker" as const },
   proxy_type,
   is_proxy_stopped,
   user,
@@ -195,4 +196,18 @@ describe("the proxy of a server's record", () => {
     recordedProxy(recorded("NGINX"), made);
     expect(made).toHaveBeenCalledWith("NONE");
   });
+});
+
+test("says why nothing answers where the record asks for no proxy that runs", () => {
+  const proxy = proxyOf("CADDY");
+  const problem = () => proxy.urlProblem?.("https://a.example");
+  expect(problem()).toBeUndefined();
+  proxy.use(recorded("CADDY", true));
+  expect(problem()).toBe(
+    "Nothing answers at https://a.example. The proxy of server web-1 is stopped. Start it: berth server-proxies start s1",
+  );
+  proxy.use(recorded("NONE"));
+  expect(problem()).toMatch(/^Nothing answers at https:\/\/a\.example\. Server web-1 has no proxy\./);
+  proxy.use(recorded("CADDY"));
+  expect(problem()).toBeUndefined();
 });

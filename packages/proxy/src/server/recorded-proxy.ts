@@ -8,9 +8,9 @@ import type {
   Site,
   Proxy as SiteProxy,
 } from "@berth/core/ports";
-import { redirectUrlOf } from "@berth/core/server";
+import { proxyProblem, redirectUrlOf } from "@berth/core/server";
 
-type ProxyRecord = Pick<ServerRecord, "proxy_type" | "is_proxy_stopped" | "user"> & {
+type ProxyRecord = Pick<ServerRecord, "uuid" | "name" | "engine" | "proxy_type" | "is_proxy_stopped" | "user"> & {
   readonly settings: Pick<ServerRecord["settings"], "redirect_enabled" | "redirect_url">;
 };
 
@@ -33,6 +33,7 @@ export function recordedProxy(
   let wanted = make(typeOf(first));
   let { is_proxy_stopped: isStopped, user } = first;
   let redirectUrl = redirectUrlOf(first);
+  let problem = proxyProblem(first);
   /** Aborted when the type changes. */
   let starting: Promise<void> | undefined;
   let failure: Failure | undefined;
@@ -138,6 +139,7 @@ export function recordedProxy(
     },
     use(server) {
       isStopped = server.is_proxy_stopped;
+      problem = proxyProblem(server);
       if (isStopped) starting = undefined;
       const hasRoutes = server.user === user;
       const isRedirectedAnew = redirectUrlOf(server) !== redirectUrl;
@@ -171,6 +173,7 @@ export function recordedProxy(
     },
     inFlight: (upstream) => told.inFlight(upstream),
     publicUrl: (url) => wanted.publicUrl(url),
+    urlProblem: (url) => problem && `Nothing answers at ${url}. ${problem}`,
   };
 }
 
