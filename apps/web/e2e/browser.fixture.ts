@@ -68,9 +68,8 @@ export async function visit(
   return { page, complaints, close: () => context.close() };
 }
 
-const TELL_VIOLATIONS =
-  'document.addEventListener("securitypolicyviolation", (event) => ' +
-  "console.error(`Refused by ${event.violatedDirective}: ${event.blockedURI} in ${event.sourceFile}`));";
+const TELL_VIOLATIONS = `document.addEventListener("securitypolicyviolation", ({ violatedDirective, blockedURI }) =>
+  console.error("Refused by", violatedDirective, blockedURI));`;
 
 /** Pages with failed requests, and pages of which a part failed to load. */
 const disturbed = new WeakSet<Page>();
