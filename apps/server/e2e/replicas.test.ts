@@ -123,8 +123,21 @@ describeDocker("an application with several containers", ["node:24-alpine", "cad
     const { code, stdout } = await scale("web", "3");
     expect([code, stdout]).toEqual([0, expect.stringContaining("3 of 3 containers running")]);
     const refused = await scale("web", "none");
-    expect([refused.code, refused.stderr]).toEqual([2, expect.stringContaining("Expected a number of containers")]);
+    expect([refused.code, refused.stderr]).toEqual([
+      2,
+      expect.stringContaining("Expected a number of containers or bounds"),
+    ]);
     expect((await scale("web", "0")).code).toBe(1);
+
+    expect(await scale("web", "4..6", "--cpu", "60")).toMatchObject({ code: 0, stderr: "" });
+    const { body } = await server.rest("GET", `/applications/${app.uuid}`);
+    const bounds = { autoscaling_replicas_min: 4, autoscaling_replicas_max: 6, autoscaling_cpu_percent: 60 };
+    expect(body).toMatchObject({ autoscaling_enabled: true, ...bounds });
+    expect((await scale("web", "3", "--cpu", "60")).code).toBe(2);
+    expect((await scale("web", "6..4")).stderr).toContain("at most autoscaling_replicas_max");
+    expect((await scale("web", "3")).code).toBe(0);
+    const { body: fixed } = await server.rest("GET", `/applications/${app.uuid}`);
+    expect(fixed).toMatchObject({ autoscaling_enabled: false, replicas: 3 });
   });
 
   test("stops and starts as a whole, and what changed meanwhile holds from the start on", async () => {

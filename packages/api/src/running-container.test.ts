@@ -69,12 +69,25 @@ test("an application has several containers only where its server runs container
     expect((await asked({ ports_mappings: "8080:80" })).json).toMatchObject({
       errors: { replicas: [expect.stringContaining("port 8080")] },
     });
+    const bounded = { autoscaling_enabled: true, autoscaling_replicas_min: 4 };
+    expect((await asked({ ...bounded, autoscaling_replicas_max: 2 })).json).toMatchObject({
+      errors: { autoscaling_replicas_min: [expect.any(String)] },
+    });
+    expect((await asked({ ...bounded, autoscaling_replicas_max: 8 })).status).toBe(200);
+    expect((await api.ask("GET", `/applications/${uuid}`)).json).toMatchObject({
+      ...bounded,
+      autoscaling_replicas_max: 8,
+      autoscaling_cpu_percent: 70,
+      autoscaling_memory_mb: null,
+    });
     for (const replicas of [0, 101, 1.5, "many"]) expect((await asked({ replicas })).status).toBe(422);
     const created = await api.ask("POST", "/applications/public", { body: { ...gitApplication(api), replicas: 2 } });
     expect(created.status).toBe(201);
   } finally {
     isMany = false;
   }
-  const created = await api.ask("POST", "/applications/public", { body: { ...gitApplication(api), replicas: 2 } });
-  expect(created.json).toMatchObject({ code: "engine.unsupported" });
+  for (const many of [{ replicas: 2 }, { autoscaling_enabled: true }]) {
+    const created = await api.ask("POST", "/applications/public", { body: { ...gitApplication(api), ...many } });
+    expect(created.json).toMatchObject({ code: "engine.unsupported" });
+  }
 });

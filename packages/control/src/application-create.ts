@@ -18,6 +18,7 @@ import {
   generatedName,
   generatedUrls,
   parseUrlList,
+  replicasMost,
 } from "@berth/core/application";
 import type { DomainClaim, GithubSource } from "@berth/core/ports";
 import { requireWrite } from "@berth/core/team";
@@ -83,7 +84,7 @@ async function create(
   const local = { ...drafted(context, source, sent, buildPack, place), privateKeyId: key?.id ?? null };
   requireReachableSource(scope, local.settings.git_repository, place.server.ip);
   await requireBuildPack(context, buildPack, source, place.server);
-  await requireReplicas(context, local.settings.replicas, place.server);
+  await requireReplicas(context, replicasMost(local.settings), place.server);
   await requireContainerPowers(context, local.settings.custom_docker_run_options, place.server);
   const draft = repository === undefined ? local : withRepository(local, await repository.verify());
   if (claims.length > 0) {

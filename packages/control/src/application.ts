@@ -6,6 +6,7 @@ import {
   applicationChange,
   basicAuthProblems,
   type ChangedApplication,
+  replicasMost,
   resetsOf,
   settingView,
 } from "@berth/core/application";
@@ -129,8 +130,9 @@ async function checkedChange(context: UseCaseContext, current: ApplicationRecord
   if (next.build_pack !== current.settings.build_pack) {
     await requireBuildPack(context, next.build_pack, current.source, await stores.servers.findById(current.server_id));
   }
-  if (settings.replicas !== undefined && settings.replicas !== current.settings.replicas) {
-    await requireReplicas(context, settings.replicas, await stores.servers.findById(current.server_id));
+  const most = replicasMost(next);
+  if (most !== replicasMost(current.settings)) {
+    await requireReplicas(context, most, await stores.servers.findById(current.server_id));
   }
   const verified = await repository?.verify();
   const resets = resetsOf(current.settings.build_pack, next.build_pack);

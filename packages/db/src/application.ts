@@ -52,14 +52,20 @@ const findByUuid = lookup(
   ({ uuid }) => uuid,
 );
 
+/** All settings, from those that were stored. */
+export const settingsOf = (stored: Partial<ApplicationSettings>): ApplicationSettings => ({
+  ...SETTING_DEFAULTS,
+  ...stored,
+});
+
 export const applicationRecord = (row: ApplicationRow): ApplicationRecord => ({
   ...row,
-  settings: { ...SETTING_DEFAULTS, ...row.settings },
+  settings: settingsOf(row.settings),
 });
 
 /** Only the settings of its sites, since a server may have thousands of applications that never ran. */
 export function siteSettings(settings: Partial<ApplicationSettings>): SiteSettings {
-  const all = { ...SETTING_DEFAULTS, ...settings };
+  const all = settingsOf(settings);
   return {
     redirect: all.redirect,
     is_http_basic_auth_enabled: all.is_http_basic_auth_enabled,

@@ -9,7 +9,7 @@ import {
 import type { DomainClaim, ResourceRecord, ResourceStore, Routing, SystemResourceStore } from "@berth/core/ports";
 import type { ResourceKind } from "@berth/core/resource";
 import { type RawBuilder, sql } from "kysely";
-import { applicationSubject, siteSettings } from "./application.ts";
+import { applicationSubject, settingsOf, siteSettings } from "./application.ts";
 import { type Context, idsOf, inTransaction, type TeamContext, wakeWorkers } from "./context.ts";
 import { databaseSubject } from "./database.ts";
 import { endJobs, isAbout, isActiveJob } from "./job-row.ts";
@@ -212,6 +212,19 @@ export function systemResourceStore(context: Context): SystemResourceStore {
         .orderBy("resource.id")
         .execute();
       return rows.map(({ settings, ...row }) => ({ ...row, site_settings: settings && siteSettings(settings) }));
+    },
+    async autoscaled(ids) {
+      if (ids.length === 0) return [];
+      const rows = await db
+        .selectFrom("resource")
+        .innerJoin("application", "application.resource_id", "resource.id")
+        .select(["resource.id", "resource.team_id", "resource.uuid", "resource.name", "application.settings"])
+        .where(sql<boolean>`resource.id = any(${ids}::bigint[])`)
+        .where("resource.desired_state", "=", "running")
+        .where("resource.removing_at", "is", null)
+        .where(sql<boolean>`application.settings @> '{"autoscaling_enabled": true}'`)
+        .execute();
+      return rows.map((row) => ({ ...row, settings: settingsOf(row.settings) }));
     },
     delete: (id) =>
       inTransaction(context, async (tx) => {

@@ -2,6 +2,7 @@ import { isDomainError } from "@berth/core";
 import type { ReleaseRecord, ServerRecord } from "@berth/core/ports";
 import { METRICS_KEPT_HOURS, metricOf, type UsageReading } from "@berth/core/schedule";
 import pLimit from "p-limit";
+import { autoscale } from "./autoscaler.ts";
 import { createLoops } from "./loop.ts";
 import type { WorkerDeps } from "./ports.ts";
 import type { ServerAdapters } from "./server-adapters.ts";
@@ -75,6 +76,8 @@ export function createSampler({
       }));
       readings.set(server.id, new Map(found.map(({ release, reading }) => [release.resource_id, reading])));
       await stores.metrics.insert(rows);
+      const ids = rows.map(({ resource_id }) => resource_id);
+      if (engine.capabilities.replicas) await autoscale({ stores, clock, logger }, ids);
     } catch (error) {
       const isAway = isDomainError(error, "engine.unreachable", "server.unreachable");
       if (!isAway) logger.warn("The resource usage of a server could not be measured.", { server: server.name, error });

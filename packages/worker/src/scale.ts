@@ -1,4 +1,4 @@
-import { deployedKind, type Operation } from "@berth/core/deploy";
+import { deployedKind, type Operation, type ReleaseState } from "@berth/core/deploy";
 import { drainRelease } from "./drain.ts";
 import type { WorkerDeps } from "./ports.ts";
 import type { ServerAdapters } from "./server-adapters.ts";
@@ -37,12 +37,14 @@ export async function scaleLive(
     await drainRelease({ proxy, router }, draining, settings.drainSecondsMax, signal);
     if (signal.aborted) return;
   }
+  let scaled: ReleaseState | undefined;
   try {
-    await engine.containers?.scale(release, replicas, { graceSeconds: graceSecondsOf(subject) });
+    scaled = await engine.containers?.scale(release, replicas, { graceSeconds: graceSecondsOf(subject) });
   } catch (error) {
     onStart(release.deploymentUuid);
     throw error;
   }
+  if (scaled === undefined) return;
   const { kind, name, uuid, team_id } = subject.record;
   const payload = { resource_kind: kind, resource_name: name, from, to: replicas };
   await stores.forTeam(team_id).events.append({ type: "resource.scaled", resource_uuid: uuid, payload });

@@ -8,28 +8,69 @@ import { printable } from "../printable.ts";
 import type { Session } from "../session.ts";
 import { targetApplication } from "../target.ts";
 
+interface Options {
+  readonly cpu?: string;
+  readonly memory?: string;
+  readonly wait: boolean;
+}
+
 export function define(command: Command, bind: Bind): void {
   command
     .usage("[options] [app] <replicas>")
     .argument("<app>", "name or uuid; default: the application of this folder")
-    .argument("[replicas]", "number of containers, from 1 to 100");
+    .argument("[replicas]", "number of containers, from 1 to 100, or bounds such as 2..10 between which Berth chooses")
+    .option("--cpu <percent>", "with bounds: what a container should use, in percent of one processor; 0: no matter")
+    .option("--memory <megabytes>", "with bounds: what a container should use; 0: no matter");
   addWaitFlag(command).action(
-    bind(async (session: Session, first: string, second: string | undefined, { wait }: { readonly wait: boolean }) => {
+    bind(async (session: Session, first: string, second: string | undefined, options: Options) => {
       const { output } = session;
       // With one argument, that is the number.
-      const [wanted, replicas] = second === undefined ? [undefined, numberOf(first)] : [first, numberOf(second)];
+      const [wanted, text] = second === undefined ? [undefined, first] : [first, second];
+      const { replicas, settings } = read(text, options);
       const api = await session.connect();
       const { uuid, name } = await targetApplication(api, session.system, wanted);
-      const answer = await api.client.applications.update.mutate({ uuid, replicas });
-      output.show(answer, () => output.line(`${printable(name)}: asked for ${containers(replicas)}.`));
-      return wait ? untilScaled(api, session, { uuid, name, replicas }) : EXIT.ok;
+      const answer = await api.client.applications.update.mutate({ uuid, ...settings });
+      output.show(answer, () =>
+        output.line(`${printable(name)}: asked for ${text} ${text === "1" ? "container" : "containers"}.`),
+      );
+      if (replicas === undefined) {
+        output.line("Berth looks once a minute. What it changes, and why: the events resource.autoscaled.");
+        return EXIT.ok;
+      }
+      return options.wait ? untilScaled(api, session, { uuid, name, replicas }) : EXIT.ok;
     }),
   );
 }
 
-function numberOf(text: string): number {
-  if (/^\d+$/.test(text)) return Number(text);
-  throw usage(`Expected a number of containers, got ${printable(text)}. Example: berth scale shop 3`);
+/** `replicas` is left out where Berth chooses the number. */
+function read(text: string, { cpu, memory }: Options) {
+  const [, min, max] = /^(\d+)\.\.(\d+)$/.exec(text) ?? [];
+  if (min !== undefined && max !== undefined) {
+    const settings = {
+      autoscaling_enabled: true,
+      autoscaling_replicas_min: Number(min),
+      autoscaling_replicas_max: Number(max),
+      ...(cpu === undefined ? {} : { autoscaling_cpu_percent: targetOf("--cpu", cpu) }),
+      ...(memory === undefined ? {} : { autoscaling_memory_mb: targetOf("--memory", memory) }),
+    };
+    return { replicas: undefined, settings };
+  }
+  if (!/^\d+$/.test(text)) {
+    throw usage(
+      `Expected a number of containers or bounds, got ${printable(text)}. Examples: berth scale shop 3, berth scale shop 2..10`,
+    );
+  }
+  if (cpu !== undefined || memory !== undefined) {
+    throw usage(
+      "--cpu and --memory are for bounds, between which Berth chooses. Example: berth scale shop 2..10 --cpu 60",
+    );
+  }
+  return { replicas: Number(text), settings: { replicas: Number(text), autoscaling_enabled: false } };
+}
+
+function targetOf(flag: string, text: string): number | null {
+  if (!/^\d+$/.test(text)) throw usage(`${flag} expects a whole number, got ${printable(text)}.`);
+  return Number(text) === 0 ? null : Number(text);
 }
 
 const containers = (count: number): string => (count === 1 ? "1 container" : `${count} containers`);

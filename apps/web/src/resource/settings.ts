@@ -57,11 +57,21 @@ const APPLICATION: readonly FieldGroup[] = [
     fields: [
       "ports_exposes",
       "ports_mappings",
-      "replicas",
       "stop_grace_period",
       "max_restart_count",
       "custom_docker_run_options",
       "custom_network_aliases",
+    ],
+  },
+  {
+    title: "Scaling",
+    fields: ["replicas", "autoscaling_enabled"],
+  },
+  {
+    when: ({ autoscaling_enabled }) => autoscaling_enabled === true,
+    fields: [
+      ...["autoscaling_replicas_min", "autoscaling_replicas_max"],
+      ...["autoscaling_cpu_percent", "autoscaling_memory_mb"],
     ],
   },
   {

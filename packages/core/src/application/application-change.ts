@@ -7,6 +7,7 @@ import { DEFAULT_IMAGE_TAG, readDockerImage } from "../server/docker-image.ts";
 import { parseGitRef, parseGitRevision, parseGitUrl } from "../source/git-source.ts";
 import { ApplicationSecrets, ApplicationSettings } from "./application.ts";
 import type { ApplicationCreate, ApplicationUpdate } from "./application-input.ts";
+import { autoscalingProblems } from "./autoscaling.ts";
 import type { BuildPack } from "./build-pack.ts";
 import { labelProblems } from "./container-label.ts";
 import { previewTemplateProblems } from "./preview.ts";
@@ -57,6 +58,7 @@ export function applicationChange(sent: Sent, current: ApplicationSettings = DEF
       ...labelProblems(secrets.fields),
       ...composeProblems(sent, { ...current, ...settings }),
       ...templateProblems(settings),
+      ...autoscalingProblems({ ...current, ...settings }),
       ...replicaProblems({ ...current, ...settings }),
     },
   };

@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { LIMIT_SETTINGS } from "../limits.ts";
+import { AUTOSCALING_SETTINGS } from "./autoscaling.ts";
 import { BUILD_PACKS } from "./build-pack.ts";
 import { CONTAINER_NAME_SETTINGS } from "./container-name.ts";
 import { GPU_SETTINGS } from "./gpu.ts";
@@ -170,6 +171,7 @@ export const ApplicationSettings = z.object({
     .max(100)
     .default(1)
     .describe("Containers that run at the same time and share its requests. Only on servers with Docker."),
+  ...AUTOSCALING_SETTINGS,
   ...GPU_SETTINGS,
   ...CONTAINER_NAME_SETTINGS,
   max_restart_count: z

@@ -3,6 +3,7 @@ export * from "./application-change.ts";
 export * from "./application-input.ts";
 export * from "./application-name.ts";
 export * from "./application-view.ts";
+export * from "./autoscaling.ts";
 export * from "./build-pack.ts";
 export * from "./container-name.ts";
 export * from "./domain.ts";

@@ -15,6 +15,8 @@ type Settings = Pick<
   ApplicationSettings,
   | "build_pack"
   | "replicas"
+  | "autoscaling_enabled"
+  | "autoscaling_replicas_max"
   | "ports_mappings"
   | "custom_docker_run_options"
   | "is_consistent_container_name_enabled"
@@ -23,10 +25,19 @@ type Settings = Pick<
 
 /** Why an application with these settings cannot have several containers, by field; empty when it can. */
 export function replicaProblems(settings: Settings): Readonly<Record<string, readonly string[]>> {
-  if (settings.replicas === 1) return {};
+  if (replicasMost(settings) === 1) return {};
   const problem = problemOf(settings);
-  return problem === undefined ? {} : { replicas: [`Must be 1: ${problem}`] };
+  const field = settings.replicas > 1 ? "replicas" : "autoscaling_replicas_max";
+  return problem === undefined ? {} : { [field]: [`Must be 1: ${problem}`] };
 }
+
+/** The most containers that it may have. */
+export const replicasMost = ({
+  replicas,
+  autoscaling_enabled,
+  autoscaling_replicas_max,
+}: Pick<ApplicationSettings, "replicas" | "autoscaling_enabled" | "autoscaling_replicas_max">): number =>
+  autoscaling_enabled ? Math.max(replicas, autoscaling_replicas_max) : replicas;
 
 function problemOf(settings: Settings): string | undefined {
   if (settings.build_pack === "dockercompose") {

@@ -1,3 +1,4 @@
+import type { ApplicationSettings } from "../application/application.ts";
 import type { Artifact } from "../deploy/artifact.ts";
 import type { DeploymentLogLine, DeploymentStep, StepName, StepStatus } from "../deploy/deployment.ts";
 import type { Upstream } from "../deploy/release.ts";
@@ -307,8 +308,14 @@ export interface SystemResourceStore {
   pruneChanges(keptSeconds: number): Promise<number>;
   /** Those of these resources that exist. */
   inspect(ids: readonly number[]): Promise<readonly InspectedResource[]>;
+  /** Those of these resources that are applications whose number of containers Berth chooses, and should run. */
+  autoscaled(ids: readonly number[]): Promise<readonly AutoscaledApplication[]>;
   /** Deletes the row and its children, ends the job of its removal, and writes its event. */
   delete(id: number): Promise<void>;
+}
+
+export interface AutoscaledApplication extends Pick<ResourceRecord, "id" | "team_id" | "uuid" | "name"> {
+  readonly settings: ApplicationSettings;
 }
 
 /** Leases for work that only one replica may do, such as `server:3`. Names never come from users. */

@@ -1,0 +1,83 @@
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { ApplicationSettings } from "./application.ts";
+import { type AutoscalingInput, type AutoscalingSample, autoscaled, autoscalingProblems } from "./autoscaling.ts";
+
+const NOW = new Date("2026-01-02T03:04:05Z");
+const ago = (seconds: number) => new Date(NOW.getTime() - seconds * 1000);
+const settings = (change: Partial<ApplicationSettings> = {}) =>
+  ApplicationSettings.parse({
+    ...{ build_pack: "nixpacks", autoscaling_enabled: true, autoscaling_replicas_min: 2, autoscaling_replicas_max: 6 },
+    ...change,
+  });
+/** One a minute, the last one a second ago. */
+const samples = (...cpu: readonly (number | null)[]): readonly AutoscalingSample[] =>
+  cpu.map((cpu_percent, at) => ({ at: ago(1 + (cpu.length - 1 - at) * 60), cpu_percent, memory_bytes: 0 }));
+const asked = (change: Partial<AutoscalingInput>) =>
+  autoscaled({ settings: settings(), replicas: 2, samples: [], scaledAt: undefined, now: NOW, ...change });
+
+describe("the number of containers", () => {
+  test.each<[string, Partial<AutoscalingInput>, number | undefined]>([
+    ["stays without a sample", {}, undefined],
+    ["stays near the target", { samples: samples(140, 150, 130) }, undefined],
+    ["grows to what the average needs", { samples: samples(280, 280) }, 4],
+    ["grows to the upper bound", { samples: samples(9000) }, 6],
+    ["is brought up to the lower bound", { replicas: 1 }, 2],
+    ["is brought down to the upper bound", { replicas: 9 }, 6],
+    ["does not grow again at once", { samples: samples(900), scaledAt: ago(60) }, undefined],
+    ["grows again after a while", { samples: samples(900, 900), scaledAt: ago(200) }, 6],
+    ["ignores samples of another number", { samples: samples(900, null), scaledAt: ago(30) }, undefined],
+    ["does not shrink on few samples", { replicas: 5, samples: samples(10, 10) }, undefined],
+    ["shrinks after a quiet time", { replicas: 5, samples: samples(200, 190, 180, 150, 150) }, 3],
+    ["shrinks to the lower bound", { replicas: 5, samples: samples(1, 1, 1, 1, 1) }, 2],
+    ["does not shrink while one sample needs it", { replicas: 5, samples: samples(10, 340, 10, 10, 10) }, undefined],
+    [
+      "does not shrink soon after a change",
+      { replicas: 5, samples: samples(1, 1, 1, 1), scaledAt: ago(250) },
+      undefined,
+    ],
+  ])("%s", (_title, change, expected) => {
+    expect(asked(change)?.replicas).toBe(expected);
+  });
+
+  test("follows the measure that asks for most, and says which", () => {
+    const both = settings({ autoscaling_memory_mb: 100 });
+    const used = [{ at: ago(1), cpu_percent: 210, memory_bytes: 500e6 }];
+    expect(asked({ settings: both, samples: used })).toEqual({
+      replicas: 5,
+      reason: "Memory 250 MB per container, target 100 MB.",
+    });
+    const cpuOnly = [{ at: ago(1), cpu_percent: 210, memory_bytes: 100e6 }];
+    expect(asked({ settings: both, samples: cpuOnly })).toEqual({
+      replicas: 3,
+      reason: "CPU 105 % per container, target 70 %.",
+    });
+  });
+
+  test("always lies between its bounds, and never changes twice for the same samples", () => {
+    fc.assert(
+      fc.property(
+        fc.integer({ min: 1, max: 20 }),
+        fc.array(fc.option(fc.integer({ min: 0, max: 5000 })), { maxLength: 8 }),
+        (replicas, cpu) => {
+          const first = asked({ replicas, samples: samples(...cpu) });
+          if (first === undefined) return;
+          expect(first.replicas).toBeGreaterThanOrEqual(2);
+          expect(first.replicas).toBeLessThanOrEqual(6);
+          expect(first.replicas).not.toBe(replicas);
+          expect(asked({ replicas: first.replicas, samples: samples(...cpu), scaledAt: NOW })).toBeUndefined();
+        },
+      ),
+    );
+  });
+});
+
+test.each([
+  [{}, []],
+  [{ autoscaling_replicas_min: 9 }, ["autoscaling_replicas_min"]],
+  [{ autoscaling_replicas_min: 9, autoscaling_enabled: false }, []],
+  [{ autoscaling_cpu_percent: null }, ["autoscaling_enabled"]],
+  [{ autoscaling_cpu_percent: null, autoscaling_memory_mb: 100 }, []],
+])("problems of %j: %j", (change, fields) => {
+  expect(Object.keys(autoscalingProblems(settings(change)))).toEqual(fields);
+});
