@@ -28,6 +28,11 @@ async function show(session: Session, wanted: string | undefined): Promise<void>
   });
 }
 
+function containersOf(application: Application): string {
+  const { replicas, autoscaling_enabled, autoscaling_replicas_min: min, autoscaling_replicas_max: max } = application;
+  return autoscaling_enabled ? `${replicas} (Berth chooses from ${min} to ${max})` : String(replicas);
+}
+
 function pairs(application: Application, { colors }: Output): readonly (readonly [string, string])[] {
   const { git_repository, git_branch, source } = application;
   const from = source === "git" ? `${git_repository} (${git_branch})` : source;
@@ -41,6 +46,7 @@ function pairs(application: Application, { colors }: Output): readonly (readonly
     ["Build pack", cell(application.build_pack)],
     ["Environment", cell(application.environment_name)],
     ["Server", cell(application.destination.server.name)],
+    ["Containers", containersOf(application)],
     ["Restarts", String(application.restart_count)],
     ["Created", ago(application.created_at, new Date())],
     ["Changed", ago(application.updated_at, new Date())],
