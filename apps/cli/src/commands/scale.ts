@@ -17,13 +17,16 @@ interface Options {
 export function define(command: Command, bind: Bind): void {
   command
     .usage("[options] [app] <replicas>")
-    .argument("<app>", "name or uuid; default: the application of this folder")
-    .argument("[replicas]", "number of containers, from 1 to 100, or bounds such as 2..10 between which Berth chooses")
+    .argument(
+      "<replicas...>",
+      "the application, unless it is this folder's; then the number of containers, from 1 to 100, or bounds such as 2..10 between which Berth chooses",
+    )
     .option("--cpu <percent>", "with bounds: what a container should use, in percent of one processor; 0: no matter")
     .option("--memory <megabytes>", "with bounds: what a container should use; 0: no matter");
   addWaitFlag(command).action(
-    bind(async (session: Session, first: string, second: string | undefined, options: Options) => {
+    bind(async (session: Session, [first = "", second, ...more]: readonly string[], options: Options) => {
       const { output } = session;
+      if (more.length > 0) throw usage("Too many arguments. Example: berth scale shop 3");
       // With one argument, that is the number.
       const [wanted, text] = second === undefined ? [undefined, first] : [first, second];
       const { replicas, settings } = read(text, options);
