@@ -3,7 +3,6 @@ export { type Frame, readFrames } from "./frames.ts";
 export { jsonLines } from "./json-lines.ts";
 export {
   COMPOSE_NUMBER,
-  FILES_LABEL,
   LABELS,
   type Labels,
   labelFilter,

@@ -31,9 +31,6 @@ export const LABELS = {
   scope: "berth.scope",
 } as const;
 
-/** Paths of the files that are mounted in a container, one a line. Only containers with files have it. */
-export const FILES_LABEL = "berth.files";
-
 /** The compose tool numbers the containers of a service by it. */
 export const COMPOSE_NUMBER = "com.docker.compose.container-number";
 

@@ -1,4 +1,4 @@
-import { deployedKind, type Operation, type ReleaseState } from "@berth/core/deploy";
+import { deployedKind, mountsOf, type Operation, type ReleaseState } from "@berth/core/deploy";
 import { drainRelease } from "./drain.ts";
 import type { WorkerDeps } from "./ports.ts";
 import type { ServerAdapters } from "./server-adapters.ts";
@@ -38,15 +38,18 @@ export async function scaleLive(
     if (signal.aborted) return;
   }
   let scaled: ReleaseState | undefined;
+  const { kind, name, uuid, team_id } = subject.record;
+  const team = stores.forTeam(team_id);
+  const { items: storages } = await team.storages.list(resourceId);
+  const files = mountsOf(uuid, storages, 0).filter((mount) => mount.type === "file");
   try {
-    scaled = await engine.containers?.scale(release, replicas, { graceSeconds: graceSecondsOf(subject) });
+    scaled = await engine.containers?.scale(release, replicas, { graceSeconds: graceSecondsOf(subject), files });
   } catch (error) {
     onStart(release.deploymentUuid);
     throw error;
   }
   if (scaled === undefined) return;
-  const { kind, name, uuid, team_id } = subject.record;
   const payload = { resource_kind: kind, resource_name: name, from, to: replicas };
-  await stores.forTeam(team_id).events.append({ type: "resource.scaled", resource_uuid: uuid, payload });
+  await team.events.append({ type: "resource.scaled", resource_uuid: uuid, payload });
   logger.info("Scaled a release.", { ...release, from, to: replicas });
 }

@@ -1,4 +1,3 @@
-import { setImmediate } from "node:timers/promises";
 import { unsigned, type Webhooks } from "@berth/control";
 import { type SignatureScheme, WEBHOOK_PROVIDERS, type WebhookProvider } from "@berth/core/webhook";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
@@ -111,11 +110,7 @@ async function answer(
     ...(isForApp ? { githubAppId: Number(textOf(headers, "x-github-hook-installation-target-id") ?? Number.NaN) } : {}),
     deliveryId: deliveryHeaders.map((name) => textOf(headers, name)).find(isDeliveryId),
     report,
-    async isSignedWith(secret) {
-      // A repository's applications may have many secrets, so other requests are served in between.
-      await setImmediate();
-      return isSignedWith(signature.type, secret, textOf(headers, signature.header), body);
-    },
+    isSignedWith: (secret) => isSignedWith(signature.type, secret, textOf(headers, signature.header), body),
   });
   if (result === "pong") return reply.type("text/plain; charset=utf-8").send(result);
   return reply.type("application/json; charset=utf-8").send(JSON.stringify(result));

@@ -195,3 +195,11 @@ describe("a creation", () => {
     expect(generatedName(source, { uuid: "abcdefghijkl", git_repository, git_branch })).toBe(expected);
   });
 });
+
+test("URLs of containers are for compose files alone, since nobody else claims them", () => {
+  const docker_compose_domains = [{ name: "web", domain: "https://a.example" }];
+  const problems = { docker_compose_domains: [expect.stringContaining("Only for the build pack dockercompose.")] };
+  expect(applicationChange({ docker_compose_domains }).problems).toEqual(problems);
+  expect(applicationChange({ docker_compose_domains: [] }).problems).toEqual({});
+  expect(applicationChange({ docker_compose_domains, build_pack: "dockercompose" }).problems).toEqual({});
+});

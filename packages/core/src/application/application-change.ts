@@ -158,7 +158,10 @@ const NO_PORT = "Ports are numbers from 1 to 65535.";
 const isPort = (text: string): boolean => Number(text) >= 1 && Number(text) <= 65_535;
 
 function composeProblems(sent: Sent, settings: ApplicationSettings): ApplicationChange["problems"] {
-  if (settings.build_pack !== "dockercompose") return {};
+  if (settings.build_pack !== "dockercompose") {
+    const hasUrls = (sent.docker_compose_domains ?? []).length > 0;
+    return hasUrls ? { docker_compose_domains: ["Only for the build pack dockercompose. Use domains."] } : {};
+  }
   const { docker_compose_custom_build_command: build, docker_compose_custom_start_command: start } = settings;
   const location = settings.docker_compose_location ?? DEFAULT_SETTINGS.docker_compose_location ?? "";
   const problems = {

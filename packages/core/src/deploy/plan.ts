@@ -181,8 +181,12 @@ function planLive(
   ];
 }
 
+/** Containers that were never started are left over from an attempt that broke off. */
 const hasReplicas = ({ containers }: ReleaseState, replicas: number | undefined): boolean =>
-  replicas === undefined || (containers?.length ?? 1) === replicas;
+  replicas === undefined ||
+  (containers === undefined
+    ? replicas === 1
+    : containers.length === replicas && containers.every(({ state }) => state !== "created"));
 
 /** Its deployment has not given it the lasting name yet, or somebody has renamed it. */
 const hasOtherName = ({ containerName }: ReleaseState): boolean =>

@@ -3,7 +3,7 @@ import type { DatabaseCommand } from "../database/engine/row.ts";
 import type { Artifact, BuildRequest } from "../deploy/artifact.ts";
 import type { ObjectOwner } from "../deploy/belonging.ts";
 import type { ReleaseRef, ReleaseSpec, ReleaseState } from "../deploy/release.ts";
-import type { StorageMount } from "../deploy/storage-mount.ts";
+import type { FileMount, StorageMount } from "../deploy/storage-mount.ts";
 import type { ResourceKind } from "../resource/resource.ts";
 import type { TerminalSize } from "../resource/terminal.ts";
 import type { EngineImages } from "./engine-images.ts";
@@ -252,12 +252,13 @@ export interface ContainerOperations {
    * Gives a live release this many containers, as they were started before. Idempotent. The removed ones have
    * `graceSeconds` to stop. `undefined`: the release no longer exists.
    * @param replicas From 1.
+   * @param options.files Mounted files of new containers, as in the release's storages.
    * @throws DomainError `deploy.start_failed`
    */
   scale(
     ref: ReleaseRef,
     replicas: number,
-    options: { readonly graceSeconds: number },
+    options: { readonly graceSeconds: number; readonly files: readonly FileMount[] },
   ): Promise<ReleaseState | undefined>;
 
   /**

@@ -8,7 +8,7 @@ import {
   type RunOptions,
   type StorageMount,
 } from "@berth/core/deploy";
-import { FILES_LABEL, LABELS, releaseLabels, uninherited } from "@berth/docker-client";
+import { LABELS, releaseLabels, uninherited } from "@berth/docker-client";
 import type { ContainerCreateOptions, DeviceRequest, HostConfig, MountConfig, PortMap } from "dockerode";
 import { volumeName } from "./volumes.ts";
 
@@ -52,7 +52,7 @@ function containerOf(spec: ReleaseSpec, { instance, network, image }: ContainerP
     Image: image,
     ...(container.command === null ? {} : { Cmd: [...container.command] }),
     Env: environmentOf(spec, container),
-    Labels: { ...releaseLabels(spec, instance), ...filesLabel(spec) },
+    Labels: { ...releaseLabels(spec, instance) },
     ExposedPorts: exposedPorts(spec, container),
     ...(run.hostname === null ? {} : { Hostname: run.hostname }),
     ...(run.user === null ? {} : { User: run.user }),
@@ -70,12 +70,6 @@ function containerOf(spec: ReleaseSpec, { instance, network, image }: ContainerP
       },
     },
   };
-}
-
-/** A later copy of the container gets the same files. */
-function filesLabel({ storages }: ReleaseSpec): Record<string, string> {
-  const paths = storages.flatMap((mount) => (mount.type === "file" ? [mount.mountPath] : []));
-  return paths.length === 0 ? {} : { [FILES_LABEL]: paths.join("\n") };
 }
 
 function healthCheckOf({

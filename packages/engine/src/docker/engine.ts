@@ -150,12 +150,12 @@ export function dockerEngine(options: DockerEngineOptions): DockerEngine {
         const [{ info, containers }, id] = await Promise.all([require(ref), requireContainer(ref, container)]);
         return ownCheckIn(docker, containers.find((one) => one.id === id)?.info ?? info, signal);
       },
-      scale: (ref, replicas, { graceSeconds }) =>
+      scale: (ref, replicas, { graceSeconds, files }) =>
         alone(ref.deploymentUuid, async () => {
           const seen = await watch.findAll(ref);
           if (seen === undefined || isOfStack(seen)) return undefined;
           const stop = (one: SeenContainer) => stopContainer(docker, one.id, graceOf(one, graceSeconds));
-          await scaleRelease({ docker, seen, stop }, ref, replicas);
+          await scaleRelease({ docker, seen, files, stop }, ref, replicas);
           return (await watch.findAll(ref))?.state;
         }),
       ownersOf: (objects) => ownersOf({ docker, instance }, objects),

@@ -30,15 +30,6 @@ export async function putFiles(container: Docker.Container, files: readonly File
   await putEntries(container, entries);
 }
 
-/** Copies files, with their owners and modes, into a container that does not run. Missing ones are left out. */
-export async function copyFiles(from: Docker.Container, to: Docker.Container, paths: readonly string[]): Promise<void> {
-  const entries = await Promise.all(paths.map((path) => readEntry(from, path, COPIED_BYTES_MAX)));
-  await putEntries(
-    to,
-    entries.filter((entry) => entry !== undefined),
-  );
-}
-
 /** A file as it will be created in a container. */
 export interface FileEntry extends Owner {
   readonly mountPath: string;
@@ -105,37 +96,25 @@ function ownerOf(user: string, accounts: Accounts): Owner {
 
 const isRoot = (user: string): boolean => /^(root|0)?(:|$)/.test(user);
 
-/** Content of a small file; empty when it does not exist. */
+/** Content of a small file; empty when it does not exist. Longer files are cut, since an image may contain anything. */
 async function readFile(container: Docker.Container, path: string): Promise<string> {
-  return (await readEntry(container, path, FILE_BYTES_MAX))?.content.toString() ?? "";
-}
-
-/** A file with its owner and mode; `undefined` when it does not exist. Longer ones are cut: they may be endless. */
-async function readEntry(container: Docker.Container, path: string, bytesMax: number): Promise<FileEntry | undefined> {
   try {
     const archive = await container.getArchive({ path });
     const chunks: Buffer[] = [];
-    const found = { mode: 0o600, ...ROOT };
     const { Parser } = await import("tar");
     const parser = new Parser();
-    parser.on("entry", (entry) => {
-      const { mode = found.mode, uid = 0, gid = 0 } = entry;
-      Object.assign(found, { mode, uid, gid });
-      entry.on("data", (chunk: Buffer) => chunks.push(chunk));
-    });
+    parser.on("entry", (entry) => entry.on("data", (chunk: Buffer) => chunks.push(chunk)));
     let bytes = 0;
     for await (const chunk of archive) {
       parser.write(Buffer.from(chunk));
       bytes += chunk.length;
-      if (bytes > bytesMax) break;
+      if (bytes > FILE_BYTES_MAX) break;
     }
-    return { ...found, mountPath: path, content: Buffer.concat(chunks) };
+    return Buffer.concat(chunks).toString("utf8");
   } catch (cause) {
-    if (statusCodeOf(cause) === 404) return undefined;
+    if (statusCodeOf(cause) === 404) return "";
     throw cause;
   }
 }
 
 const FILE_BYTES_MAX = 1 << 20;
-/** More than a mounted file may have. */
-const COPIED_BYTES_MAX = 32 << 20;

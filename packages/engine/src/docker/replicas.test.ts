@@ -4,7 +4,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { type DockerWorld, dockerWorld, IMAGES, io, specOf } from "./docker.fixture.ts";
 import type { DockerEngine } from "./engine.ts";
 
-const GRACE = { graceSeconds: 2 };
+const GRACE = { graceSeconds: 2, files: [] };
 
 describeDocker("a release with several containers of one image", IMAGES, (fixture) => {
   let world: DockerWorld;
@@ -22,7 +22,10 @@ describeDocker("a release with several containers of one image", IMAGES, (fixtur
   };
   const containers = async (spec: ReleaseSpec) => (await engine.inspect(spec))?.containers ?? [];
   const numbers = async (spec: ReleaseSpec) => (await containers(spec)).map(({ number }) => number);
-  const scale = (spec: ReleaseSpec, replicas: number) => engine.containers.scale(spec, replicas, GRACE);
+  const scale = (spec: ReleaseSpec, replicas: number) => {
+    const files = spec.storages.filter((mount) => mount.type === "file");
+    return engine.containers.scale(spec, replicas, { ...GRACE, files });
+  };
   const ask = (address: string | null, path: string) =>
     eventually(async () => (await fetch(`http://${address}:3000/${path}`)).text());
   const idsOf = async (spec: ReleaseSpec) => (await world.containersOf(spec)).map(({ Id }) => Id).sort();
@@ -81,6 +84,18 @@ describeDocker("a release with several containers of one image", IMAGES, (fixtur
     await eventually(async () => expect(await numbers(spec)).toEqual([1, 3]));
     await scale(spec, 3);
     expect(await numbers(spec)).toEqual([1, 2, 3]);
+  });
+
+  test("finishes what a broken attempt has begun", async () => {
+    const spec = await started({ replicas: 1 });
+    const [{ Id = "" } = {}] = await world.containersOf(spec);
+    const { Config, HostConfig } = await world.docker.getContainer(Id).inspect();
+    const labels = { ...Config.Labels, "berth.container": "replica", "berth.order": "2" };
+    const name = `2-${spec.resourceUuid}-${spec.deploymentUuid}`;
+    await world.docker.createContainer({ name, Image: Config.Image, HostConfig, Labels: labels });
+    await eventually(async () => expect(await numbers(spec)).toEqual([1, 2]));
+    await scale(spec, 2);
+    expect((await containers(spec)).map(({ state }) => state)).toEqual(["running", "running"]);
   });
 
   test("survives the loss of its first container", async () => {
