@@ -79,24 +79,24 @@ export function autoscaled(input: AutoscalingInput): Autoscaled | undefined {
   const recent = samples.filter(({ at }) => sinceMs(at) <= GROW_SECONDS * 1000);
   if (recent.length > 0 && quietMs >= GROW_SECONDS * 1000) {
     const grown = wanted(input, recent, average);
-    if (grown !== undefined && grown.replicas > replicas) return { ...grown, replicas: Math.min(max, grown.replicas) };
+    if (grown !== undefined && grown.replicas > replicas) return grown;
   }
   const spansWindow = samples.some(({ at }) => sinceMs(at) >= SHRINK_SECONDS * 0.8 * 1000);
   if (!spansWindow || quietMs < SHRINK_SECONDS * 1000) return undefined;
   const shrunk = wanted(input, samples, highest);
-  if (shrunk === undefined || shrunk.replicas >= replicas) return undefined;
-  return { ...shrunk, replicas: Math.max(min, shrunk.replicas) };
+  return shrunk !== undefined && shrunk.replicas < replicas ? shrunk : undefined;
 }
 
 /** How long samples are looked at, in seconds. */
 export const AUTOSCALING_WINDOW_SECONDS = 300;
 
-/** The measure that asks for most containers decides. */
+/** The measure that asks for most containers decides, within the bounds. */
 function wanted(
   { settings, replicas }: AutoscalingInput,
   samples: readonly AutoscalingSample[],
   combine: (values: readonly number[]) => number,
 ): Autoscaled | undefined {
+  const { autoscaling_replicas_min: min, autoscaling_replicas_max: max } = settings;
   const measures = [
     {
       target: settings.autoscaling_cpu_percent,
@@ -113,8 +113,8 @@ function wanted(
     if (target === null || values.length === 0) return [];
     const used = combine(values) / replicas;
     const isNear = Math.abs(used / target - 1) <= TOLERANCE;
-    const needed = isNear ? replicas : Math.max(1, Math.ceil((used * replicas) / target));
-    return [{ replicas: needed, reason: phrase(Math.round(used), target) }];
+    const needed = isNear ? replicas : Math.ceil((used * replicas) / target);
+    return [{ replicas: Math.min(max, Math.max(min, needed)), reason: phrase(Math.round(used), target) }];
   });
   return answers.toSorted((one, other) => other.replicas - one.replicas)[0];
 }
