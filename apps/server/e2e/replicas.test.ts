@@ -32,7 +32,10 @@ describeDocker("an application with several containers", ["node:24-alpine", "cad
 
   beforeAll(async () => {
     server = await dockerServer(docker);
-    const settings = { name: "web", server_uuid: server.dockerUuid, build_pack: "dockerfile", replicas: 3 };
+    const settings = {
+      ...{ name: "web", server_uuid: server.dockerUuid, build_pack: "dockerfile", replicas: 3 },
+      ...{ pre_deployment_command: "echo before", post_deployment_command: "echo after" },
+    };
     app = await createApplication(server, source, settings);
     const outcome = await deploy(server, app.uuid);
     expect(outcome, outcome.log).toMatchObject({ status: "finished" });
@@ -94,6 +97,8 @@ describeDocker("an application with several containers", ["node:24-alpine", "cad
       source.commit(application("1"));
       const outcome = await deploy(server, app.uuid);
       expect(outcome, outcome.log).toMatchObject({ status: "finished" });
+      expect(outcome.log).toMatch(/^before$/m);
+      expect(outcome.log).toMatch(/^after$/m);
     });
     expect(failures).toEqual([]);
     expect(await containers()).toHaveLength(2);

@@ -135,6 +135,8 @@ function wantedResource({ resource, subject, releases, previews }: RecordedResou
   const { id, uuid, name, domains, site_settings } = resource;
   const kind = subject && deployedKind(subject);
   const live = releases.find(({ role, pull_request_id }) => role === "live" && pull_request_id === 0);
+  const replicas = subject && engine.capabilities.replicas ? kind?.replicas(subject) : undefined;
+  const restartCountMax = subject && kind?.restartCountMax(subject);
   return {
     id,
     uuid,
@@ -142,9 +144,10 @@ function wantedResource({ resource, subject, releases, previews }: RecordedResou
     desiredState: resource.desired_state,
     isRemoving: resource.removing_at !== null,
     restartCount: (subject && kind?.restartCount(subject)) ?? 0,
-    restartCountMax: subject && kind?.restartCountMax(subject),
+    // The restarts of all containers are counted together.
+    restartCountMax: restartCountMax && restartCountMax * (replicas ?? 1),
     releases: releases.map((record) => wantedRelease(record, NO_DEPLOYMENTS)),
-    replicas: subject && engine.capabilities.replicas ? kind?.replicas(subject) : undefined,
+    replicas,
     isAlone:
       subject !== undefined &&
       kind?.exclusiveReason(subject, engine.capabilities, live?.upstream ?? null) !== undefined,

@@ -13,6 +13,8 @@ export interface DeploymentCommand {
 export const deploymentCommand = (script: string | null, container: string | null): DeploymentCommand | null =>
   script ? { script, container: container || null } : null;
 
+const isRunning = ({ state }: Pick<ReleaseContainer, "state">): boolean => state === "running";
+
 /**
  * The container of a release that runs its command; `undefined`: the release has only one.
  * @throws DomainError `deploy.command_failed` with the names of its containers
@@ -20,11 +22,14 @@ export const deploymentCommand = (script: string | null, container: string | nul
 export function commandContainer(
   { container }: Pick<DeploymentCommand, "container">,
   moment: "pre" | "post",
-  containers: readonly Pick<ReleaseContainer, "name" | "number">[] = [],
+  containers: readonly Pick<ReleaseContainer, "name" | "number" | "state">[] = [],
 ): string | undefined {
-  if (containers.length === 0) return undefined;
+  const [first] = containers;
+  if (first === undefined) return undefined;
   const titles = containers.map(containerTitle);
-  if (container === null && titles.length === 1) return titles[0];
+  // Of replicas, any one that runs will do.
+  const areAlike = containers.every(({ name }) => name === first.name);
+  if (container === null && areAlike) return containerTitle(containers.find(isRunning) ?? first);
   if (container !== null && containersNamed(containers, container).length > 0) return container;
   const field = `${moment}_deployment_command_container`;
   throw new DomainError(
