@@ -91,7 +91,7 @@ export function notifyRunEnd(context: Context, uuid: string): void {
   pendingOf(context).endedRuns.add(uuid);
 }
 
-/** Wakes the loops of all replicas that wait for one of these topics when the transaction commits. */
+/** Wakes the loops of all control planes that wait for one of these topics when the transaction commits. */
 export function wakeWorkers(context: Context, ...topics: readonly WakeTopic[]): void {
   const { wakes } = pendingOf(context);
   for (const topic of topics) wakes.add(topic);

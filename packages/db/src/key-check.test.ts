@@ -19,7 +19,7 @@ it("accepts the key that a database began with, also below a newer one, and no o
   await close();
 });
 
-it("lets one of two keys win when two replicas start at once on an empty database", async () => {
+it("lets one of two keys win when two control planes start at once on an empty database", async () => {
   const { database, close } = await testDatabase();
   const keys = [randomBytes(32), randomBytes(32)];
   const results = await Promise.allSettled(keys.map((key) => requireKey(database, cipher([key]))));

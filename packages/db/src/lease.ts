@@ -2,10 +2,10 @@ import type { LeaseStore } from "@berth/core/ports";
 import { sql } from "kysely";
 import type { Context } from "./context.ts";
 
-/** Uses the database's clock, since clocks of replicas differ. */
+/** Uses the database's clock, since clocks of control planes differ. */
 export function leaseStore({ db }: Context): LeaseStore {
   const acquireAll: LeaseStore["acquireAll"] = async (names, owner, seconds) => {
-    // In a fixed order, so that replicas that acquire the same leases at once cannot deadlock.
+    // In a fixed order, so that control planes that acquire the same leases at once cannot deadlock.
     const { rows } = await sql<{ readonly name: string }>`
       insert into lease (name, owner, expires_at)
       select name, ${owner}, clock_timestamp() + ${seconds}::float8 * interval '1 second'

@@ -16,7 +16,7 @@ const LEASED_TABLES = {
 
 type CancellableTable = "backup_execution" | "backup_restore";
 
-/** Uses the database's clock, since clocks of replicas differ. */
+/** Uses the database's clock, since clocks of control planes differ. */
 export const leaseEnd = (seconds: number): RawBuilder<Date> =>
   sql<Date>`clock_timestamp() + ${seconds}::float8 * interval '1 second'`;
 

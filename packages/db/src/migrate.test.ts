@@ -26,7 +26,7 @@ async function withEmptyDatabase(work: (url: string) => Promise<void>): Promise<
 }
 
 describe("migrations", () => {
-  it("are applied once by several replicas that start at the same time", async () => {
+  it("are applied once by several control planes that start at the same time", async () => {
     await withEmptyDatabase(async (url) => {
       const replicas = await Promise.all(Array.from({ length: 5 }, () => openDatabase({ url, connectionsMax: 3 })));
       await Promise.all(replicas.map(migrate));

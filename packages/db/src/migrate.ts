@@ -8,7 +8,7 @@ import { MIGRATIONS } from "./migrations/index.ts";
 const TABLE = "migration";
 
 /**
- * Updates the tables to this version. If several replicas start at once, one does it and the others wait.
+ * Updates the tables to this version. If several control planes start at once, one does it and the others wait.
  *
  * @throws DomainError `setup.failed` if a newer version has used the database, or if it does not allow to create
  * tables.

@@ -119,7 +119,7 @@ onEachBackend((database) => {
     expect(await schedules.stalledSince(at(9), 180)).toBeUndefined();
     expect(await schedules.beat(at(10), 180)).toBeUndefined();
     expect(await schedules.beat(at(20), 180)).toEqual(at(10));
-    // A replica whose clock is behind does not set it back.
+    // A control plane whose clock is behind does not set it back.
     await schedules.beat(at(15), 180);
     expect(await schedules.stalledSince(at(22), 180)).toBeUndefined();
   });

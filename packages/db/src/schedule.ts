@@ -66,7 +66,7 @@ export function systemScheduleStore(context: Context): SystemScheduleStore {
           .values({ id: ID, looked_at: now, is_stall_told: false })
           .onConflict((conflict) =>
             conflict.column("id").doUpdateSet({
-              // Clocks of replicas differ, so the time never goes back.
+              // Clocks of control planes differ, so the time never goes back.
               looked_at: sql<Date>`greatest(scheduler.looked_at, excluded.looked_at)`,
               is_stall_told: false,
             }),

@@ -19,7 +19,7 @@ export interface Sampler {
   stop(): Promise<void>;
 }
 
-/** Samples the usage of live releases. One replica samples each server. */
+/** Samples the usage of live releases. One control plane samples each server. */
 export function createSampler({
   stores,
   clock,

@@ -102,7 +102,7 @@ function forgetOthers(known: Map<number, Date>, servers: readonly ServerRecord[]
   for (const id of [...known.keys()]) if (!ids.has(id)) known.delete(id);
 }
 
-/** Spreads the checks of replicas that were started together. */
+/** Spreads the checks of control planes that were started together. */
 const jittered = (seconds: number) => seconds * (0.8 + Math.random() * 0.4);
 
 const PROBES_AT_ONCE = 8;

@@ -46,7 +46,7 @@ test("lets go of one that nobody has asked for during a lease, or that was relea
   expect(asked.flat().filter((name) => name === "server:2")).toHaveLength(1);
 });
 
-test("does not look after what another replica has", async () => {
+test("does not look after what another control plane has", async () => {
   using time = clock();
   const { serverLeases } = world(["server:2"]);
   expect(await Promise.all([serverLeases.acquire(1), serverLeases.acquire(2)])).toEqual([true, false]);

@@ -2,9 +2,9 @@ import type { LeaseStore } from "@berth/core/ports";
 import { batched } from "./batch.ts";
 import type { WorkerSettings } from "./settings.ts";
 
-/** Leases of servers: one replica reconciles each server. */
+/** Leases of servers: one control plane reconciles each server. */
 export interface ServerLeases {
-  /** `false`: another replica holds the lease. */
+  /** `false`: another control plane holds the lease. */
   acquire(serverId: number): Promise<boolean>;
   release(serverId: number): Promise<void>;
 }

@@ -318,7 +318,7 @@ export interface AutoscaledApplication extends Pick<ResourceRecord, "id" | "team
   readonly settings: ApplicationSettings;
 }
 
-/** Leases for work that only one replica may do, such as `server:3`. Names never come from users. */
+/** Leases for work that only one control plane may do, such as `server:3`. Names never come from users. */
 export interface LeaseStore {
   /** Whether `owner` has the lease now: it was free, expired, or owned by it before. */
   acquire(name: string, owner: string, seconds: number): Promise<boolean>;
