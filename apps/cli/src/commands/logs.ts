@@ -22,11 +22,13 @@ export interface OutputFlags {
 
 interface Options extends OutputFlags {
   readonly deployment?: string;
+  readonly container?: string;
 }
 
 export function define(command: Command, bind: Bind): void {
   command.argument("[app]", "name or uuid; default: the application of this folder");
   addOutputFlags(command)
+    .option("--container <name>", "one of several containers, such as replica-2; default: the first")
     .option("--deployment <uuid>", "the log of this deployment instead of the application's")
     .action(bind(logs));
 }
@@ -49,14 +51,15 @@ async function logs(session: Session, wanted: string | undefined, options: Optio
     return follow ? followDeployment(api, session, deployment) : deploymentLog(api, session, deployment);
   }
   const { uuid } = await targetApplication(api, session.system, wanted);
-  return showOutput(session, api.client.applications.logs, { uuid }, options);
+  const source = { uuid, ...(options.container === undefined ? {} : { container: options.container }) };
+  return showOutput(session, api.client.applications.logs, source, options);
 }
 
 interface LinesQuery {
   readonly uuid: string;
   readonly lines?: number;
   readonly since?: string;
-  /** Name of a container in a service. */
+  /** Name of a container, where there are several. */
   readonly container?: string;
 }
 

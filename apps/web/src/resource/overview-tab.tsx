@@ -8,6 +8,7 @@ import { Empty, Facts, Section } from "../parts/page.tsx";
 import { RunStatus } from "../parts/state.tsx";
 import { Age, Elapsed } from "../parts/time.tsx";
 import { AttachmentsSection } from "./attachments-section.tsx";
+import { ContainersSection } from "./containers-section.tsx";
 import { engineOf } from "./kinds.ts";
 import { deploymentsOf } from "./operations.ts";
 import type { PanelProps } from "./panel.ts";
@@ -66,6 +67,7 @@ export default function OverviewTab({ resource }: PanelProps) {
           </Stack>
         )}
       </Section>
+      <ContainersSection resource={resource} />
       <AttachmentsSection resource={resource} />
     </SimpleGrid>
   );
@@ -94,6 +96,9 @@ function factsOf({ application, database, service, description }: ShownResource)
       ...(source === "git" ? ([["Branch", branch]] as [string, string][]) : []),
       ["Built by", application.build_pack],
       ["Port", application.ports_exposes ?? "given by Berth in PORT"],
+      ...(application.replicas > 1 || application.autoscaling_enabled
+        ? ([["Containers", scaleOf(application)]] as [string, string][])
+        : []),
     ];
   }
   if (database !== undefined) {
@@ -110,6 +115,15 @@ function factsOf({ application, database, service, description }: ShownResource)
   }
   const containers = service === undefined ? 0 : service.applications.length + service.databases.length;
   return [...about, ["Containers", containers], ["Template", service?.service_type ?? "own compose file"]];
+}
+
+function scaleOf({
+  replicas,
+  autoscaling_enabled,
+  autoscaling_replicas_min: min,
+  autoscaling_replicas_max: max,
+}: NonNullable<ShownResource["application"]>): string {
+  return autoscaling_enabled ? `${replicas}, chosen by Berth from ${min} to ${max}` : String(replicas);
 }
 
 function ServerLink({ uuid }: { readonly uuid: string }) {
