@@ -78,6 +78,9 @@ export function hostPrivileges(
     ...POWERFUL_KEYS.filter((key) => isPowerful(service[key])).map((key) => `services.${name}.${key}`),
     ...(isOtherRuntime(service.runtime) ? [`services.${name}.runtime`] : []),
     ...(isSpared(service.oom_score_adj) ? [`services.${name}.oom_score_adj`] : []),
+    ...(service.oom_kill_disable != null && String(service.oom_kill_disable) !== "false"
+      ? [`services.${name}.oom_kill_disable`]
+      : []),
     ...(hasNamedDevices(service.deploy) || hasNamedDevices({ resources: { reservations: { devices: service.gpus } } })
       ? [`services.${name}: devices by their CDI names`]
       : []),

@@ -36,3 +36,12 @@ describe("a change of a server", () => {
     expect(ServerUpdate.safeParse(sent).success).toBe(true);
   });
 });
+
+test.each([
+  ["::ffff:172.17.0.3", "172.17.0.3"],
+  ["::FFFF:ac11:3", "172.17.0.3"],
+  ["2001:DB8:0:0::1", "2001:db8::1"],
+  ["Web-1.Example.com", "web-1.example.com"],
+])("the address %s is recorded as %s, so that no machine is recorded twice by another spelling", (ip, expected) => {
+  expect(ServerUpdate.parse({ ip }).ip).toBe(expected);
+});

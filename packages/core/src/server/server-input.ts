@@ -137,7 +137,17 @@ function isHttpUrlOrNull(text: string | null): boolean {
 function canonicalAddress(text: string): string {
   const lower = text.toLowerCase();
   const url = `http://[${lower}]/`;
-  return lower.includes(":") && URL.canParse(url) ? new URL(url).hostname.slice(1, -1) : lower;
+  if (!lower.includes(":") || !URL.canParse(url)) return lower;
+  const address = new URL(url).hostname.slice(1, -1);
+  return mappedAddress(address) ?? address;
+}
+
+/** The IPv4 address in one of IPv6, such as `::ffff:ac11:3`: both reach the same machine. */
+function mappedAddress(address: string): string | undefined {
+  const [, high, low] = /^::ffff:([0-9a-f]{1,4}):([0-9a-f]{1,4})$/.exec(address) ?? [];
+  if (high === undefined || low === undefined) return undefined;
+  const [one, two] = [Number.parseInt(high, 16), Number.parseInt(low, 16)];
+  return [one >> 8, one & 255, two >> 8, two & 255].join(".");
 }
 
 function isAddress(text: string): boolean {
