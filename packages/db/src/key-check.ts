@@ -7,8 +7,8 @@ const KEY_CHECK = "key_check";
 const PLACE = "setting key_check";
 
 /**
- * Checks at the start that the key is the one this database was written with. A control plane with another key file, or a
- * database restored without its key file, would otherwise write values that nobody else can read.
+ * Checks at the start that the key is the one this database was written with. A control plane with another key file, or
+ * a database restored without its key file, would otherwise write values that nobody else can read.
  *
  * @throws DomainError `setup.failed`
  */

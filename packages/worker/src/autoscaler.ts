@@ -24,7 +24,7 @@ async function autoscaleOne(
     team.events.list({ type: "resource.scaled", resource: uuid, newestFirst: true, take: 1 }),
   ]);
   const { replicas: from } = settings;
-  const decided = autoscaled({ settings, replicas: from, samples: samples.items, scaledAt: last?.created_at, now });
+  const decided = autoscaled({ settings, samples: samples.items, scaledAt: last?.created_at, now });
   if (decided === undefined) return;
   const { replicas, reason } = decided;
   await team.transaction(async (tx) => {

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { LIMIT_SETTINGS } from "../limits.ts";
-import { AUTOSCALING_SETTINGS } from "./autoscaling.ts";
+import { SCALING_SETTINGS } from "./autoscaling.ts";
 import { BUILD_PACKS } from "./build-pack.ts";
 import { CONTAINER_NAME_SETTINGS } from "./container-name.ts";
 import { GPU_SETTINGS } from "./gpu.ts";
@@ -165,13 +165,7 @@ export const ApplicationSettings = z.object({
     .nullable()
     .default(null)
     .describe("Seconds a container may take to stop; default 10."),
-  replicas: z
-    .int()
-    .min(1)
-    .max(100)
-    .default(1)
-    .describe("Containers that run at the same time and share its requests. Only on servers with Docker."),
-  ...AUTOSCALING_SETTINGS,
+  ...SCALING_SETTINGS,
   ...GPU_SETTINGS,
   ...CONTAINER_NAME_SETTINGS,
   max_restart_count: z

@@ -13,11 +13,15 @@ const settings = (change: Partial<ApplicationSettings> = {}) =>
 /** One a minute, the last one a second ago. */
 const samples = (...cpu: readonly (number | null)[]): readonly AutoscalingSample[] =>
   cpu.map((cpu_percent, at) => ({ at: ago(1 + (cpu.length - 1 - at) * 60), cpu_percent, memory_bytes: 0 }));
-const asked = (change: Partial<AutoscalingInput>) =>
-  autoscaled({ settings: settings(), replicas: 2, samples: [], scaledAt: undefined, now: NOW, ...change });
+interface Asked extends Omit<AutoscalingInput, "settings" | "now"> {
+  readonly replicas: number;
+  readonly more: Partial<ApplicationSettings>;
+}
+const asked = ({ replicas = 2, more = {}, ...change }: Partial<Asked>) =>
+  autoscaled({ settings: settings({ replicas, ...more }), samples: [], scaledAt: undefined, now: NOW, ...change });
 
 describe("the number of containers", () => {
-  test.each<[string, Partial<AutoscalingInput>, number | undefined]>([
+  test.each<[string, Partial<Asked>, number | undefined]>([
     ["stays without a sample", {}, undefined],
     ["stays near the target", { samples: samples(140, 150, 130) }, undefined],
     ["grows to what the average needs", { samples: samples(280, 280) }, 4],
@@ -43,14 +47,14 @@ describe("the number of containers", () => {
   });
 
   test("follows the measure that asks for most, and says which", () => {
-    const both = settings({ autoscaling_memory_mb: 100 });
+    const both = { autoscaling_memory_mb: 100 };
     const used = [{ at: ago(1), cpu_percent: 210, memory_bytes: 500e6 }];
-    expect(asked({ settings: both, samples: used })).toEqual({
+    expect(asked({ more: both, samples: used })).toEqual({
       replicas: 5,
       reason: "Memory 250 MB per container, target 100 MB.",
     });
     const cpuOnly = [{ at: ago(1), cpu_percent: 210, memory_bytes: 100e6 }];
-    expect(asked({ settings: both, samples: cpuOnly })).toEqual({
+    expect(asked({ more: both, samples: cpuOnly })).toEqual({
       replicas: 3,
       reason: "CPU 105 % per container, target 70 %.",
     });

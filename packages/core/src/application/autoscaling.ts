@@ -1,9 +1,12 @@
 import { z } from "zod";
 
-const REPLICAS_MAX = 100;
-const count = () => z.int().min(1).max(REPLICAS_MAX);
+const count = () => z.int().min(1).max(100);
 
-export const AUTOSCALING_SETTINGS = {
+/** Settings for the number of an application's containers. */
+export const SCALING_SETTINGS = {
+  replicas: count()
+    .default(1)
+    .describe("Containers that run at the same time and share its requests. Only on servers with Docker."),
   autoscaling_enabled: z
     .boolean()
     .default(false)
@@ -26,7 +29,7 @@ export const AUTOSCALING_SETTINGS = {
     .describe("What a container should use, in megabytes; null: memory decides nothing."),
 };
 
-type Settings = { readonly [Key in keyof typeof AUTOSCALING_SETTINGS]: z.infer<(typeof AUTOSCALING_SETTINGS)[Key]> };
+type Settings = { readonly [Key in keyof typeof SCALING_SETTINGS]: z.infer<(typeof SCALING_SETTINGS)[Key]> };
 
 /** Problems of the settings together, by field; empty when there is none. */
 export function autoscalingProblems(settings: Settings): Readonly<Record<string, readonly string[]>> {
@@ -49,7 +52,6 @@ export interface AutoscalingSample {
 
 export interface AutoscalingInput {
   readonly settings: Settings;
-  readonly replicas: number;
   /** Oldest first. */
   readonly samples: readonly AutoscalingSample[];
   /** When the number of containers changed last; `undefined`: never. */
@@ -68,8 +70,8 @@ export interface Autoscaled {
  * of the last minutes, and shrinks only to what would have been enough for the highest sample of a longer time.
  */
 export function autoscaled(input: AutoscalingInput): Autoscaled | undefined {
-  const { settings, replicas, scaledAt, now } = input;
-  const { autoscaling_replicas_min: min, autoscaling_replicas_max: max } = settings;
+  const { settings, scaledAt, now } = input;
+  const { replicas, autoscaling_replicas_min: min, autoscaling_replicas_max: max } = settings;
   if (replicas < min) return { replicas: min, reason: `At least ${min} are asked for.` };
   if (replicas > max) return { replicas: max, reason: `At most ${max} are asked for.` };
   const sinceMs = (date: Date) => now.getTime() - date.getTime();
@@ -92,11 +94,11 @@ export const AUTOSCALING_WINDOW_SECONDS = 300;
 
 /** The measure that asks for most containers decides, within the bounds. */
 function wanted(
-  { settings, replicas }: AutoscalingInput,
+  { settings }: AutoscalingInput,
   samples: readonly AutoscalingSample[],
   combine: (values: readonly number[]) => number,
 ): Autoscaled | undefined {
-  const { autoscaling_replicas_min: min, autoscaling_replicas_max: max } = settings;
+  const { replicas, autoscaling_replicas_min: min, autoscaling_replicas_max: max } = settings;
   const measures = [
     {
       target: settings.autoscaling_cpu_percent,

@@ -44,6 +44,7 @@ export const preview = (pullRequestId: number, change: Partial<WantedPreview> = 
 export const replicasOf = (state: ReleaseState, replicas: number): readonly ReleaseContainer[] =>
   Array.from({ length: replicas }, (_, index) => ({
     name: REPLICA,
+    isReplica: true,
     number: index + 1,
     state: state.state,
     restartCount: 0,

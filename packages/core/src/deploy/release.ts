@@ -72,6 +72,8 @@ export const REPLICA = "replica";
 export interface ReleaseContainer {
   /** Its name in the compose file, or `REPLICA`. */
   readonly name: string;
+  /** One of several alike of an image, not of a compose file. */
+  readonly isReplica?: true;
   /** Counts from 1 if the service has several containers. */
   readonly number?: number;
   readonly state: ContainerState;

@@ -1,5 +1,5 @@
 import { containerTitle } from "../compose/replicas.ts";
-import { REPLICA, type ReleaseState } from "./release.ts";
+import type { ReleaseState } from "./release.ts";
 
 /** The state of one container, as if its release had no other. */
 export interface ReplicaState extends ReleaseState {
@@ -13,7 +13,7 @@ export interface ReplicaState extends ReleaseState {
  */
 export function replicaStates({ containers, ...state }: ReleaseState): readonly ReplicaState[] | undefined {
   if (containers === undefined) return [state];
-  if (containers.some(({ name }) => name !== REPLICA)) return undefined;
+  if (containers.some(({ isReplica }) => isReplica !== true)) return undefined;
   const { resourceUuid, deploymentUuid } = state;
   return containers.map((one) => ({
     resourceUuid,

@@ -54,7 +54,7 @@ export function partOf(ref: ReleaseRef, info: ContainerInspectInfo, lastExitCode
   const order = Number(Labels[LABELS.order]) || 0;
   const container: ReleaseContainer = {
     ...(name === undefined || (name === REPLICA && !Labels[COMPOSE_NUMBER])
-      ? { name: REPLICA, number: order || 1 }
+      ? { name: REPLICA, isReplica: true, number: order || 1 }
       : { name, ...composeNumber(Labels) }),
     state: state.state,
     ...(state.health === undefined ? {} : { health: state.health }),

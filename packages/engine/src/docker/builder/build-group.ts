@@ -101,7 +101,7 @@ async function write(host: Host, path: string, value: string): Promise<boolean> 
 const ROOT = "/sys/fs/cgroup";
 /** Groups of the process engine have the same parent. */
 const GROUP = "/berth/builds";
-/** Engines that cannot be given a group run all builds in this one, whoever asked for them. */
+/** Older engines run every build in this group, also builds that Berth did not start. */
 const OLD_GROUP = "/docker/buildkit";
 const ENGINE_MIN = 23;
 /** For all builds of a server; a build may start a worker for each processor. */
