@@ -1,4 +1,4 @@
-import { DomainError, isDomainError, notFound } from "@berth/core";
+import { DomainError, isDomainError } from "@berth/core";
 import {
   CLIENT_OUTPUT_MAX,
   CLIENT_SECONDS_MAX,
@@ -8,7 +8,7 @@ import {
   engineValues,
 } from "@berth/core/database";
 import { requireAbility } from "@berth/core/team";
-import type { UseCaseContext } from "./context.ts";
+import { engineOf, type UseCaseContext } from "./context.ts";
 import { findDatabase } from "./database-answer.ts";
 
 /** Runs database clients within the databases' containers. */
@@ -20,9 +20,7 @@ export const databaseClients = ({ scope, stores, engineFor }: UseCaseContext) =>
   async run(uuid: string, { statements }: DatabaseStatements, signal?: AbortSignal): Promise<ClientRun> {
     requireAbility(scope, "write");
     const { database, command } = await clientOf(stores, uuid, "statements");
-    const server = await stores.servers.findById(database.server_id);
-    if (server === undefined) throw notFound("Server");
-    const { containers } = await engineFor(server);
+    const { containers } = await engineOf({ stores, engineFor }, database);
     const release = await stores.releases.live(database.id, 0);
     if (release === undefined || containers === undefined) throw notRunning();
 

@@ -4,7 +4,7 @@ import type { Terminal } from "@berth/core/ports";
 import { RESOURCE_KINDS, type ResourceRef, type TerminalSize } from "@berth/core/resource";
 import { isOwnMachine } from "@berth/core/server";
 import { requireAbility, requireConfirmation, requireOperator } from "@berth/core/team";
-import { findResource, type UseCaseContext } from "./context.ts";
+import { engineOf, findResource, type UseCaseContext } from "./context.ts";
 import { clientOf } from "./database-client.ts";
 
 export interface ContainerTerminal {
@@ -70,9 +70,7 @@ export function terminals({ scope, stores, engineFor, machineFor, clock }: UseCa
         : argv && { argv, variables: {} };
       const names = (await stores.services.containers([resource.id])).map(({ name }) => name);
       if (container !== undefined && names.length > 0 && !isContainerOf(names, container)) throw notFound("Container");
-      const server = await stores.servers.findById(resource.server_id);
-      if (server === undefined) throw notFound("Server");
-      const { containers } = await engineFor(server);
+      const { containers } = await engineOf({ stores, engineFor }, resource);
       if (containers === undefined) throw noContainers(title);
       const release = await stores.releases.live(resource.id, 0);
       const notRunning = () => new DomainError("resource.not_running", `${title} is not running. Start it first.`);
