@@ -1,4 +1,4 @@
-import { RELEASE_LOG_TITLE } from "@berth/core/deploy";
+import { releaseLogTitle } from "@berth/core/deploy";
 import { until } from "@berth/testing";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import type { FollowedLine } from "./log.ts";
@@ -64,7 +64,7 @@ describe("what an application prints", () => {
     at.engine.print(uuid, "starting up");
     expect(await at.own.logs.tail(ref, 10)).toEqual({ logs: "starting up" });
 
-    const texts = ["> health", RELEASE_LOG_TITLE, "FATAL: no space", "bye", "health ended after 1.0 s: It crashed."];
+    const texts = ["> health", releaseLogTitle(), "FATAL: no space", "bye", "health ended after 1.0 s: It crashed."];
     const lines = texts.map((output) => ({ step: "health" as const, type: "stderr" as const, output, hidden: false }));
     const timestamp = new Date();
     await at.db.system.deployments.appendLog(

@@ -1,6 +1,6 @@
 import { DomainError, isDomainError, notFound } from "@berth/core";
 import { isContainerOf } from "@berth/core/compose";
-import { RELEASE_LOG_TITLE } from "@berth/core/deploy";
+import { isReleaseLogTitle } from "@berth/core/deploy";
 import type { LogQuery, ReleaseRecord, ResourceRecord } from "@berth/core/ports";
 import { RESOURCE_KINDS, type ResourceRef } from "@berth/core/resource";
 import { requireAbility } from "@berth/core/team";
@@ -19,6 +19,9 @@ export interface FollowedLine {
 
 /** Lines read from the end of a deployment's log: the output of its release, and the steps that undo it. */
 const LOG_LINES_MAX = 200;
+
+/** The line that ends the step in which the release failed. */
+const STEP_END = /^(start|health) ended after /;
 
 /** How often a follower checks whether another release is live. */
 const TAKEOVER_CHECK_SECONDS = 1;
@@ -58,10 +61,10 @@ export function logs(context: UseCaseContext) {
     const [newest] = items;
     if (newest?.status !== "failed" || desired_state === "stopped") throw notRunning(ref);
     const log = (await stores.deployments.log(newest.id, { last: LOG_LINES_MAX })).filter(({ hidden }) => !hidden);
-    const begin = log.findLastIndex(({ output }) => output === RELEASE_LOG_TITLE);
+    const begin = log.findLastIndex(({ output }) => isReleaseLogTitle(output));
     if (begin === -1) throw notRunning(ref);
     const written = log.slice(begin + 1).map(({ output }) => output);
-    const end = written.findIndex((line) => line.startsWith("health ended after "));
+    const end = written.findIndex((line) => STEP_END.test(line));
     return written
       .slice(0, end === -1 ? undefined : end)
       .slice(-lines)

@@ -38,9 +38,18 @@ export interface DeploymentStep {
   readonly error_code: string | null;
 }
 
+/**
+ * Title in a deployment's log, before the last lines that its release wrote.
+ * @param container The one whose lines follow, if the release has several.
+ */
+export const releaseLogTitle = (container?: string): string =>
+  `The last lines of the log of ${container === undefined ? "the release" : `container ${container}`}:`;
+
+export const isReleaseLogTitle = (line: string): boolean => RELEASE_LOG_TITLE.test(line);
+
+const RELEASE_LOG_TITLE = /^The last lines of the log of (the release|container \S+):$/;
+
 /** One line of a deployment's log. `seq` grows by one a line within a deployment and is the cursor of a follower. */
-/** Title in a deployment's log, before the last lines that its release wrote. */
-export const RELEASE_LOG_TITLE = "The last lines of the release's log:";
 
 export interface DeploymentLogLine {
   readonly seq: number;

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { seen } from "./plan.fixture.ts";
 import type { ReleaseContainer } from "./release.ts";
-import { runsOf, stackCrash, stackProblem } from "./stack-health.ts";
+import { failingContainer, runsOf, stackCrash, stackProblem } from "./stack-health.ts";
 
 const container = (change: Partial<ReleaseContainer> = {}): ReleaseContainer => ({
   name: "web",
@@ -74,6 +74,15 @@ describe("a stack that was just started", () => {
   test("that is gone has crashed", () => {
     expect(stackCrash(undefined)).toBe("it is gone");
     expect(stackProblem(undefined, 10)).toBeDefined();
+  });
+
+  test("blames the container that crashed before those that wait for it", () => {
+    const waits = container({ name: "db", health: "starting" });
+    const crashes = container({ restartCount: 9, exitCode: 1, state: "restarting" });
+    expect(failingContainer(seen("d1", { containers: [waits, crashes] }))).toBe("web");
+    expect(failingContainer(seen("d1", { containers: [container(), waits] }))).toBe("db");
+    expect(failingContainer(seen("d1", { containers: [container()] }))).toBeUndefined();
+    expect(failingContainer(seen("d1"))).toBeUndefined();
   });
 
   test("that restarts again and again has crashed", () => {

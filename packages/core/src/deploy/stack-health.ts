@@ -10,6 +10,15 @@ export function stackCrash(state: ReleaseState | undefined): string | undefined 
   return crash === undefined ? undefined : `container ${name}: ${crash}`;
 }
 
+/** The title of the container to blame for a failure; `undefined` if none of several is in trouble. */
+export function failingContainer(state: ReleaseState | undefined): string | undefined {
+  if (state?.containers === undefined) return undefined;
+  const counted = countedOf(state);
+  const problems = [containerCrash, (one: ReleaseContainer) => containerProblem(one, STEADY_SECONDS)];
+  const [failing] = problems.flatMap((problem) => counted.filter((one) => problem(one) !== undefined));
+  return failing && containerTitle(failing);
+}
+
 /**
  * The remaining problem of a stack, as a phrase; `undefined` when healthy: all containers that count run, and are
  * healthy by their own check or have run for some seconds. Containers that run once may have ended.

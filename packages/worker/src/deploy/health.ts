@@ -16,10 +16,11 @@ import {
 } from "@berth/core/application";
 import { containerTitle } from "@berth/core/compose";
 import {
+  failingContainer,
   isSameUpstream,
-  RELEASE_LOG_TITLE,
   type ReleaseState,
   type ReplicaState,
+  releaseLogTitle,
   replicaStates,
   runsOf,
   STEADY_SECONDS,
@@ -62,7 +63,7 @@ export const health: Step<StepContext, Started, Healthy> = {
       const replicas = state && replicaStates(state);
       const isStack = state !== undefined && replicas === undefined;
       const crash = state?.containers === undefined ? crashOf(state, crashesMax) : stackCrash(state);
-      if (crash !== undefined) throw await crashed(ctx, crash);
+      if (crash !== undefined) throw await crashed(ctx, crash, failingContainer(state));
 
       if (state?.health !== undefined && check !== OWN_CHECK && !isStack) {
         if (check.probe.type !== "steady") ctx.say("Using the image's HEALTHCHECK.");
@@ -227,19 +228,21 @@ async function unhealthy(
   const whole = Math.round(elapsedSeconds);
   const lasted = whole === 1 ? "1 second" : `${whole} seconds`;
   const told = `The new release is not healthy after ${lasted}: ${cause}.`;
-  return await failure(ctx, "deploy.unhealthy", () => (advice === undefined ? told : `${told} ${advice}`));
+  const container = failingContainer(state);
+  return await failure(ctx, "deploy.unhealthy", () => (advice === undefined ? told : `${told} ${advice}`), container);
 }
 
 /** Where releases share the ports of the machine, another one may hold the port that it insists on. */
-async function crashed(ctx: StepContext, crash: string): Promise<DomainError> {
+async function crashed(ctx: StepContext, crash: string, container: string | undefined): Promise<DomainError> {
   const { adapters, ref } = ctx;
   const others = adapters.engine.capabilities.networks ? undefined : await adapters.engine.list();
   const holders = others?.filter(({ deploymentUuid }) => deploymentUuid !== ref.deploymentUuid) ?? [];
   const told = `The new release crashed: ${crash}.`;
-  return await failure(ctx, "deploy.start_failed", (lastLines) => {
+  const message = (lastLines: readonly string[]) => {
     const advice = others === undefined ? undefined : takenPortAdvice(lastLines, ref, holders);
     return advice === undefined ? told : `${told} ${advice}`;
-  });
+  };
+  return await failure(ctx, "deploy.start_failed", message, container);
 }
 
 /** Adds the release's last log lines to the deployment's log. */
@@ -247,11 +250,14 @@ async function failure(
   { adapters, ref, io, say }: StepContext,
   code: ErrorCode,
   message: (lastLines: readonly string[]) => string,
+  container?: string,
 ): Promise<DomainError> {
   const last: string[] = [];
+  const query = { lines: LAST_LINES, signal: io.signal, ...(container === undefined ? {} : { container }) };
   try {
-    for await (const { line } of adapters.engine.logs(ref, { lines: LAST_LINES, signal: io.signal })) last.push(line);
-    say(last.length === 0 ? "The release wrote no log." : RELEASE_LOG_TITLE, "stderr");
+    for await (const { line } of adapters.engine.logs(ref, query)) last.push(line);
+    const nothing = `${container === undefined ? "The release" : `Container ${container}`} wrote no log.`;
+    say(last.length === 0 ? nothing : releaseLogTitle(container), "stderr");
     for (const line of last) io.onLine(line, "stderr");
   } catch (error) {
     if (!isDomainError(error)) throw error;

@@ -1,8 +1,10 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { DomainError } from "@berth/core";
 import { containerTitle } from "@berth/core/compose";
+import { releaseLogTitle } from "@berth/core/deploy";
 import type { WorkIO } from "@berth/core/ports";
 import type Docker from "dockerode";
+import { readLog } from "../logs.ts";
 import { ownCheckIn } from "../own-check.ts";
 import type { Seen, SeenContainer } from "../watch.ts";
 import type { StartNeed } from "./order.ts";
@@ -41,10 +43,27 @@ export async function awaitNeeds(
         const reached = await Promise.all(ofName.map((one) => isReached(one, condition)));
         return reached.includes(false) ? "waits" : "reached";
       } catch (cause) {
-        if (isRequired || !(cause instanceof DomainError) || cause.code !== "deploy.start_failed") throw cause;
+        if (!(cause instanceof DomainError) || cause.code !== "deploy.start_failed") throw cause;
+        await sayLastLines(ofName);
+        if (isRequired) throw cause;
         io.onLine(`Starts without ${name}: ${cause.message}`, "stderr");
         return "reached";
       }
+    }
+  }
+
+  /** The reason of most failures stands only in the container's own log. */
+  async function sayLastLines(ofName: readonly SeenContainer[]): Promise<void> {
+    for (const { id, container } of ofName) {
+      const source = { docker, containerId: id, changed: async () => undefined };
+      const lines: string[] = [];
+      try {
+        for await (const { line } of readLog(source, { lines: LAST_LINES, signal: io.signal })) lines.push(line);
+      } catch {
+        io.onLine(`The log of container ${containerTitle(container)} cannot be read.`, "stderr");
+      }
+      if (lines.length > 0) io.onLine(releaseLogTitle(containerTitle(container)), "stderr");
+      for (const line of lines) io.onLine(line, "stderr");
     }
   }
 
@@ -86,6 +105,7 @@ async function pause(signal: AbortSignal): Promise<void> {
   if (signal.aborted) throw new DomainError("deploy.cancelled", "The work was cancelled.");
 }
 
+const LAST_LINES = 20;
 const RESTARTS_MAX = 3;
 /** As often as Berth asks the checks of a release that starts. */
 const ASK_MS = 1000;

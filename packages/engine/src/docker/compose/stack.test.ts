@@ -239,15 +239,18 @@ networks: { back: ${network} }
     ["no", "exited with code 4 before it was healthy"],
     ["always", "keeps restarting"],
   ])("fails when what others wait for ends: restart %s", async (restart, why) => {
-    const text = TEXT.replace("exec httpd -f -p 8000 -h /srv", "exit 4").replace(
+    const text = TEXT.replace("exec httpd -f -p 8000 -h /srv", "echo no space; exit 4").replace(
       "  db:",
       `  db:\n    restart: "${restart}"`,
     );
     const spec = stackSpec(text, { containers });
-    await expect(engine.start(spec, io())).rejects.toMatchObject({
+    const lines: string[] = [];
+    await expect(engine.start(spec, { ...io(), onLine: (line) => lines.push(line) })).rejects.toMatchObject({
       code: "deploy.start_failed",
       message: `The containers could not be started: db, which others wait for, ${why}.`,
     });
+    const title = lines.indexOf("The last lines of the log of container db:");
+    expect([title > 0, lines[title + 1]], lines.join("\n")).toEqual([true, "no space"]);
     await engine.removeResource(spec.resourceUuid, { deleteVolumes: true });
   });
 
