@@ -20,6 +20,7 @@ import { type Host, localHost, movableHost, type SshHost, sshHost } from "@berth
 import { frontDoor, recordedProxy, serverProxy, type TlsSettings } from "@berth/proxy";
 import type { Config, LocalDocker } from "./config.ts";
 import type { DataFolder } from "./data-folder.ts";
+import { engineAdmission } from "./engine-admission.ts";
 import type { Member } from "./fleet.ts";
 import type { Logger } from "./logger.ts";
 
@@ -65,7 +66,9 @@ export function dockerServer(first: ServerRecord, deps: DockerServerDeps): Membe
     return ssh;
   };
   const host = movableHost(first.name, connect);
-  const docker = isOwn ? dockerClient(host, local.socketPath) : dockerClient(host);
+  const socketPath = isOwn ? local.socketPath : undefined;
+  const { admit, forget } = engineAdmission({ host, socketPath, stores: deps.stores, record: () => record });
+  const docker = dockerClient(host, socketPath, { admit });
   const warn = (message: string, cause: unknown) => log.warn(message, { server: record.name, error: cause });
   const logins = {
     recordedLogins: () => deps.stores.forTeam(first.team_id).registries.logins(),
@@ -133,8 +136,9 @@ export function dockerServer(first: ServerRecord, deps: DockerServerDeps): Membe
       const before = record;
       record = server;
       proxy.use(server);
-      if (!isOwn && isReachedOtherwise(before, server))
-        void host.move().catch((cause: unknown) => warn("It moved.", cause));
+      if (isOwn || !isReachedOtherwise(before, server)) return;
+      forget();
+      void host.move().catch((cause: unknown) => warn("It moved.", cause));
     },
     retryNow: () => ssh?.retryNow(),
     async close() {

@@ -134,6 +134,14 @@ export function systemReleaseStore(context: Context): SystemReleaseStore {
       ),
     listByServer: (serverId) => listWhere(context, sql<boolean>`server_id = ${serverId}`),
     listByResources: (resourceIds) => listWhere(context, sql<boolean>`resource_id = any(${resourceIds}::bigint[])`),
+    async serverOf(deploymentUuid) {
+      const releases = db.selectFrom("release").innerJoin("deployment", "deployment.id", "release.deployment_id");
+      const found = await releases
+        .select("release.server_id")
+        .where("deployment.uuid", "=", deploymentUuid)
+        .executeTakeFirst();
+      return found?.server_id;
+    },
     async setUpstream(deploymentId, upstream) {
       await db
         .updateTable("release")

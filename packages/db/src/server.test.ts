@@ -58,6 +58,26 @@ onEachBackend((database) => {
     expect((await stores.servers.find(server.uuid))?.revision).toBe(server.revision + 3);
   });
 
+  it("records an engine for one server alone, until that has another address or is deleted", async () => {
+    const stores = await testTeam(database());
+    const { server: one } = await testPlace(stores);
+    const { server: two } = await testPlace(stores);
+    const { servers } = database().system;
+    const engine = testUuid();
+    const holder = { team_id: one.team_id, name: one.name };
+    expect(await servers.claimEngine(one.id, engine)).toBeUndefined();
+    expect(await servers.claimEngine(one.id, engine)).toBeUndefined();
+    expect(await servers.claimEngine(two.id, engine)).toEqual(holder);
+    await stores.servers.update(one.uuid, { name: "web-1", ip: one.ip });
+    expect(await servers.claimEngine(two.id, engine)).toEqual({ ...holder, name: "web-1" });
+    await stores.servers.update(one.uuid, { ip: `${testUuid()}.example.com` });
+    expect(await servers.claimEngine(two.id, engine)).toBeUndefined();
+    expect(await servers.claimEngine(one.id, engine)).toEqual({ ...holder, name: two.name });
+    await stores.servers.markRemoving(two.id);
+    expect(await servers.deleteIfEmpty(two.id)).toBe(true);
+    expect(await servers.claimEngine(one.id, engine)).toBeUndefined();
+  });
+
   it("reads a setting that was added later as its default", async () => {
     const stores = await testTeam(database());
     const { server } = await testPlace(stores);

@@ -66,7 +66,10 @@ const RENTED_FIELDS = ["cloud_provider_token_id", "hetzner_server_id"] as const;
 
 // Settings added after a row was written read as their default.
 const DEFAULTS = ServerSettings.parse({});
-const record = (row: Selectable<DB["server"]>): ServerRecord => ({
+/** What `COLUMNS` reads. */
+type ServerRow = Omit<Selectable<DB["server"]>, "engine_id">;
+
+const record = (row: ServerRow): ServerRecord => ({
   ...row,
   settings: { ...DEFAULTS, ...row.settings },
 });
@@ -117,6 +120,10 @@ export function serverStore(context: TeamContext): ServerStore {
           ...pick(change, FIELDS),
           ...pick(change, RENTED_FIELDS),
           updated_at: sql<Date>`now()`,
+          // At another address is another engine, until that one has answered.
+          ...(change.ip === undefined
+            ? {}
+            : { engine_id: sql<string | null>`case when ip = ${change.ip} then engine_id end` }),
           ...(settings === undefined ? {} : { settings: sql<string>`settings || ${JSON.stringify(settings)}::jsonb` }),
         })
         .where("team_id", "=", teamId)
@@ -197,6 +204,22 @@ export function systemServerStore(context: Context): SystemServerStore {
         if (is_reachable) emitServerEvent(tx, server, "server.reachable");
         else emitServerEvent(tx, server, "server.unreachable", { problem: problem && storable(problem) });
       }),
+    async claimEngine(id, engineId) {
+      const holder = context.db.selectFrom("server").select(["team_id", "name"]).where("engine_id", "=", engineId);
+      const claimed = await undefinedOn(
+        (error) => violates(error, "server_engine"),
+        () =>
+          context.db
+            .updateTable("server")
+            .set({ engine_id: engineId })
+            .where("id", "=", id)
+            .where("engine_id", "is distinct from", engineId)
+            .returning("id")
+            .execute(),
+      );
+      // Nothing to update: it has this engine already, or its record was deleted.
+      return claimed === undefined ? await holder.where("id", "<>", id).executeTakeFirst() : undefined;
+    },
     recordDiskUsage: (id, { isHigh, usedPercent }) =>
       inTransaction(context, async (tx) => {
         const server = await tx.db
@@ -310,7 +333,7 @@ async function unlessTaken<T>(work: () => Promise<T>): Promise<T> {
 }
 
 async function firstRecord(query: {
-  executeTakeFirst(): Promise<Selectable<DB["server"]> | undefined>;
+  executeTakeFirst(): Promise<ServerRow | undefined>;
 }): Promise<ServerRecord | undefined> {
   const row = await query.executeTakeFirst();
   return row && record(row);

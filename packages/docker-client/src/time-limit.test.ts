@@ -30,7 +30,7 @@ describe("an engine that takes a question and never answers", () => {
       answer(request, response);
     }).listen(path);
     await once(engine, "listening");
-    return dockerClient(localHost("far"), path, limits);
+    return dockerClient(localHost("far"), path, { limits });
   };
   /** Longer than a busy machine takes for an answer. */
   const WELL_WITHIN = { readSeconds: 2, changeSeconds: 2 };

@@ -7,6 +7,7 @@ export { type DockerCleanerOptions, dockerCleaner } from "./docker/cleanup.ts";
 export { type ComposeTool, type ComposeToolOptions, composeTool } from "./docker/compose/tool.ts";
 export { type DockerEngine, type DockerEngineOptions, dockerEngine } from "./docker/engine.ts";
 export { type DockerImagesOptions, dockerImages } from "./docker/images.ts";
+export { engineIdentity } from "./docker/inspect-server.ts";
 export { type ServerMachineOptions, serverMachine } from "./docker/server-machine.ts";
 export { type ProcessEngine, type ProcessEngineOptions, processEngine } from "./process/engine.ts";
 export { prepareRuntime, type Runtime } from "./process/runtime.ts";

@@ -6,6 +6,7 @@ export const INSPECTION: ServerInspection = {
   machineProblem: null,
   engineProblem: null,
   osType: "linux",
+  engineId: null,
   disk: { totalBytes: 100 * GIB, freeBytes: 50 * GIB },
   facts: {
     engine_version: "26.1.5",

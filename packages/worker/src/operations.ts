@@ -1,4 +1,4 @@
-import { isDomainError } from "@berth/core";
+import { DomainError, isDomainError } from "@berth/core";
 import { type Artifact, deployedKind, isTerminal, type Operation, type ReleaseRef } from "@berth/core/deploy";
 import { requireReachable } from "@berth/core/env";
 import type { SystemStores, WorkIO } from "@berth/core/ports";
@@ -73,7 +73,7 @@ export async function applyOperation(
         graceSeconds: await graceOf(stores, operation.resourceId),
       });
     case "remove":
-      return await adapters.engine.remove(operation.release);
+      return await removeUnrecorded(deps, adapters, operation);
     case "discard":
       return await discard(stores, adapters, operation);
     case "retire":
@@ -101,6 +101,22 @@ export async function applyOperation(
     case "remove_preview":
       return void (await removePreview(deps, adapters, operation.resourceId, operation.pullRequestId));
   }
+}
+
+/** @throws DomainError `engine.failed` if the release is another server's, whose engine this one uses too. */
+async function removeUnrecorded(
+  { stores }: OperationDeps,
+  { server, engine }: ServerAdapters,
+  { release }: Extract<Operation, { type: "remove" }>,
+): Promise<void> {
+  const { resourceUuid, deploymentUuid } = release;
+  const recordedOn = await stores.releases.serverOf(deploymentUuid);
+  if (recordedOn === server.id) return;
+  if (recordedOn !== undefined) {
+    const message = `Release ${deploymentUuid} of ${resourceUuid} runs on server ${server.name}, but is recorded on another server. Nothing was removed. Delete one of the two servers if they are the same machine.`;
+    throw new DomainError("engine.failed", message);
+  }
+  await engine.remove(release);
 }
 
 /** A difference from the recorded state, with its remedy where Berth does not repair it. */

@@ -275,6 +275,16 @@ describe("what no record names", () => {
     await until(() => world.engine.releases().length === 0, { what: "it is removed" });
     await hasStatus(application, "exited:unhealthy");
   });
+
+  test("stays where another server's record names it, as two servers with one engine would see it", async () => {
+    world.worker();
+    const { application, deployment } = await deployed();
+    Object.assign(await world.buildServer(), { engine: world.engine });
+    const refusals = () => world.warnings.filter((line) => line.includes("is recorded on another server"));
+    await until(() => refusals().length > 0, { what: "the removal is refused" });
+    expect(world.engine.releases()).toMatchObject([{ deploymentUuid: deployment.uuid }]);
+    expect(await world.status(application)).toBe("running:healthy");
+  });
 });
 
 describe("several workers", () => {

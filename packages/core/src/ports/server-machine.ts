@@ -9,6 +9,8 @@ export interface ServerInspection {
   /** Why its engine does not answer and what to do, as a sentence for people. */
   readonly engineProblem: string | null;
   readonly facts: ServerFacts | null;
+  /** Identity of its engine, unique among all engines; `null` if unknown. */
+  readonly engineId: string | null;
   /** `linux`, or a system that Berth does not support; `null` if the engine does not answer. */
   readonly osType: string | null;
   /** Usage of the disk with the engine's data; `null` if unknown. */

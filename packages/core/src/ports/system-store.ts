@@ -9,7 +9,7 @@ import type { ResourceKind } from "../resource/resource.ts";
 import type { DiskUsage } from "../server/disk-usage.ts";
 import type { ProxyStatus } from "../server/proxy-status.ts";
 import type { Reachability } from "../server/reachability.ts";
-import type { ValidationResult } from "../server/server-validation.ts";
+import type { EngineHolder, ValidationResult } from "../server/server-validation.ts";
 import type { EventActor } from "../team/event.ts";
 import type { Role } from "../team/permission.ts";
 import type { AccountStore } from "./account.ts";
@@ -96,6 +96,11 @@ export interface SystemServerStore {
    * recorded key; `undefined` if the server was deleted or has another address by now.
    */
   recordHostKey(server: Pick<ServerRecord, "id" | "ip" | "port">, hostKey: string): Promise<string | undefined>;
+  /**
+   * Records which Docker engine a server has. Idempotent. Returns the other server that has this engine, in which case
+   * nothing is recorded.
+   */
+  claimEngine(id: number, engineId: string): Promise<EngineHolder | undefined>;
   /**
    * Deletes a server that is being removed, with its children, if no resource is on it. Ends its jobs and writes its
    * event in the same transaction. `false` if something is still on it.
@@ -223,6 +228,8 @@ export interface SystemReleaseStore {
   listByServer(serverId: number): Promise<readonly ReleaseRecord[]>;
   /** Like `listByServer`, for some resources. */
   listByResources(resourceIds: readonly number[]): Promise<readonly ReleaseRecord[]>;
+  /** Id of the server that a deployment's release is recorded on. */
+  serverOf(deploymentUuid: string): Promise<number | undefined>;
   setUpstream(deploymentId: number, upstream: Upstream | null): Promise<void>;
   delete(deploymentId: number): Promise<void>;
   /** A retiring release becomes `kept`: stopped, but its build stays. */

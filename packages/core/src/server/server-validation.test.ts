@@ -54,6 +54,7 @@ describe("the validation of a server with Docker", () => {
     engineProblem: null,
     facts,
     osType: "linux",
+    engineId: null,
     disk: { totalBytes: 100 * GIB, freeBytes: 50 * GIB },
   };
   const validated = (findings: Partial<ServerInspection>) => {

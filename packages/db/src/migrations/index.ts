@@ -48,6 +48,7 @@ import { deploymentActors } from "./0231-deployment-actors.ts";
 import { serverTopic } from "./0240-server-topic.ts";
 import { errorCodes } from "./0255-error-codes.ts";
 import { notifications } from "./0261-notifications.ts";
+import { engineIdentity } from "./0262-engine-identity.ts";
 
 /** In the order of their names, which never change once released. */
 export const MIGRATIONS: Readonly<Record<string, Migration>> = {
@@ -100,4 +101,5 @@ export const MIGRATIONS: Readonly<Record<string, Migration>> = {
   "0240-server-topic": serverTopic,
   "0255-error-codes": errorCodes,
   "0261-notifications": notifications,
+  "0262-engine-identity": engineIdentity,
 };

@@ -27,6 +27,8 @@ export interface ServerTable extends Timestamps {
   /** The provider's number of the rented machine. */
   hetzner_server_id: number | null;
   host_key: string | null;
+  /** Identity of its Docker engine, as that reports it. */
+  engine_id: string | null;
   unreachable_count: Generated<number>;
   probes: Generated<number>;
   is_disk_usage_high: Generated<boolean>;

@@ -7,6 +7,7 @@ import { engineJson } from "./engine-json.ts";
 /** Fields of an engine's version that are read. */
 const Version = z.object({ Version: z.string(), ApiVersion: z.string() });
 const Info = z.object({
+  ID: z.string().default(""),
   OperatingSystem: z.string().default(""),
   OSType: z.string().default("linux"),
   KernelVersion: z.string().default(""),
@@ -23,7 +24,7 @@ interface Options {
 
 /** Inspects a machine bottom-up: whether it runs programs, then its engine, then the engine's disk. */
 export async function inspectServer(host: Host, options: Options): Promise<ServerInspection> {
-  const nothing = { machineProblem: null, engineProblem: null, facts: null, osType: null, disk: null };
+  const nothing = { machineProblem: null, engineProblem: null, facts: null, engineId: null, osType: null, disk: null };
   try {
     const { exitCode, output } = await host.run(["uname", "-s"], { env: ENV, signal: options.signal });
     if (exitCode !== 0) return { ...nothing, machineProblem: noPrograms(host.name, output) };
@@ -34,7 +35,7 @@ export async function inspectServer(host: Host, options: Options): Promise<Serve
     const version = Version.parse(await engineJson(host, "/version", options));
     const info = Info.parse(await engineJson(host, "/info", options));
     const disk = (await diskOf(host, info.DockerRootDir, options.signal)) ?? null;
-    return { ...nothing, osType: info.OSType, disk, facts: factsOf(version, info, disk) };
+    return { ...nothing, osType: info.OSType, disk, engineId: identityIn(info), facts: factsOf(version, info, disk) };
   } catch (error) {
     return {
       ...nothing,
@@ -42,6 +43,14 @@ export async function inspectServer(host: Host, options: Options): Promise<Serve
     };
   }
 }
+
+/** Identity of an engine, which it keeps for its lifetime; `null` for one that has none. @throws DomainError */
+export async function engineIdentity(host: Host, options: Options): Promise<string | null> {
+  const parsed = Info.safeParse(await engineJson(host, "/info", options));
+  return parsed.success ? identityIn(parsed.data) : null;
+}
+
+const identityIn = ({ ID }: z.infer<typeof Info>): string | null => (ID === "" ? null : ID.slice(0, ENGINE_ID_MAX));
 
 /** Whether machine and engine answer. @throws DomainError */
 export async function pingServer(host: Host, options: Options): Promise<void> {
@@ -91,4 +100,6 @@ const noPrograms = (name: string, output: string) => {
   return `Server ${name} cannot run programs as its login. Give the login a shell such as /bin/sh.${words}`;
 };
 
+/** Docker sends a UUID or 59 characters. */
+const ENGINE_ID_MAX = 200;
 const ENV = { PATH: "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", LC_ALL: "C" };
