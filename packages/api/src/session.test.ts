@@ -71,6 +71,27 @@ describe("a sign-in link", () => {
     expect([taken.status, taken.json.code]).toEqual([400, "auth.link_invalid"]);
   });
 
+  test("of a team makes no password for a user whom another team added first, as long as nobody opened that one's", async () => {
+    const first = api.otherTeam.place.server.team_id;
+    const created = await api.ask("POST", "/teams", { token: api.rootToken, body: { name: "Second" } });
+    const second = created.json.id;
+    const codes: string[] = [];
+    for (const team of [first, second]) {
+      const body = { email: "heidi@example.com" };
+      const { json } = await api.ask("POST", `/teams/${team}/members`, { token: api.rootToken, body });
+      const path = `/teams/${team}/members/${json.id}/sign-in-link`;
+      codes.push((await api.ask("POST", path, { token: await tokenOf(team) })).json.code);
+    }
+    const opened = (code = "", password = PASSWORD) =>
+      request(api, "POST", "/auth/links/redeem", { body: { code, password } });
+    const refused = await opened(codes[1], "chosen by the second team");
+    expect([refused.status, refused.json.code]).toEqual([400, "auth.link_invalid"]);
+    expect(refused.json.message).toContain("another team added you first");
+    expect((await opened(codes[0])).status).toBe(201);
+    const accepted = await opened(codes[1]);
+    expect(accepted.json.session.teams.map((team: { name: string }) => team.name)).toEqual(["Other", "Second"]);
+  });
+
   test("of who runs the instance signs its user in, and may replace the password", async () => {
     const first = await api.ask("POST", "/auth/links", { token: api.rootToken });
     const chosen = await request(api, "POST", "/auth/links/redeem", {

@@ -212,7 +212,7 @@ async function endOtherWaysIn(tx: SystemStores, userId: number): Promise<void> {
 
 /**
  * What the opener of a link is asked for. The link's creator knows it too, so it cannot replace a password, nor set a
- * first one for a user of other teams, unless the operator of the instance created it.
+ * first one for a user whom another team added before, unless the operator of the instance created it.
  * @throws DomainError `auth.link_invalid`
  */
 async function askedBy(
@@ -226,10 +226,9 @@ async function askedBy(
   if ((await identities.identities(id)).length > 0) {
     throw new DomainError("auth.link_invalid", "You sign in at a provider: choose it on the sign-in page.");
   }
-  const others = (await accounts.teams(id)).filter((team) => team.id !== link.team_id);
-  if (others.length === 0) return "choose";
+  if (!(await accounts.hasEarlierTeam(id, link.team_id))) return "choose";
   throw new DomainError(
     "auth.link_invalid",
-    "You have no password yet and are in other teams. Ask who runs this instance for a link.",
+    "You have no password yet, and another team added you first. Use the link of that team, or ask who runs this instance for one.",
   );
 }

@@ -57,6 +57,15 @@ export function accountStore({ db }: Context): AccountStore {
         .orderBy("team.name")
         .orderBy("team.id")
         .execute(),
+    async hasEarlierTeam(userId, teamId) {
+      const { rows } = await sql<{ found: boolean }>`select exists (
+        select from team_member as other
+        left join team_member as own on own.user_id = other.user_id and own.team_id = ${teamId}
+        where other.user_id = ${userId} and other.team_id <> ${teamId}
+          and (other.accepted_at is not null or own.created_at is null or other.created_at <= own.created_at)
+      ) as found`.execute(db);
+      return rows[0]?.found === true;
+    },
     async acceptTeam(userId, teamId) {
       await db
         .updateTable("team_member")

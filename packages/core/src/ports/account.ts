@@ -52,6 +52,8 @@ export interface AccountStore {
   setPassword(userId: number, hash: string): Promise<void>;
   /** Teams that the user has joined, by name: sessions are for these only. */
   teams(userId: number): Promise<readonly TeamMembership[]>;
+  /** Whether the user joined another team, or another one added them before this one did. */
+  hasEarlierTeam(userId: number, teamId: number): Promise<boolean>;
   acceptTeam(userId: number, teamId: number): Promise<void>;
   /** All that the user was invited to. */
   acceptTeams(userId: number): Promise<void>;
