@@ -4,7 +4,7 @@ import { z } from "zod";
 import { operation } from "./operation.ts";
 
 const uuid = z.string().describe("The provider's identifier.");
-const OF_INSTANCE = { tag: "Sign-in", ability: "root", isRootTeamOnly: true } as const;
+const OF_INSTANCE = { tag: "Sign-in", ability: "root", rootTeamOnly: "manage identity providers" } as const;
 
 export const identityProviders = {
   list: operation({

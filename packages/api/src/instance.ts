@@ -6,7 +6,6 @@ const SWITCH = {
   method: "POST",
   tag: "System",
   ability: "root",
-  isRootTeamOnly: true,
   alsoByGet: true,
   evenWhenDisabled: true,
 } as const;
@@ -15,6 +14,7 @@ export const instance = {
   enable: operation({
     ...SWITCH,
     path: "/enable",
+    rootTeamOnly: "enable the API",
     operationId: "enable-api",
     summary: "Switch the API on",
     description: "Also works while the API is off.",
@@ -25,6 +25,7 @@ export const instance = {
   disable: operation({
     ...SWITCH,
     path: "/disable",
+    rootTeamOnly: "disable the API",
     operationId: "disable-api",
     summary: "Switch the API off",
     description: "Afterwards all operations except `/enable` and `/disable` answer 403.",
@@ -33,7 +34,12 @@ export const instance = {
     .mutation(({ ctx }) => ctx.control.instance.disableApi()),
 };
 
-const SETTINGS = { path: "/settings", tag: "System", ability: "root", isRootTeamOnly: true } as const;
+const SETTINGS = {
+  path: "/settings",
+  tag: "System",
+  ability: "root",
+  rootTeamOnly: "read or change the settings of the instance",
+} as const;
 
 export const settings = {
   get: operation({

@@ -8,7 +8,7 @@ import { appRouter } from "./root.ts";
 const routes = operationsOf(appRouter)
   .flatMap(routesOf)
   // What the root team alone may do is refused before an object is looked for, see the permission suite.
-  .filter(({ path, operation }) => parametersOf(path).length > 0 && !operation.options.isRootTeamOnly)
+  .filter(({ path, operation }) => parametersOf(path).length > 0 && !operation.options.rootTeamOnly)
   .map((route) => [`${route.method} ${route.path}`, route] as const);
 
 describe("[S67] another team's object reads as not found", () => {

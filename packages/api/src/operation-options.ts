@@ -1,5 +1,5 @@
 import type { ErrorCode } from "@berth/core";
-import type { Ability } from "@berth/core/team";
+import type { Ability, RootTeamAction } from "@berth/core/team";
 import type { ZodType } from "zod";
 
 export type Method = "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
@@ -16,8 +16,8 @@ export interface OperationOptions {
   readonly description?: string;
   /** Ability that the token needs; `null` makes the operation public. */
   readonly ability: Ability | null;
-  /** Tokens of other teams than the root team are refused, whatever their abilities. */
-  readonly isRootTeamOnly?: true;
+  /** Tokens of other teams than the root team are refused, whatever their abilities, with this action in the refusal. */
+  readonly rootTeamOnly?: RootTeamAction;
   /** Administrators are refused, too; the root team acts in every team as its owner. */
   readonly isOwnerOnly?: true;
   /** With this ability, tokens of the root team also reach objects of other teams. */

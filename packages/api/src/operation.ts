@@ -1,5 +1,5 @@
 import { DomainError } from "@berth/core";
-import { type Ability, requireAbility, requireSecondFactorIn, type Scope } from "@berth/core/team";
+import { type Ability, requireAbility, requireRootTeam, requireSecondFactorIn, type Scope } from "@berth/core/team";
 import type { TRPCProcedureType as ProcedureType } from "@trpc/server";
 import type { ZodType } from "zod";
 import { readBounded } from "./bounded-read.ts";
@@ -115,7 +115,8 @@ async function entered(
 
 /**
  * Whether a caller may ask for an operation at all, by its headers alone.
- * @throws DomainError `auth.unauthenticated`, `auth.api_disabled`, `auth.second_factor_missing`, `auth.missing_ability`
+ * @throws DomainError `auth.unauthenticated`, `auth.api_disabled`, `auth.second_factor_missing`, `auth.missing_ability`,
+ *   `auth.root_team_only`
  */
 export const admitted = (
   caller: Pick<Context, "scope" | "isApiEnabled">,
@@ -128,13 +129,14 @@ export const admitted = (
 export function admittedWith(
   { scope, isApiEnabled }: Pick<Context, "scope" | "isApiEnabled">,
   ability: Ability,
-  options?: Pick<OperationOptions, "evenWhenDisabled" | "withoutSecondFactor">,
+  options?: Pick<OperationOptions, "evenWhenDisabled" | "rootTeamOnly" | "withoutSecondFactor">,
 ): Scope {
   if (!scope) throw new DomainError("auth.unauthenticated", "Unauthenticated.");
   if (!isApiEnabled && !options?.evenWhenDisabled)
     throw new DomainError("auth.api_disabled", "API is disabled.", { details: { success: false } });
   if (!options?.withoutSecondFactor) requireSecondFactorIn(scope);
   requireAbility(scope, ability);
+  if (options?.rootTeamOnly) requireRootTeam(scope, options.rootTeamOnly);
   return scope;
 }
 

@@ -23,7 +23,7 @@ export interface Permission {
 export const permissionsOf = (router: AnyRouter): readonly Permission[] => operationsOf(router).map(permissionOf);
 
 export function permissionOf(operation: Operation): Permission {
-  const { ability, path, isRootTeamOnly = false, isOwnerOnly = false, rootTeamReaches } = operation.options;
+  const { ability, path, rootTeamOnly, isOwnerOnly = false, rootTeamReaches } = operation.options;
   const keys = Object.keys(operation.input?.shape ?? {});
   return {
     operation,
@@ -31,7 +31,7 @@ export function permissionOf(operation: Operation): Permission {
     roles: ROLES.filter(
       (role) => ability === null || (roleAllows(role, ability) && (!isOwnerOnly || role === "owner")),
     ),
-    isRootTeamOnly,
+    isRootTeamOnly: rootTeamOnly !== undefined,
     rootTeamReaches,
     namesObjects: path.includes("{") || keys.some((key) => REFERENCE.test(key)),
     extras: extrasOf(operation, keys),

@@ -1,7 +1,12 @@
 import { SignInSettings, SignInSettingsUpdate } from "@berth/core/team";
 import { operation } from "./operation.ts";
 
-const OF_INSTANCE = { path: "/instance/sign-in", tag: "Sign-in", ability: "root", isRootTeamOnly: true } as const;
+const OF_INSTANCE = {
+  path: "/instance/sign-in",
+  tag: "Sign-in",
+  ability: "root",
+  rootTeamOnly: "decide how people sign in to the instance",
+} as const;
 
 export const signInSettings = {
   get: operation({

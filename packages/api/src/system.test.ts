@@ -1,6 +1,8 @@
 import { VERSION } from "@berth/core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type Served, served } from "./berth.fixture.ts";
+import { operationsOf } from "./rest/routes.ts";
+import { appRouter } from "./root.ts";
 
 let api: Served;
 beforeAll(async () => {
@@ -108,6 +110,22 @@ describe("teams and tokens", () => {
     const { json } = await api.ask("GET", "/teams/current", { token: made.json.token });
     expect(json.name).toBe("New");
     expect((await api.ask("POST", "/teams", { body: { name: "More" } })).status).toBe(403);
+  });
+
+  test("what the root team alone may do is refused to others before their body is read", async () => {
+    const { team_id } = api.otherTeam.place.server;
+    const token = (
+      await api.ask("POST", "/tokens", { body: { name: "root", abilities: ["root"], team_id }, token: api.rootToken })
+    ).json.token;
+    const refused = operationsOf(appRouter).filter(({ options }) => options.rootTeamOnly !== undefined);
+    expect(refused.length).toBeGreaterThan(8);
+    for (const { options } of refused) {
+      const { method, rootTeamOnly } = options;
+      // A body that is read is refused, since no operation has this field.
+      const body = method === "GET" || method === "DELETE" ? undefined : { no_such_field: 1 };
+      const answer = await api.ask(method, options.path.replace("{uuid}", "none"), { token, body });
+      expect([answer.status, answer.json.message]).toEqual([403, `You are not allowed to ${rootTeamOnly}.`]);
+    }
   });
 
   test("a token is shown once, works until it is revoked, and gives no more than its maker has", async () => {

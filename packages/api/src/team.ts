@@ -71,7 +71,7 @@ export const teams = {
     summary: "Create a team",
     description: "The caller owns it.",
     ability: "root",
-    isRootTeamOnly: true,
+    rootTeamOnly: "create teams",
     status: 201,
   })
     .input(TeamCreate)

@@ -1,4 +1,4 @@
-import { DomainError, invalid, notFound } from "@berth/core";
+import { invalid, notFound } from "@berth/core";
 import type { SystemStores } from "@berth/core/ports";
 import {
   eventActor,
@@ -7,9 +7,8 @@ import {
   type IdentityProviderUpdate,
   identityProviderView,
   PROVIDER_ISSUERS,
-  ROOT_TEAM_ID,
-  requireAbility,
   requireConfirmation,
+  requireRootTeam,
   requireSignUpPlace,
 } from "@berth/core/team";
 import type { UseCaseContext } from "./context.ts";
@@ -18,12 +17,7 @@ import type { UseCaseContext } from "./context.ts";
 export function identityProviders({ scope, stores, system, ids, instanceUrl }: UseCaseContext) {
   const { identities } = system;
 
-  /** @throws DomainError `auth.root_team_only` */
-  function requireInstance() {
-    requireAbility(scope, "root");
-    if (scope.teamId === ROOT_TEAM_ID) return;
-    throw new DomainError("auth.root_team_only", "Only the root team can manage identity providers.");
-  }
+  const requireInstance = () => requireRootTeam(scope, "manage identity providers");
 
   const emit = (tx: SystemStores, change: "added" | "changed" | "removed", name: string) =>
     tx

@@ -1,19 +1,12 @@
-import { DomainError, VERSION } from "@berth/core";
-import { type InstanceSettings, type InstanceSettingsUpdate, ROOT_TEAM_ID, requireAbility } from "@berth/core/team";
+import { VERSION } from "@berth/core";
+import { type InstanceSettings, type InstanceSettingsUpdate, requireAbility, requireRootTeam } from "@berth/core/team";
 import type { UseCaseContext } from "./context.ts";
 
 /** The instance itself. */
 export function instance({ scope, stores, reportedVersion }: UseCaseContext) {
-  function requireRootTeam(action: string) {
-    requireAbility(scope, "root");
-    if (scope.teamId !== ROOT_TEAM_ID) {
-      throw new DomainError("auth.root_team_only", `You are not allowed to ${action}.`);
-    }
-  }
-
   async function setApi(isEnabled: boolean) {
     const verb = isEnabled ? "enable" : "disable";
-    requireRootTeam(`${verb} the API`);
+    requireRootTeam(scope, `${verb} the API`);
     await stores.transaction(async (tx) => {
       await tx.settings.setApiEnabled(isEnabled);
       await tx.events.append({ type: `instance.api_${verb}d`, resource_uuid: null, payload: {} });
@@ -36,13 +29,13 @@ export function instance({ scope, stores, reportedVersion }: UseCaseContext) {
 
     /** @throws DomainError `auth.root_team_only` */
     async settings(): Promise<InstanceSettings> {
-      requireRootTeam("read the settings of the instance");
+      requireRootTeam(scope, "read or change the settings of the instance");
       return settings();
     },
 
     /** @throws DomainError `auth.root_team_only` */
     async updateSettings({ reported_version }: InstanceSettingsUpdate): Promise<InstanceSettings> {
-      requireRootTeam("change the settings of the instance");
+      requireRootTeam(scope, "read or change the settings of the instance");
       if (reported_version !== undefined) {
         await stores.transaction(async (tx) => {
           await tx.settings.setReportedVersion(reported_version);

@@ -1,21 +1,9 @@
-import { DomainError } from "@berth/core";
-import {
-  ROOT_TEAM_ID,
-  requireAbility,
-  requireConfirmation,
-  type SignInSettings,
-  type SignInSettingsUpdate,
-} from "@berth/core/team";
+import { requireConfirmation, requireRootTeam, type SignInSettings, type SignInSettingsUpdate } from "@berth/core/team";
 import type { UseCaseContext } from "./context.ts";
 
 /** How people sign in to the instance, whichever their team. */
 export function signInSettings({ scope, stores }: UseCaseContext) {
-  /** @throws DomainError `auth.root_team_only` */
-  function requireInstance() {
-    requireAbility(scope, "root");
-    if (scope.teamId === ROOT_TEAM_ID) return;
-    throw new DomainError("auth.root_team_only", "Only the root team decides how people sign in to the instance.");
-  }
+  const requireInstance = () => requireRootTeam(scope, "decide how people sign in to the instance");
 
   return {
     async get(): Promise<SignInSettings> {

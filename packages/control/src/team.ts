@@ -1,10 +1,9 @@
-import { DomainError, notFound } from "@berth/core";
+import { notFound } from "@berth/core";
 import type { Page, Paging } from "@berth/core/ports";
 import {
-  can,
-  ROOT_TEAM_ID,
   requireAbility,
   requireConfirmation,
+  requireRootTeam,
   type Team,
   type TeamCreate,
   type TeamUpdate,
@@ -41,10 +40,7 @@ export function teams({ scope, stores }: UseCaseContext) {
      * @throws DomainError `auth.root_team_only`
      */
     async create({ name, description = null }: TeamCreate): Promise<Team> {
-      requireAbility(scope, "root");
-      if (scope.teamId !== ROOT_TEAM_ID || !can(scope, "root")) {
-        throw new DomainError("auth.root_team_only", "Only the root team may create teams.");
-      }
+      requireRootTeam(scope, "create teams");
       return stores.transaction(async (tx) => {
         const team = await tx.teams.insert({ name, description, owner_id: userIdOf(scope) });
         await tx.events.append({ type: "team.created", resource_uuid: null, payload: { id: team.id, name } });

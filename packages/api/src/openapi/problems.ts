@@ -80,8 +80,8 @@ function codesText(codes: readonly ErrorCode[]): string {
 }
 
 function codesOf({ operation, method, pathKeys, body }: Route): ErrorCode[] {
-  const { ability, extras = [], isRootTeamOnly, errors = [], isUncounted, evenWhenDisabled } = operation.options;
-  const isOperators = isRootTeamOnly || extras.some(({ needs }) => needs === "operator");
+  const { ability, extras = [], rootTeamOnly, errors = [], isUncounted, evenWhenDisabled } = operation.options;
+  const isOperators = rootTeamOnly !== undefined || extras.some(({ needs }) => needs === "operator");
   return [
     // A body is validated even if the operation needs none.
     ...(method === "GET" ? [] : (["request.malformed", "request.too_large"] as const)),

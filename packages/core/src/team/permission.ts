@@ -93,6 +93,27 @@ export function requireOperator(scope: Scope): void {
   throw new DomainError("auth.root_team_only", "Only the root team may access the machine that Berth runs on.");
 }
 
+/**
+ * For operations on the whole instance.
+ * @param action Completes the refusal "You are not allowed to …".
+ * @throws DomainError `auth.missing_ability`, `auth.missing_role`, `auth.root_team_only`
+ */
+export function requireRootTeam(scope: Scope, action: RootTeamAction): void {
+  requireAbility(scope, "root");
+  if (scope.teamId === ROOT_TEAM_ID) return;
+  // The contract fixes the sentence.
+  throw new DomainError("auth.root_team_only", `You are not allowed to ${action}.`);
+}
+
+/** What the root team alone may do, as refusals name it. */
+export type RootTeamAction =
+  | "create teams"
+  | "enable the API"
+  | "disable the API"
+  | "read or change the settings of the instance"
+  | "manage identity providers"
+  | "decide how people sign in to the instance";
+
 const holds = ({ abilities }: Scope, ability: Ability): boolean =>
   abilities.includes(ability) || abilities.includes("root");
 
