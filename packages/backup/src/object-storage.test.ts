@@ -1,13 +1,14 @@
 import { randomBytes } from "node:crypto";
 import { once } from "node:events";
 import { createServer, type IncomingMessage } from "node:http";
-import type { AddressInfo } from "node:net";
+import { type AddressInfo, createServer as createTcpServer } from "node:net";
 import { OriginCredential } from "@berth/core";
 import { bucketProblem } from "@berth/core/backup";
 import { type S3Server, startS3Server } from "@berth/testing";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import { digest } from "./content.ts";
 import { objectStorage } from "./object-storage.ts";
+import { atPace, type Pace } from "./pace.ts";
 import { partBytes } from "./s3.ts";
 
 let server: S3Server;
@@ -17,9 +18,12 @@ beforeAll(async () => {
 afterAll(() => server.close());
 
 const never = () => new AbortController().signal;
-const storage = (change: Partial<S3Server & { allowed: readonly string[] }> = {}) => {
+const storage = (change: Partial<S3Server & { allowed: readonly string[]; pace: Pace }> = {}) => {
   const { endpoint, bucket, key, secret } = { ...server, ...change };
-  const options = { allowedPrivateHosts: change.allowed ?? ["127.0.0.1"] };
+  const options = {
+    allowedPrivateHosts: change.allowed ?? ["127.0.0.1"],
+    ...(change.pace === undefined ? {} : { pace: change.pace }),
+  };
   const credential = new OriginCredential([endpoint], { key, secret });
   return objectStorage(options, { name: "Far", endpoint, bucket, region: "eu-central-1" }, credential);
 };
@@ -195,4 +199,57 @@ describe("a storage that sends without end", () => {
     await far.remove("x", never()).catch(() => undefined);
     expect(sentBytes()).toBeLessThan(100_000_000);
   });
+});
+
+describe("a storage that sends byte by byte", () => {
+  const pace = { seconds: 0.5, bytesMin: 100 };
+
+  /** @param begins What it sends at once, of its head or body. */
+  async function slowStorage(begins: string): Promise<string> {
+    const slow = createTcpServer((socket) => {
+      socket.on("error", () => undefined).write(begins);
+      const timer = setInterval(() => socket.write("x"), 50);
+      socket.once("close", () => clearInterval(timer));
+    }).listen(0, "127.0.0.1");
+    await once(slow, "listening");
+    onTestFinished(() => void slow.close());
+    return `http://127.0.0.1:${(slow.address() as AddressInfo).port}`; // it listens by TCP
+  }
+
+  test.each([
+    ["an object", "HTTP/1.1 200 OK\r\nContent-Length: 4000000000\r\n\r\n", /it sent \d+ bytes in 0.5 seconds/],
+    ["a refusal", "HTTP/1.1 403 Forbidden\r\nContent-Length: 4000\r\n\r\n", /it sent \d+ bytes in 0.5 seconds/],
+    ["its head", "HTTP/1.1 200 OK\r\nX-Slow: ", "no answer within 0.5 seconds"],
+  ])("is given up: %s", async (_, begins, message) => {
+    const far = storage({ endpoint: await slowStorage(begins), pace });
+    await expect(digest(far.get("x", never()))).rejects.toThrow(message);
+  });
+
+  test("is waited for while its reader takes long", async () => {
+    async function* chunks() {
+      yield Buffer.alloc(1);
+      yield Buffer.alloc(1);
+    }
+    let bytes = 0;
+    for await (const chunk of atPace(chunks(), pace)) {
+      bytes += chunk.length;
+      await new Promise((resolve) => setTimeout(resolve, pace.seconds * 1100));
+    }
+    expect(bytes).toBe(2);
+  });
+});
+
+test("repeats no more than a sentence of what a storage says", async () => {
+  const long = createServer((_request, response) =>
+    response
+      .writeHead(403)
+      .end(`<Error><Code>${"A".repeat(50_000)}</Code><Message>${"b".repeat(50_000)}</Message></Error>`),
+  );
+  long.listen(0, "127.0.0.1");
+  await once(long, "listening");
+  onTestFinished(() => void long.close());
+  const far = storage({ endpoint: `http://127.0.0.1:${(long.address() as AddressInfo).port}` }); // it listens by TCP
+  const refused = await digest(far.get("x", never())).catch((error: Error) => error.message);
+  expect([typeof refused, String(refused).length < 1000]).toEqual(["string", true]);
+  expect(refused).toMatch(/it answered A+…: b+…/);
 });

@@ -13,15 +13,18 @@ import { Upload } from "@aws-sdk/lib-storage";
 import { DomainError, isDomainError, notFound } from "@berth/core";
 import type { ObjectStorage, S3Credentials, S3StorageRecord } from "@berth/core/ports";
 import { guardedLookup, mayConnect, mayUse, type PrivateHosts } from "@berth/host";
+import { atPace, PACE, type Pace } from "./pace.ts";
 
 export interface ObjectStorageOptions {
   readonly allowedPrivateHosts: PrivateHosts;
+  /** Default: `PACE`. */
+  readonly pace?: Pace;
 }
 
 export type Bucket = Pick<S3StorageRecord, "name" | "endpoint" | "bucket" | "region">;
 
 export function s3(
-  { allowedPrivateHosts }: ObjectStorageOptions,
+  { allowedPrivateHosts, pace = PACE }: ObjectStorageOptions,
   storage: Bucket,
   login: S3Credentials,
 ): ObjectStorage {
@@ -45,7 +48,7 @@ export function s3(
         socketTimeout: SILENCE_MS_MAX,
       },
     });
-    endWith(signal, s3);
+    endWith(s3, signal, pace);
     return s3;
   };
   const using = async <T>(work: (s3: S3Client) => Promise<T>, signal: AbortSignal): Promise<T> => {
@@ -74,7 +77,7 @@ export function s3(
       try {
         const { Body } = await s3.send(new GetObjectCommand({ Bucket, Key: name }));
         if (!(Body instanceof Readable)) throw notFound("Object");
-        yield* Body;
+        yield* atPace<Buffer>(Body, pace);
       } catch (cause) {
         throw storageError(storage, cause, signal);
       } finally {
@@ -110,19 +113,36 @@ export const partBytes = (sizeBytes: number): number => Math.max(PART_BYTES_MIN,
  * Every request of the client, also those that it makes itself: an upload knows of no signal, and sends again what was
  * broken off. What it removes then, its pieces, it may.
  */
-function endWith(signal: AbortSignal, { config: { requestHandler } }: S3Client): void {
+function endWith({ config: { requestHandler } }: S3Client, signal: AbortSignal, pace: Pace): void {
   const handle = requestHandler.handle.bind(requestHandler);
   const over = overAfter(signal);
   Object.assign(requestHandler, {
     async handle(...[request, options]: Parameters<typeof handle>) {
-      const sent = await handle(request, { ...options, abortSignal: request.method === "DELETE" ? over : signal });
+      const wanted = request.method === "DELETE" ? over : signal;
+      // A body may take long to send; every other request is answered at once.
+      const late = request.body === undefined ? lateAfter(pace.seconds) : undefined;
+      const abortSignal = late === undefined ? wanted : AbortSignal.any([wanted, late.signal]);
+      const sent = await handle(request, { ...options, abortSignal }).catch((cause: unknown) => {
+        throw late?.signal.aborted ? late.signal.reason : cause;
+      });
+      late?.answered();
       const { response } = sent;
       const isObject = request.method === "GET" && response.statusCode < 300 && request.query?.uploads === undefined;
       // The client keeps all of what is not an object.
-      if (!isObject && response.body instanceof Readable) response.body = response.body.pipe(bounded());
+      if (!isObject && response.body instanceof Readable)
+        response.body = Readable.from(atPace(response.body.pipe(bounded()), pace));
       return sent;
     },
   });
+}
+
+/** Ends a request whose answer has not begun in time. */
+function lateAfter(seconds: number) {
+  const late = new AbortController();
+  const end = () =>
+    late.abort(new DomainError("cloud.failed", `The S3 storage cannot be used: no answer within ${seconds} seconds.`));
+  const timer = setTimeout(end, seconds * 1000).unref();
+  return { signal: late.signal, answered: () => clearTimeout(timer) };
 }
 
 function bounded(): Transform {
@@ -189,10 +209,14 @@ function storageError({ name, bucket }: Bucket, cause: unknown, signal: AbortSig
   const code = cause instanceof Error ? cause.name : "";
   if (code === "NoSuchKey" || code === "NotFound") return notFound("Object");
   const known = KNOWN[code] ?? UNREACHED[systemCode(cause) ?? ""];
-  const reason =
-    known?.(bucket) ?? `it answered ${code || "nothing"}${cause instanceof Error ? `: ${cause.message}` : ""}`;
+  const words = cause instanceof Error ? `: ${shortened(cause.message)}` : "";
+  const reason = known?.(bucket) ?? `it answered ${shortened(code) || "nothing"}${words}`;
   return new DomainError("cloud.failed", `The S3 storage ${name} cannot be used: ${reason}.`, { cause });
 }
+
+/** A storage writes these texts, and they are stored with the backup. */
+const shortened = (text: string): string => (text.length > WORDS_MAX ? `${text.slice(0, WORDS_MAX)}…` : text);
+const WORDS_MAX = 300;
 
 /** By the names that S3 gives them. */
 const KNOWN: Readonly<Record<string, (bucket: string) => string>> = {
