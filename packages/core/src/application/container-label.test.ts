@@ -20,6 +20,7 @@ describe("labels", () => {
     ["berth.managed=false", "Labels that begin with berth. are reserved for Berth."],
     ["Berth.Resource=x", "Labels that begin with berth. are reserved for Berth."],
     ["- berth.instance=x", "Labels that begin with berth. are reserved for Berth."],
+    ["com.docker.compose.project=x", "Labels that begin with com.docker.compose. are reserved for docker compose."],
     ["=x", "Write one label per line, as name=value; names cannot contain spaces."],
     ["a b=x", "Write one label per line, as name=value; names cannot contain spaces."],
     [`${"a".repeat(256)}=x`, "Write one label per line, as name=value; names cannot contain spaces."],

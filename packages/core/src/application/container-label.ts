@@ -18,9 +18,11 @@ export function labelProblems({
   readonly custom_labels?: string | null | undefined;
 }): Record<string, readonly string[]> {
   const names = Object.keys(readLabels(text ?? null));
-  const isOurs = names.some((name) => name.toLowerCase().startsWith(OWN_PREFIX));
+  const taken = RESERVED.find(({ prefix }) => names.some((name) => name.toLowerCase().startsWith(prefix)));
   const isOdd = names.some((name) => name === "" || name.length > NAME_LENGTH_MAX || /[\p{Cc}\s]/u.test(name));
-  if (isOurs) return { custom_labels: [`Labels that begin with ${OWN_PREFIX} are reserved for Berth.`] };
+  if (taken !== undefined) {
+    return { custom_labels: [`Labels that begin with ${taken.prefix} are reserved for ${taken.owner}.`] };
+  }
   return isOdd ? { custom_labels: ["Write one label per line, as name=value; names cannot contain spaces."] } : {};
 }
 
@@ -38,5 +40,9 @@ export const interpolateLabel = (value: string, env: Readonly<Record<string, str
     },
   );
 
-const OWN_PREFIX = "berth.";
+const RESERVED = [
+  { prefix: "berth.", owner: "Berth" },
+  // By these, docker compose finds the containers of a stack.
+  { prefix: "com.docker.compose.", owner: "docker compose" },
+] as const;
 const NAME_LENGTH_MAX = 255;
