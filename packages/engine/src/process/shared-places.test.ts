@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { BuildRequest, FolderArtifact, ReleaseSpec } from "@berth/core/deploy";
@@ -100,6 +100,18 @@ describe.skipIf(!isRoot()).each([tmpdir(), "/var/lib"])("applications below %s, 
     expect(output).toContain("hostile");
     // Only its own processes: the shim with its log, the application, and this command.
     expect(Number(/^\d+$/m.exec(output)?.[0])).toBeLessThan(20);
+  });
+
+  test("reach nothing of the data folder but their own, whatever its mode", async () => {
+    const own = await running("own", VICTIM, { build: "true" });
+    const open = join(suite.world.root, "open");
+    writeFileSync(open, SECRET);
+    chmodSync(open, 0o644);
+    chmodSync(suite.world.root, 0o755);
+    const script = `cat '${open}' 2>&1; ls -a '${suite.world.root}'`;
+    const { output } = await suite.engine.exec(own, script, { timeoutSeconds: 20 });
+    expect(output).toMatch(/No such file or directory/);
+    expect(output).not.toMatch(new RegExp(`${SECRET}|\\bopen$`, "m"));
   });
 
   test("share /tmp between a release and the commands in it", async () => {
