@@ -12,6 +12,7 @@ const application = (version: string): RepositoryFiles => ({
     const name = require("node:os").hostname();
     const server = require("node:http").createServer((request, response) => {
       const answer = () => response.end("${version} " + name);
+      if (request.url === "/print") console.log("printed by " + name);
       if (request.url === "/slow") setTimeout(answer, 300); else answer();
     });
     setTimeout(() => server.listen(3000), 700);
@@ -53,6 +54,11 @@ describeDocker("an application with several containers", ["node:24-alpine", "cad
     const all = await docker.client.listContainers({ filters: { label, status: ["running"] } });
     return all.map(({ Id }) => Id);
   };
+  const typed = (...argv: readonly string[]) =>
+    berth(argv, {
+      cwd: server.dataFolder,
+      env: { PATH: process.env.PATH ?? "", HOME: server.dataFolder, BERTH_DATA: server.dataFolder },
+    });
   const ask = async (path = "/") => await getKept(server, app.host, agent, path);
   const scaleTo = async (replicas: number) => {
     expect((await server.rest("PATCH", `/applications/${app.uuid}`, { replicas })).status).toBe(200);
@@ -89,6 +95,20 @@ describeDocker("an application with several containers", ["node:24-alpine", "cad
     await until(async () => ((await answering()).size === 3 ? true : undefined));
   });
 
+  test("has one log, in which each line has its container", async () => {
+    const printed = await until(async () => {
+      await ask("/print");
+      const { logs } = (await server.rest("GET", `/applications/${app.uuid}/logs`)).body as { readonly logs: string };
+      const lines = logs.split("\n").map((line) => /^(replica-\d) \| printed by (\w+)$/.exec(line)?.slice(1) ?? []);
+      const byContainer = new Map(lines.filter(([name]) => name !== undefined).map(([name, host]) => [name, host]));
+      return byContainer.size === 3 ? byContainer : undefined;
+    });
+    expect(new Set(printed.values()).size).toBe(3);
+    const { stdout } = await typed("logs", "web", "--container", "replica-2");
+    expect(stdout).toContain(`printed by ${printed.get("replica-2")}`);
+    expect(stdout).not.toContain("replica-");
+  });
+
   test("fails no request while it grows, shrinks and is deployed", async () => {
     const failures = await underLoad(async () => {
       await scaleTo(5);
@@ -120,11 +140,7 @@ describeDocker("an application with several containers", ["node:24-alpine", "cad
   });
 
   test("is scaled from the command line, which waits until they run", async () => {
-    const scale = (...argv: readonly string[]) =>
-      berth(["scale", ...argv], {
-        cwd: server.dataFolder,
-        env: { PATH: process.env.PATH ?? "", HOME: server.dataFolder, BERTH_DATA: server.dataFolder },
-      });
+    const scale = (...argv: readonly string[]) => typed("scale", ...argv);
     const { code, stdout } = await scale("web", "3");
     expect([code, stdout]).toEqual([0, expect.stringContaining("3 of 3 containers running")]);
     const refused = await scale("web", "none");

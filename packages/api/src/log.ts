@@ -25,6 +25,7 @@ const LogLine = z
   .object({
     line: z.string(),
     moment: z.string().optional().describe("When it was printed (RFC 3339), if that is known."),
+    container: z.string().optional().describe("Container that printed it, in the log of several replicas."),
     deployment_uuid: z.string().describe("Deployment of the release that printed it."),
   })
   .meta({ id: "LogLine", description: "A line of a resource's output." });
@@ -34,7 +35,9 @@ const container = z
   .min(1)
   .max(255)
   .optional()
-  .describe("Container to read, if there are several. Default: the first that receives requests.");
+  .describe(
+    "Container to read, if there are several. Default: all replicas of an application, as one log; of a service the first that receives requests.",
+  );
 
 /** The name that clients of this API family use. */
 const sub_service_name = container.describe("The same as `container`, which is used if both are sent.");

@@ -11,7 +11,8 @@ import { asTrpcError } from "./errors.ts";
  * returns an async iterable of `tracked(id, data)`. The stream ends with the iterable.
  */
 export const resumable = {
-  lastEventId: z.string().max(255).nullish().describe("Id of the last event that was received."),
+  // The id of a log's line has the position in the log of each replica.
+  lastEventId: z.string().max(8192).nullish().describe("Id of the last event that was received."),
 };
 
 /**

@@ -1,6 +1,6 @@
 import { DomainError, isDomainError, notFound } from "@berth/core";
 import { isContainerOf } from "@berth/core/compose";
-import { isReleaseLogTitle } from "@berth/core/deploy";
+import { isReleaseLogTitle, namedLine } from "@berth/core/deploy";
 import type { LogQuery, ReleaseRecord, ResourceRecord } from "@berth/core/ports";
 import { RESOURCE_KINDS, type ResourceRef } from "@berth/core/resource";
 import { requireAbility } from "@berth/core/team";
@@ -14,6 +14,8 @@ export interface FollowedLine {
   readonly line: string;
   /** When it was printed, if the engine knows. */
   readonly moment?: string;
+  /** The container that printed it, in the log of several replicas. */
+  readonly container?: string;
   readonly deployment_uuid: string;
 }
 
@@ -26,7 +28,7 @@ const STEP_END = /^(start|health) ended after /;
 /** How often a follower checks whether another release is live. */
 const TAKEOVER_CHECK_SECONDS = 1;
 
-/** Source of a log. Default with several containers: the first that receives requests. */
+/** Source of a log. Default: all replicas of an application; of a service the first container that receives requests. */
 export interface LogSource {
   readonly container?: string | undefined;
   /** Only output since this time, in RFC 3339 and UTC. */
@@ -83,8 +85,9 @@ export function logs(context: UseCaseContext) {
       const engine = await engineOf(context, resource);
       const texts: string[] = [];
       try {
-        for await (const { line, moment } of engine.logs(refOf(release), { lines, ...sourceOf(source) })) {
-          texts.push(source.hasTimestamps && moment !== undefined ? `${moment} ${line}` : line);
+        for await (const line of engine.logs(refOf(release), { lines, ...sourceOf(source) })) {
+          const { moment } = line;
+          texts.push(source.hasTimestamps && moment !== undefined ? `${moment} ${namedLine(line)}` : namedLine(line));
         }
       } catch (gone) {
         throw isDomainError(gone, "resource.not_found") ? notRunning(ref) : gone;
@@ -172,13 +175,14 @@ async function* followRelease(
     if (now !== undefined && now.deployment_id !== release.deployment_id) end();
   }, TAKEOVER_CHECK_SECONDS * 1000);
   try {
-    for await (const { cursor, line, moment } of engine.logs(refOf(release), {
+    for await (const { cursor, line, moment, container } of engine.logs(refOf(release), {
       ...query,
       follow: true,
       signal: ended.signal,
     })) {
       const place = { cursor: `${release.deployment_uuid}:${cursor}`, deployment_uuid: release.deployment_uuid };
-      yield { ...place, line, ...(moment === undefined ? {} : { moment }) };
+      const origin = { ...(moment === undefined ? {} : { moment }), ...(container === undefined ? {} : { container }) };
+      yield { ...place, line, ...origin };
     }
   } catch (gone) {
     // It was removed between reading the live release and reading its output.

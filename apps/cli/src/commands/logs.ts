@@ -1,3 +1,4 @@
+import { namedLine } from "@berth/core/deploy";
 import { type Command, InvalidArgumentError, Option } from "commander";
 import type { Bind } from "../command-module.ts";
 import type { Api } from "../connection/api.ts";
@@ -28,7 +29,7 @@ interface Options extends OutputFlags {
 export function define(command: Command, bind: Bind): void {
   command.argument("[app]", "name or uuid; default: the application of this folder");
   addOutputFlags(command)
-    .option("--container <name>", "one of several containers, such as replica-2; default: the first")
+    .option("--container <name>", "one of several containers, such as replica-2; default: all replicas")
     .option("--deployment <uuid>", "the log of this deployment instead of the application's")
     .action(bind(logs));
 }
@@ -71,6 +72,7 @@ interface LastLinesQuery extends LinesQuery {
 interface Line {
   readonly line: string;
   readonly moment?: string | undefined;
+  readonly container?: string | undefined;
 }
 
 /** Operations for a resource's output, which have the same types for all kinds. */
@@ -135,7 +137,7 @@ async function followLines(
       onEvent: (event) => {
         if (output.isJson) return output.json(event);
         const prefix = timestamps && event.moment !== undefined ? `${event.moment} ` : "";
-        output.line(printableLine(prefix + event.line, colors.isColorSupported));
+        output.line(printableLine(prefix + namedLine(event), colors.isColorSupported));
       },
       onTrouble: (sentence) => sentence !== undefined && output.warn(sentence),
       signal: interruption.signal,

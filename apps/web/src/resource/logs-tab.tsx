@@ -1,3 +1,4 @@
+import { namedLine } from "@berth/core/deploy";
 import { Select } from "@mantine/core";
 import { useState } from "react";
 import { client } from "../api/client.ts";
@@ -17,14 +18,14 @@ export default function LogsTab({ resource }: PanelProps) {
   const [container, setContainer] = useState(containers[0]);
   const key = `${uuid} ${container ?? ""}`;
   const lines = useLines(key);
-  const stream = useStream<{ readonly data: { readonly line: string } }>(
+  const stream = useStream<{ readonly data: { readonly line: string; readonly container?: string | undefined } }>(
     key,
     (handlers) => {
       const input = { uuid, lines: LINES };
       if (kind === "database") return client.databases.logs.follow.subscribe(input, handlers);
       return client[plurals[kind]].logs.follow.subscribe({ ...input, ...(container && { container }) }, handlers);
     },
-    ({ data }) => lines.push({ text: data.line }),
+    ({ data }) => lines.push({ text: namedLine(data) }),
   );
   const failure = typeof stream === "object" ? stream.error : undefined;
   return (

@@ -32,6 +32,8 @@ export interface LogLine {
   readonly line: string;
   /** When it was printed, as RFC 3339; left out if the engine does not know. */
   readonly moment?: string;
+  /** The container that printed it, in the merged log of several. */
+  readonly container?: string;
 }
 
 export interface LogQuery {
@@ -44,7 +46,10 @@ export interface LogQuery {
   /** Continues with new lines until `signal` fires or the release is removed. */
   readonly follow?: boolean;
   readonly signal?: AbortSignal;
-  /** The container to read, if the release has several. Default: the first that takes requests. */
+  /**
+   * The container to read, if the release has several. Default: the first that takes requests of a stack, and all
+   * replicas of any other release as one log.
+   */
   readonly container?: string;
 }
 

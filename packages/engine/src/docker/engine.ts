@@ -1,7 +1,14 @@
 import { DomainError, isDomainError, notFound } from "@berth/core";
-import { containersNamed } from "@berth/core/compose";
+import { containersNamed, containerTitle } from "@berth/core/compose";
 import type { ReleaseRef, ReleaseSpec } from "@berth/core/deploy";
-import type { ContainerOperations, Engine, EngineCapabilities, EngineImages, WorkIO } from "@berth/core/ports";
+import type {
+  ContainerOperations,
+  Engine,
+  EngineCapabilities,
+  EngineImages,
+  LogQuery,
+  WorkIO,
+} from "@berth/core/ports";
 import { engineError, LABELS, labelOf, ownedLabels, statusCodeOf } from "@berth/docker-client";
 import type { Host } from "@berth/host";
 import type Docker from "dockerode";
@@ -14,6 +21,7 @@ import { requireName, takeName } from "./container-name.ts";
 import { executeIn } from "./exec.ts";
 import { dockerForwarder } from "./forward.ts";
 import { readLog } from "./logs.ts";
+import { type LoggedContainer, readMergedLog } from "./merged-logs.ts";
 import { removeNetworks } from "./networks.ts";
 import { ownCheckIn } from "./own-check.ts";
 import { ownersOf } from "./owners.ts";
@@ -80,6 +88,15 @@ export function dockerEngine(options: DockerEngineOptions): DockerEngine {
     const found = containers.find(({ container }) => container === chosen);
     if (found === undefined) throw notFound("Container");
     return found.id;
+  }
+
+  /** All replicas of a release, or its only container; none after its removal. */
+  async function containersOf(ref: ReleaseRef): Promise<readonly LoggedContainer[]> {
+    const seen = await watch.find(ref);
+    if (seen === undefined) return [];
+    const { id, containers } = seen;
+    const replicas = containers.map((one) => ({ id: one.id, title: containerTitle(one.container) }));
+    return replicas.length === 0 ? [{ id, title: undefined }] : replicas;
   }
 
   async function stop(ref: ReleaseRef, graceSeconds: number): Promise<void> {
@@ -221,8 +238,14 @@ export function dockerEngine(options: DockerEngineOptions): DockerEngine {
     exec: async (ref, script, execOptions) =>
       executeIn(docker, await requireContainer(ref, execOptions.container), script, execOptions),
     async *logs(ref, query) {
-      const id = await requireContainer(ref, query.container);
-      yield* readLog({ docker, containerId: id, changed: (signal) => watch.changed(ref, signal) }, query);
+      const changed = (signal: AbortSignal | undefined) => watch.changed(ref, signal);
+      const read = (containerId: string, own: LogQuery) => readLog({ docker, containerId, changed }, own);
+      const seen = query.container === undefined ? await require(ref) : undefined;
+      if (seen === undefined || isOfStack(seen)) {
+        yield* read(await requireContainer(ref, query.container), query);
+      } else {
+        yield* readMergedLog({ containers: () => containersOf(ref), read, changed }, query);
+      }
     },
     async listeningPorts(ref) {
       const seen = await watch.find(ref);

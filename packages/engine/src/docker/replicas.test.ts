@@ -1,4 +1,5 @@
 import type { ReleaseSpec } from "@berth/core/deploy";
+import type { LogLine, LogQuery } from "@berth/core/ports";
 import { describeDocker, eventually } from "@berth/testing";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { type DockerWorld, dockerWorld, IMAGES, io, specOf } from "./docker.fixture.ts";
@@ -124,5 +125,63 @@ describeDocker("a release with several containers of one image", IMAGES, (fixtur
     await ask(second?.address ?? "", "exit?code=3").catch(() => undefined);
     await eventually(async () => expect((await containers(spec)).map((one) => one.restartCount)).toEqual([0, 1]));
     await eventually(async () => expect((await engine.inspect(spec))?.state).toBe("running"));
+  });
+
+  test("has one log, in the order of its lines, which is followed over a scale-up and resumed without gap or repeat", async () => {
+    const spec = await started({ replicas: 2 });
+    const print = async (number: number, text: string) => {
+      const address = (await containers(spec)).find((one) => one.number === number)?.address ?? null;
+      await ask(address, `log?text=${text}`);
+    };
+    const printed = (line: LogLine) => line.line !== "listening";
+    const tail = async (query: LogQuery) => {
+      const lines: LogLine[] = [];
+      for await (const line of engine.logs(spec, query)) lines.push(line);
+      return lines;
+    };
+    for (let at = 0; at < 6; at += 1) await print(1 + (at % 2), `a${at}`);
+    await eventually(async () => expect((await tail({})).filter(printed)).toHaveLength(6));
+    const lines = await tail({ lines: 4 });
+    expect(lines.map(({ container, line }) => [container, line])).toEqual([
+      ["replica-1", "a2"],
+      ["replica-2", "a3"],
+      ["replica-1", "a4"],
+      ["replica-2", "a5"],
+    ]);
+    // A reader that got some of them continues with the others.
+    expect((await tail({ after: lines[1]?.cursor ?? "" })).map(({ line }) => line)).toEqual(["a4", "a5"]);
+
+    const seen: LogLine[] = [];
+    const follow = (query: LogQuery) => {
+      const stop = new AbortController();
+      const done = (async () => {
+        for await (const line of engine.logs(spec, { ...query, follow: true, signal: stop.signal })) seen.push(line);
+      })();
+      return async () => {
+        stop.abort();
+        await done;
+      };
+    };
+    const arrived = (text: string) => eventually(() => expect(seen.map(({ line }) => line)).toContain(text));
+    let end = follow({ lines: 2 });
+    await arrived("a5");
+    await print(1, "b1");
+    await arrived("b1");
+    await scale(spec, 3);
+    await print(3, "b3");
+    await arrived("b3");
+    await end();
+    await print(2, "c2");
+    await scale(spec, 2);
+    await print(1, "c1");
+    end = follow({ after: seen.at(-1)?.cursor ?? "" });
+    await Promise.all([arrived("c1"), arrived("c2")]);
+    await print(2, "d2");
+    await arrived("d2");
+    await end();
+    const texts = seen.filter(printed).map(({ container, line }) => `${container} ${line}`);
+    expect(texts.slice(0, 4)).toEqual(["replica-1 a4", "replica-2 a5", "replica-1 b1", "replica-3 b3"]);
+    expect(texts.slice(4).toSorted()).toEqual(["replica-1 c1", "replica-2 c2", "replica-2 d2"]);
+    await engine.remove(spec, { graceSeconds: 0 });
   });
 });
