@@ -20,9 +20,9 @@ import { type Host, localHost, movableHost, type SshHost, sshHost } from "@berth
 import { frontDoor, recordedProxy, serverProxy, type TlsSettings } from "@berth/proxy";
 import type { Config, LocalDocker } from "./config.ts";
 import type { DataFolder } from "./data-folder.ts";
-import { engineAdmission } from "./engine-admission.ts";
 import type { Member } from "./fleet.ts";
 import type { Logger } from "./logger.ts";
+import { ownEngine } from "./own-engine.ts";
 
 export interface DockerServerDeps {
   readonly stores: SystemStores;
@@ -67,8 +67,8 @@ export function dockerServer(first: ServerRecord, deps: DockerServerDeps): Membe
   };
   const host = movableHost(first.name, connect);
   const socketPath = isOwn ? local.socketPath : undefined;
-  const { admit, forget } = engineAdmission({ host, socketPath, stores: deps.stores, record: () => record });
-  const docker = dockerClient(host, socketPath, { admit });
+  const own = ownEngine({ host, socketPath, stores: deps.stores, record: () => record });
+  const docker = dockerClient(host, socketPath, { beforeConnect: own.require });
   const warn = (message: string, cause: unknown) => log.warn(message, { server: record.name, error: cause });
   const logins = {
     recordedLogins: () => deps.stores.forTeam(first.team_id).registries.logins(),
@@ -137,7 +137,7 @@ export function dockerServer(first: ServerRecord, deps: DockerServerDeps): Membe
       record = server;
       proxy.use(server);
       if (isOwn || !isReachedOtherwise(before, server)) return;
-      forget();
+      own.forget();
       void host.move().catch((cause: unknown) => warn("It moved.", cause));
     },
     retryNow: () => ssh?.retryNow(),

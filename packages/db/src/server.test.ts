@@ -65,17 +65,25 @@ onEachBackend((database) => {
     const { servers } = database().system;
     const engine = testUuid();
     const holder = { team_id: one.team_id, name: one.name };
-    expect(await servers.claimEngine(one.id, engine)).toBeUndefined();
-    expect(await servers.claimEngine(one.id, engine)).toBeUndefined();
-    expect(await servers.claimEngine(two.id, engine)).toEqual(holder);
+    expect(await servers.recordEngine(one.id, engine)).toBeUndefined();
+    expect(await servers.recordEngine(one.id, engine)).toBeUndefined();
+    expect(await servers.recordEngine(two.id, engine)).toEqual(holder);
     await stores.servers.update(one.uuid, { name: "web-1", ip: one.ip });
-    expect(await servers.claimEngine(two.id, engine)).toEqual({ ...holder, name: "web-1" });
+    expect(await servers.recordEngine(two.id, engine)).toEqual({ ...holder, name: "web-1" });
+    // A copy of the machine, with a host key of its own.
+    await stores.servers.update(one.uuid, { host_key: "SHA256:one" });
+    await stores.servers.update(two.uuid, { host_key: "SHA256:one" });
+    expect(await servers.recordEngine(two.id, engine)).toEqual({ ...holder, name: "web-1" });
+    await stores.servers.update(two.uuid, { host_key: "SHA256:two" });
+    expect(await servers.recordEngine(two.id, engine)).toBeUndefined();
+    await stores.servers.update(two.uuid, { host_key: null, ip: `${testUuid()}.example.com` });
+    await stores.servers.update(one.uuid, { host_key: null });
     await stores.servers.update(one.uuid, { ip: `${testUuid()}.example.com` });
-    expect(await servers.claimEngine(two.id, engine)).toBeUndefined();
-    expect(await servers.claimEngine(one.id, engine)).toEqual({ ...holder, name: two.name });
+    expect(await servers.recordEngine(two.id, engine)).toBeUndefined();
+    expect(await servers.recordEngine(one.id, engine)).toEqual({ ...holder, name: two.name });
     await stores.servers.markRemoving(two.id);
     expect(await servers.deleteIfEmpty(two.id)).toBe(true);
-    expect(await servers.claimEngine(one.id, engine)).toBeUndefined();
+    expect(await servers.recordEngine(one.id, engine)).toBeUndefined();
   });
 
   it("reads a setting that was added later as its default", async () => {

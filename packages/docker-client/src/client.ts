@@ -27,15 +27,15 @@ export const DOCKER_SOCKET = "/var/run/docker.sock";
 
 export interface DockerClientOptions {
   readonly limits?: TimeLimits;
-  /** Called before each connection, which is refused with its error. */
-  readonly admit?: () => Promise<void>;
+  /** Called before each connection, which fails with its error. */
+  readonly beforeConnect?: () => Promise<void>;
 }
 
 /** Client of an engine's HTTP API over a socket of the machine, local or over SSH. */
 export function dockerClient(
   host: Host,
   socketPath: string = DOCKER_SOCKET,
-  { limits = TIME_LIMITS, admit }: DockerClientOptions = {},
+  { limits = TIME_LIMITS, beforeConnect }: DockerClientOptions = {},
 ): Docker {
   // Unversioned paths: the engine answers in its own version, from 1.41 on.
   const options: Docker.DockerOptions & { readonly agent: Agent } = {
@@ -43,7 +43,7 @@ export function dockerClient(
     host: "engine",
     port: 80,
     // Missing in the library's types.
-    agent: socketAgent(host, socketPath, admit),
+    agent: socketAgent(host, socketPath, beforeConnect),
   };
   const limited = withAnswerLimit(withQueryAndBody(new Docker(options)), host.name);
   return withRepeats(withTimeLimits(limited, host.name, limits), () =>
@@ -52,7 +52,7 @@ export function dockerClient(
 }
 
 /** An `http.Agent` that connects to a socket of the machine; `destroy()` closes its connections. */
-export function socketAgent(host: Host, socketPath: string, admit = async () => {}): Agent {
+export function socketAgent(host: Host, socketPath: string, beforeConnect = async () => {}): Agent {
   const options: AgentOptions = { keepAlive: true, maxSockets: SOCKETS_MAX, maxFreeSockets: 8 };
   const agent = new Agent(options);
   // docker-modem calls `util.inspect` with `depth: null` on every request's options, which would visit all sockets.
@@ -62,7 +62,7 @@ export function socketAgent(host: Host, socketPath: string, admit = async () => 
   // Typed as synchronous, but Node also accepts a callback.
   Object.assign(agent, {
     createConnection: (_options: unknown, callback: Callback) => {
-      admit()
+      beforeConnect()
         .then(() => host.connectSocket(socketPath))
         .then(
           (stream) => callback(null, stream),

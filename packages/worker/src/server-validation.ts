@@ -49,7 +49,7 @@ export async function inspectDockerServer(deps: ValidationDeps, server: ServerRe
   const inspection = await within(validationSeconds, machine.inspect());
   if (inspection === undefined) return failed(`Server ${server.name} does not answer within ${validationSeconds} s.`);
   const { engineId } = inspection.value;
-  const holder = engineId === null ? undefined : await deps.stores.servers.claimEngine(server.id, engineId);
+  const holder = engineId === null ? undefined : await deps.stores.servers.recordEngine(server.id, engineId);
   if (holder !== undefined) return { ...failed(sameEngineProblem(server, holder)), is_reachable: true };
   return dockerValidationOf(inspection.value, server.settings.server_disk_usage_notification_threshold);
 }

@@ -97,10 +97,10 @@ export interface SystemServerStore {
    */
   recordHostKey(server: Pick<ServerRecord, "id" | "ip" | "port">, hostKey: string): Promise<string | undefined>;
   /**
-   * Records which Docker engine a server has. Idempotent. Returns the other server that has this engine, in which case
-   * nothing is recorded.
+   * Records which Docker engine a server has. Idempotent. Returns the other server that has this engine and the same
+   * SSH host key, in which case nothing is recorded.
    */
-  claimEngine(id: number, engineId: string): Promise<EngineHolder | undefined>;
+  recordEngine(id: number, engineId: string): Promise<EngineHolder | undefined>;
   /**
    * Deletes a server that is being removed, with its children, if no resource is on it. Ends its jobs and writes its
    * event in the same transaction. `false` if something is still on it.

@@ -26,7 +26,7 @@ export type EngineHolder = Pick<ServerRecord, "team_id" | "name">;
 /** Why a server whose engine is another server's cannot be used, and what to do. */
 export function sameEngineProblem(server: Pick<ServerRecord, "team_id" | "name">, holder: EngineHolder): string {
   const which = holder.team_id === server.team_id ? `server ${holder.name}` : "another server";
-  return `Server ${server.name} has the same Docker engine as ${which}, so both would remove what the other one runs. Delete one of the two. If its machine is a copy of another one: delete /var/lib/docker/engine-id on it, restart Docker, and validate the server again.`;
+  return `Server ${server.name} has the same Docker engine as ${which}, so both would remove what the other one runs. Delete one of the two. If its machine is an exact copy of another one: delete /var/lib/docker/engine-id on it, restart Docker, and validate the server again.`;
 }
 
 /** With less, builds fail, and programs may not be able to write. */

@@ -1,11 +1,7 @@
 import { type Kysely, sql } from "kysely";
 import type { Migration } from "kysely/migration";
 
-const STATEMENTS = [
-  "alter table server add column engine_id text",
-  // Two records of one engine would each remove what the other one recorded.
-  "create unique index server_engine on server (engine_id) where engine_id is not null",
-];
+const STATEMENTS = ["alter table server add column engine_id text", "create index server_engine on server (engine_id)"];
 
 export const engineIdentity: Migration = {
   async up(db: Kysely<unknown>): Promise<void> {

@@ -9,13 +9,13 @@ import { dockerClient } from "@berth/docker-client";
 import { type Host, localHost } from "@berth/host";
 import { type TestDatabase, testDatabase, testPlace, testTeam } from "@berth/testing";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { engineAdmission } from "./engine-admission.ts";
+import { ownEngine } from "./own-engine.ts";
 
 let database: TestDatabase;
 let folder: string;
 beforeAll(async () => {
   database = await testDatabase();
-  folder = mkdtempSync(join(tmpdir(), "berth-admission-"));
+  folder = mkdtempSync(join(tmpdir(), "berth-own-engine-"));
 });
 afterAll(async () => {
   await database.close();
@@ -52,8 +52,8 @@ test("an engine without an identity is used", async () => {
 });
 
 async function containersOf(server: ServerRecord, host: Host): Promise<unknown> {
-  const { admit } = engineAdmission({ host, stores: database.system, record: () => server });
-  const docker = dockerClient(host, undefined, { admit });
+  const { require } = ownEngine({ host, stores: database.system, record: () => server });
+  const docker = dockerClient(host, undefined, { beforeConnect: require });
   try {
     return await docker.listContainers();
   } finally {

@@ -4,7 +4,7 @@ import { sameEngineProblem } from "@berth/core/server";
 import { engineIdentity } from "@berth/engine";
 import type { Host } from "@berth/host";
 
-export interface EngineAdmissionOptions {
+export interface OwnEngineOptions {
   readonly host: Host;
   readonly socketPath?: string | undefined;
   readonly stores: Pick<SystemStores, "servers">;
@@ -12,38 +12,38 @@ export interface EngineAdmissionOptions {
 }
 
 /** Refuses the engine of a server when it is that of another server: both would manage the same containers. */
-export interface EngineAdmission {
+export interface OwnEngine {
   /** Asks the engine once, before the first use. @throws DomainError `engine.unreachable` */
-  admit(): Promise<void>;
+  require(): Promise<void>;
   /** Asks again: another engine may answer now. */
   forget(): void;
 }
 
-export function engineAdmission({ host, socketPath, stores, record }: EngineAdmissionOptions): EngineAdmission {
-  let admitted: Promise<void> | undefined;
+export function ownEngine({ host, socketPath, stores, record }: OwnEngineOptions): OwnEngine {
+  let checked: Promise<void> | undefined;
 
   async function check(): Promise<void> {
     const signal = AbortSignal.timeout(CHECK_SECONDS * 1000);
     const engineId = await engineIdentity(host, { socketPath, signal });
     if (engineId === null) return;
     const server = record();
-    const holder = await stores.servers.claimEngine(server.id, engineId);
+    const holder = await stores.servers.recordEngine(server.id, engineId);
     if (holder !== undefined) throw new DomainError("engine.unreachable", sameEngineProblem(server, holder));
   }
 
   return {
-    async admit() {
-      admitted ??= check();
-      const asked = admitted;
+    async require() {
+      checked ??= check();
+      const asked = checked;
       try {
         await asked;
       } catch (error) {
-        if (admitted === asked) admitted = undefined;
+        if (checked === asked) checked = undefined;
         throw error;
       }
     },
     forget() {
-      admitted = undefined;
+      checked = undefined;
     },
   };
 }
