@@ -49,8 +49,8 @@ export function readProcesses({ Processes }: { readonly Processes: unknown }): R
 
 export function readUsage(stats: Reading): ReleaseUsage | undefined {
   const { pids_stats, memory_stats, cpu_stats } = stats;
-  // Engines that cannot read the statistics leave the fields empty.
-  if (memory_stats.usage === undefined) return undefined;
+  // Engines that cannot read the statistics leave the fields empty or out.
+  if (memory_stats?.usage === undefined || cpu_stats === undefined) return undefined;
   // Reclaimable cache is not counted, as in "docker stats". The field's name depends on the cgroup version.
   const cache = memory_stats.stats?.total_inactive_file ?? memory_stats.stats?.inactive_file ?? 0;
   return {
@@ -62,7 +62,7 @@ export function readUsage(stats: Reading): ReleaseUsage | undefined {
   };
 }
 
-type Reading = Pick<ContainerStats, "pids_stats" | "memory_stats" | "cpu_stats" | "networks" | "blkio_stats">;
+type Reading = Partial<Pick<ContainerStats, "pids_stats" | "memory_stats" | "cpu_stats" | "networks" | "blkio_stats">>;
 
 function networkOf({ networks }: Reading): TransferredBytes {
   const all = Object.values(networks ?? {});
