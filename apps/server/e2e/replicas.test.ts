@@ -10,8 +10,11 @@ const application = (version: string): RepositoryFiles => ({
   Dockerfile: `FROM node:24-alpine\nWORKDIR /app\nCOPY . .\nEXPOSE 3000\nCMD ["node", "server.js"]\n`,
   "server.js": `
     const name = require("node:os").hostname();
+    let isSick = false;
+    process.on("SIGUSR2", () => { isSick = !isSick; });
     const server = require("node:http").createServer((request, response) => {
       const answer = () => response.end("${version} " + name);
+      if (request.url === "/health" && isSick) response.statusCode = 500;
       if (request.url === "/print") console.log("printed by " + name);
       if (request.url === "/slow") setTimeout(answer, 300); else answer();
     });
@@ -159,6 +162,29 @@ describeDocker("an application with several containers", ["node:24-alpine", "cad
     expect((await scale("web", "3")).code).toBe(0);
     const { body: fixed } = await server.rest("GET", `/applications/${app.uuid}`);
     expect(fixed).toMatchObject({ autoscaling_enabled: false, replicas: 3 });
+  });
+
+  test("sends no requests to a container that fails its health check, until it passes again", async () => {
+    const check = { health_check_enabled: true, health_check_path: "/health", health_check_interval: 1 };
+    const change = { ...check, health_check_retries: 2 };
+    expect((await server.rest("PATCH", `/applications/${app.uuid}`, change)).status).toBe(200);
+    const outcome = await deploy(server, app.uuid);
+    expect(outcome, outcome.log).toMatchObject({ status: "finished" });
+    await until(async () => ((await answering()).size === 3 ? true : undefined));
+    const [sick = ""] = await runningIds();
+    const [name = ""] = sick.match(/^.{12}/) ?? [];
+    const answers = async () => [...(await answering())].some((answer) => answer.endsWith(name));
+    const container = docker.client.getContainer(sick);
+    await container.kill({ signal: "SIGUSR2" });
+    await until(async () => ((await answers()) ? undefined : true), {
+      what: "the sick one gets no requests",
+      seconds: 60,
+    });
+    expect((await answering()).size).toBe(2);
+    const { body } = await server.rest("GET", `/applications/${app.uuid}`);
+    expect(body).toMatchObject({ status: "running:unhealthy" });
+    await container.kill({ signal: "SIGUSR2" });
+    await until(async () => ((await answers()) ? true : undefined), { what: "it gets requests again", seconds: 60 });
   });
 
   test("stops and starts as a whole, and what changed meanwhile holds from the start on", async () => {

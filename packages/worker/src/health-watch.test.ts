@@ -1,7 +1,9 @@
+import type { ReleaseState } from "@berth/core/deploy";
 import { type TestDatabase, testDatabase, until } from "@berth/testing";
 import { afterAll, expect, test } from "vitest";
 import { createHealthWatch, type Watched } from "./health-watch.ts";
 import { life } from "./killable.fixture.ts";
+import { replicaHealth } from "./replica-health.ts";
 import { createRouter } from "./router.ts";
 import type { ServerAdapters } from "./server-adapters.ts";
 import { openWorld } from "./world.fixture.ts";
@@ -50,8 +52,10 @@ test("applications of one server that hang keep those of no other from being wat
       return { exitCode: 0, output: "", isTruncated: false };
     };
     const { proxy } = world;
-    const router = createRouter(world.system, engine, proxy);
-    return { server, engine: { ...engine, exec }, proxy, router, connect: undefined, machine: undefined };
+    const health = replicaHealth();
+    const router = createRouter(world.system, { engine, proxy, replicaHealth: health });
+    const own = { router, replicaHealth: health, connect: undefined, machine: undefined };
+    return { server, engine: { ...engine, exec }, proxy, ...own };
   };
   const watched = (deploymentUuid: string): Watched => ({
     state: {
@@ -78,4 +82,61 @@ test("applications of one server that hang keep those of no other from being wat
   gate.resolve();
   await watch.stop();
   await world.close();
+});
+
+test("a replica that fails its check is unhealthy until it passes again, whatever the others do", async () => {
+  const health = replicaHealth();
+  const failing = new Set(["replica-2"]);
+  const probed: string[] = [];
+  const exec: ServerAdapters["engine"]["exec"] = async (_ref, _script, { container = "" }) => {
+    probed.push(container);
+    return { exitCode: failing.has(container) ? 1 : 0, output: "", isTruncated: false };
+  };
+  // Nothing else is used here.
+  const adapters = { server: { id: 1 }, engine: { exec }, replicaHealth: health } as unknown as ServerAdapters;
+  const replica = (number: number) => ({
+    ...{
+      name: "replica",
+      isReplica: true as const,
+      number,
+      state: "running" as const,
+      restartCount: 0,
+      exitCode: null,
+    },
+    ...{ startedAt: new Date(), address: `192.0.2.${number}`, port: 3000, isExcluded: false },
+  });
+  const state: ReleaseState = {
+    ...{ resourceUuid: "r", deploymentUuid: "d", state: "running", upstream: null },
+    ...{ restartCount: 0, exitCode: null, startedAt: new Date(), containers: [1, 2, 3].map(replica) },
+  };
+  const check = {
+    probe: { type: "command", script: "up" } as const,
+    ...{ intervalSeconds: 0, timeoutSeconds: 1, failuresMax: 3, startPeriodSeconds: 0 },
+  };
+  const unhealthy = () =>
+    health.appliedTo(state).containers?.flatMap(({ number, health: own }) => (own === "unhealthy" ? [number] : []));
+  let changes = 0;
+  const logger = { debug() {}, info() {}, warn() {}, error() {} };
+  const watch = createHealthWatch({ logger, clock: { now: () => new Date() } }, () => {
+    changes += 1;
+  });
+  const isUnhealthy = (wanted: readonly number[]) =>
+    until(
+      () => {
+        watch.probe(adapters, [{ state, check }]);
+        return unhealthy()?.join() === wanted.join() ? true : undefined;
+      },
+      { what: `unhealthy are ${wanted}` },
+    );
+  await isUnhealthy([2]);
+  // Three failures in a row, not one.
+  expect(probed.filter((one) => one === "replica-2").length).toBeGreaterThanOrEqual(3);
+  expect(changes).toBeGreaterThan(0);
+  failing.clear();
+  await isUnhealthy([]);
+  failing.add("replica-1");
+  await isUnhealthy([1]);
+  watch.probe(adapters, []);
+  expect(unhealthy()).toEqual([]);
+  await watch.stop();
 });

@@ -1,5 +1,5 @@
 import { type HealthCheck, problemOf, watchOf } from "@berth/core/application";
-import { type Health, type ReleaseState, replicaStates } from "@berth/core/deploy";
+import { type Health, type ReleaseState, type ReplicaState, replicaStates } from "@berth/core/deploy";
 import type { WorkerDeps } from "./ports.ts";
 import { probeRelease } from "./probe.ts";
 import type { ServerAdapters } from "./server-adapters.ts";
@@ -20,11 +20,19 @@ export interface Watched {
   readonly check: HealthCheck;
 }
 
+interface ProbedReplicas {
+  readonly state: ReleaseState;
+  readonly replicas: readonly ReplicaState[];
+  readonly problems: readonly (string | undefined)[];
+}
+
 type WatchDeps = Pick<WorkerDeps, "logger" | "clock">;
 
 interface Watch {
   health: Health;
   failures: number;
+  /** Failures in a row by the title of a replica, of those that failed last. */
+  replicaFailures: ReadonlyMap<string, number>;
   nextMs: number;
   /** A restarted release is watched as a new one. */
   startedAt: number | undefined;
@@ -42,22 +50,41 @@ export function createHealthWatch({ logger, clock }: WatchDeps, onChange: () => 
   const look = async (adapters: ServerAdapters, { state, check: whole }: Watched, watch: Watch) => {
     const watched = watchOf(whole);
     const check = { ...watched, timeoutSeconds: Math.min(watched.timeoutSeconds, TIMEOUT_SECONDS_MAX) };
-    const outcomes = await Promise.all(
-      (replicaStates(state) ?? [state]).map((one) => probeRelease(adapters, one, check, stopping.signal)),
-    );
-    if (stopping.signal.aborted) return;
-    const problem = outcomes.map((outcome) => problemOf(check, outcome)).find((one) => one !== undefined);
+    const replicas: readonly ReplicaState[] = replicaStates(state) ?? [state];
+    const outcomes = await Promise.all(replicas.map((one) => probeRelease(adapters, one, check, stopping.signal)));
+    // Also when nobody watches it any more.
+    if (stopping.signal.aborted || watches.get(state.deploymentUuid) !== watch) return;
+    const problems = outcomes.map((outcome) => problemOf(check, outcome));
+    const problem = problems.find((one) => one !== undefined);
     const before = watch.health;
     const ranSeconds = state.startedAt === null ? 0 : (clock.now().getTime() - state.startedAt.getTime()) / 1000;
     const isStarting = watch.health === "unknown" && ranSeconds < whole.startPeriodSeconds;
     watch.failures = problem === undefined || isStarting ? 0 : watch.failures + 1;
     if (problem === undefined) watch.health = "healthy";
     else if (watch.failures >= check.failuresMax) watch.health = "unhealthy";
+    const isOfOne = recordReplicas(adapters, watch, { state, replicas, problems: isStarting ? [] : problems }, check);
     // Probes more often while it starts or its health is about to change.
     const isSettled = problem === undefined || watch.health === "unhealthy";
     const seconds = isStarting ? STARTING_SECONDS : Math.min(check.intervalSeconds, UNSETTLED_SECONDS);
     watch.nextMs = performance.now() + (isSettled ? check.intervalSeconds : seconds) * 1000;
-    if (watch.health !== before) onChange();
+    if (watch.health !== before || isOfOne) onChange();
+  };
+
+  /** @returns Whether another replica is unhealthy than before. */
+  const recordReplicas = (
+    { replicaHealth }: ServerAdapters,
+    watch: Watch,
+    { state, replicas, problems }: ProbedReplicas,
+    { failuresMax }: HealthCheck,
+  ): boolean => {
+    const failures = replicas.flatMap(({ container }, at) =>
+      container === undefined || problems[at] === undefined
+        ? []
+        : [[container, (watch.replicaFailures.get(container) ?? 0) + 1] as const],
+    );
+    watch.replicaFailures = new Map(failures);
+    const unhealthy = failures.flatMap(([title, count]) => (count >= failuresMax ? [title] : []));
+    return replicaHealth.record(state.deploymentUuid, new Set(unhealthy));
   };
 
   const begin = (adapters: ServerAdapters, watched: Watched) => {
@@ -84,15 +111,20 @@ export function createHealthWatch({ logger, clock }: WatchDeps, onChange: () => 
       known.startedAt = at;
       return known;
     }
-    const fresh: Watch = { health: "unknown", failures: 0, nextMs: 0, startedAt: at };
+    const fresh: Watch = { ...NO_FAILURES, health: "unknown", nextMs: 0, startedAt: at };
     watches.set(deploymentUuid, fresh);
     return fresh;
+  };
+
+  const forget = ({ replicaHealth }: ServerAdapters, uuid: string) => {
+    watches.delete(uuid);
+    replicaHealth.forget(uuid);
   };
 
   return {
     probe(adapters, live) {
       const uuids = new Set(live.map(({ state }) => state.deploymentUuid));
-      for (const uuid of byServer.get(adapters.server.id) ?? []) if (!uuids.has(uuid)) watches.delete(uuid);
+      for (const uuid of byServer.get(adapters.server.id) ?? []) if (!uuids.has(uuid)) forget(adapters, uuid);
       byServer.set(adapters.server.id, uuids);
       for (const watched of live) {
         // Engines themselves watch releases that have their own check.
@@ -113,8 +145,8 @@ export function createHealthWatch({ logger, clock }: WatchDeps, onChange: () => 
     },
     markHealthy(deploymentUuid) {
       watches.set(deploymentUuid, {
+        ...NO_FAILURES,
         health: "healthy",
-        failures: 0,
         nextMs: performance.now() + AFTER_DEPLOYMENT_MS,
         startedAt: undefined,
       });
@@ -126,6 +158,7 @@ export function createHealthWatch({ logger, clock }: WatchDeps, onChange: () => 
   };
 }
 
+const NO_FAILURES = { failures: 0, replicaFailures: new Map<string, number>() };
 const CONCURRENT_MAX = 8;
 /** Shorter than a deployment would wait: a hanging application must not block the others. */
 const TIMEOUT_SECONDS_MAX = 30;

@@ -88,11 +88,12 @@ export function createObserver(stores: SystemStores, { wakeSignal, keptSeconds }
   // Read order: what runs, then active deployments, then releases. A deployment ends only after its release is
   // recorded, so in this order nothing that a running deployment creates can look as if it had no owner.
   const snapshotFrom = async (
-    { server, engine }: ServerAdapters,
-    releases: Snapshot["releases"],
+    { server, engine, replicaHealth }: ServerAdapters,
+    seen: Snapshot["releases"],
     read: (serverId: number) => Promise<ServerRecords>,
   ): Promise<Snapshot> => {
     const { active, resources, drills } = await read(server.id);
+    const releases = seen.map(replicaHealth.appliedTo);
     const activeIds = new Set(active.map(({ id }) => id));
     const deploying = new Set(active.filter(isOwnProgress).map(({ resource_id }) => resource_id));
     const subjects = new Map<number, DeploySubject>();

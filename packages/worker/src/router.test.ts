@@ -2,6 +2,7 @@ import type { Site } from "@berth/core/ports";
 import { testDatabase } from "@berth/testing";
 import { expect, onTestFinished, test } from "vitest";
 import { life } from "./killable.fixture.ts";
+import { replicaHealth } from "./replica-health.ts";
 import { createRouter } from "./router.ts";
 import { openWorld } from "./world.fixture.ts";
 
@@ -12,7 +13,11 @@ test("sites that were returned before a change are those of their moment", async
   onTestFinished(() => database.close());
   const world = await openWorld(database);
   onTestFinished(() => world.close());
-  const router = createRouter(world.system, world.engine.for(life()), world.proxy);
+  const router = createRouter(world.system, {
+    engine: world.engine.for(life()),
+    proxy: world.proxy,
+    replicaHealth: replicaHealth(),
+  });
   await router.sync(async () => [site("a"), site("b"), site("c")]);
   const all = router.sites();
   await router.unroute("a");

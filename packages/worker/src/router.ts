@@ -3,6 +3,7 @@ import { deployedKind, siteIdOf, siteOf, sitePartOf, siteSubjects, upstreamsOf }
 import type { Engine, Site, Proxy as SiteProxy, SystemStores } from "@berth/core/ports";
 import type { ResourceKind } from "@berth/core/resource";
 import pLimit from "p-limit";
+import type { ReplicaHealth } from "./replica-health.ts";
 
 /**
  * The only component that changes a server's proxy. Calls are serialised, and each reads the records at its turn: data
@@ -26,8 +27,18 @@ export interface Router {
   isUncertain(): boolean;
 }
 
-export function createRouter(stores: SystemStores, engine: Engine, proxy: SiteProxy): Router {
+export interface RouterAdapters {
+  readonly engine: Engine;
+  readonly proxy: SiteProxy;
+  readonly replicaHealth: Pick<ReplicaHealth, "appliedTo">;
+}
+
+export function createRouter(stores: SystemStores, { engine, proxy, replicaHealth }: RouterAdapters): Router {
   const inTurn = pLimit(1);
+  const inspect = async (ref: ReleaseRef) => {
+    const state = await engine.inspect(ref);
+    return state && replicaHealth.appliedTo(state);
+  };
   let sites = new Map<string, Site>();
   /** Somebody may still read the map, which is then copied before a change: there may be ten thousand sites. */
   let isShared = false;
@@ -72,7 +83,7 @@ export function createRouter(stores: SystemStores, engine: Engine, proxy: SitePr
       inTurn(() => {
         let known = kind;
         const read = async () => {
-          const part = await readPart(stores, engine, { resourceId, pullRequestId, kind: known });
+          const part = await readPart(stores, inspect, { resourceId, pullRequestId, kind: known });
           known = part.kind ?? known;
           return part;
         };
@@ -116,7 +127,7 @@ interface Routed {
 
 async function readPart(
   stores: SystemStores,
-  engine: Engine,
+  inspect: Engine["inspect"],
   part: { readonly resourceId: number; readonly pullRequestId: number; readonly kind: ResourceKind | undefined },
 ): Promise<Routed> {
   const { resourceId, pullRequestId, kind } = part;
@@ -131,7 +142,7 @@ async function readPart(
   const site = deployedKind(subject).site(subject);
   if (site === undefined || domains.length === 0) return { partId, kind: record.kind, sites: [] };
   const ref: ReleaseRef | null = live && { resourceUuid: record.uuid, deploymentUuid: live.deployment_uuid };
-  const state = ref === null ? undefined : await engine.inspect(ref);
+  const state = ref === null ? undefined : await inspect(ref);
   const target = {
     desiredState: pullRequestId === 0 ? record.desired_state : "running",
     live: live ?? undefined,

@@ -1,5 +1,6 @@
 import type { Engine, ServerMachine, ServerRecord, Proxy as SiteProxy } from "@berth/core/ports";
 import type { Connect, WorkerDeps } from "./ports.ts";
+import { type ReplicaHealth, replicaHealth } from "./replica-health.ts";
 import { createRouter, type Router } from "./router.ts";
 
 /** Engine, proxy and connection of one server. */
@@ -8,6 +9,7 @@ export interface ServerAdapters {
   readonly engine: Engine;
   readonly proxy: SiteProxy;
   readonly router: Router;
+  readonly replicaHealth: ReplicaHealth;
   readonly connect: Connect | undefined;
   /** `undefined`: this machine itself, or an unreachable one. */
   readonly machine: ServerMachine | undefined;
@@ -27,11 +29,13 @@ export function adapterCache(deps: WorkerDeps): AdapterCache {
     if (existing !== undefined) return { ...existing, server };
     const engine = deps.engineFor(server);
     const proxy = deps.proxyFor(server);
+    const health = replicaHealth();
     const adapters = {
       server,
       engine,
       proxy,
-      router: createRouter(deps.stores, engine, proxy),
+      router: createRouter(deps.stores, { engine, proxy, replicaHealth: health }),
+      replicaHealth: health,
       connect: deps.connectorFor?.(server),
       machine: deps.machineOf(server),
     };

@@ -27,3 +27,17 @@ export function replicaStates({ containers, ...state }: ReleaseState): readonly 
     container: containerTitle(one),
   }));
 }
+
+/**
+ * The state with what was found of single replicas by probing them, where their engine does not check them itself.
+ * @param unhealthy Titles of those that do not answer as they should.
+ */
+export function withUnhealthyReplicas(state: ReleaseState, unhealthy: ReadonlySet<string>): ReleaseState {
+  if (state.containers === undefined || unhealthy.size === 0) return state;
+  const containers = state.containers.map((one) =>
+    one.isReplica && one.health === undefined && unhealthy.has(containerTitle(one))
+      ? { ...one, health: "unhealthy" as const }
+      : one,
+  );
+  return { ...state, containers };
+}

@@ -219,9 +219,12 @@ function withReplicas(state: ReleaseState, replicas: number | undefined): Releas
 
 function ownUpstreams(live: { readonly upstream: Upstream | null }, state: ReleaseState): readonly Upstream[] {
   if (!MAY_ANSWER.has(state.state)) return [];
-  const main = mainContainer(state.containers ?? []);
-  const alike = main === undefined ? [] : containerUpstreams({ name: main.name, port: null }, state);
-  if (alike.length > 1) return alike;
+  const containers = state.containers ?? [];
+  const main = mainContainer(containers);
+  if (main !== undefined && containers.filter(({ name }) => name === main.name).length > 1) {
+    const alike = containerUpstreams({ name: main.name, port: null }, state);
+    if (alike.length > 0) return alike;
+  }
   const upstream = state.upstream ?? live.upstream;
   return upstream === null ? [] : [upstream];
 }
