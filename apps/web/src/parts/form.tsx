@@ -1,5 +1,5 @@
 import { Button, Group, SimpleGrid, Stack, Text, Title } from "@mantine/core";
-import { type FormEvent, type ReactNode, useEffect, useId, useMemo, useState } from "react";
+import { type FormEvent, type ReactNode, useDeferredValue, useEffect, useId, useMemo, useState } from "react";
 import type { z } from "zod";
 import { problemOf, queryClient } from "../api/client.ts";
 import { notify } from "./action.tsx";
@@ -55,6 +55,8 @@ export function SchemaForm<Result>(props: FormProps<Result>) {
   const [errors, setErrors] = useState<Readonly<Record<string, string>>>({});
   const [failure, setFailure] = useState<unknown>();
   const [isBusy, setBusy] = useState(false);
+  // A long form is drawn from the top: what is below the window follows without blocking it.
+  const drawnGroups = useDeferredValue(groups.length, GROUPS_AT_ONCE);
   const now = { ...values, ...edits };
   const all = [...fields.values()];
   const changed = isNew ? changedFields(all, {}, now) : changedFields(all, values, now);
@@ -96,6 +98,7 @@ export function SchemaForm<Result>(props: FormProps<Result>) {
     <form onSubmit={save} noValidate aria-label={props.submitLabel}>
       <Stack gap="md">
         {groups
+          .slice(0, drawnGroups)
           .filter(({ when }) => when?.(now) ?? true)
           .map((group, index) => (
             <div key={group.title ?? index}>
@@ -146,6 +149,8 @@ export function SchemaForm<Result>(props: FormProps<Result>) {
     </form>
   );
 }
+
+const GROUPS_AT_ONCE = 3;
 
 function sortIssues({ issues }: z.ZodError, fields: ReadonlyMap<string, unknown>) {
   const own: Record<string, string> = {};
