@@ -36,7 +36,7 @@ const container = z
   .max(255)
   .optional()
   .describe(
-    "Container to read, if there are several. Default: all replicas of an application, as one log; of a service the first that receives requests.",
+    "Container to read, if there are several; `*`: all, as one log. Default: all replicas of an application; of a service the first that receives requests.",
   );
 
 /** The name that clients of this API family use. */

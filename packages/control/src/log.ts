@@ -1,6 +1,6 @@
 import { DomainError, isDomainError, notFound } from "@berth/core";
 import { isContainerOf } from "@berth/core/compose";
-import { isReleaseLogTitle, namedLine } from "@berth/core/deploy";
+import { ALL_CONTAINERS, isReleaseLogTitle, namedLine } from "@berth/core/deploy";
 import type { LogQuery, ReleaseRecord, ResourceRecord } from "@berth/core/ports";
 import { RESOURCE_KINDS, type ResourceRef } from "@berth/core/resource";
 import { requireAbility } from "@berth/core/team";
@@ -47,7 +47,7 @@ export function logs(context: UseCaseContext) {
   const { scope, stores } = context;
   /** @throws DomainError `resource.not_found` */
   async function requireContainer({ id }: ResourceRecord, container: string | undefined): Promise<void> {
-    if (container === undefined) return;
+    if (container === undefined || container === ALL_CONTAINERS) return;
     const containers = await stores.services.containers([id]);
     const names = containers.map(({ name }) => name);
     if (names.length > 0 && !isContainerOf(names, container)) throw notFound("Container");

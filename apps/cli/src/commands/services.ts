@@ -1,5 +1,6 @@
 import { readFile } from "node:fs/promises";
 import { basename, dirname, resolve } from "node:path";
+import { ALL_CONTAINERS } from "@berth/core/deploy";
 import { type SavedService, type Service, type ServiceChanges, ServiceCreate } from "@berth/core/service";
 import type { Command } from "commander";
 import type { Bind } from "../command-module.ts";
@@ -57,7 +58,8 @@ export function define(command: Command, bind: Bind): void {
     .command("logs")
     .description("Show what a container of a service printed.")
     .argument("<service>", "name or uuid")
-    .argument("[container]", "default: the first that takes requests");
+    .argument("[container]", "default: the first that takes requests")
+    .option("--all", "all containers, as one log");
   addOutputFlags(logging).action(bind(logs));
   defineLifecycle(command, bind, "service");
   defineInstall(command, bind);
@@ -264,11 +266,13 @@ async function logs(
   session: Session,
   wanted: string,
   container: string | undefined,
-  flags: OutputFlags,
+  { all = false, ...flags }: OutputFlags & { readonly all?: boolean },
 ): Promise<ExitCode> {
+  if (all && container !== undefined) throw usage("Name a container or use --all, not both.");
   const api = await session.connect();
   const { uuid } = await namedResource(api, "service", wanted);
-  const source = { uuid, ...(container === undefined ? {} : { container }) };
+  const chosen = all ? ALL_CONTAINERS : container;
+  const source = { uuid, ...(chosen === undefined ? {} : { container: chosen }) };
   return showOutput(session, api.client.services.logs, source, flags);
 }
 

@@ -1,4 +1,4 @@
-import { namedLine } from "@berth/core/deploy";
+import { ALL_CONTAINERS, namedLine } from "@berth/core/deploy";
 import { Select } from "@mantine/core";
 import { useState } from "react";
 import { client } from "../api/client.ts";
@@ -42,7 +42,7 @@ export default function LogsTab({ resource }: PanelProps) {
             <Select
               size="xs"
               aria-label="Container"
-              data={[...containers]}
+              data={[{ value: ALL_CONTAINERS, label: "All containers" }, ...containers]}
               value={container ?? null}
               onChange={(chosen) => setContainer(chosen ?? undefined)}
               allowDeselect={false}

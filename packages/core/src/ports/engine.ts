@@ -47,8 +47,8 @@ export interface LogQuery {
   readonly follow?: boolean;
   readonly signal?: AbortSignal;
   /**
-   * The container to read, if the release has several. Default: the first that takes requests of a stack, and all
-   * replicas of any other release as one log.
+   * The container to read, if the release has several; `ALL_CONTAINERS`: all as one log. Default: the first that takes
+   * requests of a stack, and all replicas of any other release.
    */
   readonly container?: string;
 }

@@ -1,6 +1,6 @@
 import { DomainError, isDomainError, notFound } from "@berth/core";
 import { containersNamed, containerTitle } from "@berth/core/compose";
-import type { ReleaseRef, ReleaseSpec } from "@berth/core/deploy";
+import { ALL_CONTAINERS, type ReleaseRef, type ReleaseSpec } from "@berth/core/deploy";
 import type {
   ContainerOperations,
   Engine,
@@ -90,13 +90,13 @@ export function dockerEngine(options: DockerEngineOptions): DockerEngine {
     return found.id;
   }
 
-  /** All replicas of a release, or its only container; none after its removal. */
+  /** All containers of a release; none after its removal. */
   async function containersOf(ref: ReleaseRef): Promise<readonly LoggedContainer[]> {
     const seen = await watch.find(ref);
     if (seen === undefined) return [];
     const { id, containers } = seen;
-    const replicas = containers.map((one) => ({ id: one.id, title: containerTitle(one.container) }));
-    return replicas.length === 0 ? [{ id, title: undefined }] : replicas;
+    if (containers.length === 0) return [{ id, title: undefined }];
+    return containers.map((one) => ({ id: one.id, title: containerTitle(one.container) }));
   }
 
   async function stop(ref: ReleaseRef, graceSeconds: number): Promise<void> {
@@ -240,12 +240,10 @@ export function dockerEngine(options: DockerEngineOptions): DockerEngine {
     async *logs(ref, query) {
       const changed = (signal: AbortSignal | undefined) => watch.changed(ref, signal);
       const read = (containerId: string, own: LogQuery) => readLog({ docker, containerId, changed }, own);
-      const seen = query.container === undefined ? await require(ref) : undefined;
-      if (seen === undefined || isOfStack(seen)) {
-        yield* read(await requireContainer(ref, query.container), query);
-      } else {
-        yield* readMergedLog({ containers: () => containersOf(ref), read, changed }, query);
-      }
+      const { container } = query;
+      const isOfAll = container === ALL_CONTAINERS || (container === undefined && !isOfStack(await require(ref)));
+      if (isOfAll) yield* readMergedLog({ containers: () => containersOf(ref), read, changed }, query);
+      else yield* read(await requireContainer(ref, container), query);
     },
     async listeningPorts(ref) {
       const seen = await watch.find(ref);

@@ -269,6 +269,9 @@ networks: { back: ${network} }
       const names = await Promise.all(["web", "web-1", "web-2", "web-3"].map((name) => linesOf(spec, name)));
       expect(names[0]).toEqual(names[1]);
       expect(new Set(names.flat()).size).toBe(3);
+      const all: [string | undefined, string][] = [];
+      for await (const { container, line } of engine.logs(spec, { container: "*" })) all.push([container, line]);
+      expect(all.toSorted()).toEqual(["web-1", "web-2", "web-3"].map((name, at) => [name, names[at + 1]?.[0]]));
     });
     await expect(engine.exec(spec, "true", { timeoutSeconds: 5, container: "web-4" })).rejects.toThrow("not found");
     const [one] = await world.containersOf(spec);
