@@ -26,8 +26,11 @@ export async function* readLog(source: LogSource, query: LogQuery): AsyncGenerat
   try {
     for await (const line of first.lines) yield handOn(line);
   } catch (cause) {
+    const code = statusCodeOf(cause);
+    // It was removed since it was found.
+    if (follow && (code === 404 || code === 409)) return;
     // A reader that follows continues behind the last line that it got.
-    if (!follow || isAborted(signal) || statusCodeOf(cause) !== undefined) throw cause;
+    if (!follow || isAborted(signal) || code !== undefined) throw cause;
     failures = 1;
   }
   // Existing lines up to the cursor are skipped before following.

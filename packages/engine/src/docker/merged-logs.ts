@@ -94,64 +94,76 @@ async function* arriving(
   const own = new AbortController();
   const ended = signal === undefined ? own.signal : AbortSignal.any([signal, own.signal]);
   const open = new Map<string, Follower>();
+  // At most one of each container, since it is asked for the next line only when this one was returned. A race of their
+  // promises would keep something for every line of one container while another prints nothing.
+  const arrivals: Arrival[] = [];
+  let wake = () => {};
+
+  const ask = (one: Follower) => {
+    const arrived = (arrival: Pick<Arrival, "result" | "failure">) => {
+      arrivals.push({ one, ...arrival });
+      wake();
+    };
+    one.asked = one.lines.next().then(
+      (result) => arrived({ result }),
+      (failure: unknown) => arrived({ failure: { cause: failure } }),
+    );
+  };
+
   try {
     for (;;) {
+      let isOutdated = false;
       // Registered before the look, so that no change between the two is missed.
-      const changed = place.changed(ended).then(() => undefined);
+      void place.changed(ended).then(() => {
+        isOutdated = true;
+        wake();
+      });
       const containers = await place.containers();
       for (const container of containers) {
-        if (!open.has(container.id)) open.set(container.id, follower(place, container, positions, ended));
+        if (open.has(container.id)) continue;
+        const after = positions.get(keyOf(container)) ?? cursorText(LOG_START);
+        const lines = place.read(container.id, { after, follow: true, signal: ended })[Symbol.asyncIterator]();
+        const one: Follower = { container, lines, asked: Promise.resolve() };
+        open.set(container.id, one);
+        ask(one);
       }
       const known = new Set(containers.map(keyOf));
       for (const key of positions.keys()) if (!known.has(key)) positions.delete(key);
       if (open.size === 0 || ended.aborted) return;
-      for (let next = await first(open, changed); next !== undefined; next = await first(open, changed)) {
-        const { container, result } = next;
-        if (result.done) {
-          open.delete(container.id);
-          break;
+      while (!isOutdated) {
+        const { one, result, failure } = arrivals.shift() ?? {};
+        if (failure !== undefined) throw failure.cause;
+        if (one === undefined || result === undefined) {
+          await new Promise<void>((resolve) => {
+            wake = resolve;
+          });
+        } else if (result.done) {
+          open.delete(one.container.id);
+          isOutdated = true;
+        } else {
+          yield { container: one.container, line: result.value };
+          ask(one);
         }
-        yield { container, line: result.value };
-        advance(open.get(container.id));
       }
     }
   } finally {
     own.abort();
-    // A reader that failed has been reported by `next` already.
-    await Promise.allSettled([...open.values()].flatMap(({ pending, lines }) => [pending, lines.return?.()]));
+    await Promise.allSettled([...open.values()].flatMap(({ asked, lines }) => [asked, lines.return?.()]));
   }
 }
 
 interface Follower {
   readonly container: LoggedContainer;
   readonly lines: AsyncIterator<LogLine>;
-  pending: Promise<{ readonly container: LoggedContainer; readonly result: IteratorResult<LogLine> }>;
+  /** Resolves when its next line has arrived, or it has ended or failed. */
+  asked: Promise<void>;
 }
 
-function follower(
-  place: MergedLogPlace,
-  container: LoggedContainer,
-  positions: Positions,
-  signal: AbortSignal,
-): Follower {
-  const after = positions.get(keyOf(container)) ?? cursorText(LOG_START);
-  const lines = place.read(container.id, { after, follow: true, signal })[Symbol.asyncIterator]();
-  const made = { container, lines, pending: lines.next().then((result) => ({ container, result })) };
-  // Handled where it is awaited; until then a rejection is not unhandled.
-  made.pending.catch(() => undefined);
-  return made;
+interface Arrival {
+  readonly one: Follower;
+  readonly result?: IteratorResult<LogLine>;
+  readonly failure?: { readonly cause: unknown };
 }
-
-function advance(one: Follower | undefined): void {
-  if (one === undefined) return;
-  const { container, lines } = one;
-  one.pending = lines.next().then((result) => ({ container, result }));
-  one.pending.catch(() => undefined);
-}
-
-/** The next line of any, or `undefined` when containers may have changed. */
-const first = (open: ReadonlyMap<string, Follower>, changed: Promise<undefined>) =>
-  Promise.race([...[...open.values()].map(({ pending }) => pending), changed]);
 
 /** @throws DomainError `request.invalid` */
 function positionsIn(after: string | undefined, containers: readonly LoggedContainer[]): Positions {

@@ -139,8 +139,11 @@ describeDocker("a release with several containers of one image", IMAGES, (fixtur
       for await (const line of engine.logs(spec, query)) lines.push(line);
       return lines;
     };
-    for (let at = 0; at < 6; at += 1) await print(1 + (at % 2), `a${at}`);
-    await eventually(async () => expect((await tail({})).filter(printed)).toHaveLength(6));
+    for (let at = 0; at < 6; at += 1) {
+      await print(1 + (at % 2), `a${at}`);
+      // The engine gives a line its time when it reads it.
+      await eventually(async () => expect((await tail({})).filter(printed)).toHaveLength(at + 1));
+    }
     const lines = await tail({ lines: 4 });
     expect(lines.map(({ container, line }) => [container, line])).toEqual([
       ["replica-1", "a2"],
