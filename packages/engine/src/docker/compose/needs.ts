@@ -52,7 +52,7 @@ export async function awaitNeeds(
     }
   }
 
-  /** The reason of most failures stands only in the container's own log. */
+  /** Most failures are explained only in the container's own log. */
   async function sayLastLines(ofName: readonly SeenContainer[]): Promise<void> {
     for (const { id, container } of ofName) {
       const source = { docker, containerId: id, changed: async () => undefined };
