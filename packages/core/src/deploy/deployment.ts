@@ -50,7 +50,6 @@ export const isReleaseLogTitle = (line: string): boolean => RELEASE_LOG_TITLE.te
 const RELEASE_LOG_TITLE = /^The last lines of the log of (the release|container \S+):$/;
 
 /** One line of a deployment's log. `seq` grows by one a line within a deployment and is the cursor of a follower. */
-
 export interface DeploymentLogLine {
   readonly seq: number;
   readonly step: StepName | null;

@@ -18,6 +18,7 @@ import { containerTitle } from "@berth/core/compose";
 import {
   failingContainer,
   isSameUpstream,
+  namedLine,
   type ReleaseState,
   type ReplicaState,
   releaseLogTitle,
@@ -255,7 +256,7 @@ async function failure(
   const last: string[] = [];
   const query = { lines: LAST_LINES, signal: io.signal, ...(container === undefined ? {} : { container }) };
   try {
-    for await (const { line } of adapters.engine.logs(ref, query)) last.push(line);
+    for await (const line of adapters.engine.logs(ref, query)) last.push(namedLine(line));
     const nothing = `${container === undefined ? "The release" : `Container ${container}`} wrote no log.`;
     say(last.length === 0 ? nothing : releaseLogTitle(container), "stderr");
     for (const line of last) io.onLine(line, "stderr");
