@@ -8,9 +8,12 @@ export {
   labelFilter,
   labelOf,
   ownedLabels,
+  RELEASE_ROLE,
+  type ReleaseRole,
   refOf,
   releaseFilter,
   releaseLabels,
+  TASK_ROLE,
   uninherited,
 } from "./labels.ts";
 export {

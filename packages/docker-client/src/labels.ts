@@ -29,12 +29,17 @@ export const LABELS = {
   excluded: "berth.excluded",
   /** The part of network names that identifies a stack. */
   scope: "berth.scope",
+  /** Counts how often Berth started a release of a swarm: only its containers of the same run count as restarts. */
+  run: "berth.run",
 } as const;
 
 /** The compose tool numbers the containers of a service by it. */
 export const COMPOSE_NUMBER = "com.docker.compose.container-number";
 
 export const RELEASE_ROLE = "release";
+/** Role of a release's containers that a swarm made: not those of the engine of the node where they run. */
+export const TASK_ROLE = "task";
+export type ReleaseRole = typeof RELEASE_ROLE | typeof TASK_ROLE;
 
 export type Labels = Readonly<Record<string, string>>;
 
@@ -77,18 +82,24 @@ export const labelFilter = (labels: Labels): { readonly label: string[] } => ({
   label: Object.entries(labels).map(([name, value]) => `${name}=${value}`),
 });
 
-export const releaseFilter = (instance: string, ref: Partial<ReleaseRef> = {}): { readonly label: string[] } =>
+export const releaseFilter = (
+  instance: string,
+  ref: Partial<ReleaseRef> = {},
+  role: ReleaseRole = RELEASE_ROLE,
+): { readonly label: string[] } =>
   labelFilter({
     ...ownedLabels(instance),
-    [LABELS.role]: RELEASE_ROLE,
+    [LABELS.role]: role,
     ...(ref.resourceUuid === undefined ? {} : { [LABELS.resource]: ref.resourceUuid }),
     ...(ref.deploymentUuid === undefined ? {} : { [LABELS.deployment]: ref.deploymentUuid }),
   });
 
 /** `undefined`: the labels are not of a release of this instance. */
 export function refOf(labels: Labels | undefined, instance: string): ReleaseRef | undefined {
-  if (labels?.[LABELS.instance] !== instance || labels[LABELS.role] !== RELEASE_ROLE) return undefined;
+  if (labels?.[LABELS.instance] !== instance || !RELEASE_ROLES.has(labels[LABELS.role] ?? "")) return undefined;
   const resourceUuid = labelOf(labels, LABELS.resource);
   const deploymentUuid = labelOf(labels, LABELS.deployment);
   return resourceUuid && deploymentUuid ? { resourceUuid, deploymentUuid } : undefined;
 }
+
+const RELEASE_ROLES: ReadonlySet<string> = new Set<ReleaseRole>([RELEASE_ROLE, TASK_ROLE]);

@@ -1,4 +1,4 @@
-import type { Artifact, ReleaseRef, ReleaseSpec, ReleaseState } from "@berth/core/deploy";
+import type { Artifact, ReleaseRef, ReleaseSpec, ReleaseState, Upstream } from "@berth/core/deploy";
 import type { Engine, LogLine, LogQuery } from "@berth/core/ports";
 import { eventually } from "@berth/testing";
 import { afterAll, beforeAll, expect } from "vitest";
@@ -10,12 +10,20 @@ export interface EngineWorld {
   artifact(ref: ReleaseRef): Promise<Artifact>;
   /** Drops the engine object as in a crash, without stopping anything; returns another one on the same machine. */
   reincarnate(): Promise<Engine>;
+  /** Asks the application at this address with a GET request. Default: from this machine. */
+  ask?(upstream: Upstream, path: string): Promise<Answer>;
   /** Descriptions of a release's remains on the machine: folders, containers, processes. */
   leftovers(ref: ReleaseRef): Promise<readonly string[]>;
   /** File that a command hidden in a value would have created. */
   readonly marker: string;
   hasMarker(): Promise<boolean>;
   close(): Promise<void>;
+}
+
+/** Answer of an application. */
+export interface Answer {
+  readonly status: number;
+  readonly body: string;
 }
 
 export const io = { signal: new AbortController().signal, onLine() {} };
@@ -30,6 +38,8 @@ export interface Subject {
   started(change?: Partial<ReleaseSpec>): Promise<ReleaseSpec>;
   /** Sends a request to the release's application, and waits until it answers. */
   ask(ref: ReleaseRef, action: string, parameters?: Record<string, string>): Promise<string>;
+  /** Sends one request to an address of a release. */
+  askAt(upstream: Upstream, path: string): Promise<Answer>;
   state(ref: ReleaseRef): Promise<ReleaseState>;
   linesOf(ref: ReleaseRef, query?: LogQuery): Promise<LogLine[]>;
 }
@@ -84,11 +94,16 @@ export function conformanceSubject(makeWorld: () => Promise<EngineWorld>): Subje
       const { upstream } = await state(ref);
       if (upstream === null) throw new Error("no upstream");
       const query = new URLSearchParams(parameters);
-      const answer = await fetch(`http://${upstream.host}:${upstream.port}/${action}?${query}`);
-      const body = await answer.text();
-      expect([answer.status, body]).toEqual([200, body]);
+      const { status, body } = await askAt(upstream, `/${action}?${query}`);
+      expect([status, body]).toEqual([200, body]);
       return body;
     });
+  }
+
+  async function askAt(upstream: Upstream, path: string): Promise<Answer> {
+    if (world.ask !== undefined) return await world.ask(upstream, path);
+    const answer = await fetch(`http://${upstream.host}:${upstream.port}${path}`);
+    return { status: answer.status, body: await answer.text() };
   }
 
   async function state(ref: ReleaseRef): Promise<ReleaseState> {
@@ -116,6 +131,7 @@ export function conformanceSubject(makeWorld: () => Promise<EngineWorld>): Subje
     newSpec,
     started,
     ask,
+    askAt,
     state,
     linesOf,
   };

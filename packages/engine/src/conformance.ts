@@ -131,7 +131,7 @@ export function engineConformance(name: string, makeWorld: () => Promise<EngineW
         const spec = await started({ limits: { memoryBytes: 150 << 20, cpus: null } });
         await ask(spec, "allocate", { bytes: String(10 << 20) });
         const { upstream } = await state(spec);
-        await fetch(`http://${upstream?.host}:${upstream?.port}/allocate?bytes=${400 << 20}`).catch(() => undefined);
+        if (upstream !== null) await subject.askAt(upstream, `/allocate?bytes=${400 << 20}`).catch(() => undefined);
         await eventually(async () => expect(await state(spec)).toMatchObject({ exitCode: 137, restartCount: 1 }));
       });
     });

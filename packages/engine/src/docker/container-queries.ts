@@ -1,5 +1,5 @@
 import type { ReleaseRef } from "@berth/core/deploy";
-import { releaseFilter, statusCodeOf } from "@berth/docker-client";
+import { type ReleaseRole, releaseFilter, statusCodeOf } from "@berth/docker-client";
 import type Docker from "dockerode";
 import type { ContainerInspectInfo } from "dockerode";
 import { refsOf } from "./compose/member.ts";
@@ -20,11 +20,16 @@ export interface ContainerQueries {
   inspect(id: string): Promise<ContainerInspectInfo | undefined>;
 }
 
-export function containerQueries(options: { readonly docker: Docker; readonly instance: string }): ContainerQueries {
-  const { docker, instance } = options;
+export interface ContainerQueriesOptions {
+  readonly docker: Docker;
+  readonly instance: string;
+  /** Role of the releases' containers. Default: those that Berth itself makes. */
+  readonly role?: ReleaseRole | undefined;
+}
 
+export function containerQueries({ docker, instance, role }: ContainerQueriesOptions): ContainerQueries {
   async function list(ref: Partial<ReleaseRef> = {}): Promise<readonly ListedContainer[]> {
-    const containers = await docker.listContainers({ all: true, filters: { ...releaseFilter(instance, ref) } });
+    const containers = await docker.listContainers({ all: true, filters: { ...releaseFilter(instance, ref, role) } });
     return containers.flatMap(({ Id, Labels, Names, State }) => {
       // The other names, from links, contain a second slash.
       const name = Names.find((one) => one.lastIndexOf("/") === 0);

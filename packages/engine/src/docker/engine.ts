@@ -1,4 +1,4 @@
-import { DomainError, isDomainError, notFound } from "@berth/core";
+import { DomainError, notFound } from "@berth/core";
 import { containersNamed, containerTitle } from "@berth/core/compose";
 import { ALL_CONTAINERS, type ReleaseRef, type ReleaseSpec } from "@berth/core/deploy";
 import type {
@@ -9,7 +9,7 @@ import type {
   LogQuery,
   WorkIO,
 } from "@berth/core/ports";
-import { engineError, LABELS, labelOf, ownedLabels, statusCodeOf } from "@berth/docker-client";
+import { LABELS, labelOf, ownedLabels, statusCodeOf } from "@berth/docker-client";
 import type { Host } from "@berth/host";
 import type Docker from "dockerode";
 import type { ImageBuilder } from "./builder.ts";
@@ -20,6 +20,7 @@ import type { ComposeTool } from "./compose/tool.ts";
 import { requireName, takeName } from "./container-name.ts";
 import { executeIn } from "./exec.ts";
 import { dockerForwarder } from "./forward.ts";
+import { lockByKey } from "./lock-by-key.ts";
 import { readLog } from "./logs.ts";
 import { type LoggedContainer, readMergedLog } from "./merged-logs.ts";
 import { removeNetworks } from "./networks.ts";
@@ -32,6 +33,7 @@ import { terminalIn } from "./terminal.ts";
 import { sumOf, usageOf } from "./usage.ts";
 import { removeVolumes, volumesOf } from "./volumes.ts";
 import { type Seen, type SeenContainer, watchReleases } from "./watch.ts";
+import { withDomainError, withDomainErrors } from "./with-domain-errors.ts";
 
 export interface DockerEngineOptions {
   readonly host: Host;
@@ -179,16 +181,18 @@ export function dockerEngine(options: DockerEngineOptions): DockerEngine {
     },
     async open() {
       watch.start();
-      await docker.ping();
+      await withDomainError(host.name, () => docker.ping());
     },
     async close({ stopReleases, graceSeconds = STOP_GRACE_SECONDS }) {
-      try {
-        const releases = stopReleases ? await watch.list() : [];
-        const byResource = Map.groupBy(releases, ({ resourceUuid }) => resourceUuid);
-        const stopAll = async (own: readonly ReleaseRef[]) => {
+      const stopAll = async () => {
+        const byResource = Map.groupBy(await watch.list(), ({ resourceUuid }) => resourceUuid);
+        const stopAllOf = async (own: readonly ReleaseRef[]) => {
           for (const release of own) await stop(release, graceSeconds);
         };
-        await Promise.all([...byResource.values()].map(stopAll));
+        await Promise.all([...byResource.values()].map(stopAllOf));
+      };
+      try {
+        if (stopReleases) await withDomainError(host.name, stopAll);
       } finally {
         watch.close();
       }
@@ -306,7 +310,8 @@ const capabilitiesOf = ({ builder }: DockerEngineOptions): EngineCapabilities =>
   cpu_limit: true,
 });
 
-async function stopContainer(docker: Docker, id: string, graceSeconds: number): Promise<void> {
+/** Idempotent. */
+export async function stopContainer(docker: Docker, id: string, graceSeconds: number): Promise<void> {
   try {
     await docker.getContainer(id).stop({ t: Math.ceil(graceSeconds) });
   } catch (cause) {
@@ -314,86 +319,4 @@ async function stopContainer(docker: Docker, id: string, graceSeconds: number): 
     // 304: it has stopped already. 404: it was removed.
     if (code !== 304 && code !== 404) throw cause;
   }
-}
-
-type Alone = <T>(key: string, work: () => Promise<T>) => Promise<T>;
-
-/** Serialises calls with the same key; a failed one does not block the next. */
-function lockByKey(): Alone {
-  const last = new Map<string, Promise<unknown>>();
-  return async (key, work) => {
-    const before = last.get(key) ?? Promise.resolve();
-    const next = before.then(work, work);
-    const settled = next.catch(() => undefined);
-    last.set(key, settled);
-    try {
-      return await next;
-    } finally {
-      if (last.get(key) === settled) last.delete(key);
-    }
-  };
-}
-
-/** Repeats a call only after a broken connection: an answer of the engine, or an error of ours, is final. */
-async function again<T>(cause: unknown, call: () => Promise<T>): Promise<T> {
-  const isAnswer = isDomainError(cause) || statusCodeOf(cause) !== undefined;
-  if (isAnswer || !(cause instanceof Error)) throw cause;
-  return await call();
-}
-
-/** Converts foreign errors to DomainErrors at the edge; every call starts the event feed. */
-function withDomainErrors(engine: DockerEngine, server: string, begin: () => void): DockerEngine {
-  const toError = (cause: unknown): DomainError => engineError(server, cause);
-  const wrapped = <Args extends unknown[], Result>(call: (...args: Args) => Promise<Result>) => {
-    return async (...args: Args): Promise<Result> => {
-      begin();
-      try {
-        return await call(...args);
-      } catch (cause) {
-        throw toError(cause);
-      }
-    };
-  };
-  /** Repeats an idempotent call once, since an idle connection may have broken. */
-  const repeated = <Args extends unknown[], Result>(call: (...args: Args) => Promise<Result>) =>
-    wrapped((...args: Args) => call(...args).catch((cause: unknown) => again(cause, () => call(...args))));
-  return {
-    ...engine,
-    containers: {
-      ...engine.containers,
-      scale: repeated(engine.containers.scale),
-      command: wrapped(engine.containers.command),
-      ownCheck: wrapped(engine.containers.ownCheck),
-      ownersOf: repeated(engine.containers.ownersOf),
-    },
-    open: wrapped(engine.open),
-    close: wrapped(engine.close),
-    build: wrapped(engine.build),
-    start: repeated(engine.start),
-    resume: repeated(engine.resume),
-    requireName: repeated(engine.requireName),
-    takeName: repeated(engine.takeName),
-    stop: repeated(engine.stop),
-    remove: repeated(engine.remove),
-    inspect: repeated(engine.inspect),
-    list: repeated(engine.list),
-    exec: wrapped(engine.exec),
-    listeningPorts: repeated(engine.listeningPorts),
-    volumesOf: repeated(engine.volumesOf),
-    removeVolumes: repeated(engine.removeVolumes),
-    removeResource: repeated(engine.removeResource),
-    usage: repeated(engine.usage),
-    onStateChange(listener) {
-      begin();
-      return engine.onStateChange(listener);
-    },
-    async *logs(ref, query) {
-      begin();
-      try {
-        yield* engine.logs(ref, query);
-      } catch (cause) {
-        throw toError(cause);
-      }
-    },
-  };
 }

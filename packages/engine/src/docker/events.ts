@@ -2,7 +2,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { jsonLines } from "@berth/docker-client";
 import type Docker from "dockerode";
 
-/** An event of a container. */
+/** An event of a container, or of another object that was asked for. */
 export interface ContainerEvent {
   /** `start`, `die`, `destroy`, `rename`, `health_status`, … */
   readonly action: string;
@@ -12,7 +12,8 @@ export interface ContainerEvent {
 
 export interface EventFeedOptions {
   readonly docker: Docker;
-  readonly filters: { readonly label: string[] };
+  /** Default: events of containers. */
+  readonly filters: { readonly label?: string[]; readonly type?: ("container" | "node" | "service")[] };
   onEvent(event: ContainerEvent): void;
   /** Called after each connect: no event is missed from now on, but earlier ones must be looked up. */
   onConnected(): void;

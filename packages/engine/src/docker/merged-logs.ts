@@ -13,6 +13,8 @@ export interface MergedLogPlace {
   containers(): Promise<readonly LoggedContainer[]>;
   /** The log of one container, without gap or repeat. */
   read(containerId: string, query: LogQuery): AsyncIterable<LogLine>;
+  /** A container without a title is not always the only one: one that ends is replaced by another. */
+  readonly areReplaced?: boolean;
   /** Resolves when containers may have come or gone, at the latest after a second. */
   changed(signal: AbortSignal | undefined): Promise<void>;
 }
@@ -29,7 +31,8 @@ export async function* readMergedLog(place: MergedLogPlace, query: LogQuery): As
   const at = (container: LoggedContainer, line: LogLine): LogLine => {
     positions.set(keyOf(container), line.cursor);
     // The only container has a plain cursor, as a release without replicas.
-    const cursor = container.title === undefined ? line.cursor : textOf(positions);
+    const isOnly = container.title === undefined && place.areReplaced !== true;
+    const cursor = isOnly ? line.cursor : textOf(positions);
     return { ...line, cursor, ...(container.title === undefined ? {} : { container: container.title }) };
   };
   // A follower of everything needs no order, and continues by itself after a lost connection.

@@ -45,13 +45,15 @@ export interface Part {
   readonly order: number;
   /** Its labels say that the release has several containers. The first replica of an image says nothing of it. */
   readonly isMember: boolean;
+  /** See `LABELS.run`; 0 outside of swarms. */
+  readonly run: number;
 }
 
 export function partOf(ref: ReleaseRef, info: ContainerInspectInfo, lastExitCode: number | undefined): Part {
   const state = stateOf(ref, info, lastExitCode);
   const { Labels } = info.Config;
   const name = labelOf(Labels, LABELS.container);
-  const order = Number(Labels[LABELS.order]) || 0;
+  const order = slotOf(Labels) ?? (Number(Labels[LABELS.order]) || 0);
   const container: ReleaseContainer = {
     ...(name === undefined || (name === REPLICA && !Labels[COMPOSE_NUMBER])
       ? { name: REPLICA, isReplica: true, number: order || 1 }
@@ -66,8 +68,17 @@ export function partOf(ref: ReleaseRef, info: ContainerInspectInfo, lastExitCode
     isExcluded: Labels[LABELS.excluded] === "true",
     ...(isStopped(info) ? { isStopped: true } : {}),
   };
-  return { state, container, order, isMember: name !== undefined };
+  return { state, container, order, isMember: name !== undefined, run: Number(Labels[LABELS.run]) || 0 };
 }
+
+/** The number of a swarm's task among those of its service. */
+function slotOf(labels: Labels): number | undefined {
+  const [, slot] = /^[^.]+\.(\d+)\.[^.]+$/.exec(labels[SWARM_TASK_NAME] ?? "") ?? [];
+  return slot === undefined ? undefined : Number(slot);
+}
+
+/** Set by swarms: `<service>.<slot>.<task>`. */
+const SWARM_TASK_NAME = "com.docker.swarm.task.name";
 
 function composeNumber(labels: Labels): Pick<ReleaseContainer, "number"> {
   const number = Number(labels[COMPOSE_NUMBER]);

@@ -130,3 +130,7 @@ async function removeVolume(docker: Docker, name: string): Promise<void> {
     if (statusCodeOf(cause) !== 404) throw cause;
   }
 }
+
+/** Whether the engine has the volume of a storage. */
+export const hasVolume = async (docker: Docker, storageUuid: string): Promise<boolean> =>
+  (await labelsOf(docker, storageUuid)) !== undefined;

@@ -1,5 +1,5 @@
 import type { ReleaseContainer, ReleaseRef, ReleaseState } from "@berth/core/deploy";
-import { releaseFilter } from "@berth/docker-client";
+import { type ReleaseRole, releaseFilter } from "@berth/docker-client";
 import type Docker from "dockerode";
 import type { ContainerInspectInfo } from "dockerode";
 import pLimit from "p-limit";
@@ -13,6 +13,8 @@ import { type StateListeners, stateListeners } from "./state-listeners.ts";
 export interface ReleaseWatchOptions {
   readonly docker: Docker;
   readonly instance: string;
+  /** Role of the releases' containers. Default: those that Berth itself makes. */
+  readonly role?: ReleaseRole;
   /** Interval of full snapshots, which find changes without an event. */
   readonly resyncSeconds: number;
   readonly warn: (message: string, cause: unknown) => void;
@@ -25,8 +27,12 @@ export interface ReleaseWatch {
   /** As `find`, with containers that were just created and are not known from events yet. */
   findAll(ref: ReleaseRef): Promise<Seen | undefined>;
   list(): Promise<readonly ReleaseState[]>;
+  /** The containers of all releases. */
+  listParts(): Promise<readonly Part[]>;
   /** State known from events; `undefined` while events may be missed. */
   lastSeen(): readonly ReleaseState[] | undefined;
+  /** As `lastSeen`, one by one. */
+  lastParts(): readonly Part[] | undefined;
   onChange(listener: (state: ReleaseState) => void): () => void;
   /** Resolves at the next change of this release, on `signal`, or after a second. */
   changed(ref: ReleaseRef, signal: AbortSignal | undefined): Promise<void>;
@@ -87,10 +93,10 @@ class EngineWatch implements ReleaseWatch {
   start(): void {
     if (this.#isStarted) return;
     this.#isStarted = true;
-    const { docker, instance } = this.#options;
+    const { docker, instance, role } = this.#options;
     void followEvents({
       docker,
-      filters: { ...releaseFilter(instance) },
+      filters: { ...releaseFilter(instance, {}, role) },
       signal: this.#closing.signal,
       onEvent: (event) => this.#onEvent(event),
       onConnected: () => this.#onConnected(),
@@ -109,7 +115,12 @@ class EngineWatch implements ReleaseWatch {
   }
 
   lastSeen(): readonly ReleaseState[] | undefined {
-    return this.#isComplete ? releasesOf(this.#index.parts()) : undefined;
+    const parts = this.lastParts();
+    return parts && releasesOf(parts);
+  }
+
+  lastParts(): readonly Part[] | undefined {
+    return this.#isComplete ? this.#index.parts() : undefined;
   }
 
   onChange(listener: (state: ReleaseState) => void): () => void {
@@ -121,11 +132,15 @@ class EngineWatch implements ReleaseWatch {
   }
 
   async list(): Promise<readonly ReleaseState[]> {
+    return releasesOf(await this.listParts());
+  }
+
+  async listParts(): Promise<readonly Part[]> {
     const found = await this.#containers.list();
     // The engine answers, so its events can be had again.
     if (!this.#isFollowed) this.#reconnectNow.abort();
     const parts = await Promise.all(found.map((container) => this.#partsOf(container)));
-    return releasesOf(parts.flat());
+    return parts.flat();
   }
 
   async #partsOf({ id, refs, coarse }: ListedContainer): Promise<readonly Part[]> {
