@@ -48,6 +48,7 @@ export * from "./s3-server.ts";
 export { testExecutions } from "./scheduled-task.ts";
 export * from "./server-container.ts";
 export * from "./service-templates.ts";
+export * from "./swarm.ts";
 export { until } from "./until.ts";
 export * from "./webhook/delivery.ts";
 export type { TestEvent, TestPullRequest, TestPush } from "./webhook/facts.ts";
