@@ -1,0 +1,269 @@
+import type { Duplex } from "node:stream";
+import { DomainError, notFound } from "@berth/core";
+import { containersNamed, containerTitle } from "@berth/core/compose";
+import type { ReleaseRef } from "@berth/core/deploy";
+import type { ContainerOperations, Engine, EngineCapabilities, EngineImages, LogQuery } from "@berth/core/ports";
+import { LABELS, ownedLabels, releaseFilter, TASK_ROLE } from "@berth/docker-client";
+import type { Host } from "@berth/host";
+import type Docker from "dockerode";
+import type { ImageBuilder } from "../docker/builder.ts";
+import { commandIn } from "../docker/command.ts";
+import { stopContainer } from "../docker/engine.ts";
+import { executeIn } from "../docker/exec.ts";
+import { dockerForwarder } from "../docker/forward.ts";
+import { lockByKey } from "../docker/lock-by-key.ts";
+import { readLog } from "../docker/logs.ts";
+import { type LoggedContainer, readMergedLog } from "../docker/merged-logs.ts";
+import { removeNetworks } from "../docker/networks.ts";
+import { ownCheckIn } from "../docker/own-check.ts";
+import { listeningPorts } from "../docker/ports.ts";
+import { removeContainer } from "../docker/start.ts";
+import { terminalIn } from "../docker/terminal.ts";
+import { sumOf, usageOf } from "../docker/usage.ts";
+import { removeVolumes, volumesOf } from "../docker/volumes.ts";
+import { withDomainErrors } from "../docker/with-domain-errors.ts";
+import { filesImage, removeImage } from "./images.ts";
+import type { SwarmNode } from "./nodes.ts";
+import { unpinStorages } from "./placement.ts";
+import { connectToTask } from "./reach.ts";
+import { resumed, Services, scaled, stopped } from "./services.ts";
+import { startService } from "./start.ts";
+import { ClusterWatch, type SeenRelease, type TaskContainer } from "./watch.ts";
+
+export interface SwarmEngineOptions {
+  /** A manager. */
+  readonly host: Host;
+  /** Client for the engine of `host`. */
+  readonly docker: Docker;
+  /** Id of this Berth instance, among all that may use the same swarm. */
+  readonly instance: string;
+  /** Builds on the manager. */
+  readonly builder: ImageBuilder;
+  readonly images?: EngineImages | undefined;
+  /** Its nodes that are servers of Berth's, the manager among them. Only these run releases. */
+  readonly nodes: () => readonly SwarmNode[];
+  /** The network of releases that name none; created when missing. */
+  readonly network: string;
+  /** Interval of full snapshots, which find changes without an event. Default 30. */
+  readonly resyncSeconds?: number;
+  /** Receives failures of background work. */
+  readonly warn?: (message: string, cause: unknown) => void;
+}
+
+/** Runs applications as services of a Docker Swarm. */
+export interface SwarmEngine extends Engine {
+  readonly containers: ContainerOperations;
+  /** Opens a connection to the address of a container, which only the cluster itself can reach. */
+  connect(address: { readonly host: string; readonly port: number }, signal?: AbortSignal): Promise<Duplex>;
+  close(): Promise<void>;
+}
+
+const STOP_GRACE_SECONDS = 10; // Docker's own default for "docker stop".
+const RESYNC_SECONDS = 30;
+
+export function swarmEngine(options: SwarmEngineOptions): SwarmEngine {
+  const { host, docker, instance, builder, network, nodes, warn = () => {} } = options;
+  const services = new Services(docker, instance);
+  const resyncSeconds = options.resyncSeconds ?? RESYNC_SECONDS;
+  const watch = new ClusterWatch({ docker, services, instance, nodes, resyncSeconds, warn });
+  const alone = lockByKey();
+  const forwards = dockerForwarder({ docker, server: host.name, instance });
+
+  async function require(ref: ReleaseRef): Promise<SeenRelease> {
+    const seen = await watch.find(ref);
+    if (seen === undefined) throw notFound("Release");
+    return seen;
+  }
+
+  async function requireContainer(ref: ReleaseRef, name: string | undefined): Promise<TaskContainer> {
+    const { containers } = await require(ref);
+    const all = containers.map(({ container }) => container);
+    const named = name === undefined ? all : containersNamed(all, name);
+    const meant = containers.filter(({ container }) => named.includes(container));
+    // The newest of those that run: a task that ended left its container behind.
+    const found = meant.findLast(({ info }) => info.State.Running) ?? meant.at(-1);
+    if (found === undefined) throw notRunning();
+    return found;
+  }
+
+  /** Ends its tasks. With a grace time shorter than Swarm's own, which it would wait for. */
+  async function stop(ref: ReleaseRef, graceSeconds: number): Promise<void> {
+    if ((await services.update(ref, stopped)) === undefined) return;
+    const seen = await watch.find(ref);
+    const running = seen?.containers.filter(({ info }) => info.State.Running) ?? [];
+    await Promise.all(running.map(({ id, node }) => stopContainer(node.docker, id, graceSeconds)));
+    for (;;) {
+      const changed = watch.changed(ref, undefined);
+      const now = await watch.find(ref);
+      if (now === undefined || now.containers.every(({ info }) => !info.State.Running)) return;
+      await changed;
+    }
+  }
+
+  async function remove({ service, containers }: SeenRelease): Promise<void> {
+    await services.remove(service);
+    await Promise.all(containers.map(({ id, node }) => removeContainer(node.docker.getContainer(id))));
+    await onAllNodes((node) => removeLeftovers(node, instance, service.ref));
+  }
+
+  const onAllNodes = async (work: (node: SwarmNode) => Promise<unknown>): Promise<void> => {
+    const ready = await watch.readyNodes();
+    await Promise.all(ready.map(({ node }) => work(node)));
+  };
+
+  const readFrom = (ref: ReleaseRef, containers: readonly TaskContainer[]) => (containerId: string, own: LogQuery) => {
+    const node = containers.find(({ id }) => id === containerId)?.node;
+    const changed = (signal: AbortSignal | undefined) => watch.changed(ref, signal);
+    return readLog({ docker: node?.docker ?? docker, containerId, changed }, own);
+  };
+
+  async function* logs(ref: ReleaseRef, query: LogQuery) {
+    let known = (await require(ref)).containers;
+    const read = (containerId: string, own: LogQuery) => readFrom(ref, known)(containerId, own);
+    const { container } = query;
+    const wanted = container === undefined || container === "*" ? undefined : container;
+    const containers = async (): Promise<readonly LoggedContainer[]> => {
+      const seen = await watch.find(ref);
+      if (seen === undefined) return [];
+      known = seen.containers;
+      const all = known.map((one) => one.container);
+      const named = wanted === undefined ? all : containersNamed(all, wanted);
+      const hasReplicas = seen.service.replicas > 1;
+      return known
+        .filter((one) => named.includes(one.container))
+        .map((one) => ({ id: one.id, title: hasReplicas ? containerTitle(one.container) : undefined }));
+    };
+    yield* readMergedLog(
+      { containers, read, changed: (signal) => watch.changed(ref, signal), areReplaced: true },
+      query,
+    );
+  }
+
+  const engine: SwarmEngine = {
+    kind: "swarm",
+    capabilities: capabilitiesOf(builder),
+    containers: {
+      images: options.images,
+      forwards,
+      async command(ref, command, io) {
+        const { id, node } = await requireContainer(ref, undefined);
+        const run = () => commandIn(node.docker, id, command, io);
+        return command.file === undefined ? await run() : await alone(`${id} ${command.file.path}`, run);
+      },
+      async terminal(ref, size, { container, command } = {}) {
+        const { id, node } = await requireContainer(ref, container);
+        return await terminalIn(node.docker, id, { size, command });
+      },
+      async ownCheck(ref, signal, container) {
+        const { info, node } = await requireContainer(ref, container);
+        return await ownCheckIn(node.docker, info, signal);
+      },
+      scale: (ref, replicas) =>
+        alone(ref.deploymentUuid, async () => {
+          await services.update(ref, scaled(replicas));
+          return (await watch.find(ref))?.state;
+        }),
+      // Only stacks name objects of others.
+      ownersOf: async () => [],
+    },
+    connect: async (address, signal) => {
+      const ready = await watch.readyNodes();
+      return await connectToTask(
+        ready.map(({ node }) => node),
+        instance,
+        address,
+        signal,
+      );
+    },
+    async close() {
+      watch.close();
+    },
+    build: (request, io) => builder.build(request, io),
+    start: (spec, io) =>
+      alone(spec.deploymentUuid, async () => {
+        await startService({ docker, instance, network, services, watch, remove }, spec, io);
+        return (await require(spec)).state;
+      }),
+    resume: (ref) =>
+      alone(ref.deploymentUuid, async () => {
+        await services.update(ref, resumed);
+        return (await watch.find(ref))?.state;
+      }),
+    // A service's name is permanent. The lasting name is an alias of its tasks, which releases share while both run.
+    requireName: async () => {},
+    takeName: async () => {},
+    stop: (ref, { graceSeconds }) => alone(ref.deploymentUuid, () => stop(ref, graceSeconds)),
+    remove: (ref, removal = {}) =>
+      alone(ref.deploymentUuid, async () => {
+        const { graceSeconds = STOP_GRACE_SECONDS, keepsImages = false } = removal;
+        await stop(ref, graceSeconds);
+        const seen = await watch.find(ref);
+        if (seen !== undefined) await remove(seen);
+        if (keepsImages) return;
+        await builder.removeImage(ref);
+        await onAllNodes((node) => removeImage(node, filesImage(ref.deploymentUuid)));
+      }),
+    inspect: async (ref) => (await watch.find(ref))?.state,
+    list: () => watch.list(),
+    lastSeen: () => watch.lastSeen(),
+    async exec(ref, script, execOptions) {
+      const { id, node } = await requireContainer(ref, execOptions.container);
+      return await executeIn(node.docker, id, script, execOptions);
+    },
+    logs,
+    async listeningPorts(ref) {
+      const running = (await watch.find(ref))?.containers.findLast(({ info }) => info.State.Running);
+      return running === undefined ? [] : await listeningPorts(running.node.docker, running.id);
+    },
+    async volumesOf(ref) {
+      const ready = await watch.readyNodes();
+      const found = await Promise.all(ready.map(({ node }) => volumesOf(node.docker, { instance, ...ref })));
+      return [...new Set(found.flat())];
+    },
+    async removeVolumes(resourceUuid, volumes) {
+      const uuids = volumes.map(({ uuid }) => uuid);
+      await onAllNodes((node) => removeVolumes(node.docker, { instance, resourceUuid }, uuids));
+      await unpinStorages(docker, uuids);
+    },
+    async removeResource(resourceUuid, { deleteVolumes, ...kept }) {
+      const own = (await watch.list()).filter((release) => release.resourceUuid === resourceUuid);
+      for (const release of own) await engine.remove(release, kept);
+      await forwards.close(resourceUuid);
+      if (!kept.keepsNetworks)
+        await removeNetworks(docker, { ...ownedLabels(instance), [LABELS.resource]: resourceUuid });
+      if (!kept.keepsImages) await builder.removeImages(resourceUuid);
+      if (!deleteVolumes) return;
+      const ready = await watch.readyNodes();
+      const uuids = await Promise.all(ready.map(({ node }) => volumesOf(node.docker, { instance, resourceUuid })));
+      await onAllNodes((node) => removeVolumes(node.docker, { instance, resourceUuid }));
+      await unpinStorages(docker, uuids.flat());
+    },
+    onStateChange: (listener) => watch.onChange(listener),
+    async usage(ref) {
+      const running = (await watch.find(ref))?.containers.filter(({ info }) => info.State.Running) ?? [];
+      return sumOf(await Promise.all(running.map(({ id, node }) => usageOf(node.docker, id))));
+    },
+  };
+  return withDomainErrors(engine, host.name, () => watch.start());
+}
+
+/** A container of an earlier attempt, or one that the swarm has not removed yet. */
+async function removeLeftovers({ docker }: SwarmNode, instance: string, ref: ReleaseRef): Promise<void> {
+  const found = await docker.listContainers({ all: true, filters: { ...releaseFilter(instance, ref, TASK_ROLE) } });
+  await Promise.all(found.map(({ Id }) => removeContainer(docker.getContainer(Id))));
+}
+
+const capabilitiesOf = (builder: ImageBuilder): EngineCapabilities => ({
+  kinds: ["application"],
+  build_packs: builder.buildPacks,
+  keepsBuilds: true,
+  replicas: true,
+  port_mappings: false,
+  networks: true,
+  privileged_mounts: true,
+  memory_limit: true,
+  cpu_limit: true,
+});
+
+const notRunning = () =>
+  new DomainError("resource.not_running", "No container of it runs in the cluster. Start it, then try again.");

@@ -1,0 +1,74 @@
+import { DomainError } from "@berth/core";
+import type { FileMount } from "@berth/core/deploy";
+import type { WorkIO } from "@berth/core/ports";
+import { statusCodeOf } from "@berth/docker-client";
+import type Docker from "dockerode";
+import { putFiles } from "../docker/files.ts";
+import { removeContainer } from "../docker/start.ts";
+import type { SwarmNode } from "./nodes.ts";
+
+/**
+ * Loads an image on each node that lacks it, so that its tasks start there without asking a registry.
+ * @throws DomainError `deploy.start_failed`, `deploy.cancelled`
+ */
+export async function spreadImage(nodes: readonly SwarmNode[], image: string, io: WorkIO): Promise<void> {
+  const found = await Promise.all(nodes.map(({ images }) => images.find(image)));
+  const source = nodes.find((_node, at) => found[at] !== undefined);
+  const wanted = found.find((one) => one !== undefined);
+  if (source === undefined || wanted === undefined) {
+    throw new DomainError("deploy.start_failed", `No node of the cluster has the image ${image}. Deploy again.`);
+  }
+  const lacking = nodes.filter((_node, at) => found[at]?.id !== wanted.id);
+  // One after the other: each transfer takes the network of the node that has the image.
+  for (const node of lacking) {
+    io.onLine(`Loads the image on ${node.name}`, "stdout");
+    const held = await node.images.held(wanted.layers);
+    const loaded = await node.images.load(source.images.save(image, held), image, io.signal);
+    if (loaded.id === wanted.id) continue;
+    const message = `The engine of ${node.name} stores images in another way than that of ${source.name}, so the cluster cannot start them by their id. Use the same image store on all nodes.`;
+    throw new DomainError("deploy.start_failed", message);
+  }
+}
+
+/** Name of a release's image that contains its mounted files. */
+export const filesImage = (deploymentUuid: string): string => `berth-files/${deploymentUuid}:latest`;
+
+/**
+ * Makes an image with these files, since a container of a swarm cannot get any before its start. So each container
+ * begins with them as they are recorded, and has its own to write to.
+ * @returns Its name.
+ */
+export async function imageWithFiles(
+  docker: Docker,
+  image: string,
+  { deploymentUuid, files, user }: FilesOfRelease,
+): Promise<string> {
+  const name = filesImage(deploymentUuid);
+  const container = await docker.createContainer({ Image: image });
+  try {
+    const { Config } = await container.inspect();
+    await putFiles(container, files, user ?? Config.User);
+    await container.commit({ repo: name.split(":")[0], tag: "latest" });
+    return name;
+  } finally {
+    await removeContainer(container);
+  }
+}
+
+export interface FilesOfRelease {
+  readonly deploymentUuid: string;
+  readonly files: readonly FileMount[];
+  /** Of the processes, if not the image's. */
+  readonly user: string | null;
+}
+
+/** Removes an image where nothing uses it. Idempotent. */
+export async function removeImage({ docker }: Pick<SwarmNode, "docker">, image: string): Promise<void> {
+  try {
+    await docker.getImage(image).remove();
+  } catch (cause) {
+    const code = statusCodeOf(cause);
+    // 409: a container still uses it.
+    if (code !== 404 && code !== 409) throw cause;
+  }
+}

@@ -1,0 +1,74 @@
+import type { EngineImages } from "@berth/core/ports";
+import type { Host } from "@berth/host";
+import type Docker from "dockerode";
+
+/** A node of a swarm that is a server of Berth's: its containers are reached by its own engine. */
+export interface SwarmNode {
+  /** The swarm's id of it. */
+  readonly id: string;
+  /** Name of the server. */
+  readonly name: string;
+  readonly host: Host;
+  readonly docker: Docker;
+  readonly images: EngineImages;
+}
+
+/** A node as the managers see it. */
+export interface ClusterNode {
+  readonly id: string;
+  readonly hostname: string;
+  readonly isManager: boolean;
+  /** The managers hear from it. */
+  readonly isReady: boolean;
+  /** It accepts tasks: it is neither paused nor drained. */
+  readonly isActive: boolean;
+  readonly labels: Readonly<Record<string, string>>;
+}
+
+interface NodeAnswer {
+  readonly ID: string;
+  readonly Version: { readonly Index: number };
+  readonly Spec: {
+    readonly Role?: string;
+    readonly Availability?: string;
+    readonly Labels?: Readonly<Record<string, string>> | null;
+  };
+  readonly Description?: { readonly Hostname?: string };
+  readonly Status: { readonly State: string };
+}
+
+export async function clusterNodes(docker: Docker): Promise<readonly ClusterNode[]> {
+  const found = (await docker.listNodes()) as readonly NodeAnswer[]; // Typed as any by the library.
+  return found.map(({ ID, Spec, Description, Status }) => ({
+    id: ID,
+    hostname: Description?.Hostname ?? "",
+    isManager: Spec.Role === "manager",
+    isReady: Status.State === "ready",
+    isActive: Spec.Availability === "active",
+    labels: Spec.Labels ?? {},
+  }));
+}
+
+/** Sets labels of a node, and removes those that are `undefined`. Idempotent. */
+export async function labelNode(
+  docker: Docker,
+  id: string,
+  change: Readonly<Record<string, string | undefined>>,
+): Promise<void> {
+  for (let attempt = 1; ; attempt += 1) {
+    const node = docker.getNode(id);
+    const { Spec, Version } = (await node.inspect()) as NodeAnswer; // Typed as any by the library.
+    const before = Spec.Labels ?? {};
+    if (Object.entries(change).every(([name, value]) => before[name] === value)) return;
+    const labels = Object.entries({ ...before, ...change }).filter(([, value]) => value !== undefined);
+    try {
+      await node.update({ ...Spec, Labels: Object.fromEntries(labels), version: Version.Index });
+      return;
+    } catch (cause) {
+      const isOutdated = cause instanceof Error && /update out of sequence/.test(cause.message);
+      if (!isOutdated || attempt === ATTEMPTS_MAX) throw cause;
+    }
+  }
+}
+
+const ATTEMPTS_MAX = 10;

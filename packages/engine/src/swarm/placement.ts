@@ -1,0 +1,100 @@
+import { DomainError } from "@berth/core";
+import type { ReleaseSpec, StorageMount } from "@berth/core/deploy";
+import type Docker from "dockerode";
+import { ensureVolumes, hasVolume, type VolumeOwner } from "../docker/volumes.ts";
+import { type ClusterNode, clusterNodes, labelNode, type SwarmNode } from "./nodes.ts";
+
+/** Label of the node that has the data of a storage. */
+const storageLabel = (storageUuid: string): string => `berth.storage.${storageUuid}`;
+/** Label of the nodes that have the images of all releases, so that tasks can start there. */
+export const readyLabel = (instance: string): string => `berth.ready.${instance}`;
+
+export interface PlacementOptions {
+  /** Client of a manager. */
+  readonly docker: Docker;
+  readonly nodes: readonly (ClusterNode & { readonly node: SwarmNode })[];
+  readonly owner: Omit<VolumeOwner, "server">;
+}
+
+/**
+ * Chooses the node of a release with storages, whose data lies on one node: the one that has it, or at the first start
+ * the one with the fewest storages. The choice is recorded in the swarm and never made again.
+ *
+ * @returns Conditions for its tasks.
+ * @throws DomainError `deploy.start_failed` if the data is on several nodes, or its node cannot be reached
+ */
+export async function pinStorages(
+  options: PlacementOptions,
+  { storages, replicas = 1 }: Pick<ReleaseSpec, "storages" | "replicas">,
+): Promise<readonly string[]> {
+  const { docker, nodes, owner } = options;
+  const local = storages.filter((mount) => mount.type !== "file");
+  if (local.length === 0) return [];
+  if (replicas > 1) {
+    const message = `The storage ${local[0]?.name} is on one node of the cluster, so the application can have one container. Set its replicas to 1, or remove the storage.`;
+    throw new DomainError("deploy.start_failed", message);
+  }
+  const holders = new Set(await holdersOf(options, local));
+  if (holders.size > 1) {
+    const message =
+      "Its storages are on several nodes of the cluster. Move their data to one node, by a backup and a restore.";
+    throw new DomainError("deploy.start_failed", message);
+  }
+  const [holder] = holders;
+  const chosen = nodes.find(({ id }) => id === holder) ?? (holder === undefined ? leastUsed(nodes) : undefined);
+  if (chosen === undefined) throw unreachable(holder, await clusterNodes(docker));
+  const { node } = chosen;
+  await ensureVolumes(node.docker, local, { ...owner, server: node.name });
+  for (const mount of local) {
+    if (mount.type === "folder") await node.host.files.makeFolder(mount.hostPath, { mode: 0o755 });
+  }
+  await labelNode(docker, node.id, Object.fromEntries(local.map(({ uuid }) => [storageLabel(uuid), "here"])));
+  return local.map(({ uuid }) => `node.labels.${storageLabel(uuid)}==here`);
+}
+
+/** Forgets where these storages were, after their data was removed. */
+export async function unpinStorages(docker: Docker, uuids: readonly string[]): Promise<void> {
+  const labels = uuids.map(storageLabel);
+  for (const { id, labels: own } of await clusterNodes(docker)) {
+    const present = labels.filter((label) => own[label] !== undefined);
+    if (present.length > 0) await labelNode(docker, id, Object.fromEntries(present.map((label) => [label, undefined])));
+  }
+}
+
+/** Ids of the nodes that have data of these storages, by their labels; else by the volumes that exist. */
+async function holdersOf(
+  { docker, nodes }: PlacementOptions,
+  storages: readonly StorageMount[],
+): Promise<readonly string[]> {
+  const all = await clusterNodes(docker);
+  const perStorage = await Promise.all(
+    storages.map(async ({ uuid, type }) => {
+      const labelled = all.filter(({ labels }) => labels[storageLabel(uuid)] !== undefined).map(({ id }) => id);
+      if (labelled.length > 0 || type !== "volume") return labelled;
+      const having = await Promise.all(
+        nodes.map(async (one) => ((await hasVolume(one.node.docker, uuid)) ? one.id : [])),
+      );
+      return having.flat();
+    }),
+  );
+  return perStorage.flat();
+}
+
+const leastUsed = (nodes: PlacementOptions["nodes"]): PlacementOptions["nodes"][number] | undefined =>
+  nodes
+    .filter(({ isActive }) => isActive)
+    .toSorted((a, b) => storagesOn(a) - storagesOn(b) || a.hostname.localeCompare(b.hostname))[0];
+
+const storagesOn = ({ labels }: ClusterNode): number =>
+  Object.keys(labels).filter((label) => label.startsWith(storageLabel(""))).length;
+
+function unreachable(holder: string | undefined, all: readonly ClusterNode[]): DomainError {
+  if (holder === undefined) return new DomainError("deploy.start_failed", NO_NODE);
+  const node = all.find(({ id }) => id === holder);
+  const state = node === undefined || node.isReady ? "is not a server of Berth's" : "is down";
+  const message = `Its data is on node ${node?.hostname ?? holder}, which ${state}. Start the node again, or restore a backup.`;
+  return new DomainError("deploy.start_failed", message);
+}
+
+export const NO_NODE =
+  "No node of the cluster accepts tasks. Add its nodes as servers, and check that they are ready and active.";

@@ -1,0 +1,175 @@
+import { DomainError } from "@berth/core";
+import type { ReleaseSpec } from "@berth/core/deploy";
+import { LABELS, ownedLabels, RELEASE_ROLE, TASK_ROLE } from "@berth/docker-client";
+import type {
+  ContainerCreateOptions,
+  ContainerTaskSpec,
+  CreateServiceOptions,
+  HostConfig,
+  MountConfig,
+} from "dockerode";
+import { createOptions } from "../docker/container.ts";
+import { REPLICA_LABELS } from "../docker/replica-options.ts";
+
+/** The name of a release's service. A DNS label, since it is the name of its tasks in networks too. */
+export const serviceName = (deploymentUuid: string): string => `berth-${deploymentUuid}`.slice(0, 63);
+
+export interface ServicePlace {
+  readonly instance: string;
+  /** An overlay network. */
+  readonly network: string;
+  /** Id of the image, so that no node asks a registry for it. */
+  readonly imageId: string;
+  /** Conditions for nodes, in Swarm's form. */
+  readonly constraints: readonly string[];
+  /** See `LABELS.run`. */
+  readonly run: number;
+}
+
+/** Definition of a release's service. Pure. @throws DomainError `deploy.start_failed` for options that Swarm lacks */
+export function serviceSpec(spec: ReleaseSpec, place: ServicePlace): CreateServiceOptions {
+  const { instance, network, imageId, constraints, run } = place;
+  const options = createOptions(spec, { instance, network, image: imageOf(spec) });
+  const { HostConfig: host = {}, Labels: labels = {} } = options;
+  assertSupported(options, host);
+  const aliases = [...(spec.container?.networkAliases ?? []), ...(spec.containerName ? [spec.containerName] : [])];
+  return {
+    Name: serviceName(spec.deploymentUuid),
+    Labels: {
+      ...ownedLabels(instance),
+      [LABELS.role]: RELEASE_ROLE,
+      [LABELS.resource]: spec.resourceUuid,
+      [LABELS.deployment]: spec.deploymentUuid,
+      [LABELS.spec]: labels[LABELS.spec] ?? "",
+      [LABELS.run]: String(run),
+    },
+    TaskTemplate: {
+      ContainerSpec: containerSpec(options, { imageId, run }),
+      Resources: resourcesOf(host),
+      RestartPolicy: { Condition: "any", Delay: RESTART_DELAY_SECONDS * NANOSECONDS, MaxAttempts: 0 },
+      Placement: { Constraints: [...constraints] },
+      Networks: [{ Target: network, Aliases: aliases }],
+      LogDriver: { Name: "json-file", Options: { "max-size": "20m", "max-file": "3" } },
+    },
+    Mode: { Replicated: { Replicas: spec.replicas ?? 1 } },
+    // Releases are never replaced in place: an update only stops or starts all tasks, or leaves them alone.
+    UpdateConfig: { Parallelism: 0, Order: "stop-first", FailureAction: "continue" },
+    EndpointSpec: { Mode: "dnsrr" },
+  };
+}
+
+export function imageOf({ artifact }: ReleaseSpec): string {
+  if (artifact.type === "image") return artifact.image;
+  const message = "The application was built for a server without Docker. Deploy again to build an image.";
+  throw new DomainError("deploy.start_failed", message);
+}
+
+type ContainerSpec = NonNullable<ContainerTaskSpec["ContainerSpec"]>;
+/** Fields that the library's types lack. */
+interface NewerFields {
+  readonly CapabilityAdd: string[];
+  readonly CapabilityDrop: string[];
+  readonly Ulimits: HostConfig["Ulimits"];
+  readonly Sysctls: HostConfig["Sysctls"];
+}
+
+function containerSpec(
+  options: ContainerCreateOptions,
+  { imageId, run }: Pick<ServicePlace, "imageId" | "run">,
+): ContainerSpec {
+  const { HostConfig: host = {} } = options;
+  const entrypoint = [options.Entrypoint ?? []].flat();
+  const { Healthcheck: healthcheck } = options;
+  const newer: NewerFields = {
+    CapabilityAdd: host.CapAdd ?? [],
+    CapabilityDrop: host.CapDrop ?? [],
+    Ulimits: host.Ulimits,
+    Sysctls: host.Sysctls,
+  };
+  return {
+    Image: imageId,
+    Labels: { ...options.Labels, ...REPLICA_LABELS, [LABELS.role]: TASK_ROLE, [LABELS.run]: String(run) },
+    ...(entrypoint.length > 0 ? { Command: entrypoint } : {}),
+    ...(options.Cmd === undefined ? {} : { Args: [...options.Cmd] }),
+    Env: (options.Env ?? []).map(literal),
+    ...(options.Hostname === undefined ? {} : { Hostname: literal(options.Hostname) }),
+    ...(options.User === undefined ? {} : { User: options.User }),
+    ...(options.WorkingDir === undefined ? {} : { Dir: options.WorkingDir }),
+    ...(options.StopSignal === undefined ? {} : { StopSignal: options.StopSignal }),
+    ...(healthcheck === undefined ? {} : { HealthCheck: healthcheck }),
+    Groups: [...(host.GroupAdd ?? [])].map(String),
+    Init: host.Init ?? true,
+    ReadOnly: host.ReadonlyRootfs === true,
+    Mounts: [...(host.Mounts ?? []).map(mountOf), ...tmpfsMounts(host)],
+    Hosts: (host.ExtraHosts ?? []).map(hostLine),
+    DNSConfig: { Nameservers: host.Dns ?? [] },
+    // What Berth stops gets the grace time of that stop; this is for what Swarm itself moves away.
+    StopGracePeriod: STOP_GRACE_SECONDS * NANOSECONDS,
+    ...newer,
+  } as ContainerSpec; // With fields that the types lack.
+}
+
+/**
+ * Swarm takes environments, host names and mounts for Go templates, by which a value could read what Berth did not
+ * give it.
+ */
+export const literal = (value: string): string => value.replaceAll("{{", `{{"{{"}}`);
+
+const mountOf = ({ Type, Source, Target, ReadOnly }: MountConfig[number]) => ({
+  Type,
+  Source: literal(Source),
+  Target: literal(Target),
+  ReadOnly,
+});
+
+function tmpfsMounts({ Tmpfs = {}, ShmSize }: HostConfig) {
+  const mounts = Object.entries(Tmpfs).map(([target, options]) => {
+    const [, size] = /(?:^|,)size=(\d+)(?:,|$)/.exec(options) ?? [];
+    return {
+      Type: "tmpfs",
+      Target: literal(target),
+      ...(size === undefined ? {} : { TmpfsOptions: { SizeBytes: Number(size) } }),
+    };
+  });
+  if (ShmSize === undefined) return mounts;
+  return [...mounts, { Type: "tmpfs", Target: "/dev/shm", TmpfsOptions: { SizeBytes: ShmSize } }];
+}
+
+/** From `name:address` to a line of `/etc/hosts`. */
+function hostLine(extra: string): string {
+  const at = extra.indexOf(":");
+  return `${extra.slice(at + 1)} ${extra.slice(0, at)}`;
+}
+
+const resourcesOf = ({ Memory, NanoCpus, PidsLimit, MemoryReservation }: HostConfig) => ({
+  Limits: {
+    ...(Memory === undefined ? {} : { MemoryBytes: Memory }),
+    ...(NanoCpus === undefined ? {} : { NanoCPUs: NanoCpus }),
+    ...(typeof PidsLimit === "number" && PidsLimit > 0 ? { Pids: PidsLimit } : {}),
+  },
+  Reservations: MemoryReservation === undefined ? {} : { MemoryBytes: MemoryReservation },
+});
+
+/** @throws DomainError `deploy.start_failed` */
+function assertSupported({ NetworkingConfig }: ContainerCreateOptions, host: HostConfig): void {
+  const hasAddress = Object.values(NetworkingConfig?.EndpointsConfig ?? {}).some(({ IPAMConfig }) => IPAMConfig);
+  const problems: readonly (readonly [string, boolean])[] = [
+    ["privileged containers", host.Privileged === true],
+    ["devices", (host.Devices ?? []).length > 0],
+    ["GPUs by option", (host.DeviceRequests ?? []).length > 0],
+    ["security options", (host.SecurityOpt ?? []).length > 0],
+    ["a fixed address", hasAddress],
+    ["chosen processors (cpuset)", host.CpusetCpus !== undefined],
+    ["CPU shares", host.CpuShares !== undefined],
+    ["limits of swap", host.MemorySwap !== undefined || host.MemorySwappiness !== undefined],
+  ];
+  const lacking = problems.flatMap(([what, isUsed]) => (isUsed ? what : []));
+  if (lacking.length === 0) return;
+  const message = `Docker Swarm does not support ${lacking.join(", ")}. Remove them from the application's settings, or deploy it to a server with Docker.`;
+  throw new DomainError("deploy.start_failed", message);
+}
+
+const NANOSECONDS = 1e9;
+/** A swarm repeats what ends at once with this pause, and has no backoff. */
+const RESTART_DELAY_SECONDS = 2;
+const STOP_GRACE_SECONDS = 10; // Docker's own default for "docker stop".

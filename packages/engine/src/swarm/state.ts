@@ -1,0 +1,76 @@
+import { REPLICA, type ReleaseContainer, type ReleaseRef, type ReleaseState, stackState } from "@berth/core/deploy";
+import type { Part } from "../docker/state.ts";
+
+/** What the service of a release says of it. */
+export interface ReleaseService {
+  readonly ref: ReleaseRef;
+  readonly replicas: number;
+  /** Berth stopped it: its tasks find no node. */
+  readonly isStopped: boolean;
+  readonly run: number;
+}
+
+/**
+ * State of a release on a swarm. A task that ends is replaced by another container, maybe on another node: the
+ * containers with the same number are one replica and its past.
+ *
+ * @param parts Its containers on all nodes, also those that have ended.
+ */
+export function clusterState(service: ReleaseService, parts: readonly Part[]): ReleaseState {
+  const containers = Array.from({ length: service.replicas }, (_, at) => replicaOf(service, parts, at + 1));
+  const [first] = containers;
+  if (first === undefined || containers.length > 1) return { ...service.ref, ...stackState(containers) };
+  const { state, restartCount, exitCode, startedAt, health } = first;
+  return {
+    ...service.ref,
+    state,
+    upstream: upstreamOf(first),
+    restartCount,
+    exitCode,
+    startedAt,
+    ...(health === undefined ? {} : { health }),
+  };
+}
+
+function replicaOf(service: ReleaseService, parts: readonly Part[], number: number): ReleaseContainer {
+  const own = byAge(parts.filter(({ container }) => container.number === number));
+  const current = own.at(-1);
+  const earlier = own.slice(0, -1).filter(({ run }) => run === current?.run);
+  const state = stateOf(service, current?.container, earlier.length > 0);
+  const hasCrashed = state === "restarting" && current !== undefined && hasEnded(current.container);
+  const previous = earlier.at(-1)?.container.exitCode ?? null;
+  return {
+    name: REPLICA,
+    isReplica: true,
+    number,
+    state,
+    ...(current?.container.health === undefined ? {} : { health: current.container.health }),
+    restartCount: earlier.length + (hasCrashed ? 1 : 0),
+    exitCode: current !== undefined && hasEnded(current.container) ? current.container.exitCode : previous,
+    startedAt: current?.container.startedAt ?? null,
+    address: state === "running" ? (current?.container.address ?? null) : null,
+    port: current?.container.port ?? null,
+    isExcluded: false,
+  };
+}
+
+function stateOf(
+  { isStopped }: ReleaseService,
+  current: ReleaseContainer | undefined,
+  hasPast: boolean,
+): ReleaseContainer["state"] {
+  if (current === undefined) return isStopped ? "exited" : "created";
+  if (hasEnded(current)) return isStopped ? "exited" : "restarting";
+  return current.state === "running" || !hasPast ? current.state : "restarting";
+}
+
+/** A container that has not started yet is the newest. */
+export const byAge = (parts: readonly Part[]): readonly Part[] =>
+  parts.toSorted((a, b) => startOf(a) - startOf(b) || a.state.deploymentUuid.localeCompare(b.state.deploymentUuid));
+
+const startOf = ({ container }: Part): number => container.startedAt?.getTime() ?? Number.MAX_SAFE_INTEGER;
+
+const hasEnded = ({ state }: ReleaseContainer): boolean => state === "exited" || state === "dead";
+
+const upstreamOf = ({ address: host, port }: ReleaseContainer): ReleaseState["upstream"] =>
+  host === null || port === null ? null : { host, port };

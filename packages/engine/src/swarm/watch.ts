@@ -1,0 +1,211 @@
+import { isDomainError } from "@berth/core";
+import type { ReleaseContainer, ReleaseRef, ReleaseState } from "@berth/core/deploy";
+import { TASK_ROLE } from "@berth/docker-client";
+import type Docker from "dockerode";
+import type { ContainerInspectInfo } from "dockerode";
+import pLimit from "p-limit";
+import { followEvents } from "../docker/events.ts";
+import { type Part, partOf } from "../docker/state.ts";
+import { type StateListeners, stateListeners } from "../docker/state-listeners.ts";
+import { type ReleaseWatch, watchReleases } from "../docker/watch.ts";
+import { type ClusterNode, clusterNodes, type SwarmNode } from "./nodes.ts";
+import type { FoundService, Services } from "./services.ts";
+import { byAge, clusterState, type ReleaseService } from "./state.ts";
+
+export interface ClusterWatchOptions {
+  /** Client of a manager. */
+  readonly docker: Docker;
+  readonly services: Services;
+  readonly instance: string;
+  /** The nodes that are servers of Berth's. */
+  readonly nodes: () => readonly SwarmNode[];
+  readonly resyncSeconds: number;
+  readonly warn: (message: string, cause: unknown) => void;
+  /** Called when nodes were looked at. */
+  readonly onNodes?: (nodes: readonly ClusterNode[]) => void;
+}
+
+/** A container of a release on one of the nodes. */
+export interface TaskContainer {
+  readonly id: string;
+  readonly info: ContainerInspectInfo;
+  readonly part: Part;
+  readonly container: ReleaseContainer;
+  readonly node: SwarmNode;
+}
+
+export interface SeenRelease {
+  readonly service: FoundService;
+  readonly state: ReleaseState;
+  /** On the nodes that can be reached, the oldest first; also those that have ended. */
+  readonly containers: readonly TaskContainer[];
+}
+
+/** Tracks the releases of a swarm: services and nodes by a manager, containers by the engine of each node. */
+export class ClusterWatch {
+  readonly #options: ClusterWatchOptions;
+  readonly #watches = new Map<string, { readonly node: SwarmNode; readonly watch: ReleaseWatch }>();
+  readonly #listeners: StateListeners;
+  readonly #closing = new AbortController();
+  readonly #timer: NodeJS.Timeout;
+  readonly #inTurn = pLimit(1);
+  readonly #emitted = new Map<string, string>();
+  /** As last looked up; `undefined` while changes may be missed. */
+  #services: ReadonlyMap<string, ReleaseService> | undefined;
+  #readyIds: ReadonlySet<string> = new Set();
+  #isStarted = false;
+  #isFailureReported = false;
+
+  constructor(options: ClusterWatchOptions) {
+    this.#options = options;
+    this.#listeners = stateListeners(options.warn);
+    this.#timer = setInterval(() => this.#enqueue(() => this.#resync()), options.resyncSeconds * 1000).unref();
+  }
+
+  start(): void {
+    if (this.#isStarted) return;
+    this.#isStarted = true;
+    void followEvents({
+      docker: this.#options.docker,
+      filters: { type: ["service", "node"] },
+      signal: this.#closing.signal,
+      onEvent: () => this.#enqueue(() => this.#resync()),
+      onConnected: () => this.#enqueue(() => this.#resync()),
+      onLost: () => {
+        this.#services = undefined;
+      },
+      hurried: () => this.#closing.signal,
+    });
+  }
+
+  close(): void {
+    this.#closing.abort();
+    clearInterval(this.#timer);
+    for (const { watch } of this.#watches.values()) watch.close();
+    this.#listeners.clear();
+  }
+
+  onChange(listener: (state: ReleaseState) => void): () => void {
+    return this.#listeners.add(listener);
+  }
+
+  changed(ref: ReleaseRef, signal: AbortSignal | undefined): Promise<void> {
+    return this.#listeners.changed(ref, signal);
+  }
+
+  /** The nodes on which tasks may run, and that are servers of Berth's. */
+  async readyNodes(): Promise<readonly (ClusterNode & { readonly node: SwarmNode })[]> {
+    const own = new Map(this.#options.nodes().map((node) => [node.id, node]));
+    return (await clusterNodes(this.#options.docker)).flatMap((found) => {
+      const node = own.get(found.id);
+      return node === undefined || !found.isReady ? [] : { ...found, node };
+    });
+  }
+
+  async find(ref: ReleaseRef): Promise<SeenRelease | undefined> {
+    const [service, nodes] = await Promise.all([this.#options.services.find(ref), this.readyNodes()]);
+    if (service === undefined) return undefined;
+    const found = await Promise.all(nodes.map(({ node }) => this.#containersOn(node, ref)));
+    const byPart = new Map(found.flat().map((one) => [one.part, one]));
+    const containers = byAge([...byPart.keys()]).flatMap((part) => byPart.get(part) ?? []);
+    return { service, containers, state: clusterState(service, [...byPart.keys()]) };
+  }
+
+  async list(): Promise<readonly ReleaseState[]> {
+    const [services, nodes] = await Promise.all([this.#options.services.list(), this.readyNodes()]);
+    const parts = await Promise.all(nodes.map(({ node }) => this.#watchOf(node).listParts()));
+    return statesOf(services, parts.flat());
+  }
+
+  lastSeen(): readonly ReleaseState[] | undefined {
+    const parts = this.#lastParts();
+    return this.#services && parts && statesOf([...this.#services.values()], parts);
+  }
+
+  #lastParts(): readonly Part[] | undefined {
+    const all = [...this.#watches.values()].filter(({ node }) => this.#readyIds.has(node.id));
+    const parts = all.map(({ watch }) => watch.lastParts());
+    return parts.some((one) => one === undefined) ? undefined : parts.flatMap((one) => one ?? []);
+  }
+
+  async #containersOn(node: SwarmNode, ref: ReleaseRef): Promise<readonly TaskContainer[]> {
+    const seen = await this.#watchOf(node).findAll(ref);
+    return (seen?.containers ?? []).map(({ id, info, container }) => {
+      return { id, info, container, node, part: partOf(ref, info, undefined) };
+    });
+  }
+
+  #watchOf(node: SwarmNode): ReleaseWatch {
+    const known = this.#watches.get(node.id);
+    if (known?.node === node) return known.watch;
+    known?.watch.close();
+    const { instance, resyncSeconds, warn } = this.#options;
+    const watch = watchReleases({ docker: node.docker, instance, role: TASK_ROLE, resyncSeconds, warn });
+    this.#watches.set(node.id, { node, watch });
+    watch.onChange((state) => this.#enqueue(() => this.#emitChange(state)));
+    watch.start();
+    return watch;
+  }
+
+  async #resync(): Promise<void> {
+    const { services, docker, onNodes } = this.#options;
+    const [found, nodes] = await Promise.all([services.list(), clusterNodes(docker)]);
+    this.#readyIds = new Set(nodes.filter(({ isReady }) => isReady).map(({ id }) => id));
+    for (const node of this.#options.nodes()) if (this.#readyIds.has(node.id)) this.#watchOf(node);
+    const gone = [...(this.#services?.values() ?? [])].filter(({ ref }) =>
+      found.every((one) => !isSameRef(one.ref, ref)),
+    );
+    this.#services = new Map(found.map((service) => [service.ref.deploymentUuid, service]));
+    this.#isFailureReported = false;
+    onNodes?.(nodes);
+    const parts = this.#lastParts();
+    if (parts === undefined) return;
+    for (const state of statesOf(found, parts)) this.#emit(state);
+    for (const { ref } of gone) this.#emitGone(ref);
+  }
+
+  /** @param node State of the release as seen on one node. */
+  async #emitChange({ resourceUuid, deploymentUuid }: ReleaseState): Promise<void> {
+    const ref = { resourceUuid, deploymentUuid };
+    const service = await this.#options.services.find(ref);
+    if (service === undefined) return this.#emitGone(ref);
+    const parts = this.#lastParts();
+    if (parts !== undefined) for (const state of statesOf([service], parts)) this.#emit(state);
+  }
+
+  #emit(state: ReleaseState): void {
+    const text = JSON.stringify(state);
+    const before = this.#emitted.get(state.deploymentUuid);
+    // Containers that are being made are not reported; their start is.
+    if (text === before || (before === undefined && WAITING.has(state.state))) return;
+    this.#emitted.set(state.deploymentUuid, text);
+    this.#listeners.emit(state);
+  }
+
+  #emitGone({ resourceUuid, deploymentUuid }: ReleaseRef): void {
+    if (!this.#emitted.delete(deploymentUuid)) return;
+    const gone = { resourceUuid, deploymentUuid, restartCount: 0, exitCode: null, startedAt: null };
+    this.#listeners.emit({ ...gone, state: "removing", upstream: null });
+  }
+
+  /** Never rejects. */
+  #enqueue(next: () => Promise<void>): void {
+    void this.#inTurn(next).catch((cause: unknown) => {
+      if (this.#closing.signal.aborted) return;
+      this.#services = undefined;
+      if (!this.#isFailureReported && !isDomainError(cause, "engine.unreachable")) {
+        this.#options.warn("The releases of a swarm could not be looked up.", cause);
+      }
+      this.#isFailureReported = true;
+    });
+  }
+}
+
+function statesOf(services: readonly ReleaseService[], parts: readonly Part[]): readonly ReleaseState[] {
+  const byDeployment = Map.groupBy(parts, ({ state }) => state.deploymentUuid);
+  return services.map((service) => clusterState(service, byDeployment.get(service.ref.deploymentUuid) ?? []));
+}
+
+const isSameRef = (one: ReleaseRef, other: ReleaseRef): boolean => one.deploymentUuid === other.deploymentUuid;
+
+const WAITING: ReadonlySet<string> = new Set(["created", "starting"]);
