@@ -23,10 +23,12 @@ import { sumOf, usageOf } from "../docker/usage.ts";
 import { removeVolumes, volumesOf } from "../docker/volumes.ts";
 import { withDomainErrors } from "../docker/with-domain-errors.ts";
 import { filesImage, removeImage } from "./images.ts";
+import { NodeKeeper } from "./node-keeper.ts";
 import type { SwarmNode } from "./nodes.ts";
 import { unpinStorages } from "./placement.ts";
 import { connectToTask } from "./reach.ts";
-import { resumed, Services, scaled, stopped } from "./services.ts";
+import { scaleService } from "./scale.ts";
+import { resumed, Services, stopped } from "./services.ts";
 import { startService } from "./start.ts";
 import { ClusterWatch, type SeenRelease, type TaskContainer } from "./watch.ts";
 
@@ -65,7 +67,10 @@ export function swarmEngine(options: SwarmEngineOptions): SwarmEngine {
   const { host, docker, instance, builder, network, nodes, warn = () => {} } = options;
   const services = new Services(docker, instance);
   const resyncSeconds = options.resyncSeconds ?? RESYNC_SECONDS;
-  const watch = new ClusterWatch({ docker, services, instance, nodes, resyncSeconds, warn });
+  const closing = new AbortController();
+  const keeper = new NodeKeeper({ docker, services, instance, nodes, signal: closing.signal, warn });
+  const onNodes = keeper.look.bind(keeper);
+  const watch = new ClusterWatch({ docker, services, instance, nodes, resyncSeconds, warn, onNodes });
   const alone = lockByKey();
   const forwards = dockerForwarder({ docker, server: host.name, instance });
 
@@ -158,11 +163,7 @@ export function swarmEngine(options: SwarmEngineOptions): SwarmEngine {
         const { info, node } = await requireContainer(ref, container);
         return await ownCheckIn(node.docker, info, signal);
       },
-      scale: (ref, replicas) =>
-        alone(ref.deploymentUuid, async () => {
-          await services.update(ref, scaled(replicas));
-          return (await watch.find(ref))?.state;
-        }),
+      scale: (ref, replicas) => alone(ref.deploymentUuid, () => scaleService({ services, watch }, ref, replicas)),
       // Only stacks name objects of others.
       ownersOf: async () => [],
     },
@@ -176,6 +177,7 @@ export function swarmEngine(options: SwarmEngineOptions): SwarmEngine {
       );
     },
     async close() {
+      closing.abort();
       watch.close();
     },
     build: (request, io) => builder.build(request, io),

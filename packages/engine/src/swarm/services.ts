@@ -32,6 +32,8 @@ export interface Task {
   readonly NodeID?: string;
   readonly DesiredState: string;
   readonly Status: { readonly State: string; readonly Err?: string; readonly Timestamp?: string };
+  readonly Spec: { readonly ContainerSpec?: { readonly Labels?: Labels } };
+  readonly NetworksAttachments?: readonly { readonly Addresses?: readonly string[] }[] | null;
 }
 
 /** Services of this instance's releases, by a manager. */
@@ -103,6 +105,12 @@ export class Services {
   /** Its tasks, also those that have ended. */
   async tasks({ id }: Pick<FoundService, "id">): Promise<readonly Task[]> {
     const filters = JSON.stringify({ service: [id] });
+    return (await this.#docker.listTasks({ filters })) as readonly Task[]; // Typed as any by the library.
+  }
+
+  /** The tasks that should run on a node. */
+  async tasksOn(nodeId: string): Promise<readonly Task[]> {
+    const filters = JSON.stringify({ node: [nodeId], "desired-state": ["running"] });
     return (await this.#docker.listTasks({ filters })) as readonly Task[]; // Typed as any by the library.
   }
 

@@ -95,8 +95,8 @@ async function untilStarted({ services, watch }: StartPlace, spec: ReleaseSpec, 
   }
 }
 
-/** Why tasks will not start. */
-function problemOf(tasks: readonly Task[]): string | undefined {
+/** Why tasks will not start; `undefined`: they may. */
+export function problemOf(tasks: readonly Task[]): string | undefined {
   const rejected = tasks.find(({ Status }) => Status.State === "rejected");
   if (rejected !== undefined) {
     return `The container could not be started: ${explain(new Error(rejected.Status.Err ?? "the node rejected it"))}`;

@@ -10,14 +10,22 @@ export interface ReleaseService {
   readonly run: number;
 }
 
+/** Counts the containers of a replica that have ended in this run, also those that the swarm has removed since. */
+export type CountEnded = (number: number, run: number, startsMs: readonly number[]) => number;
+
 /**
  * State of a release on a swarm. A task that ends is replaced by another container, maybe on another node: the
  * containers with the same number are one replica and its past.
  *
  * @param parts Its containers on all nodes, also those that have ended.
  */
-export function clusterState(service: ReleaseService, parts: readonly Part[]): ReleaseState {
-  const containers = Array.from({ length: service.replicas }, (_, at) => replicaOf(service, parts, at + 1));
+export function clusterState(
+  service: ReleaseService,
+  parts: readonly Part[],
+  countEnded: CountEnded = (_number, _run, startsMs) => startsMs.length,
+): ReleaseState {
+  const numbers = numbersOf(service, parts);
+  const containers = numbers.map((number) => replicaOf(service, parts, number, countEnded));
   const [first] = containers;
   if (first === undefined || containers.length > 1) return { ...service.ref, ...stackState(containers) };
   const { state, restartCount, exitCode, startedAt, health } = first;
@@ -32,12 +40,29 @@ export function clusterState(service: ReleaseService, parts: readonly Part[]): R
   };
 }
 
-function replicaOf(service: ReleaseService, parts: readonly Part[], number: number): ReleaseContainer {
-  const own = byAge(parts.filter(({ container }) => container.number === number));
+/** Numbers of its replicas: a swarm that removes some chooses them itself, so that others are left. */
+function numbersOf({ replicas }: ReleaseService, parts: readonly Part[]): readonly number[] {
+  const all = [...new Set(parts.map(numberOf))].sort((a, b) => a - b);
+  const isLive = (number: number) => parts.some((part) => numberOf(part) === number && !hasEnded(part.container));
+  const live = all.filter(isLive);
+  const past = all.filter((number) => !isLive(number)).slice(0, Math.max(0, replicas - live.length));
+  const known = [...live, ...past];
+  const unused = Array.from({ length: replicas }, (_, at) => at + 1).filter((number) => !known.includes(number));
+  return [...known, ...unused.slice(0, Math.max(0, replicas - known.length))].sort((a, b) => a - b);
+}
+
+function replicaOf(
+  service: ReleaseService,
+  parts: readonly Part[],
+  number: number,
+  countEnded: CountEnded,
+): ReleaseContainer {
+  const own = byAge(parts.filter((part) => numberOf(part) === number));
   const current = own.at(-1);
   const earlier = own.slice(0, -1).filter(({ run }) => run === current?.run);
   const state = stateOf(service, current?.container, earlier.length > 0);
   const hasCrashed = state === "restarting" && current !== undefined && hasEnded(current.container);
+  const ended = hasCrashed ? [...earlier, current] : earlier;
   const previous = earlier.at(-1)?.container.exitCode ?? null;
   return {
     name: REPLICA,
@@ -45,7 +70,7 @@ function replicaOf(service: ReleaseService, parts: readonly Part[], number: numb
     number,
     state,
     ...(current?.container.health === undefined ? {} : { health: current.container.health }),
-    restartCount: earlier.length + (hasCrashed ? 1 : 0),
+    restartCount: countEnded(number, current?.run ?? 0, ended.map(startOf)),
     exitCode: current !== undefined && hasEnded(current.container) ? current.container.exitCode : previous,
     startedAt: current?.container.startedAt ?? null,
     address: state === "running" ? (current?.container.address ?? null) : null,
@@ -65,8 +90,9 @@ function stateOf(
 }
 
 /** A container that has not started yet is the newest. */
-export const byAge = (parts: readonly Part[]): readonly Part[] =>
-  parts.toSorted((a, b) => startOf(a) - startOf(b) || a.state.deploymentUuid.localeCompare(b.state.deploymentUuid));
+export const byAge = (parts: readonly Part[]): readonly Part[] => parts.toSorted((a, b) => startOf(a) - startOf(b));
+
+const numberOf = ({ container }: Part): number => container.number ?? 0;
 
 const startOf = ({ container }: Part): number => container.startedAt?.getTime() ?? Number.MAX_SAFE_INTEGER;
 

@@ -1,6 +1,7 @@
+import { setTimeout as delay } from "node:timers/promises";
 import { isDomainError } from "@berth/core";
 import type { ReleaseContainer, ReleaseRef, ReleaseState } from "@berth/core/deploy";
-import { TASK_ROLE } from "@berth/docker-client";
+import { statusCodeOf, TASK_ROLE } from "@berth/docker-client";
 import type Docker from "dockerode";
 import type { ContainerInspectInfo } from "dockerode";
 import pLimit from "p-limit";
@@ -9,8 +10,10 @@ import { type Part, partOf } from "../docker/state.ts";
 import { type StateListeners, stateListeners } from "../docker/state-listeners.ts";
 import { type ReleaseWatch, watchReleases } from "../docker/watch.ts";
 import { type ClusterNode, clusterNodes, type SwarmNode } from "./nodes.ts";
+import { RestartCounts } from "./restart-counts.ts";
 import type { FoundService, Services } from "./services.ts";
 import { byAge, clusterState, type ReleaseService } from "./state.ts";
+import { partOfTask } from "./task-part.ts";
 
 export interface ClusterWatchOptions {
   /** Client of a manager. */
@@ -50,6 +53,9 @@ export class ClusterWatch {
   readonly #timer: NodeJS.Timeout;
   readonly #inTurn = pLimit(1);
   readonly #emitted = new Map<string, string>();
+  readonly #restarts = new RestartCounts();
+  /** Numbers of replicas that the swarm removes, by deployment. */
+  readonly #leaving = new Map<string, ReadonlySet<number>>();
   /** As last looked up; `undefined` while changes may be missed. */
   #services: ReadonlyMap<string, ReleaseService> | undefined;
   #readyIds: ReadonlySet<string> = new Set();
@@ -105,21 +111,57 @@ export class ClusterWatch {
   async find(ref: ReleaseRef): Promise<SeenRelease | undefined> {
     const [service, nodes] = await Promise.all([this.#options.services.find(ref), this.readyNodes()]);
     if (service === undefined) return undefined;
-    const found = await Promise.all(nodes.map(({ node }) => this.#containersOn(node, ref)));
-    const byPart = new Map(found.flat().map((one) => [one.part, one]));
+    const found = await Promise.all(
+      nodes.map(async ({ node }) => {
+        const containers = await answered(this.#containersOn(node, ref));
+        if (containers !== undefined) return { containers, parts: containers.map(({ part }) => part) };
+        const parts = await this.#partsByManager(node);
+        return { containers: [], parts: parts.filter(({ state }) => isSameRef(state, ref)) };
+      }),
+    );
+    const byPart = new Map(found.flatMap(({ containers }) => containers).map((one) => [one.part, one]));
     const containers = byAge([...byPart.keys()]).flatMap((part) => byPart.get(part) ?? []);
-    return { service, containers, state: clusterState(service, [...byPart.keys()]) };
+    const [state] = this.#statesOf(
+      [service],
+      found.flatMap(({ parts }) => parts),
+    );
+    return state && { service, containers, state };
   }
 
   async list(): Promise<readonly ReleaseState[]> {
     const [services, nodes] = await Promise.all([this.#options.services.list(), this.readyNodes()]);
-    const parts = await Promise.all(nodes.map(({ node }) => this.#watchOf(node).listParts()));
-    return statesOf(services, parts.flat());
+    const parts = await Promise.all(
+      nodes.map(async ({ node }) => (await answered(this.#watchOf(node).listParts())) ?? this.#partsByManager(node)),
+    );
+    return this.#statesOf(services, parts.flat());
   }
 
   lastSeen(): readonly ReleaseState[] | undefined {
     const parts = this.#lastParts();
-    return this.#services && parts && statesOf([...this.#services.values()], parts);
+    return this.#services && parts && this.#statesOf([...this.#services.values()], parts);
+  }
+
+  /** Shows these replicas as leaving from now on: they get no requests, though they still run. */
+  leave(ref: ReleaseRef, numbers: readonly number[]): void {
+    this.#leaving.set(ref.deploymentUuid, new Set(numbers));
+    this.#enqueue(() => this.#emitChange(ref));
+  }
+
+  /** Containers on a node that Berth cannot reach: the managers may, and clients too. */
+  async #partsByManager({ id }: SwarmNode): Promise<readonly Part[]> {
+    const tasks = await this.#options.services.tasksOn(id);
+    return tasks.flatMap((task) => partOfTask(task, this.#options.instance) ?? []);
+  }
+
+  #statesOf(services: readonly ReleaseService[], parts: readonly Part[]): readonly ReleaseState[] {
+    const byDeployment = Map.groupBy(parts, ({ state }) => state.deploymentUuid);
+    return services.map((service) => {
+      const { deploymentUuid } = service.ref;
+      const leaving = this.#leaving.get(deploymentUuid);
+      const own = byDeployment.get(deploymentUuid) ?? [];
+      const staying = own.filter(({ container }) => leaving?.has(container.number ?? 0) !== true);
+      return clusterState(service, staying, this.#restarts.of(deploymentUuid));
+    });
   }
 
   #lastParts(): readonly Part[] | undefined {
@@ -160,17 +202,16 @@ export class ClusterWatch {
     onNodes?.(nodes);
     const parts = this.#lastParts();
     if (parts === undefined) return;
-    for (const state of statesOf(found, parts)) this.#emit(state);
+    for (const state of this.#statesOf(found, parts)) this.#emit(state);
     for (const { ref } of gone) this.#emitGone(ref);
   }
 
-  /** @param node State of the release as seen on one node. */
-  async #emitChange({ resourceUuid, deploymentUuid }: ReleaseState): Promise<void> {
+  async #emitChange({ resourceUuid, deploymentUuid }: ReleaseRef): Promise<void> {
     const ref = { resourceUuid, deploymentUuid };
     const service = await this.#options.services.find(ref);
     if (service === undefined) return this.#emitGone(ref);
     const parts = this.#lastParts();
-    if (parts !== undefined) for (const state of statesOf([service], parts)) this.#emit(state);
+    if (parts !== undefined) for (const state of this.#statesOf([service], parts)) this.#emit(state);
   }
 
   #emit(state: ReleaseState): void {
@@ -183,6 +224,8 @@ export class ClusterWatch {
   }
 
   #emitGone({ resourceUuid, deploymentUuid }: ReleaseRef): void {
+    this.#restarts.forget(deploymentUuid);
+    this.#leaving.delete(deploymentUuid);
     if (!this.#emitted.delete(deploymentUuid)) return;
     const gone = { resourceUuid, deploymentUuid, restartCount: 0, exitCode: null, startedAt: null };
     this.#listeners.emit({ ...gone, state: "removing", upstream: null });
@@ -201,10 +244,19 @@ export class ClusterWatch {
   }
 }
 
-function statesOf(services: readonly ReleaseService[], parts: readonly Part[]): readonly ReleaseState[] {
-  const byDeployment = Map.groupBy(parts, ({ state }) => state.deploymentUuid);
-  return services.map((service) => clusterState(service, byDeployment.get(service.ref.deploymentUuid) ?? []));
+/** `undefined`: the node cannot be reached, or does not answer in time. */
+async function answered<T>(asked: Promise<T>): Promise<T | undefined> {
+  const late = delay(NODE_ANSWER_MS, undefined, { ref: false });
+  return await Promise.race([asked, late]).catch((cause: unknown) => {
+    if (cause instanceof Error && statusCodeOf(cause) === undefined && !isDomainError(cause, "engine.failed")) {
+      return undefined;
+    }
+    throw cause;
+  });
 }
+
+/** One node that hangs must not hold up what is on the others. */
+const NODE_ANSWER_MS = 3000;
 
 const isSameRef = (one: ReleaseRef, other: ReleaseRef): boolean => one.deploymentUuid === other.deploymentUuid;
 

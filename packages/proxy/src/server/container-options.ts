@@ -27,6 +27,8 @@ interface Named {
   readonly name: string;
   readonly version: string;
   readonly seat: Seat;
+  /** It has a network of its own, with these ports of the server. */
+  readonly publishedPorts?: readonly number[] | undefined;
 }
 
 /**
@@ -35,8 +37,12 @@ interface Named {
 export const SEATS = ["a", "b"] as const;
 export type Seat = (typeof SEATS)[number];
 
-/** Uses the server's own network: it reaches every container by address, without joining networks. */
-export function createOptions(spec: ProxyContainerSpec, { name, version, seat, instance, labels }: Named) {
+/**
+ * Uses the server's own network: it reaches every container by address, without joining networks. The networks of a
+ * swarm cannot be reached from there: for those its ports are published, and it joins each.
+ */
+export function createOptions(spec: ProxyContainerSpec, named: Named) {
+  const { name, version, seat, instance, labels, publishedPorts } = named;
   return {
     name,
     Image: spec.image,
@@ -51,8 +57,10 @@ export function createOptions(spec: ProxyContainerSpec, { name, version, seat, i
       [SEAT_LABEL]: seat,
     },
     StopTimeout: STOP_SECONDS,
+    ...(publishedPorts === undefined ? {} : { ExposedPorts: Object.fromEntries(bindings(publishedPorts, () => ({}))) }),
     HostConfig: {
-      NetworkMode: "host",
+      NetworkMode: publishedPorts === undefined ? "host" : "bridge",
+      PortBindings: Object.fromEntries(bindings(publishedPorts ?? [], (port) => [{ HostPort: String(port) }])),
       RestartPolicy: { Name: "unless-stopped" },
       ReadonlyRootfs: true,
       // To listen below port 1024, and to read folders of the login user if that is not root.
@@ -65,6 +73,10 @@ export function createOptions(spec: ProxyContainerSpec, { name, version, seat, i
   };
 }
 
+/** HTTP/3 uses UDP. */
+const bindings = <T>(ports: readonly number[], of: (port: number) => T): readonly (readonly [string, T])[] =>
+  ports.flatMap((port) => ["tcp", "udp"].map((protocol) => [`${port}/${protocol}`, of(port)] as const));
+
 /**
  * A rehearsal has its own network, where its ports are free and no client connects, and writes only to memory, so
  * it cannot disturb the serving proxy.
@@ -75,7 +87,7 @@ export function rehearsalOptions(spec: ProxyContainerSpec, named: Omit<Named, "v
   return {
     ...rest,
     Labels: { ...rest.Labels, [LABELS.kind]: REHEARSAL_KIND },
-    HostConfig: { ...HostConfig, NetworkMode: "bridge", RestartPolicy: { Name: "no" } },
+    HostConfig: { ...HostConfig, NetworkMode: "bridge", PortBindings: {}, RestartPolicy: { Name: "no" } },
   };
 }
 

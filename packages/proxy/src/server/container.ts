@@ -17,6 +17,7 @@ import {
   STOP_SECONDS,
   versionOf,
 } from "./container-options.ts";
+import { joinOverlays } from "./overlays.ts";
 
 /** Server and engine of a proxy's container. */
 export interface ProxyPlace {
@@ -26,6 +27,10 @@ export interface ProxyPlace {
   readonly instance: string;
   /** Additional labels of the container. */
   readonly labels?: Readonly<Record<string, string>> | undefined;
+  /** See `ServerProxyOptions`. */
+  readonly joinsOverlays?: boolean | undefined;
+  readonly httpPort?: number | undefined;
+  readonly httpsPort?: number | undefined;
 }
 
 /** A started container that does not serve yet. */
@@ -65,6 +70,8 @@ export interface ProxyContainer {
    * @returns Whether it was started or replaced now.
    */
   ensure(wanted: WantedProxy, options?: { readonly isAnew?: boolean | undefined }): Promise<boolean>;
+  /** Joins the overlay networks of this instance's releases that it is not in. Idempotent. */
+  joinOverlays(): Promise<void>;
   /** Idempotent. */
   remove(): Promise<void>;
   /** @param type Reported while no container exists. */
@@ -80,6 +87,8 @@ export function proxyContainer(place: ProxyPlace): ProxyContainer {
   const name = `berth-proxy-${instance.replace(/[^a-zA-Z0-9_.-]/g, "-")}`;
   const nextName = `${name}-next`;
   const rehearsalName = `${name}-rehearsal`;
+  const { joinsOverlays = false, httpPort = 80, httpsPort = 443 } = place;
+  const publishedPorts = joinsOverlays ? [httpPort, httpsPort] : undefined;
 
   async function find(wantedName: string): Promise<Docker.ContainerInspectInfo | undefined> {
     try {
@@ -109,8 +118,13 @@ export function proxyContainer(place: ProxyPlace): ProxyContainer {
       return main;
     }
     if (main !== undefined) await removeIt(main);
-    await docker.getContainer(own(next).Id).rename({ name });
-    return await find(name);
+    await nameLastingly(docker.getContainer(own(next).Id));
+    return await serving();
+  }
+
+  /** The engine cannot rename a container in an overlay network: there, a replacement keeps the name that was free. */
+  async function nameLastingly(container: Docker.Container): Promise<void> {
+    if (!joinsOverlays) await container.rename({ name });
   }
 
   async function removeIt({ Id, State }: Pick<Docker.ContainerInspectInfo, "Id" | "State">): Promise<void> {
@@ -129,9 +143,13 @@ export function proxyContainer(place: ProxyPlace): ProxyContainer {
     }
   }
 
-  function createFor(wanted: WantedProxy, seat: Seat): Promise<Docker.Container> {
-    const spec = wanted.specFor(seat);
-    return create(createOptions(spec, { ...place, name: nextName, version: versionOf(wanted.specFor("a")), seat }));
+  async function createFor(wanted: WantedProxy, seat: Seat): Promise<Docker.Container> {
+    const version = versionOf(wanted.specFor("a"));
+    const isFree = joinsOverlays && (await find(name)) === undefined;
+    const named = { ...place, name: isFree ? name : nextName, version, seat, publishedPorts };
+    const container = await create(createOptions(wanted.specFor(seat), named));
+    if (joinsOverlays) await joinOverlays(docker, instance, await container.inspect());
+    return container;
   }
 
   const started = (container: Docker.Container, seat: Seat): StartedContainer => ({
@@ -170,7 +188,7 @@ export function proxyContainer(place: ProxyPlace): ProxyContainer {
   async function begin(before: Docker.ContainerInspectInfo | undefined, wanted: WantedProxy): Promise<void> {
     const next = await createFor(wanted, "a");
     if (before !== undefined) await removeIt(before);
-    await next.rename({ name });
+    await nameLastingly(next);
     await wanted.prepare();
     await start(next, "a", wanted);
   }
@@ -182,7 +200,7 @@ export function proxyContainer(place: ProxyPlace): ProxyContainer {
     try {
       await wanted.prepare();
       await start(next, seat, wanted).catch(async (error: unknown) => {
-        if (!(await isPortTaken(started(next, seat)))) throw error;
+        if (!isAllocated(error) && !(await isPortTaken(started(next, seat)))) throw error;
         await takeOver(current, next, seat, wanted);
       });
     } catch (error) {
@@ -190,7 +208,7 @@ export function proxyContainer(place: ProxyPlace): ProxyContainer {
       throw error;
     }
     await removeIt(current);
-    await next.rename({ name });
+    await nameLastingly(next);
   }
 
   /** If the two cannot share ports, the serving one stops first, and starts again if the other fails. */
@@ -231,6 +249,11 @@ export function proxyContainer(place: ProxyPlace): ProxyContainer {
         } else if (isServing) await replace(current, wanted);
         else await begin(current, wanted);
         return true;
+      }),
+    joinOverlays: () =>
+      wrapped(server, async () => {
+        const found = await serving();
+        if (found !== undefined) await joinOverlays(docker, instance, own(found));
       }),
     remove: () =>
       wrapped(server, async () => {
@@ -286,6 +309,10 @@ const HURRIED_STOP_SECONDS = 1;
 
 const isPortTaken = async (container: StartedContainer) =>
   /address already in use/.test(await container.lastLines().catch(() => ""));
+
+/** The engine publishes a port for one container at a time. */
+const isAllocated = (error: unknown): boolean =>
+  error instanceof Error && /port is already allocated/.test(error.message);
 
 async function wrapped<T>(server: string, work: () => Promise<T>): Promise<T> {
   try {

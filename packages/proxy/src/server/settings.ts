@@ -20,6 +20,8 @@ export interface ServerProxyOptions {
   readonly trustedProxies?: readonly string[] | undefined;
   /** Where requests for names that no site has go, as of now. Default: 404. */
   readonly redirectUrl?: (() => string | undefined) | undefined;
+  /** Its upstreams are in overlay networks of a swarm, which it joins. Default: in networks of the server itself. */
+  readonly joinsOverlays?: boolean | undefined;
   /** Further labels of its container. */
   readonly labels?: Readonly<Record<string, string>> | undefined;
 }

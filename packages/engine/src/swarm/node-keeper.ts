@@ -1,0 +1,55 @@
+import type Docker from "dockerode";
+import pLimit from "p-limit";
+import { spreadImage } from "./images.ts";
+import { type ClusterNode, labelNode, type SwarmNode } from "./nodes.ts";
+import { readyLabel } from "./placement.ts";
+import type { Services } from "./services.ts";
+
+export interface NodeKeeperOptions {
+  /** Client of a manager. */
+  readonly docker: Docker;
+  readonly services: Services;
+  readonly instance: string;
+  readonly nodes: () => readonly SwarmNode[];
+  readonly signal: AbortSignal;
+  readonly warn: (message: string, cause: unknown) => void;
+}
+
+/**
+ * Keeps the label of the nodes that get tasks: those that have the images of all releases. One that was away may lack
+ * the newest, and tasks would be rejected there.
+ */
+export class NodeKeeper {
+  readonly #options: NodeKeeperOptions;
+  readonly #inTurn = pLimit(1);
+
+  constructor(options: NodeKeeperOptions) {
+    this.#options = options;
+  }
+
+  /** @param all The nodes as they were seen now. */
+  look(all: readonly ClusterNode[]): void {
+    // The next look follows at the next change of a node.
+    if (this.#inTurn.pendingCount > 0) return;
+    void this.#inTurn(() => this.#keep(all)).catch((cause: unknown) => {
+      if (!this.#options.signal.aborted) this.#options.warn("The nodes of a swarm could not be prepared.", cause);
+    });
+  }
+
+  async #keep(all: readonly ClusterNode[]): Promise<void> {
+    const { docker, services, instance, nodes, signal } = this.#options;
+    const label = readyLabel(instance);
+    const own = new Map(nodes().map((node) => [node.id, node]));
+    for (const { id, isReady, labels } of all) {
+      if (!isReady && labels[label] !== undefined) await labelNode(docker, id, { [label]: undefined });
+    }
+    const ready = all.filter(({ isReady }) => isReady).flatMap((found) => ({ found, node: own.get(found.id) }));
+    const unprepared = ready.filter(({ found, node }) => node !== undefined && found.labels[label] === undefined);
+    if (unprepared.length === 0) return;
+    const images = new Set((await services.list()).map(({ imageId }) => imageId));
+    if (images.size === 0) return;
+    const adapters = ready.flatMap(({ node }) => node ?? []);
+    for (const image of images) await spreadImage(adapters, image, { signal, onLine() {} });
+    for (const { found } of unprepared) await labelNode(docker, found.id, { [label]: "yes" });
+  }
+}

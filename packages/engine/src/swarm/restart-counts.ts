@@ -1,0 +1,29 @@
+import type { CountEnded } from "./state.ts";
+
+interface Counted {
+  readonly run: number;
+  readonly count: number;
+  /** Start of the last container that was counted. */
+  readonly lastMs: number;
+}
+
+/** Remembers how often the replicas of a release have ended, since a swarm keeps only the last few of their containers. */
+export class RestartCounts {
+  readonly #byDeployment = new Map<string, Map<number, Counted>>();
+
+  of(deploymentUuid: string): CountEnded {
+    const counts = this.#byDeployment.get(deploymentUuid) ?? new Map<number, Counted>();
+    this.#byDeployment.set(deploymentUuid, counts);
+    return (number, run, startsMs) => {
+      const before = counts.get(number);
+      const known = before?.run === run ? before : { run, count: 0, lastMs: 0 };
+      const count = known.count + startsMs.filter((startMs) => startMs > known.lastMs).length;
+      counts.set(number, { run, count, lastMs: Math.max(known.lastMs, ...startsMs) });
+      return count;
+    };
+  }
+
+  forget(deploymentUuid: string): void {
+    this.#byDeployment.delete(deploymentUuid);
+  }
+}

@@ -1,0 +1,55 @@
+import { DomainError } from "@berth/core";
+import type { ReleaseRef, ReleaseState } from "@berth/core/deploy";
+import { type FoundService, type Services, scaled } from "./services.ts";
+import { problemOf } from "./start.ts";
+import type { ClusterWatch, SeenRelease } from "./watch.ts";
+
+interface ScalePlace {
+  readonly services: Services;
+  readonly watch: ClusterWatch;
+}
+
+/**
+ * Changes the number of tasks of a release. Resolves when all of them have started, and those that the swarm removes
+ * have ended: which ones, it chooses itself.
+ * @throws DomainError `deploy.start_failed` if no node can run one more; the number is what it was then.
+ */
+export async function scaleService(
+  { services, watch }: ScalePlace,
+  ref: ReleaseRef,
+  replicas: number,
+): Promise<ReleaseState | undefined> {
+  const before = await services.find(ref);
+  if (before === undefined) return undefined;
+  await services.update(ref, scaled(replicas));
+  for (;;) {
+    const changed = watch.changed(ref, undefined);
+    const seen = await watch.find(ref);
+    if (seen === undefined) return undefined;
+    if (replicas < before.replicas) watch.leave(ref, await leavingNumbers(services, seen.service));
+    if (isDone(seen)) {
+      watch.leave(ref, []);
+      return (await watch.find(ref))?.state;
+    }
+    const problem = problemOf(await services.tasks(seen.service));
+    if (problem !== undefined && replicas > before.replicas) {
+      await services.update(ref, scaled(before.replicas));
+      throw new DomainError("deploy.start_failed", problem);
+    }
+    await changed;
+  }
+}
+
+/** Numbers of the tasks that should not run any more. */
+async function leavingNumbers(services: Services, service: FoundService): Promise<readonly number[]> {
+  const tasks = await services.tasks(service);
+  const wanted = new Set(tasks.flatMap(({ DesiredState, Slot }) => (DesiredState === "running" ? (Slot ?? []) : [])));
+  return tasks.flatMap(({ Slot }) => (Slot === undefined || wanted.has(Slot) ? [] : Slot));
+}
+
+function isDone({ service, state, containers }: SeenRelease): boolean {
+  if (service.isStopped) return true;
+  const running = containers.filter(({ info }) => info.State.Running).length;
+  const states = state.containers?.map((one) => one.state) ?? [state.state];
+  return running <= service.replicas && states.every((one) => one !== "created" && one !== "starting");
+}

@@ -1,0 +1,179 @@
+import type { ReleaseSpec, StorageMount } from "@berth/core/deploy";
+import { describeDocker, eventually, SERVER_IMAGE } from "@berth/testing";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { IMAGES, io, specOf } from "../docker/docker.fixture.ts";
+import type { SwarmEngine } from "./engine.ts";
+import { clusterNodes } from "./nodes.ts";
+import { type SwarmWorld, swarmWorld } from "./swarm.fixture.ts";
+
+describeDocker("a release with several containers on a swarm", [...IMAGES, SERVER_IMAGE], (fixture) => {
+  let world: SwarmWorld;
+  let engine: SwarmEngine;
+  beforeAll(async () => {
+    world = await swarmWorld(fixture, { nodes: 3 });
+    engine = world.engine();
+  });
+  afterAll(() => world.close());
+
+  const started = async (change: Partial<ReleaseSpec> = {}) => {
+    const spec = specOf(await world.image(), { replicas: 3, ...change });
+    await engine.start(spec, io());
+    return spec;
+  };
+  const containers = async (spec: ReleaseSpec) => (await engine.inspect(spec))?.containers ?? [];
+  const ask = (host: string | null, path: string) =>
+    eventually(async () => {
+      const answer = await world.ask(engine, { host: host ?? "", port: 3000 }, `/${path}`);
+      expect(answer.status).toBe(200);
+      return answer.body;
+    });
+  const nodesOf = async (spec: ReleaseSpec) =>
+    (await world.containersOf(spec)).filter(({ State }) => State === "running").map(({ Labels }) => Labels[NODE]);
+  const remove = (spec: ReleaseSpec) => engine.remove(spec, { graceSeconds: 0 });
+
+  test("has an address of each, and spreads them over the nodes, which all have the image", async () => {
+    const spec = await started();
+    const all = await containers(spec);
+    expect(all.map(({ name, number, state }) => [name, number, state])).toEqual(
+      [1, 2, 3].map((number) => ["replica", number, "running"]),
+    );
+    expect(new Set(all.map(({ address }) => address)).size).toBe(3);
+    for (const { address } of all) expect(Number(await ask(address, "pid"))).toBeGreaterThan(0);
+    expect(new Set(await nodesOf(spec)).size).toBe(3);
+    await remove(spec);
+    expect(await world.containersOf(spec)).toEqual([]);
+  });
+
+  test("gives values that look like templates as they are", async () => {
+    const spec = await started({ replicas: 1, env: { ATTACK: `{{.Node.ID}} {{ {{{ }} {{"x"}}` } });
+    const host = (await engine.inspect(spec))?.upstream?.host ?? null;
+    expect(JSON.parse(await ask(host, "env?name=ATTACK"))).toBe(`{{.Node.ID}} {{ {{{ }} {{"x"}}`);
+    await remove(spec);
+  });
+
+  test("grows and shrinks while the others continue, and says which leave before they end", async () => {
+    const spec = await started({ replicas: 1 });
+    const scale = (replicas: number) => engine.containers.scale(spec, replicas, { graceSeconds: 2, files: [] });
+    const first = (await engine.inspect(spec))?.upstream;
+    expect((await scale(4))?.containers).toHaveLength(4);
+    expect((await containers(spec)).map(({ address }) => address)).toContain(first?.host);
+    const seen: { readonly running: number; readonly shown: number }[] = [];
+    const stop = engine.onStateChange(async ({ deploymentUuid, containers: shown = [] }) => {
+      if (deploymentUuid !== spec.deploymentUuid) return;
+      seen.push({ shown: shown.length, running: (await nodesOf(spec)).length });
+    });
+    expect((await scale(2))?.containers).toHaveLength(2);
+    stop();
+    expect(await nodesOf(spec)).toHaveLength(2);
+    expect(seen).toContainEqual({ shown: 2, running: 4 });
+    for (const { address } of await containers(spec)) await ask(address, "pid");
+    await remove(spec);
+  });
+
+  test("replaces one that was killed, and leaves the others alone", async () => {
+    const spec = await started();
+    const [one, two, three] = await containers(spec);
+    await ask(one?.address ?? null, "kill");
+    await eventually(async () => {
+      const now = await containers(spec);
+      expect(now.map(({ state, restartCount }) => [state, restartCount])).toEqual([
+        ["running", 1],
+        ["running", 0],
+        ["running", 0],
+      ]);
+      expect(now.slice(1).map(({ address }) => address)).toEqual([two?.address, three?.address]);
+    });
+    await remove(spec);
+  });
+
+  test("counts more restarts than the swarm keeps containers of", async () => {
+    const spec = await started({ replicas: 1 });
+    for (let count = 1; count <= 7; count += 1) {
+      await ask((await engine.inspect(spec))?.upstream?.host ?? null, "exit?code=4");
+      await eventually(async () => {
+        expect(await engine.inspect(spec)).toMatchObject({ state: "running", restartCount: count, exitCode: 4 });
+      });
+    }
+    await remove(spec);
+  });
+
+  test("has a log of all containers, each line with its own", async () => {
+    const spec = await started();
+    for (const { address, number } of await containers(spec)) await ask(address, `log?text=from-${number}`);
+    await eventually(async () => {
+      const lines: string[] = [];
+      for await (const { line, container } of engine.logs(spec, {})) lines.push(`${container} ${line}`);
+      for (const number of [1, 2, 3]) expect(lines).toContain(`replica-${number} from-${number}`);
+    });
+    await remove(spec);
+  });
+
+  test("refuses what no node can run, and leaves nothing behind", async () => {
+    const image = await world.image();
+    const impossible = specOf(image, { limits: { memoryBytes: null, cpus: null }, storages: [], replicas: 2 });
+    const storages: StorageMount[] = [
+      { type: "volume", uuid: fixture.name("data"), name: "data", mountPath: "/app/data" },
+    ];
+    await expect(engine.start({ ...impossible, storages }, io())).rejects.toMatchObject({
+      code: "deploy.start_failed",
+      message: expect.stringContaining("The storage data is on one node of the cluster"),
+    });
+    expect(await engine.inspect(impossible)).toBeUndefined();
+  });
+
+  test("moves what ran on a lost node, and prepares the node again when it is back", async () => {
+    const spec = await started();
+    const lost = world.servers[2];
+    expect(await nodesOf(spec)).toContain(lost?.nodeId);
+    await lost?.down();
+    await eventually(async () => {
+      const now = await containers(spec);
+      expect(now.map(({ state }) => state)).toEqual(["running", "running", "running"]);
+      const nodes = await clusterNodes(world.manager.docker);
+      expect(nodes.find(({ id }) => id === lost?.nodeId)).toMatchObject({ isReady: false, labels: {} });
+      for (const { address } of now) await world.ask(engine, { host: address ?? "", port: 3000 }, "/pid");
+    });
+    const next = await started({ replicas: 1 });
+    await lost?.up();
+    await eventually(async () => {
+      const nodes = await clusterNodes(world.manager.docker);
+      const back = nodes.find(({ id }) => id === lost?.nodeId);
+      expect(Object.keys(back?.labels ?? {})).toContainEqual(expect.stringContaining("berth.ready."));
+    });
+    const image = (await world.manager.images.find((await world.image()).image))?.id ?? "";
+    expect(await world.nodes[2]?.images.find(image)).toBeDefined();
+    await remove(next);
+    await remove(spec);
+  });
+
+  test("keeps the data of a storage on its node, and starts nothing empty elsewhere", async () => {
+    const withStorage = async () => {
+      const uuid = fixture.name("kept");
+      const storages: StorageMount[] = [{ type: "volume", uuid, name: "data", mountPath: "/app/data" }];
+      const spec = await started({ replicas: 1, storages });
+      const [nodeId] = await nodesOf(spec);
+      return { spec, server: world.servers.find((one) => one.nodeId === nodeId) };
+    };
+    // Each node gets one of them, and the manager is never taken down: without it there is no swarm.
+    const all = [await withStorage(), await withStorage(), await withStorage()];
+    expect(new Set(all.map(({ server }) => server)).size).toBe(3);
+    const { spec, server } = all.find((one) => one.server !== world.servers[0]) ?? {};
+    if (spec === undefined) throw new Error("No storage is on a worker.");
+    await ask((await engine.inspect(spec))?.upstream?.host ?? null, "append?file=data/file&text=kept");
+    await server?.down();
+    await eventually(async () => {
+      const nodes = await clusterNodes(world.manager.docker);
+      expect(nodes.find(({ id }) => id === server?.nodeId)?.isReady).toBe(false);
+    });
+    const next = specOf(await world.image(), { storages: spec.storages, resourceUuid: spec.resourceUuid });
+    await expect(engine.start(next, io())).rejects.toMatchObject({
+      message: `Its data is on node ${server?.name}, which is down. Start the node again, or restore a backup.`,
+    });
+    await server?.up();
+    await eventually(async () => expect(await engine.inspect(spec)).toMatchObject({ state: "running" }));
+    expect(await ask((await engine.inspect(spec))?.upstream?.host ?? null, "read?file=data/file")).toBe("kept");
+    for (const one of all) await remove(one.spec);
+  });
+});
+
+const NODE = "com.docker.swarm.node.id";

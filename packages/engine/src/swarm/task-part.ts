@@ -1,0 +1,33 @@
+import { REPLICA, type ReleaseContainer } from "@berth/core/deploy";
+import { LABELS, labelOf, refOf } from "@berth/docker-client";
+import type { Part } from "../docker/state.ts";
+import type { Task } from "./services.ts";
+
+/**
+ * A container as the managers know it, while its own node cannot be reached by Berth. `undefined`: it is not one of
+ * this instance's, or it is not wanted any more.
+ */
+export function partOfTask(task: Task, instance: string): Part | undefined {
+  const { Slot: number = 0, Status, Spec, DesiredState } = task;
+  const labels = Spec.ContainerSpec?.Labels ?? {};
+  const ref = refOf(labels, instance);
+  if (ref === undefined || DesiredState !== "running") return undefined;
+  const isRunning = Status.State === "running";
+  const port = Number(labelOf(labels, LABELS.port) ?? Number.NaN);
+  const [address] = (task.NetworksAttachments ?? []).flatMap(({ Addresses }) => Addresses ?? []);
+  const container: ReleaseContainer = {
+    ...{ name: REPLICA, isReplica: true, number, restartCount: 0, exitCode: null, isExcluded: false },
+    state: isRunning ? "running" : "starting",
+    startedAt: isRunning ? new Date(Status.Timestamp ?? 0) : null,
+    address: isRunning ? (address?.split("/")[0] ?? null) : null,
+    port: Number.isInteger(port) ? port : null,
+  };
+  const { state, startedAt } = container;
+  return {
+    container,
+    state: { ...ref, state, startedAt, upstream: null, restartCount: 0, exitCode: null },
+    order: number,
+    isMember: true,
+    run: Number(labels[LABELS.run]) || 0,
+  };
+}

@@ -1,0 +1,111 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import { request } from "node:http";
+import { join } from "node:path";
+import type { ManagedProxy } from "@berth/core/ports";
+import { dockerClient, ownedLabels } from "@berth/docker-client";
+import { type SshHost, sshHost } from "@berth/host";
+import { describeDocker, eventually, SERVER_IMAGE, type SwarmServer, startSwarm } from "@berth/testing";
+import type Docker from "dockerode";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { IMAGE } from "./caddy/caddy.fixture.ts";
+import { readAll, site } from "./proxy.fixture.ts";
+import { serverProxy } from "./server/server-proxy.ts";
+
+/** Asks the site at port 80 of a server. */
+const answerOf = (host: string): Promise<Buffer> =>
+  new Promise((resolve, reject) => {
+    const asked = request({ host, headers: { host: "a.test", connection: "close" } }, (response) => {
+      if (response.statusCode === 200) readAll(response).then(resolve, reject);
+      else reject(new Error(`The proxy answered ${response.resume().statusCode}.`));
+    });
+    asked.on("error", reject).end();
+  });
+
+const APP_IMAGE = "node:24-alpine";
+const APP = `
+  const server = require("node:http").createServer((request, response) => response.end(process.env.MARK + " " + request.socket.remoteAddress));
+  server.listen(3000);
+`;
+
+describeDocker("a proxy on a swarm", [IMAGE, APP_IMAGE, SERVER_IMAGE], (fixture) => {
+  let servers: readonly SwarmServer[];
+  let manager: SwarmServer;
+  let docker: Docker;
+  let host: SshHost;
+  let folder: string;
+  let proxy: ManagedProxy;
+
+  beforeAll(async () => {
+    servers = await startSwarm(fixture, { nodes: 2 });
+    const [first] = servers;
+    if (first === undefined) throw new Error("A swarm has a node.");
+    manager = first;
+    await Promise.all(servers.map((server) => server.loadImages(APP_IMAGE)));
+    await manager.loadImages(IMAGE);
+    folder = await mkdtemp(join("/tmp", "berth-bridge-"));
+    host = sshHost({
+      name: manager.name,
+      ip: manager.address,
+      port: 22,
+      user: "root",
+      connectTimeoutSeconds: 10,
+      privateKey: async () => manager.keys.privateKey,
+      hostKey: null,
+      onHostKey: async () => {},
+      bridgeFolder: folder,
+    });
+    docker = dockerClient(host);
+    const { instance } = fixture;
+    const tls = { issuer: "internal" } as const;
+    proxy = serverProxy("CADDY", { host, docker, instance, folder: "/var/lib/berth/proxy", tls, joinsOverlays: true });
+  });
+  afterAll(async () => {
+    await host.close();
+    await rm(folder, { recursive: true, force: true });
+  });
+
+  /** A service with a task on each node. @returns Their addresses. */
+  async function service(network: string, mark: string): Promise<readonly string[]> {
+    const image = (await manager.client.getImage(APP_IMAGE).inspect()).Id;
+    await manager.client.createService({
+      Name: mark,
+      TaskTemplate: {
+        ContainerSpec: { Image: image, Command: ["node", "-e", APP], Env: [`MARK=${mark}`], Init: true },
+        Networks: [{ Target: network }],
+      },
+      Mode: { Replicated: { Replicas: 2 } },
+      EndpointSpec: { Mode: "dnsrr" },
+    });
+    return await eventually(async () => {
+      const filters = JSON.stringify({ service: [mark] });
+      const tasks = (await manager.client.listTasks({ filters })) as readonly {
+        readonly NodeID: string;
+        readonly Status: { readonly State: string };
+        readonly NetworksAttachments: readonly { readonly Addresses: readonly string[] }[];
+      }[];
+      expect(tasks.map(({ Status }) => Status.State)).toEqual(["running", "running"]);
+      expect(new Set(tasks.map(({ NodeID }) => NodeID)).size).toBe(2);
+      return tasks.map(({ NetworksAttachments }) => NetworksAttachments[0]?.Addresses[0]?.split("/")[0] ?? "");
+    });
+  }
+
+  const overlay = (Name: string) =>
+    manager.client.createNetwork({ Name, Driver: "overlay", Attachable: true, Labels: ownedLabels(fixture.instance) });
+  const upstreams = (addresses: readonly string[]) => addresses.map((address) => ({ host: address, port: 3000 }));
+  const answer = async () => (await answerOf(manager.address)).toString();
+
+  test("reaches tasks on every node, in networks that come after its start, and after another took its place", async () => {
+    await overlay("first");
+    await proxy.ensure();
+    const first = await service("first", "one");
+    await proxy.put(site("a", upstreams(first)));
+    expect(await eventually(answer)).toMatch(/^one /);
+    await overlay("second");
+    await proxy.put(site("a", upstreams(await service("second", "two"))));
+    for (let count = 0; count < 6; count += 1) expect(await answer()).toMatch(/^two /);
+    await proxy.ensure({ isAnew: true });
+    expect(await eventually(answer)).toMatch(/^two /);
+    await proxy.put(site("a", upstreams(first)));
+    expect(await answer()).toMatch(/^one /);
+  });
+});
