@@ -43,7 +43,7 @@ export interface SwarmEngineOptions {
   readonly builder: ImageBuilder;
   readonly images?: EngineImages | undefined;
   /** Its nodes that are servers of Berth's, the manager among them. Only these run releases. */
-  readonly nodes: () => readonly SwarmNode[];
+  readonly nodes: () => Promise<readonly SwarmNode[]>;
   /** The network of releases that name none; created when missing. */
   readonly network: string;
   /** Interval of full snapshots, which find changes without an event. Default 30. */
@@ -256,7 +256,7 @@ async function removeLeftovers({ docker }: SwarmNode, instance: string, ref: Rel
 }
 
 const capabilitiesOf = (builder: ImageBuilder): EngineCapabilities => ({
-  kinds: ["application"],
+  kinds: ["application", "database"],
   build_packs: builder.buildPacks,
   keepsBuilds: true,
   replicas: true,

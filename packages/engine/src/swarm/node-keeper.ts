@@ -10,7 +10,7 @@ export interface NodeKeeperOptions {
   readonly docker: Docker;
   readonly services: Services;
   readonly instance: string;
-  readonly nodes: () => readonly SwarmNode[];
+  readonly nodes: () => Promise<readonly SwarmNode[]>;
   readonly signal: AbortSignal;
   readonly warn: (message: string, cause: unknown) => void;
 }
@@ -39,7 +39,7 @@ export class NodeKeeper {
   async #keep(all: readonly ClusterNode[]): Promise<void> {
     const { docker, services, instance, nodes, signal } = this.#options;
     const label = readyLabel(instance);
-    const own = new Map(nodes().map((node) => [node.id, node]));
+    const own = new Map((await nodes()).map((node) => [node.id, node]));
     for (const { id, isReady, labels } of all) {
       if (!isReady && labels[label] !== undefined) await labelNode(docker, id, { [label]: undefined });
     }

@@ -5,6 +5,7 @@ import type {
   ContainerCreateOptions,
   ContainerTaskSpec,
   CreateServiceOptions,
+  HealthConfig,
   HostConfig,
   MountConfig,
 } from "dockerode";
@@ -96,7 +97,7 @@ function containerSpec(
     ...(options.User === undefined ? {} : { User: options.User }),
     ...(options.WorkingDir === undefined ? {} : { Dir: options.WorkingDir }),
     ...(options.StopSignal === undefined ? {} : { StopSignal: options.StopSignal }),
-    ...(healthcheck === undefined ? {} : { HealthCheck: healthcheck }),
+    ...(healthcheck === undefined ? {} : { HealthCheck: patient(healthcheck) }),
     Groups: [...(host.GroupAdd ?? [])].map(String),
     Init: host.Init ?? true,
     ReadOnly: host.ReadonlyRootfs === true,
@@ -108,6 +109,14 @@ function containerSpec(
     ...newer,
   } as ContainerSpec; // With fields that the types lack.
 }
+
+/**
+ * A swarm kills what its health check finds unhealthy, as a database would be while it recovers. What a resource is
+ * checked for by Berth is therefore never found unhealthy by the swarm, only healthy or still starting.
+ */
+const patient = (check: HealthConfig): HealthConfig => (isChecked(check) ? { ...check, Retries: RETRIES_MAX } : check);
+
+const isChecked = ({ Test = [] }: HealthConfig): boolean => Test[0] !== "NONE";
 
 /**
  * Swarm takes environments, host names and mounts for Go templates, by which a value could read what Berth did not
@@ -170,6 +179,7 @@ function assertSupported({ NetworkingConfig }: ContainerCreateOptions, host: Hos
 }
 
 const NANOSECONDS = 1e9;
+const RETRIES_MAX = 1_000_000;
 /** A swarm repeats what ends at once with this pause, and has no backoff. */
 const RESTART_DELAY_SECONDS = 2;
 const STOP_GRACE_SECONDS = 10; // Docker's own default for "docker stop".

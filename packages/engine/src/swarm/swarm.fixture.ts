@@ -73,7 +73,7 @@ export async function swarmWorld(
     engine(options = {}) {
       const { host, docker } = manager;
       const made = swarmEngine({
-        ...{ host, docker, instance, builder: NO_BUILDER, nodes: () => nodes, network: "berth" },
+        ...{ host, docker, instance, builder: NO_BUILDER, nodes: async () => nodes, network: "berth" },
         ...options,
       });
       engines.push(made);

@@ -21,7 +21,7 @@ export interface ClusterWatchOptions {
   readonly services: Services;
   readonly instance: string;
   /** The nodes that are servers of Berth's. */
-  readonly nodes: () => readonly SwarmNode[];
+  readonly nodes: () => Promise<readonly SwarmNode[]>;
   readonly resyncSeconds: number;
   readonly warn: (message: string, cause: unknown) => void;
   /** Called when nodes were looked at. */
@@ -101,8 +101,10 @@ export class ClusterWatch {
 
   /** The nodes on which tasks may run, and that are servers of Berth's. */
   async readyNodes(): Promise<readonly (ClusterNode & { readonly node: SwarmNode })[]> {
-    const own = new Map(this.#options.nodes().map((node) => [node.id, node]));
-    return (await clusterNodes(this.#options.docker)).flatMap((found) => {
+    const { docker, nodes } = this.#options;
+    const [all, adapters] = await Promise.all([clusterNodes(docker), nodes()]);
+    const own = new Map(adapters.map((node) => [node.id, node]));
+    return all.flatMap((found) => {
       const node = own.get(found.id);
       return node === undefined || !found.isReady ? [] : { ...found, node };
     });
@@ -179,7 +181,7 @@ export class ClusterWatch {
 
   #watchOf(node: SwarmNode): ReleaseWatch {
     const known = this.#watches.get(node.id);
-    if (known?.node === node) return known.watch;
+    if (known?.node.docker === node.docker) return known.watch;
     known?.watch.close();
     const { instance, resyncSeconds, warn } = this.#options;
     const watch = watchReleases({ docker: node.docker, instance, role: TASK_ROLE, resyncSeconds, warn });
@@ -191,9 +193,9 @@ export class ClusterWatch {
 
   async #resync(): Promise<void> {
     const { services, docker, onNodes } = this.#options;
-    const [found, nodes] = await Promise.all([services.list(), clusterNodes(docker)]);
+    const [found, nodes, own] = await Promise.all([services.list(), clusterNodes(docker), this.#options.nodes()]);
     this.#readyIds = new Set(nodes.filter(({ isReady }) => isReady).map(({ id }) => id));
-    for (const node of this.#options.nodes()) if (this.#readyIds.has(node.id)) this.#watchOf(node);
+    for (const node of own) if (this.#readyIds.has(node.id)) this.#watchOf(node);
     const gone = [...(this.#services?.values() ?? [])].filter(({ ref }) =>
       found.every((one) => !isSameRef(one.ref, ref)),
     );
