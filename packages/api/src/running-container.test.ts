@@ -5,7 +5,7 @@ import { createdApplication, gitApplication, type Served, served } from "./berth
 
 let api: Served;
 const engine = printingEngine();
-const manyEngine = printingEngine({ replicas: true });
+const manyEngine = printingEngine({ replicas: true, placement: true });
 let isMany = false;
 beforeAll(async () => {
   api = await served({ engineFor: () => (isMany ? manyEngine : engine) });
@@ -90,4 +90,33 @@ test("an application has several containers only where its server runs container
     const created = await api.ask("POST", "/applications/public", { body: { ...gitApplication(api), ...many } });
     expect(created.json).toMatchObject({ code: "engine.unsupported" });
   }
+});
+
+test("an application has constraints for its nodes only where its server has some", async () => {
+  const uuid = await createdApplication(api);
+  const asked = (body: object) => api.ask("PATCH", `/applications/${uuid}`, { body });
+  const shown = async () => (await api.ask("GET", `/applications/${uuid}`)).json;
+  const field = "swarm_placement_constraints";
+  const constraints = "node.labels.zone == a\nnode.role != manager";
+  expect(await shown()).toMatchObject({ [field]: null, settings: { is_swarm_only_worker_nodes: true } });
+  const refused = await asked({ [field]: constraints });
+  expect(refused.status).toBe(422);
+  expect(refused.json).toMatchObject({ code: "engine.unsupported", errors: { [field]: [expect.any(String)] } });
+  const body = { ...gitApplication(api), [field]: constraints };
+  expect((await api.ask("POST", "/applications/public", { body })).status).toBe(422);
+  isMany = true;
+  try {
+    expect((await asked({ [field]: constraints, is_swarm_only_worker_nodes: false })).status).toBe(200);
+    expect(await shown()).toMatchObject({ [field]: constraints, settings: { is_swarm_only_worker_nodes: false } });
+    const wrong = await asked({ [field]: "bogus == 1" });
+    expect([wrong.status, wrong.json.errors[field]]).toEqual([422, [expect.stringContaining("node.labels.NAME")]]);
+    const created = await api.ask("POST", "/applications/public", { body });
+    expect((await api.ask("GET", `/applications/${created.json.uuid}`)).json).toMatchObject({ [field]: constraints });
+  } finally {
+    isMany = false;
+  }
+  // What was set before can still be removed where the engine has no nodes.
+  expect((await asked({ name: "renamed" })).status).toBe(200);
+  expect((await asked({ [field]: null })).status).toBe(200);
+  expect((await shown())[field]).toBeNull();
 });

@@ -1,5 +1,11 @@
 import { DomainError, invalid, notFound } from "@berth/core";
-import { type ApplicationSource, type BuildPack, isLocalHost, readRunOptions } from "@berth/core/application";
+import {
+  type ApplicationSettings,
+  type ApplicationSource,
+  type BuildPack,
+  isLocalHost,
+  readRunOptions,
+} from "@berth/core/application";
 import type { ApplicationRecord, EngineCapabilities, ServerRecord, Stores } from "@berth/core/ports";
 import { isOwnMachine } from "@berth/core/server";
 import { loginOrigin, parseGitUrl, requireLoginOrigin } from "@berth/core/source";
@@ -40,6 +46,20 @@ export async function requireReplicas(
   if (capabilities.replicas) return;
   const sentence = `The engine of server ${server.name} (${kind}) runs one instance of an application. For ${replicas}, use a server with Docker.`;
   throw new DomainError("engine.unsupported", sentence, { fields: { replicas: [sentence] } });
+}
+
+/** @throws DomainError `engine.unsupported` if the server's engine does not choose between nodes */
+export async function requirePlacement(
+  { engineFor }: Pick<UseCaseContext, "engineFor">,
+  { swarm_placement_constraints }: Pick<ApplicationSettings, "swarm_placement_constraints">,
+  server: ServerRecord | undefined,
+): Promise<void> {
+  if (!swarm_placement_constraints) return;
+  if (server === undefined) throw notFound("Server");
+  const { capabilities, kind } = await engineFor(server);
+  if (capabilities.placement) return;
+  const sentence = `The engine of server ${server.name} (${kind}) has no nodes to choose from. Leave out the constraints, or use a server that manages a Docker Swarm.`;
+  throw new DomainError("engine.unsupported", sentence, { fields: { swarm_placement_constraints: [sentence] } });
 }
 
 const NAMES: Readonly<Partial<Record<BuildPack, string>>> = {

@@ -20,6 +20,7 @@ import {
   requireBuildPack,
   requireContainerPowers,
   requireKeyForRepository,
+  requirePlacement,
   requireReachableSource,
   requireReplicas,
 } from "./application-support.ts";
@@ -133,6 +134,9 @@ async function checkedChange(context: UseCaseContext, current: ApplicationRecord
   const most = replicasMost(next);
   if (most !== replicasMost(current.settings)) {
     await requireReplicas(context, most, await stores.servers.findById(current.server_id));
+  }
+  if (next.swarm_placement_constraints !== current.settings.swarm_placement_constraints) {
+    await requirePlacement(context, next, await stores.servers.findById(current.server_id));
   }
   const verified = await repository?.verify();
   const resets = resetsOf(current.settings.build_pack, next.build_pack);

@@ -1,6 +1,6 @@
 import { DomainError, invalid, notFound } from "@berth/core";
 import type { DestinationRecord, EnvironmentRecord, ServerRecord, Stores } from "@berth/core/ports";
-import { defaultServers, isOwnMachine } from "@berth/core/server";
+import { clusterHead, defaultServers, isOwnMachine } from "@berth/core/server";
 import { findProject } from "./project.ts";
 import { findServer, requireStaying } from "./server.ts";
 
@@ -45,9 +45,20 @@ export async function resolvePlace(
   if (server.settings.is_build_server) {
     throw invalid({ server_uuid: ["This is a build server and cannot run resources. Choose another server."] });
   }
+  await requireOutsideCluster(stores, server);
   const { items: destinations } = await stores.destinations.list({ server_id: server.id });
   const destination = chooseDestination(destinations, wanted.destination_uuid);
   return { environment, server, destination };
+}
+
+/** @throws DomainError `request.invalid` for a node of a cluster that the team uses through another server */
+async function requireOutsideCluster(stores: Stores, server: ServerRecord): Promise<void> {
+  if (server.swarm_cluster === null) return;
+  const manager = await stores.servers.findById(server.swarm_cluster);
+  const head = manager && clusterHead(server, [manager]);
+  if (head === undefined) return;
+  const sentence = `Server ${server.name} is a node of the Docker Swarm of server ${head.name}, which chooses the nodes of resources. Name server ${head.name}.`;
+  throw invalid({ server_uuid: [sentence] });
 }
 
 const ENVIRONMENT_NEEDED = "You need to provide at least one of environment_name or environment_uuid.";

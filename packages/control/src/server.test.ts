@@ -1,5 +1,5 @@
 import { isDomainError } from "@berth/core";
-import type { ServerCreate } from "@berth/core/server";
+import type { ServerCreate, ValidationResult } from "@berth/core/server";
 import { ROOT_TEAM_ID } from "@berth/core/team";
 import { testPrivateKey, testUuid } from "@berth/testing";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
@@ -354,5 +354,57 @@ describe("destinations", () => {
     expect(await at.own.destinations.update(made.uuid, { name: "second" })).toMatchObject({ name: "second" });
     await at.own.destinations.delete(made.uuid);
     expect(await outcomes([at.own.destinations.get(made.uuid)])).toEqual(["Destination not found."]);
+  });
+});
+
+describe("servers of one cluster", () => {
+  const node = { managers: [{ nodeId: testUuid(), address: "10.0.0.1" }], managerCount: 1 };
+  const manager = { ...node, nodeId: node.managers[0]?.nodeId ?? "", isManager: true, clusterId: testUuid() };
+  const worker = { ...node, nodeId: testUuid(), isManager: false, clusterId: null };
+
+  async function validated(uuid: string, found: Partial<ValidationResult>) {
+    await at.own.servers.validate(uuid);
+    const { id = 0 } = (await at.stores.servers.find(uuid)) ?? {};
+    const claimed = await at.db.system.jobs.claim(["server.validate"], [id], { owner: "w", leaseSeconds: 60 });
+    if (claimed === undefined) throw new Error("Its validation was not claimed.");
+    const well = { is_reachable: true, is_usable: true, validation_logs: null };
+    await at.db.system.servers.finishValidation(claimed.lease, id, { ...well, ...found });
+    return id;
+  }
+
+  test("name the manager, which has destinations of the type swarm and gets the resources", async () => {
+    const [head, other] = [await created({ name: "head" }), await created({ name: "node-2" })];
+    const id = await validated(head.uuid, { swarm: manager });
+    await validated(other.uuid, { swarm: worker });
+    // While the manager is a single server, both are.
+    await applicationOn(other.uuid);
+    expect(await at.own.servers.get(head.uuid)).toMatchObject({ engine: "docker", swarm_cluster: id });
+    await validated(head.uuid, { swarm: manager, engine: "swarm" });
+
+    const [shown, shownNode] = [await at.own.servers.get(head.uuid), await at.own.servers.get(other.uuid)];
+    expect(shown).toMatchObject({ engine: "swarm", swarm_cluster: id });
+    expect(shown.settings).toMatchObject({ is_swarm_manager: true, is_swarm_worker: false });
+    expect(shownNode).toMatchObject({ engine: "docker", swarm_cluster: id });
+    expect(shownNode.settings).toMatchObject({ is_swarm_manager: false, is_swarm_worker: true });
+
+    const { items } = await at.own.destinations.listOfServer(head.uuid, {});
+    expect(items.map(({ type }) => type)).toEqual(["swarm"]);
+    const wanted = (type: "swarm" | "standalone") => at.own.destinations.create(head.uuid, { network: type, type });
+    expect(await wanted("swarm")).toMatchObject({ type: "swarm" });
+    await expect(wanted("standalone")).rejects.toMatchObject({ fields: { type: [expect.stringContaining("swarm")] } });
+
+    await expect(applicationOn(other.uuid)).rejects.toMatchObject({
+      code: "request.invalid",
+      fields: {
+        server_uuid: [
+          "Server node-2 is a node of the Docker Swarm of server head, which chooses the nodes of resources. Name server head.",
+        ],
+      },
+    });
+    const [destination] = items;
+    const place = { server_uuid: head.uuid, destination_uuid: destination?.uuid };
+    expect(await at.own.applications.createPublic(gitApplication(at, place))).toMatchObject({
+      uuid: expect.any(String),
+    });
   });
 });

@@ -10,6 +10,7 @@ import { endJobs, isAbout } from "./job-row.ts";
 import { countRows, page, within } from "./page.ts";
 import { pick } from "./pick.ts";
 import type { DB } from "./schema.ts";
+import { changeEngine, clusterRecords, nodeFields, SWARM_CLUSTER } from "./server-cluster.ts";
 import { storable } from "./storable.ts";
 
 const COLUMNS = [
@@ -39,6 +40,8 @@ const COLUMNS = [
   "probes",
   "is_disk_usage_high",
   "server_metadata",
+  "swarm_cluster_id",
+  "swarm_node_id",
   "revision",
   "created_at",
   "updated_at",
@@ -66,8 +69,9 @@ const RENTED_FIELDS = ["cloud_provider_token_id", "hetzner_server_id"] as const;
 
 // Settings added after a row was written read as their default.
 const DEFAULTS = ServerSettings.parse({});
-/** What `COLUMNS` reads. */
-type ServerRow = Omit<Selectable<DB["server"]>, "engine_id">;
+const SELECTED = [...COLUMNS, SWARM_CLUSTER.as("swarm_cluster")] as const;
+/** What `SELECTED` reads. */
+type ServerRow = Pick<Selectable<DB["server"]>, (typeof COLUMNS)[number]> & Pick<ServerRecord, "swarm_cluster">;
 
 const record = (row: ServerRow): ServerRecord => ({
   ...row,
@@ -89,13 +93,13 @@ export function serverStore(context: TeamContext): ServerStore {
       page(
         paging,
         async (window) =>
-          (await within(own().select(COLUMNS).orderBy(runsContainers, "desc").orderBy("id"), window).execute()).map(
+          (await within(own().select(SELECTED).orderBy(runsContainers, "desc").orderBy("id"), window).execute()).map(
             record,
           ),
         () => countRows(own()),
       ),
-    find: (uuid) => firstRecord(own().select(COLUMNS).where("uuid", "=", uuid)),
-    findById: async (id) => (isId(id) ? await firstRecord(own().select(COLUMNS).where("id", "=", id)) : undefined),
+    find: (uuid) => firstRecord(own().select(SELECTED).where("uuid", "=", uuid)),
+    findById: async (id) => (isId(id) ? await firstRecord(own().select(SELECTED).where("id", "=", id)) : undefined),
     async isAddressTaken(ip) {
       const holder = db.selectFrom("server").select("id").where(sql`lower(ip)`, "=", ip.toLowerCase());
       return (await holder.executeTakeFirst()) !== undefined;
@@ -110,7 +114,7 @@ export function serverStore(context: TeamContext): ServerStore {
           team_id: teamId,
           settings: JSON.stringify(settings),
         })
-        .returning(COLUMNS);
+        .returning(SELECTED);
       return record(await unlessTaken(() => inserting.executeTakeFirstOrThrow()));
     },
     async update(uuid, { settings, ...change }) {
@@ -128,11 +132,11 @@ export function serverStore(context: TeamContext): ServerStore {
         })
         .where("team_id", "=", teamId)
         .where("uuid", "=", uuid)
-        .returning(COLUMNS);
+        .returning(SELECTED);
       return await unlessTaken(() => firstRecord(updating));
     },
     // Stronger than an update's lock: it waits for transactions that refer to the row, and makes later ones wait.
-    findForUpdate: (uuid) => firstRecord(own().select(COLUMNS).where("uuid", "=", uuid).forUpdate()),
+    findForUpdate: (uuid) => firstRecord(own().select(SELECTED).where("uuid", "=", uuid).forUpdate()),
     markRemoving: (id) =>
       inTransaction(context, async (tx) => {
         const marked = await tx.db
@@ -165,7 +169,7 @@ export function serverStore(context: TeamContext): ServerStore {
 
 /** Servers of all teams. */
 export function systemServerStore(context: Context): SystemServerStore {
-  const all = () => context.db.selectFrom("server").select(COLUMNS);
+  const all = () => context.db.selectFrom("server").select(SELECTED);
   return {
     list: async () => (await all().orderBy("id").execute()).map(record),
     find: (id) => firstRecord(all().where("id", "=", id)),
@@ -219,6 +223,7 @@ export function systemServerStore(context: Context): SystemServerStore {
         .execute();
       return undefined;
     },
+    clusterRecords: (id, node) => clusterRecords(context, id, node),
     recordDiskUsage: (id, { isHigh, usedPercent }) =>
       inTransaction(context, async (tx) => {
         const server = await tx.db
@@ -258,12 +263,13 @@ export function systemServerStore(context: Context): SystemServerStore {
       );
       return isDeleted ?? false;
     },
-    finishValidation: (lease, serverId, { is_reachable, is_usable, validation_logs, facts }) =>
+    finishValidation: (lease, serverId, { is_reachable, is_usable, validation_logs, facts, swarm, engine }) =>
       inTransaction(context, async (tx) => {
+        const node = nodeFields(swarm);
         const error = is_usable ? null : validation_logs;
         const isHeld = await systemJobStore(tx).finish(lease, is_usable ? "finished" : "failed", error);
         if (!isHeld) return false;
-        const settings = JSON.stringify({ is_reachable, is_usable });
+        const settings = JSON.stringify({ is_reachable, is_usable, ...node.settings });
         const server = await tx.db
           .updateTable("server")
           .set({
@@ -272,12 +278,14 @@ export function systemServerStore(context: Context): SystemServerStore {
             // Earlier probes are outdated.
             ...(is_reachable ? { probes: 0, unreachable_count: 0 } : {}),
             ...(facts === undefined ? {} : { server_metadata: facts && storable(JSON.stringify(facts)) }),
+            ...node.columns,
             settings: sql<string>`settings || ${settings}::jsonb`,
             updated_at: sql<Date>`now()`,
           })
           .where("id", "=", serverId)
           .returning(["team_id", "uuid", "name"])
           .executeTakeFirst();
+        if (server && engine) await changeEngine(tx, serverId, engine);
         if (server) emitServerEvent(tx, server, "server.validated", { is_reachable, is_usable });
         return true;
       }),

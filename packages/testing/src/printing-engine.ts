@@ -33,6 +33,7 @@ export function printingEngine(capabilities: Partial<Engine["capabilities"]> = {
       build_packs: ["nixpacks", "railpack", "static"],
       keepsBuilds: false,
       replicas: false,
+      placement: false,
       port_mappings: false,
       networks: false,
       privileged_mounts: false,

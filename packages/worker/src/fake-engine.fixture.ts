@@ -296,6 +296,7 @@ const CAPABILITIES: EngineCapabilities = {
   build_packs: ["nixpacks"],
   keepsBuilds: false,
   replicas: false,
+  placement: false,
   port_mappings: false,
   networks: false,
   privileged_mounts: false,

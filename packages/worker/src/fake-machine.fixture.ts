@@ -7,6 +7,7 @@ export const INSPECTION: ServerInspection = {
   engineProblem: null,
   osType: "linux",
   engineId: null,
+  swarm: null,
   disk: { totalBytes: 100 * GIB, freeBytes: 50 * GIB },
   facts: {
     engine_version: "26.1.5",

@@ -48,6 +48,8 @@ export interface WorkerDeps {
    * instance does not reach.
    */
   machineOf(server: ServerRecord): ServerMachine | undefined;
+  /** Whether managers of clusters get the engine of their cluster. Default: they are single servers. */
+  readonly drivesClusters?: boolean | undefined;
   /** Whether this instance can work on a server: its engine is local or reachable. */
   ownsServer(server: ServerRecord): boolean;
   /** Called at intervals with all existing servers: connections to others may be closed. */

@@ -1,6 +1,7 @@
 import { isDomainError } from "@berth/core";
-import type { JobLease, ServerRecord } from "@berth/core/ports";
+import type { JobLease, ServerRecord, SwarmNode } from "@berth/core/ports";
 import {
+  clusterFindings,
   dockerValidationOf,
   ENGINES,
   type ServerFindings,
@@ -34,9 +35,9 @@ export async function validateServer(deps: ValidationDeps, lease: JobLease, serv
 
 async function resultOf(deps: ValidationDeps, lease: JobLease, server: ServerRecord): Promise<ValidationResult> {
   if (lease.attempt > deps.settings.attemptsMax) return INTERRUPTED;
+  if (ENGINES[server.engine].isCluster && !deps.drivesClusters) return unsupportedEngineValidation(server.engine);
   if (ENGINES[server.engine].hasContainers) return await inspectDockerServer(deps, server);
-  if (!deps.ownsServer(server))
-    return ENGINES[server.engine].isOwnMachineOnly ? ELSEWHERE : unsupportedEngineValidation(server.engine);
+  if (!deps.ownsServer(server)) return ELSEWHERE;
   const findings = await look(deps, server);
   return validationOf(findings, server.settings.server_disk_usage_notification_threshold);
 }
@@ -51,7 +52,13 @@ export async function inspectDockerServer(deps: ValidationDeps, server: ServerRe
   const { engineId } = inspection.value;
   const holder = engineId === null ? undefined : await deps.stores.servers.recordEngine(server.id, engineId);
   if (holder !== undefined) return { ...failed(sameEngineProblem(server, holder)), is_reachable: true };
-  return dockerValidationOf(inspection.value, server.settings.server_disk_usage_notification_threshold);
+  const { server_disk_usage_notification_threshold: threshold } = server.settings;
+  return dockerValidationOf(inspection.value, threshold, await clusterOf(deps, server, inspection.value.swarm));
+}
+
+async function clusterOf({ drivesClusters, stores }: ValidationDeps, server: ServerRecord, node: SwarmNode | null) {
+  if (!drivesClusters) return undefined;
+  return clusterFindings(server, node, await stores.servers.clusterRecords(server.id, node));
 }
 
 async function look(deps: ValidationDeps, server: ServerRecord): Promise<ServerFindings> {

@@ -10,7 +10,7 @@ import type {
   Stores,
   SystemStores,
 } from "@berth/core/ports";
-import { type ServerCleaner, ServerSettings } from "@berth/core/server";
+import { ENGINES, type ServerCleaner, ServerSettings } from "@berth/core/server";
 import { newDeployment, type TestDatabase, testApplication, testPlace, testUuid, until } from "@berth/testing";
 import { type FakeEngine, fakeEngine } from "./fake-engine.fixture.ts";
 import { type FakeProxy, fakeProxy } from "./fake-proxy.fixture.ts";
@@ -66,6 +66,7 @@ export interface TestWorkerOptions {
   readonly clock?: WorkerOptions["clock"];
   readonly credentialsFor?: WorkerOptions["credentialsFor"];
   readonly notifications?: WorkerOptions["notifications"];
+  readonly drivesClusters?: WorkerOptions["drivesClusters"];
 }
 
 export interface TestWorker extends Worker {
@@ -174,7 +175,8 @@ export async function openWorld(database: TestDatabase, settings: Partial<Server
         notifications: options.notifications && killable(options.notifications, owner, watch, "notifications"),
         clock: options.clock ?? { now: () => new Date() },
         diskOf: async () => world.disk,
-        machineOf: ({ engine }) => (engine === "docker" ? world.machine : undefined),
+        machineOf: ({ engine }) => (ENGINES[engine].hasContainers ? world.machine : undefined),
+        drivesClusters: options.drivesClusters,
         owner: name,
         cleanerFor: () => world.cleaner,
         ownsServer: ({ id }) => id === place.server.id || builders.has(id),

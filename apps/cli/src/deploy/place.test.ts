@@ -3,7 +3,7 @@ import { Failure } from "../failure.ts";
 import { chooseServer, type PlacedKind } from "./place.ts";
 
 const server = (name: string, engine: "process" | "docker", isOwn: boolean, isBuildServer = false) => ({
-  ...{ uuid: name, name, engine, is_coolify_host: isOwn },
+  ...{ uuid: name, name, engine, is_coolify_host: isOwn, swarm_cluster: null },
   settings: { is_build_server: isBuildServer, is_reachable: true, is_usable: true },
 });
 const LOCALHOST = server("localhost", "process", true);

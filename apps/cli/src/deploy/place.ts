@@ -43,7 +43,7 @@ export function addPlaceFlags(command: Command): Command {
     .option("--server <name>", "server it runs on (name or uuid)");
 }
 
-type ServerFacts = Pick<Server, "uuid" | "name" | "engine" | "is_coolify_host"> & {
+type ServerFacts = Pick<Server, "uuid" | "name" | "engine" | "is_coolify_host" | "swarm_cluster"> & {
   readonly settings: Pick<Server["settings"], "is_build_server" | "is_reachable" | "is_usable">;
 };
 

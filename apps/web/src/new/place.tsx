@@ -1,4 +1,4 @@
-import { defaultServers, ENGINES, whereItRuns } from "@berth/core/server";
+import { clusterHead, defaultServers, ENGINES, whereItRuns } from "@berth/core/server";
 import { Select, SimpleGrid, Text, TextInput } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
@@ -23,7 +23,7 @@ const FIRST_ENVIRONMENT = "production"; // Created with every project.
 export function usePlace(project: string | undefined) {
   const projects = useQuery(trpc.projects.list.queryOptions({})).data;
   const servers = useQuery(trpc.servers.list.queryOptions({})).data?.filter(
-    (each) => each.is_usable && !each.settings.is_build_server,
+    (each, _at, all) => each.is_usable && !each.settings.is_build_server && clusterHead(each, all) === undefined,
   );
   const [chosenProject, setProject] = useState(project);
   const [chosenEnvironment, setEnvironment] = useState<string>();

@@ -10,6 +10,7 @@ import type { ApplicationCreate, ApplicationUpdate } from "./application-input.t
 import { autoscalingProblems } from "./autoscaling.ts";
 import type { BuildPack } from "./build-pack.ts";
 import { labelProblems } from "./container-label.ts";
+import { placementProblems } from "./node-placement.ts";
 import { previewTemplateProblems } from "./preview.ts";
 import { replicaProblems } from "./replicas.ts";
 import { runOptionProblems } from "./run-options.ts";
@@ -60,6 +61,7 @@ export function applicationChange(sent: Sent, current: ApplicationSettings = DEF
       ...templateProblems(settings),
       ...autoscalingProblems({ ...current, ...settings }),
       ...replicaProblems({ ...current, ...settings }),
+      ...placementProblems(settings),
     },
   };
 }

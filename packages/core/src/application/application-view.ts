@@ -312,6 +312,7 @@ export const settingView = (settings: ApplicationSettings): ApplicationSetting =
   gpu_count: settings.gpu_count,
   gpu_device_ids: settings.gpu_device_ids,
   gpu_options: settings.gpu_options,
+  is_swarm_only_worker_nodes: settings.is_swarm_only_worker_nodes,
   is_consistent_container_name_enabled: settings.is_consistent_container_name_enabled,
   custom_internal_name: settings.custom_internal_name,
 });
@@ -324,7 +325,6 @@ const WITHOUT_MEANING_YET = {
   additional_networks_count: 0,
   custom_healthcheck_found: false,
   compose_parsing_version: "5",
-  swarm_placement_constraints: null,
   config_hash: null,
 } satisfies Partial<Application>;
 
@@ -335,7 +335,6 @@ const SWITCHES_WITHOUT_MEANING_YET = {
   is_git_shallow_clone_enabled: true,
   is_log_drain_enabled: false,
   is_include_timestamps: false,
-  is_swarm_only_worker_nodes: true,
   is_raw_compose_deployment_enabled: false,
   is_container_label_readonly_enabled: true,
   is_env_sorting_enabled: false,

@@ -4,6 +4,7 @@ import { SCALING_SETTINGS } from "./autoscaling.ts";
 import { BUILD_PACKS } from "./build-pack.ts";
 import { CONTAINER_NAME_SETTINGS } from "./container-name.ts";
 import { GPU_SETTINGS } from "./gpu.ts";
+import { PLACEMENT_SETTINGS } from "./node-placement.ts";
 
 const COMMAND_LENGTH_MAX = 1000;
 /** Runs only in the application's own build or container, as one argument of its shell, so it needs no whitelist. */
@@ -166,6 +167,7 @@ export const ApplicationSettings = z.object({
     .default(null)
     .describe("Seconds a container may take to stop; default 10."),
   ...SCALING_SETTINGS,
+  ...PLACEMENT_SETTINGS,
   ...GPU_SETTINGS,
   ...CONTAINER_NAME_SETTINGS,
   max_restart_count: z

@@ -13,6 +13,7 @@ export * from "./gpu.ts";
 export * from "./health-check.ts";
 export * from "./http-url.ts";
 export * from "./init-script.ts";
+export * from "./node-placement.ts";
 export * from "./preview.ts";
 export * from "./replicas.ts";
 export * from "./run-options.ts";

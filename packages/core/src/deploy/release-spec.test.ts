@@ -213,6 +213,15 @@ describe("an application", () => {
     expect(of(null)).toEqual([80]);
     expect(of("8000")).toEqual([8000]);
   });
+
+  test("runs where its constraints say, whether it is an image or a stack", () => {
+    const made = input({ swarm_placement_constraints: "node.labels.zone == a", is_swarm_only_worker_nodes: false });
+    const stack = { type: "stack", compose: "services: {}", variables: {}, images: {}, files: [] } as const;
+    for (const artifact of [{ type: "image", image: "app:1" }, stack] as const) {
+      const { placement } = releaseSpec(made, artifact);
+      expect(placement).toEqual({ constraints: ["node.labels.zone==a"], isOnlyOnWorkers: false });
+    }
+  });
 });
 
 describe("an application of several compose files", () => {

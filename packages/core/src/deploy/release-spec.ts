@@ -1,5 +1,6 @@
 import type { ApplicationSecrets, ApplicationSettings } from "../application/application.ts";
 import { lastingContainerName } from "../application/container-name.ts";
+import { placementOf } from "../application/node-placement.ts";
 import { pullRequestRef } from "../application/preview.ts";
 import { replicasWanted } from "../application/replicas.ts";
 import { type ComposeCommand, commandFiles, NO_COMMAND, readComposeCommand } from "../compose/custom-command.ts";
@@ -134,6 +135,7 @@ export function releaseSpec(subject: ApplicationInput, artifact: Artifact): Rele
     limits: limitsOf(application.settings),
     network: application.placement.destination_network,
     replicas: replicasWanted(application.settings, deployment.pull_request_id),
+    placement: placementOf(application.settings),
     containerName: lastingContainerName(application, deployment.pull_request_id),
     container: containerOptions(application.settings, subject.secrets, env, deployment.pull_request_id),
     ...(artifact.type === "stack" ? { stack: applicationStack(subject, artifact, env) } : {}),

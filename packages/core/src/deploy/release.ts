@@ -31,12 +31,21 @@ export interface ReleaseSpec extends ReleaseRef {
   readonly network?: string | undefined;
   /** Number of its containers, if it is an image. Default: 1. */
   readonly replicas?: number | undefined;
+  /** Where it may run in a cluster. Only for engines with the capability. */
+  readonly placement?: ReleasePlacement | undefined;
   /** Name of its container once it is live. Default: derived from its deployment. */
   readonly containerName?: string | undefined;
   /** Ignored by engines without containers. */
   readonly container?: ContainerOptions | undefined;
   /** Set if the artifact is a stack; `env`, `storages`, `limits` and `container` then have no effect. */
   readonly stack?: StackOptions | undefined;
+}
+
+export interface ReleasePlacement {
+  /** Valid constraints of Swarm, such as `node.labels.zone==a`. All of them apply. */
+  readonly constraints: readonly string[];
+  /** Only worker nodes, where the cluster has any. */
+  readonly isOnlyOnWorkers: boolean;
 }
 
 /** `null`: unlimited. */

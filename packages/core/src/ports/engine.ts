@@ -18,6 +18,8 @@ export interface EngineCapabilities {
   /** Stopped releases keep what was built for them, to be rolled back to. */
   readonly keepsBuilds: boolean;
   readonly replicas: boolean;
+  /** Places releases on the nodes of a cluster, as their constraints say. */
+  readonly placement: boolean;
   readonly port_mappings: boolean;
   readonly networks: boolean;
   /** Can mount folders of the server that the release's own user has no rights to. */

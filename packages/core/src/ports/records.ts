@@ -109,6 +109,11 @@ export interface ServerRecord extends Timestamps {
   readonly is_disk_usage_high: boolean;
   /** Machine facts of the last validation. */
   readonly server_metadata: ServerFacts | null;
+  /** Swarm's own ids of its cluster and of its node; `null` outside of a cluster. Only managers report the first. */
+  readonly swarm_cluster_id: string | null;
+  readonly swarm_node_id: string | null;
+  /** Id of the server that stands for its cluster: a manager of the same team. The same for all nodes. */
+  readonly swarm_cluster: number | null;
   /** Set when deletion was requested; the row is deleted after the last resource on it. */
   readonly removing_at: Date | null;
   /** Grows with each change of the record, so the higher revision is the newer one. */

@@ -11,10 +11,24 @@ export interface ServerInspection {
   readonly facts: ServerFacts | null;
   /** Identity of its engine, unique among all engines; `null` if unknown. */
   readonly engineId: string | null;
+  /** Its node of a Docker Swarm; `null` outside of one, and if unknown. */
+  readonly swarm: SwarmNode | null;
   /** `linux`, or a system that Berth does not support; `null` if the engine does not answer. */
   readonly osType: string | null;
   /** Usage of the disk with the engine's data; `null` if unknown. */
   readonly disk: DiskSpace | null;
+}
+
+/** An active node of a Docker Swarm, as its engine reports it. */
+export interface SwarmNode {
+  readonly nodeId: string;
+  readonly isManager: boolean;
+  /** Only managers know it, while they have a leader. */
+  readonly clusterId: string | null;
+  /** Managers that the node is connected to. A manager may list itself. */
+  readonly managers: readonly { readonly nodeId: string; readonly address: string }[];
+  /** Number of managers in the cluster; 0 if unknown. */
+  readonly managerCount: number;
 }
 
 /** The machine that a server's engine runs on. Calls reject only with a `DomainError`. */

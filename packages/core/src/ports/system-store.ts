@@ -6,6 +6,7 @@ import type { SiteSettings } from "../deploy/site.ts";
 import type { DeploySubject } from "../deploy/subject.ts";
 import type { ErrorCode } from "../errors.ts";
 import type { ResourceKind } from "../resource/resource.ts";
+import type { ClusterRecords } from "../server/cluster.ts";
 import type { DiskUsage } from "../server/disk-usage.ts";
 import type { ProxyStatus } from "../server/proxy-status.ts";
 import type { Reachability } from "../server/reachability.ts";
@@ -36,6 +37,7 @@ import type { SystemRestoreStore } from "./restore.ts";
 import type { SystemScheduleStore } from "./schedule.ts";
 import type { SystemScheduledTaskStore } from "./scheduled-task.ts";
 import type { SecondFactorStore } from "./second-factor.ts";
+import type { SwarmNode } from "./server-machine.ts";
 import type { SystemServiceStore } from "./service.ts";
 import type { Stores, SystemEventStore } from "./store.ts";
 import type { WakeTopic } from "./wake.ts";
@@ -101,6 +103,8 @@ export interface SystemServerStore {
    * SSH host key, in which case nothing is recorded.
    */
   recordEngine(id: number, engineId: string): Promise<EngineHolder | undefined>;
+  /** What is recorded on a server, and about the other managers of its cluster. */
+  clusterRecords(id: number, node: SwarmNode | null): Promise<ClusterRecords>;
   /**
    * Deletes a server that is being removed, with its children, if no resource is on it. Ends its jobs and writes its
    * event in the same transaction. `false` if something is still on it.
@@ -115,7 +119,10 @@ export interface SystemServerStore {
   recordDiskUsage(id: number, usage: DiskUsage): Promise<void>;
   /** Records the proxy's status and emits an event when it changed. @param problem Unchanged if left out. */
   recordProxyStatus(id: number, status: ProxyStatus, problem?: string | null): Promise<void>;
-  /** Records the result of a validation and ends its job in one transaction. `false` if the lease is lost. */
+  /**
+   * Records the result of a validation and ends its job in one transaction. `false` if the lease is lost. The engine
+   * stays as it is if the server got a resource, or its cluster another such server, in the meantime.
+   */
   finishValidation(lease: JobLease, serverId: number, found: ValidationResult): Promise<boolean>;
 }
 

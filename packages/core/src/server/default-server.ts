@@ -1,9 +1,11 @@
+import { clusterHead } from "./cluster.ts";
 import { ENGINES, type EngineKind, type ServerSettings } from "./server-settings.ts";
 
 interface ServerFacts {
   readonly engine: EngineKind;
   /** A machine that Berth itself runs on. */
   readonly is_coolify_host: boolean;
+  readonly swarm_cluster: number | null;
   readonly settings: Pick<ServerSettings, "is_build_server" | "is_reachable" | "is_usable">;
 }
 
@@ -17,7 +19,10 @@ export function defaultServers<T extends ServerFacts>(
   { needsContainers }: { readonly needsContainers: boolean },
 ): readonly T[] {
   const possible = servers.filter(
-    ({ engine, settings }) => !settings.is_build_server && (!needsContainers || ENGINES[engine].hasContainers),
+    (server) =>
+      !server.settings.is_build_server &&
+      (!needsContainers || ENGINES[server.engine].hasContainers) &&
+      clusterHead(server, servers) === undefined,
   );
   if (!possible.every(({ is_coolify_host }) => is_coolify_host)) return possible;
   const docker = possible.filter(({ engine, settings }) => ENGINES[engine].hasContainers && answers(settings));

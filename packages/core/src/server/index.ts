@@ -6,6 +6,7 @@ export * from "./cloud-provider-kind.ts";
 export * from "./cloud-retry.ts";
 export * from "./cloud-server.ts";
 export * from "./cloud-token.ts";
+export * from "./cluster.ts";
 export * from "./default-server.ts";
 export * from "./destination.ts";
 export * from "./disk-usage.ts";

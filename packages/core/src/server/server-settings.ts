@@ -44,6 +44,8 @@ interface EngineTraits {
   readonly isOwnMachineOnly: boolean;
   /** Berth runs containers on it, including the proxy, and manages the machine. */
   readonly hasContainers: boolean;
+  /** Its server is a manager that places containers on the machines of a cluster. */
+  readonly isCluster: boolean;
   readonly destinationType: "standalone" | "swarm";
   /** What it means to run there, behind the server's name in a sentence. */
   readonly meaning: string;
@@ -55,6 +57,7 @@ export const ENGINES = {
     title: "processes",
     isOwnMachineOnly: true,
     hasContainers: false,
+    isCluster: false,
     destinationType: "standalone",
     meaning: "as a process of Berth's own machine, without a container",
   },
@@ -62,14 +65,15 @@ export const ENGINES = {
     title: "Docker",
     isOwnMachineOnly: false,
     hasContainers: true,
+    isCluster: false,
     destinationType: "standalone",
     meaning: "in a container, with its own files, network and limits",
   },
-  // Recorded, and not driven yet.
   swarm: {
     title: "Docker Swarm",
     isOwnMachineOnly: false,
-    hasContainers: false,
+    hasContainers: true,
+    isCluster: true,
     destinationType: "swarm",
     meaning: "in containers on several machines",
   },

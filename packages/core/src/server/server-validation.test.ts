@@ -55,6 +55,7 @@ describe("the validation of a server with Docker", () => {
     facts,
     osType: "linux",
     engineId: null,
+    swarm: null,
     disk: { totalBytes: 100 * GIB, freeBytes: 50 * GIB },
   };
   const validated = (findings: Partial<ServerInspection>) => {
@@ -68,7 +69,22 @@ describe("the validation of a server with Docker", () => {
       is_usable: true,
       validation_logs: null,
       facts,
+      swarm: null,
     });
+  });
+
+  test("says what its cluster needs, obstacles first, and which engine it has from now on", () => {
+    const cluster = { engine: "swarm", obstacle: "No leader.", warnings: ["Few managers."] } as const;
+    const found = dockerValidationOf({ ...sound, osType: "windows" }, 80, cluster);
+    expect(found).toMatchObject({ is_usable: false, engine: "swarm" });
+    expect(found.validation_logs).toMatch(/Linux containers.*\nNo leader\.\nFew managers\.$/);
+    expect(dockerValidationOf(sound, 80, { ...cluster, obstacle: null })).toMatchObject({ is_usable: true });
+  });
+
+  test("leaves engine and cluster as they are when the engine does not answer", () => {
+    const cluster = { engine: "docker", obstacle: null, warnings: [] } as const;
+    const found = dockerValidationOf({ ...sound, engineProblem: "No socket.", facts: null }, 80, cluster);
+    expect([found.engine, found.swarm]).toEqual([undefined, undefined]);
   });
 
   test.each<[string, Partial<ServerInspection>, readonly [boolean, boolean, unknown]]>([

@@ -1,5 +1,6 @@
 import type { ServerFacts, ServerRecord } from "../ports/records.ts";
-import type { DiskSpace, ServerInspection } from "../ports/server-machine.ts";
+import type { DiskSpace, ServerInspection, SwarmNode } from "../ports/server-machine.ts";
+import type { ClusterFindings } from "./cluster.ts";
 import { ENGINES, type EngineKind } from "./server-settings.ts";
 
 /** Result of a worker's check of a usable server. */
@@ -18,6 +19,10 @@ export interface ValidationResult {
   readonly validation_logs: string | null;
   /** Hardware and system of the machine, when known. */
   readonly facts?: ServerFacts | null | undefined;
+  /** Its node of a cluster, if known; `null` outside of one. */
+  readonly swarm?: SwarmNode | null | undefined;
+  /** Its engine from now on. Left out: unchanged. */
+  readonly engine?: EngineKind | undefined;
 }
 
 /** The server that already has an engine. */
@@ -44,22 +49,35 @@ export function validationOf(findings: ServerFindings, diskThresholdPercent: num
   };
 }
 
-/** @param diskThresholdPercent Higher usage is a warning. */
-export function dockerValidationOf(inspection: ServerInspection, diskThresholdPercent: number): ValidationResult {
+/**
+ * @param diskThresholdPercent Higher usage is a warning.
+ * @param cluster Left out: the server's cluster, if any, changes nothing.
+ */
+export function dockerValidationOf(
+  inspection: ServerInspection,
+  diskThresholdPercent: number,
+  cluster?: ClusterFindings | undefined,
+): ValidationResult {
   const { machineProblem, engineProblem, facts, osType, disk } = inspection;
   const problem = machineProblem ?? engineProblem;
   if (problem !== null || facts === null) {
     return { is_reachable: machineProblem === null, is_usable: false, validation_logs: problem, facts: null };
   }
-  const obstacles = [oldEngine(facts), osType === "linux" ? null : otherSystem(osType)].filter((line) => line !== null);
+  const obstacles = [
+    oldEngine(facts),
+    osType === "linux" ? null : otherSystem(osType),
+    cluster?.obstacle ?? null,
+  ].filter((line) => line !== null);
   const isDiskFull = disk !== null && disk.freeBytes < FREE_BYTES_MIN;
   const warnings = [diskProblem(disk, diskThresholdPercent), rareArchitecture(facts), littleMemory(facts)];
-  const lines = [...obstacles, ...warnings.filter((line) => line !== null)];
+  const lines = [...obstacles, ...(cluster?.warnings ?? []), ...warnings.filter((line) => line !== null)];
   return {
     is_reachable: true,
     is_usable: obstacles.length === 0 && !isDiskFull,
     validation_logs: lines.length === 0 ? null : lines.join("\n"),
     facts,
+    swarm: inspection.swarm,
+    engine: cluster?.engine,
   };
 }
 

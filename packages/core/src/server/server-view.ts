@@ -23,8 +23,10 @@ export const ServerSetting = z
     deployment_queue_limit: integer.describe("Deployments that may wait; more are refused with 429."),
     dynamic_timeout: integer.describe("Seconds a deployment may take."),
     connection_timeout: integer.describe("Seconds to wait for the server."),
-    is_swarm_manager: flag,
-    is_swarm_worker: flag,
+    is_swarm_manager: flag.describe("Its Docker engine manages a Docker Swarm, as its last validation found."),
+    is_swarm_worker: flag.describe(
+      "Its Docker engine is a worker node of a Docker Swarm, as its last validation found.",
+    ),
     is_jump_server: flag,
     is_build_server: flag,
     is_reachable: flag,
@@ -124,7 +126,9 @@ export const Server = z
     host_key: textOrNull.describe("Expected fingerprint of the machine's host key; null until the first connection."),
     high_disk_usage_notification_sent: flag,
     log_drain_notification_sent: flag,
-    swarm_cluster: integer.nullable(),
+    swarm_cluster: integer
+      .nullable()
+      .describe("Id of the team's server that manages its Docker Swarm, the same for all its nodes; null without one."),
     sentinel_updated_at: PlainTimestamp,
     ip_previous: textOrNull,
     hetzner_server_id: integer.nullable(),
@@ -166,6 +170,7 @@ export function serverView(server: ServerRecord, resources?: readonly ListedReso
     unreachable_count: server.unreachable_count,
     unreachable_notification_sent: server.unreachable_count > 0 && !settings.is_reachable,
     high_disk_usage_notification_sent: server.is_disk_usage_high,
+    swarm_cluster: server.swarm_cluster,
     server_metadata: server.server_metadata && { ...server.server_metadata },
     ip_previous: server.ip_previous,
     hetzner_server_id: server.hetzner_server_id,
@@ -216,7 +221,6 @@ function settingsView({ id, settings, created_at, updated_at }: ServerRecord): S
 /** Fields that clients of this API family read, although Berth does not use them. */
 const WITHOUT_MEANING_YET = {
   log_drain_notification_sent: false,
-  swarm_cluster: null,
   hetzner_server_status: null,
   detected_traefik_version: null,
   traefik_outdated_info: null,

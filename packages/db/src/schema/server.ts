@@ -29,6 +29,10 @@ export interface ServerTable extends Timestamps {
   host_key: string | null;
   /** Identity of its Docker engine, as that reports it. */
   engine_id: string | null;
+  swarm_cluster_id: string | null;
+  swarm_node_id: string | null;
+  /** Node ids of the managers that its node is connected to. */
+  swarm_manager_ids: Generated<string[]>;
   unreachable_count: Generated<number>;
   probes: Generated<number>;
   is_disk_usage_high: Generated<boolean>;

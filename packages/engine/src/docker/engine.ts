@@ -303,6 +303,7 @@ const capabilitiesOf = ({ builder }: DockerEngineOptions): EngineCapabilities =>
   build_packs: builder.buildPacks,
   keepsBuilds: true,
   replicas: true,
+  placement: false,
   port_mappings: true,
   networks: true,
   privileged_mounts: true,

@@ -1,11 +1,19 @@
 import { isDomainError } from "@berth/core";
-import type { DiskSpace, ServerFacts, ServerInspection } from "@berth/core/ports";
+import type { DiskSpace, ServerFacts, ServerInspection, SwarmNode } from "@berth/core/ports";
 import type { Host } from "@berth/host";
 import { z } from "zod";
 import { engineJson } from "./engine-json.ts";
 
 /** Fields of an engine's version that are read. */
 const Version = z.object({ Version: z.string(), ApiVersion: z.string() });
+const Swarm = z.object({
+  LocalNodeState: z.string().default(""),
+  NodeID: z.string().default(""),
+  ControlAvailable: z.boolean().default(false),
+  RemoteManagers: z.array(z.object({ NodeID: z.string().default(""), Addr: z.string().default("") })).nullish(),
+  Managers: z.number().default(0),
+  Cluster: z.object({ ID: z.string().default("") }).nullish(),
+});
 const Info = z.object({
   ID: z.string().default(""),
   OperatingSystem: z.string().default(""),
@@ -15,6 +23,8 @@ const Info = z.object({
   NCPU: z.number().default(0),
   MemTotal: z.number().default(0),
   DockerRootDir: z.string().default("/var/lib/docker"),
+  // Other engines with this API leave it out, or send null.
+  Swarm: Swarm.nullish(),
 });
 
 interface Options {
@@ -24,7 +34,10 @@ interface Options {
 
 /** Inspects a machine bottom-up: whether it runs programs, then its engine, then the engine's disk. */
 export async function inspectServer(host: Host, options: Options): Promise<ServerInspection> {
-  const nothing = { machineProblem: null, engineProblem: null, facts: null, engineId: null, osType: null, disk: null };
+  const nothing = {
+    ...{ machineProblem: null, engineProblem: null, facts: null },
+    ...{ engineId: null, swarm: null, osType: null, disk: null },
+  };
   try {
     const { exitCode, output } = await host.run(["uname", "-s"], { env: ENV, signal: options.signal });
     if (exitCode !== 0) return { ...nothing, machineProblem: noPrograms(host.name, output) };
@@ -35,7 +48,11 @@ export async function inspectServer(host: Host, options: Options): Promise<Serve
     const version = Version.parse(await engineJson(host, "/version", options));
     const info = Info.parse(await engineJson(host, "/info", options));
     const disk = (await diskOf(host, info.DockerRootDir, options.signal)) ?? null;
-    return { ...nothing, osType: info.OSType, disk, engineId: identityIn(info), facts: factsOf(version, info, disk) };
+    return {
+      ...nothing,
+      ...{ osType: info.OSType, disk, engineId: identityIn(info), swarm: swarmNode(info) },
+      facts: factsOf(version, info, disk),
+    };
   } catch (error) {
     return {
       ...nothing,
@@ -51,6 +68,21 @@ export async function engineIdentity(host: Host, options: Options): Promise<stri
 }
 
 const identityIn = ({ ID }: z.infer<typeof Info>): string | null => (ID === "" ? null : ID.slice(0, ENGINE_ID_MAX));
+
+/** A locked or failing node is none: it neither runs nor places anything. */
+function swarmNode({ Swarm }: z.infer<typeof Info>): SwarmNode | null {
+  if (Swarm?.LocalNodeState !== "active" || Swarm.NodeID === "") return null;
+  return {
+    nodeId: Swarm.NodeID.slice(0, SWARM_TEXT_MAX),
+    isManager: Swarm.ControlAvailable,
+    clusterId: Swarm.Cluster?.ID.slice(0, SWARM_TEXT_MAX) || null,
+    managers: (Swarm.RemoteManagers ?? []).slice(0, SWARM_MANAGERS_MAX).map(({ NodeID, Addr }) => ({
+      nodeId: NodeID.slice(0, SWARM_TEXT_MAX),
+      address: Addr.replace(/:\d+$/, "").slice(0, SWARM_TEXT_MAX),
+    })),
+    managerCount: Swarm.Managers,
+  };
+}
 
 /** Whether machine and engine answer. @throws DomainError */
 export async function pingServer(host: Host, options: Options): Promise<void> {
@@ -102,4 +134,7 @@ const noPrograms = (name: string, output: string) => {
 
 /** Docker sends a UUID or 59 characters. */
 const ENGINE_ID_MAX = 200;
+/** Swarm sends ids of 25 characters, and recommends at most 7 managers. */
+const SWARM_TEXT_MAX = 255;
+const SWARM_MANAGERS_MAX = 100;
 const ENV = { PATH: "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", LC_ALL: "C" };

@@ -182,6 +182,7 @@ function capabilitiesOf(buildPacks: readonly string[], cgroups: Cgroups): Engine
     build_packs: buildPacks,
     keepsBuilds: true,
     replicas: false,
+    placement: false,
     port_mappings: false,
     networks: false,
     privileged_mounts: false,

@@ -1,0 +1,133 @@
+import { describe, expect, test } from "vitest";
+import type { SwarmNode } from "../ports/server-machine.ts";
+import { type ClusterRecords, clusterFindings, clusterHead, lossTolerated } from "./cluster.ts";
+import type { EngineKind } from "./server-settings.ts";
+
+const MANAGER: SwarmNode = { nodeId: "n1", isManager: true, clusterId: "c1", managers: [], managerCount: 3 };
+const LEADERLESS: SwarmNode = { ...MANAGER, clusterId: null, managerCount: 0 };
+const WORKER: SwarmNode = {
+  ...{ nodeId: "n2", isManager: false, clusterId: null, managerCount: 0 },
+  managers: [{ nodeId: "n1", address: "10.0.0.1" }],
+};
+const SINGLE_MANAGER = { team_id: 1, name: "web-1", engine: "docker" } as const;
+const HEAD = { ...SINGLE_MANAGER, engine: "swarm" } as const;
+const HEAD_OF_OTHERS = { ...HEAD, team_id: 2 };
+const NOTHING: ClusterRecords = { isInUse: false, managers: [] };
+const USED: ClusterRecords = { isInUse: true, managers: [] };
+
+const found = (engine: EngineKind, node: SwarmNode | null, records: ClusterRecords, is_build_server = false) =>
+  clusterFindings({ team_id: 1, engine, settings: { is_build_server } }, node, records);
+
+describe("a validated server", () => {
+  test.each<[string, EngineKind, SwarmNode | null, ClusterRecords, EngineKind]>([
+    ["in no cluster stays single", "docker", null, NOTHING, "docker"],
+    ["that is a manager drives its cluster", "docker", MANAGER, NOTHING, "swarm"],
+    ["that is a manager with resources stays single", "docker", MANAGER, USED, "docker"],
+    ["that is a worker node stays single", "docker", WORKER, NOTHING, "docker"],
+    ["that drives its cluster goes on", "swarm", MANAGER, NOTHING, "swarm"],
+    ["that left its cluster is single again", "swarm", null, NOTHING, "docker"],
+    ["that was demoted is single again", "swarm", WORKER, NOTHING, "docker"],
+    ["that left its cluster with resources stays as it is", "swarm", null, USED, "swarm"],
+    ["without a leader drives its cluster", "docker", LEADERLESS, NOTHING, "swarm"],
+    [
+      "beside a single manager drives the cluster",
+      "docker",
+      MANAGER,
+      { ...NOTHING, managers: [SINGLE_MANAGER] },
+      "swarm",
+    ],
+    ["beside the one that drives stays single", "docker", MANAGER, { ...NOTHING, managers: [HEAD] }, "docker"],
+    [
+      "beside one of another team stays single",
+      "docker",
+      MANAGER,
+      { ...NOTHING, managers: [HEAD_OF_OTHERS] },
+      "docker",
+    ],
+  ])("%s", (_title, before, node, records, after) => {
+    expect(found(before, node, records).engine).toBe(after);
+  });
+
+  test("that only builds stays single", () => {
+    expect(found("docker", MANAGER, NOTHING, true)).toEqual({ engine: "docker", obstacle: null, warnings: [] });
+  });
+
+  test.each<[string, EngineKind, SwarmNode | null, ClusterRecords, RegExp | null]>([
+    ["is well as a manager", "swarm", MANAGER, USED, null],
+    ["is well as a single server in a cluster", "docker", MANAGER, USED, null],
+    [
+      "left its cluster with resources",
+      "swarm",
+      null,
+      USED,
+      /not a manager .* docker swarm join.* or remove its resources/,
+    ],
+    ["was demoted with resources", "swarm", WORKER, USED, /not a manager of a Docker Swarm any more/],
+    ["left its cluster without resources", "swarm", null, NOTHING, null],
+    ["has no leader", "swarm", LEADERLESS, USED, /no leader.* Start them.*--force-new-cluster/],
+    ["shares its cluster", "swarm", MANAGER, { ...USED, managers: [HEAD] }, /used through another server too/],
+  ])("that %s says what to do about it", (_title, engine, node, records, obstacle) => {
+    const said = found(engine, node, records).obstacle;
+    if (obstacle === null) expect(said).toBeNull();
+    else expect(said).toMatch(obstacle);
+  });
+
+  test.each<[string, EngineKind, SwarmNode | null, ClusterRecords, readonly RegExp[]]>([
+    ["three managers", "docker", MANAGER, NOTHING, []],
+    [
+      "two managers",
+      "docker",
+      { ...MANAGER, managerCount: 2 },
+      NOTHING,
+      [/has 2 managers and tolerates .* none.* until it has 3/],
+    ],
+    ["one manager", "swarm", { ...MANAGER, managerCount: 1 }, USED, [/has 1 manager and/]],
+    ["a number of managers that is unknown", "swarm", LEADERLESS, USED, []],
+    ["resources from before", "docker", MANAGER, USED, [/stays a single Docker server.*remove its resources/]],
+    [
+      "no manager in the team",
+      "docker",
+      WORKER,
+      NOTHING,
+      [/worker node .* add one of its managers .* at 10\.0\.0\.1\.$/],
+    ],
+    ["no manager known", "docker", { ...WORKER, managers: [] }, USED, [/add one of its managers as a server\.$/]],
+    ["a manager of another team", "docker", WORKER, { ...NOTHING, managers: [HEAD_OF_OTHERS] }, [/worker node/]],
+    ["a manager of the team", "docker", WORKER, { ...NOTHING, managers: [SINGLE_MANAGER] }, []],
+    ["another server that drives it", "docker", { ...MANAGER, managerCount: 1 }, { ...NOTHING, managers: [HEAD] }, []],
+  ])("with %s is warned about that alone", (_title, engine, node, records, warnings) => {
+    const said = found(engine, node, records).warnings;
+    expect(said).toEqual(warnings.map((warning) => expect.stringMatching(warning)));
+  });
+});
+
+test.each([
+  ...[
+    [0, 0],
+    [1, 0],
+    [2, 0],
+    [3, 1],
+    [4, 1],
+    [5, 2],
+    [7, 3],
+  ],
+])("of %i managers, %i may be lost", (managers, lost) => {
+  expect(lossTolerated(managers)).toBe(lost);
+});
+
+describe("the server that places resources in a cluster", () => {
+  const head = { engine: "swarm", swarm_cluster: 7 } as const;
+  test.each<[string, EngineKind, number | null, boolean]>([
+    ["is another one for its nodes", "docker", 7, true],
+    ["is the head itself for it", "swarm", 7, false],
+    ["does not exist for a node of another cluster", "docker", 8, false],
+    ["does not exist for a server outside", "docker", null, false],
+  ])("%s", (_title, engine, swarm_cluster, isFound) => {
+    expect(clusterHead({ engine, swarm_cluster }, [head])).toBe(isFound ? head : undefined);
+  });
+
+  test("does not exist while the manager is a single server", () => {
+    const single = { engine: "docker", swarm_cluster: 7 } as const;
+    expect(clusterHead(single, [single])).toBeUndefined();
+  });
+});

@@ -1,0 +1,89 @@
+import type { ServerRecord } from "../ports/records.ts";
+import type { SwarmNode } from "../ports/server-machine.ts";
+import { ENGINES, type EngineKind } from "./server-settings.ts";
+
+/** What is recorded about a server and the other managers of its cluster. */
+export interface ClusterRecords {
+  /** A resource or a release is recorded on the server. */
+  readonly isInUse: boolean;
+  /** Other servers, of all teams, that are managers of the same cluster. */
+  readonly managers: readonly Pick<ServerRecord, "team_id" | "name" | "engine">[];
+}
+
+/** What a server is in its cluster, as its validation found it. */
+export interface ClusterFindings {
+  /** The engine that the server has from now on. */
+  readonly engine: EngineKind;
+  /** Why nothing can run on it, and what to do. */
+  readonly obstacle: string | null;
+  readonly warnings: readonly string[];
+}
+
+type ValidatedServer = Pick<ServerRecord, "team_id" | "engine"> & {
+  readonly settings: Pick<ServerRecord["settings"], "is_build_server">;
+};
+
+/**
+ * Decides whether a server is used as a single machine or as the manager of its cluster. The engine of a server in use
+ * never changes, since its resources exist in the old one.
+ *
+ * @param node `null` for an engine outside of any cluster.
+ */
+export function clusterFindings(
+  server: ValidatedServer,
+  node: SwarmNode | null,
+  { isInUse, managers }: ClusterRecords,
+): ClusterFindings {
+  // Two engines for one cluster would remove what the other one runs.
+  const hasOtherHead = managers.some(({ engine }) => ENGINES[engine].isCluster);
+  const isHead = node?.isManager === true && !hasOtherHead && !server.settings.is_build_server;
+  const wanted: EngineKind = isHead ? "swarm" : "docker";
+  const engine = isInUse ? server.engine : wanted;
+  const { isCluster } = ENGINES[engine];
+  const warnings = [
+    isHead && !isCluster ? KEPT_SINGLE : null,
+    isHead ? toleranceWarning(node.managerCount) : null,
+    node === null || node.isManager ? null : managerMissing(server, node, managers),
+  ].filter((line) => line !== null);
+  return { engine, obstacle: isCluster ? headObstacle(node, hasOtherHead) : null, warnings };
+}
+
+/** How many managers may be lost at once: those left must be more than half. */
+export const lossTolerated = (managerCount: number): number => Math.max(0, Math.floor((managerCount - 1) / 2));
+
+type ListedServer = Pick<ServerRecord, "engine" | "swarm_cluster">;
+
+/** The server that places resources in the cluster of this one; `undefined` if that is no other server. */
+export function clusterHead<T extends ListedServer>(server: ListedServer, servers: readonly T[]): T | undefined {
+  const { engine, swarm_cluster } = server;
+  if (swarm_cluster === null || ENGINES[engine].isCluster) return undefined;
+  return servers.find((other) => ENGINES[other.engine].isCluster && other.swarm_cluster === swarm_cluster);
+}
+
+function headObstacle(node: SwarmNode | null, hasOtherHead: boolean): string | null {
+  if (node?.isManager !== true) return NO_MANAGER;
+  if (hasOtherHead) return OTHER_HEAD;
+  return node.clusterId === null ? NO_LEADER : null;
+}
+
+function toleranceWarning(managerCount: number): string | null {
+  if (managerCount === 0 || lossTolerated(managerCount) > 0) return null;
+  const managers = managerCount === 1 ? "1 manager" : `${managerCount} managers`;
+  return `Its Docker Swarm has ${managers} and tolerates the loss of none. Promote nodes until it has 3: docker node promote NODE.`;
+}
+
+function managerMissing({ team_id }: ValidatedServer, node: SwarmNode, managers: ClusterRecords["managers"]) {
+  if (managers.some((manager) => manager.team_id === team_id)) return null;
+  const [first] = node.managers;
+  const where = first === undefined ? "" : `, such as the one at ${first.address}`;
+  return `It is a worker node of a Docker Swarm that has no manager among the team's servers. To use the Swarm, add one of its managers as a server${where}.`;
+}
+
+const KEPT_SINGLE =
+  "It is a manager of a Docker Swarm, but stays a single Docker server because it has resources. To use the Swarm, remove its resources and validate it again.";
+const NO_MANAGER =
+  "It is not a manager of a Docker Swarm any more, so its resources cannot be managed. Make it a manager again, with docker node promote or docker swarm join, and validate it; or remove its resources.";
+const OTHER_HEAD =
+  "Its Docker Swarm is used through another server too, so both would remove what the other one runs. Remove the resources of one of the two servers and validate it again.";
+const NO_LEADER =
+  "Its Docker Swarm has no leader, because half of its managers or more do not answer. Start them. If they are lost for good, run docker swarm init --force-new-cluster on this server.";

@@ -1,0 +1,128 @@
+import type { ServerRecord, SwarmNode } from "@berth/core/ports";
+import { type TestDatabase, testApplication, testDatabase, testPlace, testUuid, until } from "@berth/testing";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { fakeMachine } from "./fake-machine.fixture.ts";
+import { openWorld, type World } from "./world.fixture.ts";
+
+let database: TestDatabase;
+let world: World;
+beforeAll(async () => {
+  database = await testDatabase();
+});
+afterAll(() => database.close());
+beforeEach(async () => {
+  world = await openWorld(database);
+});
+afterEach(() => world.close());
+
+/** A Docker server, with an application if asked. */
+async function added({ hasResources = false } = {}): Promise<ServerRecord> {
+  const { server: first, ...place } = await testPlace(world.stores);
+  const fields = { ...first, uuid: testUuid(), engine: "docker", ip: `${testUuid()}.example` } as const;
+  const server = await world.stores.servers.insert(fields);
+  const destination = { uuid: testUuid(), server_id: server.id, name: "berth", network: "berth" };
+  const made = { ...place, server, destination: await world.stores.destinations.insert(destination) };
+  if (hasResources) await testApplication(world.stores, made);
+  return server;
+}
+
+/** Validates a server whose engine reports this node. */
+async function validated(server: ServerRecord, swarm: SwarmNode | null) {
+  world.machine = fakeMachine({ inspection: { swarm } });
+  const subject = { ...server, type: "server" } as const;
+  const [job] = await world.stores.jobs.request([{ uuid: testUuid(), type: "server.validate", subject }]);
+  const ended = async () => (await world.stores.jobs.find(job?.uuid ?? ""))?.finished_at ?? undefined;
+  await until(ended, { what: "the validation ends" });
+  const found = await world.stores.servers.findById(server.id);
+  if (found === undefined) throw new Error("The server is gone.");
+  const { engine, validation_logs: log, swarm_cluster, settings } = found;
+  return { engine, log, swarm_cluster, is_usable: settings.is_usable };
+}
+
+const manager = (): SwarmNode => {
+  const nodeId = testUuid();
+  const managers = [{ nodeId, address: "10.0.0.1" }];
+  return { nodeId, isManager: true, clusterId: testUuid(), managers, managerCount: 3 };
+};
+const workerOf = ({ managers }: SwarmNode): SwarmNode => ({
+  ...{ nodeId: testUuid(), isManager: false, clusterId: null, managerCount: 0 },
+  managers,
+});
+
+describe("a validation where clusters are not driven", () => {
+  test("records a manager and a worker node, and changes nothing else", async () => {
+    world.worker();
+    const [one, two] = [await added(), await added()];
+    const node = { ...manager(), managerCount: 1 };
+    const single = { engine: "docker", log: null, swarm_cluster: one.id, is_usable: true };
+    expect(await validated(two, workerOf(node))).toEqual({ ...single, swarm_cluster: null });
+    expect(await validated(one, node)).toEqual(single);
+    expect((await world.stores.servers.findById(two.id))?.swarm_cluster).toBe(one.id);
+    expect(await validated(one, null)).toEqual({ ...single, swarm_cluster: null });
+  });
+
+  test("says that a server with the engine of a cluster is not supported", async () => {
+    world.worker();
+    const { id: _, ...fields } = await added();
+    const server = await world.stores.servers.insert({
+      ...{ ...fields, uuid: testUuid(), engine: "swarm", ip: `${testUuid()}.example` },
+    });
+    const found = await validated(server, manager());
+    expect(found).toMatchObject({ engine: "swarm", is_usable: false, log: expect.stringContaining("not support") });
+  });
+});
+
+describe("a validation where clusters are driven", () => {
+  test("gives an empty manager the engine of its cluster, until it is none any more", async () => {
+    world.worker({ drivesClusters: true });
+    const server = await added();
+    const node = manager();
+    const driving = { engine: "swarm", log: null, swarm_cluster: server.id, is_usable: true };
+    expect(await validated(server, node)).toEqual(driving);
+    expect(await validated(server, { ...node, managerCount: 1 })).toMatchObject({
+      ...{ engine: "swarm", is_usable: true, log: expect.stringContaining("tolerates the loss of none") },
+    });
+    expect(await validated(server, { ...node, clusterId: null, managerCount: 0 })).toMatchObject({
+      ...{ engine: "swarm", is_usable: false, log: expect.stringContaining("no leader"), swarm_cluster: server.id },
+    });
+    expect(await validated(server, null)).toMatchObject({ engine: "docker", log: null, is_usable: true });
+  });
+
+  test("leaves a manager with resources a single server, and says how to move", async () => {
+    world.worker({ drivesClusters: true });
+    const server = await added({ hasResources: true });
+    expect(await validated(server, manager())).toMatchObject({
+      ...{
+        engine: "docker",
+        is_usable: true,
+        log: expect.stringContaining("remove its resources and validate it again"),
+      },
+    });
+  });
+
+  test("refuses a server whose resources are in a cluster that it left", async () => {
+    world.worker({ drivesClusters: true });
+    const server = await added();
+    const node = manager();
+    await validated(server, node);
+    const [destination] = (await world.stores.destinations.list({ server_id: server.id })).items;
+    if (destination === undefined) throw new Error("The server has no destination.");
+    await testApplication(world.stores, { ...(await testPlace(world.stores)), server, destination });
+    expect(await validated(server, null)).toMatchObject({
+      ...{ engine: "swarm", is_usable: false, log: expect.stringContaining("Make it a manager again") },
+    });
+    expect(await validated(server, node)).toMatchObject({ engine: "swarm", is_usable: true });
+  });
+
+  test("asks for a manager of the cluster of a worker node until there is one", async () => {
+    world.worker({ drivesClusters: true });
+    const [one, two] = [await added(), await added()];
+    const node = manager();
+    const alone = await validated(two, workerOf(node));
+    expect([alone.engine, alone.log]).toEqual(["docker", expect.stringContaining("such as the one at 10.0.0.1")]);
+    await validated(one, node);
+    expect(await validated(two, workerOf(node))).toEqual({
+      ...{ engine: "docker", log: null, swarm_cluster: one.id, is_usable: true },
+    });
+  });
+});
