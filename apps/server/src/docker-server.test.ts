@@ -37,6 +37,7 @@ test("a server's proxy lies where its login of the moment may write", async () =
     buildPercent: { memory: 100, cpu: 100 },
     inWorkplace: () => Promise.reject(new Error("Nothing is built here.")),
     guests: () => [],
+    nodesOf: async () => [],
     hostOf: () => ({ ...local, files }),
     log: { debug() {}, info() {}, warn() {}, error() {} },
   });

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { DomainError, notFound } from "@berth/core";
 import { isLocalHost } from "@berth/core/application";
 import type { ServerRecord, Site, SystemStores } from "@berth/core/ports";
-import { isOwnMachine, redirectUrlOf } from "@berth/core/server";
+import { ENGINES, isOwnMachine, redirectUrlOf } from "@berth/core/server";
 import { ROOT_TEAM_ID } from "@berth/core/team";
 import { dockerClient } from "@berth/docker-client";
 import {
@@ -13,8 +13,12 @@ import {
   dockerImages,
   type InWorkplace,
   imageBuilder,
+  OVERLAY,
+  type SwarmNode,
   serverMachine,
+  swarmEngine,
   toolFetcher,
+  withStacks,
 } from "@berth/engine";
 import { type Host, localHost, movableHost, type SshHost, sshHost } from "@berth/host";
 import { frontDoor, recordedProxy, serverProxy, type TlsSettings } from "@berth/proxy";
@@ -45,6 +49,8 @@ export interface DockerServerDeps {
   readonly inWorkplace: InWorkplace;
   /** A machine that is reached otherwise than by SSH; `undefined`: as its record says. */
   readonly hostOf?: ((server: ServerRecord) => Host | undefined) | undefined;
+  /** Nodes of the cluster that a server manages. */
+  readonly nodesOf: (server: ServerRecord, isFresh?: boolean) => Promise<readonly SwarmNode[]>;
   /** Sites of this machine's processes, which the proxy of its own engine serves too. */
   readonly guests: () => readonly Site[];
   readonly log: Logger;
@@ -87,20 +93,23 @@ export function dockerServer(first: ServerRecord, deps: DockerServerDeps): Membe
     fetcher: deps.fetchesBuildTools ? toolFetcher({ folder: folder.tools }) : undefined,
     privateHosts: () => (isOwn || isLocalHost(record.ip) ? deps.allowedPrivateHosts : undefined),
   });
-  const engine = dockerEngine({
-    host,
-    docker,
-    instance: instanceId,
-    builder,
+  const { isCluster } = ENGINES[first.engine];
+  const images = dockerImages({ docker, server: first.name, ...logins });
+  const network = isOwn ? local.network : NETWORK;
+  const common = { host, docker, instance: instanceId, builder, images, network, warn };
+  const single = dockerEngine({
+    ...common,
     compose: composeTool({
       host,
       folder: join(ownFolder, "stacks"),
       ...(isOwn ? { socketPath: local.socketPath } : {}),
     }),
-    images: dockerImages({ docker, server: first.name, ...logins }),
-    network: isOwn ? local.network : NETWORK,
-    warn,
+    networkOptions: isCluster ? OVERLAY : undefined,
   });
+  const cluster = isCluster
+    ? withStacks(swarmEngine({ ...common, nodes: (isFresh) => deps.nodesOf(record, isFresh) }), single)
+    : undefined;
+  const engine = cluster ?? single;
   const proxyOptions = {
     host,
     docker,
@@ -108,6 +117,7 @@ export function dockerServer(first: ServerRecord, deps: DockerServerDeps): Membe
     tls,
     trustedProxies,
     redirectUrl: () => redirectUrlOf(record),
+    joinsOverlays: isCluster,
     ...(isOwn ? { httpPort: local.httpPort, httpsPort: local.httpsPort } : {}),
   };
   const recorded = recordedProxy(first, (type) =>
@@ -131,7 +141,8 @@ export function dockerServer(first: ServerRecord, deps: DockerServerDeps): Membe
       ...(isOwn ? { socketPath: local.socketPath } : {}),
     }),
     cleaner: dockerCleaner({ docker, server: first.name, instance: instanceId }),
-    connect: isOwn ? undefined : (address, signal) => host.connectTcp(address, signal),
+    node: { name: first.name, host, docker, images },
+    connect: cluster?.connect ?? (isOwn ? undefined : (address, signal) => host.connectTcp(address, signal)),
     update(server) {
       const before = record;
       record = server;
@@ -142,7 +153,7 @@ export function dockerServer(first: ServerRecord, deps: DockerServerDeps): Membe
     },
     retryNow: () => ssh?.retryNow(),
     async close() {
-      await engine.close({ stopReleases: false });
+      await (cluster?.close() ?? single.close({ stopReleases: false }));
       await host.close();
     },
   };

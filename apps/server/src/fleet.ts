@@ -1,6 +1,7 @@
 import { DomainError } from "@berth/core";
 import type { Engine, ServerMachine, ServerRecord, Proxy as SiteProxy } from "@berth/core/ports";
 import type { ServerCleaner } from "@berth/core/server";
+import type { SwarmNode } from "@berth/engine";
 import type { FrontDoor } from "@berth/proxy";
 import type { Connect } from "@berth/worker";
 
@@ -12,6 +13,8 @@ export interface Member {
   readonly frontDoor?: FrontDoor | undefined;
   /** Machine of the server's Docker engine; `undefined` for this machine's process engine. */
   readonly machine?: ServerMachine | undefined;
+  /** Adapters for its node of a cluster; `undefined` for this machine's process engine. */
+  readonly node?: Omit<SwarmNode, "id"> | undefined;
   /** `undefined` for engines without images and caches. */
   readonly cleaner?: ServerCleaner | undefined;
   /** Connects to its releases; `undefined`: from this machine, by their addresses. */
@@ -54,11 +57,13 @@ export function fleet(
     const record = records.get(server.id);
     // Loops pass the same record repeatedly, and sometimes an older one.
     if (known !== undefined && record !== undefined && server.revision <= record.revision) return known;
-    if (known !== undefined) {
+    const isOther = record !== undefined && record.engine !== server.engine;
+    if (known !== undefined && !isOther) {
       records.set(server.id, server);
       known.update(server);
       return known;
     }
+    if (known !== undefined) letGo(server.id, known);
     const made = make(server);
     if (made === undefined) return undefined;
     members.set(server.id, made);

@@ -2,7 +2,7 @@ import { availableParallelism, totalmem } from "node:os";
 import type { ReleaseLimits } from "@berth/core/deploy";
 import type { Engine, ServerRecord, Proxy as SiteProxy, SystemStores } from "@berth/core/ports";
 import { ENGINES, isOwnMachine, type ServerCleaner } from "@berth/core/server";
-import { type ProcessEngine, processBuilder, processEngine } from "@berth/engine";
+import { type ProcessEngine, processBuilder, processEngine, type SwarmNode } from "@berth/engine";
 import { isRoot } from "@berth/host";
 import { behindFrontDoor, type EmbeddedProxy, embeddedProxy, type FrontDoor, guestsOf } from "@berth/proxy";
 import type { Config } from "./config.ts";
@@ -34,6 +34,7 @@ export class Servers {
   readonly #members: Fleet;
   #own: OwnRecords | undefined;
   #proxy: EmbeddedProxy | undefined;
+  #recorded: { readonly readMs: number; readonly records: Promise<readonly ServerRecord[]> } | undefined;
 
   constructor(deps: ServersDeps) {
     const { config, folder, log, stores } = deps;
@@ -118,6 +119,30 @@ export class Servers {
     return this.#members.close();
   }
 
+  /** The servers that are nodes of a cluster, with its manager, where this control plane reaches them. */
+  async #nodesOf(head: ServerRecord, isFresh = false): Promise<readonly SwarmNode[]> {
+    const servers = await this.#recordedServers(isFresh);
+    return servers.flatMap((server) => {
+      const { swarm_cluster, swarm_node_id: id, team_id } = server;
+      const isNode = swarm_cluster === head.id && team_id === head.team_id && id !== null;
+      const node = isNode && this.#members.isWithinReach(server) ? this.#members.member(server).node : undefined;
+      return node === undefined || id === null ? [] : { ...node, id };
+    });
+  }
+
+  /** Asked for at each look at a cluster, so read again only after a moment. */
+  #recordedServers(isFresh: boolean): Promise<readonly ServerRecord[]> {
+    const nowMs = performance.now();
+    if (isFresh || this.#recorded === undefined || nowMs - this.#recorded.readMs > SERVERS_KEPT_MS) {
+      const records = this.#deps.stores.servers.list();
+      records.catch(() => {
+        this.#recorded = undefined;
+      });
+      this.#recorded = { readMs: nowMs, records };
+    }
+    return this.#recorded.records;
+  }
+
   /** The proxy of this machine's Docker engine, where it serves processes too. */
   #frontDoor(): FrontDoor | undefined {
     const docker = this.#own?.docker;
@@ -148,11 +173,14 @@ export class Servers {
       buildPercent: config.buildPercent,
       inWorkplace: this.#engine.inWorkplace,
       guests: () => guestsOf(this.#proxy),
+      nodesOf: (head, isFresh) => this.#nodesOf(head, isFresh),
       hostOf,
       log,
     });
   }
 }
+
+const SERVERS_KEPT_MS = 2000;
 
 /** User of the embedded proxy when started by root. Below the range of applications, so that none has this id. */
 const PROXY_USER_ID = 699_990;

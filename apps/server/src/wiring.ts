@@ -144,6 +144,7 @@ export async function wire(
         notifications: { send: sendNotification, instanceUrl: config.publicUrl ?? null },
         owner: `${hostname()}-${process.pid}-${ids.secret(8)}`,
         ownsServer: (server) => members.isWithinReach(server),
+        drivesClusters: true,
         logger: log,
         ...options,
         settings: {

@@ -8,7 +8,11 @@ export { type ComposeTool, type ComposeToolOptions, composeTool } from "./docker
 export { type DockerEngine, type DockerEngineOptions, dockerEngine } from "./docker/engine.ts";
 export { type DockerImagesOptions, dockerImages } from "./docker/images.ts";
 export { engineIdentity } from "./docker/inspect-server.ts";
+export { OVERLAY } from "./docker/networks.ts";
 export { type ServerMachineOptions, serverMachine } from "./docker/server-machine.ts";
 export { type ProcessEngine, type ProcessEngineOptions, processEngine } from "./process/engine.ts";
 export { prepareRuntime, type Runtime } from "./process/runtime.ts";
 export { PROCESS_SETTINGS, type ProcessSettings } from "./process/settings.ts";
+export { type SwarmEngine, type SwarmEngineOptions, swarmEngine } from "./swarm/engine.ts";
+export type { SwarmNode } from "./swarm/nodes.ts";
+export { withStacks } from "./swarm/with-stacks.ts";

@@ -1,5 +1,4 @@
 import type { DockerFixture } from "./docker.ts";
-import { sshKeyPair } from "./git-ssh-server.ts";
 import { type ServerContainer, startServerContainer } from "./server-container.ts";
 
 /** A node of a swarm: a server in a container. */
@@ -13,8 +12,7 @@ export async function startSwarm(
   docker: DockerFixture,
   { nodes, managers = 1 }: { readonly nodes: number; readonly managers?: number },
 ): Promise<readonly SwarmServer[]> {
-  const keys = sshKeyPair();
-  const servers = await Promise.all(Array.from({ length: nodes }, () => startServerContainer(docker, { keys })));
+  const servers = await Promise.all(Array.from({ length: nodes }, () => startServerContainer(docker)));
   const [first, ...others] = servers;
   if (first === undefined) return [];
   // A network of its own for overlays: the default pool may be that of the machine's own networks.

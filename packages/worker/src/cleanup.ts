@@ -22,14 +22,17 @@ export async function planServerCleanup(
 async function planFor(stores: SystemStores, cleaner: ServerCleaner, server: ServerRecord) {
   // Read first: objects recorded after this observation are not part of it.
   const seen = await cleaner.observe();
+  // A node has containers, images and volumes of what is recorded on the server that manages its cluster.
+  const ids = [...new Set([server.id, server.swarm_cluster ?? server.id])];
+  const ofAll = async <T>(read: (id: number) => Promise<readonly T[]>) => (await Promise.all(ids.map(read))).flat();
   const [own, active, building, releases, resources, removing, destinations] = await Promise.all([
     stores.resources.everRecorded(new Set(seen.flatMap(({ resourceUuid }) => resourceUuid ?? []))),
-    stores.deployments.listActive(server.id),
-    stores.deployments.listBuilding([server.id]),
-    stores.releases.listByServer(server.id),
-    stores.resources.listByServer(server.id),
+    ofAll((id) => stores.deployments.listActive(id)),
+    stores.deployments.listBuilding(ids),
+    ofAll((id) => stores.releases.listByServer(id)),
+    ofAll((id) => stores.resources.listByServer(id)),
     stores.resources.listRemoving(),
-    stores.forTeam(server.team_id).destinations.list({ server_id: server.id }),
+    ofAll(async (id) => (await stores.forTeam(server.team_id).destinations.list({ server_id: id })).items),
   ]);
   const recorded = {
     instance: cleaner.instance,
@@ -40,7 +43,7 @@ async function planFor(stores: SystemStores, cleaner: ServerCleaner, server: Ser
       ...active.flatMap(({ uuid, rollback_to }) => (rollback_to === null ? [uuid] : [uuid, rollback_to])),
       ...releases.flatMap(({ deployment_uuid, built_by }) => [deployment_uuid, built_by]),
     ]),
-    networks: new Set(destinations.items.map(({ network }) => network)),
+    networks: new Set(destinations.map(({ network }) => network)),
   };
   return planCleanup(seen, recorded, server.settings);
 }

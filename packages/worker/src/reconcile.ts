@@ -51,6 +51,7 @@ export function createReconciler(deps: ReconcilerDeps, wakeSignal: WakeSignal): 
     { ...deps, onStart: history.started, onName: history.named, onGiveUp: history.forgive, imageless: new Set() },
     { stopping: stopping.signal, onFree: wake },
   );
+  const engines = new Map<number, ServerRecord["engine"]>();
   const visits = new ServerVisits({ work: reconcileOwn, wake });
   const loops = createLoops(logger, [
     {
@@ -66,14 +67,20 @@ export function createReconciler(deps: ReconcilerDeps, wakeSignal: WakeSignal): 
     const all = await stores.servers.list();
     await deps.keepOnly?.(all);
     const servers = all.filter(deps.ownsServer);
-    for (const id of visits.keepOnly(servers)) {
+    // One that has another engine now is visited like another server.
+    const kept = servers.filter(({ id, engine }) => (engines.get(id) ?? engine) === engine);
+    for (const id of visits.keepOnly(kept)) {
+      engines.delete(id);
       for (const about of [ofSnapshot(id), ofRemoval(id)]) warnings.forget(about);
       observer.forget(id);
       proxies.forget(id);
       forwards.forget(id);
       deps.forgetAdapters(id);
     }
-    for (const server of servers) visits.begin(deps.adaptersOf(server));
+    for (const server of servers) {
+      engines.set(server.id, server.engine);
+      visits.begin(deps.adaptersOf(server));
+    }
   }
 
   async function reconcileOwn(adapters: ServerAdapters): Promise<void> {

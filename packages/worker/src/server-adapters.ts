@@ -26,7 +26,7 @@ export function adapterCache(deps: WorkerDeps): AdapterCache {
   const known = new Map<number, ServerAdapters>();
   const of = (server: ServerRecord): ServerAdapters => {
     const existing = known.get(server.id);
-    if (existing !== undefined) return { ...existing, server };
+    if (existing !== undefined && !hasOtherEngine(server, existing.server)) return { ...existing, server };
     const engine = deps.engineFor(server);
     const proxy = deps.proxyFor(server);
     const health = replicaHealth();
@@ -44,3 +44,7 @@ export function adapterCache(deps: WorkerDeps): AdapterCache {
   };
   return { of, forget: (serverId) => void known.delete(serverId) };
 }
+
+/** A server may become the manager of a cluster. Loops sometimes pass an older record. */
+const hasOtherEngine = (now: ServerRecord, before: ServerRecord): boolean =>
+  now.engine !== before.engine && now.revision > before.revision;

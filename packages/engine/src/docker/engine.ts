@@ -23,7 +23,7 @@ import { dockerForwarder } from "./forward.ts";
 import { lockByKey } from "./lock-by-key.ts";
 import { readLog } from "./logs.ts";
 import { type LoggedContainer, readMergedLog } from "./merged-logs.ts";
-import { removeNetworks } from "./networks.ts";
+import { type NetworkMore, removeNetworks } from "./networks.ts";
 import { ownCheckIn } from "./own-check.ts";
 import { ownersOf } from "./owners.ts";
 import { listeningPorts } from "./ports.ts";
@@ -48,6 +48,8 @@ export interface DockerEngineOptions {
   readonly images?: EngineImages | undefined;
   /** The network of releases that name none; created when missing. */
   readonly network: string;
+  /** For networks that several resources share, when they are created. Default: a bridge of this server. */
+  readonly networkOptions?: NetworkMore | undefined;
   /** Interval of full snapshots, which find changes without an event. Default 30. */
   readonly resyncSeconds?: number;
   /** Receives failures of background work. */
@@ -70,7 +72,8 @@ export function dockerEngine(options: DockerEngineOptions): DockerEngine {
   const { host, docker, instance, builder, network, warn = () => {} } = options;
   const watch = watchReleases({ docker, instance, resyncSeconds: options.resyncSeconds ?? RESYNC_SECONDS, warn });
   const alone = lockByKey();
-  const forwards = dockerForwarder({ docker, server: host.name, instance });
+  const { networkOptions } = options;
+  const forwards = dockerForwarder({ docker, server: host.name, instance, networkOptions });
 
   async function require(ref: ReleaseRef): Promise<Seen> {
     const seen = await watch.find(ref);
@@ -142,7 +145,7 @@ export function dockerEngine(options: DockerEngineOptions): DockerEngine {
     } else {
       const { deploymentUuid: own, resourceUuid } = spec;
       const place = {
-        ...{ docker, server: host.name, instance, tool: options.compose },
+        ...{ docker, server: host.name, instance, networkOptions, tool: options.compose },
         seen: (deploymentUuid = own) => watch.find({ resourceUuid, deploymentUuid }),
         stop: (containers: readonly SeenContainer[]) =>
           stopStack(containers, (one) => stopContainer(docker, one.id, graceOf(one, STOP_GRACE_SECONDS))),

@@ -14,7 +14,7 @@ import type Docker from "dockerode";
 import type { ContainerCreateOptions } from "dockerode";
 import { z } from "zod";
 import { putFiles } from "./files.ts";
-import { ensureNetwork } from "./networks.ts";
+import { ensureNetwork, type NetworkMore } from "./networks.ts";
 import { removeContainer } from "./start.ts";
 
 export interface DockerForwarderOptions {
@@ -22,6 +22,8 @@ export interface DockerForwarderOptions {
   /** Name of the server, for messages. */
   readonly server: string;
   readonly instance: string;
+  /** For a network that is created. */
+  readonly networkOptions?: NetworkMore | undefined;
   /** An nginx image with the module `stream`. */
   readonly image?: string | undefined;
 }
@@ -51,7 +53,7 @@ export function dockerForwarder(options: DockerForwarderOptions): Forwarder {
   };
 
   const open = async (forward: Forward): Promise<void> => {
-    await ensureNetwork(docker, forward.network, instance);
+    await ensureNetwork(docker, forward.network, instance, options.networkOptions);
     const container = await create(createOptions(forward, { image, labels }));
     try {
       await putFiles(container, [configurationFile(forward)], USER);

@@ -16,6 +16,9 @@ export function ensureNetwork(docker: Docker, name: string, instance: string, mo
 /** Options of a network beyond the common ones. */
 export type NetworkMore = Partial<Omit<NetworkCreateOptions, "Name">>;
 
+/** A network of all nodes of a swarm, which containers that are no tasks can join too. */
+export const OVERLAY: NetworkMore = { Driver: "overlay", Attachable: true };
+
 async function ensureAlone(docker: Docker, name: string, instance: string, more: NetworkMore): Promise<void> {
   const found = await networksOf(docker, name);
   if (found.length === 1) return;

@@ -14,7 +14,7 @@ import { dockerForwarder } from "../docker/forward.ts";
 import { lockByKey } from "../docker/lock-by-key.ts";
 import { readLog } from "../docker/logs.ts";
 import { type LoggedContainer, readMergedLog } from "../docker/merged-logs.ts";
-import { removeNetworks } from "../docker/networks.ts";
+import { OVERLAY, removeNetworks } from "../docker/networks.ts";
 import { ownCheckIn } from "../docker/own-check.ts";
 import { listeningPorts } from "../docker/ports.ts";
 import { removeContainer } from "../docker/start.ts";
@@ -24,7 +24,7 @@ import { removeVolumes, volumesOf } from "../docker/volumes.ts";
 import { withDomainErrors } from "../docker/with-domain-errors.ts";
 import { filesImage, removeImage } from "./images.ts";
 import { NodeKeeper } from "./node-keeper.ts";
-import type { SwarmNode } from "./nodes.ts";
+import type { ReadNodes, SwarmNode } from "./nodes.ts";
 import { unpinStorages } from "./placement.ts";
 import { connectToTask } from "./reach.ts";
 import { scaleService } from "./scale.ts";
@@ -43,7 +43,7 @@ export interface SwarmEngineOptions {
   readonly builder: ImageBuilder;
   readonly images?: EngineImages | undefined;
   /** Its nodes that are servers of Berth's, the manager among them. Only these run releases. */
-  readonly nodes: () => Promise<readonly SwarmNode[]>;
+  readonly nodes: ReadNodes;
   /** The network of releases that name none; created when missing. */
   readonly network: string;
   /** Interval of full snapshots, which find changes without an event. Default 30. */
@@ -55,7 +55,7 @@ export interface SwarmEngineOptions {
 /** Runs applications as services of a Docker Swarm. */
 export interface SwarmEngine extends Engine {
   readonly containers: ContainerOperations;
-  /** Opens a connection to the address of a container, which only the cluster itself can reach. */
+  /** Opens a connection to the address of a container, which only the cluster itself can reach, or of its manager. */
   connect(address: { readonly host: string; readonly port: number }, signal?: AbortSignal): Promise<Duplex>;
   close(): Promise<void>;
 }
@@ -72,7 +72,7 @@ export function swarmEngine(options: SwarmEngineOptions): SwarmEngine {
   const onNodes = keeper.look.bind(keeper);
   const watch = new ClusterWatch({ docker, services, instance, nodes, resyncSeconds, warn, onNodes });
   const alone = lockByKey();
-  const forwards = dockerForwarder({ docker, server: host.name, instance });
+  const forwards = dockerForwarder({ docker, server: host.name, instance, networkOptions: OVERLAY });
 
   async function require(ref: ReleaseRef): Promise<SeenRelease> {
     const seen = await watch.find(ref);
@@ -169,12 +169,9 @@ export function swarmEngine(options: SwarmEngineOptions): SwarmEngine {
     },
     connect: async (address, signal) => {
       const ready = await watch.readyNodes();
-      return await connectToTask(
-        ready.map(({ node }) => node),
-        instance,
-        address,
-        signal,
-      );
+      const nodesNow = ready.map(({ node }) => node);
+      const task = await connectToTask(nodesNow, instance, address, signal);
+      return task ?? (await host.connectTcp(address, signal));
     },
     async close() {
       closing.abort();
@@ -260,6 +257,7 @@ const capabilitiesOf = (builder: ImageBuilder): EngineCapabilities => ({
   build_packs: builder.buildPacks,
   keepsBuilds: true,
   replicas: true,
+  placement: true,
   port_mappings: false,
   networks: true,
   privileged_mounts: true,

@@ -1,7 +1,7 @@
 import type Docker from "dockerode";
 import pLimit from "p-limit";
 import { spreadImage } from "./images.ts";
-import { type ClusterNode, labelNode, type SwarmNode } from "./nodes.ts";
+import { type ClusterNode, labelNode, type ReadNodes } from "./nodes.ts";
 import { readyLabel } from "./placement.ts";
 import type { Services } from "./services.ts";
 
@@ -10,7 +10,7 @@ export interface NodeKeeperOptions {
   readonly docker: Docker;
   readonly services: Services;
   readonly instance: string;
-  readonly nodes: () => Promise<readonly SwarmNode[]>;
+  readonly nodes: ReadNodes;
   readonly signal: AbortSignal;
   readonly warn: (message: string, cause: unknown) => void;
 }

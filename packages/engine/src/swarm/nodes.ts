@@ -13,6 +13,12 @@ export interface SwarmNode {
   readonly images: EngineImages;
 }
 
+/**
+ * Nodes that are servers of Berth's.
+ * @param isFresh Reads them now. Default: they may be a moment old.
+ */
+export type ReadNodes = (isFresh?: boolean) => Promise<readonly SwarmNode[]>;
+
 /** A node as the managers see it. */
 export interface ClusterNode {
   readonly id: string;
@@ -23,6 +29,10 @@ export interface ClusterNode {
   /** It accepts tasks: it is neither paused nor drained. */
   readonly isActive: boolean;
   readonly labels: Readonly<Record<string, string>>;
+  /** Of its engine, set on the machine itself. */
+  readonly engineLabels: Readonly<Record<string, string>>;
+  readonly os: string;
+  readonly architecture: string;
 }
 
 interface NodeAnswer {
@@ -33,7 +43,11 @@ interface NodeAnswer {
     readonly Availability?: string;
     readonly Labels?: Readonly<Record<string, string>> | null;
   };
-  readonly Description?: { readonly Hostname?: string };
+  readonly Description?: {
+    readonly Hostname?: string;
+    readonly Platform?: { readonly OS?: string; readonly Architecture?: string };
+    readonly Engine?: { readonly Labels?: Readonly<Record<string, string>> | null };
+  };
   readonly Status: { readonly State: string };
 }
 
@@ -46,6 +60,9 @@ export async function clusterNodes(docker: Docker): Promise<readonly ClusterNode
     isReady: Status.State === "ready",
     isActive: Spec.Availability === "active",
     labels: Spec.Labels ?? {},
+    engineLabels: Description?.Engine?.Labels ?? {},
+    os: Description?.Platform?.OS ?? "",
+    architecture: Description?.Platform?.Architecture ?? "",
   }));
 }
 

@@ -2,6 +2,7 @@ import { DomainError } from "@berth/core";
 import type { ReleaseSpec, StorageMount } from "@berth/core/deploy";
 import type Docker from "dockerode";
 import { ensureVolumes, hasVolume, type VolumeOwner } from "../docker/volumes.ts";
+import { fulfils } from "./constraints.ts";
 import { type ClusterNode, clusterNodes, labelNode, type SwarmNode } from "./nodes.ts";
 
 /** Label of the node that has the data of a storage. */
@@ -26,6 +27,7 @@ export interface PlacementOptions {
 export async function pinStorages(
   options: PlacementOptions,
   { storages, replicas = 1 }: Pick<ReleaseSpec, "storages" | "replicas">,
+  constraints: readonly string[],
 ): Promise<readonly string[]> {
   const { docker, nodes, owner } = options;
   const local = storages.filter((mount) => mount.type !== "file");
@@ -41,7 +43,8 @@ export async function pinStorages(
     throw new DomainError("deploy.start_failed", message);
   }
   const [holder] = holders;
-  const chosen = nodes.find(({ id }) => id === holder) ?? (holder === undefined ? leastUsed(nodes) : undefined);
+  const chosen =
+    nodes.find(({ id }) => id === holder) ?? (holder === undefined ? leastUsed(nodes, constraints) : undefined);
   if (chosen === undefined) throw unreachable(holder, await clusterNodes(docker));
   const { node } = chosen;
   await ensureVolumes(node.docker, local, { ...owner, server: node.name });
@@ -80,9 +83,12 @@ async function holdersOf(
   return perStorage.flat();
 }
 
-const leastUsed = (nodes: PlacementOptions["nodes"]): PlacementOptions["nodes"][number] | undefined =>
+const leastUsed = (
+  nodes: PlacementOptions["nodes"],
+  constraints: readonly string[],
+): PlacementOptions["nodes"][number] | undefined =>
   nodes
-    .filter(({ isActive }) => isActive)
+    .filter((node) => node.isActive && fulfils(node, constraints))
     .toSorted((a, b) => storagesOn(a) - storagesOn(b) || a.hostname.localeCompare(b.hostname))[0];
 
 const storagesOn = ({ labels }: ClusterNode): number =>
@@ -97,4 +103,4 @@ function unreachable(holder: string | undefined, all: readonly ClusterNode[]): D
 }
 
 export const NO_NODE =
-  "No node of the cluster accepts tasks. Add its nodes as servers, and check that they are ready and active.";
+  "No node of the cluster accepts it. Add the nodes as servers, check that they are ready and active, and that one fulfils the placement constraints.";

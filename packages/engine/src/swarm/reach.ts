@@ -1,5 +1,4 @@
 import type { Duplex } from "node:stream";
-import { DomainError } from "@berth/core";
 import { releaseFilter, TASK_ROLE } from "@berth/docker-client";
 import type { NetworkInspectInfo } from "dockerode";
 import type { SwarmNode } from "./nodes.ts";
@@ -12,21 +11,19 @@ interface Address {
 /**
  * Opens a connection to a container by its address in the overlay. That is not reachable from the network of a node
  * itself, but the container has another address, in the bridge between its node and its networks.
- * @throws DomainError `engine.unreachable` if no container on these nodes has the address
+ * @returns `undefined` if no container of a release on these nodes has the address.
  */
 export async function connectToTask(
   nodes: readonly SwarmNode[],
   instance: string,
   { host, port }: Address,
   signal?: AbortSignal,
-): Promise<Duplex> {
+): Promise<Duplex | undefined> {
   const found = await Promise.all(nodes.map((node) => bridgeAddress(node, instance, host)));
   const at = found.findIndex((address) => address !== undefined);
   const node = nodes[at];
   const address = found[at];
-  if (node === undefined || address === undefined) {
-    throw new DomainError("engine.unreachable", `No container of the cluster has the address ${host} now.`);
-  }
+  if (node === undefined || address === undefined) return undefined;
   return await node.host.connectTcp({ host: address, port }, signal);
 }
 

@@ -4,10 +4,10 @@ import type { WorkIO } from "@berth/core/ports";
 import { LABELS, reasonOf, statusCodeOf } from "@berth/docker-client";
 import type Docker from "dockerode";
 import { createOptions } from "../docker/container.ts";
-import { ensureNetwork } from "../docker/networks.ts";
+import { ensureNetwork, OVERLAY } from "../docker/networks.ts";
 import { explain } from "../docker/start.ts";
 import { imageWithFiles, spreadImage } from "./images.ts";
-import { labelNode } from "./nodes.ts";
+import { type ClusterNode, labelNode } from "./nodes.ts";
 import { NO_NODE, pinStorages, readyLabel } from "./placement.ts";
 import { imageOf, serviceSpec } from "./service-spec.ts";
 import { resumed, type Services, type Task } from "./services.ts";
@@ -57,13 +57,15 @@ export async function startService(place: StartPlace, spec: ReleaseSpec, io: Wor
 
 /** Makes all that the tasks need on their nodes. */
 async function prepare({ docker, instance, watch }: StartPlace, spec: ReleaseSpec, network: string, io: WorkIO) {
-  const nodes = await watch.readyNodes();
+  const nodes = await watch.readyNodes(true);
   const adapters = nodes.map(({ node }) => node);
   const { resourceUuid, deploymentUuid, storages } = spec;
   const files = storages.filter((mount) => mount.type === "file");
   // Tasks of other instances' swarms join it by name, and Berth's proxy as a container of its own.
-  await ensureNetwork(docker, network, instance, { Driver: "overlay", Attachable: true });
-  const pins = await pinStorages({ docker, nodes, owner: { instance, resourceUuid, deploymentUuid } }, spec);
+  await ensureNetwork(docker, network, instance, OVERLAY);
+  const chosen = constraintsOf(spec, nodes);
+  const owner = { instance, resourceUuid, deploymentUuid };
+  const pins = await pinStorages({ docker, nodes, owner }, spec, chosen);
   const source = adapters[0];
   if (source === undefined) throw new DomainError("deploy.start_failed", NO_NODE);
   await spreadImage(adapters, imageOf(spec), io);
@@ -76,7 +78,22 @@ async function prepare({ docker, instance, watch }: StartPlace, spec: ReleaseSpe
   const ready = readyLabel(instance);
   for (const { id } of adapters) await labelNode(docker, id, { [ready]: "yes" });
   const imageId = (await source.images.find(image))?.id ?? image;
-  return serviceSpec(spec, { instance, network, imageId, run: 1, constraints: [`node.labels.${ready}==yes`, ...pins] });
+  return serviceSpec(spec, {
+    instance,
+    network,
+    imageId,
+    run: 1,
+    constraints: [`node.labels.${ready}==yes`, ...chosen, ...pins],
+  });
+}
+
+/** Conditions that its resource has for nodes. */
+function constraintsOf({ placement }: ReleaseSpec, nodes: readonly ClusterNode[]): readonly string[] {
+  if (placement === undefined) return [];
+  const hasWorkers = nodes.some(({ isManager }) => !isManager);
+  return placement.isOnlyOnWorkers && hasWorkers
+    ? [...placement.constraints, "node.role==worker"]
+    : placement.constraints;
 }
 
 /** Waits until each task has a container that was started. @throws DomainError `deploy.start_failed` */

@@ -9,7 +9,7 @@ import { followEvents } from "../docker/events.ts";
 import { type Part, partOf } from "../docker/state.ts";
 import { type StateListeners, stateListeners } from "../docker/state-listeners.ts";
 import { type ReleaseWatch, watchReleases } from "../docker/watch.ts";
-import { type ClusterNode, clusterNodes, type SwarmNode } from "./nodes.ts";
+import { type ClusterNode, clusterNodes, type ReadNodes, type SwarmNode } from "./nodes.ts";
 import { RestartCounts } from "./restart-counts.ts";
 import type { FoundService, Services } from "./services.ts";
 import { byAge, clusterState, type ReleaseService } from "./state.ts";
@@ -21,7 +21,7 @@ export interface ClusterWatchOptions {
   readonly services: Services;
   readonly instance: string;
   /** The nodes that are servers of Berth's. */
-  readonly nodes: () => Promise<readonly SwarmNode[]>;
+  readonly nodes: ReadNodes;
   readonly resyncSeconds: number;
   readonly warn: (message: string, cause: unknown) => void;
   /** Called when nodes were looked at. */
@@ -100,9 +100,9 @@ export class ClusterWatch {
   }
 
   /** The nodes on which tasks may run, and that are servers of Berth's. */
-  async readyNodes(): Promise<readonly (ClusterNode & { readonly node: SwarmNode })[]> {
+  async readyNodes(isFresh = false): Promise<readonly (ClusterNode & { readonly node: SwarmNode })[]> {
     const { docker, nodes } = this.#options;
-    const [all, adapters] = await Promise.all([clusterNodes(docker), nodes()]);
+    const [all, adapters] = await Promise.all([clusterNodes(docker), nodes(isFresh)]);
     const own = new Map(adapters.map((node) => [node.id, node]));
     return all.flatMap((found) => {
       const node = own.get(found.id);

@@ -2,14 +2,14 @@ import type { ManagedProxy } from "@berth/core/ports";
 import { labelFilter, ownedLabels, statusCodeOf } from "@berth/docker-client";
 import type Docker from "dockerode";
 
-/** Connects a container to each overlay network of this instance that it is not in. */
+/** Connects a container to each network of this instance's releases that it is not in: overlays, and those of stacks. */
 export async function joinOverlays(
   docker: Docker,
   instance: string,
   { Id, NetworkSettings }: Pick<Docker.ContainerInspectInfo, "Id" | "NetworkSettings">,
 ): Promise<void> {
   const { label } = labelFilter(ownedLabels(instance));
-  const networks = await docker.listNetworks({ filters: { label, driver: ["overlay"] } });
+  const networks = await docker.listNetworks({ filters: { label } });
   for (const { Name } of networks.filter((network) => NetworkSettings.Networks[network.Name] === undefined)) {
     try {
       await docker.getNetwork(Name).connect({ Container: Id });

@@ -5,7 +5,7 @@ import type { WorkIO } from "@berth/core/ports";
 import { LABELS, type Labels, labelFilter, ownedLabels, statusCodeOf } from "@berth/docker-client";
 import type Docker from "dockerode";
 import { putEntries, putFiles } from "../files.ts";
-import { ensureNetwork, removeNetwork, removeNetworks } from "../networks.ts";
+import { ensureNetwork, type NetworkMore, removeNetwork, removeNetworks } from "../networks.ts";
 import { explain } from "../start.ts";
 import { ensureVolumes } from "../volumes.ts";
 import type { Seen, SeenContainer } from "../watch.ts";
@@ -25,6 +25,8 @@ export interface StackPlace {
   readonly server: string;
   readonly instance: string;
   readonly tool: ComposeTool;
+  /** For networks that several resources share, when they are created. */
+  readonly networkOptions?: NetworkMore | undefined;
   /** Existing containers of this release, or of another one of the resource. */
   seen(deploymentUuid?: string): Promise<Seen | undefined>;
   stop(containers: readonly SeenContainer[]): Promise<void>;
@@ -59,7 +61,8 @@ export async function startStack(place: StackPlace, spec: StackSpec, io: WorkIO)
   const document = without(plan.document, existing);
   if (Object.keys(document.services).length === 0) return;
   for (const network of plan.networks) await makeNetwork(place, spec, network);
-  if (plan.shared.size > 0) for (const name of spec.stack.networks) await ensureNetwork(docker, name, instance);
+  if (plan.shared.size > 0)
+    for (const name of spec.stack.networks) await ensureNetwork(docker, name, instance, place.networkOptions);
   const { resourceUuid, deploymentUuid } = spec;
   await ensureVolumes(docker, plan.volumes, { server, instance, resourceUuid, deploymentUuid });
   const keepsExisting = before.some(({ info }) => UP.has(info.State.Status));

@@ -1,0 +1,147 @@
+import { describeDocker, eventually, SERVER_IMAGE, type SwarmServer, startSwarm, until } from "@berth/testing";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { deploy, deployFirst, made, placeOf, visit } from "./applications.fixture.ts";
+import { sshServer } from "./seen-server.fixture.ts";
+import { type TestServer, testServer } from "./server.fixture.ts";
+
+/** Answers its version and the node's view of its host name, so that containers can be told apart. */
+const dockerfile = (version: string): string => {
+  const program = `require("http").createServer((q, r) => setTimeout(() => r.end("${version} " + require("os").hostname()), q.url === "/slow" ? 300 : 0)).listen(3000); console.log("ready ${version}")`;
+  const text = `FROM node:24-alpine\nEXPOSE 3000\nCMD ${JSON.stringify(["node", "-e", program])}\n`;
+  return Buffer.from(text).toString("base64");
+};
+
+const IMAGES = [SERVER_IMAGE, "node:24-alpine", "caddy:2", "busybox:stable", "postgres:17-alpine"];
+
+describeDocker("a cluster of three servers", IMAGES, (docker) => {
+  let server: TestServer;
+  let nodes: readonly SwarmServer[];
+  let uuids: readonly string[];
+  let app: { readonly uuid: string; readonly host: string };
+
+  beforeAll(async () => {
+    [server, nodes] = await Promise.all([testServer(), startSwarm(docker, { nodes: 3 })]);
+    await manager().loadImages("node:24-alpine", "postgres:17-alpine");
+    uuids = await Promise.all(nodes.map((node, at) => sshServer(server, node, `node-${at + 1}`)));
+  });
+  afterAll(async () => {
+    await server?.dispose();
+  });
+
+  const manager = (): SwarmServer => {
+    const [first] = nodes;
+    if (first === undefined) throw new Error("A swarm has a node.");
+    return first;
+  };
+  const read = async (path: string) => (await server.rest("GET", path)).body as Record<string, unknown>;
+  const visitApp = () => visit({ host: manager().address, port: 80 }, app.host);
+  const runningOn = async (node: SwarmServer) =>
+    (await node.client.listContainers({ filters: { label: [`berth.resource=${app.uuid}`] } })).length;
+  const where = async () => ({ ...(await placeOf(server)), server_uuid: uuids[0] });
+
+  test("is recognised by the validation of its nodes", async () => {
+    const [first, second, third] = await Promise.all(uuids.map((uuid) => read(`/servers/${uuid}`)));
+    expect(first).toMatchObject({ engine: "swarm", settings: { is_swarm_manager: true, is_swarm_worker: false } });
+    for (const worker of [second, third]) {
+      expect(worker).toMatchObject({ engine: "docker", settings: { is_swarm_manager: false, is_swarm_worker: true } });
+      expect(worker?.swarm_cluster).toBe(first?.swarm_cluster);
+    }
+    expect(first?.validation_logs).toContain("tolerates the loss of none");
+  });
+
+  test("runs an application on all of its nodes, behind the proxy of its manager", async () => {
+    const uuid = await made(server, "/applications/dockerfile", {
+      ...(await where()),
+      ...{
+        dockerfile: dockerfile("0"),
+        ports_exposes: "3000",
+        name: "web",
+        replicas: 3,
+        is_swarm_only_worker_nodes: false,
+      },
+    });
+    const { fqdn } = (await read(`/applications/${uuid}`)) as { fqdn: string };
+    app = { uuid, host: new URL(fqdn).hostname };
+    const outcome = await deploy(server, uuid);
+    expect(outcome, outcome.log).toMatchObject({ status: "finished" });
+    expect(await Promise.all(nodes.map(runningOn))).toEqual([1, 1, 1]);
+    const hosts = new Set<string>();
+    await until(async () => {
+      const { status, body } = await visitApp();
+      expect([status, body]).toEqual([200, expect.stringMatching(/^0 /)]);
+      hosts.add(body);
+      return hosts.size === 3;
+    });
+    expect(await read(`/applications/${uuid}`)).toMatchObject({ status: "running:healthy", replicas: 3 });
+  });
+
+  test("replaces a release without a failed request", async () => {
+    let isDone = false;
+    const answers = new Map<string, number>();
+    const load = async () => {
+      while (!isDone) {
+        const { status, body } = await visitApp();
+        const key = `${status} ${body.slice(0, 1)}`;
+        answers.set(key, (answers.get(key) ?? 0) + 1);
+      }
+    };
+    const clients = Array.from({ length: 4 }, load);
+    await server.rest("PATCH", `/applications/${app.uuid}`, { dockerfile: dockerfile("1") });
+    const outcome = await deploy(server, app.uuid);
+    isDone = true;
+    await Promise.all(clients);
+    expect(outcome, outcome.log).toMatchObject({ status: "finished" });
+    expect([...answers.keys()].sort()).toEqual(["200 0", "200 1"]);
+    await until(async () => (await Promise.all(nodes.map(runningOn))).every((count) => count === 1));
+  });
+
+  test("changes the number of containers, and has one log of all", async () => {
+    await server.rest("PATCH", `/applications/${app.uuid}`, { replicas: 5 });
+    await until(async () => (await Promise.all(nodes.map(runningOn))).reduce((sum, count) => sum + count, 0) === 5);
+    await server.rest("PATCH", `/applications/${app.uuid}`, { replicas: 3 });
+    await until(async () => (await Promise.all(nodes.map(runningOn))).reduce((sum, count) => sum + count, 0) === 3);
+    await eventually(async () => {
+      const { logs } = (await read(`/applications/${app.uuid}/logs`)) as { logs: string };
+      expect(logs.match(/ready 1/g)).toHaveLength(3);
+    });
+  });
+
+  test("runs a database on one node, and a stack on its manager", async () => {
+    const image = { image: "postgres:17-alpine", health_check_interval: 1, health_check_retries: 60 };
+    const database = await made(server, "/databases/postgresql", { ...(await where()), ...image });
+    await deployFirst(server, database);
+    await eventually(async () => {
+      expect(await read(`/databases/${database}`)).toMatchObject({ status: "running:healthy" });
+    });
+    const compose = {
+      services: {
+        web: {
+          image: "node:24-alpine",
+          command: ["node", "-e", `require("http").createServer((q, r) => r.end("stack")).listen(3000)`],
+          environment: ["SERVICE_URL_WEB_3000"],
+        },
+      },
+    };
+    const service = await made(server, "/services", { ...(await where()), docker_compose: JSON.stringify(compose) });
+    await deployFirst(server, service);
+    const { applications } = (await read(`/services/${service}`)) as { applications: readonly { fqdn: string }[] };
+    const host = new URL(applications[0]?.fqdn ?? "").hostname;
+    await eventually(async () => {
+      expect(await visit({ host: manager().address, port: 80 }, host)).toMatchObject({ status: 200, body: "stack" });
+    });
+  });
+
+  test("serves on while a node is lost, and its containers start on the others", async () => {
+    await nodes[2]?.down();
+    await until(
+      async () => {
+        const { status } = await visitApp();
+        expect(status).toBe(200);
+        const left = await Promise.all(nodes.slice(0, 2).map(runningOn));
+        return left.reduce((sum, count) => sum + count, 0) === 3;
+      },
+      { seconds: 60 },
+    );
+    expect((await visitApp()).status).toBe(200);
+  });
+});
