@@ -9,7 +9,7 @@ import type { ResourceKind } from "../resource/resource.ts";
 import type { DiskUsage } from "../server/disk-usage.ts";
 import type { ProxyStatus } from "../server/proxy-status.ts";
 import type { Reachability } from "../server/reachability.ts";
-import type { EngineHolder, ValidationResult } from "../server/server-validation.ts";
+import type { ValidationResult } from "../server/server-validation.ts";
 import type { EventActor } from "../team/event.ts";
 import type { Role } from "../team/permission.ts";
 import type { AccountStore } from "./account.ts";
@@ -97,10 +97,12 @@ export interface SystemServerStore {
    */
   recordHostKey(server: Pick<ServerRecord, "id" | "ip" | "port">, hostKey: string): Promise<string | undefined>;
   /**
-   * Records which Docker engine a server has. Idempotent. Returns the other server that has this engine and the same
-   * SSH host key, in which case nothing is recorded.
+   * The servers whose Docker engine has this identity. In a transaction, later ones wait for it, so that what it records
+   * is seen by them.
    */
-  recordEngine(id: number, engineId: string): Promise<EngineHolder | undefined>;
+  findByEngine(engineId: string): Promise<readonly ServerRecord[]>;
+  /** Records which Docker engine a server has. Idempotent. */
+  recordEngine(id: number, engineId: string): Promise<void>;
   /**
    * Deletes a server that is being removed, with its children, if no resource is on it. Ends its jobs and writes its
    * event in the same transaction. `false` if something is still on it.
