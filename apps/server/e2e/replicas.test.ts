@@ -107,6 +107,9 @@ describeDocker("an application with several containers", ["node:24-alpine", "cad
       return byContainer.size === 3 ? byContainer : undefined;
     });
     expect(new Set(printed.values()).size).toBe(3);
+    const all = await typed("logs", "web", "--lines", "100");
+    expect([all.code, all.stderr]).toEqual([0, ""]);
+    for (const [name, host] of printed) expect(all.stdout.split("\n")).toContain(`${name} | printed by ${host}`);
     const { stdout } = await typed("logs", "web", "--container", "replica-2");
     expect(stdout).toContain(`printed by ${printed.get("replica-2")}`);
     expect(stdout).not.toContain("replica-");
