@@ -145,6 +145,33 @@ describeDocker("an application with several containers", ["node:24-alpine", "cad
     await until(async () => ((await answering()).size === 2 ? true : undefined));
   });
 
+  test("says why it cannot be scaled, until it can", async () => {
+    const [{ Image: tag = "" } = {}] = await docker.client.listContainers({
+      filters: { label: [`berth.resource=${app.uuid}`, "berth.role=release"] },
+    });
+    const { Id } = await docker.client.getImage(tag).inspect();
+    const at = tag.lastIndexOf(":");
+    const shown = async () =>
+      (await server.rest("GET", `/applications/${app.uuid}`)).body as { readonly scale_problem: string | null };
+    await docker.client.getImage(tag).remove({ force: true });
+    try {
+      await server.rest("PATCH", `/applications/${app.uuid}`, { replicas: 3 });
+      const { scale_problem } = await until(async () => {
+        const found = await shown();
+        return found.scale_problem === null ? undefined : found;
+      });
+      expect(scale_problem).toMatch(/^Container 3 of the application could not be started: /);
+      expect((await typed("app", "show", "web")).stderr).toContain(scale_problem);
+      const { body } = await server.rest("GET", `/events?type=resource.scale_failed&resource=${app.uuid}`);
+      expect(JSON.stringify(body)).toContain(scale_problem);
+    } finally {
+      await docker.client.getImage(Id).tag({ repo: tag.slice(0, at), tag: tag.slice(at + 1) });
+    }
+    await until(async () => (await containers()).length === 3 || undefined, { what: "it is scaled", seconds: 90 });
+    await until(async () => (await shown()).scale_problem === null, { what: "the problem is over" });
+    await scaleTo(2);
+  });
+
   test("is scaled from the command line, which waits until they run", async () => {
     const scale = (...argv: readonly string[]) => typed("scale", ...argv);
     const { code, stdout } = await scale("web", "3");

@@ -296,6 +296,8 @@ export interface SystemResourceStore {
     id: number,
     restarts: { readonly restart_count: number; readonly last_restart_at: Date | null },
   ): Promise<void>;
+  /** Sets why an application lacks containers; `null`: it lacks none. Returns whether there was no problem before. */
+  setScaleProblem(id: number, problem: string | null): Promise<boolean>;
   /** Those of these uuids that belong or belonged to a resource of this instance. */
   everRecorded(uuids: Iterable<string>): Promise<ReadonlySet<string>>;
   /**
