@@ -26,6 +26,7 @@ const application = (version: string): RepositoryFiles => ({
 interface RunningContainer {
   readonly name: string | null;
   readonly state: string;
+  readonly port: number | null;
 }
 
 describeDocker("an application with several containers", ["node:24-alpine", "caddy:2"], (docker) => {
@@ -94,7 +95,8 @@ describeDocker("an application with several containers", ["node:24-alpine", "cad
   };
 
   test("shares its requests between them", async () => {
-    expect((await containers()).map(({ name }) => name)).toEqual(["replica-1", "replica-2", "replica-3"]);
+    const seen = (await containers()).map(({ name, port }) => [name, port]);
+    expect(seen).toEqual([1, 2, 3].map((number) => [`replica-${number}`, 3000]));
     await until(async () => ((await answering()).size === 3 ? true : undefined));
   });
 
