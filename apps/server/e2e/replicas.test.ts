@@ -26,6 +26,7 @@ const application = (version: string): RepositoryFiles => ({
 interface RunningContainer {
   readonly name: string | null;
   readonly state: string;
+  readonly port: number | null;
 }
 
 describeDocker("an application with several containers", ["node:24-alpine", "caddy:2"], (docker) => {
@@ -94,7 +95,8 @@ describeDocker("an application with several containers", ["node:24-alpine", "cad
   };
 
   test("shares its requests between them", async () => {
-    expect((await containers()).map(({ name }) => name)).toEqual(["replica-1", "replica-2", "replica-3"]);
+    const seen = (await containers()).map(({ name, port }) => [name, port]);
+    expect(seen).toEqual([1, 2, 3].map((number) => [`replica-${number}`, 3000]));
     await until(async () => ((await answering()).size === 3 ? true : undefined));
   });
 
@@ -107,6 +109,9 @@ describeDocker("an application with several containers", ["node:24-alpine", "cad
       return byContainer.size === 3 ? byContainer : undefined;
     });
     expect(new Set(printed.values()).size).toBe(3);
+    const all = await typed("logs", "web", "--lines", "100");
+    expect([all.code, all.stderr]).toEqual([0, ""]);
+    for (const [name, host] of printed) expect(all.stdout.split("\n")).toContain(`${name} | printed by ${host}`);
     const { stdout } = await typed("logs", "web", "--container", "replica-2");
     expect(stdout).toContain(`printed by ${printed.get("replica-2")}`);
     expect(stdout).not.toContain("replica-");
@@ -140,6 +145,33 @@ describeDocker("an application with several containers", ["node:24-alpine", "cad
     // Those that the killed container was answering cannot be sent again.
     expect(failures.length).toBeLessThanOrEqual(8);
     await until(async () => ((await answering()).size === 2 ? true : undefined));
+  });
+
+  test("says why it cannot be scaled, until it can", async () => {
+    const [{ Image: tag = "" } = {}] = await docker.client.listContainers({
+      filters: { label: [`berth.resource=${app.uuid}`, "berth.role=release"] },
+    });
+    const { Id } = await docker.client.getImage(tag).inspect();
+    const at = tag.lastIndexOf(":");
+    const shown = async () =>
+      (await server.rest("GET", `/applications/${app.uuid}`)).body as { readonly scale_problem: string | null };
+    await docker.client.getImage(tag).remove({ force: true });
+    try {
+      await server.rest("PATCH", `/applications/${app.uuid}`, { replicas: 3 });
+      const { scale_problem } = await until(async () => {
+        const found = await shown();
+        return found.scale_problem === null ? undefined : found;
+      });
+      expect(scale_problem).toMatch(/^Container 3 of the application could not be started: /);
+      expect((await typed("app", "show", "web")).stderr).toContain(scale_problem);
+      const { body } = await server.rest("GET", `/events?type=resource.scale_failed&resource=${app.uuid}`);
+      expect(JSON.stringify(body)).toContain(scale_problem);
+    } finally {
+      await docker.client.getImage(Id).tag({ repo: tag.slice(0, at), tag: tag.slice(at + 1) });
+    }
+    await until(async () => (await containers()).length === 3 || undefined, { what: "it is scaled", seconds: 90 });
+    await until(async () => (await shown()).scale_problem === null, { what: "the problem is over" });
+    await scaleTo(2);
   });
 
   test("is scaled from the command line, which waits until they run", async () => {

@@ -1,5 +1,6 @@
 import { describeDocker, until } from "@berth/testing";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { berth } from "../../cli/e2e/cli.fixture.ts";
 import { get, type Outcome, outcomeOf, placeOf } from "./applications.fixture.ts";
 import { type DockerServer, dockerServer } from "./docker.fixture.ts";
 
@@ -111,6 +112,23 @@ describeDocker("services on Docker", ["node:24-alpine", "postgres:17-alpine", "c
     const logs = async (query: string) => (await server.rest("GET", `/services/${uuid}/logs${query}`)).body;
     expect(await logs("?container=web")).toEqual({ logs: "listening" });
     expect(JSON.stringify(await logs("?container=db"))).toContain("ready to accept connections");
+  });
+
+  test("shows the logs of all its containers as one on the command line, each line with its container", async () => {
+    const typed = (...argv: readonly string[]) =>
+      berth(["service", "logs", "shop", ...argv], {
+        cwd: server.dataFolder,
+        env: { PATH: process.env.PATH ?? "", HOME: server.dataFolder, BERTH_DATA: server.dataFolder },
+      });
+    const all = await typed("--all");
+    expect([all.code, all.stderr]).toEqual([0, ""]);
+    const lines = all.stdout.trimEnd().split("\n");
+    expect(lines).toContain("web | listening");
+    expect(lines.some((line) => /^db \| .*ready to accept connections/.test(line))).toBe(true);
+    expect(lines.filter((line) => !/^(web|db) \| /.test(line))).toEqual([]);
+    const last = await typed("--all", "--lines", "1");
+    expect(last.stdout.trimEnd().split("\n")).toHaveLength(1);
+    expect((await typed("db", "--all")).code).toBe(2);
   });
 
   test("runs a task in the container that it names", async () => {

@@ -1,13 +1,13 @@
 import { DomainError } from "@berth/core";
 import type { ServerRecord, SystemStores } from "@berth/core/ports";
-import { sameEngineProblem } from "@berth/core/server";
 import { engineIdentity } from "@berth/engine";
 import type { Host } from "@berth/host";
+import { recordEngine } from "@berth/worker";
 
 export interface OwnEngineOptions {
   readonly host: Host;
   readonly socketPath?: string | undefined;
-  readonly stores: Pick<SystemStores, "servers">;
+  readonly stores: Pick<SystemStores, "transaction">;
   readonly record: () => ServerRecord;
 }
 
@@ -26,9 +26,8 @@ export function ownEngine({ host, socketPath, stores, record }: OwnEngineOptions
     const signal = AbortSignal.timeout(CHECK_SECONDS * 1000);
     const engineId = await engineIdentity(host, { socketPath, signal });
     if (engineId === null) return;
-    const server = record();
-    const holder = await stores.servers.recordEngine(server.id, engineId);
-    if (holder !== undefined) throw new DomainError("engine.unreachable", sameEngineProblem(server, holder));
+    const problem = await recordEngine(stores, record(), engineId);
+    if (problem !== null) throw new DomainError("engine.unreachable", problem);
   }
 
   return {

@@ -6,9 +6,10 @@ import { createdApplication, gitApplication, type Served, served } from "./berth
 let api: Served;
 const engine = printingEngine();
 const manyEngine = printingEngine({ replicas: true, placement: true });
-let isMany = false;
+const networkedEngine = printingEngine({ networks: true });
+let used = engine;
 beforeAll(async () => {
-  api = await served({ engineFor: () => (isMany ? manyEngine : engine) });
+  api = await served({ engineFor: () => used });
 });
 afterAll(() => api.close());
 
@@ -37,7 +38,7 @@ test("the containers of a resource are listed as its server reports them", async
   expect((await api.ask("GET", `/applications/${uuid}/containers`)).json).toEqual([]);
   const whole = state(uuid, deploymentUuid);
   engine.show(whole);
-  const common = { state: "running", restart_count: 2, exit_code: 1, deployment_uuid: deploymentUuid };
+  const common = { port: null, state: "running", restart_count: 2, exit_code: 1, deployment_uuid: deploymentUuid };
   const started_at = expect.stringContaining("2026-01-02T03:04:05");
   const one = await api.ask("GET", `/applications/${uuid}/containers`);
   expect(one.json).toEqual([{ ...common, name: null, health: null, started_at }]);
@@ -48,6 +49,20 @@ test("the containers of a resource are listed as its server reports them", async
   const page = await api.ask("GET", `/applications/${uuid}/containers?skip=1&take=1`);
   expect(page.headers["x-total-count"]).toBe("2");
   expect(page.json).toEqual([{ ...common, name: "replica-2", health: "healthy", started_at }]);
+});
+
+test("a container has the port that gets its requests, unless Berth chose it for this release", async () => {
+  const { uuid, deploymentUuid } = await running();
+  const shown = { ...state(uuid, deploymentUuid), upstream: { host: "172.18.0.2", port: 8080 } };
+  for (const each of [engine, networkedEngine]) each.show(shown);
+  const port = async () => (await api.ask("GET", `/applications/${uuid}/containers`)).json[0].port;
+  expect(await port()).toBeNull();
+  used = networkedEngine;
+  try {
+    expect(await port()).toBe(8080);
+  } finally {
+    used = engine;
+  }
 });
 
 test("what was never deployed has none", async () => {
@@ -61,7 +76,7 @@ test("an application has several containers only where its server runs container
   const refused = await asked({ replicas: 3 });
   expect(refused.status).toBe(422);
   expect(refused.json).toMatchObject({ code: "engine.unsupported", errors: { replicas: [expect.any(String)] } });
-  isMany = true;
+  used = manyEngine;
   try {
     expect((await asked({ replicas: 3 })).status).toBe(200);
     const { json } = await api.ask("GET", `/applications/${uuid}`);
@@ -84,7 +99,7 @@ test("an application has several containers only where its server runs container
     const created = await api.ask("POST", "/applications/public", { body: { ...gitApplication(api), replicas: 2 } });
     expect(created.status).toBe(201);
   } finally {
-    isMany = false;
+    used = engine;
   }
   for (const many of [{ replicas: 2 }, { autoscaling_enabled: true }]) {
     const created = await api.ask("POST", "/applications/public", { body: { ...gitApplication(api), ...many } });
@@ -104,7 +119,7 @@ test("an application has constraints for its nodes only where its server has som
   expect(refused.json).toMatchObject({ code: "engine.unsupported", errors: { [field]: [expect.any(String)] } });
   const body = { ...gitApplication(api), [field]: constraints };
   expect((await api.ask("POST", "/applications/public", { body })).status).toBe(422);
-  isMany = true;
+  used = manyEngine;
   try {
     expect((await asked({ [field]: constraints, is_swarm_only_worker_nodes: false })).status).toBe(200);
     expect(await shown()).toMatchObject({ [field]: constraints, settings: { is_swarm_only_worker_nodes: false } });
@@ -113,7 +128,7 @@ test("an application has constraints for its nodes only where its server has som
     const created = await api.ask("POST", "/applications/public", { body });
     expect((await api.ask("GET", `/applications/${created.json.uuid}`)).json).toMatchObject({ [field]: constraints });
   } finally {
-    isMany = false;
+    used = engine;
   }
   // What was set before can still be removed where the engine has no nodes.
   expect((await asked({ name: "renamed" })).status).toBe(200);

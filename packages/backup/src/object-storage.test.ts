@@ -201,14 +201,23 @@ describe("a storage that sends without end", () => {
   });
 });
 
-describe("a storage that sends byte by byte", () => {
+describe("a storage that sends byte by byte", { timeout: 30_000 }, () => {
   const pace = { seconds: 0.5, bytesMin: 100 };
 
-  /** @param begins What it sends at once, of its head or body. */
-  async function slowStorage(begins: string): Promise<string> {
+  /**
+   * Breaks off in the end, so that a test of a reader who waits for all of it fails and does not hang.
+   *
+   * @param begins What it sends at once, of its head or body.
+   */
+  async function slowStorage(begins: string, bytesMax = pace.bytesMin / 2): Promise<string> {
     const slow = createTcpServer((socket) => {
       socket.on("error", () => undefined).write(begins);
-      const timer = setInterval(() => socket.write("x"), 50);
+      let bytes = 0;
+      const timer = setInterval(() => {
+        bytes += 1;
+        if (bytes <= bytesMax) socket.write("x");
+        else socket.destroy();
+      }, 50);
       socket.once("close", () => clearInterval(timer));
     }).listen(0, "127.0.0.1");
     await once(slow, "listening");
@@ -223,6 +232,12 @@ describe("a storage that sends byte by byte", () => {
   ])("is given up: %s", async (_, begins, message) => {
     const far = storage({ endpoint: await slowStorage(begins), pace });
     await expect(digest(far.get("x", never()))).rejects.toThrow(message);
+  });
+
+  test("that breaks off in a refusal is not waited for", async () => {
+    const endpoint = await slowStorage("HTTP/1.1 403 Forbidden\r\nContent-Length: 4000\r\n\r\n", 1);
+    const far = storage({ endpoint });
+    await expect(digest(far.get("x", never()))).rejects.toMatchObject({ code: "cloud.failed" });
   });
 
   test("is waited for while its reader takes long", async () => {

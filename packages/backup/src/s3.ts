@@ -1,7 +1,7 @@
 import { type AgentOptions, type ClientRequestArgs, Agent as HttpAgent } from "node:http";
 import { Agent as HttpsAgent } from "node:https";
 import { isIP, type Socket } from "node:net";
-import { Readable, Transform } from "node:stream";
+import { pipeline, Readable, Transform } from "node:stream";
 import {
   AbortMultipartUploadCommand,
   DeleteObjectCommand,
@@ -130,7 +130,13 @@ function endWith({ config: { requestHandler } }: S3Client, signal: AbortSignal, 
       const isObject = request.method === "GET" && response.statusCode < 300 && request.query?.uploads === undefined;
       // The client keeps all of what is not an object.
       if (!isObject && response.body instanceof Readable)
-        response.body = Readable.from(atPace(response.body.pipe(bounded()), pace));
+        // A pipeline ends also when the connection breaks; a pipe would wait for ever then.
+        response.body = Readable.from(
+          atPace(
+            pipeline(response.body, bounded(), () => undefined),
+            pace,
+          ),
+        );
       return sent;
     },
   });

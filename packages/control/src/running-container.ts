@@ -16,7 +16,7 @@ export function containers(context: UseCaseContext) {
       const engine = await engineOf(context, resource);
       const { resource_uuid: resourceUuid, deployment_uuid: deploymentUuid } = live;
       const state = await engine.inspect({ resourceUuid, deploymentUuid });
-      const items = state === undefined ? [] : runningContainers(state);
+      const items = state === undefined ? [] : runningContainers(state, engine.capabilities);
       return { items, total: items.length };
     },
   };

@@ -24,6 +24,7 @@ const APPLICATION_COLUMNS = [
   "application.restart_count",
   "application.last_restart_at",
   "application.last_online_at",
+  "application.scale_problem",
 ] as const;
 
 // A subquery, since with one more join PostgreSQL would stop trying every order of them, and miss the indexes of some

@@ -112,6 +112,19 @@ onEachBackend((database) => {
     expect(await database().system.resources.subject(999_999)).toBeUndefined();
   });
 
+  it("keeps why an application could not be scaled, and says when that is new", async () => {
+    const stores = await testTeam(database());
+    const { id, uuid } = await testApplication(stores, await testPlace(stores));
+    const { setScaleProblem } = database().system.resources;
+    const problem = async () => (await stores.applications.find(uuid))?.scale_problem;
+    expect(await problem()).toBeNull();
+    expect([await setScaleProblem(id, "No image."), await problem()]).toEqual([true, "No image."]);
+    expect([await setScaleProblem(id, "No memory."), await problem()]).toEqual([false, "No memory."]);
+    expect([await setScaleProblem(id, null), await problem()]).toEqual([false, null]);
+    expect(await setScaleProblem(id, null)).toBe(false);
+    expect(await setScaleProblem(999_999, "No image.")).toBe(false);
+  });
+
   it("keeps what was observed of the restarts of every kind", async () => {
     const stores = await testTeam(database());
     const place = await testPlace(stores);

@@ -18,6 +18,7 @@ import { ofOwner, page, within } from "./page.ts";
 import { resourceChanges } from "./resource-change.ts";
 import { emitResourceEvent, keptTotal, RESOURCE_COLUMNS, setStatus } from "./resource-row.ts";
 import { serviceSubject } from "./service.ts";
+import { storable } from "./storable.ts";
 
 export function resourceStore(context: TeamContext): ResourceStore {
   const { db, teamId } = context;
@@ -178,6 +179,15 @@ export function systemResourceStore(context: Context): SystemResourceStore {
       await sql`update ${sql.table(resource.kind)} set restart_count = ${restart_count},
         last_restart_at = ${last_restart_at} where resource_id = ${id}`.execute(db);
     },
+    setScaleProblem: (id, problem) =>
+      inTransaction(context, async (tx) => {
+        const own = tx.db.selectFrom("application").where("resource_id", "=", id);
+        const before = await own.select("scale_problem").forUpdate().executeTakeFirst();
+        const scale_problem = problem && storable(problem);
+        if (before === undefined || before.scale_problem === scale_problem) return false;
+        await tx.db.updateTable("application").set({ scale_problem }).where("resource_id", "=", id).execute();
+        return before.scale_problem === null;
+      }),
     async everRecorded(uuids) {
       const wanted = sql`unnest(${[...uuids]}::text[]) as wanted (uuid)`;
       const { rows } = await sql<{ uuid: string }>`

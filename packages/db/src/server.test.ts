@@ -58,32 +58,22 @@ onEachBackend((database) => {
     expect((await stores.servers.find(server.uuid))?.revision).toBe(server.revision + 3);
   });
 
-  it("records an engine for one server alone, until that has another address or is deleted", async () => {
+  it("finds servers by their engine, until they have another address or are deleted", async () => {
     const stores = await testTeam(database());
-    const { server: one } = await testPlace(stores);
-    const { server: two } = await testPlace(stores);
+    const [{ server: one }, { server: two }] = [await testPlace(stores), await testPlace(stores)];
     const { servers } = database().system;
     const engine = testUuid();
-    const holder = { team_id: one.team_id, name: one.name };
-    expect(await servers.recordEngine(one.id, engine)).toBeUndefined();
-    expect(await servers.recordEngine(one.id, engine)).toBeUndefined();
-    expect(await servers.recordEngine(two.id, engine)).toEqual(holder);
+    const found = async () => (await servers.findByEngine(engine)).map(({ id }) => id);
+    expect(await found()).toEqual([]);
+    for (const { id } of [one, one, two]) await servers.recordEngine(id, engine);
+    expect(await found()).toEqual([one.id, two.id]);
     await stores.servers.update(one.uuid, { name: "web-1", ip: one.ip });
-    expect(await servers.recordEngine(two.id, engine)).toEqual({ ...holder, name: "web-1" });
-    // A copy of the machine, with a host key of its own.
-    await stores.servers.update(one.uuid, { host_key: "SHA256:one" });
-    await stores.servers.update(two.uuid, { host_key: "SHA256:one" });
-    expect(await servers.recordEngine(two.id, engine)).toEqual({ ...holder, name: "web-1" });
-    await stores.servers.update(two.uuid, { host_key: "SHA256:two" });
-    expect(await servers.recordEngine(two.id, engine)).toBeUndefined();
-    await stores.servers.update(two.uuid, { host_key: null, ip: `${testUuid()}.example.com` });
-    await stores.servers.update(one.uuid, { host_key: null });
+    expect(await servers.findByEngine(engine)).toContainEqual(await servers.find(one.id));
     await stores.servers.update(one.uuid, { ip: `${testUuid()}.example.com` });
-    expect(await servers.recordEngine(two.id, engine)).toBeUndefined();
-    expect(await servers.recordEngine(one.id, engine)).toEqual({ ...holder, name: two.name });
+    expect(await found()).toEqual([two.id]);
     await stores.servers.markRemoving(two.id);
     expect(await servers.deleteIfEmpty(two.id)).toBe(true);
-    expect(await servers.recordEngine(one.id, engine)).toBeUndefined();
+    expect(await found()).toEqual([]);
   });
 
   it("reads a setting that was added later as its default", async () => {

@@ -1,6 +1,6 @@
 import { DomainError } from "@berth/core";
 import type { ServerRecord, ServerStore, SystemServerStore } from "@berth/core/ports";
-import { ENGINES, type EngineHolder, type JobType, ServerSettings } from "@berth/core/server";
+import { ENGINES, type JobType, ServerSettings } from "@berth/core/server";
 import type { EventType } from "@berth/core/team";
 import { type Selectable, sql } from "kysely";
 import { type Context, emit, inTransaction, isId, type TeamContext, undefinedOn, wakeWorkers } from "./context.ts";
@@ -208,20 +208,17 @@ export function systemServerStore(context: Context): SystemServerStore {
         if (is_reachable) emitServerEvent(tx, server, "server.reachable");
         else emitServerEvent(tx, server, "server.unreachable", { problem: problem && storable(problem) });
       }),
+    async findByEngine(engineId) {
+      await sql`select pg_advisory_xact_lock(hashtextextended('engine ' || ${engineId}, 0))`.execute(context.db);
+      return (await all().where("engine_id", "=", engineId).orderBy("id").execute()).map(record);
+    },
     async recordEngine(id, engineId) {
-      // Copies of a machine have its engine's identity, but an SSH host key of their own.
-      const { rows } = await sql<EngineHolder>`select other.team_id, other.name from server as other, server as own
-        where own.id = ${id} and other.id <> ${id} and other.engine_id = ${engineId}
-          and (own.host_key = other.host_key or own.host_key is null or other.host_key is null)
-        limit 1`.execute(context.db);
-      if (rows[0] !== undefined) return rows[0];
       await context.db
         .updateTable("server")
         .set({ engine_id: engineId })
         .where("id", "=", id)
         .where("engine_id", "is distinct from", engineId)
         .execute();
-      return undefined;
     },
     clusterRecords: (id, node) => clusterRecords(context, id, node),
     recordDiskUsage: (id, { isHigh, usedPercent }) =>

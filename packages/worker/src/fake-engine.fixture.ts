@@ -28,6 +28,8 @@ export interface FakeEngine {
   behave: (spec: ReleaseSpec) => Behaviour;
   /** Whether it makes images, which outlive their release. */
   keepsBuilds: boolean;
+  /** Whether releases can be asked to have several containers, which needs a registry too. They never get them. */
+  hasReplicas: boolean;
   /** Where what it makes goes to when it makes real images; else it makes folders. */
   registry: FakeRegistry | undefined;
   readonly specs: ReadonlyMap<string, ReleaseSpec>;
@@ -132,7 +134,10 @@ export function fakeEngine(points: Points): FakeEngine {
         images: fakeImages(artifacts, fake.registry, points),
         forwards: { list: async () => [], open: notMade, close: async () => undefined },
         command: notMade,
-        scale: notMade,
+        async scale() {
+          await points.pass("scale");
+          return await notMade();
+        },
         terminal: notMade,
         ownCheck: async ({ deploymentUuid }: ReleaseRef) => {
           const release = releases.get(deploymentUuid);
@@ -142,7 +147,12 @@ export function fakeEngine(points: Points): FakeEngine {
       };
     },
     get capabilities() {
-      return { ...CAPABILITIES, port_mappings: fake.mapsPorts, keepsBuilds: fake.keepsBuilds };
+      return {
+        ...CAPABILITIES,
+        port_mappings: fake.mapsPorts,
+        keepsBuilds: fake.keepsBuilds,
+        replicas: fake.hasReplicas,
+      };
     },
     async build({ resourceUuid, deploymentUuid, env }, io): Promise<Artifact> {
       const other = building.get(deploymentUuid);
@@ -249,6 +259,7 @@ export function fakeEngine(points: Points): FakeEngine {
 
   const fake: FakeEngine = {
     keepsBuilds: false,
+    hasReplicas: false,
     registry: undefined,
     for: engine,
     mapsPorts: false,

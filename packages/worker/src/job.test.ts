@@ -150,6 +150,21 @@ describe("validating a server", () => {
     expect([settings.is_reachable, settings.is_usable, server_metadata]).toEqual([true, false, null]);
   });
 
+  test("of a server with the engine of another one refuses it, and leaves the other as it is", async () => {
+    world.machine = fakeMachine({ inspection: { engineId: testUuid() } });
+    world.worker();
+    const [{ server: first }, { server: second }] = [await docker(), await docker()];
+    await ended(await validation(first));
+    const { status, error } = await ended(await validation(second));
+    const refused = `Server ${second.name} has the same Docker engine as server ${first.name}, `;
+    expect([status, error]).toEqual(["failed", expect.stringContaining(refused)]);
+    expect(await serverOf(second)).toMatchObject({
+      validation_logs: error,
+      settings: { is_reachable: true, is_usable: false },
+    });
+    expect(await ended(await validation(first))).toMatchObject({ status: "finished", error: null });
+  });
+
   test("is finished by the next worker when one is killed in the middle", async () => {
     const held = world.points.hold("inFlight");
     const worker = world.worker();

@@ -149,6 +149,7 @@ function wantedResource({ resource, subject, releases, previews }: RecordedResou
     restartCountMax: restartCountMax && restartCountMax * (replicas ?? 1),
     releases: releases.map((record) => wantedRelease(record, NO_DEPLOYMENTS)),
     replicas,
+    hasScaleProblem: subject && kind?.hasScaleProblem(subject),
     isAlone:
       subject !== undefined &&
       kind?.exclusiveReason(subject, engine.capabilities, live?.upstream ?? null) !== undefined,

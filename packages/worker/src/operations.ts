@@ -94,6 +94,8 @@ export async function applyOperation(
       return await giveUp(deps, operation);
     case "set_restarts":
       return await setRestarts(deps, operation);
+    case "end_scale_problem":
+      return void (await stores.resources.setScaleProblem(operation.resourceId, null));
     case "remove_resource":
       return void (await removeResource(deps, adapters, operation.resourceId));
     case "set_preview_status":

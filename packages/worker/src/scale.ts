@@ -1,4 +1,6 @@
+import { isDomainError } from "@berth/core";
 import { deployedKind, mountsOf, type Operation, type ReleaseState } from "@berth/core/deploy";
+import type { ResourceRecord, SystemStores } from "@berth/core/ports";
 import { drainRelease } from "./drain.ts";
 import type { WorkerDeps } from "./ports.ts";
 import type { ServerAdapters } from "./server-adapters.ts";
@@ -46,10 +48,31 @@ export async function scaleLive(
     scaled = await engine.containers?.scale(release, replicas, { graceSeconds: graceSecondsOf(subject), files });
   } catch (error) {
     onStart(release.deploymentUuid);
+    if (!signal.aborted) await recordFailure(stores, subject.record, { from, to: replicas, error });
     throw error;
   }
   if (scaled === undefined) return;
   const payload = { resource_kind: kind, resource_name: name, from, to: replicas };
   await team.events.append({ type: "resource.scaled", resource_uuid: uuid, payload });
   logger.info("Scaled a release.", { ...release, from, to: replicas });
+}
+
+interface FailedScale {
+  readonly from: number;
+  readonly to: number;
+  readonly error: unknown;
+}
+
+/** It is tried again and again, so only the first failure in a row is an event. */
+async function recordFailure(
+  stores: SystemStores,
+  { id, team_id, uuid, kind, name }: ResourceRecord,
+  { from, to, error }: FailedScale,
+): Promise<void> {
+  const problem = isDomainError(error) ? error.message : "An internal error occurred; Berth's own log has the details.";
+  await stores.transaction(async (tx) => {
+    if (!(await tx.resources.setScaleProblem(id, problem))) return;
+    const payload = { resource_kind: kind, resource_name: name, from, to, error: problem };
+    await tx.forTeam(team_id).events.append({ type: "resource.scale_failed", resource_uuid: uuid, payload });
+  });
 }

@@ -5,13 +5,13 @@ import {
   dockerValidationOf,
   ENGINES,
   type ServerFindings,
-  sameEngineProblem,
   unsupportedEngineValidation,
   type ValidationResult,
   validationOf,
 } from "@berth/core/server";
 import type { WorkerDeps } from "./ports.ts";
 import type { ServerAdapters } from "./server-adapters.ts";
+import { recordEngine } from "./server-engine.ts";
 import type { WorkerSettings } from "./settings.ts";
 import { within } from "./wait.ts";
 
@@ -50,8 +50,8 @@ export async function inspectDockerServer(deps: ValidationDeps, server: ServerRe
   const inspection = await within(validationSeconds, machine.inspect());
   if (inspection === undefined) return failed(`Server ${server.name} does not answer within ${validationSeconds} s.`);
   const { engineId } = inspection.value;
-  const holder = engineId === null ? undefined : await deps.stores.servers.recordEngine(server.id, engineId);
-  if (holder !== undefined) return { ...failed(sameEngineProblem(server, holder)), is_reachable: true };
+  const problem = engineId === null ? null : await recordEngine(deps.stores, server, engineId);
+  if (problem !== null) return { ...failed(problem), is_reachable: true };
   const { server_disk_usage_notification_threshold: threshold } = server.settings;
   return dockerValidationOf(inspection.value, threshold, await clusterOf(deps, server, inspection.value.swarm));
 }

@@ -24,6 +24,7 @@ async function show(session: Session, wanted: string | undefined): Promise<void>
   const application = await targetApplication(api, system, wanted);
   output.show(application, () => {
     output.details(pairs(application, output));
+    if (application.scale_problem !== null) output.warn(printable(application.scale_problem));
     if (application.url_problem !== null) output.warn(printable(application.url_problem));
   });
 }

@@ -98,13 +98,20 @@ async function untilScaled(api: Api, session: Session, { uuid, name, replicas }:
   }
   const deadline = Date.now() + SCALE_PATIENCE_MS;
   let shown = "";
+  let warned: string | null = null;
   const isScaled = await pollUntilEnded(session, async () => {
-    const now = await api.client.applications.containers.list.query({ uuid });
+    const [now, { scale_problem }] = await Promise.all([
+      api.client.applications.containers.list.query({ uuid }),
+      api.client.applications.get.query({ uuid }),
+    ]);
     const running = now.filter(({ state }) => state === "running").length;
     const line = `${running} of ${containers(replicas)} running`;
     if (line !== shown) output.line(line);
     shown = line;
     if (running === replicas && now.length === replicas) return true;
+    // Berth tries again by itself, so a failed attempt is not the end.
+    if (scale_problem !== null && scale_problem !== warned) output.warn(printable(scale_problem));
+    warned = scale_problem;
     return Date.now() > deadline ? false : undefined;
   });
   if (isScaled === undefined) return EXIT.interrupted;

@@ -10,11 +10,23 @@ interface FieldInputProps {
   readonly value: unknown;
   readonly error: string | undefined;
   readonly choices: Choices[string] | undefined;
+  /** What applies while it is empty. */
+  readonly placeholder: string | undefined;
   readonly isChanged: boolean;
   readonly onChange: (value: unknown) => void;
 }
 
-export function FieldInput({ id, field, name, value, error, choices, isChanged, onChange }: FieldInputProps) {
+export function FieldInput({
+  id,
+  field,
+  name,
+  value,
+  error,
+  choices,
+  placeholder,
+  isChanged,
+  onChange,
+}: FieldInputProps) {
   const label = labelOf(name.replace(/_uuid$/, ""));
   const shared = {
     id,
@@ -84,5 +96,12 @@ export function FieldInput({ id, field, name, value, error, choices, isChanged, 
       />
     );
   }
-  return <TextInput {...shared} value={text} onChange={(event) => onChange(event.currentTarget.value)} />;
+  return (
+    <TextInput
+      {...shared}
+      placeholder={placeholder}
+      value={text}
+      onChange={(event) => onChange(event.currentTarget.value)}
+    />
+  );
 }

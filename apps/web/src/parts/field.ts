@@ -13,6 +13,9 @@ export interface Field {
 /** Choices that are not in the schema, but come from the team's data. */
 export type Choices = Readonly<Record<string, readonly { readonly value: string; readonly label: string }[]>>;
 
+/** What applies while a field is empty, by name. */
+export type Placeholders = Readonly<Record<string, string>>;
+
 const SECRET = /(password|secret|private_key|^token|^telegram_token|_license_key|_api_key|_api_token|_user_key)$/;
 /** Longer texts get a text area. */
 const LINE_LENGTH_MAX = 2048;

@@ -6,7 +6,7 @@ import { notify } from "./action.tsx";
 import { AllowedButton, type Needs, useRefusal } from "./allowed.tsx";
 import { AsCode, type Operation } from "./as-code.tsx";
 import { confirmed } from "./confirmation.tsx";
-import { type Choices, changedFields, fieldOf } from "./field.ts";
+import { type Choices, changedFields, fieldOf, type Placeholders } from "./field.ts";
 import { FieldInput } from "./field-input.tsx";
 import { Problem } from "./page.tsx";
 
@@ -28,6 +28,7 @@ interface FormProps<Result> {
   readonly fixed?: Values;
   readonly isNew?: boolean;
   readonly choices?: Choices;
+  readonly placeholders?: Placeholders;
   readonly operation?: Operation;
   /** Input of the operation, where it has more than what is entered. */
   readonly inputOf?: (sent: Values) => Values;
@@ -118,6 +119,7 @@ export function SchemaForm<Result>(props: FormProps<Result>) {
                       field={field}
                       name={props.nameOf?.(name) ?? name}
                       choices={choices[name]}
+                      placeholder={props.placeholders?.[name]}
                       value={now[name]}
                       error={errors[name]}
                       isChanged={!isNew && name in changed}

@@ -96,7 +96,7 @@ function factsOf({ application, database, service, description }: ShownResource)
       ...(source === "git" ? ([["Branch", branch]] as [string, string][]) : []),
       ["Built by", application.build_pack],
       ["Port", application.ports_exposes ?? "given by Berth in PORT"],
-      ...(application.replicas > 1 || application.autoscaling_enabled
+      ...(application.replicas > 1 || application.autoscaling_enabled || application.scale_problem !== null
         ? ([["Containers", scaleOf(application)]] as [string, string][])
         : []),
     ];
@@ -119,11 +119,13 @@ function factsOf({ application, database, service, description }: ShownResource)
 
 function scaleOf({
   replicas,
+  scale_problem,
   autoscaling_enabled,
   autoscaling_replicas_min: min,
   autoscaling_replicas_max: max,
 }: NonNullable<ShownResource["application"]>): string {
-  return autoscaling_enabled ? `${replicas}, chosen by Berth from ${min} to ${max}` : String(replicas);
+  const wanted = autoscaling_enabled ? `${replicas}, chosen by Berth from ${min} to ${max}` : String(replicas);
+  return scale_problem === null ? wanted : `${wanted}. ${scale_problem}`;
 }
 
 function ServerLink({ uuid }: { readonly uuid: string }) {

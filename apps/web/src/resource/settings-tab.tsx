@@ -9,12 +9,17 @@ import { DeployAgain } from "./deploy-again.tsx";
 import { callsOf } from "./operations.ts";
 import type { PanelProps } from "./panel.ts";
 import type { ShownResource } from "./resource.ts";
-import { settingsOf } from "./settings.ts";
+import { placeholdersOf, settingsOf } from "./settings.ts";
 
 export default function SettingsTab({ resource }: PanelProps) {
   const { kind, uuid } = resource;
   const { schema, groups, values } = settingsOf(resource);
   const keys = useQuery(trpc.privateKeys.list.queryOptions({})).data ?? [];
+  const containers = useQuery({
+    ...trpc.applications.containers.list.queryOptions({ uuid }),
+    // Of a compose file, each container has a port of its own.
+    enabled: resource.application?.ports_exposes === null && resource.application.build_pack !== "dockercompose",
+  });
   const save = (sent: Record<string, unknown>): Promise<unknown> => {
     const { [kind]: update } = {
       application: client.applications.update,
@@ -33,6 +38,7 @@ export default function SettingsTab({ resource }: PanelProps) {
           groups={groups}
           values={values}
           choices={{ private_key_uuid: keys.map((key) => ({ value: key.uuid, label: key.name })) }}
+          placeholders={placeholdersOf(containers.data ?? [])}
           operation={{ id: `update-${kind}-by-uuid`, client: `${kind}s.update` }}
           inputOf={(sent) => ({ uuid, ...sent })}
           submitLabel="Save settings"

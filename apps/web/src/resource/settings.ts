@@ -2,6 +2,8 @@ import { ApplicationUpdate } from "@berth/core/application";
 import { DatabaseUpdate } from "@berth/core/database";
 import { ServiceUpdate } from "@berth/core/service";
 import type { z } from "zod";
+import type { Outputs } from "../api/client.ts";
+import type { Placeholders } from "../parts/field.ts";
 import type { FieldGroup, Values } from "../parts/form.tsx";
 import type { ShownResource } from "./resource.ts";
 
@@ -144,6 +146,13 @@ export function settingsOf({ application, database, service }: ShownResource): S
   if (database !== undefined) return databaseSettings(database);
   return { schema: ServiceUpdate, groups: SERVICE, values: { ...service } };
 }
+
+/** What applies to an application while a setting is empty, as its containers show. */
+export function placeholdersOf(containers: readonly Pick<Container, "port">[]): Placeholders {
+  const port = containers.find((container) => container.port !== null)?.port;
+  return port === undefined ? {} : { ports_exposes: `${port}, found by the last deployment` };
+}
+type Container = Outputs["applications"]["containers"]["list"][number];
 
 /** Engine-specific fields are in a group of their own. */
 function databaseSettings(database: NonNullable<ShownResource["database"]>): Settings {

@@ -76,6 +76,8 @@ export interface DeployedKind<Subject extends DeploySubject> {
   pushedImages(subject: Subject, deployed: Parameters<typeof registryImages>[1]): readonly RegistryImage[];
   /** How often it may exit before it is stopped; `undefined`: it is always restarted. */
   restartCountMax(subject: Subject): number | undefined;
+  /** Whether the last attempt to scale it failed. */
+  hasScaleProblem(subject: Subject): boolean;
   /** Its recorded containers; `undefined`: none are recorded for this kind. */
   containers(subject: Subject): readonly ServiceContainerRecord[] | undefined;
   /** Whether a deployment also restarts unchanged containers. */
@@ -89,6 +91,7 @@ const PLAIN = {
   pushedImages: () => [],
   restartCountMax: () => undefined,
   replicas: () => undefined,
+  hasScaleProblem: () => false,
   containers: () => undefined,
   isDeployedByRestart: false,
 } as const satisfies Partial<DeployedKind<DeploySubject>>;
@@ -105,6 +108,7 @@ const application: DeployedKind<SubjectOf<"application">> = {
   pushedImages: ({ record }, deployed) => registryImages(record.settings, deployed),
   restartCountMax: ({ record }) => record.settings.max_restart_count,
   replicas: ({ record }) => replicasWanted(record.settings),
+  hasScaleProblem: ({ record }) => record.scale_problem !== null,
   source: ({ record }, deployment, credentials) => sourceSpec(record, deployment, credentials),
   buildRequest: ({ subject, ...input }, folder) => buildRequest({ ...own(subject), ...input }, folder),
   releaseSpec: ({ subject, ...input }, artifact) => releaseSpec({ ...own(subject), ...input }, artifact),

@@ -163,6 +163,9 @@ export function applyOperations({ wanted, observed }: World, operations: readonl
       case "set_restarts":
         change(operation.resourceId, (current) => ({ ...current, restartCount: operation.restartCount }));
         break;
+      case "end_scale_problem":
+        change(operation.resourceId, (current) => ({ ...current, hasScaleProblem: false }));
+        break;
       case "remove_resource": {
         const gone = resources.find(({ id }) => id === operation.resourceId);
         resources = resources.filter(({ id }) => id !== operation.resourceId);

@@ -372,6 +372,23 @@ describe("the number of containers", () => {
     expect(plan(wanted([resource(change)]), observed([running(now)]))).toEqual(expected);
   });
 
+  const over = { type: "end_scale_problem", resourceId: 1 };
+  test.each<[string, Partial<WantedResource>, number, readonly object[]]>([
+    ["is over when it has as many as asked for", { replicas: 3 }, 3, [over]],
+    ["is over when nobody asks for more", {}, 1, [over]],
+    ["remains while it lacks some", { replicas: 3 }, 2, []],
+  ])("a problem with it %s", (_title, change, now, expected) => {
+    const subject = resource({ ...change, hasScaleProblem: true });
+    expect(plan(wanted([subject]), observed([running(now)], { backingOff: new Set(["d1"]) }))).toEqual(expected);
+  });
+
+  test("a problem with it is over when it is stopped, and remains while its release is missing", () => {
+    const problem = { replicas: 3, hasScaleProblem: true };
+    const stopped = resource({ ...problem, desiredState: "stopped" });
+    expect(types(plan(wanted([stopped]), observed([running(1)])))).toEqual(["end_scale_problem", "stop"]);
+    expect(types(plan(wanted([resource(problem)]), observed([])))).not.toContain("end_scale_problem");
+  });
+
   test("is left alone for a while after a failure, and while it is stopped", () => {
     const asked = wanted([resource({ replicas: 3 })]);
     expect(plan(asked, observed([running(1)], { backingOff: new Set(["d1"]) }))).toEqual([]);

@@ -57,6 +57,8 @@ export type Operation =
       readonly restartCountMax: number;
     }
   | { readonly type: "set_restarts"; readonly resourceId: number; readonly restartCount: number }
+  /** Its live release has the number of containers that it should have, after attempts that failed. */
+  | { readonly type: "end_scale_problem"; readonly resourceId: number }
   | { readonly type: "remove_resource"; readonly resourceId: number }
   | { readonly type: "set_preview_status"; readonly previewId: number; readonly status: string }
   | { readonly type: "remove_preview"; readonly resourceId: number; readonly pullRequestId: number };
@@ -87,6 +89,7 @@ function planResource(resource: WantedResource, seen: Seen, wanted: Wanted, obse
     // Statuses come first, as observed before any change; routes come before their old upstreams are removed.
     ...status,
     ...setRestarts(resource, seen),
+    ...endScaleProblem(resource, seen),
     ...parts.flatMap((part) => planRoute(resource, part, seen, observed)),
     ...resource.previews.flatMap((preview) => planPreview(resource, preview, seen, wanted, observed)),
     ...resource.releases.flatMap((release) => {
@@ -276,6 +279,16 @@ function setRestarts(resource: WantedResource, seen: Seen): Operation[] {
   const restartCount = (live && seen.get(live.deploymentUuid)?.restartCount) ?? 0;
   if (restartCount === resource.restartCount) return [];
   return [{ type: "set_restarts", resourceId: resource.id, restartCount }];
+}
+
+function endScaleProblem(resource: WantedResource, seen: Seen): Operation[] {
+  if (!resource.hasScaleProblem) return [];
+  const live = liveOf(resource, 0);
+  const state = live && seen.get(live.deploymentUuid);
+  const isAsked = resource.desiredState === "running" && live !== undefined;
+  // What a missing release will have is not known before it runs again.
+  if (isAsked && (state === undefined || !hasReplicas(state, resource.replicas))) return [];
+  return [{ type: "end_scale_problem", resourceId: resource.id }];
 }
 
 export const isSameUpstream = (one: Upstream, other: Upstream | null): boolean =>

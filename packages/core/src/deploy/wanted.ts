@@ -24,6 +24,8 @@ export interface WantedResource {
   readonly releases: readonly WantedRelease[];
   /** Number of containers of its live release; left out: any number. */
   readonly replicas?: number | undefined;
+  /** The last attempt to give it that number failed. */
+  readonly hasScaleProblem?: boolean | undefined;
   /** Its releases share ports of the server, so two of them never run at the same time. */
   readonly isAlone: boolean;
   /** A deployment of the resource itself is in progress, not of a preview. */

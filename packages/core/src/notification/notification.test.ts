@@ -74,6 +74,14 @@ const TABLE: readonly (readonly [
     { resource_name: "shop", resource_uuid: "r1", ...place },
   ],
   [
+    "resource.scale_failed",
+    { resource_name: "shop", resource_kind: "application", from: 1, to: 3, error: "No such image." },
+    {},
+    "status_change",
+    "scale_failed",
+    { resource_name: "shop", resource_uuid: "r1", ...place },
+  ],
+  [
     "resource.certificate_expiring",
     { name: "db", expires_at: "2026-12-01T00:00:00Z" },
     { resource: null },

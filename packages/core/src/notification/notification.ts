@@ -156,6 +156,18 @@ const restartsEnded: Build = ({ payload, resource, resource_uuid }, pageUrl) => 
   };
 };
 
+const scaleFailed: Build = ({ payload, resource, resource_uuid }, pageUrl) => {
+  const name = textOf(payload.resource_name) ?? resource?.name ?? "A resource";
+  return {
+    event: "scale_failed",
+    isSuccess: false,
+    title: `${name} could not be scaled to ${payload.to} containers`,
+    text: textOf(payload.error) ?? "The log of Berth says why.",
+    url: pageUrl(resourcePath(resource?.kind ?? kindOf(payload), resource_uuid)),
+    fields: resourceFields(name, resource, resource_uuid),
+  };
+};
+
 const certificateExpiring: Build = ({ payload, resource, resource_uuid }, pageUrl) => {
   const name = textOf(payload.name) ?? resource?.name ?? "A database";
   return {
@@ -299,6 +311,7 @@ const NOTIFIED = {
   "deployment.failed": { setting: "deployment_failure", build: deployment(false) },
   "resource.status_changed": { setting: statusSetting, build: statusChanged },
   "resource.restart_limit_reached": { setting: "status_change", build: restartsEnded },
+  "resource.scale_failed": { setting: "status_change", build: scaleFailed },
   "resource.certificate_expiring": { setting: "status_change", build: certificateExpiring },
   "backup.finished": { setting: "backup_success", build: backup(true) },
   "backup.failed": { setting: "backup_failure", build: backup(false) },

@@ -211,6 +211,8 @@ export interface ApplicationRecord extends ResourceRecord {
   readonly restart_count: number;
   readonly last_restart_at: Date | null;
   readonly last_online_at: Date | null;
+  /** Why it lacks containers, or has too many, since the last attempt to scale it failed. */
+  readonly scale_problem: string | null;
 }
 
 /** A claimed URL: a host belongs to one team of the instance, and each of its paths to one holder (D7). */

@@ -10,7 +10,7 @@ import type { ClusterRecords } from "../server/cluster.ts";
 import type { DiskUsage } from "../server/disk-usage.ts";
 import type { ProxyStatus } from "../server/proxy-status.ts";
 import type { Reachability } from "../server/reachability.ts";
-import type { EngineHolder, ValidationResult } from "../server/server-validation.ts";
+import type { ValidationResult } from "../server/server-validation.ts";
 import type { EventActor } from "../team/event.ts";
 import type { Role } from "../team/permission.ts";
 import type { AccountStore } from "./account.ts";
@@ -99,10 +99,12 @@ export interface SystemServerStore {
    */
   recordHostKey(server: Pick<ServerRecord, "id" | "ip" | "port">, hostKey: string): Promise<string | undefined>;
   /**
-   * Records which Docker engine a server has. Idempotent. Returns the other server that has this engine and the same
-   * SSH host key, in which case nothing is recorded.
+   * The servers whose Docker engine has this identity. In a transaction, later ones wait for it, so that what it records
+   * is seen by them.
    */
-  recordEngine(id: number, engineId: string): Promise<EngineHolder | undefined>;
+  findByEngine(engineId: string): Promise<readonly ServerRecord[]>;
+  /** Records which Docker engine a server has. Idempotent. */
+  recordEngine(id: number, engineId: string): Promise<void>;
   /** What is recorded on a server, and about the other managers of its cluster. */
   clusterRecords(id: number, node: SwarmNode | null): Promise<ClusterRecords>;
   /**
@@ -301,6 +303,8 @@ export interface SystemResourceStore {
     id: number,
     restarts: { readonly restart_count: number; readonly last_restart_at: Date | null },
   ): Promise<void>;
+  /** Sets why an application lacks containers; `null`: it lacks none. Returns whether there was no problem before. */
+  setScaleProblem(id: number, problem: string | null): Promise<boolean>;
   /** Those of these uuids that belong or belonged to a resource of this instance. */
   everRecorded(uuids: Iterable<string>): Promise<ReadonlySet<string>>;
   /**

@@ -21,6 +21,7 @@ export * from "./reachability.ts";
 export * from "./registry.ts";
 export * from "./running-servers.ts";
 export * from "./server.ts";
+export * from "./server-engine.ts";
 export * from "./server-input.ts";
 export * from "./server-proxy.ts";
 export * from "./server-settings.ts";

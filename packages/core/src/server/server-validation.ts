@@ -1,4 +1,4 @@
-import type { ServerFacts, ServerRecord } from "../ports/records.ts";
+import type { ServerFacts } from "../ports/records.ts";
 import type { DiskSpace, ServerInspection, SwarmNode } from "../ports/server-machine.ts";
 import type { ClusterFindings } from "./cluster.ts";
 import { ENGINES, type EngineKind } from "./server-settings.ts";
@@ -23,15 +23,6 @@ export interface ValidationResult {
   readonly swarm?: SwarmNode | null | undefined;
   /** Its engine from now on. Left out: unchanged. */
   readonly engine?: EngineKind | undefined;
-}
-
-/** The server that already has an engine. */
-export type EngineHolder = Pick<ServerRecord, "team_id" | "name">;
-
-/** Why a server whose engine is another server's cannot be used, and what to do. */
-export function sameEngineProblem(server: Pick<ServerRecord, "team_id" | "name">, holder: EngineHolder): string {
-  const which = holder.team_id === server.team_id ? `server ${holder.name}` : "another server";
-  return `Server ${server.name} has the same Docker engine as ${which}, so both would remove what the other one runs. Delete one of the two. If its machine is an exact copy of another one: delete /var/lib/docker/engine-id on it, restart Docker, and validate the server again.`;
 }
 
 /** With less, builds fail, and programs may not be able to write. */

@@ -14,6 +14,7 @@ export const EVENT_TYPES = [
   "resource.status_changed",
   "resource.drifted",
   "resource.scaled",
+  "resource.scale_failed",
   "resource.autoscaled",
   "resource.restart_limit_reached",
   "resource.certificate_expiring",

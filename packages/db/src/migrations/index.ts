@@ -50,6 +50,7 @@ import { errorCodes } from "./0255-error-codes.ts";
 import { notifications } from "./0261-notifications.ts";
 import { engineIdentity } from "./0262-engine-identity.ts";
 import { swarmNodes } from "./0265-swarm-nodes.ts";
+import { scaleProblem } from "./0266-scale-problem.ts";
 
 /** In the order of their names, which never change once released. */
 export const MIGRATIONS: Readonly<Record<string, Migration>> = {
@@ -104,4 +105,5 @@ export const MIGRATIONS: Readonly<Record<string, Migration>> = {
   "0261-notifications": notifications,
   "0262-engine-identity": engineIdentity,
   "0265-swarm-nodes": swarmNodes,
+  "0266-scale-problem": scaleProblem,
 };

@@ -61,6 +61,7 @@ export interface ApplicationTable {
   restart_count: Generated<number>;
   last_restart_at: Date | null;
   last_online_at: Date | null;
+  scale_problem: string | null;
 }
 
 /** Columns of every kind's table. The stores define types for settings and secrets. */

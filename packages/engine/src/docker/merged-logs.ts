@@ -96,76 +96,97 @@ async function* arriving(
 ): AsyncGenerator<ContainerLine> {
   const own = new AbortController();
   const ended = signal === undefined ? own.signal : AbortSignal.any([signal, own.signal]);
-  const open = new Map<string, Follower>();
-  // At most one of each container, since it is asked for the next line only when this one was returned. A race of their
-  // promises would keep something for every line of one container while another prints nothing.
-  const arrivals: Arrival[] = [];
-  let wake = () => {};
+  const arrivals = queue<Arrival>();
+  const followers = new Map<string, Follower>();
 
-  const ask = (one: Follower) => {
-    const arrived = (arrival: Pick<Arrival, "result" | "failure">) => {
-      arrivals.push({ one, ...arrival });
-      wake();
-    };
-    one.asked = one.lines.next().then(
-      (result) => arrived({ result }),
-      (failure: unknown) => arrived({ failure: { cause: failure } }),
-    );
+  const awaitChange = () => void place.changed(ended).then(() => arrivals.add("change"));
+
+  const awaitLine = (follower: Follower) => {
+    const next = follower.lines.next();
+    const add = () => arrivals.add({ follower, next });
+    follower.arrived = next.then(add, add);
+  };
+
+  /** Follows containers that were added, and those whose log ended although they remain. */
+  const followContainers = async () => {
+    const containers = await place.containers();
+    for (const container of containers) {
+      if (followers.has(container.id)) continue;
+      const after = positions.get(keyOf(container)) ?? cursorText(LOG_START);
+      const lines = place.read(container.id, { after, follow: true, signal: ended })[Symbol.asyncIterator]();
+      const follower: Follower = { container, lines, arrived: Promise.resolve() };
+      followers.set(container.id, follower);
+      awaitLine(follower);
+    }
+    forgetOthers(positions, containers);
   };
 
   try {
-    for (;;) {
-      let isOutdated = false;
-      // Registered before the look, so that no change between the two is missed.
-      void place.changed(ended).then(() => {
-        isOutdated = true;
-        wake();
-      });
-      const containers = await place.containers();
-      for (const container of containers) {
-        if (open.has(container.id)) continue;
-        const after = positions.get(keyOf(container)) ?? cursorText(LOG_START);
-        const lines = place.read(container.id, { after, follow: true, signal: ended })[Symbol.asyncIterator]();
-        const one: Follower = { container, lines, asked: Promise.resolve() };
-        open.set(container.id, one);
-        ask(one);
+    // A change is awaited before the containers are read, so that none between the two is missed.
+    awaitChange();
+    await followContainers();
+    while (followers.size > 0 && !ended.aborted) {
+      const arrival = await arrivals.next();
+      if (arrival === "change") {
+        awaitChange();
+        await followContainers();
+        continue;
       }
-      const known = new Set(containers.map(keyOf));
-      for (const key of positions.keys()) if (!known.has(key)) positions.delete(key);
-      if (open.size === 0 || ended.aborted) return;
-      while (!isOutdated) {
-        const { one, result, failure } = arrivals.shift() ?? {};
-        if (failure !== undefined) throw failure.cause;
-        if (one === undefined || result === undefined) {
-          await new Promise<void>((resolve) => {
-            wake = resolve;
-          });
-        } else if (result.done) {
-          open.delete(one.container.id);
-          isOutdated = true;
-        } else {
-          yield { container: one.container, line: result.value };
-          ask(one);
-        }
+      const { follower, next } = arrival;
+      const { done, value: line } = await next;
+      if (done) {
+        followers.delete(follower.container.id);
+        await followContainers();
+      } else {
+        yield { container: follower.container, line };
+        awaitLine(follower);
       }
     }
   } finally {
     own.abort();
-    await Promise.allSettled([...open.values()].flatMap(({ asked, lines }) => [asked, lines.return?.()]));
+    await Promise.allSettled([...followers.values()].flatMap(({ arrived, lines }) => [arrived, lines.return?.()]));
   }
 }
 
 interface Follower {
   readonly container: LoggedContainer;
   readonly lines: AsyncIterator<LogLine>;
-  /** Resolves when its next line has arrived, or it has ended or failed. */
-  asked: Promise<void>;
+  /** Resolves when its next line is in the queue, or that it has ended or failed. */
+  arrived: Promise<void>;
 }
 
-interface Arrival {
-  readonly one: Follower;
-  readonly result?: IteratorResult<LogLine>;
-  readonly failure?: { readonly cause: unknown };
+/** The next line of a container, as a settled promise, or that containers may have come or gone. */
+type Arrival = "change" | { readonly follower: Follower; readonly next: Promise<IteratorResult<LogLine>> };
+
+/**
+ * What arrives from several sources, for one reader. It is short, since each source is asked again only when its last
+ * item was taken. A race of their promises would keep something for every line of one container while another prints
+ * nothing.
+ */
+function queue<T>() {
+  const items: T[] = [];
+  let wake = () => {};
+  return {
+    add(item: T): void {
+      items.push(item);
+      wake();
+    },
+    async next(): Promise<T> {
+      for (;;) {
+        const item = items.shift();
+        if (item !== undefined) return item;
+        await new Promise<void>((resolve) => {
+          wake = resolve;
+        });
+      }
+    },
+  };
+}
+
+/** Only the positions of containers that exist are part of a cursor. */
+function forgetOthers(positions: Positions, containers: readonly LoggedContainer[]): void {
+  const known = new Set(containers.map(keyOf));
+  for (const key of positions.keys()) if (!known.has(key)) positions.delete(key);
 }
 
 /** @throws DomainError `request.invalid` */

@@ -7,12 +7,12 @@ import type { ClusterNode } from "./nodes.ts";
 export const fulfils = (node: ClusterNode, constraints: readonly string[]): boolean =>
   constraints.every((constraint) => {
     const [, key = "", operator = "", wanted = ""] = /^([^=!]+)(==|!=)(.*)$/.exec(constraint) ?? [];
-    const value = valueOf(node, key);
+    const value = attributeOf(node, key);
     // Swarm compares without regard to case.
     return value === undefined || (value.toLowerCase() === wanted.toLowerCase()) === (operator === "==");
   });
 
-function valueOf(node: ClusterNode, key: string): string | undefined {
+function attributeOf(node: ClusterNode, key: string): string | undefined {
   if (key.startsWith(NODE_LABELS)) return node.labels[key.slice(NODE_LABELS.length)] ?? "";
   if (key.startsWith(ENGINE_LABELS)) return node.engineLabels[key.slice(ENGINE_LABELS.length)] ?? "";
   return {
