@@ -363,7 +363,9 @@ export function proxyConformance(name: string, makeWorld: () => Promise<ProxyWor
       });
       await Promise.all(opened);
       await get("talk.test");
-      await until(async () => ((await proxy.answered())?.bySite.get("talk") ?? 0) > 0, { what: "the request is counted" });
+      await until(async () => ((await proxy.answered())?.bySite.get("talk") ?? 0) > 0, {
+        what: "the request is counted",
+      });
       expect((await proxy.answered())?.bySite.get("talk")).toBe(1);
     });
 
