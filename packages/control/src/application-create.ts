@@ -28,6 +28,7 @@ import {
   requireKeyForRepository,
   requireReachableSource,
   requireReplicas,
+  requireRequestCounts,
 } from "./application-support.ts";
 import type { UseCaseContext } from "./context.ts";
 import { applicationRequest, requestDeployment } from "./deployment-request.ts";
@@ -85,6 +86,7 @@ async function create(
   requireReachableSource(scope, local.settings.git_repository, place.server.ip);
   await requireBuildPack(context, buildPack, source, place.server);
   await requireReplicas(context, replicasMost(local.settings), place.server);
+  requireRequestCounts(local.settings, place.server);
   await requireContainerPowers(context, local.settings.custom_docker_run_options, place.server);
   const draft = repository === undefined ? local : withRepository(local, await repository.verify());
   if (claims.length > 0) {

@@ -1,7 +1,14 @@
 import { DomainError, invalid, notFound } from "@berth/core";
-import { type ApplicationSource, type BuildPack, isLocalHost, readRunOptions } from "@berth/core/application";
+import {
+  type ApplicationSettings,
+  type ApplicationSource,
+  type BuildPack,
+  isLocalHost,
+  readRunOptions,
+  scalesByRequests,
+} from "@berth/core/application";
 import type { ApplicationRecord, EngineCapabilities, ServerRecord, Stores } from "@berth/core/ports";
-import { isOwnMachine } from "@berth/core/server";
+import { countsAnswers, isOwnMachine } from "@berth/core/server";
 import { loginOrigin, parseGitUrl, requireLoginOrigin } from "@berth/core/source";
 import { requireOperator, type Scope } from "@berth/core/team";
 import type { UseCaseContext } from "./context.ts";
@@ -40,6 +47,16 @@ export async function requireReplicas(
   if (capabilities.replicas) return;
   const sentence = `The engine of server ${server.name} (${kind}) runs one instance of an application. For ${replicas}, use a server with Docker.`;
   throw new DomainError("engine.unsupported", sentence, { fields: { replicas: [sentence] } });
+}
+
+/** @throws DomainError `request.invalid` if it is to be scaled by requests and the server's proxy counts none */
+export function requireRequestCounts(settings: ApplicationSettings, server: ServerRecord | undefined): void {
+  if (!scalesByRequests(settings)) return;
+  if (server === undefined) throw notFound("Server");
+  if (countsAnswers(server)) return;
+  const command = `berth server-proxies update ${server.uuid} --proxy-type caddy`;
+  const sentence = `Must be null: the proxy of server ${server.name} counts no requests. Change it to Caddy: ${command}`;
+  throw invalid({ autoscaling_requests_per_second: [sentence] });
 }
 
 const NAMES: Readonly<Partial<Record<BuildPack, string>>> = {

@@ -8,6 +8,7 @@ import {
   type ChangedApplication,
   replicasMost,
   resetsOf,
+  scalesByRequests,
   settingView,
 } from "@berth/core/application";
 import type { ApplicationRecord, Page, Paging, Stores } from "@berth/core/ports";
@@ -22,6 +23,7 @@ import {
   requireKeyForRepository,
   requireReachableSource,
   requireReplicas,
+  requireRequestCounts,
 } from "./application-support.ts";
 import type { UseCaseContext } from "./context.ts";
 import { applicationRequest, DUPLICATE_MESSAGE, requestDeployment } from "./deployment-request.ts";
@@ -133,6 +135,9 @@ async function checkedChange(context: UseCaseContext, current: ApplicationRecord
   const most = replicasMost(next);
   if (most !== replicasMost(current.settings)) {
     await requireReplicas(context, most, await stores.servers.findById(current.server_id));
+  }
+  if (scalesByRequests(next) && !scalesByRequests(current.settings)) {
+    requireRequestCounts(next, await stores.servers.findById(current.server_id));
   }
   const verified = await repository?.verify();
   const resets = resetsOf(current.settings.build_pack, next.build_pack);

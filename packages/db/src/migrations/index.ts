@@ -49,6 +49,7 @@ import { serverTopic } from "./0240-server-topic.ts";
 import { errorCodes } from "./0255-error-codes.ts";
 import { notifications } from "./0261-notifications.ts";
 import { engineIdentity } from "./0262-engine-identity.ts";
+import { requestRates } from "./0267-request-rates.ts";
 
 /** In the order of their names, which never change once released. */
 export const MIGRATIONS: Readonly<Record<string, Migration>> = {
@@ -102,4 +103,5 @@ export const MIGRATIONS: Readonly<Record<string, Migration>> = {
   "0255-error-codes": errorCodes,
   "0261-notifications": notifications,
   "0262-engine-identity": engineIdentity,
+  "0267-request-rates": requestRates,
 };
