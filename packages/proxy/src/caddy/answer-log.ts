@@ -11,7 +11,7 @@ export function answerLogs(sites: readonly RoutedSite[]) {
   const counted = sites.filter(isCounted);
   if (counted.length === 0) return { default: DEFAULT_LOG };
   const own = counted.map((site) => [loggerOf(site), logOf(site)] as const);
-  // Caddy would print failed requests of counted sites otherwise.
+  // All other requests to the hosts of counted sites go to no log.
   return { default: { ...DEFAULT_LOG, exclude: [ACCESS] }, ...Object.fromEntries(own) };
 }
 
@@ -21,7 +21,7 @@ export const loggedHosts = (hosts: readonly string[]) =>
     ? {}
     : { logs: { skip_unmapped_hosts: true, logger_names: Object.fromEntries(hosts.map((host) => [host, [""]])) } };
 
-/** Before anything else of a host with a counted site, and before the error pages. */
+/** Before the error pages, which answer instead of an upstream. */
 export const UNCOUNTED = { handler: "vars", log_skip: true };
 
 /**
@@ -30,7 +30,7 @@ export const UNCOUNTED = { handler: "vars", log_skip: true };
  */
 export const countedRoute = (site: RoutedSite) => ({
   match: [{ not: [{ header: { Upgrade: ["*"] } }, { method: ["CONNECT"] }] }],
-  handle: [{ handler: "vars", log_skip: false, access_logger_names: [loggerOf(site)] }],
+  handle: [{ handler: "vars", access_logger_names: [loggerOf(site)] }],
 });
 
 export const hasCounted = (routes: readonly HostRoute[]): boolean => routes.some(({ site }) => isCounted(site));

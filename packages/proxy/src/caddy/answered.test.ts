@@ -25,8 +25,11 @@ describeDocker("requests that Caddy has answered", [IMAGE], (docker) => {
     for (let sent = 1; sent <= 3; sent++) await get();
     await untilCounted(3);
     const before = await answered();
-    await front.proxy.ensure({ isAnew: true });
-    expect((await answered()).count).toBe(0);
+    // The second one has the place of the first again, and nothing of what that has counted.
+    for (let replaced = 1; replaced <= 2; replaced++) {
+      await front.proxy.ensure({ isAnew: true });
+      expect((await answered()).count).toBe(0);
+    }
     await get();
     await untilCounted(1);
     expect((await answered()).run).not.toBe(before.run);

@@ -87,8 +87,7 @@ function hostRoutes(hosts: Hosts, isSecure: boolean, settings: ProxySettings) {
   return [...hosts].flatMap(([host, all]) => {
     const routes = isSecure ? all.filter(({ route }) => route.isHttps === true) : all;
     if (routes.length === 0) return [];
-    const handle = [...(hasCounted(routes) ? [UNCOUNTED] : []), subroute(routes, isSecure, settings)];
-    return [{ match: [{ host: namesOf(host) }], handle, terminal: true }];
+    return [{ match: [{ host: namesOf(host) }], handle: [subroute(routes, isSecure, settings)], terminal: true }];
   });
 }
 
