@@ -2,7 +2,7 @@
 // have reached it. Or it pauses at the beginning of a step while a file with its name is in a folder,
 // `BERTH_PAUSE=/folder`; at the end of a step with the file `build-end`. Its time limits are shortened for tests,
 // except with `BERTH_PATIENCE=product`. `BERTH_OUTAGE=2` sets for how many seconds a deployment waits for an
-// unreachable server.
+// unreachable server. `BERTH_SAMPLE=3` samples the usage of resources every three seconds.
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { type DeployStep, deploy } from "@berth/worker";
@@ -68,11 +68,16 @@ const steps = (deploy.steps as readonly DeployStep[]).map((step): DeployStep => 
 
 const IMPATIENT = { leaseSeconds: 2, renewSeconds: 0.5, pollSeconds: 0.5, serverLeaseSeconds: 2, reconcileSeconds: 1 };
 const outageSeconds = Number(process.env.BERTH_OUTAGE ?? 0);
+const sampleSeconds = Number(process.env.BERTH_SAMPLE ?? 0);
+const sampling = sampleSeconds > 0 ? { metricsSeconds: sampleSeconds } : {};
 const outage = outageSeconds > 0 ? { outageSecondsMax: outageSeconds, routeSecondsMax: outageSeconds } : {};
 
 const server = await startServer(readConfig(process.env), {
   log: logger("warn"),
   progress: progress(process.stdout),
-  worker: { steps, ...(process.env.BERTH_PATIENCE === "product" ? {} : { settings: { ...IMPATIENT, ...outage } }) },
+  worker: {
+    steps,
+    ...(process.env.BERTH_PATIENCE === "product" ? {} : { settings: { ...IMPATIENT, ...outage, ...sampling } }),
+  },
 });
 process.on("SIGTERM", () => void server.stop().then(() => process.exit(0)));

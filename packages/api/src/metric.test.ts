@@ -15,7 +15,13 @@ test("what an application used is listed from a moment on, oldest first", async 
   const nowMs = Date.now();
   const at = (secondsAgo: number) => new Date(nowMs - secondsAgo * 1000);
   const sample = { deployment_uuid: "d1", cpu_percent: 12.5, memory_bytes: 2 ** 33, processes: 3 };
-  const counts = { network_received_bytes: 1, network_sent_bytes: 2, disk_read_bytes: null, disk_written_bytes: 0 };
+  const counts = {
+    network_received_bytes: 1,
+    network_sent_bytes: 2,
+    disk_read_bytes: null,
+    disk_written_bytes: 0,
+    requests_per_second: null,
+  };
   const rows = [60, 120, 30].map((secondsAgo) => ({ ...sample, ...counts, at: at(secondsAgo), resource_id: id }));
   await api.db.system.metrics.insert([...rows, { ...sample, ...counts, at: at(1), resource_id: 9_999_999 }]);
   await api.db.system.metrics.insert(rows);
@@ -146,7 +152,7 @@ const insert = (resource_id: number, atMs: number, amount: number) =>
     {
       ...{ resource_id, at: new Date(atMs), deployment_uuid: "d1", cpu_percent: amount, memory_bytes: amount },
       ...{ processes: 1, network_received_bytes: null, network_sent_bytes: null },
-      ...{ disk_read_bytes: null, disk_written_bytes: null },
+      ...{ disk_read_bytes: null, disk_written_bytes: null, requests_per_second: null },
     },
   ]);
 

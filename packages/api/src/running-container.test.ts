@@ -94,6 +94,17 @@ test("an application has several containers only where its server runs container
       autoscaling_replicas_max: 8,
       autoscaling_cpu_percent: 70,
       autoscaling_memory_mb: null,
+      autoscaling_requests_per_second: null,
+    });
+    const byMemory = { autoscaling_cpu_percent: null, autoscaling_memory_mb: 500 };
+    expect((await asked(byMemory)).status).toBe(200);
+    expect((await api.ask("GET", `/applications/${uuid}`)).json).toMatchObject(byMemory);
+    const byRequests = await asked({ autoscaling_requests_per_second: 100 });
+    expect(byRequests.status).toBe(422);
+    expect(byRequests.json).toMatchObject({
+      errors: {
+        autoscaling_requests_per_second: [expect.stringMatching(/counts no requests\. Change it to Caddy: berth /)],
+      },
     });
     for (const replicas of [0, 101, 1.5, "many"]) expect((await asked({ replicas })).status).toBe(422);
     const created = await api.ask("POST", "/applications/public", { body: { ...gitApplication(api), replicas: 2 } });

@@ -29,6 +29,7 @@ import {
   requirePlacement,
   requireReachableSource,
   requireReplicas,
+  requireRequestCounts,
 } from "./application-support.ts";
 import type { UseCaseContext } from "./context.ts";
 import { applicationRequest, requestDeployment } from "./deployment-request.ts";
@@ -87,6 +88,7 @@ async function create(
   await requireBuildPack(context, buildPack, source, place.server);
   await requireReplicas(context, replicasMost(local.settings), place.server);
   await requirePlacement(context, local.settings, place.server);
+  requireRequestCounts(local.settings, place.server);
   await requireContainerPowers(context, local.settings.custom_docker_run_options, place.server);
   const draft = repository === undefined ? local : withRepository(local, await repository.verify());
   if (claims.length > 0) {

@@ -5,9 +5,10 @@ import {
   type BuildPack,
   isLocalHost,
   readRunOptions,
+  scalesByRequests,
 } from "@berth/core/application";
 import type { ApplicationRecord, EngineCapabilities, ServerRecord, Stores } from "@berth/core/ports";
-import { isOwnMachine } from "@berth/core/server";
+import { countsAnswers, isOwnMachine } from "@berth/core/server";
 import { loginOrigin, parseGitUrl, requireLoginOrigin } from "@berth/core/source";
 import { requireOperator, type Scope } from "@berth/core/team";
 import type { UseCaseContext } from "./context.ts";
@@ -60,6 +61,16 @@ export async function requirePlacement(
   if (capabilities.placement) return;
   const sentence = `The engine of server ${server.name} (${kind}) has no nodes to choose from. Leave out the constraints, or use a server that manages a Docker Swarm.`;
   throw new DomainError("engine.unsupported", sentence, { fields: { swarm_placement_constraints: [sentence] } });
+}
+
+/** @throws DomainError `request.invalid` if it is to be scaled by requests and the server's proxy counts none */
+export function requireRequestCounts(settings: ApplicationSettings, server: ServerRecord | undefined): void {
+  if (!scalesByRequests(settings)) return;
+  if (server === undefined) throw notFound("Server");
+  if (countsAnswers(server)) return;
+  const command = `berth server-proxies update ${server.uuid} --proxy-type caddy`;
+  const sentence = `Must be null: the proxy of server ${server.name} counts no requests. Change it to Caddy: ${command}`;
+  throw invalid({ autoscaling_requests_per_second: [sentence] });
 }
 
 const NAMES: Readonly<Partial<Record<BuildPack, string>>> = {

@@ -8,6 +8,7 @@ import {
   type ChangedApplication,
   replicasMost,
   resetsOf,
+  scalesByRequests,
   settingView,
 } from "@berth/core/application";
 import type { ApplicationRecord, Page, Paging, Stores } from "@berth/core/ports";
@@ -23,6 +24,7 @@ import {
   requirePlacement,
   requireReachableSource,
   requireReplicas,
+  requireRequestCounts,
 } from "./application-support.ts";
 import type { UseCaseContext } from "./context.ts";
 import { applicationRequest, DUPLICATE_MESSAGE, requestDeployment } from "./deployment-request.ts";
@@ -137,6 +139,9 @@ async function checkedChange(context: UseCaseContext, current: ApplicationRecord
   }
   if (next.swarm_placement_constraints !== current.settings.swarm_placement_constraints) {
     await requirePlacement(context, next, await stores.servers.findById(current.server_id));
+  }
+  if (scalesByRequests(next) && !scalesByRequests(current.settings)) {
+    requireRequestCounts(next, await stores.servers.findById(current.server_id));
   }
   const verified = await repository?.verify();
   const resets = resetsOf(current.settings.build_pack, next.build_pack);

@@ -75,6 +75,8 @@ export function siteSettings(settings: Partial<ApplicationSettings>): SiteSettin
     is_force_https_enabled: all.is_force_https_enabled,
     is_gzip_enabled: all.is_gzip_enabled,
     is_stripprefix_enabled: all.is_stripprefix_enabled,
+    autoscaling_enabled: all.autoscaling_enabled,
+    autoscaling_requests_per_second: all.autoscaling_requests_per_second,
   };
 }
 

@@ -79,7 +79,13 @@ const newRestore = ({ id }: { readonly id: number }, execution: { readonly id: n
 });
 const sample = {
   ...{ deployment_uuid: "d1", cpu_percent: 1, memory_bytes: 1, processes: 1 },
-  ...{ network_received_bytes: null, network_sent_bytes: null, disk_read_bytes: null, disk_written_bytes: null },
+  ...{
+    network_received_bytes: null,
+    network_sent_bytes: null,
+    disk_read_bytes: null,
+    disk_written_bytes: null,
+    requests_per_second: null,
+  },
 };
 const login = { key: "key", secret: "secret" };
 const claim = (host: string) => ({ host, path: "/", url: `http://${host}` });

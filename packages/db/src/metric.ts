@@ -16,6 +16,7 @@ const COLUMNS = [
   "network_sent_bytes",
   "disk_read_bytes",
   "disk_written_bytes",
+  "requests_per_second",
 ] as const;
 
 /** In case a notification was lost with the connection to the database. */
@@ -95,7 +96,7 @@ export const systemMetricStore = ({ db }: Context): SystemMetricStore => ({
       from jsonb_to_recordset(${storableJson(samples)}::jsonb) as sample
         (resource_id bigint, at timestamptz, deployment_uuid text, cpu_percent double precision, memory_bytes bigint,
          processes int, network_received_bytes bigint, network_sent_bytes bigint, disk_read_bytes bigint,
-         disk_written_bytes bigint)
+         disk_written_bytes bigint, requests_per_second double precision)
       join resource on resource.id = sample.resource_id
       on conflict do nothing returning 1
       )

@@ -106,6 +106,7 @@ export async function embeddedProxy(options: EmbeddedProxyOptions): Promise<Embe
       // Each release of the process engine has exactly one port.
       upstreamPorts: false,
       requestCounts: true,
+      answerCounts: true,
       hidesSession: true,
     },
     port: supervisor.port,
@@ -117,6 +118,10 @@ export async function embeddedProxy(options: EmbeddedProxyOptions): Promise<Embe
     async inFlight({ host, port }) {
       const all = (await statuses()).flatMap((status) => status.inFlight);
       return all.reduce((sum, one) => (one.host === host && one.port === port ? sum + one.inFlight : sum), 0);
+    },
+    async answered() {
+      const [{ run, answered }] = await statuses();
+      return { run, bySite: new Map(answered) };
     },
     publicUrl: (url) => publicUrl(url, supervisor.port),
     async status() {

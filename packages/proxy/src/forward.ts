@@ -84,8 +84,9 @@ function attempt(exchange: Exchange, entry: SiteEntry): void {
   sent.once("response", (message: IncomingMessage) => {
     answer = message;
     const { requestId, asked } = exchange;
-    if (!relayAnswer(message, request, response, { requestId, isUnlisted: asked.isUnlisted }))
-      breakOff(exchange, entry);
+    if (relayAnswer(message, request, response, { requestId, isUnlisted: asked.isUnlisted }))
+      state.countAnswer(entry.site);
+    else breakOff(exchange, entry);
   });
   sent.on("error", () => {
     hasFailed = true;

@@ -59,6 +59,7 @@ function keepingProxy(origin: string) {
       }),
     delete: (id) => changing(`delete ${id}`, () => void kept.delete(id)),
     inFlight: async () => 0,
+    answered: async () => undefined,
     publicUrl: (url) => url.replace(/^https?:\/\/([^/:]+).*$/, origin),
   };
   return Object.assign(proxy, { port });

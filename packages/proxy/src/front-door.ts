@@ -106,6 +106,7 @@ export function frontDoor(first: FrontRecord, proxy: RecordedProxy, guests: () =
         if (failures.length > 0) throw failures[0];
       }),
     inFlight: (upstream) => proxy.inFlight(upstream),
+    answered: () => proxy.answered(),
     publicUrl: (url) => proxy.publicUrl(url),
     urlProblem: (url) => proxy.urlProblem?.(url),
   };
@@ -143,6 +144,7 @@ export function behindFrontDoor(embedded: EmbeddedProxy, front: () => FrontDoor 
         .catch(() => undefined);
     },
     inFlight: (upstream) => embedded.inFlight(upstream),
+    answered: () => embedded.answered(),
     publicUrl(url) {
       const door = front();
       const isServed = door?.serves(url) === true && (isHttps(url) || embedded.port !== HTTP_PORT);

@@ -75,6 +75,8 @@ export function createListener(config: ProxyConfig, state: ProxyState): Listener
         state: state.isRetired ? "retired" : server.listening ? "listening" : "waiting",
         listenError,
         requests: state.requests,
+        run: state.run,
+        answered: state.answered(),
         connections: await new Promise<number>((resolve) => server.getConnections((_error, count) => resolve(count))),
         inFlight: state.upstreams.inFlight(),
       };

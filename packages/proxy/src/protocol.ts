@@ -45,6 +45,10 @@ export interface ProxyStatus extends ProxyConfig {
   /** Why it does not listen: the code of Node's error, such as `EADDRINUSE`. */
   readonly listenError: string | null;
   readonly requests: number;
+  /** Differs after each start. */
+  readonly run: string;
+  /** Answered requests of counted sites, by id. */
+  readonly answered: readonly (readonly [siteId: string, count: number])[];
   readonly connections: number;
   readonly inFlight: readonly InFlight[];
 }

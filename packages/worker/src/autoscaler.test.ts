@@ -9,7 +9,13 @@ beforeAll(async () => {
 });
 afterAll(() => database.close());
 
-const COUNTS = { network_received_bytes: 1, network_sent_bytes: 2, disk_read_bytes: null, disk_written_bytes: 0 };
+const COUNTS = {
+  network_received_bytes: 1,
+  network_sent_bytes: 2,
+  disk_read_bytes: null,
+  disk_written_bytes: 0,
+  requests_per_second: null,
+};
 
 test("an application whose containers use more than they should gets more of them, with the reason", async () => {
   const world = await openWorld(database);
@@ -25,7 +31,7 @@ test("an application whose containers use more than they should gets more of the
   const logger = { debug() {}, info() {}, warn() {}, error() {} };
   const clock = { now: () => new Date(sample.at.getTime() + 1000) };
   const ids = all.map(({ id }) => id);
-  const scale = () => autoscale({ stores: world.system, clock, logger }, ids);
+  const scale = () => autoscale({ stores: world.system, clock, logger, sampleSeconds: 60 }, ids);
   const replicas = async () =>
     await Promise.all(all.map(async ({ uuid }) => (await world.stores.applications.find(uuid))?.settings.replicas));
   await scale();

@@ -1,8 +1,11 @@
-import { AUTOSCALING_WINDOW_SECONDS, autoscaled } from "@berth/core/application";
+import { AUTOSCALING_WINDOW_SAMPLES, autoscaled } from "@berth/core/application";
 import type { AutoscaledApplication } from "@berth/core/ports";
 import type { WorkerDeps } from "./ports.ts";
 
-type AutoscalerDeps = Pick<WorkerDeps, "stores" | "clock" | "logger">;
+interface AutoscalerDeps extends Pick<WorkerDeps, "stores" | "clock" | "logger"> {
+  /** Interval between samples. */
+  readonly sampleSeconds: number;
+}
 
 /** Sets the number of containers of those of these resources for which Berth chooses it, by their last samples. */
 export async function autoscale(deps: AutoscalerDeps, resourceIds: readonly number[]): Promise<void> {
@@ -14,17 +17,17 @@ export async function autoscale(deps: AutoscalerDeps, resourceIds: readonly numb
 }
 
 async function autoscaleOne(
-  { stores, clock, logger }: AutoscalerDeps,
+  { stores, clock, logger, sampleSeconds }: AutoscalerDeps,
   { id, team_id, uuid, name, settings }: AutoscaledApplication,
 ): Promise<void> {
   const now = clock.now();
   const team = stores.forTeam(team_id);
   const [samples, [last]] = await Promise.all([
-    team.metrics.list(id, new Date(now.getTime() - AUTOSCALING_WINDOW_SECONDS * 1000)),
+    team.metrics.list(id, new Date(now.getTime() - AUTOSCALING_WINDOW_SAMPLES * sampleSeconds * 1000)),
     team.events.list({ type: "resource.scaled", resource: uuid, newestFirst: true, take: 1 }),
   ]);
   const { replicas: from } = settings;
-  const decided = autoscaled({ settings, samples: samples.items, scaledAt: last?.created_at, now });
+  const decided = autoscaled({ settings, samples: samples.items, scaledAt: last?.created_at, now, sampleSeconds });
   if (decided === undefined) return;
   const { replicas, reason } = decided;
   await team.transaction(async (tx) => {

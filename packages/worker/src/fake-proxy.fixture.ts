@@ -11,6 +11,10 @@ export interface FakeProxy extends SiteProxy {
   /** Reported requests in flight, by port. */
   readonly busy: Map<number, number>;
   readonly puts: readonly Site[];
+  /** Names its run; another one after a restart. */
+  run: string;
+  /** Reported requests that were answered, by site. */
+  readonly counts: Map<string, number>;
   /** Body of the answer, or the status without an upstream. */
   request(siteId: string): Promise<string>;
 }
@@ -19,13 +23,16 @@ export function fakeProxy(points: Points): FakeProxy {
   let sites = new Map<string, Site>();
   const busy = new Map<number, number>();
   const puts: Site[] = [];
-  return {
+  const fake: FakeProxy = {
+    run: "first",
+    counts: new Map(),
     capabilities: {
       https: false,
       compression: false,
       customHeaders: false,
       upstreamPorts: false,
       requestCounts: true,
+      answerCounts: true,
       hidesSession: true,
     },
     get sites() {
@@ -50,6 +57,7 @@ export function fakeProxy(points: Points): FakeProxy {
       await points.pass("inFlight");
       return busy.get(port) ?? 0;
     },
+    answered: async () => ({ run: fake.run, bySite: new Map(fake.counts) }),
     publicUrl: (url) => url,
     async request(siteId) {
       const site = sites.get(siteId);
@@ -58,6 +66,7 @@ export function fakeProxy(points: Points): FakeProxy {
       return upstream === undefined ? "503" : await fetchBody(upstream);
     },
   };
+  return fake;
 }
 
 function fetchBody({ host, port }: Upstream): Promise<string> {

@@ -18,7 +18,13 @@ test("what live releases use is sampled again and again, and old samples go", as
     processes: 1,
     at: new Date(Date.now() - 90_000_000),
   };
-  const counts = { network_received_bytes: 1, network_sent_bytes: 2, disk_read_bytes: null, disk_written_bytes: 0 };
+  const counts = {
+    network_received_bytes: 1,
+    network_sent_bytes: 2,
+    disk_read_bytes: null,
+    disk_written_bytes: 0,
+    requests_per_second: null,
+  };
   await world.system.metrics.insert([{ ...old, ...counts, resource_id: application.id }]);
   world.worker({ settings: { metricsSeconds: 0.2 } });
   const deployment = await world.deploy(application);
@@ -56,5 +62,48 @@ test("an engine that does not answer keeps no other from being sampled", async (
     { what: "it is sampled" },
   );
   expect(asked).toBe(1);
+  await world.close();
+});
+
+test("answered requests are sampled, but none of another run of the proxy or of a release that was replaced", async () => {
+  const world = await openWorld(database);
+  const application = await world.application();
+  world.worker({ settings: { metricsSeconds: 0.1, drainSecondsMax: 600 } });
+  const first = await world.ended(await world.deploy(application));
+  let count = 0;
+  /** Rates since a moment, while requests are answered all the time. */
+  const untilRates = async (since: Date, what: string, areSeen: (rates: readonly (number | null)[]) => boolean) =>
+    await until(
+      async () => {
+        world.proxy.counts.set(application.uuid, ++count);
+        const { items } = await world.stores.metrics.list(application.id, since);
+        return areSeen(items.map(({ requests_per_second }) => requests_per_second)) || undefined;
+      },
+      { what },
+    );
+  const isKnown = (rate: number | null) => rate !== null && rate > 0;
+  await untilRates(new Date(0), "requests are sampled", (rates) => rates.some(isKnown));
+
+  const restarted = new Date();
+  world.proxy.run = "second";
+  count += 1_000_000;
+  await untilRates(
+    restarted,
+    "those of the next run are",
+    (rates) => rates.includes(null) && isKnown(rates.at(-1) ?? null),
+  );
+  const { items } = await world.stores.metrics.list(application.id, restarted);
+  expect(items.every(({ requests_per_second }) => (requests_per_second ?? 0) < 100_000)).toBe(true);
+
+  const [{ port } = { port: 0 }] = world.proxy.sites.get(application.uuid)?.upstreams ?? [];
+  world.proxy.busy.set(port, 1);
+  const second = await world.ended(await world.deploy(application));
+  expect([first.status, second.status]).toEqual(["finished", "finished"]);
+  const switched = new Date();
+  await untilRates(switched, "the new release is sampled", (rates) => rates.length > 4);
+  const sampled = await world.stores.metrics.list(application.id, switched);
+  expect(sampled.items.map(({ requests_per_second }) => requests_per_second)).toEqual(sampled.items.map(() => null));
+  world.proxy.busy.clear();
+  await untilRates(new Date(), "its own requests are sampled", (rates) => rates.some(isKnown));
   await world.close();
 });

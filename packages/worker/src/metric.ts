@@ -1,6 +1,7 @@
 import { isDomainError } from "@berth/core";
+import { siteIdOf } from "@berth/core/deploy";
 import type { ReleaseRecord, ServerRecord } from "@berth/core/ports";
-import { METRICS_KEPT_HOURS, metricOf, type UsageReading } from "@berth/core/schedule";
+import { type AnswerReading, METRICS_KEPT_HOURS, metricOf, type UsageReading } from "@berth/core/schedule";
 import pLimit from "p-limit";
 import { autoscale } from "./autoscaler.ts";
 import { createLoops } from "./loop.ts";
@@ -61,13 +62,22 @@ export function createSampler({
     const before = readings.get(server.id);
     readings.delete(server.id);
     try {
-      const { engine } = adaptersOf(server);
+      const { engine, proxy } = adaptersOf(server);
+      const answered = await answersOf(server, releases, proxy).catch((error: unknown) => {
+        warnUnlessAway("The requests of a server could not be counted.", server, error);
+        return undefined;
+      });
       const measured = await pLimit(CONCURRENT_MAX).map(releases, async (release) => {
         const used = await engine.usage({
           resourceUuid: release.resource_uuid,
           deploymentUuid: release.deployment_uuid,
         });
-        return used && { release, reading: { at: clock.now(), deploymentUuid: release.deployment_uuid, usage: used } };
+        if (used === undefined) return undefined;
+        const { deployment_uuid: deploymentUuid, resource_id } = release;
+        return {
+          release,
+          reading: { at: clock.now(), deploymentUuid, usage: used, answered: answered?.get(resource_id) },
+        };
       });
       const found = measured.filter((each) => each !== undefined);
       const rows = found.map(({ release: { resource_id }, reading }) => ({
@@ -77,13 +87,37 @@ export function createSampler({
       readings.set(server.id, new Map(found.map(({ release, reading }) => [release.resource_id, reading])));
       await stores.metrics.insert(rows);
       const ids = rows.map(({ resource_id }) => resource_id);
-      if (engine.capabilities.replicas) await autoscale({ stores, clock, logger }, ids);
+      if (engine.capabilities.replicas)
+        await autoscale({ stores, clock, logger, sampleSeconds: settings.metricsSeconds }, ids);
     } catch (error) {
-      const isAway = isDomainError(error, "engine.unreachable", "server.unreachable");
-      if (!isAway) logger.warn("The resource usage of a server could not be measured.", { server: server.name, error });
+      warnUnlessAway("The resource usage of a server could not be measured.", server, error);
     } finally {
       busy.delete(server.id);
     }
+  };
+
+  /** What was answered for releases by resource, without those whose replaced release still answers requests. */
+  const answersOf = async (
+    server: ServerRecord,
+    releases: readonly ReleaseRecord[],
+    proxy: ServerAdapters["proxy"],
+  ): Promise<ReadonlyMap<number, AnswerReading>> => {
+    const { run, bySite } = (await proxy.answered()) ?? { run: "", bySite: new Map<string, number>() };
+    if (bySite.size === 0) return new Map();
+    const at = clock.now();
+    const retiring = await stores.releases.listByRole("retiring", [server.id]);
+    const mixed = new Set(retiring.filter(isOwnRelease).map(({ resource_id }) => resource_id));
+    return new Map(
+      releases.flatMap(({ resource_id, resource_uuid }) => {
+        const count = bySite.get(siteIdOf(resource_uuid, 0));
+        return count === undefined || mixed.has(resource_id) ? [] : [[resource_id, { at, run, count }] as const];
+      }),
+    );
+  };
+
+  const warnUnlessAway = (message: string, server: ServerRecord, error: unknown) => {
+    const isAway = isDomainError(error, "engine.unreachable", "server.unreachable");
+    if (!isAway) logger.warn(message, { server: server.name, error });
   };
 
   return createLoops(logger, [

@@ -11,6 +11,7 @@ import { targetApplication } from "../target.ts";
 interface Options {
   readonly cpu?: string;
   readonly memory?: string;
+  readonly requests?: string;
   readonly wait: boolean;
 }
 
@@ -22,7 +23,8 @@ export function define(command: Command, bind: Bind): void {
       "the application, unless it is this folder's; then the number of containers, from 1 to 100, or bounds such as 2..10 between which Berth chooses",
     )
     .option("--cpu <percent>", "with bounds: what a container should use, in percent of one processor; 0: no matter")
-    .option("--memory <megabytes>", "with bounds: what a container should use; 0: no matter");
+    .option("--memory <megabytes>", "with bounds: what a container should use; 0: no matter")
+    .option("--requests <count>", "with bounds: what a container should answer in a second; 0: no matter");
   addWaitFlag(command).action(
     bind(async (session: Session, [first = "", second, ...more]: readonly string[], options: Options) => {
       const { output } = session;
@@ -46,7 +48,7 @@ export function define(command: Command, bind: Bind): void {
 }
 
 /** `replicas` is left out where Berth chooses the number. */
-function read(text: string, { cpu, memory }: Options) {
+function read(text: string, { cpu, memory, requests }: Options) {
   const [, min, max] = /^(\d+)\.\.(\d+)$/.exec(text) ?? [];
   if (min !== undefined && max !== undefined) {
     const settings = {
@@ -55,6 +57,7 @@ function read(text: string, { cpu, memory }: Options) {
       autoscaling_replicas_max: Number(max),
       ...(cpu === undefined ? {} : { autoscaling_cpu_percent: targetOf("--cpu", cpu) }),
       ...(memory === undefined ? {} : { autoscaling_memory_mb: targetOf("--memory", memory) }),
+      ...(requests === undefined ? {} : { autoscaling_requests_per_second: targetOf("--requests", requests) }),
     };
     return { replicas: undefined, settings };
   }
@@ -63,9 +66,9 @@ function read(text: string, { cpu, memory }: Options) {
       `Expected a number of containers or bounds, got ${printable(text)}. Examples: berth scale shop 3, berth scale shop 2..10`,
     );
   }
-  if (cpu !== undefined || memory !== undefined) {
+  if (cpu !== undefined || memory !== undefined || requests !== undefined) {
     throw usage(
-      "--cpu and --memory are for bounds, between which Berth chooses. Example: berth scale shop 2..10 --cpu 60",
+      "--cpu, --memory and --requests are for bounds, between which Berth chooses. Example: berth scale shop 2..10 --cpu 60",
     );
   }
   return { replicas: Number(text), settings: { replicas: Number(text), autoscaling_enabled: false } };

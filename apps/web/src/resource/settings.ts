@@ -73,7 +73,7 @@ const APPLICATION: readonly FieldGroup[] = [
     when: ({ autoscaling_enabled }) => autoscaling_enabled === true,
     fields: [
       ...["autoscaling_replicas_min", "autoscaling_replicas_max"],
-      ...["autoscaling_cpu_percent", "autoscaling_memory_mb"],
+      ...["autoscaling_cpu_percent", "autoscaling_memory_mb", "autoscaling_requests_per_second"],
     ],
   },
   {

@@ -44,7 +44,7 @@ export function applicationChange(sent: Sent, current: ApplicationSettings = DEF
     "docker_compose_raw",
   ]);
   const image = imageFields(decoded.fields, current);
-  const settings = { ...decoded.fields, ...tidied(decoded.fields), ...image.settings };
+  const settings = { ...decoded.fields, ...tidied(decoded.fields), ...image.settings, ...cleared(sent) };
   return {
     settings,
     secrets: secrets.fields,
@@ -65,6 +65,10 @@ export function applicationChange(sent: Sent, current: ApplicationSettings = DEF
     },
   };
 }
+
+/** Null is a value of its own where it differs from the default: CPU then decides nothing. */
+const cleared = ({ autoscaling_cpu_percent }: Sent): Partial<ApplicationSettings> =>
+  autoscaling_cpu_percent === null ? { autoscaling_cpu_percent } : {};
 
 /** @param keys Fields that may be sent in base64. */
 function decodeFields<Fields extends object>(sent: Fields, keys: readonly (keyof Fields & string)[]) {

@@ -151,6 +151,7 @@ export const Application = z
     autoscaling_replicas_max: integer,
     autoscaling_cpu_percent: integer.nullable(),
     autoscaling_memory_mb: integer.nullable(),
+    autoscaling_requests_per_second: integer.nullable(),
     swarm_replicas: integer.describe("The same as `replicas`."),
     swarm_placement_constraints: textOrNull,
     is_http_basic_auth_enabled: flag,

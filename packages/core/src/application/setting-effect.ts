@@ -23,6 +23,7 @@ const AT_ONCE = {
   autoscaling_replicas_max: true,
   autoscaling_cpu_percent: true,
   autoscaling_memory_mb: true,
+  autoscaling_requests_per_second: true,
   is_preview_deployments_enabled: true,
   is_pr_deployments_public_enabled: true,
   manual_webhook_secret_github: true,

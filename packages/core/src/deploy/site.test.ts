@@ -41,6 +41,19 @@ describe("the site of an application", () => {
     expect(routes.map(({ isUnlisted }) => isUnlisted)).toEqual(marks);
   });
 
+  const byRequests = { autoscaling_enabled: true, autoscaling_requests_per_second: 100 };
+  test.each<[string, Partial<SiteSubject["settings"]>, Partial<SiteSubject>, true | undefined]>([
+    ["scaled by requests", byRequests, {}, true],
+    ["scaled by other targets", { ...byRequests, autoscaling_requests_per_second: null }, {}, undefined],
+    ["not scaled", { ...byRequests, autoscaling_enabled: false }, {}, undefined],
+    ["of a preview", byRequests, { pullRequestId: 7 }, undefined],
+    ["of one container of a compose file", byRequests, { container: { name: "web", port: null } }, undefined],
+  ])("that is %s has its requests counted only where they decide", (_title, settings, change, expected) => {
+    const all = { ...subject(settings, [claim("a.com")]), ...change };
+    // Stopping and starting it changes no configuration of the proxy.
+    for (const upstreams of [[upstream], []]) expect(siteOf(all, upstreams).isCounted).toBe(expected);
+  });
+
   test("has a route for each of its URLs", () => {
     const site = siteOf(subject({}, [claim("a.com"), claim("b.com", "/x")]), [upstream]);
     expect(site).toEqual({

@@ -1,4 +1,5 @@
 import type { ApplicationSecrets, ApplicationSettings } from "../application/application.ts";
+import { scalesByRequests } from "../application/autoscaling.ts";
 import { previewName } from "../application/preview.ts";
 import type { Site, SiteRoute } from "../ports/proxy.ts";
 import type { ApplicationRecord, DomainClaim } from "../ports/records.ts";
@@ -16,6 +17,8 @@ export type SiteSettings = Pick<
   | "is_force_https_enabled"
   | "is_gzip_enabled"
   | "is_stripprefix_enabled"
+  | "autoscaling_enabled"
+  | "autoscaling_requests_per_second"
 >;
 
 /** Input of a site, except its current upstreams. */
@@ -48,6 +51,8 @@ export const PLAIN_SITE: Pick<SiteSubject, "settings" | "secrets"> = {
     is_force_https_enabled: true,
     is_gzip_enabled: true,
     is_stripprefix_enabled: true,
+    autoscaling_enabled: false,
+    autoscaling_requests_per_second: null,
   },
   secrets: { http_basic_auth_password: null },
 };
@@ -122,9 +127,14 @@ export function siteOf(subject: SiteSubject, upstreams: readonly Upstream[]): Si
     isHttpsForced: settings.is_force_https_enabled,
     isCompressed: settings.is_gzip_enabled,
     isPrefixStripped: settings.is_stripprefix_enabled,
+    ...(isCounted(subject) && { isCounted: true }),
     ...(upstreams.length > 0 && answering(subject, upstreams)),
   };
 }
+
+/** Only applications are scaled, not their previews, nor containers of a compose file. */
+const isCounted = ({ settings, pullRequestId = 0, container }: SiteSubject): boolean =>
+  pullRequestId === 0 && container === undefined && scalesByRequests(settings);
 
 function answering({ settings, secrets }: SiteSubject, upstreams: readonly Upstream[]): Partial<Site> {
   const labels = () => labelHeaders(secrets.custom_labels ?? null);

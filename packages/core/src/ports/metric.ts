@@ -13,6 +13,8 @@ export interface MetricRecord {
   readonly network_sent_bytes: number | null;
   readonly disk_read_bytes: number | null;
   readonly disk_written_bytes: number | null;
+  /** Answered for a site whose requests are counted. */
+  readonly requests_per_second: number | null;
 }
 
 /** What all resources of a server used in an interval of `SERVER_METRIC_MINUTES`. */

@@ -20,6 +20,8 @@ export interface Site {
   readonly requestHeaders?: Readonly<Record<string, string>> | undefined;
   /** Set on each response of the upstream; an empty value removes the header. */
   readonly responseHeaders?: Readonly<Record<string, string>> | undefined;
+  /** Its requests are counted, see `Proxy.answered`. */
+  readonly isCounted?: boolean | undefined;
 }
 
 export interface SiteRoute {
@@ -46,8 +48,18 @@ export interface ProxyCapabilities {
   readonly upstreamPorts: boolean;
   /** `inFlight` counts requests; otherwise it estimates from the time since the upstream's last route was removed. */
   readonly requestCounts: boolean;
+  /** Supports `Site.isCounted`. */
+  readonly answerCounts: boolean;
   /** Removes the dashboard's session from cookies that it forwards. */
   readonly hidesSession: boolean;
+}
+
+/** Requests that upstreams have answered. Not those that the proxy answered itself, nor upgraded connections. */
+export interface AnsweredRequests {
+  /** Differs after each start of the proxy. Only counts of the same run can be compared. */
+  readonly run: string;
+  /** By id of each counted site. A lower count than before is a counter that began again. */
+  readonly bySite: ReadonlyMap<string, number>;
 }
 
 /** Lifecycle of a proxy that runs on its own. */
@@ -80,6 +92,8 @@ export interface Proxy {
   delete(siteId: string): Promise<void>;
   /** Requests (and open WebSocket or streaming connections) in flight to an upstream. */
   inFlight(upstream: Upstream): Promise<number>;
+  /** `undefined`: it does not run, is being replaced, or does not count. */
+  answered(): Promise<AnsweredRequests | undefined>;
   /** The URL of a site for a browser, with the proxy's port if it is not 80 or 443. */
   publicUrl(url: string): string;
   /** Why nothing answers at a URL of a site, and what to do. */

@@ -1,3 +1,4 @@
+import fc from "fast-check";
 import { expect, test } from "vitest";
 import { metricOf, type UsageReading } from "./metric.ts";
 
@@ -6,6 +7,8 @@ const reading = (seconds: number, usage: Partial<UsageReading["usage"]> = {}, de
   deploymentUuid,
   usage: { processes: 2, memoryBytes: 1000.4, cpuSeconds: 0, ...usage },
 });
+
+const answered = (seconds: number, count: number, run = "first") => ({ at: new Date(seconds * 1000), run, count });
 
 test("the first sample of a release counts nothing", () => {
   const one = reading(0, { networkBytes: { in: 5, out: 6 } });
@@ -28,4 +31,39 @@ test("later ones count from the one before", () => {
 
 test("what began anew with a restart is no use of less than nothing", () => {
   expect(metricOf(reading(0, { cpuSeconds: 10 }), reading(60, { cpuSeconds: 1 })).cpu_percent).toBeNull();
+});
+
+test.each<[string, UsageReading["answered"], UsageReading["answered"], number | null]>([
+  ["requests since the sample before", answered(0, 100), answered(60, 700), 10],
+  ["none", answered(0, 100), answered(60, 100), 0],
+  ["fractions of them", answered(0, 0), answered(60, 1), 0.02],
+  ["nothing known of the first", undefined, answered(60, 700), null],
+  ["nothing known of the second", answered(0, 100), undefined, null],
+  ["a proxy that was started again", answered(0, 100), answered(60, 900, "second"), null],
+  ["a counter that began again", answered(0, 700), answered(60, 100), null],
+  ["two readings of one moment", answered(60, 1), answered(60, 2), null],
+])("the rate of requests is right for %s", (_title, before, now, expected) => {
+  const rate = (deploymentUuid: string) =>
+    metricOf({ ...reading(0), answered: before }, { ...reading(90, {}, deploymentUuid), answered: now })
+      .requests_per_second;
+  expect(rate("d1")).toBe(expected);
+  // Requests of the release before are not those of this one.
+  expect(rate("d2")).toBeNull();
+});
+
+test("whatever happens to the proxy, no more requests are counted than it answered", () => {
+  const step = fc.record({ requests: fc.nat(1000), event: fc.constantFrom("none", "restart", "away", "rotation") });
+  fc.assert(
+    fc.property(fc.array(step), (steps) => {
+      let [run, count, before] = [0, 0, reading(0)];
+      steps.forEach(({ requests, event }, index) => {
+        if (event === "restart") run++;
+        count = (event === "restart" || event === "rotation" ? 0 : count) + requests;
+        const seen = event === "away" ? undefined : { at: new Date((index + 1) * 1000), run: `${run}`, count };
+        const now = { ...reading(index + 1), answered: seen };
+        expect(metricOf(before, now).requests_per_second ?? 0).toBeLessThanOrEqual(requests);
+        before = now;
+      });
+    }),
+  );
 });

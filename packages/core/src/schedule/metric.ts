@@ -30,6 +30,10 @@ export const Metric = z
     network_sent_bytes: Bytes,
     disk_read_bytes: Bytes,
     disk_written_bytes: Bytes,
+    requests_per_second: z
+      .number()
+      .nullable()
+      .describe("Answered since the previous sample; null if unknown, or if no autoscaling by requests asks for it."),
   })
   .meta({ id: "Metric", description: "Usage of a resource at one moment." });
 export type Metric = z.infer<typeof Metric>;
@@ -72,13 +76,25 @@ export interface UsageReading {
   readonly at: Date;
   readonly deploymentUuid: string;
   readonly usage: ReleaseUsage;
+  /** What the proxy has answered for it; missing if that is unknown, or requests of another release are among them. */
+  readonly answered?: AnswerReading | undefined;
+}
+
+export interface AnswerReading {
+  readonly at: Date;
+  /** Of the proxy, as in `AnsweredRequests`. */
+  readonly run: string;
+  readonly count: number;
 }
 
 /**
  * @param before Previous reading of the same resource. Counters of another release, or from before a restart, are
  * ignored.
  */
-export function metricOf(before: UsageReading | undefined, { at, deploymentUuid, usage }: UsageReading): MetricRecord {
+export function metricOf(
+  before: UsageReading | undefined,
+  { at, deploymentUuid, usage, answered }: UsageReading,
+): MetricRecord {
   const last = before?.deploymentUuid === deploymentUuid ? before : undefined;
   const seconds = last === undefined ? 0 : (at.getTime() - last.at.getTime()) / 1000;
   const cpuSeconds = grown(last?.usage.cpuSeconds, usage.cpuSeconds);
@@ -94,7 +110,15 @@ export function metricOf(before: UsageReading | undefined, { at, deploymentUuid,
     network_sent_bytes: network.out,
     disk_read_bytes: disk.in,
     disk_written_bytes: disk.out,
+    requests_per_second: requestRate(last?.answered, answered),
   };
+}
+
+function requestRate(before: AnswerReading | undefined, now: AnswerReading | undefined): number | null {
+  if (before === undefined || now === undefined || before.run !== now.run) return null;
+  const seconds = (now.at.getTime() - before.at.getTime()) / 1000;
+  const requests = grown(before.count, now.count);
+  return requests === null || seconds <= 0 ? null : Math.round((requests / seconds) * 100) / 100;
 }
 
 const transferred = (before: TransferredBytes | undefined, now: TransferredBytes | undefined) => ({

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import type { ManagedProxyStatus, SeenProxyStatus } from "../ports/proxy.ts";
+import type { ManagedProxyStatus, ProxyType, SeenProxyStatus } from "../ports/proxy.ts";
 import type { ServerRecord } from "../ports/records.ts";
 import { PROXY_STATUSES, type ProxyStatus } from "./proxy-status.ts";
 import { PROXY_SETTABLE, ServerUpdate } from "./server-input.ts";
@@ -26,6 +26,12 @@ export function shownProxyStatus(
 /** Whether URLs can be routed to the server's resources. Without Docker, Berth itself is the proxy. */
 export const hasProxy = ({ engine, proxy_type, settings }: Pick<ServerRecord, "engine" | "proxy_type" | "settings">) =>
   !settings.is_build_server && (!ENGINES[engine].hasContainers || proxy_type.toUpperCase() !== "NONE");
+
+/** Whether the server's proxy counts answered requests, see `Site.isCounted`. */
+export const countsAnswers = ({ proxy_type }: Pick<ServerRecord, "proxy_type">): boolean =>
+  COUNTING_PROXIES.has(proxy_type.toUpperCase());
+
+const COUNTING_PROXIES: ReadonlySet<string> = new Set<ProxyType>(["CADDY"]);
 
 type ProxyState = Pick<ServerRecord, "uuid" | "name" | "engine" | "proxy_type" | "is_proxy_stopped">;
 

@@ -51,6 +51,7 @@ import { notifications } from "./0261-notifications.ts";
 import { engineIdentity } from "./0262-engine-identity.ts";
 import { swarmNodes } from "./0265-swarm-nodes.ts";
 import { scaleProblem } from "./0266-scale-problem.ts";
+import { requestRates } from "./0267-request-rates.ts";
 
 /** In the order of their names, which never change once released. */
 export const MIGRATIONS: Readonly<Record<string, Migration>> = {
@@ -106,4 +107,5 @@ export const MIGRATIONS: Readonly<Record<string, Migration>> = {
   "0262-engine-identity": engineIdentity,
   "0265-swarm-nodes": swarmNodes,
   "0266-scale-problem": scaleProblem,
+  "0267-request-rates": requestRates,
 };

@@ -80,4 +80,5 @@ export interface MetricTable {
   network_sent_bytes: number | null;
   disk_read_bytes: number | null;
   disk_written_bytes: number | null;
+  requests_per_second: number | null;
 }

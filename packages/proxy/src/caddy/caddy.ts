@@ -1,7 +1,7 @@
 import { join } from "node:path/posix";
 import { isDomainError } from "@berth/core";
 import type { Upstream } from "@berth/core/deploy";
-import type { ManagedProxy, ProxyCapabilities, Site } from "@berth/core/ports";
+import type { AnsweredRequests, ManagedProxy, ProxyCapabilities, Site } from "@berth/core/ports";
 import pLimit from "p-limit";
 import { confirmedState } from "../server/confirmed-state.ts";
 import { passwordHasher } from "../server/password-hash.ts";
@@ -11,6 +11,7 @@ import { publicUrlOf, type RoutedSite } from "../server/routed-site.ts";
 import { proxySettings, type ServerProxyOptions } from "../server/settings.ts";
 import { siteFiles } from "../server/site-files.ts";
 import { WRITES_AT_ONCE } from "../server/writes.ts";
+import { countAnswers, isCounted } from "./answer-log.ts";
 import { CaddyConfiguration, isRefusal } from "./configuration.ts";
 import { CaddyContainer } from "./container.ts";
 import { addressOf, slotContents, slotCountFor } from "./site-handlers.ts";
@@ -22,6 +23,7 @@ const CAPABILITIES: ProxyCapabilities = {
   customHeaders: true,
   upstreamPorts: true,
   requestCounts: true,
+  answerCounts: true,
   hidesSession: true,
 };
 
@@ -149,6 +151,12 @@ export function caddyProxy(options: ServerProxyOptions): ManagedProxy {
     }
   }
 
+  async function answered(): Promise<AnsweredRequests | undefined> {
+    const counted = [...configuration.known].filter(isCounted);
+    const found = isChanging || counted.length === 0 ? undefined : await container.answers();
+    return found && { run: found.run, bySite: await countAnswers(host, found.folder, counted) };
+  }
+
   return {
     type: "CADDY",
     capabilities: CAPABILITIES,
@@ -156,6 +164,7 @@ export function caddyProxy(options: ServerProxyOptions): ManagedProxy {
     put: (site) => inTurn(() => confirmed.changing(() => put(site))),
     delete: (siteId) => inTurn(() => confirmed.changing(() => remove(siteId))),
     inFlight,
+    answered,
     publicUrl: (url) => publicUrlOf(url, settings),
     ensure: ({ isAnew = false } = {}) =>
       inTurn(async () => {

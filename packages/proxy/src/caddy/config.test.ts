@@ -32,6 +32,17 @@ describe("what Caddy is told", () => {
     expect(config([]).admin).toEqual({ listen: "unix//run/caddy-admin/admin.sock|0666", config: { persist: false } });
   });
 
+  it("logs requests to hosts with a counted site, and nothing at all without one", () => {
+    const { http } = config([routed("a"), routed("b", { isCounted: true })]).apps.http.servers;
+    expect(http).toMatchObject({
+      logs: { skip_unmapped_hosts: true, logger_names: { "b.test": [""], "b.test.": [""] } },
+    });
+    const plain = config([routed("a")]);
+    expect(plain.logging.logs).toEqual({ default: { level: "WARN" } });
+    expect(plain.apps.http.servers.http).not.toHaveProperty("logs");
+    expect(JSON.stringify(plain)).not.toContain("access_logger_names");
+  });
+
   it("has no route for what is no host or path", () => {
     const bad = ["*.a.test", "a b", "{env.PATH}", "a.test/", "", "A.test", "-a", "a.test:80", 'a"', "a".repeat(300)];
     const routes = [

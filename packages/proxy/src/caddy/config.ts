@@ -8,6 +8,7 @@ import {
   redirectOf,
   routesByHost,
 } from "../server/routed-site.ts";
+import { answerLogs, hasCounted, loggedHosts, UNCOUNTED } from "./answer-log.ts";
 import { escapePlaceholders, quoted } from "./literal.ts";
 import { errorRoutes } from "./pages.ts";
 import { CADDY_PATHS } from "./paths.ts";
@@ -21,12 +22,15 @@ export interface CaddyConfigInput {
 
 /** Caddy's configuration without upstream addresses, which are read from the sites' slots. */
 export function caddyConfig({ sites, settings, certificates }: CaddyConfigInput) {
-  const hosts = routesByHost(sites);
+  const all = [...sites];
+  const hosts = routesByHost(all);
+  const countedHosts = [...hosts].flatMap(([host, routes]) => (hasCounted(routes) ? namesOf(host) : []));
   const trusted = settings.trustedProxies;
   const server = (isSecure: boolean) => ({
     listen: [`:${isSecure ? settings.httpsPort : settings.httpPort}`],
     routes: [ADD_REQUEST_ID, LEAVE, ...hostRoutes(hosts, isSecure, settings), unknownHost(settings)],
-    errors: { routes: errorRoutes() },
+    errors: { routes: [...(countedHosts.length > 0 ? [{ handle: [UNCOUNTED] }] : []), ...errorRoutes()] },
+    ...loggedHosts(countedHosts),
     // Berth configures redirects and certificates explicitly.
     automatic_https: { disable: true },
     read_header_timeout: "30s",
@@ -35,7 +39,7 @@ export function caddyConfig({ sites, settings, certificates }: CaddyConfigInput)
   return {
     // Without this block in it, a refused configuration would close the admin socket for good.
     admin: { listen: `unix/${CADDY_PATHS.adminSocket}|0666`, config: { persist: false } },
-    logging: { logs: { default: { level: "WARN" } } },
+    logging: { logs: answerLogs(all) },
     apps: {
       http: {
         http_port: settings.httpPort,

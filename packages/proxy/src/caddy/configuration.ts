@@ -56,6 +56,11 @@ export class CaddyConfiguration {
     this.#loaded = undefined;
   }
 
+  /** The sites that this control plane knows; none before it has read them. */
+  get known(): Iterable<RoutedSite> {
+    return this.#sites?.values() ?? [];
+  }
+
   /** The sites that this control plane knows; the first time those of the files. */
   async sites(): Promise<ReadonlyMap<string, RoutedSite>> {
     if (this.#sites === undefined) {

@@ -1,4 +1,4 @@
-import { join } from "node:path/posix";
+import { basename, join } from "node:path/posix";
 import { setTimeout as delay } from "node:timers/promises";
 import { DomainError, isDomainError } from "@berth/core";
 import type { ManagedProxyStatus } from "@berth/core/ports";
@@ -34,9 +34,9 @@ export class CaddyContainer {
     });
   }
 
-  /** Folders on the server that hold the sockets. */
+  /** Folders on the server that hold the sockets and the logs of answers. */
   get folders(): readonly string[] {
-    return SEATS.map((seat) => join(this.#paths.run, seat));
+    return SEATS.flatMap((seat) => [join(this.#paths.run, seat), this.#answersOf(seat)]);
   }
 
   status(): Promise<ManagedProxyStatus> {
@@ -46,6 +46,12 @@ export class CaddyContainer {
   /** Names the run of its program; `undefined` while it does not run. */
   run(): Promise<string | undefined> {
     return this.#container.run();
+  }
+
+  /** The folder with the running program's logs of answers, and its run; `undefined` while no Caddy runs. */
+  async answers(): Promise<{ readonly run: string; readonly folder: string } | undefined> {
+    const [{ type }, run, seat] = await Promise.all([this.status(), this.run(), this.#container.seat()]);
+    return type === "CADDY" && run !== undefined ? { run, folder: this.#answersOf(seat ?? "a") } : undefined;
   }
 
   remove(): Promise<void> {
@@ -74,7 +80,10 @@ export class CaddyContainer {
       {
         specFor: (seat) => this.#specFor(seat),
         rehearsal: () => this.#rehearsal(configuration),
-        prepare: async () => configuration.save(configuration.of(await configuration.sites())),
+        prepare: async () => {
+          await this.#emptyAnswers();
+          await configuration.save(configuration.of(await configuration.sites()));
+        },
         untilServing: async (one) => {
           await this.#untilStarted(one);
           serving = one;
@@ -110,6 +119,21 @@ export class CaddyContainer {
     // It answers before it listens, and ends when it cannot.
     const hasStarted = async () => (await isUp()) && (await delay(CONFIRMED_AFTER_MS, true)) && (await isUp());
     await untilServing(this.#options.host.name, one, hasStarted);
+  }
+
+  /** Of each seat, since requests of a container that is being replaced end later. */
+  #answersOf(seat: Seat): string {
+    return join(this.#paths.run, seat, basename(CADDY_PATHS.answered));
+  }
+
+  /** A Caddy keeps logs open for as long as replaced routes serve, so they are removed only between two runs. */
+  async #emptyAnswers(): Promise<void> {
+    const { state } = await this.status();
+    const used = state === "running" ? ((await this.#container.seat()) ?? "a") : undefined;
+    for (const folder of SEATS.filter((seat) => seat !== used).map((seat) => this.#answersOf(seat))) {
+      await this.#options.host.files.remove(folder);
+      await this.#options.host.files.makeFolder(folder);
+    }
   }
 
   #socketOf(seat: Seat): string {

@@ -4,6 +4,7 @@ export const CADDY_PATHS = {
   /** Of the container's seat. */
   admin: "/run/caddy-admin",
   adminSocket: "/run/caddy-admin/admin.sock",
+  answered: "/run/caddy-admin/answered",
   slots: "/run/caddy/slots",
   config: "/etc/caddy/berth/caddy.json",
   acmeRoot: "/etc/caddy/berth/acme-root.pem",

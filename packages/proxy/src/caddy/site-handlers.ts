@@ -8,6 +8,7 @@ import {
   upstreamsOfRoute,
 } from "../server/routed-site.ts";
 import { SESSION_COOKIE_PATTERNS } from "../session-cookie.ts";
+import { countedRoute, isCounted } from "./answer-log.ts";
 import { escapePlaceholders } from "./literal.ts";
 import { SITE_NAME, SITE_NAME_HTML } from "./pages.ts";
 import { CADDY_PATHS } from "./paths.ts";
@@ -28,7 +29,7 @@ export function siteHandlers(one: HostRoute, { publicPort }: { readonly publicPo
   return [
     ...(site.basicAuth ? [authentication(site.basicAuth)] : []),
     { handler: "vars", ...name },
-    { handler: "subroute", routes: [isDown] },
+    { handler: "subroute", routes: [isDown, ...(isCounted(site) ? [countedRoute(site)] : [])] },
     ...(site.isCompressed === true ? [COMPRESSION] : []),
     ...(isStripped ? [{ handler: "rewrite", strip_path_prefix: escapePlaceholders(route.path) }] : []),
     {

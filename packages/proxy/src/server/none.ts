@@ -8,6 +8,7 @@ const CAPABILITIES: ProxyCapabilities = {
   customHeaders: false,
   upstreamPorts: false,
   requestCounts: false,
+  answerCounts: false,
   hidesSession: false,
 };
 
@@ -22,6 +23,7 @@ export function noProxy(options: ServerProxyOptions): ManagedProxy {
     put: async () => {},
     delete: async () => {},
     inFlight: async () => 0,
+    answered: async () => undefined,
     publicUrl: (url) => url,
     ensure: () => container.remove(),
     stop: () => container.remove(),

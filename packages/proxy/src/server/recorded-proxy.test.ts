@@ -31,6 +31,7 @@ function writingProxy(type: ProxyType): ManagedProxy {
       customHeaders: true,
       upstreamPorts: true,
       requestCounts: true,
+      answerCounts: true,
       hidesSession: true,
     },
     async ensure({ isAnew = false } = {}) {
@@ -43,6 +44,7 @@ function writingProxy(type: ProxyType): ManagedProxy {
     put: async ({ id }) => tell(`put ${id}`),
     delete: async (id) => tell(`delete ${id}`),
     inFlight: async () => 0,
+    answered: async () => undefined,
     publicUrl: (url) => url,
     async stop() {
       tell("stop");

@@ -172,6 +172,7 @@ export function recordedProxy(
       if (state !== "absent" || starting !== undefined) await tell(false, (proxy) => proxy.delete(siteId));
     },
     inFlight: (upstream) => told.inFlight(upstream),
+    answered: () => told.answered(),
     publicUrl: (url) => wanted.publicUrl(url),
     urlProblem: (url) => problem && `Nothing answers at ${url}. ${problem}`,
   };

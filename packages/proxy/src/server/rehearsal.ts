@@ -3,9 +3,9 @@ import { type StartedContainer, untilServing } from "./container.ts";
 import { type ProbeQuestion, statusAt } from "./probe.ts";
 import { type ProxySettings, type RoutedSite, routesByHost } from "./routed-site.ts";
 
-/** All sites without upstreams: a known site answers that it is down. */
+/** All sites without upstreams and counts: a known site answers that it is down. */
 export const rehearsalSites = (sites: Iterable<RoutedSite>): readonly RoutedSite[] =>
-  Array.from(sites, (site) => ({ ...site, upstreams: [], slotCount: 1 }));
+  Array.from(sites, (site) => ({ ...site, upstreams: [], slotCount: 1, isCounted: false }));
 
 /** Requests no certificates; unknown names get 404. */
 export const rehearsalSettings = (settings: ProxySettings): ProxySettings => ({

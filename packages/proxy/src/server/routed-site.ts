@@ -70,6 +70,7 @@ export const RoutedSiteFile: z.ZodType<RoutedSite> = z.object({
   isPrefixStripped: z.boolean().optional(),
   requestHeaders: headers,
   responseHeaders: headers,
+  isCounted: z.boolean().optional(),
   slotCount: z.int(),
 });
 

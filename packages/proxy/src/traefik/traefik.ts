@@ -23,6 +23,7 @@ const CAPABILITIES: ProxyCapabilities = {
   customHeaders: true,
   upstreamPorts: true,
   requestCounts: false,
+  answerCounts: false,
   hidesSession: false,
 };
 
@@ -155,6 +156,7 @@ export function traefikProxy(options: ServerProxyOptions): ManagedProxy {
     put: (site) => inTurn(() => confirmed.changing(() => put(site))),
     delete: (siteId) => inTurn(() => confirmed.changing(() => remove(siteId))),
     inFlight: async (upstream) => (drained.isOver(upstream) ? 0 : 1),
+    answered: async () => undefined,
     publicUrl: (url) => publicUrlOf(url, settings),
     ensure: ({ isAnew = false } = {}) => inTurn(() => ensure(isAnew)),
     stop: () => inTurn(() => container.remove()),
