@@ -137,8 +137,15 @@ module.exports = {
     {
       name: "adapters-do-not-know-each-other",
       severity: "error",
-      from: { path: "^packages/engine/src/(docker|process|swarm)/" },
+      from: { path: "^packages/engine/src/(docker|process)/" },
       to: { path: "^packages/engine/src/(docker|process|swarm)/", pathNot: "^packages/engine/src/$1/" },
+    },
+    {
+      // Each node of a swarm is a Docker engine, by which its containers are reached.
+      name: "swarm-knows-docker-alone",
+      severity: "error",
+      from: { path: "^packages/engine/src/swarm/" },
+      to: { path: "^packages/engine/src/process/" },
     },
     {
       name: "kysely-only-in-db",
