@@ -85,5 +85,5 @@ const loggerOf = (site: RoutedSite): string => `answered-${nameOf(site)}`;
 const DEFAULT_LOG = { level: "WARN" };
 const ACCESS = "http.log.access";
 const KEYS = ["message", "level", "time", "name", "caller", "stacktrace"];
-const FIELDS = ["request", "bytes_read", "user_id", "duration", "size", "status", "resp_headers"];
+const FIELDS = ["request", "bytes_read", "user_id", "duration", "size", "status", "resp_headers", "uuid"];
 const ENV = { PATH: "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", LC_ALL: "C" };

@@ -1,8 +1,10 @@
+import { join } from "node:path";
 import { describeDocker, until } from "@berth/testing";
 import { expect, it } from "vitest";
 import { ask, site } from "../proxy.fixture.ts";
+import { proxyPaths } from "../server/paths.ts";
 import { serverProxy } from "../server/server-proxy.ts";
-import { IMAGE, useCaddy } from "./caddy.fixture.ts";
+import { IMAGE, testHost, useCaddy } from "./caddy.fixture.ts";
 import { caddyProxy } from "./caddy.ts";
 
 describeDocker("requests that Caddy has answered", [IMAGE], (docker) => {
@@ -12,6 +14,7 @@ describeDocker("requests that Caddy has answered", [IMAGE], (docker) => {
     await front.proxy.put(site("a", [upstream], { isCounted: true }));
     return upstream;
   };
+  const runFolder = () => proxyPaths(front.options.folder).run;
   const get = () => ask(front.options.httpPort, { host: "a.test" });
   const answered = async () => {
     const found = await front.proxy.answered();
@@ -20,11 +23,22 @@ describeDocker("requests that Caddy has answered", [IMAGE], (docker) => {
   const untilCounted = (count: number) =>
     until(async () => ((await answered()).count === count ? true : undefined), { what: `${count} are counted` });
 
+  it("take three bytes each, which say nothing of them", async () => {
+    await counted();
+    const before = (await answered()).count ?? 0;
+    for (let sent = 1; sent <= 2; sent++) await get();
+    await untilCounted(before + 2);
+    const logs = await Promise.all(
+      ["a", "b"].map((seat) => testHost.files.read(join(runFolder(), seat, "answered/a.log"))),
+    );
+    expect(logs.map((log) => log?.toString())).toContain("{}\n".repeat(before + 2));
+  });
+
   it("are those of another run after it was replaced, and are counted anew", async () => {
     await counted();
-    for (let sent = 1; sent <= 3; sent++) await get();
-    await untilCounted(3);
     const before = await answered();
+    await get();
+    await untilCounted((before.count ?? 0) + 1);
     // The second one has the place of the first again, and nothing of what that has counted.
     for (let replaced = 1; replaced <= 2; replaced++) {
       await front.proxy.ensure({ isAnew: true });
