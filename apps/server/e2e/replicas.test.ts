@@ -148,6 +148,7 @@ describeDocker("an application with several containers", ["node:24-alpine", "cad
   });
 
   test("says why it cannot be scaled, until it can", async () => {
+    await scaleTo(2);
     const [{ Image: tag = "" } = {}] = await docker.client.listContainers({
       filters: { label: [`berth.resource=${app.uuid}`, "berth.role=release"] },
     });
