@@ -34,7 +34,7 @@ const COLUMNS: readonly Column<Server>[] = [
   },
 ];
 
-const ENGINES = { process: "Processes", docker: "Docker containers", swarm: "A Docker swarm" } as const;
+const ENGINES = { process: "Processes", docker: "Docker containers", swarm: "A Docker Swarm" } as const;
 
 const FIELDS: readonly FieldGroup[] = [
   { fields: ["ip", "private_key_uuid", "name", "user", "port", "proxy_type", "is_build_server", "host_key"] },
