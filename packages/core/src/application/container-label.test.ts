@@ -21,6 +21,7 @@ describe("labels", () => {
     ["Berth.Resource=x", "Labels that begin with berth. are reserved for Berth."],
     ["- berth.instance=x", "Labels that begin with berth. are reserved for Berth."],
     ["com.docker.compose.project=x", "Labels that begin with com.docker.compose. are reserved for docker compose."],
+    ["com.docker.swarm.task.name=x.2.y", "Labels that begin with com.docker.swarm. are reserved for Docker Swarm."],
     ["=x", "Write one label per line, as name=value; names cannot contain spaces."],
     ["a b=x", "Write one label per line, as name=value; names cannot contain spaces."],
     [`${"a".repeat(256)}=x`, "Write one label per line, as name=value; names cannot contain spaces."],

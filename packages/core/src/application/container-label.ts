@@ -44,5 +44,6 @@ const RESERVED = [
   { prefix: "berth.", owner: "Berth" },
   // By these, docker compose finds the containers of a stack.
   { prefix: "com.docker.compose.", owner: "docker compose" },
+  { prefix: "com.docker.swarm.", owner: "Docker Swarm" },
 ] as const;
 const NAME_LENGTH_MAX = 255;

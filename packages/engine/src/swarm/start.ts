@@ -4,9 +4,9 @@ import type { WorkIO } from "@berth/core/ports";
 import { LABELS, reasonOf, statusCodeOf } from "@berth/docker-client";
 import type Docker from "dockerode";
 import { createOptions } from "../docker/container.ts";
-import { ensureNetwork, OVERLAY } from "../docker/networks.ts";
 import { explain } from "../docker/start.ts";
 import { imageWithFiles, spreadImage } from "./images.ts";
+import { ensureOverlay } from "./network.ts";
 import { type ClusterNode, labelNode } from "./nodes.ts";
 import { NO_NODE, pinStorages, readyLabel } from "./placement.ts";
 import { imageOf, serviceSpec } from "./service-spec.ts";
@@ -61,8 +61,7 @@ async function prepare({ docker, instance, watch }: StartPlace, spec: ReleaseSpe
   const adapters = nodes.map(({ node }) => node);
   const { resourceUuid, deploymentUuid, storages } = spec;
   const files = storages.filter((mount) => mount.type === "file");
-  // Tasks of other instances' swarms join it by name, and Berth's proxy as a container of its own.
-  await ensureNetwork(docker, network, instance, OVERLAY);
+  await ensureOverlay(docker, network, instance);
   const chosen = constraintsOf(spec, nodes);
   const owner = { instance, resourceUuid, deploymentUuid };
   const pins = await pinStorages({ docker, nodes, owner }, spec, chosen);

@@ -1,4 +1,5 @@
 import type { ReleaseSpec, StorageMount } from "@berth/core/deploy";
+import { ownedLabels } from "@berth/docker-client";
 import { describeDocker, eventually, SERVER_IMAGE } from "@berth/testing";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { IMAGES, io, specOf } from "../docker/docker.fixture.ts";
@@ -119,6 +120,19 @@ describeDocker("a release with several containers on a swarm", [...IMAGES, SERVE
       message: expect.stringContaining("The storage data is on one node of the cluster"),
     });
     expect(await engine.inspect(impossible)).toBeUndefined();
+  });
+
+  test("replaces an unused network of the manager alone, and refuses one that is somebody else's", async () => {
+    const { docker } = world.manager;
+    const [own, foreign] = [fixture.name("own"), fixture.name("foreign")];
+    await docker.createNetwork({ Name: own, Labels: ownedLabels(fixture.instance) });
+    await docker.createNetwork({ Name: foreign });
+    const spec = await started({ replicas: 1, network: own });
+    expect(await docker.getNetwork(own).inspect()).toMatchObject({ Scope: "swarm" });
+    await expect(started({ replicas: 1, network: foreign })).rejects.toMatchObject({
+      message: expect.stringContaining(`The network ${foreign} of the manager is not a network of its Docker Swarm.`),
+    });
+    await remove(spec);
   });
 
   test("moves what ran on a lost node, and prepares the node again when it is back", async () => {
