@@ -64,6 +64,44 @@ describe("GET /resources/summaries", () => {
     expect(page.json).toEqual(json.slice(1, 3));
   });
 
+  test("shows each recorded change of a resource in the next answer", async () => {
+    const { kysely } = api.db.database;
+    const uuid = await createdApplication(api, { domains: "https://changes.example.com" });
+    const shown = async () => {
+      const { json } = await api.ask("GET", "/resources/summaries");
+      return json.find((one: { uuid: string }) => one.uuid === uuid);
+    };
+    const { deployments } = (await api.ask("POST", "/deploy", { body: { uuid } })).json;
+    const before = await shown();
+    const whole = (await api.ask("GET", `/deployments/${deployments[0].deployment_uuid}`)).json;
+    expect(Object.keys(before.last_deployment)).toHaveLength(10);
+    expect(whole).toMatchObject(before.last_deployment);
+
+    const setResource = (values: object) =>
+      kysely.updateTable("resource").set(values).where("uuid", "=", uuid).execute();
+    const setDeployment = (values: object) =>
+      kysely.updateTable("deployment").set(values).where("uuid", "=", deployments[0].deployment_uuid).execute();
+    const at = new Date("2026-01-02T03:04:05.678Z");
+    const text = "2026-01-02T03:04:05.678000Z";
+    const changes: readonly (readonly [() => Promise<unknown>, object])[] = [
+      [() => setResource({ name: "renamed" }), { name: "renamed" }],
+      [() => setResource({ status: "running:healthy" }), { status: "running:healthy" }],
+      [() => setResource({ updated_at: at }), { updated_at: text }],
+      [() => setDeployment({ status: "failed" }), { last_deployment: { status: "failed" } }],
+      [() => setDeployment({ error: "The build failed." }), { last_deployment: { error: "The build failed." } }],
+      [() => setDeployment({ commit: "abc" }), { last_deployment: { commit: "abc" } }],
+      [() => setDeployment({ commit_message: "Fix" }), { last_deployment: { commit_message: "Fix" } }],
+      [() => setDeployment({ is_webhook: true }), { last_deployment: { is_webhook: true } }],
+      [() => setDeployment({ started_at: at }), { last_deployment: { started_at: text } }],
+      [() => setDeployment({ finished_at: at }), { last_deployment: { finished_at: text } }],
+    ];
+    for (const [change, expected] of changes) {
+      expect(await shown()).not.toMatchObject(expected);
+      await change();
+      expect(await shown()).toMatchObject(expected);
+    }
+  });
+
   test("says why the newest run of a backup schedule failed", async () => {
     const { kysely } = api.db.database;
     const uuid = await createdDatabase(api);

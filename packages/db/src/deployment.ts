@@ -52,7 +52,7 @@ export function deploymentStore(context: TeamContext): DeploymentStore {
         () => keptTotal(context, resourceId, pullRequestId),
       ),
     newestOf: (resourceIds) =>
-      own().select(DEPLOYMENT_COLUMNS).where("deployment.id", "in", newestIds(resourceIds)).execute(),
+      own().select(LAST_DEPLOYMENT_COLUMNS).where("deployment.id", "in", newestIds(resourceIds)).execute(),
     async find(uuid) {
       const clock = database.changes.clock();
       const found = await own().select(DEPLOYMENT_COLUMNS).where("deployment.uuid", "=", uuid).executeTakeFirst();
@@ -92,6 +92,20 @@ const newestIds = (resourceIds: readonly number[]) => sql<number>`(
     select deployment.id from deployment
     where deployment.resource_id between wanted.id and wanted.id and deployment.pull_request_id between 0 and 0
     order by deployment.resource_id desc, deployment.pull_request_id desc, deployment.id desc limit 1) newest)`;
+
+const LAST_DEPLOYMENT_COLUMNS = [
+  "deployment.uuid",
+  "deployment.resource_id",
+  "deployment.status",
+  "deployment.error",
+  "deployment.commit",
+  "deployment.commit_message",
+  "deployment.actor",
+  "deployment.is_webhook",
+  "deployment.created_at",
+  "deployment.started_at",
+  "deployment.finished_at",
+] as const;
 
 const isOfApplication = sql<boolean>`exists (
   select from resource where resource.id = deployment.resource_id and resource.kind = 'application')`;

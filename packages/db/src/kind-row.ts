@@ -29,15 +29,16 @@ const PLACEMENT = sql<Placement>`jsonb_build_object(
   'destination_uuid', destination.uuid, 'destination_name', destination.name,
   'destination_network', destination.network)`;
 
-/** Resources with the names of their place; each kind joins its own table. */
-export const selectPlaced = (db: Kysely<DB>) =>
+export const joinPlace = (db: Kysely<DB>) =>
   db
     .selectFrom("resource")
     .innerJoin("environment", "environment.id", "resource.environment_id")
     .innerJoin("project", "project.id", "environment.project_id")
     .innerJoin("server", "server.id", "resource.server_id")
-    .innerJoin("destination", "destination.id", "resource.destination_id")
-    .select([...RESOURCE_COLUMNS, PLACEMENT.as("placement")]);
+    .innerJoin("destination", "destination.id", "resource.destination_id");
+
+/** Resources with the names of their place; each kind joins its own table. */
+export const selectPlaced = (db: Kysely<DB>) => joinPlace(db).select([...RESOURCE_COLUMNS, PLACEMENT.as("placement")]);
 
 /**
  * Inserts the row of `resource` and emits an event. The row of the kind's own table follows in the same transaction.

@@ -6,14 +6,21 @@ import {
   STOPPED_SERVICE_STATUS,
   STOPPED_STATUS,
 } from "@berth/core/deploy";
-import type { DomainClaim, ResourceRecord, ResourceStore, Routing, SystemResourceStore } from "@berth/core/ports";
+import type {
+  DomainClaim,
+  ResourceRecord,
+  ResourceStore,
+  ResourceSummaryRecord,
+  Routing,
+  SystemResourceStore,
+} from "@berth/core/ports";
 import type { ResourceKind } from "@berth/core/resource";
 import { type RawBuilder, sql } from "kysely";
 import { applicationSubject, settingsOf, siteSettings } from "./application.ts";
 import { type Context, idsOf, inTransaction, type TeamContext, wakeWorkers } from "./context.ts";
 import { databaseSubject } from "./database.ts";
 import { endJobs, isAbout, isActiveJob } from "./job-row.ts";
-import { selectPlaced } from "./kind-row.ts";
+import { joinPlace } from "./kind-row.ts";
 import { ofOwner, page, within } from "./page.ts";
 import { resourceChanges } from "./resource-change.ts";
 import { emitResourceEvent, keptTotal, RESOURCE_COLUMNS, setStatus } from "./resource-row.ts";
@@ -61,9 +68,19 @@ export function resourceStore(context: TeamContext): ResourceStore {
         () => keptTotal(context, {}),
       ),
     summaries: (ids) =>
-      selectPlaced(db)
+      joinPlace(db)
         .leftJoin("database", "database.resource_id", "resource.id")
         .select([
+          "resource.id",
+          "resource.uuid",
+          "resource.kind",
+          "resource.server_id",
+          "resource.name",
+          "resource.status",
+          "resource.removing_at",
+          "resource.created_at",
+          "resource.updated_at",
+          SUMMARY_PLACEMENT.as("placement"),
           "database.engine as database_engine",
           "database.certificate_expires_at",
           sql<string | null>`case when database.is_public then database.public_port_problem end`.as(
@@ -128,6 +145,10 @@ function markRemoving(
     return marked.sort((a, b) => a.id - b.id);
   });
 }
+
+const SUMMARY_PLACEMENT = sql<ResourceSummaryRecord["placement"]>`jsonb_build_object(
+  'project_uuid', project.uuid, 'environment_uuid', environment.uuid, 'environment_name', environment.name,
+  'server_uuid', server.uuid)`;
 
 const URLS = sql<
   readonly string[]

@@ -164,8 +164,21 @@ export interface ListedResource extends ResourceRecord {
 }
 
 /** What lists of all kinds show of a resource. */
-export interface ResourceSummaryRecord extends ListedResource {
-  readonly placement: Placement;
+export interface ResourceSummaryRecord
+  extends Pick<
+    ListedResource,
+    | "id"
+    | "uuid"
+    | "kind"
+    | "server_id"
+    | "name"
+    | "status"
+    | "removing_at"
+    | "created_at"
+    | "updated_at"
+    | "database_engine"
+  > {
+  readonly placement: Pick<Placement, "project_uuid" | "environment_uuid" | "environment_name" | "server_uuid">;
   /** Without those of previews. */
   readonly urls: readonly string[];
   /** Of a database with a public port. */
@@ -303,6 +316,22 @@ export interface DeploymentRecord extends Timestamps {
   /** The fencing token of its writes: grows by one whenever a worker takes over the deployment. */
   readonly attempt: number;
 }
+
+/** What lists of resources show of the newest deployment of each. */
+export type LastDeploymentRecord = Pick<
+  DeploymentRecord,
+  | "uuid"
+  | "resource_id"
+  | "status"
+  | "error"
+  | "commit"
+  | "commit_message"
+  | "actor"
+  | "is_webhook"
+  | "created_at"
+  | "started_at"
+  | "finished_at"
+>;
 
 export interface NewDeployment {
   readonly uuid: string;

@@ -28,6 +28,7 @@ import type {
   EnvRecord,
   EventRecord,
   GithubSource,
+  LastDeploymentRecord,
   ListedResource,
   NewDeployment,
   Page,
@@ -316,7 +317,7 @@ export interface DeploymentStore {
     paging?: Paging,
   ): Promise<Page<DeploymentRecord>>;
   /** The newest deployment of each of these resources, without those of previews. */
-  newestOf(resourceIds: readonly number[]): Promise<readonly DeploymentRecord[]>;
+  newestOf(resourceIds: readonly number[]): Promise<readonly LastDeploymentRecord[]>;
   find(uuid: string): Promise<DeploymentRecord | undefined>;
   steps(deploymentId: number): Promise<readonly DeploymentStep[]>;
   /** Lines after `after` (0 for all), by `seq`: the first `take` of them, or the last ones with `last`. */

@@ -1,9 +1,9 @@
 import { z } from "zod";
 import { firstUrlProblem, type UrlProblem } from "../application/domain.ts";
-import { Deployment, deploymentView } from "../deploy/deployment-view.ts";
-import type { DeploymentRecord, ResourceSummaryRecord } from "../ports/records.ts";
+import { Deployment } from "../deploy/deployment-view.ts";
+import type { LastDeploymentRecord, ResourceSummaryRecord } from "../ports/records.ts";
 import { ServerResource, serverResourceView } from "../server/server-view.ts";
-import { Timestamp, timestampOrNull } from "../timestamp.ts";
+import { Timestamp, timestamp, timestampOrNull } from "../timestamp.ts";
 
 const LAST_DEPLOYMENT = {
   deployment_uuid: true,
@@ -41,7 +41,7 @@ export const ResourceSummary = z
 export type ResourceSummary = z.infer<typeof ResourceSummary>;
 
 export interface SummaryExtras {
-  readonly lastDeployment: DeploymentRecord | undefined;
+  readonly lastDeployment: LastDeploymentRecord | undefined;
   readonly failedBackups: readonly string[];
   readonly publicUrl: (url: string) => string;
   readonly urlProblem: UrlProblem;
@@ -64,14 +64,15 @@ export function resourceSummaryView(
   };
 }
 
-function lastDeploymentView(deployment: DeploymentRecord): z.infer<typeof LastDeployment> {
-  const { deployment_uuid, status, error, commit, commit_message, actor, is_webhook, ...rest } = deploymentView(
-    deployment,
-    null,
-  );
-  const { created_at, started_at, finished_at } = rest;
-  return {
-    ...{ deployment_uuid, status, error, commit, commit_message },
-    ...{ actor, is_webhook, created_at, started_at, finished_at },
-  };
-}
+const lastDeploymentView = (deployment: LastDeploymentRecord): z.infer<typeof LastDeployment> => ({
+  deployment_uuid: deployment.uuid,
+  status: deployment.status,
+  error: deployment.error,
+  commit: deployment.commit,
+  commit_message: deployment.commit_message,
+  actor: deployment.actor,
+  is_webhook: deployment.is_webhook,
+  created_at: timestamp(deployment.created_at),
+  started_at: timestampOrNull(deployment.started_at),
+  finished_at: timestampOrNull(deployment.finished_at),
+});

@@ -188,7 +188,12 @@ const proxyView = (server: ServerRecord) => ({
   redirect_enabled: server.settings.redirect_enabled,
 });
 
-export const serverResourceView = (resource: ListedResource): ServerResource => ({
+type ShownResource = Pick<
+  ListedResource,
+  "id" | "uuid" | "kind" | "name" | "status" | "removing_at" | "database_engine" | "created_at" | "updated_at"
+>;
+
+export const serverResourceView = (resource: ShownResource): ServerResource => ({
   id: resource.id,
   uuid: resource.uuid,
   name: resource.name,
