@@ -216,7 +216,13 @@ describe("an application", () => {
 
   test("runs where its constraints say, whether it is an image or a stack", () => {
     const made = input({ swarm_placement_constraints: "node.labels.zone == a", is_swarm_only_worker_nodes: false });
-    const stack = { type: "stack", compose: "services: {}", variables: {}, images: {}, files: [] } as const;
+    const stack = {
+      type: "stack",
+      compose: "services: { web: { image: a } }",
+      variables: {},
+      images: {},
+      files: [],
+    } as const;
     for (const artifact of [{ type: "image", image: "app:1" }, stack] as const) {
       const { placement } = releaseSpec(made, artifact);
       expect(placement).toEqual({ constraints: ["node.labels.zone==a"], isOnlyOnWorkers: false });
