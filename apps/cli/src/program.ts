@@ -173,6 +173,13 @@ const COMMANDS: readonly Entry[] = [
     load: () => import("./commands/servers.ts"),
   },
   {
+    name: "clusters",
+    aliases: ["cluster"],
+    group: CONNECT,
+    summary: "list the nodes of a cluster, make one, join, leave, promote, drain",
+    load: () => import("./commands/clusters.ts"),
+  },
+  {
     name: "ssh",
     group: CONNECT,
     summary: "open a terminal on a server",
@@ -250,6 +257,7 @@ async function answerIn(error: unknown): Promise<object | undefined> {
 
 /** Handwritten commands in groups that also have commands generated from the API's operations. */
 const SHARED: ReadonlySet<string> = new Set([
+  "clusters",
   "databases",
   "deployments",
   "notifications",

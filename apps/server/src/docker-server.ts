@@ -17,6 +17,7 @@ import {
   type SwarmNode,
   serverMachine,
   swarmEngine,
+  swarmMembership,
   toolFetcher,
   withStacks,
 } from "@berth/engine";
@@ -142,6 +143,7 @@ export function dockerServer(first: ServerRecord, deps: DockerServerDeps): Membe
     }),
     cleaner: dockerCleaner({ docker, server: first.name, instance: instanceId }),
     node: { name: first.name, host, docker, images },
+    membership: swarmMembership(docker, first.name),
     connect: cluster?.connect ?? (isOwn ? undefined : (address, signal) => host.connectTcp(address, signal)),
     update(server) {
       const before = record;

@@ -1,5 +1,5 @@
 import { DomainError } from "@berth/core";
-import type { Engine, ServerMachine, ServerRecord, Proxy as SiteProxy } from "@berth/core/ports";
+import type { ClusterMembership, Engine, ServerMachine, ServerRecord, Proxy as SiteProxy } from "@berth/core/ports";
 import type { ServerCleaner } from "@berth/core/server";
 import type { SwarmNode } from "@berth/engine";
 import type { FrontDoor } from "@berth/proxy";
@@ -15,6 +15,8 @@ export interface Member {
   readonly machine?: ServerMachine | undefined;
   /** Adapters for its node of a cluster; `undefined` for this machine's process engine. */
   readonly node?: Omit<SwarmNode, "id"> | undefined;
+  /** Makes it a node of a cluster; `undefined` as `node`. */
+  readonly membership?: ClusterMembership | undefined;
   /** `undefined` for engines without images and caches. */
   readonly cleaner?: ServerCleaner | undefined;
   /** Connects to its releases; `undefined`: from this machine, by their addresses. */

@@ -96,6 +96,7 @@ export async function wire(
       stores: storesFor,
       source,
       engineFor,
+      membershipFor: (server) => members.member(server).membership,
       machineFor: (server) => (isOwnMachine(server) ? undefined : members.member(server).machine),
       hasCleanup: (server) => cleanerFor(server) !== undefined,
       planCleanup: (server) => planServerCleanup({ stores: system, cleanerFor }, server),

@@ -31,6 +31,8 @@ export const EXAMPLE_BODIES: Readonly<Record<string, object>> = {
   updateGithubApp: { name: "mine" },
   "update-server-by-uuid": { name: "mine" },
   "update-server-proxy": { proxy_type: "caddy" },
+  "join-cluster-by-server-uuid": { manager_uuid: "unknown" },
+  "update-node-by-id": { availability: "drain" },
   "create-server-destination": { network: "mine" },
   "update-destination-by-uuid": { name: "mine" },
   "update-application-by-uuid": { name: "mine" },

@@ -1,5 +1,6 @@
 import { applications } from "./application.ts";
 import { cloudTokens } from "./cloud-token.ts";
+import { clusterNodes, clusters } from "./cluster-node.ts";
 import { databases } from "./database.ts";
 import { deploy, deployments } from "./deployment.ts";
 import { destinations } from "./destination.ts";
@@ -44,6 +45,8 @@ export const appRouter = router({
   projects,
   servers,
   serverProxies,
+  clusterNodes,
+  clusters,
   destinations,
   jobs,
   resources,

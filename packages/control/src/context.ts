@@ -6,6 +6,7 @@ import type {
   CertificateIssuer,
   Clock,
   CloudProviders,
+  ClusterMembership,
   Engine,
   GitHost,
   IdentityProviders,
@@ -32,7 +33,7 @@ import type { Scope } from "@berth/core/team";
 import type { SignInTries } from "./sign-in-tries.ts";
 
 /** The part of an engine that use cases call; the worker does the rest. */
-export type ControlEngine = Pick<Engine, "kind" | "capabilities" | "inspect" | "logs"> & {
+export type ControlEngine = Pick<Engine, "kind" | "capabilities" | "cluster" | "inspect" | "logs"> & {
   readonly containers?: Pick<NonNullable<Engine["containers"]>, "command" | "terminal"> | undefined;
 };
 
@@ -43,6 +44,8 @@ export interface ControlDeps {
   readonly engineFor: (server: ServerRecord) => ControlEngine | Promise<ControlEngine>;
   /** The machine of a server; `undefined` for the one that Berth runs on. Missing where no terminals are offered. */
   readonly machineFor?: (server: ServerRecord) => Pick<ServerMachine, "terminal"> | undefined;
+  /** Membership of a server in a cluster; `undefined` for one without containers. */
+  readonly membershipFor?: (server: ServerRecord) => ClusterMembership | undefined;
   /** Plans a cleanup of a server now; `undefined` if its engine has nothing to clean up. */
   readonly planCleanup?: (server: ServerRecord) => Promise<readonly CleanupOperation[] | undefined>;
   /** Whether a cleanup could remove anything from a server, as far as known without asking it. */

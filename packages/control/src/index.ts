@@ -8,6 +8,7 @@ import { cleanups } from "./cleanup.ts";
 import { cloudCatalogue } from "./cloud-catalogue.ts";
 import { cloudServers } from "./cloud-server.ts";
 import { cloudTokens } from "./cloud-token.ts";
+import { clusterNodes, clusters } from "./cluster-node.ts";
 import type { ControlDeps, UseCaseContext } from "./context.ts";
 import { databases } from "./database.ts";
 import { databaseClients } from "./database-client.ts";
@@ -83,6 +84,8 @@ const USE_CASES = {
   servers,
   cleanups,
   serverProxies,
+  clusterNodes,
+  clusters,
   destinations,
   jobs,
   resources,

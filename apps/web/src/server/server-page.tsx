@@ -1,4 +1,4 @@
-import { ServerUpdate } from "@berth/core/server";
+import { ENGINES, ServerUpdate } from "@berth/core/server";
 import { Group, Skeleton, Stack, Tabs, Text, Title } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { useNavigate, useParams } from "@tanstack/react-router";
@@ -15,6 +15,7 @@ import { ResourceLink } from "../resource/resource-link.tsx";
 import { serverState } from "./server-state.ts";
 
 const CleanupTab = lazy(() => import("./cleanup-tab.tsx"));
+const NodesTab = lazy(() => import("./nodes-tab.tsx"));
 const ProxyTab = lazy(() => import("./proxy-tab.tsx"));
 const MetricsTab = lazy(() => import("./metrics-tab.tsx"));
 const JobsTab = lazy(() => import("./jobs-tab.tsx"));
@@ -22,9 +23,10 @@ const JobsTab = lazy(() => import("./jobs-tab.tsx"));
 type Server = Outputs["servers"]["get"];
 type OnServer = Outputs["servers"]["resources"][number];
 
-const TABS = ["overview", "proxy", "cleanup", "jobs", "metrics", "terminal", "settings"] as const;
+const TABS = ["overview", "nodes", "proxy", "cleanup", "jobs", "metrics", "terminal", "settings"] as const;
 const TITLES: Readonly<Record<(typeof TABS)[number], string>> = {
   overview: "Overview",
+  nodes: "Nodes",
   proxy: "Proxy",
   cleanup: "Cleanup",
   jobs: "Jobs",
@@ -32,6 +34,9 @@ const TITLES: Readonly<Record<(typeof TABS)[number], string>> = {
   terminal: "Terminal",
   settings: "Settings",
 };
+
+/** A single machine has no nodes. */
+const tabsOf = ({ engine }: Server) => TABS.filter((tab) => tab !== "nodes" || ENGINES[engine].isCluster);
 
 export function ServerPage() {
   const { uuid, tab = "overview" } = useParams({ from: "/shell/servers/$uuid/{-$tab}" });
@@ -48,7 +53,7 @@ export function ServerPage() {
             onChange={(next) => navigate({ to: "/servers/$uuid/{-$tab}", params: { uuid, tab: next ?? undefined } })}
           >
             <Tabs.List className="tabs-list" mb="md">
-              {TABS.map((name) => (
+              {tabsOf(server).map((name) => (
                 <Tabs.Tab key={name} value={name}>
                   {TITLES[name]}
                 </Tabs.Tab>
@@ -57,6 +62,9 @@ export function ServerPage() {
             <Suspense fallback={<Skeleton h={120} />}>
               <Tabs.Panel value="overview">
                 <Overview server={server} />
+              </Tabs.Panel>
+              <Tabs.Panel value="nodes">
+                <NodesTab uuid={uuid} />
               </Tabs.Panel>
               <Tabs.Panel value="proxy">
                 <ProxyTab uuid={uuid} />

@@ -6,6 +6,7 @@ import type { ReleaseRef, ReleaseSpec, ReleaseState } from "../deploy/release.ts
 import type { FileMount, StorageMount } from "../deploy/storage-mount.ts";
 import type { ResourceKind } from "../resource/resource.ts";
 import type { TerminalSize } from "../resource/terminal.ts";
+import type { ClusterOperations } from "./cluster.ts";
 import type { EngineImages } from "./engine-images.ts";
 import type { Forwarder } from "./forward.ts";
 import type { WorkIO } from "./work-io.ts";
@@ -153,6 +154,8 @@ export interface Engine {
   readonly capabilities: EngineCapabilities;
   /** Missing for an engine without containers. */
   readonly containers?: ContainerOperations | undefined;
+  /** Missing for an engine of a single machine. */
+  readonly cluster?: ClusterOperations | undefined;
 
   /**
    * Turns a checkout into an artifact that `start` can run. A repeated build of a deployment starts afresh. Aborting

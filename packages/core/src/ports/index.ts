@@ -5,6 +5,7 @@ export type * from "./certificate.ts";
 export * from "./clock.ts";
 export * from "./cloud-provider.ts";
 export * from "./cloud-token.ts";
+export * from "./cluster.ts";
 export * from "./database.ts";
 export * from "./destination.ts";
 export * from "./engine.ts";

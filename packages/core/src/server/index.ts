@@ -7,6 +7,7 @@ export * from "./cloud-retry.ts";
 export * from "./cloud-server.ts";
 export * from "./cloud-token.ts";
 export * from "./cluster.ts";
+export * from "./cluster-node.ts";
 export * from "./default-server.ts";
 export * from "./destination.ts";
 export * from "./disk-usage.ts";

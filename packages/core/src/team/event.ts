@@ -26,6 +26,7 @@ export const EVENT_TYPES = [
   "server.unreachable",
   "server.disk_usage_high",
   "server.proxy_status_changed",
+  "server.node_changed",
   "terminal.opened",
   "terminal.closed",
   "job.queued",

@@ -31,6 +31,16 @@ export function withDomainErrors<T extends ContainerEngine>(engine: T, server: s
       ownCheck: wrapped(engine.containers.ownCheck),
       ownersOf: repeated(engine.containers.ownersOf),
     },
+    ...(engine.cluster === undefined
+      ? {}
+      : {
+          cluster: {
+            nodes: repeated(engine.cluster.nodes),
+            change: wrapped(engine.cluster.change),
+            remove: repeated(engine.cluster.remove),
+            invitation: repeated(engine.cluster.invitation),
+          },
+        }),
     build: wrapped(engine.build),
     start: repeated(engine.start),
     resume: repeated(engine.resume),

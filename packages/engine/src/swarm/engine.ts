@@ -22,6 +22,7 @@ import { terminalIn } from "../docker/terminal.ts";
 import { sumOf, usageOf } from "../docker/usage.ts";
 import { removeVolumes, volumesOf } from "../docker/volumes.ts";
 import { withDomainErrors } from "../docker/with-domain-errors.ts";
+import { clusterOperations } from "./cluster.ts";
 import { filesImage, removeImage } from "./images.ts";
 import { NodeKeeper } from "./node-keeper.ts";
 import type { ReadNodes, SwarmNode } from "./nodes.ts";
@@ -167,6 +168,7 @@ export function swarmEngine(options: SwarmEngineOptions): SwarmEngine {
       // Only stacks name objects of others.
       ownersOf: async () => [],
     },
+    cluster: clusterOperations(docker, services),
     connect: async (address, signal) => {
       const ready = await watch.readyNodes();
       const nodesNow = ready.map(({ node }) => node);

@@ -67,19 +67,34 @@ export async function clusterNodes(docker: Docker): Promise<readonly ClusterNode
 }
 
 /** Sets labels of a node, and removes those that are `undefined`. Idempotent. */
-export async function labelNode(
+export const labelNode = (
   docker: Docker,
   id: string,
   change: Readonly<Record<string, string | undefined>>,
+): Promise<void> =>
+  updateNode(docker, id, (spec) => {
+    const before = spec.Labels ?? {};
+    if (Object.entries(change).every(([name, value]) => before[name] === value)) return undefined;
+    const labels = Object.entries({ ...before, ...change }).filter(([, value]) => value !== undefined);
+    return { ...spec, Labels: Object.fromEntries(labels) };
+  });
+
+/**
+ * Changes a node, as often as others change it at the same moment.
+ * @param change Returns `undefined` where nothing has to be changed.
+ */
+export async function updateNode(
+  docker: Docker,
+  id: string,
+  change: (spec: NodeAnswer["Spec"]) => object | undefined,
 ): Promise<void> {
   for (let attempt = 1; ; attempt += 1) {
     const node = docker.getNode(id);
     const { Spec, Version } = (await node.inspect()) as NodeAnswer; // Typed as any by the library.
-    const before = Spec.Labels ?? {};
-    if (Object.entries(change).every(([name, value]) => before[name] === value)) return;
-    const labels = Object.entries({ ...before, ...change }).filter(([, value]) => value !== undefined);
+    const wanted = change(Spec);
+    if (wanted === undefined) return;
     try {
-      await node.update({ ...Spec, Labels: Object.fromEntries(labels), version: Version.Index });
+      await node.update({ ...wanted, version: Version.Index });
       return;
     } catch (cause) {
       const isOutdated = cause instanceof Error && /update out of sequence/.test(cause.message);

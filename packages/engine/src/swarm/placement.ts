@@ -89,9 +89,10 @@ const leastUsed = (
 ): PlacementOptions["nodes"][number] | undefined =>
   nodes
     .filter((node) => node.isActive && fulfils(node, constraints))
-    .toSorted((a, b) => storagesOn(a) - storagesOn(b) || a.hostname.localeCompare(b.hostname))[0];
+    .toSorted((a, b) => storagesOn(a.labels) - storagesOn(b.labels) || a.hostname.localeCompare(b.hostname))[0];
 
-const storagesOn = ({ labels }: ClusterNode): number =>
+/** Number of storages whose data is on a node with these labels. */
+export const storagesOn = (labels: ClusterNode["labels"]): number =>
   Object.keys(labels).filter((label) => label.startsWith(storageLabel(""))).length;
 
 function unreachable(holder: string | undefined, all: readonly ClusterNode[]): DomainError {

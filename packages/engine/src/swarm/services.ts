@@ -108,6 +108,12 @@ export class Services {
     return (await this.#docker.listTasks({ filters })) as readonly Task[]; // Typed as any by the library.
   }
 
+  /** The tasks of this instance's releases that should run. */
+  async wantedTasks(): Promise<readonly Task[]> {
+    const filters = JSON.stringify({ ...releaseFilter(this.#instance), "desired-state": ["running"] });
+    return (await this.#docker.listTasks({ filters })) as readonly Task[]; // Typed as any by the library.
+  }
+
   /** The tasks that should run on a node. */
   async tasksOn(nodeId: string): Promise<readonly Task[]> {
     const filters = JSON.stringify({ node: [nodeId], "desired-state": ["running"] });

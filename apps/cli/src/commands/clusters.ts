@@ -1,0 +1,135 @@
+import { ClusterCreate, ClusterJoin, ClusterLeave } from "@berth/core/server";
+import type { Command } from "commander";
+import { choose } from "../choose.ts";
+import type { Bind } from "../command-module.ts";
+import type { Client } from "../connection/api.ts";
+import { EXIT, type ExitCode, Failure } from "../failure.ts";
+import { addFlags, flagsFor, valuesOf } from "../flags.ts";
+import { followJob } from "../follow/job.ts";
+import { cell } from "../output.ts";
+import { printable } from "../printable.ts";
+import type { Session } from "../session.ts";
+
+type Options = Readonly<Record<string, unknown>>;
+
+export function define(command: Command, bind: Bind): void {
+  const nodes = command.command("nodes", { isDefault: true }).description("List the nodes of a cluster.");
+  withCluster(nodes).action(bind(list));
+  const create = command.command("create").description("Make a server the first manager of a new cluster.");
+  addFlags(create.argument("<server>", "name or uuid"), CREATE, "On the way:");
+  create.action(bind(created));
+  const join = command.command("join").description("Add a server to a cluster.").argument("<server>", "name or uuid");
+  addFlags(join, JOIN, "On the way:");
+  withCluster(join).action(bind(joined));
+  const leave = command.command("leave").description("Remove a server from its cluster.");
+  addFlags(leave.argument("<server>", "name or uuid"), LEAVE, "On the way:");
+  leave.action(bind(left));
+  for (const [name, { summary, change }] of Object.entries(CHANGES)) {
+    const own = command.command(name).description(summary).argument("<node>", "its server, host name or id");
+    withCluster(own).action(
+      bind((session: Session, node: string, options: Options) => changed(session, node, options, change)),
+    );
+  }
+}
+
+const withCluster = (command: Command): Command =>
+  command.option("--cluster <server>", "the server that manages it, if there are several");
+
+const CREATE = flagsFor(ClusterCreate);
+const JOIN = flagsFor(ClusterJoin.omit({ manager_uuid: true }));
+const LEAVE = flagsFor(ClusterLeave);
+
+const CHANGES = {
+  promote: { summary: "Make a node a manager.", change: { role: "manager" } },
+  demote: { summary: "Make a manager a worker.", change: { role: "worker" } },
+  drain: { summary: "Move the containers of a node to others.", change: { availability: "drain" } },
+  pause: { summary: "Keep new containers away from a node.", change: { availability: "pause" } },
+  activate: { summary: "Let a node take containers again.", change: { availability: "active" } },
+} as const;
+type Change = (typeof CHANGES)[keyof typeof CHANGES]["change"];
+
+async function list(session: Session, options: Options): Promise<void> {
+  const { output } = session;
+  const { client } = await session.connect();
+  const { uuid } = await clusterOf(client, options);
+  const nodes = await client.clusterNodes.list.query({ uuid });
+  const { colors } = output;
+  output.show(nodes, () =>
+    output.table(
+      ["NODE", "SERVER", "ROLE", "STATE", "AVAILABILITY", "CONTAINERS", "ID"],
+      nodes.map((node) => [
+        cell(node.hostname),
+        node.server_name === null ? colors.yellow("none") : cell(node.server_name),
+        node.is_leader ? "leader" : node.role,
+        node.state === "ready" ? colors.green(node.state) : colors.red(cell(node.state)),
+        node.availability,
+        String(node.containers),
+        cell(node.id),
+      ]),
+    ),
+  );
+}
+
+async function created(session: Session, wanted: string, options: Options): Promise<ExitCode> {
+  const { client } = await session.connect();
+  const { uuid } = await serverOf(client, wanted);
+  return await followed(session, await client.clusters.create.mutate({ uuid, ...valuesOf(CREATE, options) }));
+}
+
+async function joined(session: Session, wanted: string, options: Options): Promise<ExitCode> {
+  const { client } = await session.connect();
+  const { uuid } = await serverOf(client, wanted);
+  const manager_uuid = (await clusterOf(client, options)).uuid;
+  const asked = { uuid, manager_uuid, ...valuesOf(JOIN, options) };
+  return await followed(session, await client.clusters.join.mutate(asked));
+}
+
+async function left(session: Session, wanted: string, options: Options): Promise<ExitCode> {
+  const { client } = await session.connect();
+  const { uuid } = await serverOf(client, wanted);
+  return await followed(session, await client.clusters.leave.mutate({ uuid, ...valuesOf(LEAVE, options) }));
+}
+
+async function changed(session: Session, wanted: string, options: Options, change: Change): Promise<void> {
+  const { output } = session;
+  const { client } = await session.connect();
+  const { uuid } = await clusterOf(client, options);
+  const nodes = await client.clusterNodes.list.query({ uuid });
+  const candidates = nodes.map((node) => ({ ...node, uuid: node.id, name: node.server_name ?? node.hostname }));
+  const byHostname = candidates.find(({ hostname }) => hostname === wanted);
+  const { id } = byHostname ?? choose(wanted, candidates, { thing: "node" });
+  const node = await client.clusterNodes.update.mutate({ uuid, node_id: id, ...change });
+  output.show(node, () => {
+    const name = printable(node.server_name ?? node.hostname);
+    output.line(`${name} is ${node.role === "manager" ? "a manager" : "a worker"}, ${node.availability}.`);
+  });
+}
+
+/** Waits for the validation that follows a change of a cluster. */
+async function followed(
+  session: Session,
+  { message, job_uuid }: { readonly message: string; readonly job_uuid?: string | undefined },
+): Promise<ExitCode> {
+  const { output } = session;
+  output.line(printable(message));
+  const job = job_uuid === undefined ? undefined : await followJob(session, job_uuid);
+  if (job === undefined) return EXIT.interrupted;
+  return job.status === "finished" ? EXIT.ok : EXIT.failed;
+}
+
+const serverOf = async (client: Client, wanted: string) =>
+  choose(wanted, await client.servers.list.query({}), { thing: "server" });
+
+/** The server that manages the cluster: the one that was named, or the only one. */
+async function clusterOf(client: Client, { cluster }: Options) {
+  const servers = await client.servers.list.query({});
+  if (typeof cluster === "string") return choose(cluster, servers, { thing: "server" });
+  const heads = servers.filter(({ engine }) => engine === "swarm");
+  const [head, ...others] = heads;
+  if (head === undefined) {
+    throw new Failure("No server manages a cluster. Make one: berth cluster create SERVER");
+  }
+  if (others.length === 0) return head;
+  const names = heads.map(({ name }) => printable(name)).join(", ");
+  throw new Failure(`Several servers manage a cluster: ${names}. Name one with --cluster.`);
+}

@@ -1,0 +1,84 @@
+import { Group, Text } from "@mantine/core";
+import { useQuery } from "@tanstack/react-query";
+import { client, type Outputs, trpc } from "../api/client.ts";
+import { ActionButton } from "../parts/action.tsx";
+import { Empty, Loaded, Section } from "../parts/page.tsx";
+import { type Column, DataTable } from "../parts/table.tsx";
+
+type Node = Outputs["clusterNodes"]["list"][number];
+
+/** @param uuid Uuid of the server that manages the cluster. */
+export default function NodesTab({ uuid }: { readonly uuid: string }) {
+  const query = useQuery(trpc.clusterNodes.list.queryOptions({ uuid }));
+  const columns: readonly Column<Node>[] = [
+    {
+      header: "Node",
+      cell: ({ hostname, server_name, address }) => (
+        <>
+          {server_name ?? hostname}
+          <Text size="xs" c="dimmed" className="break">
+            {server_name === null ? "Not a server of Berth's: it gets no containers. Add it as a server." : address}
+          </Text>
+        </>
+      ),
+    },
+    { header: "Role", cell: ({ role, is_leader }) => (is_leader ? "leader" : role) },
+    {
+      header: "State",
+      cell: ({ state, availability }) => (availability === "active" ? state : `${state}, ${STATES[availability]}`),
+    },
+    { header: "Containers", cell: ({ containers }) => containers },
+    { header: "Engine", isExtra: true, cell: ({ engine_version }) => engine_version ?? "–" },
+    { header: "", cell: (node) => <Actions uuid={uuid} node={node} /> },
+  ];
+  return (
+    <Section title="Nodes" about="Machines of the cluster. Containers of a drained or lost node start on the others.">
+      <Loaded query={query}>
+        {(nodes) => (
+          <DataTable
+            label="Nodes"
+            rows={nodes}
+            columns={columns}
+            keyOf={({ id }) => id}
+            empty={<Empty title="No nodes" />}
+          />
+        )}
+      </Loaded>
+    </Section>
+  );
+}
+
+const STATES = { pause: "paused", drain: "drained" } as const;
+
+function Actions({ uuid, node }: { readonly uuid: string; readonly node: Node }) {
+  const change = (fields: { role: "manager" | "worker" } | { availability: "active" | "drain" }) => () =>
+    client.clusterNodes.update.mutate({ uuid, node_id: node.id, ...fields });
+  const name = node.server_name ?? node.hostname;
+  return (
+    <Group gap="xs">
+      {node.availability === "active" ? (
+        <ActionButton
+          size="compact-sm"
+          aria-label={`Drain ${name}`}
+          question={`Drain ${name}? Its containers start on other nodes; those with a storage wait for it.`}
+          work={change({ availability: "drain" })}
+        >
+          Drain
+        </ActionButton>
+      ) : (
+        <ActionButton size="compact-sm" aria-label={`Activate ${name}`} work={change({ availability: "active" })}>
+          Activate
+        </ActionButton>
+      )}
+      {node.role === "worker" ? (
+        <ActionButton size="compact-sm" aria-label={`Promote ${name}`} work={change({ role: "manager" })}>
+          Promote
+        </ActionButton>
+      ) : (
+        <ActionButton size="compact-sm" aria-label={`Demote ${name}`} work={change({ role: "worker" })}>
+          Demote
+        </ActionButton>
+      )}
+    </Group>
+  );
+}

@@ -1,0 +1,103 @@
+import {
+  ClusterCreate,
+  ClusterJoin,
+  ClusterLeave,
+  ClusterNode,
+  ClusterNodeUpdate,
+  JobStarted,
+} from "@berth/core/server";
+import { z } from "zod";
+import { listed, paging } from "./list.ts";
+import { operation } from "./operation.ts";
+
+const uuid = z.string().describe("The server that manages the cluster.");
+const node_id = z.string().max(64).describe("The cluster's id of the node.");
+
+export const clusterNodes = {
+  list: operation({
+    method: "GET",
+    path: "/servers/{uuid}/nodes",
+    operationId: "list-nodes-by-server-uuid",
+    tag: "Servers",
+    summary: "List the nodes of a cluster",
+    description: "As its managers see them now, managers first. For the server that manages a Docker Swarm.",
+    ability: "read",
+    errors: ["engine.unsupported", "engine.unreachable"],
+  })
+    .input(z.strictObject({ uuid, ...paging }))
+    .output(z.array(ClusterNode))
+    .query(async ({ ctx, input: { uuid, skip = 0, take } }) => {
+      const { items, total } = await ctx.control.clusterNodes.list(uuid);
+      const page = items.slice(skip, take === undefined ? undefined : skip + take);
+      return [...listed(ctx, { items: page, total }, { skip, take })];
+    }),
+
+  update: operation({
+    method: "PATCH",
+    path: "/servers/{uuid}/nodes/{node_id}",
+    operationId: "update-node-by-id",
+    tag: "Servers",
+    summary: "Promote, demote, drain or activate a node",
+    description:
+      "Containers of a drained node start on other nodes, except those with a storage, which wait for it. A change " +
+      "after which the cluster could not be managed is refused.",
+    ability: "write",
+    errors: ["engine.unsupported", "engine.unreachable", "resource.state"],
+  })
+    .input(ClusterNodeUpdate.extend({ uuid, node_id }))
+    .output(ClusterNode)
+    .mutation(({ ctx, input: { uuid, node_id: id, ...change } }) => ctx.control.clusterNodes.update(uuid, id, change)),
+};
+
+const REFUSALS = ["engine.unsupported", "engine.unreachable", "resource.state"] as const;
+
+export const clusters = {
+  create: operation({
+    method: "POST",
+    path: "/servers/{uuid}/cluster",
+    operationId: "create-cluster-by-server-uuid",
+    tag: "Servers",
+    summary: "Make a server the first manager of a new cluster",
+    description: "Initialises Docker Swarm on it. The server must have no resources and be in no cluster.",
+    ability: "write",
+    status: 201,
+    errors: [...REFUSALS],
+  })
+    .input(ClusterCreate.extend({ uuid: z.string().describe("The server.") }))
+    .output(JobStarted)
+    .mutation(({ ctx, input: { uuid: server, ...options } }) => ctx.control.clusters.create(server, options)),
+
+  join: operation({
+    method: "POST",
+    path: "/servers/{uuid}/cluster/join",
+    operationId: "join-cluster-by-server-uuid",
+    tag: "Servers",
+    summary: "Add a server to a cluster",
+    description:
+      "Its machine and the managers must reach each other at the ports 2377 (TCP), 7946 (TCP and UDP) and 4789 (UDP). " +
+      "What runs on the server continues.",
+    ability: "write",
+    status: 201,
+    errors: [...REFUSALS],
+  })
+    .input(ClusterJoin.extend({ uuid: z.string().describe("The server that joins.") }))
+    .output(JobStarted)
+    .mutation(({ ctx, input: { uuid: server, ...options } }) => ctx.control.clusters.join(server, options)),
+
+  leave: operation({
+    method: "POST",
+    path: "/servers/{uuid}/cluster/leave",
+    operationId: "leave-cluster-by-server-uuid",
+    tag: "Servers",
+    summary: "Remove a server from its cluster",
+    description:
+      "Its containers start on other nodes. Refused while it has the data of a storage, or if the cluster could not be " +
+      "managed without it. The server that manages the cluster leaves last, without resources.",
+    ability: "write",
+    status: 201,
+    errors: [...REFUSALS],
+  })
+    .input(ClusterLeave.extend({ uuid: z.string().describe("The server that leaves.") }))
+    .output(JobStarted)
+    .mutation(({ ctx, input: { uuid: server, ...options } }) => ctx.control.clusters.leave(server, options)),
+};

@@ -1,0 +1,159 @@
+import { DomainError, notFound } from "@berth/core";
+import type { ClusterMembership, ClusterOperations, Page, ServerRecord, Stores } from "@berth/core/ports";
+import {
+  assertMayLeave,
+  assertNodeChange,
+  assertNoNode,
+  type ClusterCreate,
+  type ClusterJoin,
+  type ClusterLeave,
+  type ClusterNode,
+  type ClusterNodeUpdate,
+  clusterNodeView,
+  ENGINES,
+  type JobStarted,
+} from "@berth/core/server";
+import { requireAbility } from "@berth/core/team";
+import type { UseCaseContext } from "./context.ts";
+import { findServer, requireStaying } from "./server.ts";
+import { requestValidation } from "./server-create.ts";
+
+/** The machines of the cluster that a server manages. */
+export function clusterNodes(context: UseCaseContext) {
+  const { scope, stores } = context;
+
+  const view = async (server: ServerRecord, cluster: ClusterOperations): Promise<readonly ClusterNode[]> => {
+    const [nodes, { items }] = await Promise.all([cluster.nodes(), stores.servers.list()]);
+    const own = items.filter(({ swarm_cluster }) => swarm_cluster === server.id);
+    const views = nodes.map((node) => clusterNodeView(node, own));
+    return views.toSorted((a, b) => a.role.localeCompare(b.role) || a.hostname.localeCompare(b.hostname));
+  };
+
+  return {
+    /** Managers first. @throws DomainError `resource.not_found`, `engine.unsupported`, `engine.unreachable` */
+    async list(uuid: string): Promise<Page<ClusterNode>> {
+      requireAbility(scope, "read");
+      const server = await findServer(stores, uuid);
+      const items = await view(server, await clusterOf(context, server));
+      return { items, total: items.length };
+    },
+
+    /** @throws DomainError `resource.not_found`, `resource.state`, `engine.unsupported`, `engine.unreachable` */
+    async update(uuid: string, nodeId: string, change: ClusterNodeUpdate): Promise<ClusterNode> {
+      requireAbility(scope, "write");
+      const server = await findServer(stores, uuid);
+      requireStaying(server);
+      const cluster = await clusterOf(context, server);
+      const nodes = await cluster.nodes();
+      const node = nodes.find(({ id }) => id === nodeId);
+      if (node === undefined) throw notFound("Node");
+      assertNodeChange(nodes, node, change, server.swarm_node_id);
+      await cluster.change(nodeId, change);
+      const payload = { name: server.name, node: node.hostname, ...change };
+      await stores.transaction((tx) =>
+        tx.events.append({ type: "server.node_changed", resource_uuid: server.uuid, payload }),
+      );
+      const changed = (await view(server, cluster)).find(({ id }) => id === nodeId);
+      if (changed === undefined) throw notFound("Node");
+      return changed;
+    },
+  };
+}
+
+/** Makes clusters of servers. What it did is recorded by a validation, which follows. */
+export function clusters(context: UseCaseContext) {
+  const { scope, stores, membershipFor } = context;
+
+  function membershipOf(server: ServerRecord): ClusterMembership {
+    const membership = ENGINES[server.engine].hasContainers ? membershipFor?.(server) : undefined;
+    if (membership !== undefined) return membership;
+    throw new DomainError(
+      "engine.unsupported",
+      `Server ${server.name} has no Docker engine that could be in a cluster.`,
+    );
+  }
+
+  async function recorded(server: ServerRecord, change: string, message: string): Promise<JobStarted> {
+    const job = await stores.transaction(async (tx) => {
+      const payload = { name: server.name, change };
+      await tx.events.append({ type: "server.node_changed", resource_uuid: server.uuid, payload });
+      return await requestValidation(context, tx, await findServer(tx, server.uuid));
+    });
+    return { message, job_uuid: job.uuid };
+  }
+
+  return {
+    /** @throws DomainError `resource.state`, `engine.unsupported`, `engine.unreachable`, `engine.failed` */
+    async create(uuid: string, { advertise_address, address_pool }: ClusterCreate): Promise<JobStarted> {
+      requireAbility(scope, "write");
+      const server = await findServer(stores, uuid);
+      requireStaying(server);
+      assertNoNode(server);
+      const membership = membershipOf(server);
+      await requireUnused(stores, server);
+      await membership.create({ address: advertise_address ?? server.ip, addressPool: address_pool });
+      return await recorded(server, "created", "Cluster created. The server is being validated.");
+    },
+
+    /** @throws DomainError as `create` */
+    async join(uuid: string, { manager_uuid, role = "worker", advertise_address }: ClusterJoin): Promise<JobStarted> {
+      requireAbility(scope, "write");
+      const [server, manager] = [await findServer(stores, uuid), await findServer(stores, manager_uuid)];
+      requireStaying(server);
+      assertNoNode(server);
+      const membership = membershipOf(server);
+      const cluster = await clusterOf(context, manager);
+      await membership.join({ ...(await cluster.invitation(role)), address: advertise_address ?? server.ip });
+      return await recorded(server, "joined", `Joined the cluster of ${manager.name}. The server is being validated.`);
+    },
+
+    /** @throws DomainError as `create` */
+    async leave(uuid: string, change: ClusterLeave): Promise<JobStarted> {
+      requireAbility(scope, "write");
+      const server = await findServer(stores, uuid);
+      requireStaying(server);
+      const { swarm_node_id: nodeId, name } = server;
+      if (nodeId === null) throw new DomainError("resource.state", `Server ${name} is not a node of a cluster.`);
+      const membership = membershipOf(server);
+      const head = await headOf(stores, server);
+      if (head === undefined || head.id === server.id) {
+        await requireUnused(stores, server);
+        await membership.leave({ isForced: true });
+        return await recorded(server, "left", "Left the cluster. The server is being validated.");
+      }
+      const cluster = await clusterOf(context, head);
+      const nodes = await cluster.nodes();
+      const node = nodes.find(({ id }) => id === nodeId);
+      if (node !== undefined) {
+        assertMayLeave(nodes, node, change);
+        // A manager that left without this would count as one that does not answer.
+        if (node.isManager) await cluster.change(nodeId, { role: "worker" });
+      }
+      await membership.leave({ isForced: true });
+      await cluster.remove(nodeId);
+      return await recorded(server, "left", `Left the cluster of ${head.name}. The server is being validated.`);
+    },
+  };
+}
+
+async function clusterOf(
+  { engineFor }: Pick<UseCaseContext, "engineFor">,
+  server: ServerRecord,
+): Promise<ClusterOperations> {
+  const { cluster } = await engineFor(server);
+  if (cluster !== undefined) return cluster;
+  const message = `Server ${server.name} manages no cluster. Use a server whose engine is a Docker Swarm.`;
+  throw new DomainError("engine.unsupported", message);
+}
+
+/** The server that manages the cluster of this one; `undefined` if none is recorded. */
+const headOf = async (stores: Stores, { swarm_cluster }: ServerRecord): Promise<ServerRecord | undefined> =>
+  swarm_cluster === null ? undefined : await stores.servers.findById(swarm_cluster);
+
+/** @throws DomainError `resource.state` for a server with resources */
+async function requireUnused(stores: Stores, server: ServerRecord): Promise<void> {
+  const { total } = await stores.resources.list({ server_id: server.id }, { skip: 0, take: 1 });
+  if (total === 0) return;
+  const count = total === 1 ? "1 resource" : `${total} resources`;
+  throw new DomainError("resource.state", `Server ${server.name} has ${count}. Delete them, or use another server.`);
+}

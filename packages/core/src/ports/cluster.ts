@@ -1,0 +1,56 @@
+/** A machine of a cluster, as its managers see it. */
+export interface SeenClusterNode {
+  readonly id: string;
+  readonly hostname: string;
+  readonly address: string | null;
+  readonly isManager: boolean;
+  readonly isLeader: boolean;
+  /** Of a manager: the others reach it. */
+  readonly isReachable: boolean;
+  readonly availability: "active" | "pause" | "drain";
+  readonly state: string;
+  readonly engineVersion: string | null;
+  readonly cpus: number | null;
+  readonly memoryBytes: number | null;
+  /** Containers of this instance's resources that should run on it. */
+  readonly containers: number;
+  /** Storages whose data is on it and nowhere else. */
+  readonly storages: number;
+}
+
+/** The machines of a cluster. Each call rejects only with a `DomainError`. */
+export interface ClusterOperations {
+  nodes(): Promise<readonly SeenClusterNode[]>;
+  /** @throws DomainError `engine.failed` with the reason of the cluster */
+  change(
+    nodeId: string,
+    change: {
+      readonly role?: "manager" | "worker" | undefined;
+      readonly availability?: SeenClusterNode["availability"] | undefined;
+    },
+  ): Promise<void>;
+  /** Removes a node that has left. Idempotent. */
+  remove(nodeId: string): Promise<void>;
+  /** What a machine needs to join. */
+  invitation(role: "manager" | "worker"): Promise<ClusterInvitation>;
+}
+
+export interface ClusterInvitation {
+  /** Secret. */
+  readonly token: string;
+  /** Addresses of managers, with port. */
+  readonly managers: readonly string[];
+}
+
+/** Membership of a machine in a cluster. Each call rejects only with a `DomainError`. */
+export interface ClusterMembership {
+  /**
+   * Makes the machine the first manager of a new cluster.
+   * @param options.address By which other machines reach it.
+   * @param options.addressPool CIDR for the networks of the cluster. Default: the engine's.
+   */
+  create(options: { readonly address: string; readonly addressPool?: string | undefined }): Promise<void>;
+  join(options: ClusterInvitation & { readonly address: string }): Promise<void>;
+  /** Idempotent. */
+  leave(options: { readonly isForced: boolean }): Promise<void>;
+}

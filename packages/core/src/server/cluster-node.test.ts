@@ -1,0 +1,78 @@
+import { describe, expect, test } from "vitest";
+import type { SeenClusterNode } from "../ports/cluster.ts";
+import {
+  assertMayLeave,
+  assertNodeChange,
+  assertNoNode,
+  ClusterCreate,
+  type ClusterNodeUpdate,
+  clusterNodeView,
+} from "./cluster-node.ts";
+
+const node = (id: string, change: Partial<SeenClusterNode> = {}): SeenClusterNode => ({
+  ...{ id, hostname: `host-${id}`, address: "10.0.0.1", isManager: true, isLeader: false, isReachable: true },
+  ...{ availability: "active", state: "ready", engineVersion: "26.1.5", cpus: 2, memoryBytes: 1 << 30 },
+  ...{ containers: 0, storages: 0 },
+  ...change,
+});
+const worker = (id: string, change: Partial<SeenClusterNode> = {}) =>
+  node(id, { isManager: false, isReachable: false, ...change });
+
+describe("a change of a node", () => {
+  const DEMOTE: ClusterNodeUpdate = { role: "worker" };
+  const three = [node("a"), node("b"), node("c")];
+  test.each<[string, readonly SeenClusterNode[], string, ClusterNodeUpdate, RegExp | undefined]>([
+    ["may demote one of three managers", three, "b", DEMOTE, undefined],
+    ["keeps the manager of Berth", three, "a", DEMOTE, /^Berth manages the cluster through host-a/],
+    [
+      "keeps a majority",
+      [node("a"), node("b"), node("c", { isReachable: false })],
+      "b",
+      DEMOTE,
+      /only 1 of 2 managers/,
+    ],
+    ["may demote one that does not answer", [node("a"), node("b", { isReachable: false })], "b", DEMOTE, undefined],
+    ["may drain any node", three, "a", { availability: "drain" }, undefined],
+    ["may leave a worker a worker", [node("a"), worker("b")], "b", DEMOTE, undefined],
+  ])("%s", (_title, nodes, id, change, problem) => {
+    const found = nodes.find((one) => one.id === id);
+    if (found === undefined) throw new Error("no such node");
+    const act = () => assertNodeChange(nodes, found, change, "a");
+    if (problem === undefined) expect(act).not.toThrow();
+    else expect(act).toThrow(problem);
+  });
+});
+
+test("a node with the data of storages leaves only by force", () => {
+  const holder = worker("b", { storages: 2 });
+  const nodes = [node("a"), holder];
+  expect(() => assertMayLeave(nodes, holder, {})).toThrow(/^The data of 2 storages is on host-b alone/);
+  expect(() => assertMayLeave(nodes, holder, { force: true })).not.toThrow();
+  expect(() => assertMayLeave([node("a"), worker("b")], worker("b"), {})).not.toThrow();
+});
+
+test("a server is in one cluster at most", () => {
+  expect(() => assertNoNode({ name: "web", swarm_node_id: "x" })).toThrow(/^Server web is a node of a cluster already/);
+  expect(() => assertNoNode({ name: "web", swarm_node_id: null })).not.toThrow();
+});
+
+test("a node shows the team's server that it is", () => {
+  const servers = [{ uuid: "s1", name: "web-1", swarm_node_id: "a" }];
+  expect(clusterNodeView(node("a"), servers)).toMatchObject({
+    role: "manager",
+    is_reachable: true,
+    server_name: "web-1",
+  });
+  expect(clusterNodeView(worker("b"), servers)).toMatchObject({
+    role: "worker",
+    is_reachable: null,
+    server_uuid: null,
+  });
+});
+
+test.each(["10.20.0.0/16", "172.30.0.0/24"])("%s is an address pool", (address_pool) => {
+  expect(ClusterCreate.safeParse({ address_pool }).success).toBe(true);
+});
+test.each(["10.20.0.0", "10.20.0.0/30", "fd00::/48", "-x"])("%s is no address pool", (address_pool) => {
+  expect(ClusterCreate.safeParse({ address_pool }).success).toBe(false);
+});

@@ -1,0 +1,141 @@
+import { z } from "zod";
+import { DomainError } from "../errors.ts";
+import type { SeenClusterNode } from "../ports/cluster.ts";
+import type { ServerRecord } from "../ports/records.ts";
+
+export const NODE_ROLES = ["manager", "worker"] as const;
+export const NODE_AVAILABILITIES = ["active", "pause", "drain"] as const;
+
+export const ClusterNodeUpdate = z.strictObject({
+  role: z.enum(NODE_ROLES).optional().describe("Managers keep the cluster's state. Use an odd number of them."),
+  availability: z
+    .enum(NODE_AVAILABILITIES)
+    .optional()
+    .describe("`drain` moves its containers to other nodes, `pause` only keeps new ones away."),
+});
+export type ClusterNodeUpdate = z.infer<typeof ClusterNodeUpdate>;
+
+export const ClusterNode = z
+  .object({
+    id: z.string().describe("The cluster's own id of it."),
+    hostname: z.string(),
+    address: z.string().nullable().describe("As the other nodes reach it."),
+    role: z.enum(NODE_ROLES),
+    availability: z.enum(NODE_AVAILABILITIES),
+    state: z.string().describe("`ready`, `down`, `disconnected` or `unknown`, as its managers see it."),
+    is_leader: z.boolean(),
+    is_reachable: z.boolean().nullable().describe("Whether the other managers reach it; null for a worker."),
+    engine_version: z.string().nullable(),
+    cpus: z.number().nullable(),
+    memory_bytes: z.int().nullable(),
+    containers: z.int().describe("Containers of this instance's resources that should run on it now."),
+    server_uuid: z
+      .string()
+      .nullable()
+      .describe("The team's server that is this node. Without one it gets no containers."),
+    server_name: z.string().nullable(),
+  })
+  .meta({ id: "ClusterNode", description: "A machine of a cluster." });
+export type ClusterNode = z.infer<typeof ClusterNode>;
+
+type NodeServer = Pick<ServerRecord, "uuid" | "name" | "swarm_node_id">;
+
+export function clusterNodeView(node: SeenClusterNode, servers: readonly NodeServer[]): ClusterNode {
+  const server = servers.find(({ swarm_node_id }) => swarm_node_id === node.id);
+  return {
+    id: node.id,
+    hostname: node.hostname,
+    address: node.address,
+    role: node.isManager ? "manager" : "worker",
+    availability: node.availability,
+    state: node.state,
+    is_leader: node.isLeader,
+    is_reachable: node.isManager ? node.isReachable : null,
+    engine_version: node.engineVersion,
+    cpus: node.cpus,
+    memory_bytes: node.memoryBytes,
+    containers: node.containers,
+    server_uuid: server?.uuid ?? null,
+    server_name: server?.name ?? null,
+  };
+}
+
+/**
+ * Refuses a change after which the cluster could not be managed.
+ * @param ownId Node of the server by which Berth manages the cluster.
+ * @throws DomainError `resource.state`
+ */
+export function assertNodeChange(
+  nodes: readonly SeenClusterNode[],
+  node: SeenClusterNode,
+  { role }: ClusterNodeUpdate,
+  ownId: string | null,
+): void {
+  if (role !== "worker" || !node.isManager) return;
+  if (node.id === ownId) {
+    const message = `Berth manages the cluster through ${node.hostname}, so it must stay a manager. Demote another node.`;
+    throw new DomainError("resource.state", message);
+  }
+  const left = nodes.filter(({ id, isManager }) => isManager && id !== node.id);
+  const reachable = left.filter(({ isReachable }) => isReachable).length;
+  // More than half of the managers that are left must answer.
+  if (reachable > left.length - reachable) return;
+  const message = `Without ${node.hostname}, only ${reachable} of ${left.length} managers answer, and the cluster could not be managed any more. Start the others first.`;
+  throw new DomainError("resource.state", message);
+}
+
+const Address = z
+  .string()
+  .max(255)
+  .regex(/^[a-zA-Z0-9][a-zA-Z0-9.:-]*$/, "Must be an IP address or the name of an interface.");
+const advertise_address = Address.optional().describe(
+  "By which the other nodes reach it. Default: the server's address.",
+);
+
+export const ClusterCreate = z.strictObject({
+  advertise_address,
+  address_pool: z
+    .string()
+    .max(43)
+    .regex(
+      /^\d{1,3}(?:\.\d{1,3}){3}\/(?:[89]|1\d|2[0-4])$/,
+      "Must be an IPv4 range such as 10.20.0.0/16, from /8 to /24.",
+    )
+    .optional()
+    .describe("Range for the networks of the cluster, which no other network may use. Default: 10.0.0.0/8."),
+});
+export type ClusterCreate = z.infer<typeof ClusterCreate>;
+
+export const ClusterJoin = z.strictObject({
+  manager_uuid: z.string().describe("The server that manages the cluster."),
+  role: z.enum(NODE_ROLES).optional().describe("Default: worker."),
+  advertise_address,
+});
+export type ClusterJoin = z.infer<typeof ClusterJoin>;
+
+export const ClusterLeave = z.strictObject({
+  force: z
+    .boolean()
+    .optional()
+    .describe("Also if data of storages is on it, which the cluster then forgets. Default false."),
+});
+export type ClusterLeave = z.infer<typeof ClusterLeave>;
+
+/** @throws DomainError `resource.state` */
+export function assertNoNode({ name, swarm_node_id }: Pick<ServerRecord, "name" | "swarm_node_id">): void {
+  if (swarm_node_id === null) return;
+  throw new DomainError("resource.state", `Server ${name} is a node of a cluster already. Let it leave that first.`);
+}
+
+/** @throws DomainError `resource.state` for a node that cannot leave now */
+export function assertMayLeave(
+  nodes: readonly SeenClusterNode[],
+  node: SeenClusterNode,
+  { force = false }: ClusterLeave,
+): void {
+  assertNodeChange(nodes, node, { role: "worker" }, null);
+  if (node.storages === 0 || force) return;
+  const count = node.storages === 1 ? "1 storage" : `${node.storages} storages`;
+  const message = `The data of ${count} is on ${node.hostname} alone. Back it up and delete the storages, or leave with force: the data stays on the machine then, and the cluster forgets it.`;
+  throw new DomainError("resource.state", message);
+}
