@@ -79,23 +79,30 @@ describeDocker("an application that is scaled by its requests", ["node:24-alpine
     const argv = ["scale", "web", `1..${REPLICAS_MAX}`, "--cpu", "0", "--requests", String(TARGET)];
     const env = { PATH: process.env.PATH ?? "", HOME: server.dataFolder, BERTH_DATA: server.dataFolder };
     expect(await berth(argv, { cwd: server.dataFolder, env })).toMatchObject({ code: 0, stderr: "" });
-    expect(await running()).toBe(1);
+    await until(async () => (await running()) === 1, { what: "it has one container", seconds: 120 });
+    const earlier = (await changes()).length;
+    /** Those of this test, the newest first. */
+    const made = async () => (await changes()).slice(0, -earlier || undefined);
     const failures = await underLoad(async () => {
       await until(async () => (await running()) === REPLICAS_MAX, { what: "it has grown", seconds: 120 });
     });
     expect(failures).toEqual([]);
     const reason = expect.stringMatching(/^Requests \d+ a second per container, target 5\.$/);
-    expect(await changes()).toEqual([{ from: 1, to: REPLICAS_MAX, reason }]);
+    // On a busy machine the load may first ask for one more alone.
+    const grown = await made();
+    expect([grown.at(-1)?.from, grown[0]?.to]).toEqual([1, REPLICAS_MAX]);
     await until(async () => (await running()) === 1, { what: "it has shrunk", seconds: 120 });
-    const [newest] = await changes();
-    expect(newest).toMatchObject({ to: 1, reason });
+    const all = await made();
+    expect(all[0]?.to).toBe(1);
+    for (const change of all) expect(change.reason).toEqual(reason);
   });
 
   test("keeps their number while the proxy is restarted under load", async () => {
-    const before = await changes();
     // What all runs of the proxy have answered together would ask for more.
     const target = { autoscaling_requests_per_second: 400 };
     expect((await server.rest("PATCH", `/applications/${app.uuid}`, target)).status).toBe(200);
+    await until(async () => (await running()) === 1, { what: "it has one container", seconds: 120 });
+    const before = await changes();
     await underLoad(async () => {
       for (let restart = 1; restart <= 2; restart++) {
         const { status } = await server.rest("POST", `/servers/${server.dockerUuid}/proxy/restart`);

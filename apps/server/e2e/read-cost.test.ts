@@ -15,7 +15,7 @@ const BUDGETS: Readonly<Record<string, readonly [statements: number, bytes: numb
   "/servers/SERVER/resources": [3, 210],
   "/resources": [4, 3340],
   "/applications": [3, 3310],
-  "/applications/APPLICATION": [3, 4300],
+  "/applications/APPLICATION": [3, 4400],
   "/applications/APPLICATION/envs": [3, 2],
   "/applications/APPLICATION/storages": [3, 45],
   "/deployments": [2, 2],

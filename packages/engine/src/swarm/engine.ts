@@ -27,7 +27,7 @@ import { filesImage, removeImage } from "./images.ts";
 import { NodeKeeper } from "./node-keeper.ts";
 import type { ReadNodes, SwarmNode } from "./nodes.ts";
 import { unpinStorages } from "./placement.ts";
-import { connectToTask } from "./reach.ts";
+import { TaskConnector } from "./reach.ts";
 import { scaleService } from "./scale.ts";
 import { resumed, Services, stopped } from "./services.ts";
 import { startService } from "./start.ts";
@@ -73,6 +73,7 @@ export function swarmEngine(options: SwarmEngineOptions): SwarmEngine {
   const onNodes = keeper.look.bind(keeper);
   const watch = new ClusterWatch({ docker, services, instance, nodes, resyncSeconds, warn, onNodes });
   const alone = lockByKey();
+  const connector = new TaskConnector(instance);
   const forwards = dockerForwarder({ docker, server: host.name, instance, networkOptions: OVERLAY });
 
   async function require(ref: ReleaseRef): Promise<SeenRelease> {
@@ -170,9 +171,8 @@ export function swarmEngine(options: SwarmEngineOptions): SwarmEngine {
     },
     cluster: clusterOperations(docker, services),
     connect: async (address, signal) => {
-      const ready = await watch.readyNodes();
-      const nodesNow = ready.map(({ node }) => node);
-      const task = await connectToTask(nodesNow, instance, address, signal);
+      const readyNodes = async () => (await watch.readyNodes()).map(({ node }) => node);
+      const task = await connector.connect(readyNodes, address, signal);
       return task ?? (await host.connectTcp(address, signal));
     },
     async close() {

@@ -8,24 +8,52 @@ interface Address {
   readonly port: number;
 }
 
-/**
- * Opens a connection to a container by its address in the overlay. That is not reachable from the network of a node
- * itself, but the container has another address, in the bridge between its node and its networks.
- * @returns `undefined` if no container of a release on these nodes has the address.
- */
-export async function connectToTask(
-  nodes: readonly SwarmNode[],
-  instance: string,
-  { host, port }: Address,
-  signal?: AbortSignal,
-): Promise<Duplex | undefined> {
-  const found = await Promise.all(nodes.map((node) => bridgeAddress(node, instance, host)));
-  const at = found.findIndex((address) => address !== undefined);
-  const node = nodes[at];
-  const address = found[at];
-  if (node === undefined || address === undefined) return undefined;
-  return await node.host.connectTcp({ host: address, port }, signal);
+/** Where a container is reached from its node. */
+interface Way {
+  readonly node: SwarmNode;
+  readonly address: string;
+  readonly foundMs: number;
 }
+
+/**
+ * Connects to containers by their address in an overlay. That is not reachable from the network of a node itself, but
+ * each container has another address, in the bridge between its node and its networks.
+ */
+export class TaskConnector {
+  readonly #instance: string;
+  readonly #ways = new Map<string, Way>();
+
+  constructor(instance: string) {
+    this.#instance = instance;
+  }
+
+  /** @returns `undefined` if no container of a release on these nodes has the address. */
+  async connect(
+    nodes: () => Promise<readonly SwarmNode[]>,
+    { host, port }: Address,
+    signal?: AbortSignal,
+  ): Promise<Duplex | undefined> {
+    const known = this.#ways.get(host);
+    const isRecent = known !== undefined && performance.now() - known.foundMs < KEPT_MS;
+    const way = isRecent ? known : await this.#find(await nodes(), host);
+    return await way?.node.host.connectTcp({ host: way.address, port }, signal);
+  }
+
+  async #find(nodes: readonly SwarmNode[], host: string): Promise<Way | undefined> {
+    const found = await Promise.all(nodes.map((node) => bridgeAddress(node, this.#instance, host)));
+    const at = found.findIndex((address) => address !== undefined);
+    const [node, address] = [nodes[at], found[at]];
+    const nowMs = performance.now();
+    for (const [key, { foundMs }] of this.#ways) if (nowMs - foundMs >= KEPT_MS) this.#ways.delete(key);
+    if (node === undefined || address === undefined) return undefined;
+    const way = { node, address, foundMs: nowMs };
+    this.#ways.set(host, way);
+    return way;
+  }
+}
+
+/** Health checks ask each second, and another container may get the address later. */
+const KEPT_MS = 5000;
 
 /** Address in the node's bridge of the container with this overlay address; `undefined`: it is not on this node. */
 async function bridgeAddress({ docker }: SwarmNode, instance: string, host: string): Promise<string | undefined> {
