@@ -1,3 +1,4 @@
+import { connect } from "node:net";
 import { describeDocker, eventually, SERVER_IMAGE, type SwarmServer, startSwarm, until } from "@berth/testing";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { deploy, deployFirst, made, placeOf, visit } from "./applications.fixture.ts";
@@ -11,7 +12,22 @@ const dockerfile = (version: string): string => {
   return Buffer.from(text).toString("base64");
 };
 
-const IMAGES = [SERVER_IMAGE, "node:24-alpine", "caddy:2", "busybox:stable", "postgres:17-alpine"];
+/** Whether a PostgreSQL answers the question for TLS. */
+const speaksPostgres = (host: string, port: number): Promise<boolean> =>
+  new Promise((resolve) => {
+    const socket = connect({ host, port, timeout: 2000 }, () => socket.write(Buffer.from("0000000804d2162f", "hex")));
+    const end = (isRight: boolean) => {
+      socket.destroy();
+      resolve(isRight);
+    };
+    socket
+      .once("data", (answer) => end(["S", "N"].includes(answer.toString())))
+      .once("error", () => end(false))
+      .once("end", () => end(false))
+      .once("timeout", () => end(false));
+  });
+
+const IMAGES = [SERVER_IMAGE, "node:24-alpine", "caddy:2", "busybox:stable", "postgres:17-alpine", "nginx:alpine"];
 
 describeDocker("a cluster of three servers", IMAGES, (docker) => {
   let server: TestServer;
@@ -21,7 +37,7 @@ describeDocker("a cluster of three servers", IMAGES, (docker) => {
 
   beforeAll(async () => {
     [server, nodes] = await Promise.all([testServer(), startSwarm(docker, { nodes: 3 })]);
-    await manager().loadImages("node:24-alpine", "postgres:17-alpine");
+    await manager().loadImages("node:24-alpine", "postgres:17-alpine", "nginx:alpine");
     uuids = await Promise.all(nodes.map((node, at) => sshServer(server, node, `node-${at + 1}`)));
   });
   afterAll(async () => {
@@ -35,8 +51,9 @@ describeDocker("a cluster of three servers", IMAGES, (docker) => {
   };
   const read = async (path: string) => (await server.rest("GET", path)).body as Record<string, unknown>;
   const visitApp = () => visit({ host: manager().address, port: 80 }, app.host);
-  const runningOn = async (node: SwarmServer) =>
-    (await node.client.listContainers({ filters: { label: [`berth.resource=${app.uuid}`] } })).length;
+  const containersOn = (node: SwarmServer) =>
+    node.client.listContainers({ filters: { label: [`berth.resource=${app.uuid}`] } });
+  const runningOn = async (node: SwarmServer) => (await containersOn(node)).length;
   const where = async () => ({ ...(await placeOf(server)), server_uuid: uuids[0] });
 
   test("is recognised by the validation of its nodes", async () => {
@@ -113,6 +130,15 @@ describeDocker("a cluster of three servers", IMAGES, (docker) => {
     await eventually(async () => {
       expect(await read(`/databases/${database}`)).toMatchObject({ status: "running:healthy" });
     });
+    // Every container of the cluster finds it by its name, and the public port leads to it from the manager.
+    for (const node of nodes) {
+      const [container] = await containersOn(node);
+      const found = await node.exec(["docker", "exec", container?.Id ?? "", "getent", "hosts", database]);
+      expect(found, found.output).toMatchObject({ exitCode: 0 });
+    }
+    const opened = await server.rest("PATCH", `/databases/${database}`, { is_public: true, public_port: 15432 });
+    expect(opened.status, JSON.stringify(opened.body)).toBeLessThan(300);
+    await until(() => speaksPostgres(manager().address, 15432), { seconds: 60 });
     const compose = {
       services: {
         web: {
