@@ -65,6 +65,7 @@ describe("what the compose tool is told", () => {
         "berth.managed": "true",
         "berth.instance": "inst",
         "berth.role": "release",
+        "berth.run": "",
         "berth.resource": "res",
         "berth.deployment": "dep",
         "berth.kind": "service",
