@@ -57,10 +57,11 @@ export function createOptions(spec: ProxyContainerSpec, named: Named) {
       [SEAT_LABEL]: seat,
     },
     StopTimeout: STOP_SECONDS,
-    ...(publishedPorts === undefined ? {} : { ExposedPorts: Object.fromEntries(bindings(publishedPorts, () => ({}))) }),
+    ...(publishedPorts === undefined ? {} : { ExposedPorts: byPort(publishedPorts, () => ({})) }),
     HostConfig: {
-      NetworkMode: publishedPorts === undefined ? "host" : "bridge",
-      PortBindings: Object.fromEntries(bindings(publishedPorts ?? [], (port) => [{ HostPort: String(port) }])),
+      ...(publishedPorts === undefined
+        ? { NetworkMode: "host" }
+        : { NetworkMode: "bridge", PortBindings: byPort(publishedPorts, (port) => [{ HostPort: String(port) }]) }),
       RestartPolicy: { Name: "unless-stopped" },
       ReadonlyRootfs: true,
       // To listen below port 1024, and to read folders of the login user if that is not root.
@@ -74,8 +75,8 @@ export function createOptions(spec: ProxyContainerSpec, named: Named) {
 }
 
 /** HTTP/3 uses UDP. */
-const bindings = <T>(ports: readonly number[], of: (port: number) => T): readonly (readonly [string, T])[] =>
-  ports.flatMap((port) => ["tcp", "udp"].map((protocol) => [`${port}/${protocol}`, of(port)] as const));
+const byPort = <T>(ports: readonly number[], of: (port: number) => T): Record<string, T> =>
+  Object.fromEntries(ports.flatMap((port) => ["tcp", "udp"].map((protocol) => [`${port}/${protocol}`, of(port)])));
 
 /**
  * A rehearsal has its own network, where its ports are free and no client connects, and writes only to memory, so
@@ -87,7 +88,7 @@ export function rehearsalOptions(spec: ProxyContainerSpec, named: Omit<Named, "v
   return {
     ...rest,
     Labels: { ...rest.Labels, [LABELS.kind]: REHEARSAL_KIND },
-    HostConfig: { ...HostConfig, NetworkMode: "bridge", PortBindings: {}, RestartPolicy: { Name: "no" } },
+    HostConfig: { ...HostConfig, NetworkMode: "bridge", RestartPolicy: { Name: "no" } },
   };
 }
 
