@@ -60,6 +60,7 @@ describe("[S67] another team's object that a request refers to", () => {
       s3_storage_uuid: made["/s3-storages/{uuid}"] ?? "",
       destination_uuid: theirs.place.destination.uuid,
       private_key_uuid: keys[0].uuid,
+      manager_uuid: theirs.where.server_uuid,
       github_app_uuid: githubApp?.uuid ?? "",
     };
   });

@@ -196,6 +196,7 @@ export async function madeObjects(api: Served): Promise<Objects> {
     "/teams/{id}": String(api.place.server.team_id),
     "/tokens/{id}": String(tokens.json[0].id),
     "{user_id}": "0",
+    "{node_id}": "node",
     "{pull_request_id}": "7",
     "{owner}": "team",
     "{repo}": "hello",

@@ -1,4 +1,4 @@
-import { DomainError, notFound } from "@berth/core";
+import { DomainError, invalid, notFound } from "@berth/core";
 import type { ClusterMembership, ClusterOperations, Page, ServerRecord, Stores } from "@berth/core/ports";
 import {
   assertMayLeave,
@@ -98,7 +98,9 @@ export function clusters(context: UseCaseContext) {
     /** @throws DomainError as `create` */
     async join(uuid: string, { manager_uuid, role = "worker", advertise_address }: ClusterJoin): Promise<JobStarted> {
       requireAbility(scope, "write");
-      const [server, manager] = [await findServer(stores, uuid), await findServer(stores, manager_uuid)];
+      const server = await findServer(stores, uuid);
+      const manager = await stores.servers.find(manager_uuid);
+      if (manager === undefined) throw invalid({ manager_uuid: ["Server not found."] });
       requireStaying(server);
       assertNoNode(server);
       const membership = membershipOf(server);
