@@ -12,6 +12,7 @@ import {
   type TestPlace,
   testBucket,
   testCertificates,
+  testCluster,
   testDatabase,
   testGitHost,
   testKeyReader,
@@ -178,7 +179,7 @@ function application(
     admission: admission({ authenticator: db.authenticator, requestsPerMinute: 0, now: () => new Date() }),
     controlFor: control({
       stores: db.storesFor,
-      engineFor: () => engine,
+      engineFor: ({ uuid }) => ({ ...engine, cluster: testCluster(uuid) }),
       publicUrl,
       urlProblem: () => undefined,
       servesHttps: () => true,

@@ -2,7 +2,7 @@ import { SHARED_SCOPES } from "@berth/core/env";
 import type { ResourceKind } from "@berth/core/resource";
 import { KINDS_WITH_TASKS } from "@berth/core/schedule";
 import { CLOUD_PROVIDERS } from "@berth/core/server";
-import { testBackup, testGithubApp, testKey, testPlace, testPrivateKey, testUuid } from "@berth/testing";
+import { testBackup, testGithubApp, testKey, testNodeId, testPlace, testPrivateKey, testUuid } from "@berth/testing";
 import { COMPOSE, createdApplication, createdService, type Served, whereOf } from "./berth.fixture.ts";
 import type { Operation, Route } from "./rest/routes.ts";
 
@@ -196,7 +196,7 @@ export async function madeObjects(api: Served): Promise<Objects> {
     "/teams/{id}": String(api.place.server.team_id),
     "/tokens/{id}": String(tokens.json[0].id),
     "{user_id}": "0",
-    "{node_id}": "node",
+    "{node_id}": testNodeId(api.where.server_uuid),
     "{pull_request_id}": "7",
     "{owner}": "team",
     "{repo}": "hello",

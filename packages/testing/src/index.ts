@@ -3,6 +3,7 @@ export * from "./bucket.ts";
 export * from "./canaries.ts";
 export * from "./certificate.ts";
 export * from "./cloud-server.ts";
+export * from "./cluster.ts";
 export { contents, emptyTables } from "./contents.ts";
 export * from "./cut-suite.ts";
 export * from "./database.ts";
