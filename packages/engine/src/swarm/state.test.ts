@@ -63,6 +63,12 @@ describe("the state of a release with one container on a swarm", () => {
   });
 });
 
+test("a crash and the wait for the next container are one state", () => {
+  const crashed = part(1, 5, ended(3));
+  const next = part(1, null, { state: "created", address: null });
+  expect(clusterState(service(), [crashed, next])).toEqual(clusterState(service(), [crashed]));
+});
+
 describe("the state of a release with several containers on a swarm", () => {
   const numbers = (own: ReleaseService, parts: readonly Part[]) =>
     clusterState(own, parts).containers?.map(({ number, state }) => `${number} ${state}`);

@@ -63,16 +63,19 @@ function replicaOf(
   const state = stateOf(service, current?.container, earlier.length > 0);
   const hasCrashed = state === "restarting" && current !== undefined && hasEnded(current.container);
   const ended = hasCrashed ? [...earlier, current] : earlier;
-  const previous = earlier.at(-1)?.container.exitCode ?? null;
+  const previous = earlier.at(-1)?.container;
+  const health = state === "running" ? current?.container.health : undefined;
+  // Until the next container has started, all is as its predecessor left it.
+  const last = state === "restarting" && !hasCrashed ? previous : current?.container;
   return {
     name: REPLICA,
     isReplica: true,
     number,
     state,
-    ...(current?.container.health === undefined ? {} : { health: current.container.health }),
+    ...(health === undefined ? {} : { health }),
     restartCount: countEnded(number, current?.run ?? 0, ended.map(startOf)),
-    exitCode: current !== undefined && hasEnded(current.container) ? current.container.exitCode : previous,
-    startedAt: current?.container.startedAt ?? null,
+    exitCode: last !== undefined && hasEnded(last) ? last.exitCode : (previous?.exitCode ?? null),
+    startedAt: last?.startedAt ?? null,
     address: state === "running" ? (current?.container.address ?? null) : null,
     port: current?.container.port ?? null,
     isExcluded: false,
