@@ -101,9 +101,11 @@ async function changed(session: Session, wanted: string, options: Options, chang
   const node = await client.clusterNodes.update.mutate({ uuid, node_id: id, ...change });
   output.show(node, () => {
     const name = printable(node.server_name ?? node.hostname);
-    output.line(`${name} is ${node.role === "manager" ? "a manager" : "a worker"}, ${node.availability}.`);
+    output.line(`${name} is ${node.role === "manager" ? "a manager" : "a worker"}, ${STATES[node.availability]}.`);
   });
 }
+
+const STATES = { active: "active", pause: "paused", drain: "drained" } as const;
 
 /** Waits for the validation that follows a change of a cluster. */
 async function followed(

@@ -29,7 +29,7 @@ export default function NodesTab({ uuid }: { readonly uuid: string }) {
     },
     { header: "Containers", cell: ({ containers }) => containers },
     { header: "Engine", isExtra: true, cell: ({ engine_version }) => engine_version ?? "–" },
-    { header: "", cell: (node) => <Actions uuid={uuid} node={node} /> },
+    { header: "Change", cell: (node) => <Actions uuid={uuid} node={node} /> },
   ];
   return (
     <Section title="Nodes" about="Machines of the cluster. Containers of a drained or lost node start on the others.">
