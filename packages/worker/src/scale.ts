@@ -63,7 +63,7 @@ interface FailedScale {
   readonly error: unknown;
 }
 
-/** It is tried again and again, so only the first failure in a row is an event. */
+/** Each failure is followed by another attempt, so only the first in a row is an event. */
 async function recordFailure(
   stores: SystemStores,
   { id, team_id, uuid, kind, name }: ResourceRecord,

@@ -1,4 +1,4 @@
-import { ClusterCreate, ClusterJoin, ClusterLeave } from "@berth/core/server";
+import { ClusterCreate, ClusterJoin, ClusterLeave, ENGINES } from "@berth/core/server";
 import type { Command } from "commander";
 import { choose } from "../choose.ts";
 import type { Bind } from "../command-module.ts";
@@ -126,7 +126,7 @@ const serverOf = async (client: Client, wanted: string) =>
 async function clusterOf(client: Client, { cluster }: Options) {
   const servers = await client.servers.list.query({});
   if (typeof cluster === "string") return choose(cluster, servers, { thing: "server" });
-  const heads = servers.filter(({ engine }) => engine === "swarm");
+  const heads = servers.filter(({ engine }) => ENGINES[engine].isCluster);
   const [head, ...others] = heads;
   if (head === undefined) {
     throw new Failure("No server manages a cluster. Make one: berth cluster create SERVER");

@@ -73,6 +73,6 @@ test("a node shows the team's server that it is", () => {
 test.each(["10.20.0.0/16", "172.30.0.0/24"])("%s is an address pool", (address_pool) => {
   expect(ClusterCreate.safeParse({ address_pool }).success).toBe(true);
 });
-test.each(["10.20.0.0", "10.20.0.0/30", "fd00::/48", "-x"])("%s is no address pool", (address_pool) => {
+test.each(["10.20.0.0", "10.20.0.0/30", "fd00::/48", "-x"])("%s is refused as an address pool", (address_pool) => {
   expect(ClusterCreate.safeParse({ address_pool }).success).toBe(false);
 });

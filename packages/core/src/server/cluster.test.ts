@@ -24,7 +24,7 @@ describe("a validated server", () => {
     ["that is a manager drives its cluster", "docker", MANAGER, NOTHING, "swarm"],
     ["that is a manager with resources stays single", "docker", MANAGER, USED, "docker"],
     ["that is a worker node stays single", "docker", WORKER, NOTHING, "docker"],
-    ["that drives its cluster goes on", "swarm", MANAGER, NOTHING, "swarm"],
+    ["that drives its cluster continues to", "swarm", MANAGER, NOTHING, "swarm"],
     ["that left its cluster is single again", "swarm", null, NOTHING, "docker"],
     ["that was demoted is single again", "swarm", WORKER, NOTHING, "docker"],
     ["that left its cluster with resources stays as it is", "swarm", null, USED, "swarm"],

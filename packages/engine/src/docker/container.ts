@@ -1,4 +1,5 @@
 import { createHash } from "node:crypto";
+import { DomainError } from "@berth/core";
 import { NO_RUN_OPTIONS } from "@berth/core/application";
 import {
   type ContainerOptions,
@@ -23,6 +24,13 @@ export interface ContainerPlace {
 export function createOptions(spec: ReleaseSpec, place: ContainerPlace): ContainerCreateOptions {
   const options = containerOf(spec, place);
   return { ...options, Labels: { ...uninherited({ ...options.Labels, [LABELS.spec]: fingerprint(options) }) } };
+}
+
+/** Its image. @throws DomainError `deploy.start_failed` if it was built for another kind of engine */
+export function imageOf({ artifact }: ReleaseSpec): string {
+  if (artifact.type === "image") return artifact.image;
+  const message = "The application was built for a server without Docker. Deploy again to build an image.";
+  throw new DomainError("deploy.start_failed", message);
 }
 
 /** Default container options. */

@@ -72,7 +72,7 @@ export function dockerWorld(fixture: DockerFixture): DockerWorld {
   };
 }
 
-const NO_BUILDER: ImageBuilder = {
+export const NO_BUILDER: ImageBuilder = {
   buildPacks: ["dockerfile"],
   build: () => Promise.reject(new Error("Nothing is built here.")),
   removeImage: async () => {},

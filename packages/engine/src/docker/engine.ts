@@ -65,7 +65,7 @@ export interface DockerEngine extends Engine {
   close(options: { readonly stopReleases: boolean; readonly graceSeconds?: number }): Promise<void>;
 }
 
-const STOP_GRACE_SECONDS = 10; // Docker's own default for "docker stop".
+export const STOP_GRACE_SECONDS = 10; // Docker's own default for "docker stop".
 const RESYNC_SECONDS = 30;
 
 export function dockerEngine(options: DockerEngineOptions): DockerEngine {

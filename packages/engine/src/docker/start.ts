@@ -6,7 +6,7 @@ import { LABELS, reasonOf, refOf, statusCodeOf } from "@berth/docker-client";
 import type { Host } from "@berth/host";
 import type Docker from "dockerode";
 import type { ContainerCreateOptions } from "dockerode";
-import { createOptions } from "./container.ts";
+import { createOptions, imageOf } from "./container.ts";
 import { putFiles } from "./files.ts";
 import { ensureNetwork } from "./networks.ts";
 import { replicaOptions } from "./replica-options.ts";
@@ -45,11 +45,7 @@ async function startReplica(place: StartPlace, spec: ReleaseSpec, number: number
   const seen = numbered(place.seen, number);
   const state = seen?.info.State.Status ?? "";
   const network = spec.network ?? place.network;
-  if (spec.artifact.type !== "image") {
-    const message = "The application was built for a server without Docker. Deploy again to build an image.";
-    throw new DomainError("deploy.start_failed", message);
-  }
-  const own = createOptions(spec, { instance, network, image: spec.artifact.image });
+  const own = createOptions(spec, { instance, network, image: imageOf(spec) });
   const options = replicaOptions(own, spec, number);
   const isSame = seen !== undefined && seen.info.Config.Labels[LABELS.spec] === options.Labels?.[LABELS.spec];
   if (isSame && state !== "dead") {
@@ -185,16 +181,15 @@ export async function removeContainer(container: Docker.Container): Promise<void
   }
 }
 
-function requireWanted(signal: AbortSignal): void {
+/** @throws DomainError `deploy.cancelled` */
+export function requireWanted(signal: AbortSignal): void {
   if (signal.aborted) throw new DomainError("deploy.cancelled", "The work was cancelled.");
 }
 
 /** @returns Connection errors unchanged, since they can be retried. */
-function startFailed(cause: unknown): unknown {
+export function startFailed(cause: unknown, what: "container" | "service" = "container"): unknown {
   if (!(cause instanceof Error) || statusCodeOf(cause) === undefined) return cause;
-  return new DomainError("deploy.start_failed", `The container could not be started: ${explain(cause)}`, {
-    cause,
-  });
+  return new DomainError("deploy.start_failed", `The ${what} could not be started: ${explain(cause)}`, { cause });
 }
 
 /** The engine's message, with a remedy for common failures. */

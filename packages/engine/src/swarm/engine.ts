@@ -8,7 +8,7 @@ import type { Host } from "@berth/host";
 import type Docker from "dockerode";
 import type { ImageBuilder } from "../docker/builder.ts";
 import { commandIn } from "../docker/command.ts";
-import { stopContainer } from "../docker/engine.ts";
+import { STOP_GRACE_SECONDS, stopContainer } from "../docker/engine.ts";
 import { executeIn } from "../docker/exec.ts";
 import { dockerForwarder } from "../docker/forward.ts";
 import { lockByKey } from "../docker/lock-by-key.ts";
@@ -61,7 +61,6 @@ export interface SwarmEngine extends Engine {
   close(): Promise<void>;
 }
 
-const STOP_GRACE_SECONDS = 10; // Docker's own default for "docker stop".
 const RESYNC_SECONDS = 30;
 
 export function swarmEngine(options: SwarmEngineOptions): SwarmEngine {

@@ -9,7 +9,8 @@ import type {
   HostConfig,
   MountConfig,
 } from "dockerode";
-import { createOptions } from "../docker/container.ts";
+import { createOptions, imageOf } from "../docker/container.ts";
+import { STOP_GRACE_SECONDS } from "../docker/engine.ts";
 import { REPLICA_LABELS } from "../docker/replica-options.ts";
 
 /** The name of a release's service. A DNS label, since it is the name of its tasks in networks too. */
@@ -57,12 +58,6 @@ export function serviceSpec(spec: ReleaseSpec, place: ServicePlace): CreateServi
     UpdateConfig: { Parallelism: 0, Order: "stop-first", FailureAction: "continue" },
     EndpointSpec: { Mode: "dnsrr" },
   };
-}
-
-export function imageOf({ artifact }: ReleaseSpec): string {
-  if (artifact.type === "image") return artifact.image;
-  const message = "The application was built for a server without Docker. Deploy again to build an image.";
-  throw new DomainError("deploy.start_failed", message);
 }
 
 type ContainerSpec = NonNullable<ContainerTaskSpec["ContainerSpec"]>;
@@ -182,4 +177,3 @@ const NANOSECONDS = 1e9;
 const RETRIES_MAX = 1_000_000;
 /** A swarm repeats what ends at once with this pause, and has no backoff. */
 const RESTART_DELAY_SECONDS = 2;
-const STOP_GRACE_SECONDS = 10; // Docker's own default for "docker stop".

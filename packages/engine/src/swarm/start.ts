@@ -1,15 +1,15 @@
 import { DomainError } from "@berth/core";
 import type { ReleaseSpec } from "@berth/core/deploy";
 import type { WorkIO } from "@berth/core/ports";
-import { LABELS, reasonOf, statusCodeOf } from "@berth/docker-client";
+import { LABELS } from "@berth/docker-client";
 import type Docker from "dockerode";
-import { createOptions } from "../docker/container.ts";
-import { explain } from "../docker/start.ts";
+import { createOptions, imageOf } from "../docker/container.ts";
+import { explain, requireWanted, startFailed } from "../docker/start.ts";
 import { imageWithFiles, spreadImage } from "./images.ts";
 import { ensureOverlay } from "./network.ts";
 import { type ClusterNode, labelNode } from "./nodes.ts";
 import { NO_NODE, pinStorages, readyLabel } from "./placement.ts";
-import { imageOf, serviceSpec } from "./service-spec.ts";
+import { serviceSpec } from "./service-spec.ts";
 import { resumed, type Services, type Task } from "./services.ts";
 import type { ClusterWatch, SeenRelease } from "./watch.ts";
 
@@ -48,7 +48,7 @@ export async function startService(place: StartPlace, spec: ReleaseSpec, io: Wor
     await services.create(definition);
     await untilStarted(place, spec, io.signal);
   } catch (cause) {
-    const failure = startFailed(cause);
+    const failure = startFailed(cause, "service");
     // What never ran has no logs or data to look at. If the connection broke it may run, and the next attempt finds it.
     if (failure !== cause || cause instanceof DomainError) await discard(place, spec);
     throw failure;
@@ -126,17 +126,6 @@ export function problemOf(tasks: readonly Task[]): string | undefined {
 async function discard(place: StartPlace, spec: ReleaseSpec): Promise<void> {
   const seen = await place.watch.find(spec).catch(() => undefined);
   if (seen !== undefined) await place.remove(seen).catch(() => undefined);
-}
-
-export function requireWanted(signal: AbortSignal): void {
-  if (signal.aborted) throw new DomainError("deploy.cancelled", "The work was cancelled.");
-}
-
-/** @returns Connection errors unchanged, since they can be retried. */
-function startFailed(cause: unknown): unknown {
-  if (!(cause instanceof Error) || statusCodeOf(cause) === undefined) return cause;
-  const message = `The service could not be started: ${reasonOf(cause)}`;
-  return new DomainError("deploy.start_failed", message, { cause });
 }
 
 const WAITING: ReadonlySet<string> = new Set(["created", "starting"]);

@@ -10,8 +10,7 @@ import type { SshHost } from "@berth/host";
 import { type DockerFixture, type SwarmServer, startSwarm } from "@berth/testing";
 import type Docker from "dockerode";
 import type { Answer } from "../conformance.fixture.ts";
-import type { ImageBuilder } from "../docker/builder.ts";
-import { type DockerWorld, dockerWorld } from "../docker/docker.fixture.ts";
+import { type DockerWorld, dockerWorld, NO_BUILDER } from "../docker/docker.fixture.ts";
 import { dockerImages } from "../docker/images.ts";
 import { farHost } from "../docker/server.fixture.ts";
 import { type SwarmEngine, type SwarmEngineOptions, swarmEngine } from "./engine.ts";
@@ -98,10 +97,3 @@ export async function swarmWorld(
     },
   };
 }
-
-const NO_BUILDER: ImageBuilder = {
-  buildPacks: ["dockerfile"],
-  build: () => Promise.reject(new Error("Nothing is built here.")),
-  removeImage: async () => {},
-  removeImages: async () => {},
-};

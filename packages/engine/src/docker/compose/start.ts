@@ -6,7 +6,7 @@ import { LABELS, type Labels, labelFilter, ownedLabels, statusCodeOf } from "@be
 import type Docker from "dockerode";
 import { putEntries, putFiles } from "../files.ts";
 import { ensureNetwork, type NetworkMore, removeNetwork, removeNetworks } from "../networks.ts";
-import { explain } from "../start.ts";
+import { explain, requireWanted } from "../start.ts";
 import { ensureVolumes } from "../volumes.ts";
 import type { Seen, SeenContainer } from "../watch.ts";
 import { planStack, type StackDocument, type StackPlan, withNetworks } from "./document.ts";
@@ -244,10 +244,6 @@ export async function removeMadeNetworks(
   const left = await docker.listContainers({ all: true, filters: { ...labelFilter(own) } });
   const joined = new Set(left.flatMap(({ NetworkSettings }) => Object.keys(NetworkSettings?.Networks ?? {})));
   for (const { Id, Name } of made) if (!joined.has(Name)) await removeNetwork(docker, Id);
-}
-
-function requireWanted(signal: AbortSignal): void {
-  if (signal.aborted) throw new DomainError("deploy.cancelled", "The work was cancelled.");
 }
 
 const UP: ReadonlySet<string> = new Set(["running", "restarting"]);
