@@ -56,6 +56,52 @@ describe.skipIf(!hasChromium)("open pages", () => {
     }
   });
 
+  it("show after a reload what they showed before, and read only what changed meanwhile", async () => {
+    const { page, complaints, close } = await visit(browser, server.url);
+    await signIn(page, server);
+    await settled(page);
+    const reads = readsOf(page);
+    const newest = async () => (await server.client.events.list.query({ take: 1 })).events[0]?.id;
+    const reloadReads = async () => {
+      const before = await newest();
+      reads();
+      await page.reload();
+      await page
+        .getByRole("row")
+        .filter({ hasText: /metronome|ticker/ })
+        .waitFor();
+      await page.getByText("Live", { exact: true }).waitFor();
+      // The application may still have changed meanwhile.
+      return before === (await newest()) ? reads() : undefined;
+    };
+    expect(await until(reloadReads, { what: "A reload without an event" })).toEqual(["auth.current"]);
+    await page.goto("/docs");
+    await server.client.projects.create.mutate({ name: "Made while away" });
+    await page.goto("/");
+    await page.getByRole("heading", { name: "Made while away" }).waitFor();
+    await settled(page);
+
+    // The session belongs to another team now.
+    await page.goto("/docs");
+    const kept = await page.evaluate<string>(`sessionStorage.getItem("berth.kept-page")`);
+    const { team, ...rest } = JSON.parse(kept);
+    await page.evaluate(
+      `sessionStorage.setItem("berth.kept-page", ${JSON.stringify(JSON.stringify({ ...rest, team: team + 1 }))})`,
+    );
+    reads();
+    await page.goto("/");
+    await page.getByRole("heading", { name: "Made while away" }).waitFor();
+    expect(reads()).toContain("resources.summaries");
+    await settled(page);
+
+    await page.getByRole("banner").getByRole("button").last().click();
+    await page.getByRole("menuitem", { name: "Sign out" }).click();
+    await page.getByRole("button", { name: "Sign in", exact: true }).waitFor();
+    expect(await page.evaluate(`sessionStorage.getItem("berth.kept-page")`)).toBeNull();
+    expect(complaints).toEqual([]);
+    await close();
+  });
+
   it("say that the server is gone, and show everything that happened once it is back", async () => {
     const [log, overview] = [await visit(browser, server.url), await visit(browser, server.url)];
     for (const { page } of [log, overview]) await signIn(page, server);
@@ -85,6 +131,16 @@ describe.skipIf(!hasChromium)("open pages", () => {
     await overview.close();
   });
 });
+
+/** Names of the operations that the page read over HTTP since the last call. */
+function readsOf(page: Page): () => readonly string[] {
+  const names: string[] = [];
+  page.on("request", (request) => {
+    const [, called] = /\/trpc\/([^?]+)\?/.exec(request.url()) ?? [];
+    if (called !== undefined && request.method() === "GET") names.push(...called.split(","));
+  });
+  return () => names.splice(0);
+}
 
 /** Number of the last line in view. */
 async function newestLine(page: Page): Promise<number> {

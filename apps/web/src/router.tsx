@@ -1,4 +1,5 @@
 import { createRootRoute, createRoute, createRouter, lazyRouteComponent, redirect } from "@tanstack/react-router";
+import { restoreKept } from "./api/client.ts";
 import { isSignedIn } from "./api/session.ts";
 import { NotFound } from "./shell/not-found.tsx";
 
@@ -21,8 +22,9 @@ const shell = createRoute({
   getParentRoute: () => root,
   id: "shell",
   component: lazyRouteComponent(() => import("./shell/shell.tsx"), "Shell"),
-  beforeLoad: ({ location }) => {
+  async beforeLoad({ location }) {
     if (!isSignedIn()) throw redirect({ to: "/sign-in", search: { to: location.href } });
+    await restoreKept();
   },
 });
 

@@ -1,10 +1,19 @@
 import type { AppRouter, ProblemBody } from "@berth/api";
 import { QueryClient } from "@tanstack/react-query";
-import { createTRPCClient, createWSClient, httpBatchLink, splitLink, TRPCClientError, wsLink } from "@trpc/client";
+import {
+  createTRPCClient,
+  createWSClient,
+  httpBatchLink,
+  httpLink,
+  splitLink,
+  TRPCClientError,
+  wsLink,
+} from "@trpc/client";
 import type { inferRouterOutputs } from "@trpc/server";
 import { createTRPCOptionsProxy } from "@trpc/tanstack-react-query";
+import { type KeptPage, restorePage, takeKeptPage } from "./kept.ts";
 import { sentenceOf } from "./sentence.ts";
-import { sessionHeaders, sessionParams } from "./session.ts";
+import { isSignedIn, sessionHeaders, sessionParams } from "./session.ts";
 
 export type Outputs = inferRouterOutputs<AppRouter>;
 
@@ -32,10 +41,51 @@ export const client = createTRPCClient<AppRouter>({
     splitLink({
       condition: ({ type }) => type === "subscription",
       true: wsLink({ client: socket }),
-      false: httpBatchLink({ url: "/trpc", headers: sessionHeaders, maxItems: 20, maxURLLength: 6000 }),
+      false: splitLink({
+        condition: ({ context }) => context.isFirst === true,
+        true: httpLink({ url: "/trpc", headers: sessionHeaders }),
+        false: httpBatchLink({
+          url: "/trpc",
+          async headers() {
+            if (isSignedIn()) await eventPosition();
+            return sessionHeaders();
+          },
+          maxItems: 20,
+          maxURLLength: 6000,
+        }),
+      }),
     }),
   ],
 });
+
+const kept = takeKeptPage(Date.now());
+let position: Promise<string | undefined> | undefined = kept && Promise.resolve(kept.position);
+
+/**
+ * Id of an event from which on events have to be followed, so that no change of what the page reads is missed: it is
+ * known before anything is read. `undefined`: from now on, where events cannot be read.
+ */
+export function eventPosition(): Promise<string | undefined> {
+  position ??= client.events.list.query({ take: 1 }, { context: { isFirst: true } }).then(
+    ({ events: [newest] }) => String(newest?.id ?? 0),
+    () => undefined,
+  );
+  return position;
+}
+
+let restored: Promise<void> | undefined;
+
+/** Shows what the tab kept over a reload, once the server has confirmed that session and team are the same. */
+export function restoreKept(): Promise<void> {
+  restored ??= kept === undefined ? Promise.resolve() : confirmKept(kept);
+  return restored;
+}
+
+async function confirmKept(page: KeptPage): Promise<void> {
+  const current = await queryClient.fetchQuery(trpc.auth.current.queryOptions()).catch(() => undefined);
+  if (current?.team.id === page.team) return restorePage(queryClient, page, Date.now());
+  position = undefined;
+}
 
 export const trpc = createTRPCOptionsProxy<AppRouter>({ client, queryClient });
 

@@ -1,5 +1,6 @@
 import { useEffect, useRef, useState, useSyncExternalStore } from "react";
-import { client, queryClient } from "./client.ts";
+import { client, eventPosition, queryClient } from "./client.ts";
+import { keepPage } from "./kept.ts";
 
 export type Connection = "connecting" | "live" | "lost";
 let connection: Connection = "connecting";
@@ -27,7 +28,7 @@ const RETRY_DELAY_MS = 2000;
 
 /**
  * Keeps the page up to date: each event of the team refreshes the open queries. After a lost connection they are
- * refreshed too: a page that has received no event yet has none to resume behind.
+ * refreshed too: where events cannot be read, there is none to resume behind.
  * @param team A change of team opens another stream.
  */
 export function useLiveUpdates(team: number | undefined): void {
@@ -37,6 +38,7 @@ export function useLiveUpdates(team: number | undefined): void {
     let retry: ReturnType<typeof setTimeout> | undefined;
     let last: string | undefined;
     let isBehind = false;
+    let isOver = false;
     let stop = () => {};
     const refreshSoon = () => {
       refresh ??= setTimeout(() => {
@@ -75,9 +77,21 @@ export function useLiveUpdates(team: number | undefined): void {
       });
       stop = () => subscription.unsubscribe();
     };
+    // A refresh that is due would be lost with the page.
+    const keep = () => {
+      if (connection === "live" && !isBehind && refresh === undefined && last !== undefined)
+        keepPage(queryClient, { team, position: last }, Date.now());
+    };
     setConnection("connecting");
-    follow();
+    void eventPosition().then((position) => {
+      if (isOver) return;
+      last = position;
+      follow();
+    });
+    window.addEventListener("pagehide", keep);
     return () => {
+      isOver = true;
+      window.removeEventListener("pagehide", keep);
       clearTimeout(refresh);
       clearTimeout(retry);
       stop();

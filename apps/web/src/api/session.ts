@@ -5,19 +5,19 @@
 const KEY = "berth.session-key";
 const SESSION_KEY_HEADER = "x-berth-session-key";
 
-const savedKey = (): string | null => localStorage.getItem(KEY);
-export const isSignedIn = (): boolean => savedKey() !== null;
+export const sessionKey = (): string | null => localStorage.getItem(KEY);
+export const isSignedIn = (): boolean => sessionKey() !== null;
 export const saveSession = (key: string): void => localStorage.setItem(KEY, key);
 export const forgetSession = (): void => localStorage.removeItem(KEY);
 
 export function sessionHeaders(): Record<string, string> {
-  const key = savedKey();
+  const key = sessionKey();
   return key === null ? {} : { [SESSION_KEY_HEADER]: key };
 }
 
 /** The session's half for a WebSocket, which cannot have headers. */
 export function sessionParams(): Record<string, string> | null {
-  const key = savedKey();
+  const key = sessionKey();
   return key === null ? null : { session_key: key };
 }
 

@@ -1,6 +1,7 @@
 import { Group, Loader, Paper, Stack, Text, Title } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { trpc } from "../api/client.ts";
+import { InSlices } from "../parts/in-slices.tsx";
 import { TextLink } from "../parts/link.tsx";
 import { NewLink } from "../parts/new-link.tsx";
 import { Empty, PageTitle, Problem } from "../parts/page.tsx";
@@ -25,7 +26,7 @@ export function OverviewPage() {
   }
   const attention = attentionOf(all, servers.data, new Date());
   return (
-    <>
+    <InSlices>
       <PageTitle title="Overview" actions={<NewLink>New</NewLink>} />
       <Stack gap="lg">
         {all.length > 0 && <AttentionList items={attention} />}
@@ -89,6 +90,6 @@ export function OverviewPage() {
           );
         })}
       </Stack>
-    </>
+    </InSlices>
   );
 }

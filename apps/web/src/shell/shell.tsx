@@ -8,6 +8,7 @@ import { useLiveUpdates } from "../api/live.ts";
 import { forgetSession, reloadAt } from "../api/session.ts";
 import { notifyProblem } from "../parts/action.tsx";
 import { PasswordDialog } from "../parts/confirmation.tsx";
+import { InSlices } from "../parts/in-slices.tsx";
 import { NavigationLink } from "../parts/link.tsx";
 import { ConnectionState } from "./connection-state.tsx";
 import { BookIcon, NewIcon, OverviewIcon, ServerIcon, TeamIcon } from "./icons.tsx";
@@ -46,63 +47,65 @@ export function Shell() {
   }, []);
 
   return (
-    <AppShell
-      header={{ height: 48 }}
-      navbar={{ width: 190, breakpoint: "sm", collapsed: { mobile: !isOpen } }}
-      padding="md"
-    >
-      <a className="skip" href="#content">
-        To the content
-      </a>
-      <AppShell.Header>
-        <Group h="100%" px="md" justify="space-between" wrap="nowrap" gap="xs">
-          <Group gap="xs" wrap="nowrap" style={{ minWidth: 0 }}>
-            <Burger opened={isOpen} onClick={toggle} hiddenFrom="sm" size="sm" aria-label="Navigation" />
-            <Text fw={700} visibleFrom="xs">
-              Berth
-            </Text>
-            <TeamMenu />
-          </Group>
-          <Group gap="xs" wrap="nowrap">
-            <Button variant="default" onClick={() => setWantsPalette(true)} aria-keyshortcuts="Control+K">
-              Search
-              <Text span size="xs" c="dimmed" ml={6} visibleFrom="sm">
-                Ctrl K
+    <InSlices>
+      <AppShell
+        header={{ height: 48 }}
+        navbar={{ width: 190, breakpoint: "sm", collapsed: { mobile: !isOpen } }}
+        padding="md"
+      >
+        <a className="skip" href="#content">
+          To the content
+        </a>
+        <AppShell.Header>
+          <Group h="100%" px="md" justify="space-between" wrap="nowrap" gap="xs">
+            <Group gap="xs" wrap="nowrap" style={{ minWidth: 0 }}>
+              <Burger opened={isOpen} onClick={toggle} hiddenFrom="sm" size="sm" aria-label="Navigation" />
+              <Text fw={700} visibleFrom="xs">
+                Berth
               </Text>
-            </Button>
-            <ConnectionState />
-            <AccountMenu />
+              <TeamMenu />
+            </Group>
+            <Group gap="xs" wrap="nowrap">
+              <Button variant="default" onClick={() => setWantsPalette(true)} aria-keyshortcuts="Control+K">
+                Search
+                <Text span size="xs" c="dimmed" ml={6} visibleFrom="sm">
+                  Ctrl K
+                </Text>
+              </Button>
+              <ConnectionState />
+              <AccountMenu />
+            </Group>
           </Group>
-        </Group>
-      </AppShell.Header>
-      <AppShell.Navbar p="xs" aria-label="Main">
-        {PLACES.map(({ to, label, Icon }) => (
-          <NavigationLink
-            key={to}
-            to={to}
-            label={label}
-            leftSection={<Icon />}
-            active={to === "/" ? path === "/" : path.startsWith(to.replace(/\/\{.*$/, ""))}
-          />
-        ))}
-        <NavLink href="/docs" label="API" leftSection={<BookIcon />} />
-      </AppShell.Navbar>
-      <AppShell.Main id="content">
-        {needsSecondFactor ? (
+        </AppShell.Header>
+        <AppShell.Navbar p="xs" aria-label="Main">
+          {PLACES.map(({ to, label, Icon }) => (
+            <NavigationLink
+              key={to}
+              to={to}
+              label={label}
+              leftSection={<Icon />}
+              active={to === "/" ? path === "/" : path.startsWith(to.replace(/\/\{.*$/, ""))}
+            />
+          ))}
+          <NavLink href="/docs" label="API" leftSection={<BookIcon />} />
+        </AppShell.Navbar>
+        <AppShell.Main id="content">
+          {needsSecondFactor ? (
+            <Suspense>
+              <SecondFactorNeeded />
+            </Suspense>
+          ) : (
+            <Outlet />
+          )}
+        </AppShell.Main>
+        <PasswordDialog />
+        {wantsPalette && (
           <Suspense>
-            <SecondFactorNeeded />
+            <Palette onClose={() => setWantsPalette(false)} />
           </Suspense>
-        ) : (
-          <Outlet />
         )}
-      </AppShell.Main>
-      <PasswordDialog />
-      {wantsPalette && (
-        <Suspense>
-          <Palette onClose={() => setWantsPalette(false)} />
-        </Suspense>
-      )}
-    </AppShell>
+      </AppShell>
+    </InSlices>
   );
 }
 
