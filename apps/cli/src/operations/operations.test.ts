@@ -89,7 +89,7 @@ describe("an answer as people read it", () => {
     ]);
   });
 
-  test("tells a variable of previews from the one of the application", () => {
+  test("distinguishes the variable of previews from the one of the application", () => {
     const attachment = { database_uuid: "d", database_name: "db", resource_uuid: "r", resource_name: "web" };
     const items = [false, true].map((is_preview) => ({
       ...attachment,
