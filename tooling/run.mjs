@@ -25,7 +25,7 @@ const TASKS = {
     const argv = [...SERVER_FLAGS, join(freshBuild("server"), "main.js"), ...args];
     supervise("node", argv, { cwd: root, env: { ...SERVER_ENV, ...env } });
   },
-  berth: () => hand("node", [join(freshBuild("cli"), "main.js"), ...args], process.env.INIT_CWD),
+  berth: () => hand("node", ["--", join(freshBuild("cli"), "main.js"), ...args], process.env.INIT_CWD),
   build: () => hand("node", ["tooling/build/main.mjs", ...args]),
   pack: () => hand("node", ["tooling/build/packages.mjs", ...args]),
   bench: () => hand("node", ["bench/main.ts", ...args]),

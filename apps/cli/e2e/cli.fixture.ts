@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { freshBuild } from "../../../tooling/build/fresh.mjs";
 
 const MAIN = join(freshBuild("cli"), "main.js");
+const CHECKOUT = join(import.meta.dirname, "../../../bin/berth");
 
 export interface Ran {
   readonly code: number | null;
@@ -30,6 +31,10 @@ export function start(argv: readonly string[], options: RunOptions): Running {
 }
 
 export const berth = (argv: readonly string[], options: RunOptions): Promise<Ran> => start(argv, options).ended;
+
+/** Runs `bin/berth` of this checkout. */
+export const berthOfCheckout = (argv: readonly string[], options: RunOptions): Promise<Ran> =>
+  watch(spawn(CHECKOUT, [...argv], spawnOptions(options)), options.input).ended;
 
 /** Runs the command line on a terminal with 100 columns, created by `script`. */
 export function startOnTerminal(argv: readonly string[], options: RunOptions): Running {

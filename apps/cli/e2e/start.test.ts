@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { temporaryFolder } from "../src/temporary-folder.fixture.ts";
-import { berth } from "./cli.fixture.ts";
+import { berth, berthOfCheckout } from "./cli.fixture.ts";
 
 /** Prints at the end how many bytes of script were loaded from files. */
 const COUNT = `
@@ -29,4 +29,13 @@ test.each(["--version", "--help", "apps --help"])("berth %s loads little", async
   const bytes = Number(/^bytes (\d+)$/m.exec(stderr)?.[1]);
   expect(bytes).toBeGreaterThan(50_000);
   expect(bytes).toBeLessThan(200_000);
+});
+
+// Node exits with 9 when it takes the option for its own, before the command runs.
+test.each(["-", "missing.env"])("bin/berth passes --env-file %s to the command", async (file) => {
+  using home = temporaryFolder();
+  const env = { PATH: process.env.PATH ?? "", HOME: home.path };
+  const { code, stderr } = await berthOfCheckout(["deploy", "--env-file", file], { cwd: home.path, env, input: "A=1" });
+  expect(stderr).not.toBe("");
+  expect([1, 2]).toContain(code);
 });

@@ -3,7 +3,19 @@ import { cell } from "../output.ts";
 import { printable } from "../printable.ts";
 
 /** Most informative columns, in order. */
-const PREFERRED = ["name", "key", "domain", "status", "type", "engine", "image", "frequency", "uuid", "id"];
+const PREFERRED = [
+  "name",
+  "key",
+  "is_preview",
+  "domain",
+  "status",
+  "type",
+  "engine",
+  "image",
+  "frequency",
+  "uuid",
+  "id",
+];
 const COLUMNS_MAX = 6;
 /** The whole text is shown by `get` and with --json. */
 const CELL_LENGTH_MAX = 80;

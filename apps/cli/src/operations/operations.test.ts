@@ -89,6 +89,23 @@ describe("an answer as people read it", () => {
     ]);
   });
 
+  test("distinguishes the variable of previews from the one of the application", () => {
+    const attachment = { database_uuid: "d", database_name: "db", resource_uuid: "r", resource_name: "web" };
+    const items = [false, true].map((is_preview) => ({
+      ...attachment,
+      resource_type: "application",
+      key: "A",
+      is_preview,
+    }));
+    expect(shown(items)).toEqual([
+      ["KEY", "IS PREVIEW", "DATABASE UUID", "DATABASE NAME", "RESOURCE UUID", "RESOURCE NAME"],
+      [
+        ["A", "false", "d", "db", "r", "web"],
+        ["A", "true", "d", "db", "r", "web"],
+      ],
+    ]);
+  });
+
   test("is the sentence of a message, pairs of an object, and a word for nothing", () => {
     expect(shown({ message: "Done so." })).toEqual(["Done so."]);
     expect(shown({ uuid: "a", urls: ["b"], none: null })).toEqual([
