@@ -120,6 +120,7 @@ onEachBackend((database) => {
     expect(await problem()).toBeNull();
     expect([await setScaleProblem(id, "No image."), await problem()]).toEqual([true, "No image."]);
     expect([await setScaleProblem(id, "No memory."), await problem()]).toEqual([false, "No memory."]);
+    expect(await stores.resources.summaries([id])).toMatchObject([{ scale_problem: "No memory." }]);
     expect([await setScaleProblem(id, null), await problem()]).toEqual([false, null]);
     expect(await setScaleProblem(id, null)).toBe(false);
     expect(await setScaleProblem(999_999, "No image.")).toBe(false);

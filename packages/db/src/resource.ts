@@ -70,6 +70,7 @@ export function resourceStore(context: TeamContext): ResourceStore {
     summaries: (ids) =>
       joinPlace(db)
         .leftJoin("database", "database.resource_id", "resource.id")
+        .leftJoin("application", "application.resource_id", "resource.id")
         .select([
           "resource.id",
           "resource.uuid",
@@ -83,6 +84,7 @@ export function resourceStore(context: TeamContext): ResourceStore {
           SUMMARY_PLACEMENT.as("placement"),
           "database.engine as database_engine",
           "database.certificate_expires_at",
+          "application.scale_problem",
           sql<string | null>`case when database.is_public then database.public_port_problem end`.as(
             "public_port_problem",
           ),

@@ -6,7 +6,13 @@ const NOW = new Date("2026-01-01T00:00:00Z");
 const resource = (fields: object) =>
   ({
     ...{ uuid: "r", type: "application", name: "r", status: "running:healthy", last_deployment: null },
-    ...{ public_port_problem: null, url_problem: null, certificate_expires_at: null, failed_backups: [] },
+    ...{
+      public_port_problem: null,
+      url_problem: null,
+      certificate_expires_at: null,
+      scale_problem: null,
+      failed_backups: [],
+    },
     ...fields,
   }) as unknown as Resource;
 const server = (fields: object) => ({ uuid: "s", name: "s", is_reachable: true, is_usable: true, ...fields }) as Server;
@@ -18,6 +24,7 @@ it("is silent about what is well or was stopped", () => {
 it("names what is wrong, the worst first", () => {
   const soon = { certificate_expires_at: "2026-01-05T00:00:00Z" };
   const failed = { failed_backups: ["disk full"] };
+  const unscaled = { scale_problem: "2 of 3 containers run: no node is free." };
   const unanswered = { url_problem: "The proxy is stopped." };
   const found = attentionOf(
     [
@@ -25,6 +32,7 @@ it("names what is wrong, the worst first", () => {
       resource({ status: "running:unhealthy" }),
       resource({ ...failed }),
       resource({ ...unanswered }),
+      resource({ ...unscaled }),
     ],
     [server({ is_reachable: false })],
     NOW,
@@ -35,6 +43,7 @@ it("names what is wrong, the worst first", () => {
     "bad The last backup failed: disk full",
     "bad The proxy is stopped.",
     "warn Its certificate ends in 4 days. Restart it for a new one.",
+    "warn 2 of 3 containers run: no node is free.",
   ]);
 });
 

@@ -45,6 +45,9 @@ function ofResource(resource: Resource, now: Date): readonly Attention[] {
   if (resource.url_problem !== null) {
     found.push({ key: `${uuid}-url`, tone: "bad", resource, reason: resource.url_problem });
   }
+  if (resource.scale_problem !== null) {
+    found.push({ key: `${uuid}-scale`, tone: "warn", resource, reason: resource.scale_problem });
+  }
   const certificate = resource.certificate_expires_at;
   if (certificate !== null) {
     const days = Math.floor((Date.parse(certificate) - now.getTime()) / 86_400_000);

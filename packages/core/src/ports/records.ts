@@ -184,6 +184,8 @@ export interface ResourceSummaryRecord
   /** Of a database with a public port. */
   readonly public_port_problem: string | null;
   readonly certificate_expires_at: Date | null;
+  /** Of an application. */
+  readonly scale_problem: string | null;
 }
 
 /** Names of the objects that a resource is in, read together with it: every answer about a resource contains them. */

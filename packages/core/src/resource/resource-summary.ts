@@ -35,6 +35,7 @@ export const ResourceSummary = z
     last_deployment: LastDeployment.nullable().describe("Without those of previews."),
     public_port_problem: z.string().nullable().describe("Why the public port of a database does not work."),
     certificate_expires_at: Timestamp.nullable().describe("Of a database's own certificate."),
+    scale_problem: z.string().nullable().describe("Why an application does not have as many containers as asked for."),
     failed_backups: z.array(z.string()).describe("Why the newest run of a backup schedule failed, for each that did."),
   })
   .meta({ id: "ResourceSummary", description: "What lists and overviews show of a resource of any kind." });
@@ -60,6 +61,7 @@ export function resourceSummaryView(
     last_deployment: lastDeployment === undefined ? null : lastDeploymentView(lastDeployment),
     public_port_problem: resource.public_port_problem,
     certificate_expires_at: timestampOrNull(resource.certificate_expires_at),
+    scale_problem: resource.scale_problem,
     failed_backups: [...failedBackups],
   };
 }
