@@ -91,7 +91,9 @@ export function dockerServer(first: ServerRecord, deps: DockerServerDeps): Membe
     inWorkplace: deps.inWorkplace,
     shares: deps.buildPercent,
     replacements: deps.baseImages,
-    fetcher: deps.fetchesBuildTools ? toolFetcher({ folder: folder.tools }) : undefined,
+    fetcher: deps.fetchesBuildTools
+      ? toolFetcher({ folder: folder.tools, privateHosts: deps.allowedPrivateHosts })
+      : undefined,
     privateHosts: () => (isOwn || isLocalHost(record.ip) ? deps.allowedPrivateHosts : undefined),
   });
   const { isCluster } = ENGINES[first.engine];

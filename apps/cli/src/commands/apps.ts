@@ -13,8 +13,12 @@ interface Options {
   readonly server?: string;
 }
 
+/** For who looks for the settings here. */
+export const SETTINGS_HELP = "\nSettings are changed with: berth applications update APP";
+
 export function define(command: Command, bind: Bind): void {
   defineList(command.command("list", { isDefault: true }).description("List applications."), bind);
+  command.addHelpText("after", SETTINGS_HELP);
 }
 
 export function defineList(command: Command, bind: Bind): void {
