@@ -89,7 +89,9 @@ describeDocker("a cluster of three servers", IMAGES, (docker) => {
       hosts.add(body);
       return hosts.size === 3;
     });
-    expect(await read(`/applications/${uuid}`)).toMatchObject({ status: "running:healthy", replicas: 3 });
+    expect(await read(`/applications/${uuid}`)).toMatchObject({
+      ...{ status: "running:healthy", replicas: 3, destination_type: "swarm" },
+    });
   });
 
   test("replaces a release without a failed request", async () => {

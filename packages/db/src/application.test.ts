@@ -25,6 +25,7 @@ onEachBackend((database) => {
         server_uuid: server.uuid,
         server_name: server.name,
         server_ip: server.ip,
+        server_engine: server.engine,
         is_server_functional: true,
         destination_uuid: destination.uuid,
         destination_name: destination.name,

@@ -23,6 +23,7 @@ import type { DB } from "./schema.ts";
 const PLACEMENT = sql<Placement>`jsonb_build_object(
   'project_uuid', project.uuid, 'environment_uuid', environment.uuid, 'environment_name', environment.name,
   'server_uuid', server.uuid, 'server_name', server.name, 'server_ip', server.ip,
+  'server_engine', server.engine,
   'is_server_functional', coalesce((server.settings ->> 'is_reachable')::boolean, false)
     and coalesce((server.settings ->> 'is_usable')::boolean, false)
     and not coalesce((server.settings ->> 'force_disabled')::boolean, false),

@@ -1,5 +1,6 @@
 import { expect, it } from "vitest";
-import { placeholdersOf } from "./settings.ts";
+import type { ShownResource } from "./resource.ts";
+import { placeholdersOf, settingsOf } from "./settings.ts";
 
 it("shows the port that gets requests where no port is set", () => {
   expect(placeholdersOf([{ port: null }, { port: 3000 }])).toEqual({
@@ -10,4 +11,16 @@ it("shows the port that gets requests where no port is set", () => {
 it("shows no port where none gets requests, or nothing runs", () => {
   expect(placeholdersOf([{ port: null }])).toEqual({});
   expect(placeholdersOf([])).toEqual({});
+});
+
+it("asks for the nodes of an application only where a cluster runs it", () => {
+  const isAsked = (destination_type: string) => {
+    const application = { settings: {}, destination_type };
+    // Only the fields that are read.
+    const { groups, values } = settingsOf({ application } as unknown as ShownResource);
+    return groups.some(
+      ({ when, fields }) => fields.includes("swarm_placement_constraints") && when?.(values) !== false,
+    );
+  };
+  expect([isAsked("swarm"), isAsked("standalone")]).toEqual([true, false]);
 });

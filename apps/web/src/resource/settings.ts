@@ -77,6 +77,11 @@ const APPLICATION: readonly FieldGroup[] = [
     ],
   },
   {
+    title: "Nodes",
+    when: ({ destination_type }) => destination_type === "swarm",
+    fields: ["swarm_placement_constraints", "is_swarm_only_worker_nodes"],
+  },
+  {
     title: "Health check",
     fields: ["health_check_enabled", "health_check_type"],
   },

@@ -2,6 +2,7 @@ import { z } from "zod";
 import { shownStatus } from "../deploy/shown-status.ts";
 import { LIMIT_FIELDS } from "../limits.ts";
 import type { ApplicationRecord } from "../ports/records.ts";
+import { ENGINES } from "../server/server-settings.ts";
 import { repositoryUrl } from "../source/hosted-repository.ts";
 import { PlainTimestamp, plainTimestamp, Timestamp, timestamp, timestampOrNull } from "../timestamp.ts";
 import type { ApplicationSecrets, ApplicationSettings } from "./application.ts";
@@ -236,6 +237,7 @@ export function applicationView(application: ApplicationRecord, options: Applica
     server_status: placement.is_server_functional,
     destination_id: application.destination_id,
     destination: destinationView(application),
+    destination_type: ENGINES[placement.server_engine].destinationType,
     ...settingsView(settings),
     ...(options.secrets === undefined ? {} : secretsView(application, options.secrets)),
     ...githubView(application),
@@ -322,7 +324,6 @@ export const settingView = (settings: ApplicationSettings): ApplicationSetting =
 
 /** Fields that clients of this API family read, although Berth does not use them. */
 const WITHOUT_MEANING_YET = {
-  destination_type: "standalone",
   additional_servers: [],
   additional_servers_count: 0,
   additional_networks_count: 0,

@@ -5,6 +5,7 @@ import { shownStatus } from "../deploy/shown-status.ts";
 import { LIMIT_FIELDS } from "../limits.ts";
 import type { DatabaseRecord } from "../ports/database.ts";
 import { forwardOf } from "../server/forward.ts";
+import { ENGINES } from "../server/server-settings.ts";
 import { PlainTimestamp, plainTimestamp, Timestamp, timestamp, timestampOrNull } from "../timestamp.ts";
 import { databaseType } from "./database.ts";
 import {
@@ -242,6 +243,7 @@ export function databaseView(database: DatabaseRecord, { secrets }: DatabaseView
     environment_name: placement.environment_name,
     server_uuid: placement.server_uuid,
     server_status: placement.is_server_functional,
+    destination_type: ENGINES[placement.server_engine].destinationType,
     destination_id: database.destination_id,
     destination_uuid: placement.destination_uuid,
     restart_count: database.restart_count,
@@ -290,7 +292,6 @@ function shownScripts(kept: string | null) {
 
 /** Fields that clients of this API family read, and that no operation sets. */
 const NEVER_SET = {
-  destination_type: "standalone",
   ports_mappings: null,
   enable_ssl: false,
   is_log_drain_enabled: false,

@@ -196,6 +196,7 @@ export interface Placement {
   readonly server_uuid: string;
   readonly server_name: string;
   readonly server_ip: string;
+  readonly server_engine: EngineKind;
   /** The server is reachable, usable and not disabled. */
   readonly is_server_functional: boolean;
   readonly destination_uuid: string;

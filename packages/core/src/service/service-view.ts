@@ -3,6 +3,7 @@ import { ApplicationDestination } from "../application/application-view.ts";
 import { DomainConflict, splitUrls } from "../application/domain.ts";
 import { shownServiceStatus } from "../deploy/shown-status.ts";
 import type { ServiceContainerRecord, ServiceRecord } from "../ports/service.ts";
+import { ENGINES } from "../server/server-settings.ts";
 import { PlainTimestamp, plainTimestamp, Timestamp, timestamp, timestampOrNull } from "../timestamp.ts";
 import type { ServiceSecrets } from "./service.ts";
 import { ServiceChanges } from "./service-change.ts";
@@ -126,7 +127,7 @@ export function serviceView(service: ServiceRecord, { containers, secrets, publi
     server_id: service.server_id,
     server_uuid: placement.server_uuid,
     server_status: placement.is_server_functional,
-    destination_type: "standalone",
+    destination_type: ENGINES[placement.server_engine].destinationType,
     destination_id: service.destination_id,
     destination: {
       uuid: placement.destination_uuid,
