@@ -79,7 +79,8 @@ export async function requireMayReach(
 }
 
 /**
- * The worker installs Docker on the server and then validates it. Idempotent meanwhile.
+ * The worker installs Docker on the server and then validates it; on Berth's own machine, which has an engine, it
+ * validates only. Idempotent meanwhile.
  * @throws DomainError `engine.unsupported`
  */
 export async function requestInstallation(
@@ -87,7 +88,9 @@ export async function requestInstallation(
   tx: Stores,
   server: ServerRecord,
 ): Promise<JobRecord> {
-  if (ENGINES[server.engine].hasContainers && !isOwnMachine(server)) {
+  if (ENGINES[server.engine].hasContainers) {
+    // Berth's own machine becomes such a server only once an engine answered.
+    if (isOwnMachine(server)) return await requestValidation(context, tx, server);
     return await requestJob(context, tx, "server.install_engine", { ...server, type: "server" });
   }
   const sentence = "Berth can install Docker only on servers that it reaches over SSH.";

@@ -194,7 +194,14 @@ describe("installing an engine", () => {
     expect(job).toMatchObject({ type: "server.install_engine", status: "queued", log: null });
   });
 
-  test("is refused for the machine that Berth runs on", async () => {
+  test("is a validation where Berth's own machine has an engine", async () => {
+    const uuid = testUuid();
+    await at.stores.servers.insert({ ...at.place.server, uuid, ip: "docker.localhost", engine: "docker" });
+    const { job_uuid } = await at.own.servers.validate(uuid, { install: true });
+    expect(await at.own.jobs.get(job_uuid ?? "")).toMatchObject({ type: "server.validate" });
+  });
+
+  test("is refused for the machine that Berth runs on, without an engine", async () => {
     const local = at.own.servers.validate(at.place.server.uuid, { install_engine: true });
     await expect(local).rejects.toMatchObject({
       code: "engine.unsupported",
