@@ -40,7 +40,9 @@ describe("commands that are made from the operations", () => {
     });
     const envs = JSON.stringify({ data: [{ key: "A", value: "1" }, { key: "B" }] });
     expect(await run(["applications", "envs", "update-bulk", uuid, "--input", "-"], envs)).toMatchObject({ code: 0 });
-    expect((await run(["applications", "envs", "list", uuid, "--take", "2"])).stdout).toMatch(/^KEY +UUID/m);
+    expect((await run(["applications", "envs", "list", uuid, "--take", "2"])).stdout).toMatch(
+      /^KEY +IS PREVIEW +UUID/m,
+    );
 
     const unconfirmed = await run(["applications", "delete", uuid]);
     expect([unconfirmed.code, unconfirmed.stderr]).toEqual([2, expect.stringContaining("confirm it with --yes")]);

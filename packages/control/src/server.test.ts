@@ -197,7 +197,8 @@ describe("installing an engine", () => {
   test("is a validation where Berth's own machine has an engine", async () => {
     const uuid = testUuid();
     await at.stores.servers.insert({ ...at.place.server, uuid, ip: "docker.localhost", engine: "docker" });
-    const { job_uuid } = await at.own.servers.validate(uuid, { install: true });
+    const { message, job_uuid } = await at.own.servers.validate(uuid, { install: true });
+    expect(message).toBe("Validation started.");
     expect(await at.own.jobs.get(job_uuid ?? "")).toMatchObject({ type: "server.validate" });
   });
 

@@ -152,7 +152,8 @@ export function servers(context: UseCaseContext) {
         requireStaying(server);
         return await (install_engine ? requestInstallation : requestValidation)(context, tx, server);
       });
-      return { message: install_engine ? "Installation started." : "Validation started.", job_uuid: job.uuid };
+      const message = job.type === "server.install_engine" ? "Installation started." : "Validation started.";
+      return { message, job_uuid: job.uuid };
     },
 
     /**
