@@ -58,25 +58,36 @@ export const client = createTRPCClient<AppRouter>({
   ],
 });
 
-const kept = takeKeptPage(Date.now());
-let position: Promise<string | undefined> | undefined = kept && Promise.resolve(kept.position);
+let taken: { readonly page: KeptPage | undefined } | undefined;
+/** What the tab kept over a reload. It is read once, since reading removes it. */
+const keptPage = (): KeptPage | undefined => {
+  taken ??= { page: takeKeptPage(Date.now()) };
+  return taken.page;
+};
+
+let position: Promise<string | undefined> | undefined;
 
 /**
  * Id of an event from which on events have to be followed, so that no change of what the page reads is missed: it is
  * known before anything is read. `undefined`: from now on, where events cannot be read.
  */
 export function eventPosition(): Promise<string | undefined> {
-  position ??= client.events.list.query({ take: 1 }, { context: { isFirst: true } }).then(
+  const kept = keptPage();
+  position ??= kept === undefined ? newestEvent() : Promise.resolve(kept.position);
+  return position;
+}
+
+const newestEvent = (): Promise<string | undefined> =>
+  client.events.list.query({ take: 1 }, { context: { isFirst: true } }).then(
     ({ events: [newest] }) => String(newest?.id ?? 0),
     () => undefined,
   );
-  return position;
-}
 
 let restored: Promise<void> | undefined;
 
 /** Shows what the tab kept over a reload, once the server has confirmed that session and team are the same. */
 export function restoreKept(): Promise<void> {
+  const kept = keptPage();
   restored ??= kept === undefined ? Promise.resolve() : confirmKept(kept);
   return restored;
 }
@@ -84,7 +95,7 @@ export function restoreKept(): Promise<void> {
 async function confirmKept(page: KeptPage): Promise<void> {
   const current = await queryClient.fetchQuery(trpc.auth.current.queryOptions()).catch(() => undefined);
   if (current?.team.id === page.team) return restorePage(queryClient, page, Date.now());
-  position = undefined;
+  position = newestEvent();
 }
 
 export const trpc = createTRPCOptionsProxy<AppRouter>({ client, queryClient });
