@@ -6,6 +6,7 @@ import { request as requestHttps } from "node:https";
 import { createServer } from "node:net";
 import { join } from "node:path";
 import type { TLSSocket } from "node:tls";
+import { isDomainError } from "@berth/core";
 import type { Upstream } from "@berth/core/deploy";
 import type { Host } from "@berth/host";
 import { describeDocker, until } from "@berth/testing";
@@ -226,7 +227,12 @@ describeDocker("a change of routes in Caddy", [IMAGE], (docker) => {
     const message = expect.stringMatching(new RegExp(`${port}.*address already in use`));
     await expect(stuck.ensure()).rejects.toMatchObject({ code: "setup.failed", message });
     await new Promise((resolve) => taken.close(resolve));
-    await stuck.ensure();
+    // The engine may be starting it again at this moment, so that it does not answer yet.
+    const unanswered = (error: unknown) => {
+      if (!isDomainError(error, "engine.unreachable")) throw error;
+      return false;
+    };
+    await until(() => stuck.ensure().then(() => true, unanswered));
     expect((await stuck.status()).state).toBe("running");
   });
 
