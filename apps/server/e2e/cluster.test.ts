@@ -69,6 +69,19 @@ describeDocker("a cluster that is made of servers", [SERVER_IMAGE, "caddy:2", "b
     expect(JSON.stringify(body)).toContain(`"role":"manager"`);
   });
 
+  test("replaces the tokens by which machines join, and keeps its nodes", async () => {
+    const token = async () => (await machines[0].exec(["docker", "swarm", "join-token", "-q", "worker"])).output.trim();
+    const before = await token();
+    expect(before).toContain("SWMTKN");
+    const rotated = await ask("POST", `/servers/${uuids[0]}/cluster/rotate-tokens`);
+    expect(rotated.status, JSON.stringify(rotated.body)).toBe(200);
+    expect(JSON.stringify(rotated.body)).not.toContain("SWMTKN");
+    expect(await token()).not.toBe(before);
+    expect(await nodes()).toHaveLength(2);
+    const single = await ask("POST", `/servers/${uuids[1]}/cluster/rotate-tokens`);
+    expect(single).toMatchObject({ status: 422, body: { code: "engine.unsupported" } });
+  });
+
   test("lets a server go, which is a single one then, and ends with its last", async () => {
     await eventually(async () => {
       const left = await ask("POST", `/servers/${uuids[1]}/cluster/leave`, {});

@@ -100,4 +100,20 @@ export const clusters = {
     .input(ClusterLeave.extend({ uuid: z.string().describe("The server that leaves.") }))
     .output(JobStarted)
     .mutation(({ ctx, input: { uuid: server, ...options } }) => ctx.control.clusters.leave(server, options)),
+
+  rotateTokens: operation({
+    method: "POST",
+    path: "/servers/{uuid}/cluster/rotate-tokens",
+    operationId: "rotate-cluster-tokens-by-server-uuid",
+    tag: "Servers",
+    summary: "Replace the tokens by which machines join a cluster",
+    description:
+      "Tokens that somebody read before are worthless then. Nodes that joined stay. Berth reads the tokens anew for " +
+      "each server that joins, and shows them to nobody.",
+    ability: "write",
+    errors: ["engine.unsupported", "engine.unreachable"],
+  })
+    .input(z.strictObject({ uuid }))
+    .output(z.object({ message: z.string() }))
+    .mutation(({ ctx, input: { uuid: server } }) => ctx.control.clusters.rotateTokens(server)),
 };

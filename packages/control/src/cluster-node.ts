@@ -135,6 +135,19 @@ export function clusters(context: UseCaseContext) {
       await cluster.remove(nodeId);
       return await recorded(server, "left", `Left the cluster of ${head.name}. The server is being validated.`);
     },
+
+    /** @throws DomainError `resource.not_found`, `engine.unsupported`, `engine.unreachable`, `engine.failed` */
+    async rotateTokens(uuid: string): Promise<{ message: string }> {
+      requireAbility(scope, "write");
+      const server = await findServer(stores, uuid);
+      requireStaying(server);
+      await (await clusterOf(context, server)).rotateTokens();
+      const payload = { name: server.name, change: "tokens_rotated" };
+      await stores.transaction((tx) =>
+        tx.events.append({ type: "server.node_changed", resource_uuid: server.uuid, payload }),
+      );
+      return { message: `The tokens to join the cluster of ${server.name} are new. Its nodes stay.` };
+    },
   };
 }
 

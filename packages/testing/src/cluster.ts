@@ -14,5 +14,6 @@ export function testCluster(serverUuid: string): ClusterOperations {
     change: async () => undefined,
     remove: async () => undefined,
     invitation: async () => ({ token: "t0ken", managers: ["192.0.2.1:2377"] }),
+    rotateTokens: async () => undefined,
   };
 }

@@ -24,6 +24,8 @@ export function define(command: Command, bind: Bind): void {
   const leave = command.command("leave").description("Remove a server from its cluster.");
   addFlags(leave.argument("<server>", "name or uuid"), LEAVE, "On the way:");
   leave.action(bind(left));
+  const rotate = command.command("rotate-tokens").description("Replace the tokens by which machines join a cluster.");
+  withCluster(rotate).action(bind(rotated));
   for (const [name, { summary, change }] of Object.entries(CHANGES)) {
     const own = command.command(name).description(summary).argument("<node>", "its server, host name or id");
     withCluster(own).action(
@@ -88,6 +90,13 @@ async function left(session: Session, wanted: string, options: Options): Promise
   const { client } = await session.connect();
   const { uuid } = await serverOf(client, wanted);
   return await followed(session, await client.clusters.leave.mutate({ uuid, ...valuesOf(LEAVE, options) }));
+}
+
+async function rotated(session: Session, options: Options): Promise<void> {
+  const { client } = await session.connect();
+  const { uuid } = await clusterOf(client, options);
+  const answer = await client.clusters.rotateTokens.mutate({ uuid });
+  session.output.show(answer, () => session.output.line(printable(answer.message)));
 }
 
 async function changed(session: Session, wanted: string, options: Options, change: Change): Promise<void> {

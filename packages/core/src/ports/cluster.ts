@@ -33,6 +33,8 @@ export interface ClusterOperations {
   remove(nodeId: string): Promise<void>;
   /** What a machine needs to join. */
   invitation(role: "manager" | "worker"): Promise<ClusterInvitation>;
+  /** Makes the tokens of all earlier invitations worthless. Nodes that joined stay. */
+  rotateTokens(): Promise<void>;
 }
 
 export interface ClusterInvitation {

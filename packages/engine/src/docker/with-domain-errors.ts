@@ -39,6 +39,7 @@ export function withDomainErrors<T extends ContainerEngine>(engine: T, server: s
             change: wrapped(engine.cluster.change),
             remove: repeated(engine.cluster.remove),
             invitation: repeated(engine.cluster.invitation),
+            rotateTokens: wrapped(engine.cluster.rotateTokens),
           },
         }),
     build: wrapped(engine.build),

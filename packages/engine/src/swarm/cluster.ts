@@ -1,37 +1,20 @@
 import type { ClusterOperations, SeenClusterNode } from "@berth/core/ports";
 import { statusCodeOf } from "@berth/docker-client";
 import type Docker from "dockerode";
-import { updateNode } from "./nodes.ts";
+import { listNodes, type NodeAnswer, updateNode } from "./nodes.ts";
 import { storagesOn } from "./placement.ts";
 import type { Services } from "./services.ts";
 
-interface NodeAnswer {
-  readonly ID: string;
-  readonly Spec: {
-    readonly Role?: string;
-    readonly Availability?: string;
-    readonly Labels?: Readonly<Record<string, string>> | null;
-  };
-  readonly Description?: {
-    readonly Hostname?: string;
-    readonly Resources?: { readonly NanoCPUs?: number; readonly MemoryBytes?: number };
-    readonly Engine?: { readonly EngineVersion?: string };
-  };
-  readonly Status: { readonly State: string; readonly Addr?: string };
-  readonly ManagerStatus?: { readonly Leader?: boolean; readonly Reachability?: string; readonly Addr?: string };
-}
-
 interface SwarmAnswer {
+  readonly Version: { readonly Index: number };
+  readonly Spec: object;
   readonly JoinTokens: { readonly Worker: string; readonly Manager: string };
 }
 
 /** The nodes of a swarm, by a manager. */
 export const clusterOperations = (docker: Docker, services: Services): ClusterOperations => ({
   async nodes() {
-    const [found, tasks] = await Promise.all([
-      docker.listNodes() as Promise<readonly NodeAnswer[]>, // Typed as any by the library.
-      services.wantedTasks(),
-    ]);
+    const [found, tasks] = await Promise.all([listNodes(docker), services.wantedTasks()]);
     return found.map((node) => seenNode(node, tasks.filter(({ NodeID }) => NodeID === node.ID).length));
   },
   change: (nodeId, { role, availability }) =>
@@ -50,13 +33,18 @@ export const clusterOperations = (docker: Docker, services: Services): ClusterOp
   async invitation(role) {
     const [swarm, nodes] = await Promise.all([
       docker.swarmInspect() as Promise<SwarmAnswer>, // Typed as any by the library.
-      docker.listNodes() as Promise<readonly NodeAnswer[]>,
+      listNodes(docker),
     ]);
     const { JoinTokens: tokens } = swarm;
     const managers = nodes.flatMap(({ ManagerStatus: status }) =>
       status?.Reachability === "reachable" && status.Addr ? status.Addr : [],
     );
     return { token: role === "manager" ? tokens.Manager : tokens.Worker, managers };
+  },
+  async rotateTokens() {
+    const { Spec, Version } = (await docker.swarmInspect()) as SwarmAnswer; // Typed as any by the library.
+    const query = { version: Version.Index, rotateWorkerToken: true, rotateManagerToken: true };
+    await docker.swarmUpdate({ _query: query, _body: Spec });
   },
 });
 

@@ -35,7 +35,8 @@ export interface ClusterNode {
   readonly architecture: string;
 }
 
-interface NodeAnswer {
+/** The answer of a manager, which the library types as any. */
+export interface NodeAnswer {
   readonly ID: string;
   readonly Version: { readonly Index: number };
   readonly Spec: {
@@ -46,13 +47,17 @@ interface NodeAnswer {
   readonly Description?: {
     readonly Hostname?: string;
     readonly Platform?: { readonly OS?: string; readonly Architecture?: string };
-    readonly Engine?: { readonly Labels?: Readonly<Record<string, string>> | null };
+    readonly Resources?: { readonly NanoCPUs?: number; readonly MemoryBytes?: number };
+    readonly Engine?: { readonly EngineVersion?: string; readonly Labels?: Readonly<Record<string, string>> | null };
   };
-  readonly Status: { readonly State: string };
+  readonly Status: { readonly State: string; readonly Addr?: string };
+  readonly ManagerStatus?: { readonly Leader?: boolean; readonly Reachability?: string; readonly Addr?: string };
 }
 
+export const listNodes = async (docker: Docker): Promise<readonly NodeAnswer[]> => await docker.listNodes();
+
 export async function clusterNodes(docker: Docker): Promise<readonly ClusterNode[]> {
-  const found = (await docker.listNodes()) as readonly NodeAnswer[]; // Typed as any by the library.
+  const found = await listNodes(docker);
   return found.map(({ ID, Spec, Description, Status }) => ({
     id: ID,
     hostname: Description?.Hostname ?? "",
