@@ -49,10 +49,7 @@ export function clusterNodes(context: UseCaseContext) {
       if (node === undefined) throw notFound("Node");
       assertNodeChange(nodes, node, change, server.swarm_node_id);
       await cluster.change(nodeId, change);
-      const payload = { name: server.name, node: node.hostname, ...change };
-      await stores.transaction((tx) =>
-        tx.events.append({ type: "server.node_changed", resource_uuid: server.uuid, payload }),
-      );
+      await stores.transaction((tx) => appendNodeChanged(tx, server, { node: node.hostname, ...change }));
       const changed = (await view(server, cluster)).find(({ id }) => id === nodeId);
       if (changed === undefined) throw notFound("Node");
       return changed;
@@ -75,8 +72,7 @@ export function clusters(context: UseCaseContext) {
 
   async function recorded(server: ServerRecord, change: string, message: string): Promise<JobStarted> {
     const job = await stores.transaction(async (tx) => {
-      const payload = { name: server.name, change };
-      await tx.events.append({ type: "server.node_changed", resource_uuid: server.uuid, payload });
+      await appendNodeChanged(tx, server, { change });
       return await requestValidation(context, tx, await findServer(tx, server.uuid));
     });
     return { message, job_uuid: job.uuid };
@@ -142,14 +138,18 @@ export function clusters(context: UseCaseContext) {
       const server = await findServer(stores, uuid);
       requireStaying(server);
       await (await clusterOf(context, server)).rotateTokens();
-      const payload = { name: server.name, change: "tokens_rotated" };
-      await stores.transaction((tx) =>
-        tx.events.append({ type: "server.node_changed", resource_uuid: server.uuid, payload }),
-      );
+      await stores.transaction((tx) => appendNodeChanged(tx, server, { change: "tokens_rotated" }));
       return { message: `The tokens to join the cluster of ${server.name} are new. Its nodes stay.` };
     },
   };
 }
+
+const appendNodeChanged = (tx: Stores, server: ServerRecord, change: Readonly<Record<string, unknown>>) =>
+  tx.events.append({
+    type: "server.node_changed",
+    resource_uuid: server.uuid,
+    payload: { name: server.name, ...change },
+  });
 
 async function clusterOf(
   { engineFor }: Pick<UseCaseContext, "engineFor">,

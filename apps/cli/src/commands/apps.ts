@@ -13,7 +13,7 @@ interface Options {
   readonly server?: string;
 }
 
-/** For who looks for the settings here. */
+/** Users look for the settings under these commands too. */
 export const SETTINGS_HELP = "\nSettings are changed with: berth applications update APP";
 
 export function define(command: Command, bind: Bind): void {
