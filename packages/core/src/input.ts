@@ -9,6 +9,9 @@ export function lenient<S extends z.ZodType>(schema: S): S {
   return z.preprocess(reader(schema), schema) as unknown as S;
 }
 
+/** An option that may be left out. */
+export const flag = (about: string) => lenient(z.boolean()).optional().describe(about);
+
 /** The same schema for a text, which is trimmed first. */
 function trimmed<S extends z.ZodType>(schema: S): S {
   // Parses to the same type, like `lenient`.

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { inputShape, lenient } from "../input.ts";
+import { flag, inputShape, lenient } from "../input.ts";
 import { ResourceDescription, ResourceName } from "../name.ts";
 import { PLACE_INPUT } from "../server/place-input.ts";
 import { COMPOSE_FIELD_LENGTH_MAX } from "../service/service-input.ts";
@@ -12,8 +12,6 @@ const DEFAULTS = ApplicationSettings.parse({ build_pack: "nixpacks" });
 const BuildPack = z
   .enum(["nixpacks", "railpack", "static", "dockerfile", "dockercompose"])
   .describe("How the source is built. nixpacks and railpack detect its type.");
-
-const flag = (about: string) => lenient(z.boolean()).optional().describe(about);
 
 const Domains = lenient(z.string().max(2048, "At most 2048 characters.").nullable())
   .optional()

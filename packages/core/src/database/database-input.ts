@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { InitScriptsInput } from "../application/init-script.ts";
-import { inputShape, lenient } from "../input.ts";
+import { flag, inputShape, lenient } from "../input.ts";
 import { ResourceDescription, ResourceName } from "../name.ts";
 import { PLACE_INPUT } from "../server/place-input.ts";
 import { DatabaseSettings, databaseDefaults } from "./database.ts";
@@ -63,8 +63,6 @@ function fieldsInput<E extends DatabaseEngine>(engine: E, { isNew }: { isNew: bo
   // Has one input for each settable field, as the type says.
   return Object.fromEntries(inputs) as FieldsInput<E>;
 }
-
-const flag = (about: string) => lenient(z.boolean()).optional().describe(about);
 
 const COMMON = {
   description: ResourceDescription.optional().describe("For people."),

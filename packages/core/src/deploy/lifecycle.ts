@@ -1,7 +1,5 @@
 import { z } from "zod";
-import { lenient } from "../input.ts";
-
-const flag = (about: string) => lenient(z.boolean()).optional().describe(about);
+import { flag } from "../input.ts";
 
 /** Options of a deletion, for all kinds of resources. */
 export const ResourceDelete = z.strictObject({

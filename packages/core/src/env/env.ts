@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { lenient } from "../input.ts";
+import { flag, lenient } from "../input.ts";
 import type { EnvFields, EnvRecord } from "../ports/records.ts";
 import { Timestamp, timestamp } from "../timestamp.ts";
 import { isShared, realValue, type SharedVariables } from "./env-value.ts";
@@ -21,8 +21,6 @@ const EnvValue = z
   .max(ENV_VALUE_LENGTH_MAX, `At most ${ENV_VALUE_LENGTH_MAX} characters.`)
   .nullable()
   .describe("Stored byte for byte. May contain references such as {{ project.KEY }}.");
-
-const flag = (description: string) => lenient(z.boolean()).optional().describe(description);
 
 const SETTABLE = {
   value: EnvValue.optional(),
