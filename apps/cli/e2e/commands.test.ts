@@ -40,6 +40,27 @@ const isRunning = (command: string): boolean =>
     });
 const ticks = (text: string) => [...text.matchAll(/tick (\d+)/g)].map(([, n]) => Number(n));
 
+test("a resource of any kind moves to another environment, by its name", async () => {
+  const made = JSON.parse((await run("/", "projects", "create", "Archive", "--json")).stdout);
+  const application = JSON.parse((await run(web.path, "app", "--json")).stdout);
+  const [own] = JSON.parse((await run("/", "projects", "--json")).stdout);
+  const where = async () => JSON.parse((await run(web.path, "app", "--json")).stdout).project_uuid;
+  expect(await run("/", "move", "web")).toMatchObject({
+    code: 2,
+    stderr: expect.stringContaining("--environment NAME"),
+  });
+  const moved = await run("/", "move", "WEB", "--project", "archive");
+  expect([moved.code, moved.stdout]).toEqual([
+    0,
+    expect.stringContaining("web is in environment production now. What runs continues."),
+  ]);
+  expect(await where()).toBe(made.uuid);
+  const again = await run("/", "move", application.uuid, "--project", "archive");
+  expect([again.code, again.stderr]).toEqual([1, "Application web is in environment production already.\n"]);
+  expect((await run("/", "move", "web", "--project", own.name, "--environment", "production")).code).toBe(0);
+  expect(await where()).toBe(own.uuid);
+});
+
 test("the server of this machine is found without BERTH_DATA, and named", async () => {
   // The test's server has its user's state below its data folder.
   const found = { PATH: process.env.PATH ?? "", HOME: home.path, XDG_STATE_HOME: server.dataFolder };

@@ -94,6 +94,12 @@ const COMMANDS: readonly Entry[] = [
     load: () => import("./commands/rollback.ts"),
   },
   {
+    name: "move",
+    group: RUN,
+    summary: "move an application, database or service to another environment",
+    load: () => import("./commands/move.ts"),
+  },
+  {
     name: "delete",
     aliases: ["destroy"],
     group: RUN,

@@ -69,6 +69,23 @@ describeLargeInBrowser("forms and names of the pages", () => {
     await close();
   });
 
+  it("move an application to an environment of another project", async () => {
+    const project = await server.client.projects.create.mutate({ name: "Archive" });
+    const { page, complaints, close } = await visit(browser, server.url);
+    await signIn(page, server);
+    await page.goto(`/applications/${uuid}/settings`);
+    await page.getByRole("combobox", { name: "Project" }).click();
+    await page.getByRole("option", { name: "Archive" }).click();
+    await page.getByRole("combobox", { name: "Environment" }).click();
+    await page.getByRole("option", { name: "production" }).click();
+    await page.getByRole("button", { name: "Move", exact: true }).click();
+    await page.getByText("Application moved successfully.").waitFor();
+    const moved = await server.client.applications.get.query({ uuid });
+    expect(moved).toMatchObject({ project_uuid: project.uuid, environment_name: "production" });
+    expect(complaints).toEqual([]);
+    await close();
+  });
+
   it("find everything by its name with the keyboard alone", async () => {
     const { page, complaints, close } = await visit(browser, server.url, { scheme: "dark" });
     await signIn(page, server);

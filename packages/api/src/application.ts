@@ -21,6 +21,7 @@ import { lifecycle } from "./lifecycle.ts";
 import { listed, paging } from "./list.ts";
 import { logs } from "./log.ts";
 import { metrics } from "./metric.ts";
+import { moves } from "./move.ts";
 import { operation } from "./operation.ts";
 import { OPERATOR } from "./operation-options.ts";
 import { previews } from "./preview.ts";
@@ -52,6 +53,7 @@ export const applications = {
   tags: resourceTags.application,
   previews,
   ...lifecycle.application,
+  ...moves.application,
 
   list: operation({
     method: "GET",

@@ -20,6 +20,7 @@ import { lifecycle } from "./lifecycle.ts";
 import { listed, paging } from "./list.ts";
 import { logs } from "./log.ts";
 import { metrics } from "./metric.ts";
+import { moves } from "./move.ts";
 import { operation } from "./operation.ts";
 import { restores } from "./restore.ts";
 import { containers } from "./running-container.ts";
@@ -57,6 +58,7 @@ export const databases = {
   storages: storages.database,
   tags: resourceTags.database,
   ...lifecycle.database,
+  ...moves.database,
 
   list: operation({
     method: "GET",

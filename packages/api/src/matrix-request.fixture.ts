@@ -115,6 +115,7 @@ export function requestOf(world: World, { operation }: Permission, extra: Extra 
 const referencesOf = (world: World): Readonly<Record<string, object>> => {
   const cloud = { cloud_provider_token_uuid: world.cloudToken };
   const key = { private_key_uuid: world.privateKey };
+  const place = { environment_uuid: world.objects["{environment_name_or_uuid}"] };
   return {
     "create-github-app": key,
     "create-private-deploy-key-application": key,
@@ -128,6 +129,9 @@ const referencesOf = (world: World): Readonly<Record<string, object>> => {
     "get-hetzner-images": cloud,
     "get-hetzner-ssh-keys": cloud,
     "attach-database-by-uuid": { resource_uuid: world.objects["/applications/{uuid}"] },
+    "move-application-by-uuid": place,
+    "move-service-by-uuid": place,
+    "move-database-by-uuid": place,
     "create-storage-by-service-uuid": { resource_uuid: world.container },
     "update-storage-by-application-uuid": { uuid: world.storages.applications },
     "update-storage-by-service-uuid": { uuid: world.storages.services },

@@ -16,6 +16,7 @@ import { lifecycle } from "./lifecycle.ts";
 import { listed, paging } from "./list.ts";
 import { logs } from "./log.ts";
 import { metrics } from "./metric.ts";
+import { moves } from "./move.ts";
 import { operation } from "./operation.ts";
 import { OPERATOR } from "./operation-options.ts";
 import { containers } from "./running-container.ts";
@@ -42,6 +43,7 @@ export const services = {
   storages: storages.service,
   tags: resourceTags.service,
   ...lifecycle.service,
+  ...moves.service,
 
   list: operation({
     method: "GET",

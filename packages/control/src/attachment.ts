@@ -94,13 +94,13 @@ export function attachments(context: UseCaseContext) {
 }
 
 /** @throws DomainError `resource.in_use` with the resources that use the database */
-export async function requireUnused(stores: Stores, database: ResourceRecord): Promise<void> {
+export async function requireUnused(stores: Stores, database: ResourceRecord, act: "delete" | "move"): Promise<void> {
   const used = (await attachmentsIn(stores, database)).filter(({ database_uuid }) => database_uuid === database.uuid);
   if (used.length === 0) return;
   const users = [
     ...new Set(used.map(({ resource_type, resource_name, key }) => `${resource_type} ${resource_name} (${key})`)),
   ];
-  const sentence = `The database ${database.name} is used by ${users.join(", ")}. Detach it there first, or delete it with force=true.`;
+  const sentence = `The database ${database.name} is used by ${users.join(", ")}. Detach it there first, or ${act} it with force=true.`;
   throw new DomainError("resource.in_use", sentence, { details: { attachments: used } });
 }
 

@@ -3,6 +3,7 @@ import type { ResourceRecord, Stores } from "@berth/core/ports";
 /** Changes of a resource by use cases; its stores emit the events of its lifecycle themselves. */
 type ResourceChange =
   | "resource.updated"
+  | "resource.moved"
   | "resource.variables_changed"
   | "resource.source_uploaded"
   | "resource.storages_changed"

@@ -26,6 +26,7 @@ import { lifecycle } from "./lifecycle.ts";
 import { logs } from "./log.ts";
 import { members } from "./member.ts";
 import { metrics } from "./metric.ts";
+import { moves } from "./move.ts";
 import { notifications } from "./notification.ts";
 import { passkeys } from "./passkey.ts";
 import { previews } from "./preview.ts";
@@ -105,6 +106,7 @@ const USE_CASES = {
   scheduledTasks,
   tags,
   lifecycle,
+  moves,
   deploy,
   deployments,
   rollbacks,

@@ -86,7 +86,8 @@ export function lifecycle(context: UseCaseContext) {
       requireConfirmation(scope);
       const job = await stores.transaction(async (tx) => {
         const resource = await findResource(tx, ref);
-        if (ref.kind === "database" && !force && resource.removing_at === null) await requireUnused(tx, resource);
+        if (ref.kind === "database" && !force && resource.removing_at === null)
+          await requireUnused(tx, resource, "delete");
         return requestRemoval(context, tx, resource, removalFlags(asked));
       });
       return { message: `${RESOURCE_KINDS[ref.kind].title} deletion request queued.`, job_uuid: job.uuid };

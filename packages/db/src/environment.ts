@@ -41,6 +41,12 @@ export function environmentStore({ db, teamId }: TeamContext): EnvironmentStore 
         .orderBy(sql`environment.name = ${nameOrUuid}`, "desc")
         .limit(1)
         .executeTakeFirst(),
+    findByUuid: (uuid) =>
+      own()
+        .where("environment.uuid", "=", uuid)
+        .select([...COLUMNS, "project.uuid as project_uuid"])
+        .forKeyShare("environment")
+        .executeTakeFirst(),
     async insert(environment) {
       const project = await db
         .selectFrom("project")

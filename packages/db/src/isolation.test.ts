@@ -294,6 +294,7 @@ const ATTEMPTS: Attempts = {
   environments: {
     list: (stores, { project }) => stores.environments.list(project.id).then(({ items }) => items),
     find: (stores, { project }) => stores.environments.find(project.id, "production"),
+    findByUuid: (stores, { environment }) => stores.environments.findByUuid(environment.uuid),
     insert: (stores, { project }) =>
       refused(stores.environments.insert({ uuid: testUuid(), project_id: project.id, name: "x", description: null })),
     deleteIfEmpty: (stores, { environment }) => stores.environments.deleteIfEmpty(environment.id),
@@ -340,6 +341,7 @@ const ATTEMPTS: Attempts = {
       stores.resources
         .list({ environment_id: environment.id }, { take: 0 })
         .then(({ items, total }) => [...items, ...Array(total).keys()]),
+    move: (stores, { app, environment }) => stores.resources.move(app.id, environment.id),
     setDesiredState: (stores, { app }) => stores.resources.setDesiredState(app.id, "running"),
     markRemoving: (stores, { app }) => stores.resources.markRemoving(app.id, { delete_volumes: true }),
     markRemovingOn: (stores, { server }) => stores.resources.markRemovingOn(server.id, { delete_volumes: true }),

@@ -47,6 +47,27 @@ onEachBackend((database) => {
     expect(await totalOf({})).toBe(2);
   });
 
+  it("keeps the environment that a resource is being moved to", async () => {
+    const { kysely, kind } = database().database;
+    if (kind === "pglite") return; // with one connection, nothing can wait for another
+    const stores = await testTeam(database());
+    const [here, there] = [await testPlace(stores), await testPlace(stores)];
+    const { id } = await testApplication(stores, here);
+    const isWaiting = async () => (await sql`select from pg_locks where not granted`.execute(kysely)).rows.length > 0;
+    const { deletion } = await stores.transaction(async (tx) => {
+      await tx.environments.findByUuid(there.environment.uuid);
+      let hasEnded = false;
+      const deletion = stores.environments.deleteIfEmpty(there.environment.id).finally(() => {
+        hasEnded = true;
+      });
+      while (!hasEnded && !(await isWaiting())) await sql`select pg_sleep(0.01)`.execute(kysely);
+      await tx.resources.move(id, there.environment.id);
+      return { deletion };
+    });
+    expect(await deletion).toBe(false);
+    expect((await stores.resources.list({ environment_id: there.environment.id })).total).toBe(1);
+  });
+
   it("knows a removed resource for as long as it is told to", async () => {
     const stores = await testTeam(database());
     const place = await testPlace(stores);

@@ -93,6 +93,16 @@ export function resourceStore(context: TeamContext): ResourceStore {
         .where("resource.team_id", "=", teamId)
         .where("resource.id", "in", idsOf(ids))
         .execute(),
+    async move(id, environment_id) {
+      await db
+        .updateTable("resource")
+        .set({ environment_id, updated_at: sql<Date>`now()` })
+        .where("id", "=", id)
+        .where("team_id", "=", teamId)
+        .where(sql<boolean>`exists (select from environment join project on project.id = environment.project_id
+          where environment.id = ${environment_id} and project.team_id = ${teamId})`)
+        .execute();
+    },
     setDesiredState: (id, state) =>
       inTransaction(context, async (tx) => {
         await tx.db

@@ -12,6 +12,7 @@ type Shared =
   | "start"
   | "restart"
   | "stop"
+  | "move"
   | "delete";
 
 // All kinds have these operations with the same inputs and answers, made by `perKind` of packages/api. TypeScript

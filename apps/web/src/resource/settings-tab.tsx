@@ -6,6 +6,7 @@ import { DangerButton, notify } from "../parts/action.tsx";
 import { SchemaForm } from "../parts/form.tsx";
 import { Section } from "../parts/page.tsx";
 import { DeployAgain } from "./deploy-again.tsx";
+import { MoveSection } from "./move-section.tsx";
 import { callsOf } from "./operations.ts";
 import type { PanelProps } from "./panel.ts";
 import type { ShownResource } from "./resource.ts";
@@ -46,6 +47,7 @@ export default function SettingsTab({ resource }: PanelProps) {
           submit={save}
         />
       </Section>
+      <MoveSection resource={resource} />
       <DangerZone resource={resource} />
     </Stack>
   );

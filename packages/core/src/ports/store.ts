@@ -163,6 +163,8 @@ export interface EnvironmentStore {
   list(projectId: number, paging?: Paging): Promise<Page<EnvironmentRecord>>;
   /** By name first, then by uuid. */
   find(projectId: number, nameOrUuid: string): Promise<EnvironmentRecord | undefined>;
+  /** In any project. In a transaction, it cannot be deleted before its end. */
+  findByUuid(uuid: string): Promise<(EnvironmentRecord & { readonly project_uuid: string }) | undefined>;
   /** @throws DomainError `resource.already_exists` */
   insert(environment: {
     readonly uuid: string;
@@ -221,6 +223,8 @@ export interface ResourceStore {
   listIds(paging?: Paging): Promise<Page<Pick<ListedResource, "id" | "kind">>>;
   /** What lists show of these resources of the team. */
   summaries(ids: readonly number[]): Promise<readonly ResourceSummaryRecord[]>;
+  /** @param environmentId One of the team. */
+  move(id: number, environmentId: number): Promise<void>;
   /** Wakes the workers. */
   setDesiredState(id: number, state: DesiredState): Promise<void>;
   /**

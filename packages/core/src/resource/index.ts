@@ -1,3 +1,4 @@
+export * from "./move.ts";
 export * from "./resource.ts";
 export * from "./resource-summary.ts";
 export * from "./resource-view.ts";
