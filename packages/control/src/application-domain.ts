@@ -1,5 +1,5 @@
 import type { ApplicationUpdate } from "@berth/core/application";
-import { composeNames } from "@berth/core/deploy";
+import { composeNames, liveKeyOf } from "@berth/core/deploy";
 import type { ApplicationRecord, DomainClaim, Stores } from "@berth/core/ports";
 import { hasProxy } from "@berth/core/server";
 import type { UseCaseContext } from "./context.ts";
@@ -40,7 +40,7 @@ export async function changedDomains(
 }
 
 async function ofContainers(stores: Stores, current: ApplicationRecord, sent: ApplicationUpdate) {
-  const live = await stores.releases.live(current.id, 0);
+  const live = await stores.releases.live(liveKeyOf(current));
   const names = live && composeNames(live.artifact);
   const items = sent.docker_compose_domains ?? [];
   const unknown = names === undefined ? [] : items.filter(({ name }) => !names.includes(name));

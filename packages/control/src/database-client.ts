@@ -7,6 +7,7 @@ import {
   databaseEngine,
   engineValues,
 } from "@berth/core/database";
+import { liveKeyOf } from "@berth/core/deploy";
 import { requireAbility } from "@berth/core/team";
 import { engineOf, type UseCaseContext } from "./context.ts";
 import { findDatabase } from "./database-answer.ts";
@@ -21,7 +22,7 @@ export const databaseClients = ({ scope, stores, engineFor }: UseCaseContext) =>
     requireAbility(scope, "write");
     const { database, command } = await clientOf(stores, uuid, "statements");
     const { containers } = await engineOf({ stores, engineFor }, database);
-    const release = await stores.releases.live(database.id, 0);
+    const release = await stores.releases.live(liveKeyOf(database));
     if (release === undefined || containers === undefined) throw notRunning();
 
     const kept: Uint8Array[] = [];

@@ -1,5 +1,5 @@
 import { DomainError } from "@berth/core";
-import { queueFull } from "@berth/core/deploy";
+import { liveKeyOf, queueFull } from "@berth/core/deploy";
 import type {
   ApplicationRecord,
   DeploymentRecord,
@@ -95,7 +95,7 @@ async function newDeployment(uuid: string, tx: Stores, request: DeploymentReques
     throw new DomainError("resource.state", sentence);
   }
   // Without a release there is nothing to restart, so it is built as for a deployment.
-  const hasRelease = isRestart && (await tx.releases.live(resource.id, 0)) !== undefined;
+  const hasRelease = isRestart && (await tx.releases.live(liveKeyOf(resource))) !== undefined;
   return {
     uuid,
     resource_id: resource.id,

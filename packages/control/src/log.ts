@@ -1,6 +1,6 @@
 import { DomainError, isDomainError, notFound } from "@berth/core";
 import { isContainerOf } from "@berth/core/compose";
-import { ALL_CONTAINERS, isReleaseLogTitle, namedLine } from "@berth/core/deploy";
+import { ALL_CONTAINERS, isReleaseLogTitle, liveKeyOf, namedLine } from "@berth/core/deploy";
 import type { LogQuery, ReleaseRecord, ResourceRecord } from "@berth/core/ports";
 import { RESOURCE_KINDS, type ResourceRef } from "@berth/core/resource";
 import { requireAbility } from "@berth/core/team";
@@ -54,8 +54,8 @@ export function logs(context: UseCaseContext) {
   }
 
   /** The live release, else the candidate: its output shows why its start takes long. */
-  const shownRelease = async ({ id }: ResourceRecord) =>
-    (await stores.releases.live(id, 0)) ?? (await stores.releases.candidate(id));
+  const shownRelease = async (resource: ResourceRecord) =>
+    (await stores.releases.live(liveKeyOf(resource))) ?? (await stores.releases.candidate(liveKeyOf(resource)));
 
   /** Output of a release that failed to start and was removed: the deployment's log has its last lines. */
   async function lastWords({ id, desired_state }: ResourceRecord, lines: number, ref: ResourceRef): Promise<string> {
@@ -107,7 +107,7 @@ export function logs(context: UseCaseContext) {
       const release = await shownRelease(resource);
       if (release === undefined) throw notRunning(ref);
       const engine = await engineOf(context, resource);
-      const live = () => stores.releases.live(resource.id, 0);
+      const live = () => stores.releases.live(liveKeyOf(resource));
       return whileTokenWorks({ scope, stores }, options.signal, (signal) =>
         followReleases(engine, live, release, { ...options, signal }),
       );

@@ -3,6 +3,7 @@ import {
   type ApplicationRollback,
   buildTag,
   findBuild,
+  liveKeyOf,
   type RollbackImages,
   rollbackImagesView,
 } from "@berth/core/deploy";
@@ -20,7 +21,7 @@ export function rollbacks(context: UseCaseContext) {
     async images(uuid: string): Promise<RollbackImages> {
       requireAbility(scope, "read");
       const application = await findApplication(stores, uuid);
-      return rollbackImagesView(await stores.releases.builds(application.id));
+      return rollbackImagesView(await stores.releases.builds(liveKeyOf(application)));
     },
 
     /** @throws DomainError `queue.full`, `engine.unsupported`, `resource.state` */
@@ -29,7 +30,7 @@ export function rollbacks(context: UseCaseContext) {
       return stores.transaction(async (tx) => {
         const application = await findApplication(tx, uuid);
         await requireKeptBuilds(context, tx, application);
-        const builds = await tx.releases.builds(application.id);
+        const builds = await tx.releases.builds(liveKeyOf(application));
         const rollbackTo = findBuild(builds, commit);
         if (rollbackTo === undefined) throw invalid({ commit: [notKept(commit, builds)] });
         const { deployment } = await requestDeployment(context, tx, applicationRequest(application, { rollbackTo }));

@@ -1,3 +1,4 @@
+import { liveKeyOf } from "@berth/core/deploy";
 import type { Page } from "@berth/core/ports";
 import { type ResourceRef, type RunningContainer, runningContainers } from "@berth/core/resource";
 import { requireAbility } from "@berth/core/team";
@@ -11,7 +12,7 @@ export function containers(context: UseCaseContext) {
     async list(ref: ResourceRef): Promise<Page<RunningContainer>> {
       requireAbility(scope, "read");
       const resource = await findResource(stores, ref);
-      const live = await stores.releases.live(resource.id, 0);
+      const live = await stores.releases.live(liveKeyOf(resource));
       if (live === undefined) return { items: [], total: 0 };
       const engine = await engineOf(context, resource);
       const { resource_uuid: resourceUuid, deployment_uuid: deploymentUuid } = live;

@@ -1,6 +1,6 @@
 import { invalid } from "@berth/core";
 import { isContainerOf } from "@berth/core/compose";
-import { composeNames } from "@berth/core/deploy";
+import { composeNames, liveKeyOf } from "@berth/core/deploy";
 import type { ResourceRecord, Stores } from "@berth/core/ports";
 
 /**
@@ -22,9 +22,9 @@ export async function requireTaskContainer(
 }
 
 /** `undefined`: unknown, or there is only one container, which has no name. */
-async function namesOf(stores: Stores, { id }: ResourceRecord): Promise<readonly string[] | undefined> {
-  const recorded = await stores.services.containers([id]);
+async function namesOf(stores: Stores, owner: ResourceRecord): Promise<readonly string[] | undefined> {
+  const recorded = await stores.services.containers([owner.id]);
   if (recorded.length > 0) return recorded.map(({ name }) => name);
-  const live = await stores.releases.live(id, 0);
+  const live = await stores.releases.live(liveKeyOf(owner));
   return live && composeNames(live.artifact);
 }

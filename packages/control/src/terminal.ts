@@ -1,5 +1,6 @@
 import { type Argv, DomainError, isDomainError, notFound } from "@berth/core";
 import { isContainerOf } from "@berth/core/compose";
+import { liveKeyOf } from "@berth/core/deploy";
 import type { Terminal } from "@berth/core/ports";
 import { RESOURCE_KINDS, type ResourceRef, type TerminalSize } from "@berth/core/resource";
 import { isOwnMachine } from "@berth/core/server";
@@ -72,7 +73,7 @@ export function terminals({ scope, stores, engineFor, machineFor, clock }: UseCa
       if (container !== undefined && names.length > 0 && !isContainerOf(names, container)) throw notFound("Container");
       const { containers } = await engineOf({ stores, engineFor }, resource);
       if (containers === undefined) throw noContainers(title);
-      const release = await stores.releases.live(resource.id, 0);
+      const release = await stores.releases.live(liveKeyOf(resource));
       const notRunning = () => new DomainError("resource.not_running", `${title} is not running. Start it first.`);
       if (release === undefined) throw notRunning();
       const releaseRef = { resourceUuid: release.resource_uuid, deploymentUuid: release.deployment_uuid };

@@ -1,3 +1,4 @@
+import { type LiveKey, liveKeyOf } from "@berth/core/deploy";
 import { SHARED_SCOPES } from "@berth/core/env";
 import type { Stores, SystemStores } from "@berth/core/ports";
 import { type TestDatabase, testCipher, testDatabase } from "@berth/testing";
@@ -19,6 +20,8 @@ interface Read {
   readonly system: SystemStores;
   readonly findToken: (hash: string) => Promise<unknown>;
 }
+
+const keyOf = ({ resourceId, serverId }: TeamTables): LiveKey => liveKeyOf({ id: resourceId, server_id: serverId });
 
 /** All reads in normal operation: lists, lookups, and the queries that workers repeat. */
 const READS: Readonly<Record<string, (read: Read, tables: TeamTables) => Promise<unknown>>> = {
@@ -129,7 +132,7 @@ const READS: Readonly<Record<string, (read: Read, tables: TeamTables) => Promise
   tokens: ({ stores }) => stores.tokens.list(PAGE),
   "cloud tokens": ({ stores }) => stores.cloudTokens.list(PAGE),
   "a cloud token": ({ stores }, { uuid }) => stores.cloudTokens.find(`${uuid}1c1`),
-  "the live release": ({ stores }, { resourceId }) => stores.releases.live(resourceId, 0),
+  "the live release": ({ stores }, app) => stores.releases.live(keyOf(app)),
   "GitHub apps": ({ stores }) => stores.githubApps.list(PAGE),
   "applications of a pushed repository": ({ system }, { uuid }) =>
     system.webhooks.applicationsByRepository([`team/${uuid}7`]),
@@ -148,7 +151,7 @@ const READS: Readonly<Record<string, (read: Read, tables: TeamTables) => Promise
   "releases that retire": ({ system }, { serverId }) => system.releases.listByRole("candidate", [serverId]),
   "releases of a server": ({ system }) => system.releases.listByServer(-1),
   "releases of resources": ({ system }, { resourceId }) => system.releases.listByResources([resourceId, -1]),
-  "an application's kept builds": ({ system }, { resourceId }) => system.releases.listSurplus(resourceId, 2),
+  "an application's kept builds": ({ system }, app) => system.releases.listSurplus(keyOf(app), 2),
   "whether anything stays in an environment": ({ stores }, { environmentId }) =>
     stores.resources.hasStayingIn([environmentId]),
   "whether anything stays on a server": ({ stores }, { serverId }) => stores.resources.hasStaying(serverId),
@@ -184,7 +187,7 @@ const READS: Readonly<Record<string, (read: Read, tables: TeamTables) => Promise
   "a user's passkeys": ({ system }) => system.passkeys.list(-1),
   "summaries of resources": ({ stores }, { resourceId }) => stores.resources.summaries([resourceId]),
   "newest deployments of resources": ({ stores }, { resourceId }) => stores.deployments.newestOf([resourceId]),
-  "the routing of a resource": ({ system }, { resourceId }) => system.resources.routing(resourceId, 0),
+  "the routing of a resource": ({ system }, app) => system.resources.routing(keyOf(app)),
   "backups that wait": ({ system }) =>
     system.backups.claim([-1], { owner: "worker", leaseSeconds: 60, at: new Date() }),
   "backups that are renewed": ({ system }, { uuid }) => system.backups.renew("worker", [`${uuid}b1x1`], 60),

@@ -1,4 +1,5 @@
 import { BACKUP_DEFAULTS } from "@berth/core/backup";
+import { liveKeyOf } from "@berth/core/deploy";
 import { SHARED_SCOPES } from "@berth/core/env";
 import type {
   BackupScheduleFields,
@@ -523,9 +524,9 @@ const ATTEMPTS: Attempts = {
     requestCancel: (stores, { deployment }) => stores.deployments.requestCancel(deployment.uuid),
   },
   releases: {
-    live: (stores, { app }) => stores.releases.live(app.id, 0),
-    candidate: (stores, { app }) => stores.releases.candidate(app.id),
-    builds: (stores, { app }) => stores.releases.builds(app.id),
+    live: (stores, { app }) => stores.releases.live(liveKeyOf(app)),
+    candidate: (stores, { app }) => stores.releases.candidate(liveKeyOf(app)),
+    builds: (stores, { app }) => stores.releases.builds(liveKeyOf(app)),
   },
   events: {
     append: (stores) => stores.events.append({ type: "own", resource_uuid: null, payload: {} }),
@@ -661,7 +662,7 @@ onEachBackend((database) => {
       deployment: await own.stores.deployments.find(own.deployment.uuid),
       steps: await own.stores.deployments.steps(own.deployment.id),
       log: await own.stores.deployments.log(own.deployment.id, {}),
-      release: await own.stores.releases.live(own.app.id, 0),
+      release: await own.stores.releases.live(liveKeyOf(own.app)),
       active: (await own.stores.deployments.listActive()).items,
       cloudToken: await own.stores.cloudTokens.find(own.cloudToken.uuid),
       cloudSecret: (await own.stores.cloudTokens.secret(own.cloudToken.uuid))?.for("https://api.example"),

@@ -65,6 +65,42 @@ describe("migrations", () => {
     });
   });
 
+  it("let a resource that has a live release get one on another server, but no second one on the same", async () => {
+    await withEmptyDatabase(async (url) => {
+      const database = await openDatabase({ url });
+      const migrator = new Migrator({
+        db: database.kysely,
+        provider: { getMigrations: async () => ({ ...MIGRATIONS }) },
+        migrationTableName: "migration",
+        migrationLockTableName: "migration_lock",
+      });
+      expect((await migrator.migrateTo("0267-request-rates")).error).toBeUndefined();
+      // Only the index matters here, not what the rows refer to.
+      for (const column of ["deployment", "resource", "server"])
+        await sql.raw(`alter table release drop constraint release_${column}_id_fkey`).execute(database.kysely);
+      let count = 0;
+      const insert = (serverId: number, role: string) =>
+        sql`insert into release (deployment_id, deployment_uuid, resource_id, resource_uuid, pull_request_id, server_id,
+            role, artifact, built_by)
+          values (${++count}::int, 'd', 7, 'app', 0, ${serverId}::int, ${role}::text, '{}', 'd')`.execute(
+          database.kysely,
+        );
+      await insert(1, "live");
+      await expect(insert(2, "live")).rejects.toThrow("exists already");
+      await migrate(database);
+      await insert(2, "live");
+      await insert(2, "candidate");
+      for (const serverId of [1, 2]) await expect(insert(serverId, "live")).rejects.toThrow("exists already");
+      const { rows } = await sql`select server_id, role from release order by deployment_id`.execute(database.kysely);
+      expect(rows).toEqual([
+        { server_id: 1, role: "live" },
+        { server_id: 2, role: "live" },
+        { server_id: 2, role: "candidate" },
+      ]);
+      await database.close();
+    });
+  });
+
   it("refuse a database that a newer version has used", async () => {
     const { database, close } = await testDatabase();
     await sql`insert into migration (name, timestamp) values ('9999-future', '2099-01-01')`.execute(database.kysely);

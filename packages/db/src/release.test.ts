@@ -1,4 +1,4 @@
-import type { Artifact } from "@berth/core/deploy";
+import { type Artifact, liveKeyOf } from "@berth/core/deploy";
 import type { ResourceRecord, Stores } from "@berth/core/ports";
 import {
   newDeployment,
@@ -52,7 +52,7 @@ onEachBackend((database) => {
       upstream,
       replaced_by_deployment_id: null,
     });
-    expect(await releases.live(app.id, 0)).toBeUndefined();
+    expect(await releases.live(liveKeyOf(app))).toBeUndefined();
   });
 
   it("keeps what a stack is made of sealed, wherever it is written", async () => {
@@ -72,8 +72,8 @@ onEachBackend((database) => {
     expect((await releases.find(deployment.id))?.artifact).toEqual(artifact);
     expect((await releases.listByServer(app.server_id)).map((one) => one.artifact)).toEqual([artifact]);
     expect((await releases.promote(lease))?.previous).toBeUndefined();
-    expect((await stores.releases.live(app.id, 0))?.artifact).toEqual(artifact);
-    expect(await stores.releases.builds(app.id)).toMatchObject([{ artifact, is_current: true }]);
+    expect((await stores.releases.live(liveKeyOf(app)))?.artifact).toEqual(artifact);
+    expect(await stores.releases.builds(liveKeyOf(app))).toMatchObject([{ artifact, is_current: true }]);
     expect((await deployments.steps(deployment.id)).find(({ name }) => name === "build")?.output).toEqual({
       artifact,
       builtBy: "x",
@@ -95,11 +95,11 @@ onEachBackend((database) => {
       replaced_by_deployment_id: deployment.id,
     });
     expect(await releases.promote(lease)).toEqual(promoted);
-    expect(await releases.live(app.id, 0)).toMatchObject({ deployment_id: deployment.id });
-    expect(await stores.releases.live(app.id, 0)).toEqual(await releases.live(app.id, 0));
+    expect(await releases.live(liveKeyOf(app))).toMatchObject({ deployment_id: deployment.id });
+    expect(await stores.releases.live(liveKeyOf(app))).toEqual(await releases.live(liveKeyOf(app)));
     // A repeated step does not turn the live release into a candidate again.
     await releases.saveCandidate(lease, { artifact: image("c"), built_by: "x", upstream: null });
-    expect(await releases.live(app.id, 0)).toMatchObject({ role: "live", artifact: image("b") });
+    expect(await releases.live(liveKeyOf(app))).toMatchObject({ role: "live", artifact: image("b") });
   });
 
   it("takes a promotion back, and makes the one before it live again", async () => {
@@ -113,7 +113,7 @@ onEachBackend((database) => {
     expect(await releases.demote(lease)).toBe(true);
     expect(await releases.demote(lease)).toBe(true);
     expect(await releases.find(deployment.id)).toMatchObject({ role: "candidate" });
-    expect(await releases.live(app.id, 0)).toMatchObject({
+    expect(await releases.live(liveKeyOf(app))).toMatchObject({
       deployment_id: first.id,
       replaced_by_deployment_id: null,
     });
@@ -142,8 +142,8 @@ onEachBackend((database) => {
     const main = await released(database(), stores, app);
     const preview = await released(database(), stores, app, 7);
     expect(preview.previous).toBeUndefined();
-    expect(await stores.releases.live(app.id, 0)).toMatchObject({ deployment_id: main.id });
-    expect(await stores.releases.live(app.id, 7)).toMatchObject({ deployment_id: preview.id });
+    expect(await stores.releases.live(liveKeyOf(app))).toMatchObject({ deployment_id: main.id });
+    expect(await stores.releases.live(liveKeyOf(app, 7))).toMatchObject({ deployment_id: preview.id });
   });
 
   it("lists a server's releases by role or all, changes where one is reached, and deletes it", async () => {

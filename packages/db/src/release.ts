@@ -1,3 +1,4 @@
+import type { LiveKey } from "@berth/core/deploy";
 import type { Lease, ReleaseRecord, ReleaseStore, SystemReleaseStore } from "@berth/core/ports";
 import { type RawBuilder, sql } from "kysely";
 import type { Context, TeamContext } from "./context.ts";
@@ -38,21 +39,22 @@ const openedRows = async (context: Context, rows: Promise<readonly ReleaseRecord
 export function releaseStore(context: TeamContext): ReleaseStore {
   const { db, teamId } = context;
   return {
-    live: (resourceId, pullRequestId) =>
+    live: (key) =>
       openedRow(
         context,
-        selectLive({ db }, resourceId, pullRequestId)
+        selectLive({ db }, key)
           .where("resource_id", "in", db.selectFrom("resource").select("id").where("team_id", "=", teamId))
           .executeTakeFirst(),
       ),
-    candidate: (resourceId) =>
+    candidate: ({ resource_id, server_id }) =>
       openedRow(
         context,
         db
           .selectFrom("release")
           .innerJoin("resource", "resource.id", "release.resource_id")
           .select(COLUMNS.map((column) => `release.${column}` as const))
-          .where("release.resource_id", "=", resourceId)
+          .where("release.resource_id", "=", resource_id)
+          .where("release.server_id", "=", server_id)
           .where("resource.team_id", "=", teamId)
           .where("release.role", "=", "candidate")
           .where("release.pull_request_id", "=", 0)
@@ -60,7 +62,7 @@ export function releaseStore(context: TeamContext): ReleaseStore {
           .limit(1)
           .executeTakeFirst(),
       ),
-    async builds(resourceId) {
+    async builds({ resource_id, server_id }) {
       const rows = await db
         .selectFrom("release")
         .innerJoin("deployment as builder", "builder.uuid", "release.built_by")
@@ -73,7 +75,8 @@ export function releaseStore(context: TeamContext): ReleaseStore {
           "builder.commit_message",
           "builder.created_at",
         ])
-        .where("release.resource_id", "=", resourceId)
+        .where("release.resource_id", "=", resource_id)
+        .where("release.server_id", "=", server_id)
         .where("release.pull_request_id", "=", 0)
         .where("release.role", "in", ["live", "kept"])
         .where("builder.team_id", "=", teamId)
@@ -91,13 +94,14 @@ export function releaseStore(context: TeamContext): ReleaseStore {
   };
 }
 
-const selectLive = ({ db }: Pick<Context, "db">, resourceId: number, pullRequestId: number) =>
+const selectLive = ({ db }: Pick<Context, "db">, { resource_id, server_id, pull_request_id }: LiveKey) =>
   db
     .selectFrom("release")
     .select(COLUMNS)
     .where("role", "=", sql.lit("live" as const))
-    .where("resource_id", "=", resourceId)
-    .where("pull_request_id", "=", pullRequestId);
+    .where("resource_id", "=", resource_id)
+    .where("server_id", "=", server_id)
+    .where("pull_request_id", "=", pull_request_id);
 
 const listWhere = (context: Context, isMeant: RawBuilder<boolean>): Promise<readonly ReleaseRecord[]> =>
   openedRows(
@@ -119,8 +123,7 @@ export function systemReleaseStore(context: Context): SystemReleaseStore {
         context,
         db.selectFrom("release").select(COLUMNS).where("deployment_id", "=", deploymentId).executeTakeFirst(),
       ),
-    live: (resourceId, pullRequestId) =>
-      openedRow(context, selectLive(context, resourceId, pullRequestId).executeTakeFirst()),
+    live: (key) => openedRow(context, selectLive(context, key).executeTakeFirst()),
     listByRole: (role, serverIds) =>
       openedRows(
         context,
@@ -157,28 +160,30 @@ export function systemReleaseStore(context: Context): SystemReleaseStore {
         .where("role", "=", sql.lit("retiring" as const))
         .execute();
     },
-    findBuild: (resourceId, builtBy) =>
+    findBuild: ({ resource_id, server_id }, builtBy) =>
       openedRow(
         context,
         db
           .selectFrom("release")
           .select(COLUMNS)
-          .where("resource_id", "=", resourceId)
+          .where("resource_id", "=", resource_id)
+          .where("server_id", "=", server_id)
           .where("built_by", "=", builtBy)
           .orderBy("deployment_id", "desc")
           .executeTakeFirst(),
       ),
-    listSurplus: async (resourceId, count) => {
+    listSurplus: async ({ resource_id, server_id }, count) => {
       const kept = await db
         .selectFrom("release")
         .select(COLUMNS)
         .select(
           sql<boolean>`exists (select from deployment where deployment.resource_id = release.resource_id
-            and deployment.rollback_to = release.built_by and deployment.status in ('queued', 'in_progress'))`.as(
+            and deployment.server_id = release.server_id and deployment.rollback_to = release.built_by and deployment.status in ('queued', 'in_progress'))`.as(
             "is_wanted",
           ),
         )
-        .where("resource_id", "=", resourceId)
+        .where("resource_id", "=", resource_id)
+        .where("server_id", "=", server_id)
         .where("role", "=", sql.lit("kept" as const))
         .orderBy("updated_at", "desc")
         .orderBy("deployment_id", "desc")
@@ -246,7 +251,7 @@ async function saveCandidate(
   return true;
 }
 
-/** The order matters: the unique index allows only one live release at any moment. */
+/** The order matters: the unique index allows only one live release on a server at any moment. */
 async function promote(
   context: Context,
   { deployment_id }: Lease,
@@ -264,6 +269,7 @@ async function promote(
       .selectFrom("release")
       .select(COLUMNS)
       .where("replaced_by_deployment_id", "=", deployment_id)
+      .where("server_id", "=", own.server_id)
       .executeTakeFirst();
     return { previous: previous && opened(context, previous) };
   }
@@ -273,6 +279,7 @@ async function promote(
     .set({ role: "retiring", replaced_by_deployment_id: deployment_id, updated_at: now })
     .where("role", "=", sql.lit("live" as const))
     .where("resource_id", "=", own.resource_id)
+    .where("server_id", "=", own.server_id)
     .where("pull_request_id", "=", own.pull_request_id)
     .returning(COLUMNS)
     .executeTakeFirst();
@@ -294,13 +301,14 @@ async function demote({ db }: Context, { deployment_id }: Lease): Promise<true> 
     .set({ role: "candidate", updated_at: now })
     .where("deployment_id", "=", deployment_id)
     .where("role", "=", sql.lit("live" as const))
-    .returning("deployment_id")
+    .returning("server_id")
     .executeTakeFirst();
   if (own === undefined) return true;
   await db
     .updateTable("release")
     .set({ role: "live", replaced_by_deployment_id: null, updated_at: now })
     .where("replaced_by_deployment_id", "=", deployment_id)
+    .where("server_id", "=", own.server_id)
     .where("role", "=", sql.lit("retiring" as const))
     .execute();
   return true;

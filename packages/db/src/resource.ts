@@ -1,6 +1,7 @@
 import type { DatabaseEngine } from "@berth/core/database";
 import {
   type DeploySubject,
+  type LiveKey,
   type RemovalFlags,
   removalFlags,
   STOPPED_SERVICE_STATUS,
@@ -189,11 +190,11 @@ export function systemResourceStore(context: Context): SystemResourceStore {
       const resource = await db.selectFrom("resource").select("kind").where("id", "=", id).executeTakeFirst();
       return resource && (await readSubject[resource.kind](context, id));
     },
-    routing: (id, pullRequestId) =>
+    routing: (key) =>
       db
         .selectFrom("resource")
-        .select([domainsOf(pullRequestId).as("domains"), liveOf(pullRequestId).as("live")])
-        .where("id", "=", id)
+        .select([domainsOf(key.pull_request_id).as("domains"), liveOf(key).as("live")])
+        .where("id", "=", key.resource_id)
         .executeTakeFirst(),
     domains: (id) =>
       db
@@ -301,9 +302,10 @@ const domainsOf = (pullRequestId: number) => sql<readonly DomainClaim[]>`coalesc
       where preview.resource_id = resource.id and preview.pull_request_id = domain.pull_request_id
         and preview.removing_at is null))), '[]')`;
 
-const liveOf = (pullRequestId: number) => sql<Routing["live"]>`(
+const liveOf = ({ server_id, pull_request_id }: LiveKey) => sql<Routing["live"]>`(
   select jsonb_build_object('deployment_uuid', release.deployment_uuid, 'upstream', release.upstream) from release
-  where release.resource_id = resource.id and release.pull_request_id = ${pullRequestId} and release.role = 'live')`;
+  where release.resource_id = resource.id and release.server_id = ${server_id}
+    and release.pull_request_id = ${pull_request_id} and release.role = 'live')`;
 
 const HAS_PREVIEWS = sql<boolean>`
   exists (select from application_preview where application_preview.resource_id = resource.id)`;

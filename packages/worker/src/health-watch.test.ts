@@ -53,7 +53,7 @@ test("applications of one server that hang keep those of no other from being wat
     };
     const { proxy } = world;
     const health = replicaHealth();
-    const router = createRouter(world.system, { engine, proxy, replicaHealth: health });
+    const router = createRouter(world.system, { serverId: server.id, engine, proxy, replicaHealth: health });
     const own = { router, replicaHealth: health, connect: undefined, machine: undefined };
     return { server, engine: { ...engine, exec }, proxy, ...own };
   };

@@ -1,4 +1,4 @@
-import { isTerminal } from "@berth/core/deploy";
+import { isTerminal, liveKeyOf } from "@berth/core/deploy";
 import type { ApplicationRecord, DeploymentRecord } from "@berth/core/ports";
 import { type TestDatabase, testDatabase, until } from "@berth/testing";
 import fc from "fast-check";
@@ -107,7 +107,7 @@ async function performOn(stage: Stage, target: ApplicationRecord, action: Action
     case "start":
       return await world.stores.resources.setDesiredState(target.id, "running");
     case "crash": {
-      const live = await world.system.releases.live(target.id, 0);
+      const live = await world.system.releases.live(liveKeyOf(target));
       if (live !== undefined) await world.engine.crash(live.deployment_uuid, 1);
     }
   }
@@ -119,8 +119,9 @@ async function expectRest({ world, applications, deployments }: Stage): Promise<
   const { system, engine, proxy } = world;
 
   const lives = new Map<string, string>();
-  for (const { id, uuid } of applications) {
-    const live = await system.releases.live(id, 0);
+  for (const application of applications) {
+    const { id, uuid } = application;
+    const live = await system.releases.live(liveKeyOf(application));
     const finished = [];
     for (const deployment of deployments) {
       const { status, resource_id } = await world.find(deployment);

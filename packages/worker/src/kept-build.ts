@@ -1,4 +1,4 @@
-import { type DeploySubject, deployedKind } from "@berth/core/deploy";
+import { type DeploySubject, deployedKind, type ServerPart } from "@berth/core/deploy";
 import type { Engine, ReleaseRecord, SystemStores } from "@berth/core/ports";
 
 /** Decides whether the build of a retiring release is kept for rollbacks. */
@@ -15,7 +15,7 @@ interface Kept {
   readonly record: ReleaseRecord;
   /** The release's resource; `undefined`: it was removed. */
   readonly subject: DeploySubject | undefined;
-  /** Whether another release runs the same build. */
+  /** Whether another release on its server runs the same build. */
   readonly isInUse: boolean;
 }
 
@@ -32,7 +32,7 @@ export async function keepBuild(
     async finish() {
       if (isHeld || count === 0) await stores.releases.delete(record.deployment_id);
       else await stores.releases.keep(record.deployment_id);
-      if (record.pull_request_id === 0) await dropSurplus(stores, engine, record.resource_id, count);
+      if (record.pull_request_id === 0) await dropSurplus(stores, engine, record, count);
     },
   };
 }
@@ -52,11 +52,14 @@ async function keepCount(
 
 async function isHeldByAnother(stores: SystemStores, record: ReleaseRecord): Promise<boolean> {
   const all = await stores.releases.listByResources([record.resource_id]);
-  return all.some((other) => other.deployment_id !== record.deployment_id && other.built_by === record.built_by);
+  return all.some(
+    ({ deployment_id, server_id, built_by }) =>
+      deployment_id !== record.deployment_id && server_id === record.server_id && built_by === record.built_by,
+  );
 }
 
-async function dropSurplus(stores: SystemStores, engine: Engine, resourceId: number, count: number): Promise<void> {
-  for (const surplus of await stores.releases.listSurplus(resourceId, count)) {
+async function dropSurplus(stores: SystemStores, engine: Engine, part: ServerPart, count: number): Promise<void> {
+  for (const surplus of await stores.releases.listSurplus(part, count)) {
     const { resource_uuid: resourceUuid, deployment_uuid, built_by } = surplus;
     const isHeld = await isHeldByAnother(stores, surplus);
     const uuids = isHeld ? [] : new Set([deployment_uuid, built_by]);

@@ -1,5 +1,12 @@
 import { DomainError, isDomainError } from "@berth/core";
-import { type Artifact, deployedKind, isTerminal, type Operation, type ReleaseRef } from "@berth/core/deploy";
+import {
+  type Artifact,
+  deployedKind,
+  isTerminal,
+  liveKeyOf,
+  type Operation,
+  type ReleaseRef,
+} from "@berth/core/deploy";
 import { requireReachable } from "@berth/core/env";
 import type { SystemStores, WorkIO } from "@berth/core/ports";
 import { claimsOf, withPublicUrls } from "./claims.ts";
@@ -233,7 +240,7 @@ async function giveUp(
 ): Promise<void> {
   await stores.transaction(async (tx) => {
     const resource = await tx.resources.find(resourceId);
-    const live = await tx.releases.live(resourceId, 0);
+    const live = resource && (await tx.releases.live(liveKeyOf(resource)));
     if (resource?.desired_state !== "running" || live?.deployment_uuid !== release.deploymentUuid) return;
     const team = tx.forTeam(resource.team_id);
     await team.resources.setDesiredState(resourceId, "stopped");

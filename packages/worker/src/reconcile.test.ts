@@ -1,4 +1,5 @@
 import { DomainError } from "@berth/core";
+import { liveKeyOf } from "@berth/core/deploy";
 import type { ApplicationRecord } from "@berth/core/ports";
 import { type TestDatabase, testDatabase, until } from "@berth/testing";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
@@ -39,7 +40,7 @@ describe("after a reboot", () => {
     const upstream = world.engine.releases()[0]?.upstream;
     await until(
       async () => {
-        const live = await world.system.releases.live(application.id, 0);
+        const live = await world.system.releases.live(liveKeyOf(application));
         return live?.upstream?.port === upstream?.port;
       },
       { what: "its address is recorded" },

@@ -1,3 +1,4 @@
+import { liveKeyOf } from "@berth/core/deploy";
 import type { ApplicationRecord, DeploymentRecord } from "@berth/core/ports";
 import { type TestDatabase, testDatabase, until } from "@berth/testing";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
@@ -29,8 +30,10 @@ async function deployed(application: ApplicationRecord, fields = {}, isFirst = f
 }
 
 const rollbackTo = ({ uuid, commit }: DeploymentRecord) => ({ commit, rollback: true, rollback_to: uuid });
-const builds = async ({ id }: ApplicationRecord) =>
-  (await world.stores.releases.builds(id)).map(({ built_by, is_current }) => `${built_by}${is_current ? " runs" : ""}`);
+const builds = async (application: ApplicationRecord) =>
+  (await world.stores.releases.builds(liveKeyOf(application))).map(
+    ({ built_by, is_current }) => `${built_by}${is_current ? " runs" : ""}`,
+  );
 
 describe("an earlier build", () => {
   test("stays for as many deployments as its application says, and runs no more", async () => {
@@ -58,7 +61,7 @@ describe("an earlier build", () => {
     expect(world.source.credentials).toHaveLength(checkouts);
     expect(await world.log(back)).toContain(`Rolls back to what deployment ${first.uuid} built.`);
     expect(await world.proxy.request(application.uuid)).toBe(back.uuid);
-    const { artifact } = (await world.system.releases.live(application.id, 0)) ?? {};
+    const { artifact } = (await world.system.releases.live(liveKeyOf(application))) ?? {};
     expect(artifact).toMatchObject({ folder: expect.stringContaining(first.uuid) });
     const forth = await deployed(application, rollbackTo(second));
     expect(await builds(application)).toEqual([`${second.uuid} runs`, first.uuid]);

@@ -14,6 +14,7 @@ test("sites that were returned before a change are those of their moment", async
   const world = await openWorld(database);
   onTestFinished(() => world.close());
   const router = createRouter(world.system, {
+    serverId: world.server.id,
     engine: world.engine.for(life()),
     proxy: world.proxy,
     replicaHealth: replicaHealth(),

@@ -28,12 +28,14 @@ export interface Router {
 }
 
 export interface RouterAdapters {
+  readonly serverId: number;
   readonly engine: Engine;
   readonly proxy: SiteProxy;
   readonly replicaHealth: Pick<ReplicaHealth, "appliedTo">;
 }
 
-export function createRouter(stores: SystemStores, { engine, proxy, replicaHealth }: RouterAdapters): Router {
+export function createRouter(stores: SystemStores, adapters: RouterAdapters): Router {
+  const { serverId, engine, proxy, replicaHealth } = adapters;
   const inTurn = pLimit(1);
   const inspect = async (ref: ReleaseRef) => {
     const state = await engine.inspect(ref);
@@ -83,7 +85,7 @@ export function createRouter(stores: SystemStores, { engine, proxy, replicaHealt
       inTurn(() => {
         let known = kind;
         const read = async () => {
-          const part = await readPart(stores, inspect, { resourceId, pullRequestId, kind: known });
+          const part = await readPart(stores, inspect, { resourceId, serverId, pullRequestId, kind: known });
           known = part.kind ?? known;
           return part;
         };
@@ -125,15 +127,18 @@ interface Routed {
   readonly sites: readonly Site[];
 }
 
-async function readPart(
-  stores: SystemStores,
-  inspect: Engine["inspect"],
-  part: { readonly resourceId: number; readonly pullRequestId: number; readonly kind: ResourceKind | undefined },
-): Promise<Routed> {
-  const { resourceId, pullRequestId, kind } = part;
+interface RoutedPart {
+  readonly resourceId: number;
+  readonly serverId: number;
+  readonly pullRequestId: number;
+  readonly kind: ResourceKind | undefined;
+}
+
+async function readPart(stores: SystemStores, inspect: Engine["inspect"], part: RoutedPart): Promise<Routed> {
+  const { resourceId, serverId, pullRequestId, kind } = part;
   const [subject, routing] = await Promise.all([
     stores.resources.subject(resourceId, kind),
-    stores.resources.routing(resourceId, pullRequestId),
+    stores.resources.routing({ resource_id: resourceId, server_id: serverId, pull_request_id: pullRequestId }),
   ]);
   if (subject === undefined || routing === undefined) return { sites: [] };
   const { domains, live } = routing;

@@ -100,7 +100,7 @@ async function execute(
   const { stores, settings } = deps;
   const [server, release] = await Promise.all([
     stores.servers.find(task.server_id),
-    stores.releases.live(task.resource_id, 0),
+    stores.releases.live({ ...task, pull_request_id: 0 }),
   ]);
   if (server === undefined || release === undefined) throw new DomainError("resource.not_running", notRunning(task));
   const ref = { resourceUuid: release.resource_uuid, deploymentUuid: release.deployment_uuid };
@@ -130,7 +130,7 @@ async function secretsFor({ stores }: WorkerDeps, task: ClaimedTask): Promise<re
     stores.resources.subject(task.resource_id),
     stores.resources.domains(task.resource_id),
     variablesOf(team, task.resource_id),
-    stores.releases.live(task.resource_id, 0),
+    stores.releases.live({ ...task, pull_request_id: 0 }),
   ]);
   const own = subject === undefined ? [] : deployedKind(subject).secretTexts(subject);
   const inline = inlineSecretsOf(live?.artifact, valuesByKey(variables.envs));

@@ -34,7 +34,7 @@ export function adapterCache(deps: WorkerDeps): AdapterCache {
       server,
       engine,
       proxy,
-      router: createRouter(deps.stores, { engine, proxy, replicaHealth: health }),
+      router: createRouter(deps.stores, { serverId: server.id, engine, proxy, replicaHealth: health }),
       replicaHealth: health,
       connect: deps.connectorFor?.(server),
       machine: deps.machineOf(server),

@@ -365,7 +365,7 @@ export type EnqueueOutcome =
 /** `kept`: stopped, but its build stays for rollbacks. */
 export type ReleaseRole = "candidate" | "live" | "retiring" | "kept";
 
-/** The release of a deployment. At most one is `live` per resource and pull request. */
+/** The release of a deployment. At most one is `live` per resource, server and pull request. */
 export interface ReleaseRecord extends Timestamps {
   readonly deployment_id: number;
   readonly deployment_uuid: string;

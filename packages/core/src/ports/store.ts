@@ -1,6 +1,7 @@
 import type { ApplicationSecrets, ApplicationSettings, ApplicationSource } from "../application/application.ts";
 import type { DeploymentLogLine, DeploymentStep } from "../deploy/deployment.ts";
 import type { RemovalFlags } from "../deploy/lifecycle.ts";
+import type { LiveKey, ServerPart } from "../deploy/live-key.ts";
 import type { DesiredState, ResourceKind, ResourceRef } from "../resource/resource.ts";
 import type { ServerSettings } from "../server/server-settings.ts";
 import type { Ability } from "../team/permission.ts";
@@ -348,11 +349,11 @@ export interface DeploymentStore {
 }
 
 export interface ReleaseStore {
-  live(resourceId: number, pullRequestId: number): Promise<ReleaseRecord | undefined>;
-  /** The newest candidate of a deployment of the resource itself, not of a preview. */
-  candidate(resourceId: number): Promise<ReleaseRecord | undefined>;
-  /** Builds of the resource, without previews: the running one first, then the newest. */
-  builds(resourceId: number): Promise<readonly KeptBuild[]>;
+  live(key: LiveKey): Promise<ReleaseRecord | undefined>;
+  /** The newest candidate of a deployment of the resource itself to this server, not of a preview. */
+  candidate(part: ServerPart): Promise<ReleaseRecord | undefined>;
+  /** Builds of the resource on this server, without previews: the running one first, then the newest. */
+  builds(part: ServerPart): Promise<readonly KeptBuild[]>;
 }
 
 export interface EventStore {

@@ -1,6 +1,7 @@
 import type { ApplicationSettings } from "../application/application.ts";
 import type { Artifact } from "../deploy/artifact.ts";
 import type { DeploymentLogLine, DeploymentStep, StepName, StepStatus } from "../deploy/deployment.ts";
+import type { LiveKey, ServerPart } from "../deploy/live-key.ts";
 import type { Upstream } from "../deploy/release.ts";
 import type { SiteSettings } from "../deploy/site.ts";
 import type { DeploySubject } from "../deploy/subject.ts";
@@ -223,14 +224,14 @@ export interface SystemReleaseStore {
     release: { readonly artifact: Artifact; readonly built_by: string; readonly upstream: Upstream | null },
   ): Promise<boolean>;
   /**
-   * Fenced. In one transaction, the candidate becomes `live` and the previous live release `retiring`; returns the
-   * previous one. Repeating it changes nothing and returns the same.
+   * Fenced. In one transaction, the candidate becomes `live` and the previous live release on its server `retiring`;
+   * returns the previous one. Repeating it changes nothing and returns the same.
    */
   promote(lease: Lease): Promise<{ readonly previous: ReleaseRecord | undefined } | undefined>;
   /** Undoes `promote`: the release is a candidate again, and the one before it live. `false`: the lease is lost. */
   demote(lease: Lease): Promise<boolean>;
   find(deploymentId: number): Promise<ReleaseRecord | undefined>;
-  live(resourceId: number, pullRequestId: number): Promise<ReleaseRecord | undefined>;
+  live(key: LiveKey): Promise<ReleaseRecord | undefined>;
   /** Releases of this role: live ones are needed for the proxy's table and for starting what should run. */
   listByRole(role: ReleaseRole, serverIds?: readonly number[]): Promise<readonly ReleaseRecord[]>;
   /** All releases of a server, whatever their role, from one moment: a promotion is seen completely or not at all. */
@@ -243,10 +244,13 @@ export interface SystemReleaseStore {
   delete(deploymentId: number): Promise<void>;
   /** A retiring release becomes `kept`: stopped, but its build stays. */
   keep(deploymentId: number): Promise<void>;
-  /** The release whose build a rollback uses; `undefined` if it is no longer kept. */
-  findBuild(resourceId: number, builtBy: string): Promise<ReleaseRecord | undefined>;
-  /** Kept releases of a resource except the newest `count` and those that a waiting or running rollback needs. */
-  listSurplus(resourceId: number, count: number): Promise<readonly ReleaseRecord[]>;
+  /** The release whose build a rollback on this server uses; `undefined` if it is no longer kept there. */
+  findBuild(part: ServerPart, builtBy: string): Promise<ReleaseRecord | undefined>;
+  /**
+   * Kept releases of a resource on a server except the newest `count` and those that a waiting or running rollback
+   * there needs.
+   */
+  listSurplus(part: ServerPart, count: number): Promise<readonly ReleaseRecord[]>;
 }
 
 /** With its own URL claims, without those of its previews. */
@@ -280,7 +284,7 @@ export interface ResourceChanges {
   readonly changes: readonly { readonly server_id: number; readonly resource_id: number; readonly key: string }[];
 }
 
-/** URLs of a resource or preview, and its live release, of one snapshot. */
+/** URLs of a resource or preview, and its live release on one server, of one snapshot. */
 export interface Routing {
   /** None of a preview that was removed or is being removed. */
   readonly domains: readonly DomainClaim[];
@@ -294,8 +298,8 @@ export interface SystemResourceStore {
    * @param kind Its kind as far as the caller knows, which saves a statement.
    */
   subject(id: number, kind?: ResourceKind): Promise<DeploySubject | undefined>;
-  /** What the route of a resource, or of one of its previews, is made of besides its subject. */
-  routing(id: number, pullRequestId: number): Promise<Routing | undefined>;
+  /** What the route of a resource, or of one of its previews, on a server is made of besides its subject. */
+  routing(key: LiveKey): Promise<Routing | undefined>;
   /** URL claims of a resource itself, without its previews, for its routes. */
   domains(id: number): Promise<readonly DomainClaim[]>;
   setStatus(id: number, status: string): Promise<void>;

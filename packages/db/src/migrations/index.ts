@@ -52,6 +52,7 @@ import { engineIdentity } from "./0262-engine-identity.ts";
 import { swarmNodes } from "./0265-swarm-nodes.ts";
 import { scaleProblem } from "./0266-scale-problem.ts";
 import { requestRates } from "./0267-request-rates.ts";
+import { liveByServer } from "./0290-live-by-server.ts";
 
 /** In the order of their names, which never change once released. */
 export const MIGRATIONS: Readonly<Record<string, Migration>> = {
@@ -108,4 +109,5 @@ export const MIGRATIONS: Readonly<Record<string, Migration>> = {
   "0265-swarm-nodes": swarmNodes,
   "0266-scale-problem": scaleProblem,
   "0267-request-rates": requestRates,
+  "0290-live-by-server": liveByServer,
 };

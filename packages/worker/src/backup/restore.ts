@@ -2,7 +2,7 @@ import { DomainError, isDomainError } from "@berth/core";
 import { withoutScripts } from "@berth/core/application";
 import { cancelledRestore, type RestoreReach } from "@berth/core/backup";
 import { databaseEngine } from "@berth/core/database";
-import { databaseSpec } from "@berth/core/deploy";
+import { databaseSpec, liveKeyOf } from "@berth/core/deploy";
 import type {
   ClaimedRestore,
   ReleaseRecord,
@@ -89,7 +89,7 @@ async function restore(run: Run, outcome: Outcome): Promise<void> {
     };
     const [server, release] = await Promise.all([
       deps.stores.servers.find(target.record.server_id),
-      deps.stores.releases.live(target.record.id, 0),
+      deps.stores.releases.live(liveKeyOf(target.record)),
     ]);
     if (server === undefined || release === undefined) {
       throw new DomainError("resource.not_running", "The database was never started: start it once, then try again.");

@@ -120,7 +120,7 @@ async function liveDatabase(
 ): Promise<LiveDatabase> {
   const [server, release] = await Promise.all([
     stores.servers.find(claimed.server_id),
-    stores.releases.live(claimed.resource_id, 0),
+    stores.releases.live({ ...claimed, pull_request_id: 0 }),
   ]);
   if (server === undefined || release === undefined) {
     throw new DomainError("resource.not_running", "The database is not running. Start it first.");

@@ -1,3 +1,4 @@
+import type { LiveKey } from "@berth/core/deploy";
 import type { Engine, ReleaseRecord, ServerRecord, SystemStores } from "@berth/core/ports";
 import { redactor } from "@berth/host";
 import { testUuid } from "@berth/testing";
@@ -24,7 +25,10 @@ export function testRunner({ system, server, engine, releases, tools, settings }
   };
   const runner = createBackupRunner(
     {
-      stores: { ...system, releases: { ...system.releases, live: async (id: number) => releases.get(id) } },
+      stores: {
+        ...system,
+        releases: { ...system.releases, live: async ({ resource_id }: LiveKey) => releases.get(resource_id) },
+      },
       engineFor: () => engine,
       // Backups use only the engine of a server.
       adaptersOf: (found) => ({ server: found, engine, proxy: never, router: never, connect: undefined }) as never,

@@ -1,5 +1,6 @@
 import { DomainError } from "@berth/core";
 import type { ApplicationSettings } from "@berth/core/application";
+import { liveKeyOf } from "@berth/core/deploy";
 import type { ApplicationRecord } from "@berth/core/ports";
 import { assertTook, type TestDatabase, testDatabase, took, until } from "@berth/testing";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
@@ -170,7 +171,7 @@ describe("an application that uses a build server", () => {
     expect(first).toMatchObject({ status: "finished" });
     expect([...registry.keys()]).toEqual(expect.arrayContaining([`${NAME}:live`, `${NAME}:${first.commit}`]));
     expect(builder.points.count("save")).toBe(0);
-    expect((await world.system.releases.live(app.id, 0))?.artifact).toMatchObject({
+    expect((await world.system.releases.live(liveKeyOf(app)))?.artifact).toMatchObject({
       digest: `${NAME}@sha256:${first.uuid}`,
     });
     world.points.fail("pull", new DomainError("deploy.build_failed", "The registry could not be reached."));

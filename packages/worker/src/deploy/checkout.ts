@@ -42,7 +42,7 @@ export const checkout: Step<StepContext, object, CheckedOut> = {
 
 /** Until a release of it runs: whoever made it without naming a server learns here which one it got. */
 async function sayWhereItRuns({ stores, deployment, adapters, say }: StepContext): Promise<void> {
-  const live = await stores.releases.live(deployment.resource_id, deployment.pull_request_id);
+  const live = await stores.releases.live(deployment);
   if (live === undefined) say(whereItRuns(adapters.server));
 }
 
@@ -63,7 +63,7 @@ function warnOfUnresolvedReferences({ variables, deployment, say }: StepContext)
 }
 
 async function findKept({ stores, deployment, say }: StepContext, builtBy: string): Promise<CheckedOut> {
-  const kept = await stores.releases.findBuild(deployment.resource_id, builtBy);
+  const kept = await stores.releases.findBuild(deployment, builtBy);
   if (kept === undefined) {
     throw new DomainError(
       "source.not_found",
@@ -81,7 +81,7 @@ async function findBuilt({
   deployment,
   say,
 }: StepContext): Promise<CheckedOut | undefined> {
-  const live = await stores.releases.live(deployment.resource_id, deployment.pull_request_id);
+  const live = await stores.releases.live(deployment);
   if (live === undefined) return undefined;
   const origin = await stores.deployments.find(live.deployment_id);
   const commit = origin?.commit ?? deployment.commit;

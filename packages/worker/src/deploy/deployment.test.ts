@@ -1,5 +1,5 @@
 import { DomainError } from "@berth/core";
-import type { ReleaseContainer, ReleaseState } from "@berth/core/deploy";
+import { liveKeyOf, type ReleaseContainer, type ReleaseState } from "@berth/core/deploy";
 import type { ApplicationRecord, DeploymentRecord } from "@berth/core/ports";
 import { basicCredentials } from "@berth/core/source";
 import { newStorage } from "@berth/core/storage";
@@ -491,7 +491,7 @@ describe("a proxy that does not answer", () => {
     const second = await world.ended(await world.deploy(application));
     expect(second).toMatchObject({ status: "failed", error: expect.stringContaining("The proxy is away.") });
     expect(await world.log(second)).toContain("The previous release keeps running.");
-    expect(await world.system.releases.live(application.id, 0)).toMatchObject({ deployment_uuid: first.uuid });
+    expect(await world.system.releases.live(liveKeyOf(application))).toMatchObject({ deployment_uuid: first.uuid });
     await until(() => world.engine.releases().every(({ deploymentUuid }) => deploymentUuid === first.uuid), {
       what: "the candidate is gone",
     });
@@ -505,7 +505,7 @@ describe("a proxy that does not answer", () => {
     await until(() => world.points.count("sync") > 0, { what: "the first look is over" });
     world.points.fail("put", away(), 1_000_000);
     expect((await world.ended(await world.deploy(application))).status).toBe("failed");
-    expect(await world.system.releases.live(application.id, 0)).toBeUndefined();
+    expect(await world.system.releases.live(liveKeyOf(application))).toBeUndefined();
     await until(() => world.engine.releases().length === 0, { what: "the candidate is gone" });
   });
 

@@ -268,7 +268,7 @@ async function end(run: Run, outcome: DeploymentEnd, error: string | null): Prom
 async function farewell({ ctx }: Run, outcome: DeploymentEnd): Promise<string> {
   const { adapters, domains, stores, deployment } = ctx;
   if (outcome !== "finished") {
-    const live = await stores.releases.live(deployment.resource_id, deployment.pull_request_id);
+    const live = await stores.releases.live(deployment);
     const sentence = outcome === "failed" ? "Deployment failed." : "Deployment cancelled.";
     return live === undefined ? sentence : `${sentence} The previous release keeps running.`;
   }

@@ -16,7 +16,7 @@ export interface StopResult {
  */
 export async function stopPrevious(ctx: StepContext, spec: ReleaseSpec): Promise<StopResult> {
   const { adapters, stores, deployment, subject, kind, say } = ctx;
-  const live = await stores.releases.live(deployment.resource_id, deployment.pull_request_id);
+  const live = await stores.releases.live(deployment);
   if (live === undefined || live.deployment_id === deployment.id) return { spec, ranPreCommand: false };
   const { resource_uuid: resourceUuid, deployment_uuid: deploymentUuid } = live;
   if (spec.stack !== undefined) {

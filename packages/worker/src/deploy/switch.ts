@@ -24,9 +24,8 @@ export const switchTraffic: Step<StepContext, Started & Healthy, Switched> = {
   resumable: true,
   async run(ctx, { ranPreCommand, hasPassedOwnCheck = false }) {
     const { stores, lease, leaseKeeper } = ctx;
-    const { resource_id, pull_request_id } = ctx.deployment;
     if (!leaseKeeper.isCommitted) {
-      if (!ranPreCommand) await runPreCommand(ctx, () => stores.releases.live(resource_id, pull_request_id));
+      if (!ranPreCommand) await runPreCommand(ctx, () => stores.releases.live(ctx.deployment));
       // Last chance for a cancel: after the promotion it has no effect.
       await leaseKeeper.refresh();
       leaseKeeper.signal.throwIfAborted();
