@@ -40,6 +40,8 @@ export function systemDeploymentStore(context: Context): SystemDeploymentStore {
     find: (id) => all().where("deployment.id", "=", id).executeTakeFirst(),
     listActive: (serverId) =>
       all().where("server_id", "=", serverId).where(isActive).orderBy("deployment.id").execute(),
+    listActiveOf: (resourceId) =>
+      all().where("resource_id", "=", resourceId).where(isActive).orderBy("deployment.id").execute(),
     listBuilding: (serverIds) =>
       all().where("build_server_id", "in", idsOf(serverIds)).where(isActive).orderBy("deployment.id").execute(),
     steps: (deploymentId) => readSteps(context, deploymentId),

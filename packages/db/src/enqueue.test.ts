@@ -52,6 +52,19 @@ onEachBackend((database) => {
     expect((await stores.deployments.listByResource(app.id, {}, { take: 1 })).total).toBe(LIMIT);
   });
 
+  it("queues the same commit for another server", async () => {
+    const stores = await testTeam(database());
+    const app = await testApplication(stores, await testPlace(stores));
+    const { server, destination } = await testPlace(stores);
+    const here = newDeployment(app);
+    const away = { ...here, uuid: testUuid(), server_id: server.id, destination_id: destination.id };
+    expect(await queue(stores, here, away)).toEqual(["queued", "queued"]);
+    expect(await queue(stores, { ...here, uuid: testUuid() })).toEqual(["duplicate"]);
+    expect(await queue(stores, { ...away, uuid: testUuid() })).toEqual(["duplicate"]);
+    const active = await database().system.deployments.listActiveOf(app.id);
+    expect(active.map(({ uuid }) => uuid)).toEqual([here.uuid, away.uuid]);
+  });
+
   it("counts what waits on the server, whoever's it is, and not what runs", async () => {
     const stores = await testTeam(database());
     const place = await testPlace(stores, { deployment_queue_limit: 2, concurrent_builds: 5 });

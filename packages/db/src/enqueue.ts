@@ -74,7 +74,14 @@ function decide(
 
 type Wanted = Pick<
   NewDeployment,
-  "uuid" | "resource_id" | "pull_request_id" | "commit" | "docker_registry_image_tag" | "restart_only" | "rollback_to"
+  | "uuid"
+  | "resource_id"
+  | "server_id"
+  | "pull_request_id"
+  | "commit"
+  | "docker_registry_image_tag"
+  | "restart_only"
+  | "rollback_to"
 > &
   Partial<Pick<DeploymentRecord, "status" | "cancel_requested_at">>;
 
@@ -84,6 +91,7 @@ const mayBeDuplicate = ({ force_rebuild, rollback, is_instant }: NewDeployment) 
 /** Whether `earlier` already does everything that `later` asks for. */
 function covers(earlier: Wanted, later: NewDeployment): boolean {
   if (earlier.resource_id !== later.resource_id || earlier.pull_request_id !== later.pull_request_id) return false;
+  if (earlier.server_id !== later.server_id) return false;
   if (earlier.commit !== later.commit || earlier.restart_only !== later.restart_only) return false;
   // It runs another build than the newest of that commit.
   if (earlier.rollback_to !== later.rollback_to) return false;

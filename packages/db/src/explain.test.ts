@@ -146,6 +146,7 @@ const READS: Readonly<Record<string, (read: Read, tables: TeamTables) => Promise
   "deployments that are renewed": ({ system }, { uuid }) => system.deployments.renew("worker", [`${uuid}d1`], 60),
   "an abandoned deployment": ({ system }) => system.deployments.claimAbandoned("worker", 60),
   "active deployments of a server": ({ system }, { serverId }) => system.deployments.listActive(serverId),
+  "active deployments of a resource": ({ system }, { resourceId }) => system.deployments.listActiveOf(resourceId),
   "active deployments that are built on a server": ({ system }, { serverId }) =>
     system.deployments.listBuilding([serverId, serverId + 1]),
   "releases that retire": ({ system }, { serverId }) => system.releases.listByRole("candidate", [serverId]),

@@ -90,21 +90,19 @@ export async function attemptRemoval(
 const removalOf = ({ id }: ResourceRecord): Removal => ({ type: "resource.delete", subject_id: id });
 
 /**
- * Whether no deployment is left. Running ones are ended by their own worker.
+ * Whether no deployment is left, whichever server it is to. Running ones are ended by their own worker.
  * @param pullRequestId Only deployments of this pull request.
  */
 export async function cancelDeployments(
   stores: SystemStores,
-  { id, team_id, server_id }: ResourceRecord,
+  { id, team_id }: ResourceRecord,
   pullRequestId?: number,
   { isQueuedKept = false }: { readonly isQueuedKept?: boolean } = {},
 ): Promise<boolean> {
   const activeOnes = async () =>
-    (await stores.deployments.listActive(server_id)).filter(
-      ({ resource_id, pull_request_id, status }) =>
-        resource_id === id &&
-        (pullRequestId === undefined || pull_request_id === pullRequestId) &&
-        !(isQueuedKept && status === "queued"),
+    (await stores.deployments.listActiveOf(id)).filter(
+      ({ pull_request_id, status }) =>
+        (pullRequestId === undefined || pull_request_id === pullRequestId) && !(isQueuedKept && status === "queued"),
     );
   const { deployments } = stores.forTeam(team_id);
   const active = await activeOnes();

@@ -172,6 +172,8 @@ export interface SystemDeploymentStore extends RenewableRuns {
   find(id: number): Promise<DeploymentRecord | undefined>;
   /** Queued and running deployments to a server. */
   listActive(serverId: number): Promise<readonly DeploymentRecord[]>;
+  /** Queued and running deployments of a resource and its previews, to all servers. */
+  listActiveOf(resourceId: number): Promise<readonly DeploymentRecord[]>;
   /** Queued and running deployments that are built on one of these servers. */
   listBuilding(serverIds: readonly number[]): Promise<readonly DeploymentRecord[]>;
   steps(deploymentId: number): Promise<readonly DeploymentStep[]>;
