@@ -49,6 +49,10 @@ async function released(...args: Parameters<typeof promoted>) {
   return made;
 }
 
+/** Records that the application is on another server now. */
+const move = ({ id }: ApplicationRecord, { server_id }: ApplicationRecord, { database }: TestDatabase) =>
+  database.kysely.updateTable("resource").set({ server_id }).where("id", "=", id).execute();
+
 const idsOf = (list: readonly { readonly deployment_id: number }[]) => list.map(({ deployment_id }) => deployment_id);
 
 onEachBackend((database) => {
@@ -119,5 +123,67 @@ onEachBackend((database) => {
     expect(idsOf(await releases.listSurplus(liveKeyOf(away), 0))).toEqual([first.away.id]);
     await stores.deployments.enqueue([newDeployment(away, rollback)]);
     expect(await releases.listSurplus(liveKeyOf(away), 0)).toEqual([]);
+  });
+
+  it("retires what a resource left behind, once its deployment to the other server has ended", async () => {
+    const { stores, app, away, first } = await onTwoServers(database());
+    const { deployments, releases } = database().system;
+    const next = await promoted(database(), stores, away);
+    await releases.supersede(first.here.id);
+    expect(await releases.find(first.here.id)).toMatchObject({ role: "live" });
+    await move(app, away, database());
+    await releases.supersede(first.here.id);
+    expect(await releases.find(first.here.id)).toMatchObject({ role: "live" });
+    await deployments.finish(next.lease, "finished", null);
+    await releases.supersede(next.id);
+    expect(await releases.find(next.id)).toMatchObject({ role: "live" });
+    await releases.supersede(first.here.id);
+    expect(await releases.find(first.here.id)).toMatchObject({ role: "retiring", replaced_by_deployment_id: next.id });
+  });
+
+  it("retires no release of a resource that is not live on its own server", async () => {
+    const stores = await testTeam(database());
+    const app = await testApplication(stores, await testPlace(stores));
+    const { server, destination } = await testPlace(stores);
+    const away = { ...app, server_id: server.id, destination_id: destination.id };
+    const { releases } = database().system;
+    const { id } = await released(database(), stores, app);
+    await move(app, away, database());
+    await releases.supersede(id);
+    expect(await releases.find(id)).toMatchObject({ role: "live" });
+    const preview = await claimed(database(), stores, away, { pull_request_id: 7 });
+    const { lease, deployment } = preview;
+    await releases.saveCandidate(lease, { artifact: image, built_by: deployment.uuid, upstream: null });
+    await releases.promote(lease);
+    await database().system.deployments.finish(lease, "finished", null);
+    await releases.supersede(id);
+    expect(await releases.find(id)).toMatchObject({ role: "live" });
+  });
+
+  it("reports each change of a resource to every server that has a release of it", async () => {
+    const { stores, app, away, first } = await onTwoServers(database());
+    const { resources, releases } = database().system;
+    const read = (position?: string) => resources.changes(new Map([app, away].map((one) => [one.server_id, position])));
+    /** Servers that read a change of the application that `work` makes. */
+    const changedBy = async (work: () => Promise<unknown>) => {
+      const before = await read((await read()).position);
+      await work();
+      const known = new Set(before.changes.map(({ key, server_id }) => `${server_id} ${key}`));
+      const { changes } = await read(before.position);
+      const fresh = changes.filter(({ key, server_id }) => !known.has(`${server_id} ${key}`));
+      return [...new Set(fresh.map(({ server_id }) => server_id))].sort((a, b) => a - b);
+    };
+    const both = [app.server_id, away.server_id].sort((a, b) => a - b);
+    const whole = await read();
+    expect(whole.changes.map(({ server_id }) => server_id).sort((a, b) => a - b)).toEqual(both);
+    expect(await changedBy(() => stores.resources.setDesiredState(app.id, "running"))).toEqual(both);
+    expect(await changedBy(() => stores.applications.update(app.id, { settings: { is_gzip_enabled: false } }))).toEqual(
+      both,
+    );
+    expect(await changedBy(() => releases.setUpstream(first.here.id, null))).toEqual(both);
+    expect(await changedBy(() => move(app, away, database()))).toEqual(both);
+    expect(await changedBy(() => releases.delete(first.here.id))).toEqual(both);
+    expect(await changedBy(() => stores.resources.setDesiredState(app.id, "stopped"))).toEqual([away.server_id]);
+    expect(await changedBy(() => resources.delete(app.id))).toEqual([away.server_id]);
   });
 });

@@ -1,8 +1,9 @@
 import type { LiveKey } from "@berth/core/deploy";
 import type { Lease, ReleaseRecord, ReleaseStore, SystemReleaseStore } from "@berth/core/ports";
 import { type RawBuilder, sql } from "kysely";
-import type { Context, TeamContext } from "./context.ts";
+import { type Context, inTransaction, type TeamContext, wakeWorkers } from "./context.ts";
 import { withLease } from "./deployment-queue.ts";
+import { isActive } from "./deployment-row.ts";
 import { openStacks, sealStacks } from "./sealed-stack.ts";
 
 const COLUMNS = [
@@ -145,6 +146,7 @@ export function systemReleaseStore(context: Context): SystemReleaseStore {
         .executeTakeFirst();
       return found?.server_id;
     },
+    supersede: (deploymentId) => inTransaction(context, (tx) => supersede(tx, deploymentId)),
     async setUpstream(deploymentId, upstream) {
       await db
         .updateTable("release")
@@ -312,4 +314,30 @@ async function demote({ db }: Context, { deployment_id }: Lease): Promise<true> 
     .where("role", "=", sql.lit("retiring" as const))
     .execute();
   return true;
+}
+
+async function supersede(context: Context, deploymentId: number): Promise<void> {
+  const { db } = context;
+  // Locked, so that the resource does not come back to this server meanwhile.
+  const own = await db
+    .selectFrom("release")
+    .innerJoin("resource", "resource.id", "release.resource_id")
+    .select(["resource.server_id", "release.resource_id", "release.pull_request_id"])
+    .where("release.deployment_id", "=", deploymentId)
+    .whereRef("resource.server_id", "!=", "release.server_id")
+    .forShare("resource")
+    .executeTakeFirst();
+  const successor = own && (await selectLive(context, own).executeTakeFirst());
+  if (successor === undefined) return;
+  // Until it has ended, its deployment may still take its release back.
+  const { numUpdatedRows } = await db
+    .updateTable("release")
+    .set({ role: "retiring", replaced_by_deployment_id: successor.deployment_id, updated_at: sql<Date>`now()` })
+    .where("deployment_id", "=", deploymentId)
+    .where("role", "in", ["live", "kept"])
+    .where(({ not, exists, selectFrom }) =>
+      not(exists(selectFrom("deployment").select("id").where("id", "=", successor.deployment_id).where(isActive))),
+    )
+    .executeTakeFirst();
+  if (numUpdatedRows > 0n) wakeWorkers(context, "resource");
 }

@@ -22,7 +22,11 @@ export function resourceChanges({ db }: Context): Pick<SystemResourceStore, "cha
       // Left out if not needed: PostgreSQL might read all resources to find none.
       const whole = positions.includes(null)
         ? sql`union all select resource.server_id, resource.id, ''
-            from wanted join resource on resource.server_id = wanted.server_id where wanted.since is null`
+            from wanted join resource on resource.server_id = wanted.server_id where wanted.since is null
+            union all select release.server_id, release.resource_id, ''
+            from wanted join release on release.server_id = wanted.server_id
+              join resource on resource.id = release.resource_id and resource.server_id <> release.server_id
+            where wanted.since is null`
         : sql``;
       // One statement sees one snapshot: what it cannot see yet has a transaction id of `position` or above.
       const { rows } = await sql<Row>`

@@ -105,7 +105,7 @@ export function createObserver(stores: SystemStores, { wakeSignal, keptSeconds }
       if (!isReplaced && !deploying.has(resource.id)) return wanted;
       return {
         ...wanted,
-        releases: releases.map((record) => wantedRelease(record, activeIds)),
+        releases: releases.map((record) => wantedRelease(recorded, record, activeIds)),
         isDeploying: deploying.has(resource.id),
       };
     });
@@ -132,7 +132,8 @@ const isOwnProgress = ({ status, pull_request_id }: ActiveDeployment) =>
   status === "in_progress" && pull_request_id === 0;
 
 /** The wanted state of a resource, without its deployments. */
-function wantedResource({ resource, subject, releases, previews }: RecordedResource, engine: Engine): WantedResource {
+function wantedResource(recorded: RecordedResource, engine: Engine): WantedResource {
+  const { resource, subject, releases, previews, liveElsewhere } = recorded;
   const { id, uuid, name, domains, site_settings } = resource;
   const kind = subject && deployedKind(subject);
   const live = releases.find(({ role, pull_request_id }) => role === "live" && pull_request_id === 0);
@@ -144,10 +145,11 @@ function wantedResource({ resource, subject, releases, previews }: RecordedResou
     status: resource.status,
     desiredState: resource.desired_state,
     isRemoving: resource.removing_at !== null,
+    hasLeft: liveElsewhere !== undefined,
     restartCount: (subject && kind?.restartCount(subject)) ?? 0,
     // The restarts of all containers are counted together.
     restartCountMax: restartCountMax && restartCountMax * (replicas ?? 1),
-    releases: releases.map((record) => wantedRelease(record, NO_DEPLOYMENTS)),
+    releases: releases.map((record) => wantedRelease(recorded, record, NO_DEPLOYMENTS)),
     replicas,
     hasScaleProblem: subject && kind?.hasScaleProblem(subject),
     isAlone:
@@ -186,7 +188,11 @@ function sitesOf(
   return site === undefined ? [] : siteSubjects({ ...site, domains, pullRequestId });
 }
 
-const wantedRelease = (record: ReleaseRecord, active: ReadonlySet<number>): WantedRelease => ({
+const wantedRelease = (
+  { liveElsewhere }: RecordedResource,
+  record: ReleaseRecord,
+  active: ReadonlySet<number>,
+): WantedRelease => ({
   deploymentId: record.deployment_id,
   deploymentUuid: record.deployment_uuid,
   pullRequestId: record.pull_request_id,
@@ -194,4 +200,5 @@ const wantedRelease = (record: ReleaseRecord, active: ReadonlySet<number>): Want
   builtBy: record.built_by,
   upstream: record.upstream,
   isSuccessorActive: record.replaced_by_deployment_id !== null && active.has(record.replaced_by_deployment_id),
+  isSuperseded: liveElsewhere?.has(record.pull_request_id) === true,
 });

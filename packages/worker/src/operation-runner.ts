@@ -35,7 +35,7 @@ export function createOperationRunner(deps: OperationDeps, options: OperationRun
   const warnings = dedupedWarnings(deps.logger);
 
   const beginUnder = (key: string, adapters: ServerAdapters, planned: readonly Operation[]) => {
-    const operations = planned.filter((operation) => !backoff.isResting(JSON.stringify(operation)));
+    const operations = planned.filter((operation) => !backoff.isResting(aboutOf(adapters, operation)));
     if (operations.length === 0) return;
     const before = locks.get(key);
     if (before !== undefined) {
@@ -53,7 +53,7 @@ export function createOperationRunner(deps: OperationDeps, options: OperationRun
   const applyAll = async (adapters: ServerAdapters, operations: readonly Operation[]) => {
     for (const operation of operations) {
       if (stopping.aborted) return;
-      const about = JSON.stringify(operation);
+      const about = aboutOf(adapters, operation);
       const details = { server: adapters.server.name, operation };
       try {
         await applyOperation(deps, adapters, operation, stopping);
@@ -70,8 +70,14 @@ export function createOperationRunner(deps: OperationDeps, options: OperationRun
 
   return {
     begin(adapters, operations) {
-      for (const [key, those] of Map.groupBy(operations, lockKey)) beginUnder(key, adapters, those);
+      // A server that does not answer delays no other one that has releases of the same resource.
+      const keyOf = (operation: Operation) => `${adapters.server.id} ${lockKey(operation)}`;
+      for (const [key, those] of Map.groupBy(operations, keyOf)) beginUnder(key, adapters, those);
     },
     ended: () => Promise.all([...locks.values()].map(({ work }) => work)),
   };
 }
+
+/** Identifies an operation among its repetitions. */
+const aboutOf = ({ server }: ServerAdapters, operation: Operation): string =>
+  `${server.id} ${JSON.stringify(operation)}`;

@@ -36,7 +36,7 @@ export interface OperationDeps extends WorkerDeps {
 }
 
 /**
- * Operations with the same key must not run at the same time. Retiring waits for requests, so it has a key of its own.
+ * Operations on a server with the same key must not run at the same time. Retiring waits for requests, so it has a key of its own.
  */
 export function lockKey(operation: Operation): string {
   switch (operation.type) {
@@ -45,6 +45,7 @@ export function lockKey(operation: Operation): string {
     case "remove":
       return `release ${operation.release.deploymentUuid}`;
     case "discard":
+    case "supersede":
     case "set_upstream":
       return `deployment ${operation.deploymentId}`;
     case "unroute":
@@ -83,6 +84,8 @@ export async function applyOperation(
       return await removeUnrecorded(deps, adapters, operation);
     case "discard":
       return await discard(stores, adapters, operation);
+    case "supersede":
+      return await stores.releases.supersede(operation.deploymentId);
     case "retire":
       return await retire(deps, adapters, operation, signal);
     case "route":
@@ -139,7 +142,7 @@ async function startLive(
   { release, deploymentId, resourceId }: Extract<Operation, { type: "start" }>,
   signal: AbortSignal,
 ): Promise<void> {
-  const { engine } = adapters;
+  const { engine, server } = adapters;
   const { stores, onStart, logger } = deps;
   onStart(release.deploymentUuid);
   const [record, deployment, subject] = await Promise.all([
@@ -148,6 +151,7 @@ async function startLive(
     stores.resources.subject(resourceId),
   ]);
   if (record?.role !== "live" || deployment === undefined || subject?.record.removing_at !== null) return;
+  if (subject.record.server_id !== server.id) return;
   const isPreview = record.pull_request_id !== 0;
   const domains = await claimsOf(stores, resourceId, record.pull_request_id);
   if (domains === undefined || (subject.record.desired_state !== "running" && !isPreview)) return;

@@ -2,7 +2,7 @@ import { isOwnOfPreview } from "@berth/core/application";
 import { mountsOf } from "@berth/core/deploy";
 import type { ResourceRecord } from "@berth/core/ports";
 import type { WorkerDeps } from "./ports.ts";
-import { attemptRemoval, cancelDeployments } from "./removal.ts";
+import { attemptRemoval, cancelDeployments, releasesOn, waitsFor } from "./removal.ts";
 import type { ServerAdapters } from "./server-adapters.ts";
 import { stopGraceSeconds } from "./stop-grace.ts";
 
@@ -10,7 +10,9 @@ import { stopGraceSeconds } from "./stop-grace.ts";
  * Removes the preview of a pull request: ends its deployments, then removes its route, its releases and its own
  * storages, and last its row, which frees its URL. Every part may be repeated.
  *
- * @returns `false` while a deployment has not ended: call it again.
+ * Each server that has releases of it removes its own ones; the server of the application deletes the row.
+ *
+ * @returns `false` while a deployment or another server has not ended: call it again.
  */
 export async function removePreview(
   deps: WorkerDeps,
@@ -36,6 +38,9 @@ export async function removePreview(
     // Closing it ended what was queued; what is queued now is of its successor.
     if (!(await cancelDeployments(stores, resource, pullRequestId, { isQueuedKept: true }))) return false;
     await takeFromEngine(deps, adapters, resource, pullRequestId);
+    if (resource.server_id !== adapters.server.id) return false;
+    const waiting = await waitsFor(stores, resource, pullRequestId);
+    if (waiting !== undefined) return waiting;
     await stores.previews.delete(preview.id);
     logger.info("Preview removed.", { resource: resource.uuid, pullRequestId });
     return true;
@@ -44,13 +49,13 @@ export async function removePreview(
 
 async function takeFromEngine(
   { stores }: WorkerDeps,
-  { engine, router }: ServerAdapters,
+  { server, engine, router }: ServerAdapters,
   { id, uuid, team_id }: ResourceRecord,
   pullRequestId: number,
 ): Promise<void> {
   await router.unrouteAll(uuid, pullRequestId);
   const graceSeconds = await stopGraceSeconds(stores, id);
-  const releases = (await stores.releases.listByResources([id])).filter(
+  const releases = (await releasesOn(stores, server, id)).filter(
     (release) => release.pull_request_id === pullRequestId,
   );
   await Promise.all(

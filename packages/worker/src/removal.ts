@@ -1,5 +1,5 @@
 import { DomainError, isDomainError } from "@berth/core";
-import type { ResourceRecord, ServerRecord, SystemStores } from "@berth/core/ports";
+import type { ReleaseRecord, ResourceRecord, ServerRecord, SystemStores } from "@berth/core/ports";
 import { ENGINES } from "@berth/core/server";
 import type { WorkerDeps } from "./ports.ts";
 import type { ServerAdapters } from "./server-adapters.ts";
@@ -10,7 +10,10 @@ import { stopGraceSeconds } from "./stop-grace.ts";
  * Removes a resource: ends its deployments, then removes its route, its releases and everything that engine and source
  * keep of it, and last its row. Every part may be repeated, so if this worker stops, another one begins anew.
  *
- * @returns `false` while a deployment has not ended: call it again.
+ * Each server that has releases of it removes its own ones. The server that is recorded with it deletes the row, once
+ * the others have finished.
+ *
+ * @returns `false` while a deployment or another server has not ended: call it again.
  */
 export async function removeResource(deps: WorkerDeps, adapters: ServerAdapters, resourceId: number): Promise<boolean> {
   const resource = await deps.stores.resources.find(resourceId);
@@ -18,9 +21,45 @@ export async function removeResource(deps: WorkerDeps, adapters: ServerAdapters,
   return await attemptRemoval(deps, removalOf(resource), async () => {
     if (!(await cancelDeployments(deps.stores, resource))) return false;
     await takeFromEngine(deps, adapters, resource);
+    if (resource.server_id !== adapters.server.id) {
+      for (const { deployment_id } of await releasesOn(deps.stores, adapters.server, resource.id)) {
+        await deps.stores.releases.delete(deployment_id);
+      }
+      return false;
+    }
+    const waiting = await waitsFor(deps.stores, resource);
+    if (waiting !== undefined) return waiting;
     await removeRecord(deps, resource);
     return true;
   });
+}
+
+/** Releases of a resource on one server. */
+export async function releasesOn(
+  stores: SystemStores,
+  { id: serverId }: Pick<ServerRecord, "id">,
+  resourceId: number,
+): Promise<readonly ReleaseRecord[]> {
+  const all = await stores.releases.listByResources([resourceId]);
+  return all.filter(({ server_id }) => server_id === serverId);
+}
+
+/**
+ * Why the record of a resource that is being removed stays; `undefined`: it may go.
+ * @param pullRequestId Only releases of this pull request are waited for.
+ */
+export async function waitsFor(
+  stores: SystemStores,
+  { id, server_id }: Pick<ResourceRecord, "id" | "server_id">,
+  pullRequestId?: number,
+): Promise<string | undefined> {
+  const left = (await stores.releases.listByResources([id])).find(
+    (release) =>
+      release.server_id !== server_id && (pullRequestId === undefined || release.pull_request_id === pullRequestId),
+  );
+  if (left === undefined) return undefined;
+  const name = (await stores.servers.find(left.server_id))?.name;
+  return `Waits until server ${name}, where it was before, has removed its releases. Bring that server back, or delete it.`;
 }
 
 /**
@@ -69,17 +108,20 @@ function isGivenUp(
 
 type Removal = Parameters<SystemStores["jobs"]["begin"]>[0];
 
-/** Logs the attempt in the removal's job, which ends with the row. */
+/**
+ * Logs the attempt in the removal's job, which ends with the row.
+ * @param remove Returns `false`, or a sentence for people, if something has to end first.
+ */
 export async function attemptRemoval(
   { stores }: Pick<WorkerDeps, "stores">,
   job: Removal,
-  remove: () => Promise<boolean>,
+  remove: () => Promise<boolean | string>,
 ): Promise<boolean> {
   await stores.jobs.begin(job);
   try {
-    const isGone = await remove();
-    if (!isGone) await stores.jobs.note(job, null);
-    return isGone;
+    const result = await remove();
+    if (result !== true) await stores.jobs.note(job, result || null);
+    return result === true;
   } catch (error) {
     const sentence = isDomainError(error) ? error.message : "It failed. Berth's own log has the details.";
     await stores.jobs.note(job, sentence).catch(() => undefined);
@@ -112,7 +154,7 @@ export async function cancelDeployments(
 
 async function takeFromEngine(
   { stores }: WorkerDeps,
-  { engine, router }: ServerAdapters,
+  { server, engine, router }: ServerAdapters,
   resource: ResourceRecord,
 ): Promise<void> {
   const previews = await stores.previews.listByApplication(resource.id);
@@ -120,7 +162,7 @@ async function takeFromEngine(
     await router.unrouteAll(resource.uuid, pullRequestId);
   }
   const graceSeconds = await stopGraceSeconds(stores, resource.id);
-  const records = await stores.releases.listByResources([resource.id]);
+  const records = await releasesOn(stores, server, resource.id);
   const seen = (await engine.list()).filter(({ resourceUuid }) => resourceUuid === resource.uuid);
   const uuids = new Set([
     ...records.map((record) => record.deployment_uuid),

@@ -145,7 +145,9 @@ async function readPart(stores: SystemStores, inspect: Engine["inspect"], part: 
   const { record } = subject;
   const partId = siteIdOf(record.uuid, pullRequestId);
   const site = deployedKind(subject).site(subject);
-  if (site === undefined || domains.length === 0) return { partId, kind: record.kind, sites: [] };
+  // The server that it left routes nothing but the release that is still live there.
+  const hasLeft = record.server_id !== serverId && live === null;
+  if (site === undefined || domains.length === 0 || hasLeft) return { partId, kind: record.kind, sites: [] };
   const ref: ReleaseRef | null = live && { resourceUuid: record.uuid, deploymentUuid: live.deployment_uuid };
   const state = ref === null ? undefined : await inspect(ref);
   const target = {

@@ -19,7 +19,7 @@ interface ScaleDeps extends WorkerDeps {
  */
 export async function scaleLive(
   { stores, settings, logger, onStart }: ScaleDeps,
-  { engine, proxy, router }: ServerAdapters,
+  { server, engine, proxy, router }: ServerAdapters,
   { release, deploymentId, resourceId, replicas }: Extract<Operation, { type: "scale" }>,
   signal: AbortSignal,
 ): Promise<void> {
@@ -28,6 +28,7 @@ export async function scaleLive(
     stores.resources.subject(resourceId),
   ]);
   if (record?.role !== "live" || subject === undefined || subject.record.removing_at !== null) return;
+  if (subject.record.server_id !== server.id) return;
   // Changed since the plan was made: the next plan has the new number.
   if (subject.record.desired_state !== "running" || deployedKind(subject).replicas(subject) !== replicas) return;
   const before = await engine.inspect(release);

@@ -18,13 +18,19 @@ export interface ServerRecords {
   readonly drills: readonly string[];
 }
 
+/** A resource as one server sees it: with the releases of that server only. */
 export interface RecordedResource {
   readonly resource: InspectedResource;
   /** Read only for active resources, since it contains secrets. */
   readonly subject: DeploySubject | undefined;
   readonly releases: readonly ReleaseRecord[];
   readonly previews: readonly RoutedPreview[];
+  /** Set if it is on another server now: the pull requests of which it has a live release there, 0 for its own. */
+  readonly liveElsewhere: ReadonlySet<number> | undefined;
 }
+
+/** A resource with its releases on all servers. */
+type FoundResource = Omit<RecordedResource, "liveElsewhere">;
 
 /** Records of one server, up to the change number `position`. */
 interface Known {
@@ -86,11 +92,8 @@ export function serverRecords(stores: SystemStores): (serverId: number) => Promi
 }
 
 /** Existing resources among these ids. Read in parts, so that thousands of texts are not in memory at once. */
-async function readRecorded(
-  stores: SystemStores,
-  ids: readonly number[],
-): Promise<ReadonlyMap<number, RecordedResource>> {
-  const found = new Map<number, RecordedResource>();
+async function readRecorded(stores: SystemStores, ids: readonly number[]): Promise<ReadonlyMap<number, FoundResource>> {
+  const found = new Map<number, FoundResource>();
   for (let from = 0; from < ids.length; from += READ_AT_ONCE) {
     const part = ids.slice(from, from + READ_AT_ONCE);
     const resources = await stores.resources.inspect(part);
@@ -115,16 +118,27 @@ function merged(
   serverId: number,
   before: Known | undefined,
   changes: ResourceChanges["changes"],
-  recorded: ReadonlyMap<number, RecordedResource>,
+  found: ReadonlyMap<number, FoundResource>,
 ): Pick<Known, "resources" | "inOrder"> {
   if (before !== undefined && changes.length === 0) return before;
   const resources = new Map(before?.resources);
   for (const { resource_id } of changes) {
-    const now = recorded.get(resource_id);
-    if (now?.resource.server_id === serverId) resources.set(resource_id, now);
-    else resources.delete(resource_id);
+    const now = found.get(resource_id);
+    const recorded = now && recordedOn(serverId, now);
+    if (recorded === undefined) resources.delete(resource_id);
+    else resources.set(resource_id, recorded);
   }
   return { resources, inOrder: [...resources.values()].sort((a, b) => a.resource.id - b.resource.id) };
+}
+
+/** `undefined`: the resource is on another server and left nothing on this one. */
+function recordedOn(serverId: number, found: FoundResource): RecordedResource | undefined {
+  const { resource } = found;
+  const releases = found.releases.filter(({ server_id }) => server_id === serverId);
+  if (resource.server_id === serverId) return { ...found, releases, liveElsewhere: undefined };
+  if (releases.length === 0) return undefined;
+  const live = found.releases.filter(({ role, server_id }) => role === "live" && server_id === resource.server_id);
+  return { ...found, releases, liveElsewhere: new Set(live.map(({ pull_request_id }) => pull_request_id)) };
 }
 
 const NOTHING: ServerRecords = { active: [], resources: [], drills: [] };

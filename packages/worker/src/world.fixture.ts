@@ -53,6 +53,7 @@ export interface World {
 export interface BuildServer {
   readonly server: ServerRecord;
   readonly engine: FakeEngine;
+  readonly proxy: FakeProxy;
   readonly points: Points;
 }
 
@@ -110,7 +111,7 @@ export async function openWorld(database: TestDatabase, settings: Partial<Server
   const proxy = fakeProxy(stops);
   const source = fakeSource(stops);
   const workers: TestWorker[] = [];
-  const builders = new Map<number, BuildServer & { readonly proxy: FakeProxy }>();
+  const builders = new Map<number, BuildServer>();
   const warnings: string[] = [];
   const tell = (message: string, details?: object) => {
     const error = details && "error" in details ? details.error : undefined;

@@ -13,6 +13,7 @@ export * from "./live-key.ts";
 export * from "./log-line.ts";
 export * from "./memory.ts";
 export * from "./mounts.ts";
+export type * from "./operation.ts";
 export { sitesOf } from "./parts.ts";
 export * from "./pipeline.ts";
 export * from "./plan.ts";

@@ -18,18 +18,22 @@ export interface Part {
   readonly sites: readonly SiteSubject[];
 }
 
-export const ownPart = ({ desiredState, isRemoving, status, sites }: WantedResource): Part => ({
-  pullRequestId: 0,
-  desiredState,
-  isRemoving,
-  status,
-  sites,
-});
+export function ownPart(resource: WantedResource): Part {
+  const { desiredState, isRemoving, status, sites } = resource;
+  return { pullRequestId: 0, desiredState, isRemoving, status, sites: sitesHere(resource, 0, sites) };
+}
 
 export const partsOf = (resource: WantedResource): readonly Part[] => [
   ownPart(resource),
-  ...resource.previews.map((preview): Part => ({ ...preview, desiredState: "running" })),
+  ...resource.previews.map((preview): Part => {
+    const sites = sitesHere(resource, preview.pullRequestId, preview.sites);
+    return { ...preview, desiredState: "running", sites };
+  }),
 ];
+
+/** The server that a resource left answers its URLs only until its release there is replaced. */
+const sitesHere = (resource: WantedResource, pullRequestId: number, sites: Part["sites"]): Part["sites"] =>
+  resource.hasLeft && liveOf(resource, pullRequestId) === undefined ? [] : sites;
 
 export function wantedSites(
   resource: WantedResource,

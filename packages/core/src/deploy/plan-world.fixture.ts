@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import type { ContainerState, Health } from "./container-state.ts";
+import type { Operation } from "./operation.ts";
 import { observed, preview, release, replicasOf, resource, seen, site, wanted } from "./plan.fixture.ts";
-import type { Operation } from "./plan.ts";
 import { siteIdOf, siteOf, subjectId, upstreamsOf } from "./site.ts";
 import type { Observed, Wanted, WantedRelease, WantedResource } from "./wanted.ts";
 
@@ -31,42 +31,48 @@ export const worlds: fc.Arbitrary<World> = fc
     ofPreview: fc.array(fc.boolean(), { minLength: 6, maxLength: 6 }),
     closed: fc.array(fc.boolean(), { minLength: 2, maxLength: 2 }),
     restarts: fc.nat({ max: 3 }),
+    left: fc.array(fc.boolean(), { minLength: 2, maxLength: 2 }),
+    superseded: fc.array(fc.boolean(), { minLength: 2, maxLength: 2 }),
     names: fc.array(fc.option(fc.constantFrom("shop", "renamed")), { minLength: 6, maxLength: 6 }),
   })
-  .map(({ roles, states, builtBy, stopped, removing, replicas, ofPreview, closed, restarts, names }) => {
-    const resources = [0, 1].map((index): WantedResource => {
-      const own = uuids.flatMap((uuid, at) => (at % 2 === index ? [{ uuid, at, role: roles[at] }] : []));
-      const pullRequest = (at: number) => (ofPreview[at] ? 7 : 0);
-      const lives = own.filter(({ role }) => role === "live");
-      const firstOf = (at: number) => lives.find((live) => pullRequest(live.at) === pullRequest(at));
-      return resource({
-        id: index + 1,
-        uuid: `app${index + 1}`,
-        desiredState: stopped[index] ? "stopped" : "running",
-        isRemoving: removing[index] === true,
-        replicas: replicas[index],
-        sites: [site(`app${index + 1}`)],
-        previews: [
-          preview(7, { id: index + 1, isRemoving: closed[index] === true, sites: [site(`app${index + 1}`, 7)] }),
-        ],
-        releases: own.flatMap(({ uuid, at, role }) => {
-          if (role === "none" || (role === "live" && firstOf(at)?.uuid !== uuid)) return [];
-          const builder = own[builtBy[at] ?? 0]?.uuid ?? uuid;
-          const made = { builtBy: builder, pullRequestId: pullRequest(at) };
-          return [release(uuid, { ...made, role: role === "active" ? "candidate" : role } as WantedRelease)];
-        }),
+  .map(
+    ({ roles, states, builtBy, stopped, removing, replicas, ofPreview, closed, restarts, left, superseded, names }) => {
+      const resources = [0, 1].map((index): WantedResource => {
+        const own = uuids.flatMap((uuid, at) => (at % 2 === index ? [{ uuid, at, role: roles[at] }] : []));
+        const pullRequest = (at: number) => (ofPreview[at] ? 7 : 0);
+        const lives = own.filter(({ role }) => role === "live");
+        const firstOf = (at: number) => lives.find((live) => pullRequest(live.at) === pullRequest(at));
+        return resource({
+          id: index + 1,
+          uuid: `app${index + 1}`,
+          desiredState: stopped[index] ? "stopped" : "running",
+          isRemoving: removing[index] === true,
+          hasLeft: left[index] === true,
+          replicas: replicas[index],
+          sites: [site(`app${index + 1}`)],
+          previews: [
+            preview(7, { id: index + 1, isRemoving: closed[index] === true, sites: [site(`app${index + 1}`, 7)] }),
+          ],
+          releases: own.flatMap(({ uuid, at, role }) => {
+            if (role === "none" || (role === "live" && firstOf(at)?.uuid !== uuid)) return [];
+            const builder = own[builtBy[at] ?? 0]?.uuid ?? uuid;
+            const isSuperseded = left[index] === true && superseded[index] === true;
+            const made = { builtBy: builder, pullRequestId: pullRequest(at), isSuperseded };
+            return [release(uuid, { ...made, role: role === "active" ? "candidate" : role } as WantedRelease)];
+          }),
+        });
       });
-    });
-    const active = uuids.filter((_uuid, at) => roles[at] === "active");
-    const releases = uuids.flatMap((uuid, at) => {
-      const state = states[at];
-      if (!state) return [];
-      const now = names[at];
-      const named = now ? { containerName: { now, wanted: "shop" } } : {};
-      return [seen(uuid, { resourceUuid: `app${(at % 2) + 1}`, state, restartCount: restarts, ...named })];
-    });
-    return { wanted: wanted(resources, active), observed: observed(releases) };
-  });
+      const active = uuids.filter((_uuid, at) => roles[at] === "active");
+      const releases = uuids.flatMap((uuid, at) => {
+        const state = states[at];
+        if (!state) return [];
+        const now = names[at];
+        const named = now ? { containerName: { now, wanted: "shop" } } : {};
+        return [seen(uuid, { resourceUuid: `app${(at % 2) + 1}`, state, restartCount: restarts, ...named })];
+      });
+      return { wanted: wanted(resources, active), observed: observed(releases) };
+    },
+  );
 
 /** Applies operations to a modelled engine, proxy and database. */
 export function applyOperations({ wanted, observed }: World, operations: readonly Operation[]): World {
@@ -117,6 +123,14 @@ export function applyOperations({ wanted, observed }: World, operations: readonl
       case "discard":
         drop(operation.release.deploymentUuid);
         forget(operation.deploymentId);
+        break;
+      case "supersede":
+        resources = resources.map((current) => ({
+          ...current,
+          releases: current.releases.map((each) =>
+            each.deploymentId === operation.deploymentId ? { ...each, role: "retiring" } : each,
+          ),
+        }));
         break;
       case "retire":
         if (operation.keepsArtifact) become(operation.release.deploymentUuid, operation.release.resourceUuid, "exited");

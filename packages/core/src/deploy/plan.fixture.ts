@@ -1,5 +1,5 @@
 import type { Health } from "./container-state.ts";
-import type { Operation } from "./plan.ts";
+import type { Operation } from "./operation.ts";
 import { REPLICA, type ReleaseContainer, type ReleaseState } from "./release.ts";
 import { PLAIN_SITE, type SiteSubject, siteOf } from "./site.ts";
 import type { Observed, Wanted, WantedPreview, WantedRelease, WantedResource } from "./wanted.ts";

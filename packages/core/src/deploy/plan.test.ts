@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import type { Health } from "./container-state.ts";
+import type { Operation } from "./operation.ts";
 import { sitesOf } from "./parts.ts";
 import {
   observed,
@@ -16,7 +17,7 @@ import {
   UPSTREAM,
   wanted,
 } from "./plan.fixture.ts";
-import { type Operation, plan } from "./plan.ts";
+import { plan } from "./plan.ts";
 import { applyOperations, worlds } from "./plan-world.fixture.ts";
 import type { ReleaseState } from "./release.ts";
 import { siteOf } from "./site.ts";

@@ -1,67 +1,11 @@
 import type { Site } from "../ports/proxy.ts";
+import type { Operation } from "./operation.ts";
 import { liveOf, ownPart, type Part, partsOf, type Seen, statusOf, wantedSites } from "./parts.ts";
 import type { ReleaseRef, ReleaseState, Upstream } from "./release.ts";
 import { serviceStatusOf } from "./service-status.ts";
 import { siteIdOf, sitePartOf, subjectId } from "./site.ts";
 import { hasDoneItsWork } from "./stack-health.ts";
 import type { Observed, Wanted, WantedContainer, WantedPreview, WantedRelease, WantedResource } from "./wanted.ts";
-
-export type Operation =
-  | { readonly type: "start"; readonly resourceId: number; readonly release: ReleaseRef; readonly deploymentId: number }
-  /** Adds or removes containers of a live release, until it has this number. */
-  | {
-      readonly type: "scale";
-      readonly resourceId: number;
-      readonly release: ReleaseRef;
-      readonly deploymentId: number;
-      readonly replicas: number;
-    }
-  | { readonly type: "stop"; readonly resourceId: number | null; readonly release: ReleaseRef }
-  /** Removes a release without a record, and what was built for it. */
-  | { readonly type: "remove"; readonly release: ReleaseRef }
-  /** Removes the candidate of an ended deployment, and its record. */
-  | { readonly type: "discard"; readonly release: ReleaseRef; readonly deploymentId: number }
-  /** Drains and removes a replaced release, but keeps a build that another release runs. */
-  | {
-      readonly type: "retire";
-      readonly resourceId: number;
-      readonly pullRequestId: number;
-      readonly release: ReleaseRef;
-      readonly deploymentId: number;
-      readonly keepsArtifact: boolean;
-    }
-  | { readonly type: "route"; readonly resourceId: number; readonly pullRequestId: number }
-  | { readonly type: "unroute"; readonly siteId: string }
-  /** Gives its container the lasting name, taking it from another release of the same resource. */
-  | {
-      readonly type: "take_name";
-      readonly resourceId: number;
-      readonly release: ReleaseRef;
-      readonly deploymentId: number;
-    }
-  | { readonly type: "set_upstream"; readonly deploymentId: number; readonly upstream: Upstream }
-  | { readonly type: "set_status"; readonly resourceId: number; readonly status: string }
-  /** Sets the status of a service and of each of its containers, by name. */
-  | {
-      readonly type: "set_statuses";
-      readonly resourceId: number;
-      readonly status: string;
-      readonly containers: Readonly<Record<string, string>>;
-    }
-  /** Stops a release that exceeds its restart limit, until somebody asks to start it. */
-  | {
-      readonly type: "give_up";
-      readonly resourceId: number;
-      readonly release: ReleaseRef;
-      readonly restartCount: number;
-      readonly restartCountMax: number;
-    }
-  | { readonly type: "set_restarts"; readonly resourceId: number; readonly restartCount: number }
-  /** Its live release has the number of containers that it should have, after attempts that failed. */
-  | { readonly type: "end_scale_problem"; readonly resourceId: number }
-  | { readonly type: "remove_resource"; readonly resourceId: number }
-  | { readonly type: "set_preview_status"; readonly previewId: number; readonly status: string }
-  | { readonly type: "remove_preview"; readonly resourceId: number; readonly pullRequestId: number };
 
 /**
  * The operations that bring a server to its recorded state; empty when there is nothing to do. Each may be repeated.
@@ -77,6 +21,7 @@ export function plan(wanted: Wanted, observed: Observed): readonly Operation[] {
 
 function planResource(resource: WantedResource, seen: Seen, wanted: Wanted, observed: Observed): Operation[] {
   if (resource.restingSites !== undefined) return planRoute(resource, ownPart(resource), seen, observed);
+  if (resource.hasLeft) return planLeft(resource, seen, wanted, observed);
   const { containers } = resource;
   const status =
     containers === undefined
@@ -97,6 +42,39 @@ function planResource(resource: WantedResource, seen: Seen, wanted: Wanted, obse
       return part?.isRemoving ? [] : planRelease(resource, part, release, seen, wanted, observed);
     }),
   ];
+}
+
+/**
+ * What a resource left on this server keeps answering as it is, until its successor on the other server is live. It is
+ * never started here again: whoever moved it may have stopped it to copy its data.
+ */
+function planLeft(resource: WantedResource, seen: Seen, wanted: Wanted, observed: Observed): Operation[] {
+  if (resource.isRemoving) return [{ type: "remove_resource", resourceId: resource.id }];
+  const parts = partsOf(resource);
+  return [
+    ...parts.flatMap((part) => planRoute(resource, part, seen, observed)),
+    ...parts.flatMap(({ isRemoving, pullRequestId }): Operation[] =>
+      isRemoving ? [{ type: "remove_preview", resourceId: resource.id, pullRequestId }] : [],
+    ),
+    ...resource.releases.flatMap((release) => {
+      const part = parts.find(({ pullRequestId }) => pullRequestId === release.pullRequestId);
+      return part?.isRemoving ? [] : planLeftRelease(resource, part, release, seen, wanted, observed);
+    }),
+  ];
+}
+
+function planLeftRelease(
+  resource: WantedResource,
+  part: Part | undefined,
+  release: WantedRelease,
+  seen: Seen,
+  wanted: Wanted,
+  observed: Observed,
+): Operation[] {
+  const { role, isSuperseded, deploymentId } = release;
+  if (isSuperseded && (role === "live" || role === "kept")) return [{ type: "supersede", deploymentId }];
+  if (role === "live" && part?.desiredState !== "stopped") return [];
+  return planRelease(resource, part, release, seen, wanted, observed);
 }
 
 function planPreview(

@@ -18,6 +18,8 @@ export interface WantedResource {
   readonly status: string;
   readonly desiredState: DesiredState;
   readonly isRemoving: boolean;
+  /** It is on another server now. What it left here is removed once its releases there have replaced it. */
+  readonly hasLeft?: boolean | undefined;
   readonly restartCount: number;
   /** Limit of restarts in a row; 0 or left out: unlimited. */
   readonly restartCountMax?: number | undefined;
@@ -65,6 +67,8 @@ export interface WantedRelease {
   readonly upstream: Upstream | null;
   /** For a retiring release: the deployment that replaced it is still running. */
   readonly isSuccessorActive: boolean;
+  /** For a release that a resource left behind: the resource is live on its own server. */
+  readonly isSuperseded?: boolean | undefined;
 }
 
 /**

@@ -242,6 +242,11 @@ export interface SystemReleaseStore {
   listByResources(resourceIds: readonly number[]): Promise<readonly ReleaseRecord[]>;
   /** Id of the server that a deployment's release is recorded on. */
   serverOf(deploymentUuid: string): Promise<number | undefined>;
+  /**
+   * Makes a live or kept release `retiring` if its resource is on another server now, has a live release there, and the
+   * deployment of that one has ended. Otherwise nothing changes.
+   */
+  supersede(deploymentId: number): Promise<void>;
   setUpstream(deploymentId: number, upstream: Upstream | null): Promise<void>;
   delete(deploymentId: number): Promise<void>;
   /** A retiring release becomes `kept`: stopped, but its build stays. */
@@ -325,7 +330,7 @@ export interface SystemResourceStore {
   listByServer(serverId: number): Promise<readonly RoutedResource[]>;
   /**
    * Resources of these servers that changed, or whose children changed, since a position; deleted ones too. Without a
-   * position, all of the server.
+   * position, all of the server. A server's are those that are recorded on it and those that left a release on it.
    */
   changes(since: ReadonlyMap<number, string | undefined>): Promise<ResourceChanges>;
   /** Deletes changes older than this. */

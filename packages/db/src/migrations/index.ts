@@ -53,6 +53,7 @@ import { swarmNodes } from "./0265-swarm-nodes.ts";
 import { scaleProblem } from "./0266-scale-problem.ts";
 import { requestRates } from "./0267-request-rates.ts";
 import { liveByServer } from "./0290-live-by-server.ts";
+import { changesOfLeftServers } from "./0291-changes-of-left-servers.ts";
 
 /** In the order of their names, which never change once released. */
 export const MIGRATIONS: Readonly<Record<string, Migration>> = {
@@ -110,4 +111,5 @@ export const MIGRATIONS: Readonly<Record<string, Migration>> = {
   "0266-scale-problem": scaleProblem,
   "0267-request-rates": requestRates,
   "0290-live-by-server": liveByServer,
+  "0291-changes-of-left-servers": changesOfLeftServers,
 };
