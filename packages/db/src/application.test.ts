@@ -71,6 +71,13 @@ onEachBackend((database) => {
     expect(race.filter(({ status }) => status === "fulfilled")).toHaveLength(1);
     const elsewhere = await testApplication(stores, { ...place, ...(await testServer(stores)) });
     expect((await name(elsewhere, "race"))?.settings.custom_internal_name).toBe("race");
+    // The name follows the resource to another server, and is free on the one before.
+    const { server_id } = await testApplication(stores, { ...place, ...(await testServer(stores)) });
+    await name(two, "moved");
+    const { kysely } = database().database;
+    await kysely.updateTable("resource").set({ server_id }).where("id", "=", two.id).execute();
+    await name(two, "moved");
+    expect((await name(three, "moved"))?.settings.custom_internal_name).toBe("moved");
   });
 
   it("merges settings key by key, also when two change different ones at once", async () => {

@@ -27,7 +27,7 @@ export async function claimContainerName(
   await db
     .insertInto("container_name")
     .values({ resource_id: id, server_id, name })
-    .onConflict((conflict) => conflict.column("resource_id").doUpdateSet({ name }))
+    .onConflict((conflict) => conflict.column("resource_id").doUpdateSet({ name, server_id }))
     .execute()
     .catch((cause: unknown) => {
       throw violates(cause, "container_name_taken") ? taken(name, cause) : cause;

@@ -150,12 +150,14 @@ const READS: Readonly<Record<string, (read: Read, tables: TeamTables) => Promise
   "active deployments that are built on a server": ({ system }, { serverId }) =>
     system.deployments.listBuilding([serverId, serverId + 1]),
   "releases that retire": ({ system }, { serverId }) => system.releases.listByRole("candidate", [serverId]),
+  "releases that are measured": ({ system }, { serverId }) => system.releases.listMeasured([serverId]),
   "releases of a server": ({ system }) => system.releases.listByServer(-1),
   "releases of resources": ({ system }, { resourceId }) => system.releases.listByResources([resourceId, -1]),
   "an application's kept builds": ({ system }, app) => system.releases.listSurplus(keyOf(app), 2),
   "whether anything stays in an environment": ({ stores }, { environmentId }) =>
     stores.resources.hasStayingIn([environmentId]),
   "whether anything stays on a server": ({ stores }, { serverId }) => stores.resources.hasStaying(serverId),
+  "which resources exist": ({ system }, { uuid }) => system.resources.existing([uuid]),
   "whether a resource has run": ({ system }, { resourceId }) => system.resources.hasRun(resourceId),
   "who uses a destination": ({ stores }, { destinationId }) => stores.destinations.users(destinationId, 3),
   jobs: ({ stores }) => stores.jobs.list({}, PAGE),

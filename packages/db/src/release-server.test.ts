@@ -88,6 +88,16 @@ onEachBackend((database) => {
     expect((await resources.routing(liveKeyOf({ ...app, server_id: -1 })))?.live).toBeNull();
   });
 
+  it("measures only the release on the server that is recorded with the resource", async () => {
+    const { app, away, first } = await onTwoServers(database());
+    const { releases } = database().system;
+    const measured = async () => idsOf(await releases.listMeasured([app.server_id, away.server_id]));
+    expect(await measured()).toEqual([first.here.id]);
+    await move(app, away, database());
+    expect(await measured()).toEqual([first.away.id]);
+    expect(await releases.listMeasured([app.server_id])).toEqual([]);
+  });
+
   it("shows the candidate of one server", async () => {
     const { stores, app, away } = await onTwoServers(database());
     const { lease, deployment } = await claimed(database(), stores, away, {});

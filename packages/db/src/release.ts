@@ -136,6 +136,20 @@ export function systemReleaseStore(context: Context): SystemReleaseStore {
           .orderBy("deployment_id")
           .execute(),
       ),
+    listMeasured: (serverIds) =>
+      openedRows(
+        context,
+        db
+          .selectFrom("release")
+          .innerJoin("resource", "resource.id", "release.resource_id")
+          .select(COLUMNS.map((column) => `release.${column}` as const))
+          .where("release.role", "=", sql.lit("live" as const))
+          .where("release.pull_request_id", "=", 0)
+          .where(sql<boolean>`release.server_id = any(${serverIds}::bigint[])`)
+          .whereRef("resource.server_id", "=", "release.server_id")
+          .orderBy("release.deployment_id")
+          .execute(),
+      ),
     listByServer: (serverId) => listWhere(context, sql<boolean>`server_id = ${serverId}`),
     listByResources: (resourceIds) => listWhere(context, sql<boolean>`resource_id = any(${resourceIds}::bigint[])`),
     async serverOf(deploymentUuid) {

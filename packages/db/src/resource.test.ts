@@ -86,6 +86,7 @@ onEachBackend((database) => {
     expect(await resources.everRecorded(all)).toEqual(new Set(all));
     await resources.pruneRemoved(10);
     expect(await resources.everRecorded(all)).toEqual(new Set([young.uuid, there.uuid]));
+    expect(await resources.existing(all)).toEqual(new Set([there.uuid]));
   });
 
   it("marks a resource for removal once and lists it until it is gone", async () => {

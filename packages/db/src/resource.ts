@@ -229,6 +229,11 @@ export function systemResourceStore(context: Context): SystemResourceStore {
           or exists (select from removed_resource where removed_resource.uuid = wanted.uuid)`.execute(db);
       return new Set(rows.map(({ uuid }) => uuid));
     },
+    async existing(uuids) {
+      const isMeant = sql<boolean>`resource.uuid = any(${[...uuids]}::text[])`;
+      const found = await db.selectFrom("resource").select("resource.uuid").where(isMeant).execute();
+      return new Set(found.map(({ uuid }) => uuid));
+    },
     async pruneRemoved(keptDays) {
       const { numDeletedRows } = await db
         .deleteFrom("removed_resource")

@@ -94,6 +94,23 @@ describe("a cleanup of a server", () => {
     await world.ended(deployment);
   });
 
+  test("leaves what belongs to a release on the server that its resource has left", async () => {
+    const worker = world.worker();
+    const application = await world.application();
+    const live = await world.deploy(application);
+    await world.ended(live);
+    await worker.stop({ graceSeconds: 1 });
+    const { server } = await world.buildServer();
+    const { kysely } = database.database;
+    await kysely.updateTable("resource").set({ server_id: server.id }).where("id", "=", application.id).execute();
+    const container = { ...image(application.uuid, live.uuid), type: "container", id: "c1" } as const;
+    world.cleaner = cleaner([image(application.uuid, live.uuid), container, image(application.uuid, "old")]);
+    const deps = { stores: world.system, cleanerFor: () => world.cleaner };
+    expect((await planServerCleanup(deps, world.server))?.map(({ name }) => name)).toEqual([
+      `berth/${application.uuid}:old`,
+    ]);
+  });
+
   test("that fails says why", async () => {
     world.cleaner = undefined;
     await request();

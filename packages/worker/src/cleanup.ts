@@ -25,8 +25,10 @@ async function planFor(stores: SystemStores, cleaner: ServerCleaner, server: Ser
   // A node has containers, images and volumes of what is recorded on the server that manages its cluster.
   const ids = [...new Set([server.id, server.swarm_cluster ?? server.id])];
   const ofAll = async <T>(read: (id: number) => Promise<readonly T[]>) => (await Promise.all(ids.map(read))).flat();
-  const [own, active, building, releases, resources, removing, destinations] = await Promise.all([
-    stores.resources.everRecorded(new Set(seen.flatMap(({ resourceUuid }) => resourceUuid ?? []))),
+  const uuids = new Set(seen.flatMap(({ resourceUuid }) => resourceUuid ?? []));
+  const [own, existing, active, building, releases, resources, removing, destinations] = await Promise.all([
+    stores.resources.everRecorded(uuids),
+    stores.resources.existing(uuids),
     ofAll((id) => stores.deployments.listActive(id)),
     stores.deployments.listBuilding(ids),
     ofAll((id) => stores.releases.listByServer(id)),
@@ -37,7 +39,11 @@ async function planFor(stores: SystemStores, cleaner: ServerCleaner, server: Ser
   const recorded = {
     instance: cleaner.instance,
     own,
-    resources: new Set([...resources, ...removing].map(({ uuid }) => uuid)),
+    existing,
+    resources: new Set([
+      ...[...resources, ...removing].map(({ uuid }) => uuid),
+      ...releases.map(({ resource_uuid }) => resource_uuid),
+    ]),
     deployments: new Set([
       ...building.map(({ uuid }) => uuid),
       ...active.flatMap(({ uuid, rollback_to }) => (rollback_to === null ? [uuid] : [uuid, rollback_to])),

@@ -47,6 +47,8 @@ async function keepCount(
   const server = (await stores.servers.list()).find(({ id }) => id === server_id);
   if (server === undefined || server.settings.disable_application_image_retention) return 0;
   if (subject === undefined || subject.record.removing_at !== null) return 0;
+  // Nobody rolls back on a server that the resource has left.
+  if (subject.record.server_id !== server_id) return 0;
   return deployedKind(subject).keptBuilds(subject);
 }
 

@@ -87,6 +87,24 @@ describe("a server that a resource has left", () => {
     expect(world.warnings).toEqual([]);
   });
 
+  test("keeps no build once its release is replaced", async () => {
+    world.engine.keepsBuilds = true;
+    const away = await world.buildServer();
+    away.engine.keepsBuilds = true;
+    world.worker();
+    const here = await world.application();
+    const kept = await world.deploy(here);
+    await world.ended(kept);
+    await world.ended(await world.deploy(here));
+    await until(async () => (await world.system.releases.find(kept.id))?.role === "kept", { what: "it is kept" });
+    const app = await move(here, away.server);
+    const next = await world.deploy(app);
+    expect((await world.ended(next)).status).toBe("finished");
+    await until(async () => (await recorded(app)).length === 1, { what: "the old server has no release" });
+    expect(world.engine.artifacts()).toEqual([]);
+    expect(away.engine.artifacts()).toEqual([next.uuid]);
+  });
+
   test("does not start a release again that ended there", async () => {
     const { away, first } = await moved();
     await world.engine.crash(first.uuid, 1);

@@ -49,9 +49,9 @@ test("an engine that does not answer keeps no other from being sampled", async (
   };
   const engineFor = engine.for;
   engine.for = (owner) => ({ ...engineFor(owner), usage });
-  const listByRole: typeof releases.listByRole = async (role, serverIds) =>
-    (await releases.listByRole(role, serverIds)).flatMap((live) => [live, { ...live, server_id: stuck.id }]);
-  const stores = { ...world.system, releases: { ...releases, listByRole } };
+  const listMeasured: typeof releases.listMeasured = async (serverIds) =>
+    (await releases.listMeasured(serverIds)).flatMap((live) => [live, { ...live, server_id: stuck.id }]);
+  const stores = { ...world.system, releases: { ...releases, listMeasured } };
   world.worker({ settings: { metricsSeconds: 0.2 }, stores });
   const application = await world.application();
   await world.ended(await world.deploy(application));

@@ -38,8 +38,8 @@ export function createSampler({
     const servers = (await stores.servers.list()).filter((server) => ownsServer(server));
     forgetOthers(servers);
     const own = await held(servers.filter((server) => !busy.has(server.id)));
-    const live = own.length === 0 ? [] : await stores.releases.listByRole("live", own.map(idOf));
-    const releasesOf = Map.groupBy(live.filter(isOwnRelease), ({ server_id }) => server_id);
+    const live = own.length === 0 ? [] : await stores.releases.listMeasured(own.map(idOf));
+    const releasesOf = Map.groupBy(live, ({ server_id }) => server_id);
     const work = own.map((server) => sampleServer(server, releasesOf.get(server.id) ?? []));
     // An engine that does not answer delays no other.
     await within(settings.metricsSeconds, Promise.all(work));

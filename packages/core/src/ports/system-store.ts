@@ -234,8 +234,10 @@ export interface SystemReleaseStore {
   demote(lease: Lease): Promise<boolean>;
   find(deploymentId: number): Promise<ReleaseRecord | undefined>;
   live(key: LiveKey): Promise<ReleaseRecord | undefined>;
-  /** Releases of this role: live ones are needed for the proxy's table and for starting what should run. */
+  /** Releases of this role. */
   listByRole(role: ReleaseRole, serverIds?: readonly number[]): Promise<readonly ReleaseRecord[]>;
+  /** Live releases, without those of previews, on these servers where the server is recorded with the resource. */
+  listMeasured(serverIds: readonly number[]): Promise<readonly ReleaseRecord[]>;
   /** All releases of a server, whatever their role, from one moment: a promotion is seen completely or not at all. */
   listByServer(serverId: number): Promise<readonly ReleaseRecord[]>;
   /** Like `listByServer`, for some resources. */
@@ -318,6 +320,8 @@ export interface SystemResourceStore {
   setScaleProblem(id: number, problem: string | null): Promise<boolean>;
   /** Those of these uuids that belong or belonged to a resource of this instance. */
   everRecorded(uuids: Iterable<string>): Promise<ReadonlySet<string>>;
+  /** Those of these uuids that belong to a resource of this instance now. */
+  existing(uuids: Iterable<string>): Promise<ReadonlySet<string>>;
   /**
    * Deletes records of resources that were removed longer ago. What is still on a server of them is then left alone.
    * @returns Their number.

@@ -5,7 +5,8 @@ import { CLEANUP_OBJECT_TYPES, isCleanupNeeded, planCleanup, type SeenObject } f
 const RECORDED = {
   instance: "me",
   resources: new Set(["app"]),
-  own: new Set(["app", "gone"]),
+  existing: new Set(["app", "moved"]),
+  own: new Set(["app", "moved", "gone"]),
   deployments: new Set(["live", "kept"]),
   networks: new Set(["berth"]),
 };
@@ -42,6 +43,7 @@ describe("a cleanup", () => {
     ["a running container", object("container", { resourceUuid: "gone", isInUse: true }), false, false],
     ["a container without labels", object("container", { resourceUuid: "gone", instance: null }), false, false],
     ["a recorded resource's volume", object("volume"), false, false],
+    ["a volume of a resource that is on another server now", object("volume", { resourceUuid: "moved" }), false, false],
     ["a deleted resource's volume", object("volume", { resourceUuid: "gone" }), true, false],
     ["a volume of nobody", object("volume", { resourceUuid: null }), false, false],
     ["a foreign volume", object("volume", { resourceUuid: "gone", instance: null }), false, false],

@@ -20,8 +20,10 @@ export interface SeenObject {
 export interface CleanupRecord {
   /** Identifier of this control plane. */
   readonly instance: string;
-  /** Uuids of all resources on the server, including those being removed. */
+  /** Uuids of all resources on the server or with a release there, including those being removed. */
   readonly resources: ReadonlySet<string>;
+  /** The observed uuids of resources that exist, on whichever server. */
+  readonly existing: ReadonlySet<string>;
   /** The observed uuids that belong or belonged to a resource of this control plane. */
   readonly own: ReadonlySet<string>;
   /** Uuids of deployments that wait or run, that have a release, or whose build is kept. */
@@ -89,8 +91,9 @@ const REASONS: Readonly<Record<CleanupObjectType, Reason>> = {
   container: ({ resourceUuid }, { resources }) =>
     resourceUuid === null || resources.has(resourceUuid) ? undefined : "Its resource was deleted.",
   image: ofDeployment,
-  volume: ({ resourceUuid }, { resources }, { delete_unused_volumes }) => {
-    const isKept = !delete_unused_volumes || resourceUuid === null || resources.has(resourceUuid);
+  // A resource that was moved may have data here that nobody has copied yet.
+  volume: ({ resourceUuid }, { existing }, { delete_unused_volumes }) => {
+    const isKept = !delete_unused_volumes || resourceUuid === null || existing.has(resourceUuid);
     return isKept ? undefined : "Its resource was deleted, and delete_unused_volumes is set.";
   },
   network: ({ resourceUuid, name }, { resources, networks }, { delete_unused_networks }) => {

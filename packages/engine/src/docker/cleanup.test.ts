@@ -66,6 +66,7 @@ describe.skipIf(!hasEngine)("a cleanup of an engine", () => {
     const recorded = {
       instance,
       resources: new Set([resourceUuid]),
+      existing: new Set([resourceUuid]),
       own: new Set([resourceUuid]),
       deployments: new Set([running.image.split(":")[1] ?? ""]),
       networks: new Set<string>(),
