@@ -1,6 +1,6 @@
 import { notFound } from "@berth/core";
 import { ApplicationSecrets, ApplicationSettings } from "@berth/core/application";
-import type { SiteSettings, SubjectOf } from "@berth/core/deploy";
+import type { SiteSettings } from "@berth/core/deploy";
 import type { ApplicationRecord, ApplicationStore, GithubSource } from "@berth/core/ports";
 import { type Kysely, sql } from "kysely";
 import { claimContainerName } from "./container-name.ts";
@@ -90,10 +90,8 @@ const ROWS = {
 } as const;
 
 /** The subject of a deployment, of any team. */
-export async function applicationSubject(context: Context, id: number): Promise<SubjectOf<"application"> | undefined> {
-  const found = await readSubject(context, ROWS, id);
-  return found && { kind: "application", ...found };
-}
+export const applicationSubject = (context: Context, id: number, pullRequestId: number) =>
+  readSubject(context, ROWS, id, pullRequestId);
 
 export function applicationStore(context: TeamContext): ApplicationStore {
   return {

@@ -1,6 +1,5 @@
 import { DomainError } from "@berth/core";
 import { databaseDefaults } from "@berth/core/database";
-import type { SubjectOf } from "@berth/core/deploy";
 import type { DatabaseRecord, DatabaseSecrets, DatabaseStore, SystemDatabaseStore } from "@berth/core/ports";
 import { type Kysely, sql } from "kysely";
 import { type Context, emit, idsOf, inTransaction, type TeamContext, wakeWorkers } from "./context.ts";
@@ -70,10 +69,8 @@ const ROWS = {
 } as const;
 
 /** The subject of a deployment, of any team. */
-export async function databaseSubject(context: Context, id: number): Promise<SubjectOf<"database"> | undefined> {
-  const found = await readSubject(context, ROWS, id);
-  return found && { kind: "database", ...found };
-}
+export const databaseSubject = (context: Context, id: number, pullRequestId: number) =>
+  readSubject(context, ROWS, id, pullRequestId);
 
 export function databaseStore(context: TeamContext): Omit<DatabaseStore, "namedBy"> {
   return {

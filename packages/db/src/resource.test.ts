@@ -179,6 +179,9 @@ onEachBackend((database) => {
       { uuid: one.uuid, domains: claims },
       { uuid: two.uuid, domains: [] },
     ]);
-    expect(await database().system.resources.domains(one.id)).toMatchObject(claims);
+    expect(await database().system.resources.routing(one.id, 0)).toMatchObject({
+      subject: { record: { uuid: one.uuid } },
+      domains: claims,
+    });
   });
 });

@@ -112,7 +112,7 @@ onEachBackend((database) => {
       { host: other, container: "worker" },
     ];
     const { resources } = database().system;
-    expect(await resources.domains(service.id)).toMatchObject(expected);
+    expect(await resources.routing(service.id, 0)).toMatchObject({ domains: expected });
     const [found] = (await resources.listByServer(service.server_id)).filter(({ id }) => id === service.id);
     expect(found?.domains).toMatchObject(expected);
     expect(await stores.domains.holders([claimOf(other, 0)])).toMatchObject([{ container_name: "worker" }]);

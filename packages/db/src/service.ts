@@ -1,6 +1,11 @@
 import { notFound } from "@berth/core";
-import type { SubjectOf } from "@berth/core/deploy";
-import type { ServiceContainerRecord, ServiceRecord, ServiceStore, SystemServiceStore } from "@berth/core/ports";
+import type {
+  Routing,
+  ServiceContainerRecord,
+  ServiceRecord,
+  ServiceStore,
+  SystemServiceStore,
+} from "@berth/core/ports";
 import { ServiceSecrets, ServiceSettings } from "@berth/core/service";
 import { type Kysely, type SelectQueryBuilder, sql } from "kysely";
 import { type Context, idsOf, inTransaction, type TeamContext } from "./context.ts";
@@ -141,8 +146,12 @@ async function saveContainers(
 }
 
 /** The subject of a deployment, of any team. */
-export async function serviceSubject(context: Context, id: number): Promise<SubjectOf<"service"> | undefined> {
-  const found = await readSubject(context, ROWS, id);
+export async function serviceSubject(
+  context: Context,
+  id: number,
+  pullRequestId: number,
+): Promise<Routing | undefined> {
+  const found = await readSubject(context, ROWS, id, pullRequestId);
   if (found === undefined) return undefined;
   const containers = await context.db
     .selectFrom("service_container")
@@ -150,7 +159,7 @@ export async function serviceSubject(context: Context, id: number): Promise<Subj
     .where("resource_id", "=", id)
     .orderBy("position")
     .execute();
-  return { kind: "service", ...found, containers };
+  return { ...found, subject: { ...found.subject, containers } };
 }
 
 export function systemServiceStore(context: Context): SystemServiceStore {

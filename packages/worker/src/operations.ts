@@ -2,7 +2,7 @@ import { DomainError, isDomainError } from "@berth/core";
 import { type Artifact, deployedKind, isTerminal, type Operation, type ReleaseRef } from "@berth/core/deploy";
 import { requireReachable } from "@berth/core/env";
 import type { SystemStores, WorkIO } from "@berth/core/ports";
-import { claimsOf, withPublicUrls } from "./claims.ts";
+import { withPublicUrls } from "./claims.ts";
 import { assertOwnedByTeam } from "./deploy/belongings.ts";
 import { variablesOf } from "./deploy/variables.ts";
 import { recordVolumes } from "./deploy/volume-record.ts";
@@ -135,15 +135,15 @@ async function startLive(
   const { engine } = adapters;
   const { stores, onStart, logger } = deps;
   onStart(release.deploymentUuid);
-  const [record, deployment, subject] = await Promise.all([
+  const [record, deployment] = await Promise.all([
     stores.releases.find(deploymentId),
     stores.deployments.find(deploymentId),
-    stores.resources.subject(resourceId),
   ]);
-  if (record?.role !== "live" || deployment === undefined || subject?.record.removing_at !== null) return;
+  if (record?.role !== "live" || deployment === undefined) return;
   const isPreview = record.pull_request_id !== 0;
-  const domains = await claimsOf(stores, resourceId, record.pull_request_id);
-  if (domains === undefined || (subject.record.desired_state !== "running" && !isPreview)) return;
+  const { subject, domains = null } = (await stores.resources.routing(resourceId, record.pull_request_id)) ?? {};
+  if (domains === null || subject?.record.removing_at !== null) return;
+  if (subject.record.desired_state !== "running" && !isPreview) return;
   const team = stores.forTeam(subject.record.team_id);
   // Resumes it as it was: settings changed since wait for the next deployment, as they may have made one fail.
   const resumed = await engine.resume(release);

@@ -131,16 +131,13 @@ async function readPart(
   part: { readonly resourceId: number; readonly pullRequestId: number; readonly kind: ResourceKind | undefined },
 ): Promise<Routed> {
   const { resourceId, pullRequestId, kind } = part;
-  const [subject, routing] = await Promise.all([
-    stores.resources.subject(resourceId, kind),
-    stores.resources.routing(resourceId, pullRequestId),
-  ]);
-  if (subject === undefined || routing === undefined) return { sites: [] };
-  const { domains, live } = routing;
+  const routing = await stores.resources.routing(resourceId, pullRequestId, kind);
+  if (routing === undefined) return { sites: [] };
+  const { subject, domains, live } = routing;
   const { record } = subject;
   const partId = siteIdOf(record.uuid, pullRequestId);
   const site = deployedKind(subject).site(subject);
-  if (site === undefined || domains.length === 0) return { partId, kind: record.kind, sites: [] };
+  if (site === undefined || domains === null || domains.length === 0) return { partId, kind: record.kind, sites: [] };
   const ref: ReleaseRef | null = live && { resourceUuid: record.uuid, deploymentUuid: live.deployment_uuid };
   const state = ref === null ? undefined : await inspect(ref);
   const target = {

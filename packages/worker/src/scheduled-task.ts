@@ -126,15 +126,15 @@ async function execute(
 /** The same secrets as in the log of a deployment. */
 async function secretsFor({ stores }: WorkerDeps, task: ClaimedTask): Promise<readonly string[]> {
   const team = stores.forTeam(task.team_id);
-  const [subject, domains, variables, live] = await Promise.all([
-    stores.resources.subject(task.resource_id),
-    stores.resources.domains(task.resource_id),
+  const [routing, variables, live] = await Promise.all([
+    stores.resources.routing(task.resource_id, 0, task.resource_kind),
     variablesOf(team, task.resource_id),
     stores.releases.live(task.resource_id, 0),
   ]);
+  const { subject, domains } = routing ?? {};
   const own = subject === undefined ? [] : deployedKind(subject).secretTexts(subject);
   const inline = inlineSecretsOf(live?.artifact, valuesByKey(variables.envs));
-  return secretsOf({ ...variables, own, inline, domains, subject });
+  return secretsOf({ ...variables, own, inline, domains: domains ?? [], subject });
 }
 
 const linesOf = (output: string): readonly string[] => (output === "" ? [] : output.replace(/\n$/, "").split("\n"));

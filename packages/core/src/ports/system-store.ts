@@ -280,10 +280,11 @@ export interface ResourceChanges {
   readonly changes: readonly { readonly server_id: number; readonly resource_id: number; readonly key: string }[];
 }
 
-/** URLs of a resource or preview, and its live release, of one snapshot. */
+/** A resource, with the URLs and the live release of itself or of one of its previews, of one snapshot. */
 export interface Routing {
-  /** None of a preview that was removed or is being removed. */
-  readonly domains: readonly DomainClaim[];
+  readonly subject: DeploySubject;
+  /** `null`: the preview was removed or is being removed. */
+  readonly domains: readonly DomainClaim[] | null;
   readonly live: Pick<ReleaseRecord, "deployment_uuid" | "upstream"> | null;
 }
 
@@ -294,10 +295,8 @@ export interface SystemResourceStore {
    * @param kind Its kind as far as the caller knows, which saves a statement.
    */
   subject(id: number, kind?: ResourceKind): Promise<DeploySubject | undefined>;
-  /** What the route of a resource, or of one of its previews, is made of besides its subject. */
-  routing(id: number, pullRequestId: number): Promise<Routing | undefined>;
-  /** URL claims of a resource itself, without its previews, for its routes. */
-  domains(id: number): Promise<readonly DomainClaim[]>;
+  /** Like `subject`, with what the route of the resource, or of one of its previews, is made of besides it. */
+  routing(id: number, pullRequestId: number, kind?: ResourceKind): Promise<Routing | undefined>;
   setStatus(id: number, status: string): Promise<void>;
   setRestarts(
     id: number,

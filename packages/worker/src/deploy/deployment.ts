@@ -4,7 +4,7 @@ import { inlineSecrets } from "@berth/core/compose";
 import { type DeploymentStep, deployedKind, STEP_NAMES, type StepName, type StepStatus } from "@berth/core/deploy";
 import { requireReachable } from "@berth/core/env";
 import type { DeploymentRecord, Lease } from "@berth/core/ports";
-import { claimsOf, withPublicUrls } from "../claims.ts";
+import { withPublicUrls } from "../claims.ts";
 import type { LeaseKeeper } from "../lease-keeper.ts";
 import type { WorkerDeps } from "../ports.ts";
 import type { ServerAdapters } from "../server-adapters.ts";
@@ -116,16 +116,16 @@ async function readContext(
   const { stores, source, clock, settings } = deps;
   const { deployment } = claim;
   const team = stores.forTeam(deployment.team_id);
-  const [subject, servers, domains, variables, storages] = await Promise.all([
-    stores.resources.subject(deployment.resource_id),
+  const [routing, servers, variables, storages] = await Promise.all([
+    stores.resources.routing(deployment.resource_id, deployment.pull_request_id),
     stores.servers.list(),
-    claimsOf(stores, deployment.resource_id, deployment.pull_request_id),
     variablesOf(team, deployment.resource_id),
     team.storages.list(deployment.resource_id),
   ]);
   // Changes of servers wake workers, in the order of their commits: this is as new as the deployment at least.
   const server = servers.find(({ id }) => id === deployment.server_id);
-  if (subject === undefined || server === undefined || domains === undefined) return undefined;
+  const { subject, domains = null } = routing ?? {};
+  if (subject === undefined || server === undefined || domains === null) return undefined;
   requireReachable(variables, deployment.pull_request_id !== 0);
   // Counted from now: the time when no control plane ran does not count.
   leaseKeeper.limit(server.settings.dynamic_timeout);
