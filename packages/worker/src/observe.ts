@@ -141,6 +141,7 @@ function wantedResource({ resource, subject, releases, previews }: RecordedResou
   return {
     id,
     uuid,
+    kind: resource.kind,
     status: resource.status,
     desiredState: resource.desired_state,
     isRemoving: resource.removing_at !== null,

@@ -79,7 +79,7 @@ export async function applyOperation(
     case "retire":
       return await retire(deps, adapters, operation, signal);
     case "route":
-      return await adapters.router.route(operation.resourceId, operation.pullRequestId);
+      return void (await adapters.router.route(operation));
     case "unroute":
       return await adapters.router.unroute(operation.siteId);
     case "take_name":

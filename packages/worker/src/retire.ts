@@ -15,12 +15,13 @@ export type Retirement = Extract<Operation, { type: "retire" }>;
 export async function retire(
   deps: WorkerDeps & { readonly settings: WorkerSettings },
   { engine, proxy, router }: ServerAdapters,
-  { release, deploymentId, resourceId, pullRequestId, keepsArtifact }: Retirement,
+  operation: Retirement,
   signal: AbortSignal,
 ): Promise<void> {
   const { stores, settings } = deps;
+  const { release, deploymentId, pullRequestId, keepsArtifact } = operation;
   // Repeated here, so that the proxy certainly sends it no new requests.
-  await router.route(resourceId, pullRequestId);
+  const subject = await router.route(operation);
   const record = await stores.releases.find(deploymentId);
   if (record === undefined || record.role !== "retiring") return;
   const successorId = record.replaced_by_deployment_id;
@@ -34,7 +35,6 @@ export async function retire(
   if (inFlight > 0)
     await journal?.say(`Ends ${inFlight} requests that lasted longer than ${settings.drainSecondsMax} s`);
 
-  const subject = await stores.resources.subject(resourceId);
   const keeping = await keepBuild(stores, engine, { record, subject, isInUse: keepsArtifact });
   const graceSeconds = graceSecondsOf(subject);
   if (keeping.staysBuilt) await engine.stop(release, { graceSeconds });

@@ -1,4 +1,5 @@
 import type { Site } from "../ports/proxy.ts";
+import type { ResourceKind } from "../resource/resource.ts";
 import { liveOf, ownPart, type Part, partsOf, type Seen, statusOf, wantedSites } from "./parts.ts";
 import type { ReleaseRef, ReleaseState, Upstream } from "./release.ts";
 import { serviceStatusOf } from "./service-status.ts";
@@ -25,12 +26,18 @@ export type Operation =
   | {
       readonly type: "retire";
       readonly resourceId: number;
+      readonly kind: ResourceKind;
       readonly pullRequestId: number;
       readonly release: ReleaseRef;
       readonly deploymentId: number;
       readonly keepsArtifact: boolean;
     }
-  | { readonly type: "route"; readonly resourceId: number; readonly pullRequestId: number }
+  | {
+      readonly type: "route";
+      readonly resourceId: number;
+      readonly kind: ResourceKind;
+      readonly pullRequestId: number;
+    }
   | { readonly type: "unroute"; readonly siteId: string }
   /** Gives its container the lasting name, taking it from another release of the same resource. */
   | {
@@ -133,7 +140,8 @@ function planRelease(
       // The removal is the last step of the replacing deployment, so it waits until that has ended.
       if (release.isSuccessorActive) return [];
       const keepsArtifact = resource.releases.some((other) => other !== release && other.builtBy === deploymentUuid);
-      return [{ type: "retire", resourceId: resource.id, pullRequestId, release: ref, deploymentId, keepsArtifact }];
+      const { id: resourceId, kind } = resource;
+      return [{ type: "retire", resourceId, kind, pullRequestId, release: ref, deploymentId, keepsArtifact }];
     }
     case "kept": {
       // A kept build does not run. Old ones are removed when a new build joins them.
@@ -221,7 +229,7 @@ function planRoute(resource: WantedResource, part: Part, seen: Seen, { sites }: 
   if (part.isRemoving) return [];
   const { pullRequestId } = part;
   const isRouted = wantedSites(resource, part, seen).every((site) => isSameSite(site, sites.get(site.id)));
-  return isRouted ? [] : [{ type: "route", resourceId: resource.id, pullRequestId }];
+  return isRouted ? [] : [{ type: "route", resourceId: resource.id, kind: resource.kind, pullRequestId }];
 }
 
 function planUnrecorded({ resources, activeDeployments }: Wanted, { releases }: Observed): Operation[] {

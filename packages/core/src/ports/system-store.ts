@@ -150,6 +150,14 @@ export interface Lease {
   readonly attempt: number;
 }
 
+/** A deployment whose lease a worker holds. */
+export interface ClaimedDeployment {
+  readonly lease: Lease;
+  readonly deployment: DeploymentRecord;
+  /** Kind of its resource. */
+  readonly kind: ResourceKind;
+}
+
 export interface SystemDeploymentStore extends RenewableRuns {
   /**
    * Claims one deployment that may run now: queued, no other one of the same resource and pull request in progress,
@@ -158,16 +166,13 @@ export interface SystemDeploymentStore extends RenewableRuns {
    *
    * @param serverIds Only deployments to these servers; to any server if left out.
    */
-  claimNext(
-    request: Omit<ClaimRequest, "at">,
-    serverIds?: readonly number[],
-  ): Promise<{ readonly lease: Lease; readonly deployment: DeploymentRecord } | undefined>;
+  claimNext(request: Omit<ClaimRequest, "at">, serverIds?: readonly number[]): Promise<ClaimedDeployment | undefined>;
   /** Claims a deployment in progress whose lease expired, to one of these servers or any. */
   claimAbandoned(
     owner: string,
     leaseSeconds: number,
     serverIds?: readonly number[],
-  ): Promise<{ readonly lease: Lease; readonly deployment: DeploymentRecord } | undefined>;
+  ): Promise<ClaimedDeployment | undefined>;
   find(id: number): Promise<DeploymentRecord | undefined>;
   /** Queued and running deployments to a server. */
   listActive(serverId: number): Promise<readonly DeploymentRecord[]>;

@@ -3,7 +3,7 @@ import { isDatabaseUnavailable, isDomainError } from "@berth/core";
 import { inlineSecrets } from "@berth/core/compose";
 import { type DeploymentStep, deployedKind, STEP_NAMES, type StepName, type StepStatus } from "@berth/core/deploy";
 import { requireReachable } from "@berth/core/env";
-import type { DeploymentRecord, Lease } from "@berth/core/ports";
+import type { ClaimedDeployment, Lease } from "@berth/core/ports";
 import { withPublicUrls } from "../claims.ts";
 import type { LeaseKeeper } from "../lease-keeper.ts";
 import type { WorkerDeps } from "../ports.ts";
@@ -19,12 +19,6 @@ import { type DeploymentEnd, runToEnd } from "./run.ts";
 import { isSafeToRedact, secretsOf, valuesByKey } from "./secrets.ts";
 import { variablesOf } from "./variables.ts";
 
-/** A deployment whose lease this worker holds. */
-export interface Claim {
-  readonly lease: Lease;
-  readonly deployment: DeploymentRecord;
-}
-
 export interface DeploymentDeps extends WorkerDeps {
   readonly settings: WorkerSettings;
   readonly adaptersOf: (server: ServerAdapters["server"]) => ServerAdapters;
@@ -39,7 +33,7 @@ export type DeploymentOutcome = DeploymentEnd | "left";
 /** Runs one claimed deployment. Never rejects. */
 export async function runDeployment(
   deps: DeploymentDeps,
-  claim: Claim,
+  claim: ClaimedDeployment,
   leaseKeeper: LeaseKeeper,
 ): Promise<DeploymentOutcome> {
   const { logger } = deps;
@@ -79,7 +73,7 @@ const isExpected = (leaseKeeper: LeaseKeeper, error: unknown): boolean =>
 /** Prepares a run, or returns how the deployment ended because it could not be prepared. */
 async function open(
   deps: DeploymentDeps,
-  claim: Claim,
+  claim: ClaimedDeployment,
   leaseKeeper: LeaseKeeper,
 ): Promise<Pick<Run, "ctx" | "log" | "rows"> | DeploymentOutcome> {
   const { attempt } = claim.lease;
@@ -110,14 +104,14 @@ const UNOPENED =
 
 async function readContext(
   deps: DeploymentDeps,
-  claim: Claim,
+  claim: ClaimedDeployment,
   leaseKeeper: LeaseKeeper,
 ): Promise<DeployContext | undefined> {
   const { stores, source, clock, settings } = deps;
   const { deployment } = claim;
   const team = stores.forTeam(deployment.team_id);
   const [routing, servers, variables, storages] = await Promise.all([
-    stores.resources.routing(deployment.resource_id, deployment.pull_request_id),
+    stores.resources.routing(deployment.resource_id, deployment.pull_request_id, claim.kind),
     stores.servers.list(),
     variablesOf(team, deployment.resource_id),
     team.storages.list(deployment.resource_id),
@@ -187,7 +181,10 @@ async function readRows({ stores }: DeploymentDeps, lease: Lease): Promise<Map<S
   return rows;
 }
 
-async function endWithoutSubject({ stores }: DeploymentDeps, { lease, deployment }: Claim): Promise<DeploymentOutcome> {
+async function endWithoutSubject(
+  { stores }: DeploymentDeps,
+  { lease, deployment }: ClaimedDeployment,
+): Promise<DeploymentOutcome> {
   const what = deployment.pull_request_id === 0 ? deployment.resource_name : "preview";
   const isEnded = await stores.deployments.finish(lease, "failed", `The ${what} is gone.`);
   return isEnded ? "failed" : "left";
@@ -202,7 +199,7 @@ async function endWithoutSubject({ stores }: DeploymentDeps, { lease, deployment
  */
 async function failUnprepared(
   deps: DeploymentDeps,
-  { lease, deployment }: Claim,
+  { lease, deployment }: ClaimedDeployment,
   leaseKeeper: LeaseKeeper,
   reason: string,
 ): Promise<DeploymentOutcome> {
