@@ -1,4 +1,4 @@
-import { sourcesOf } from "@berth/core/deploy";
+import { STEP_NAMES, sourcesOf } from "@berth/core/deploy";
 import type { ClaimedDeployment, DeploymentRecord, Lease, StepChange, SystemDeploymentStore } from "@berth/core/ports";
 import type { ResourceKind } from "@berth/core/resource";
 import { ServerSettings } from "@berth/core/server";
@@ -44,28 +44,6 @@ export function systemDeploymentStore(context: Context): SystemDeploymentStore {
     listBuilding: (serverIds) =>
       all().where("build_server_id", "in", idsOf(serverIds)).where(isActive).orderBy("deployment.id").execute(),
     steps: (deploymentId) => readSteps(context, deploymentId),
-    planSteps: (lease, names) =>
-      withLease(context, lease, async (tx) => {
-        const planned = names.map((name) => ({
-          deployment_id: lease.deployment_id,
-          name,
-          status: "pending" as const,
-          started_at: null,
-          finished_at: null,
-          output: null,
-          error: null,
-          error_code: null,
-        }));
-        if (planned.length === 0) return true;
-        const { db: rows } = tx;
-        await rows
-          .insertInto("deployment_step")
-          .values(planned)
-          .onConflict((conflict) => conflict.doNothing())
-          .execute();
-        notifyDeployment(tx, lease.deployment_id);
-        return true;
-      }).then((isSaved) => isSaved ?? false),
     saveStep: (lease, name, step, { begins, lines = [] } = {}) =>
       withLease(context, lease, async (tx) => {
         await saveStep(tx, lease.deployment_id, name, step);
@@ -281,10 +259,26 @@ async function claimOnServer(context: Context, serverId: number, request: Share)
           .returning(CLAIMED_COLUMNS)
           .executeTakeFirst();
         if (claimed === undefined) return undefined; // it was cancelled at this moment
+        await planSteps(tx, claimed.id);
         emitDeploymentEvent(tx, claimed, "deployment.started");
         return claim(claimed, owner);
       }),
   );
+}
+
+/** All at the start, so that readers see the steps to come. */
+async function planSteps({ db }: Context, deploymentId: number): Promise<void> {
+  const planned = STEP_NAMES.map((name) => ({
+    deployment_id: deploymentId,
+    name,
+    status: "pending" as const,
+    started_at: null,
+    finished_at: null,
+    output: null,
+    error: null,
+    error_code: null,
+  }));
+  await db.insertInto("deployment_step").values(planned).execute();
 }
 
 async function claimAbandoned(

@@ -194,9 +194,7 @@ describe("a worker that is killed", () => {
 
 /** Calls that change something outside of the worker. */
 const CHANGES = new Set([
-  ...["claimNext", "planSteps", "saveStep", "saveCommit", "finish", "saveRetirement"].map(
-    (name) => `deployments.${name}`,
-  ),
+  ...["claimNext", "saveStep", "saveCommit", "finish", "saveRetirement"].map((name) => `deployments.${name}`),
   ...["saveCandidate", "promote", "delete"].map((name) => `releases.${name}`),
   ...["build", "start", "stop", "remove"].map((name) => `engine.${name}`),
   ...["put", "sync", "delete"].map((name) => `proxy.${name}`),

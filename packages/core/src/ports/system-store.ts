@@ -162,7 +162,7 @@ export interface SystemDeploymentStore extends RenewableRuns {
   /**
    * Claims one deployment that may run now: queued, no other one of the same resource and pull request in progress,
    * below the server's `concurrent_builds`; the oldest of the team with the fewest running. Exactly one worker gets
-   * it. It becomes `in_progress` with a lease.
+   * it. It becomes `in_progress` with a lease, and all of its steps `pending`.
    *
    * @param serverIds Only deployments to these servers; to any server if left out.
    */
@@ -179,8 +179,6 @@ export interface SystemDeploymentStore extends RenewableRuns {
   /** Queued and running deployments that are built on one of these servers. */
   listBuilding(serverIds: readonly number[]): Promise<readonly DeploymentRecord[]>;
   steps(deploymentId: number): Promise<readonly DeploymentStep[]>;
-  /** Creates these steps as `pending`, all at once; existing steps are kept. Fenced. */
-  planSteps(lease: Lease, names: readonly StepName[]): Promise<boolean>;
   /**
    * Fenced. `false` if the lease is lost. The step's start is when it first runs, its end when its status is no
    * longer `pending` or `running`. Fields left out of `step` are unchanged.

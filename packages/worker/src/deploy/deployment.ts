@@ -1,7 +1,7 @@
 import { setImmediate as otherWork } from "node:timers/promises";
 import { isDatabaseUnavailable, isDomainError } from "@berth/core";
 import { inlineSecrets } from "@berth/core/compose";
-import { type DeploymentStep, deployedKind, STEP_NAMES, type StepName, type StepStatus } from "@berth/core/deploy";
+import { deployedKind, STEP_NAMES, type StepName, type StepStatus } from "@berth/core/deploy";
 import { requireReachable } from "@berth/core/env";
 import type { ClaimedDeployment, Lease } from "@berth/core/ports";
 import { withPublicUrls } from "../claims.ts";
@@ -171,14 +171,11 @@ async function openLog(
   });
 }
 
-/** Creates all step rows at the start, so that readers see the steps to come. */
+/** The steps as earlier attempts left them. */
 async function readRows({ stores }: DeploymentDeps, lease: Lease): Promise<Map<StepName, StepRow>> {
   const saved = lease.attempt === 1 ? [] : await stores.deployments.steps(lease.deployment_id);
-  const rows = new Map<StepName, StepRow>(saved.map((step: DeploymentStep) => [step.name, step]));
-  const missing = STEP_NAMES.filter((name) => !rows.has(name));
-  if (missing.length > 0) await stores.deployments.planSteps(lease, missing);
-  for (const name of missing) rows.set(name, { status: "pending", output: null, error: null });
-  return rows;
+  const pending = STEP_NAMES.map((name) => [name, { status: "pending", output: null, error: null }] as const);
+  return new Map<StepName, StepRow>([...pending, ...saved.map((step) => [step.name, step] as const)]);
 }
 
 async function endWithoutSubject(
