@@ -118,7 +118,7 @@ async function readContext(
   ]);
   // Changes of servers wake workers, in the order of their commits: this is as new as the deployment at least.
   const server = servers.find(({ id }) => id === deployment.server_id);
-  const { subject, domains = null } = routing ?? {};
+  const { subject, domains = null, live } = routing ?? {};
   if (subject === undefined || server === undefined || domains === null) return undefined;
   requireReachable(variables, deployment.pull_request_id !== 0);
   // Counted from now: the time when no control plane ran does not count.
@@ -133,6 +133,7 @@ async function readContext(
     variables,
     storages: storages.items,
     ref: { resourceUuid: deployment.resource_uuid, deploymentUuid: deployment.uuid },
+    isFirst: live === null,
     adapters,
     disk: () => deps.diskOf(server),
     engineOf: (other) => deps.adaptersOf(other).engine,

@@ -56,7 +56,7 @@ async function takeName({ adapters, ref, say }: StepContext): Promise<void> {
 
 /** Recorded now, so that a client that waited for the deployment does not read an older status. */
 async function recordHealthy(
-  { stores, deployment, onHealthy, subject, kind, adapters, ref }: StepContext,
+  { deployment, onHealthy, subject, kind, adapters, ref, saveAtEnd }: StepContext,
   hasPassedOwnCheck: boolean,
 ): Promise<void> {
   const { resource_id, pull_request_id } = deployment;
@@ -70,7 +70,7 @@ async function recordHealthy(
       isStopped: false,
       startingHealth: hasPassedOwnCheck ? "healthy" : undefined,
     });
-    return await stores.services.setStatuses(resource_id, status, containers);
+    return saveAtEnd((tx) => tx.services.setStatuses(resource_id, status, containers));
   }
   if (kind.healthCheck(subject).probe.type === "steady") {
     const seen = await adapters.engine.inspect(ref);
@@ -78,12 +78,14 @@ async function recordHealthy(
     const isChecked = (seen?.containers ?? []).every(({ state, health }) => state !== "running" || health);
     const isHealthy = seen?.health === "healthy" || (seen?.health === "starting" && hasPassedOwnCheck && isChecked);
     if (isHealthy) onHealthy(deployment.uuid);
-    return await stores.resources.setStatus(resource_id, `running:${isHealthy ? "healthy" : "unknown"}`);
+    return saveAtEnd((tx) => tx.resources.setStatus(resource_id, `running:${isHealthy ? "healthy" : "unknown"}`));
   }
   onHealthy(deployment.uuid);
-  if (pull_request_id === 0) return await stores.resources.setStatus(resource_id, "running:healthy");
-  const preview = await stores.previews.find(resource_id, pull_request_id);
-  if (preview !== undefined) await stores.previews.setStatus(preview.id, "running:healthy");
+  saveAtEnd(async ({ resources, previews }) => {
+    if (pull_request_id === 0) return await resources.setStatus(resource_id, "running:healthy");
+    const preview = await previews.find(resource_id, pull_request_id);
+    if (preview !== undefined) await previews.setStatus(preview.id, "running:healthy");
+  });
 }
 
 /** Where a proxy is stopped, it reads the routes at its next start: no request reaches them. */
