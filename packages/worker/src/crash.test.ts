@@ -195,7 +195,7 @@ describe("a worker that is killed", () => {
 /** Calls that change something outside of the worker. */
 const CHANGES = new Set([
   "transaction",
-  ...["claimNext", "saveStep", "finish", "saveRetirement"].map((name) => `deployments.${name}`),
+  ...["claimNext", "saveStep", "finish"].map((name) => `deployments.${name}`),
   ...["promote", "delete"].map((name) => `releases.${name}`),
   ...["build", "start", "stop", "remove"].map((name) => `engine.${name}`),
   ...["put", "sync", "delete"].map((name) => `proxy.${name}`),
