@@ -1,6 +1,7 @@
 import type { DatabaseEngine } from "@berth/core/database";
 import { type RemovalFlags, removalFlags, STOPPED_SERVICE_STATUS, STOPPED_STATUS } from "@berth/core/deploy";
 import type {
+  InspectedRelease,
   ResourceRecord,
   ResourceStore,
   ResourceSummaryRecord,
@@ -230,7 +231,12 @@ export function systemResourceStore(context: Context): SystemResourceStore {
     async inspect(ids) {
       const rows = await routed()
         .leftJoin("application", "application.resource_id", "resource.id")
-        .select([IS_RESTING.as("is_resting"), HAS_PREVIEWS.as("has_previews"), "application.settings"])
+        .select([
+          IS_RESTING.as("is_resting"),
+          HAS_PREVIEWS.as("has_previews"),
+          RELEASES.as("releases"),
+          "application.settings",
+        ])
         .where(sql<boolean>`resource.id = any(${ids}::bigint[])`)
         .orderBy("resource.id")
         .execute();
@@ -269,6 +275,13 @@ export function systemResourceStore(context: Context): SystemResourceStore {
       }),
   };
 }
+
+/** Without artifacts, since a compose file may be long. */
+const RELEASES = sql<readonly InspectedRelease[]>`coalesce((
+  select jsonb_agg(jsonb_build_object('deployment_id', deployment_id, 'deployment_uuid', deployment_uuid,
+    'pull_request_id', pull_request_id, 'role', role, 'built_by', built_by, 'upstream', upstream,
+    'replaced_by_deployment_id', replaced_by_deployment_id) order by deployment_id)
+  from release where release.resource_id = resource.id), '[]')`;
 
 const HAS_PREVIEWS = sql<boolean>`
   exists (select from application_preview where application_preview.resource_id = resource.id)`;

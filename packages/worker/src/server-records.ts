@@ -2,7 +2,6 @@ import type { DeploySubject } from "@berth/core/deploy";
 import type {
   ActiveDeployment,
   InspectedResource,
-  ReleaseRecord,
   ResourceChanges,
   RoutedPreview,
   SystemStores,
@@ -22,7 +21,6 @@ export interface RecordedResource {
   readonly resource: InspectedResource;
   /** Read only for active resources, since it contains secrets. */
   readonly subject: DeploySubject | undefined;
-  readonly releases: readonly ReleaseRecord[];
   readonly previews: readonly RoutedPreview[];
 }
 
@@ -94,18 +92,13 @@ async function readRecorded(
   for (let from = 0; from < ids.length; from += READ_AT_ONCE) {
     const part = ids.slice(from, from + READ_AT_ONCE);
     const resources = await stores.resources.inspect(part);
-    const moving = resources.filter(({ is_resting }) => !is_resting).map(({ id }) => id);
     const previewed = resources.filter(({ is_resting, has_previews }) => !is_resting && has_previews);
-    const [releases, previews] = await Promise.all([
-      moving.length === 0 ? [] : stores.releases.listByResources(moving),
-      previewed.length === 0 ? [] : stores.previews.listByResources(previewed.map(({ id }) => id)),
-    ]);
-    const releasesOf = Map.groupBy(releases, ({ resource_id }) => resource_id);
+    const previews = previewed.length === 0 ? [] : await stores.previews.listByResources(previewed.map(({ id }) => id));
     const previewsOf = Map.groupBy(previews, ({ resource_id }) => resource_id);
     for (const resource of resources) {
       const { id } = resource;
       const subject = resource.is_resting ? undefined : await stores.resources.subject(id, resource.kind);
-      found.set(id, { resource, subject, releases: releasesOf.get(id) ?? [], previews: previewsOf.get(id) ?? [] });
+      found.set(id, { resource, subject, previews: previewsOf.get(id) ?? [] });
     }
   }
   return found;

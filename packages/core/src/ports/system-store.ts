@@ -261,9 +261,23 @@ export interface InspectedResource extends RoutedResource {
   /** It has no release and no preview, and all its records say stopped, so only its sites can need work. */
   readonly is_resting: boolean;
   readonly has_previews: boolean;
+  /** Sorted by id. */
+  readonly releases: readonly InspectedRelease[];
   /** Settings of its sites; `null` for kinds without them. */
   readonly site_settings: SiteSettings | null;
 }
+
+/** What the plan of a server needs of a release. */
+export type InspectedRelease = Pick<
+  ReleaseRecord,
+  | "deployment_id"
+  | "deployment_uuid"
+  | "pull_request_id"
+  | "role"
+  | "built_by"
+  | "upstream"
+  | "replaced_by_deployment_id"
+>;
 
 /** What the plan of a server needs of a deployment that waits or runs. */
 export type ActiveDeployment = Pick<
