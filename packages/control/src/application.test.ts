@@ -1,4 +1,5 @@
 import { type DomainError, isDomainError } from "@berth/core";
+import { liveKeyOf } from "@berth/core/deploy";
 import { ROOT_TEAM_ID } from "@berth/core/team";
 import { testApplication, testPlace, testServer } from "@berth/testing";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
@@ -302,7 +303,9 @@ describe("changing an application", () => {
   test("gives containers of a compose file URLs of their own, and takes them away with it", async () => {
     const { uuid, id } = await testApplication(at.stores, at.place, { settings: { build_pack: "dockercompose" } });
     const urlsOf = async () =>
-      (await at.db.system.resources.domains(id)).map(({ url, container }) => [container ?? null, url]);
+      (await at.db.system.resources.routing(liveKeyOf({ id, server_id: at.place.server.id })))?.domains?.map(
+        ({ url, container }) => [container ?? null, url],
+      );
     const docker_compose_domains = [
       { name: "web", domain: "http://web.example,http://web.example:81/x" },
       { name: "api", domain: "http://api.example:3000" },
@@ -348,7 +351,11 @@ describe("changing an application", () => {
     await at.db.system.deployments.finish(claim.lease, "finished", null);
     const answer = await at.own.applications.update(uuid, { docker_compose_domains });
     expect(answer).toEqual({ uuid, message: "The compose file has no service gone: its domains were left out." });
-    expect((await at.db.system.resources.domains(id)).map(({ container }) => container)).toEqual(["web"]);
+    expect(
+      (await at.db.system.resources.routing(liveKeyOf({ id, server_id: at.place.server.id })))?.domains?.map(
+        ({ container }) => container,
+      ),
+    ).toEqual(["web"]);
     expect(JSON.parse((await at.own.applications.get(uuid)).docker_compose_domains ?? "")).toEqual({
       web: { domain: `http://${host}` },
     });

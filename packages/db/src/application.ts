@@ -1,6 +1,6 @@
 import { notFound } from "@berth/core";
 import { ApplicationSecrets, ApplicationSettings } from "@berth/core/application";
-import type { SiteSettings, SubjectOf } from "@berth/core/deploy";
+import type { SiteSettings } from "@berth/core/deploy";
 import type { ApplicationRecord, ApplicationStore, GithubSource } from "@berth/core/ports";
 import { type Kysely, sql } from "kysely";
 import { claimContainerName } from "./container-name.ts";
@@ -15,6 +15,7 @@ import {
   updateResource,
 } from "./kind-row.ts";
 import { isAnyOf, lookup } from "./lookup.ts";
+import type { RoutingKey } from "./routing.ts";
 import type { DB } from "./schema.ts";
 
 const APPLICATION_COLUMNS = [
@@ -90,10 +91,7 @@ const ROWS = {
 } as const;
 
 /** The subject of a deployment, of any team. */
-export async function applicationSubject(context: Context, id: number): Promise<SubjectOf<"application"> | undefined> {
-  const found = await readSubject(context, ROWS, id);
-  return found && { kind: "application", ...found };
-}
+export const applicationSubject = (context: Context, key: RoutingKey) => readSubject(context, ROWS, key);
 
 export function applicationStore(context: TeamContext): ApplicationStore {
   return {

@@ -1,6 +1,5 @@
 import { DomainError } from "@berth/core";
 import { databaseDefaults } from "@berth/core/database";
-import type { SubjectOf } from "@berth/core/deploy";
 import type { DatabaseRecord, DatabaseSecrets, DatabaseStore, SystemDatabaseStore } from "@berth/core/ports";
 import { type Kysely, sql } from "kysely";
 import { type Context, emit, idsOf, inTransaction, type TeamContext, wakeWorkers } from "./context.ts";
@@ -15,6 +14,7 @@ import {
   updateResource,
 } from "./kind-row.ts";
 import { isAnyOf, lookup } from "./lookup.ts";
+import type { RoutingKey } from "./routing.ts";
 import type { DB } from "./schema.ts";
 
 const DATABASE_COLUMNS = [
@@ -70,10 +70,7 @@ const ROWS = {
 } as const;
 
 /** The subject of a deployment, of any team. */
-export async function databaseSubject(context: Context, id: number): Promise<SubjectOf<"database"> | undefined> {
-  const found = await readSubject(context, ROWS, id);
-  return found && { kind: "database", ...found };
-}
+export const databaseSubject = (context: Context, key: RoutingKey) => readSubject(context, ROWS, key);
 
 export function databaseStore(context: TeamContext): Omit<DatabaseStore, "namedBy"> {
   return {

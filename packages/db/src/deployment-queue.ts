@@ -1,5 +1,6 @@
-import { sourcesOf } from "@berth/core/deploy";
-import type { DeploymentRecord, Lease, StepChange, SystemDeploymentStore } from "@berth/core/ports";
+import { STEP_NAMES, sourcesOf } from "@berth/core/deploy";
+import type { ClaimedDeployment, DeploymentRecord, Lease, StepChange, SystemDeploymentStore } from "@berth/core/ports";
+import type { ResourceKind } from "@berth/core/resource";
 import { ServerSettings } from "@berth/core/server";
 import { sql } from "kysely";
 import { QUEUE_TOPIC } from "./changes.ts";
@@ -11,7 +12,7 @@ import { isWithinShare, leaseEnd, renewRuns, runsByTeam, runsOfTeam } from "./le
 import { sealStacks } from "./sealed-stack.ts";
 import { storable, storableJson } from "./storable.ts";
 
-type Claim = Awaited<ReturnType<SystemDeploymentStore["claimNext"]>>;
+type Claim = ClaimedDeployment | undefined;
 
 const DEFAULT_CONCURRENT_BUILDS = ServerSettings.parse({}).concurrent_builds;
 const ENDED_EVENTS = {
@@ -45,28 +46,6 @@ export function systemDeploymentStore(context: Context): SystemDeploymentStore {
     listBuilding: (serverIds) =>
       all().where("build_server_id", "in", idsOf(serverIds)).where(isActive).orderBy("deployment.id").execute(),
     steps: (deploymentId) => readSteps(context, deploymentId),
-    planSteps: (lease, names) =>
-      withLease(context, lease, async (tx) => {
-        const planned = names.map((name) => ({
-          deployment_id: lease.deployment_id,
-          name,
-          status: "pending" as const,
-          started_at: null,
-          finished_at: null,
-          output: null,
-          error: null,
-          error_code: null,
-        }));
-        if (planned.length === 0) return true;
-        const { db: rows } = tx;
-        await rows
-          .insertInto("deployment_step")
-          .values(planned)
-          .onConflict((conflict) => conflict.doNothing())
-          .execute();
-        notifyDeployment(tx, lease.deployment_id);
-        return true;
-      }).then((isSaved) => isSaved ?? false),
     saveStep: (lease, name, step, { begins, lines = [] } = {}) =>
       withLease(context, lease, async (tx) => {
         await saveStep(tx, lease.deployment_id, name, step);
@@ -267,7 +246,7 @@ async function claimOnServer(context: Context, serverId: number, request: Share)
         await tx.db.selectFrom("server").select("id").where("id", "=", serverId).forNoKeyUpdate().execute();
         const next = await nextRunnable(tx, request, [serverId]);
         if (next === undefined) return undefined;
-        const deployment = await tx.db
+        const claimed = await tx.db
           .updateTable("deployment")
           .set({
             status: "in_progress",
@@ -279,13 +258,29 @@ async function claimOnServer(context: Context, serverId: number, request: Share)
           })
           .where("id", "=", next.id)
           .where("status", "in", sourcesOf("in_progress"))
-          .returning(DEPLOYMENT_COLUMNS)
+          .returning(CLAIMED_COLUMNS)
           .executeTakeFirst();
-        if (deployment === undefined) return undefined; // it was cancelled at this moment
-        emitDeploymentEvent(tx, deployment, "deployment.started");
-        return claim(deployment, owner);
+        if (claimed === undefined) return undefined; // it was cancelled at this moment
+        await planSteps(tx, claimed.id);
+        emitDeploymentEvent(tx, claimed, "deployment.started");
+        return claim(claimed, owner);
       }),
   );
+}
+
+/** All at the start, so that readers see the steps to come. */
+async function planSteps({ db }: Context, deploymentId: number): Promise<void> {
+  const planned = STEP_NAMES.map((name) => ({
+    deployment_id: deploymentId,
+    name,
+    status: "pending" as const,
+    started_at: null,
+    finished_at: null,
+    output: null,
+    error: null,
+    error_code: null,
+  }));
+  await db.insertInto("deployment_step").values(planned).execute();
 }
 
 async function claimAbandoned(
@@ -294,7 +289,7 @@ async function claimAbandoned(
   leaseSeconds: number,
   serverIds: readonly number[] | undefined,
 ): Promise<Claim> {
-  const deployment = await db
+  const claimed = await db
     .with("abandoned", (qb) =>
       qb
         .selectFrom("deployment")
@@ -316,14 +311,23 @@ async function claimAbandoned(
       updated_at: sql<Date>`now()`,
     })
     .whereRef("deployment.id", "=", "abandoned.id")
-    .returning(DEPLOYMENT_COLUMNS)
+    .returning(CLAIMED_COLUMNS)
     .executeTakeFirst();
-  return deployment && claim(deployment, owner);
+  return claimed && claim(claimed, owner);
 }
 
-const claim = (deployment: DeploymentRecord, owner: string): NonNullable<Claim> => ({
+const CLAIMED_COLUMNS = [
+  ...DEPLOYMENT_COLUMNS,
+  sql<ResourceKind>`(select kind from resource where resource.id = deployment.resource_id)`.as("kind"),
+] as const;
+
+const claim = (
+  { kind, ...deployment }: DeploymentRecord & Pick<ClaimedDeployment, "kind">,
+  owner: string,
+): ClaimedDeployment => ({
   lease: { deployment_id: deployment.id, owner, attempt: deployment.attempt },
   deployment,
+  kind,
 });
 
 async function saveStep(

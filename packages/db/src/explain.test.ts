@@ -222,7 +222,6 @@ const READS: Readonly<Record<string, (read: Read, tables: TeamTables) => Promise
   "the result of a delivery": ({ system }) =>
     system.notifications.record({ id: -1, attempts: 1 }, { isDelivered: true }, undefined),
   "deliveries to forget": ({ system }) => system.notifications.prune(1_000_000),
-  "a resource's claims": ({ system }, { resourceId }) => system.resources.domains(resourceId),
 };
 
 // Tables of one or two disk pages, where a full scan is fastest.

@@ -8,12 +8,14 @@ import type {
   Placement,
   ResourceChange,
   ResourceRecord,
+  Routing,
 } from "@berth/core/ports";
 import type { ResourceKind } from "@berth/core/resource";
 import { type Kysely, type SelectQueryBuilder, sql } from "kysely";
 import { type Context, idsOf, type TeamContext } from "./context.ts";
 import { countRows, ofOwner, page, within } from "./page.ts";
 import { emitResourceEvent, keptTotal, RESOURCE_COLUMNS } from "./resource-row.ts";
+import { type RoutingKey, routingOf } from "./routing.ts";
 import type { DB } from "./schema.ts";
 
 // Every kind of resource has a row in `resource`, and one in its own table with its settings in one jsonb column and
@@ -200,26 +202,33 @@ export function readKind<TB extends keyof DB, Row, Resource, Secrets extends obj
   };
 }
 
-/** A resource of this kind with its secrets, of any team. */
+/** A resource of this kind with its secrets, of any team, and what the route of one of its parts is made of. */
 export async function readSubject<
+  Kind extends ResourceKind,
   TB extends keyof DB,
   Row,
   Resource extends { readonly uuid: string },
   Secrets extends object,
 >(
   context: Context,
-  { kind, select, record, secretDefaults }: KindRows<TB, Row, Resource, Secrets>,
-  id: number,
-): Promise<{ readonly record: Resource; readonly secrets: Secrets } | undefined> {
+  { kind, select, record, secretDefaults }: KindRows<TB, Row, Resource, Secrets> & { readonly kind: Kind },
+  key: RoutingKey,
+): Promise<
+  | (Omit<Routing, "subject"> & {
+      readonly subject: { readonly kind: Kind; readonly record: Resource; readonly secrets: Secrets };
+    })
+  | undefined
+> {
   const read = await select(context.db)
-    .select(sql<Uint8Array | null>`${sql.table(kind)}.secrets`.as("sealed"))
-    .where(sql<boolean>`resource.id = ${id}`)
+    .select([sql<Uint8Array | null>`${sql.table(kind)}.secrets`.as("sealed"), routingOf(key).as("routing")])
+    .where(sql<boolean>`resource.id = ${key.resource_id}`)
     .executeTakeFirst();
   if (read === undefined) return undefined;
-  const { sealed, ...row } = read;
+  const { sealed, routing, ...row } = read;
   // It has every column that `select` names.
   const found = record(row as Row);
-  return { record: found, secrets: openSecrets(context, kind, found.uuid, sealed, secretDefaults) };
+  const secrets = openSecrets(context, kind, found.uuid, sealed, secretDefaults);
+  return { subject: { kind, record: found, secrets }, ...routing };
 }
 
 /** Reads a row that was inserted in the current transaction. */

@@ -1,3 +1,4 @@
+import { liveKeyOf } from "@berth/core/deploy";
 import type { ApplicationRecord, DomainClaim, Stores } from "@berth/core/ports";
 import { newDeployment, testApplication, testPlace, testTeam, testUuid } from "@berth/testing";
 import { expect, it } from "vitest";
@@ -92,7 +93,9 @@ onEachBackend((database) => {
     await stores.domains.claim(preview(app), [of7], KEEP);
     expect((await stores.applications.find(app.uuid))?.fqdn).toBe(own.url);
     expect((await stores.previews.find(app.id, 7))?.fqdn).toBe(of7.url);
-    expect(await system.resources.domains(app.id)).toMatchObject([own]);
+    const routing = async (pullRequestId: number) =>
+      (await system.resources.routing(liveKeyOf(app, pullRequestId)))?.domains;
+    expect([await routing(0), await routing(7), await routing(8)]).toEqual([[own], [of7], null]);
     const ofServer = (await system.resources.listByServer(app.server_id)).find(({ id }) => id === app.id);
     expect(ofServer?.domains).toEqual([own]);
     expect((await system.previews.find(app.id, 7))?.domains).toEqual([of7]);

@@ -1,3 +1,4 @@
+import { liveKeyOf } from "@berth/core/deploy";
 import { testApplication, testDatabaseResource, testPlace, testService, testTeam } from "@berth/testing";
 import { sql } from "kysely";
 import { expect, it } from "vitest";
@@ -180,6 +181,9 @@ onEachBackend((database) => {
       { uuid: one.uuid, domains: claims },
       { uuid: two.uuid, domains: [] },
     ]);
-    expect(await database().system.resources.domains(one.id)).toMatchObject(claims);
+    expect(await database().system.resources.routing(liveKeyOf(one))).toMatchObject({
+      subject: { record: { uuid: one.uuid } },
+      domains: claims,
+    });
   });
 });

@@ -1,14 +1,7 @@
 import type { DatabaseEngine } from "@berth/core/database";
-import {
-  type DeploySubject,
-  type LiveKey,
-  type RemovalFlags,
-  removalFlags,
-  STOPPED_SERVICE_STATUS,
-  STOPPED_STATUS,
-} from "@berth/core/deploy";
+import { type RemovalFlags, removalFlags, STOPPED_SERVICE_STATUS, STOPPED_STATUS } from "@berth/core/deploy";
 import type {
-  DomainClaim,
+  InspectedRelease,
   ResourceRecord,
   ResourceStore,
   ResourceSummaryRecord,
@@ -25,6 +18,7 @@ import { joinPlace } from "./kind-row.ts";
 import { ofOwner, page, within } from "./page.ts";
 import { resourceChanges } from "./resource-change.ts";
 import { emitResourceEvent, keptTotal, RESOURCE_COLUMNS, setStatus } from "./resource-row.ts";
+import { domainsOf, type RoutingKey } from "./routing.ts";
 import { serviceSubject } from "./service.ts";
 import { storable } from "./storable.ts";
 
@@ -182,30 +176,17 @@ export function systemResourceStore(context: Context): SystemResourceStore {
   const { db } = context;
   const all = () => db.selectFrom("resource").select(RESOURCE_COLUMNS);
   const routed = () => all().select(domainsOf(0).as("domains"));
+  const readRouting = async (key: RoutingKey, known: ResourceKind | undefined): Promise<Routing | undefined> => {
+    const found = known && (await readSubject[known](context, key));
+    if (found !== undefined) return found;
+    const id = key.resource_id;
+    const resource = await db.selectFrom("resource").select("kind").where("id", "=", id).executeTakeFirst();
+    return resource && (await readSubject[resource.kind](context, key));
+  };
   return {
     find: (id) => all().where("id", "=", id).executeTakeFirst(),
-    async subject(id, known) {
-      const found = known && (await readSubject[known](context, id));
-      if (found !== undefined) return found;
-      const resource = await db.selectFrom("resource").select("kind").where("id", "=", id).executeTakeFirst();
-      return resource && (await readSubject[resource.kind](context, id));
-    },
-    routing: (key) =>
-      db
-        .selectFrom("resource")
-        .select([domainsOf(key.pull_request_id).as("domains"), liveOf(key).as("live")])
-        .where("id", "=", key.resource_id)
-        .executeTakeFirst(),
-    domains: (id) =>
-      db
-        .selectFrom("domain")
-        .leftJoin("service_container", "service_container.id", "domain.service_container_id")
-        .select(["domain.host", "domain.path", "domain.url", "service_container.port as container_port"])
-        .select(sql<string | null>`coalesce(service_container.name, domain.container)`.as("container"))
-        .where("domain.resource_id", "=", id)
-        .where("domain.pull_request_id", "=", 0)
-        .orderBy("domain.position")
-        .execute(),
+    subject: async (id, kind) => (await readRouting({ resource_id: id, pull_request_id: 0 }, kind))?.subject,
+    routing: readRouting,
     setStatus: (id, status) => setStatus(context, id, status),
     async setRestarts(id, { restart_count, last_restart_at }) {
       const resource = await all().where("id", "=", id).executeTakeFirst();
@@ -256,7 +237,12 @@ export function systemResourceStore(context: Context): SystemResourceStore {
     async inspect(ids) {
       const rows = await routed()
         .leftJoin("application", "application.resource_id", "resource.id")
-        .select([IS_RESTING.as("is_resting"), HAS_PREVIEWS.as("has_previews"), "application.settings"])
+        .select([
+          IS_RESTING.as("is_resting"),
+          HAS_PREVIEWS.as("has_previews"),
+          RELEASES.as("releases"),
+          "application.settings",
+        ])
         .where(sql<boolean>`resource.id = any(${ids}::bigint[])`)
         .orderBy("resource.id")
         .execute();
@@ -296,21 +282,12 @@ export function systemResourceStore(context: Context): SystemResourceStore {
   };
 }
 
-/** None of a preview that is being removed. */
-const domainsOf = (pullRequestId: number) => sql<readonly DomainClaim[]>`coalesce((
-  select jsonb_agg(jsonb_strip_nulls(jsonb_build_object('host', host, 'path', path, 'url', url,
-    'container', coalesce(service_container.name, domain.container), 'container_port', service_container.port))
-    order by domain.position)
-  from domain left join service_container on service_container.id = domain.service_container_id
-  where domain.resource_id = resource.id and domain.pull_request_id = ${pullRequestId}
-    and (domain.pull_request_id = 0 or exists (select from application_preview preview
-      where preview.resource_id = resource.id and preview.pull_request_id = domain.pull_request_id
-        and preview.removing_at is null))), '[]')`;
-
-const liveOf = ({ server_id, pull_request_id }: LiveKey) => sql<Routing["live"]>`(
-  select jsonb_build_object('deployment_uuid', release.deployment_uuid, 'upstream', release.upstream) from release
-  where release.resource_id = resource.id and release.server_id = ${server_id}
-    and release.pull_request_id = ${pull_request_id} and release.role = 'live')`;
+/** Without artifacts, since a compose file may be long. */
+const RELEASES = sql<readonly InspectedRelease[]>`coalesce((
+  select jsonb_agg(jsonb_build_object('deployment_id', deployment_id, 'deployment_uuid', deployment_uuid,
+    'server_id', server_id, 'pull_request_id', pull_request_id, 'role', role, 'built_by', built_by, 'upstream', upstream,
+    'replaced_by_deployment_id', replaced_by_deployment_id) order by deployment_id)
+  from release where release.resource_id = resource.id), '[]')`;
 
 const HAS_PREVIEWS = sql<boolean>`
   exists (select from application_preview where application_preview.resource_id = resource.id)`;
@@ -328,7 +305,7 @@ const IS_RESTING = sql<boolean>`(
 
 /** A reader for each kind's subject. The row may have been deleted since its kind was read. */
 const readSubject: {
-  readonly [Kind in ResourceKind]: (context: Context, id: number) => Promise<DeploySubject | undefined>;
+  readonly [Kind in ResourceKind]: (context: Context, key: RoutingKey) => Promise<Routing | undefined>;
 } = { application: applicationSubject, database: databaseSubject, service: serviceSubject };
 
 const DELETE_MINUTES_MAX = 10;

@@ -1,4 +1,5 @@
 import { isDomainError } from "@berth/core";
+import { liveKeyOf } from "@berth/core/deploy";
 import type { ServiceContainerFields } from "@berth/core/ports";
 import { testPlace, testService, testTeam, testUuid } from "@berth/testing";
 import { expect, it } from "vitest";
@@ -112,7 +113,7 @@ onEachBackend((database) => {
       { host: other, container: "worker" },
     ];
     const { resources } = database().system;
-    expect(await resources.domains(service.id)).toMatchObject(expected);
+    expect(await resources.routing(liveKeyOf(service))).toMatchObject({ domains: expected });
     const [found] = (await resources.listByServer(service.server_id)).filter(({ id }) => id === service.id);
     expect(found?.domains).toMatchObject(expected);
     expect(await stores.domains.holders([claimOf(other, 0)])).toMatchObject([{ container_name: "worker" }]);

@@ -1,6 +1,11 @@
 import { notFound } from "@berth/core";
-import type { SubjectOf } from "@berth/core/deploy";
-import type { ServiceContainerRecord, ServiceRecord, ServiceStore, SystemServiceStore } from "@berth/core/ports";
+import type {
+  Routing,
+  ServiceContainerRecord,
+  ServiceRecord,
+  ServiceStore,
+  SystemServiceStore,
+} from "@berth/core/ports";
 import { ServiceSecrets, ServiceSettings } from "@berth/core/service";
 import { type Kysely, type SelectQueryBuilder, sql } from "kysely";
 import { type Context, idsOf, inTransaction, type TeamContext } from "./context.ts";
@@ -15,6 +20,7 @@ import {
 } from "./kind-row.ts";
 import { isAnyOf, lookup } from "./lookup.ts";
 import { setStatus } from "./resource-row.ts";
+import type { RoutingKey } from "./routing.ts";
 import type { DB } from "./schema.ts";
 
 const SERVICE_COLUMNS = ["service.service_type", "service.settings", "service.last_online_at"] as const;
@@ -141,16 +147,16 @@ async function saveContainers(
 }
 
 /** The subject of a deployment, of any team. */
-export async function serviceSubject(context: Context, id: number): Promise<SubjectOf<"service"> | undefined> {
-  const found = await readSubject(context, ROWS, id);
+export async function serviceSubject(context: Context, key: RoutingKey): Promise<Routing | undefined> {
+  const found = await readSubject(context, ROWS, key);
   if (found === undefined) return undefined;
   const containers = await context.db
     .selectFrom("service_container")
     .select(CONTAINER_COLUMNS)
-    .where("resource_id", "=", id)
+    .where("resource_id", "=", key.resource_id)
     .orderBy("position")
     .execute();
-  return { kind: "service", ...found, containers };
+  return { ...found, subject: { ...found.subject, containers } };
 }
 
 export function systemServiceStore(context: Context): SystemServiceStore {

@@ -194,10 +194,9 @@ describe("a worker that is killed", () => {
 
 /** Calls that change something outside of the worker. */
 const CHANGES = new Set([
-  ...["claimNext", "planSteps", "saveStep", "saveCommit", "finish", "saveRetirement"].map(
-    (name) => `deployments.${name}`,
-  ),
-  ...["saveCandidate", "promote", "delete"].map((name) => `releases.${name}`),
+  "transaction",
+  ...["claimNext", "saveStep", "finish"].map((name) => `deployments.${name}`),
+  ...["promote", "delete"].map((name) => `releases.${name}`),
   ...["build", "start", "stop", "remove"].map((name) => `engine.${name}`),
   ...["put", "sync", "delete"].map((name) => `proxy.${name}`),
   ...["checkout", "removeCheckout"].map((name) => `source.${name}`),
@@ -321,7 +320,7 @@ describe("a worker that was suspended", () => {
       calls.length = 0;
       held.open();
       late.life.thaw();
-      await until(() => calls.includes("deployments.saveStep") || calls.includes("releases.saveCandidate"), {
+      await until(() => calls.includes("transaction"), {
         what: "it tries to go on",
       });
       await late.stop({ graceSeconds: 0 });

@@ -1,4 +1,4 @@
-import { type DeploySubject, deployedKind, type ServerPart } from "@berth/core/deploy";
+import { type DeploySubject, deployedKind } from "@berth/core/deploy";
 import type { Engine, ReleaseRecord, SystemStores } from "@berth/core/ports";
 
 /** Decides whether the build of a retiring release is kept for rollbacks. */
@@ -6,9 +6,10 @@ export interface BuildKeeping {
   /** Whether its image stays, because another release uses it or it is kept. The release is then only stopped. */
   readonly staysBuilt: boolean;
   /**
-   * Call it after the release was removed: updates its record, and removes kept builds beyond the configured number.
+   * Updates the record of the release, once that was removed.
+   * @returns Kept builds of the resource beyond the configured number, to be dropped.
    */
-  finish(): Promise<void>;
+  record(stores: SystemStores): Promise<readonly ReleaseRecord[]>;
 }
 
 interface Kept {
@@ -29,10 +30,10 @@ export async function keepBuild(
   const isHeld = isInUse || (await isHeldByAnother(stores, record));
   return {
     staysBuilt: isOwnBuild && (isHeld || count > 0),
-    async finish() {
-      if (isHeld || count === 0) await stores.releases.delete(record.deployment_id);
-      else await stores.releases.keep(record.deployment_id);
-      if (record.pull_request_id === 0) await dropSurplus(stores, engine, record, count);
+    async record({ releases }) {
+      if (isHeld || count === 0) await releases.delete(record.deployment_id);
+      else await releases.keep(record.deployment_id);
+      return record.pull_request_id === 0 ? await releases.listSurplus(record, count) : [];
     },
   };
 }
@@ -60,12 +61,16 @@ async function isHeldByAnother(stores: SystemStores, record: ReleaseRecord): Pro
   );
 }
 
-async function dropSurplus(stores: SystemStores, engine: Engine, part: ServerPart, count: number): Promise<void> {
-  for (const surplus of await stores.releases.listSurplus(part, count)) {
-    const { resource_uuid: resourceUuid, deployment_uuid, built_by } = surplus;
-    const isHeld = await isHeldByAnother(stores, surplus);
+export async function dropSurplus(
+  stores: SystemStores,
+  engine: Engine,
+  surplus: readonly ReleaseRecord[],
+): Promise<void> {
+  for (const release of surplus) {
+    const { resource_uuid: resourceUuid, deployment_uuid, built_by } = release;
+    const isHeld = await isHeldByAnother(stores, release);
     const uuids = isHeld ? [] : new Set([deployment_uuid, built_by]);
     for (const deploymentUuid of uuids) await engine.remove({ resourceUuid, deploymentUuid }, { graceSeconds: 0 });
-    await stores.releases.delete(surplus.deployment_id);
+    await stores.releases.delete(release.deployment_id);
   }
 }

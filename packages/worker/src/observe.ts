@@ -14,7 +14,7 @@ import {
 import type {
   ActiveDeployment,
   Engine,
-  ReleaseRecord,
+  InspectedRelease,
   RoutedPreview,
   ServiceContainerRecord,
   SystemStores,
@@ -98,7 +98,8 @@ export function createObserver(stores: SystemStores, { wakeSignal, keptSeconds }
     const deploying = new Set(active.filter(isOwnProgress).map(({ resource_id }) => resource_id));
     const subjects = new Map<number, DeploySubject>();
     const wantedResources = resources.map((recorded): WantedResource => {
-      const { resource, subject, releases } = recorded;
+      const { resource, subject } = recorded;
+      const { releases } = resource;
       if (subject !== undefined) subjects.set(resource.id, subject);
       const wanted = wantedOf(recorded, engine);
       const isReplaced = releases.some(({ replaced_by_deployment_id: by }) => by !== null && activeIds.has(by));
@@ -133,8 +134,8 @@ const isOwnProgress = ({ status, pull_request_id }: ActiveDeployment) =>
 
 /** The wanted state of a resource, without its deployments. */
 function wantedResource(recorded: RecordedResource, engine: Engine): WantedResource {
-  const { resource, subject, releases, previews, liveElsewhere } = recorded;
-  const { id, uuid, name, domains, site_settings } = resource;
+  const { resource, subject, previews, liveElsewhere } = recorded;
+  const { id, uuid, name, domains, releases, site_settings } = resource;
   const kind = subject && deployedKind(subject);
   const live = releases.find(({ role, pull_request_id }) => role === "live" && pull_request_id === 0);
   const replicas = subject && engine.capabilities.replicas ? kind?.replicas(subject) : undefined;
@@ -142,6 +143,7 @@ function wantedResource(recorded: RecordedResource, engine: Engine): WantedResou
   return {
     id,
     uuid,
+    kind: resource.kind,
     status: resource.status,
     desiredState: resource.desired_state,
     isRemoving: resource.removing_at !== null,
@@ -190,7 +192,7 @@ function sitesOf(
 
 const wantedRelease = (
   { liveElsewhere }: RecordedResource,
-  record: ReleaseRecord,
+  record: InspectedRelease,
   active: ReadonlySet<number>,
 ): WantedRelease => ({
   deploymentId: record.deployment_id,

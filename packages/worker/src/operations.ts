@@ -9,7 +9,7 @@ import {
 } from "@berth/core/deploy";
 import { requireReachable } from "@berth/core/env";
 import type { SystemStores, WorkIO } from "@berth/core/ports";
-import { claimsOf, withPublicUrls } from "./claims.ts";
+import { withPublicUrls } from "./claims.ts";
 import { assertOwnedByTeam } from "./deploy/belongings.ts";
 import { variablesOf } from "./deploy/variables.ts";
 import { recordVolumes } from "./deploy/volume-record.ts";
@@ -89,7 +89,7 @@ export async function applyOperation(
     case "retire":
       return await retire(deps, adapters, operation, signal);
     case "route":
-      return await adapters.router.route(operation.resourceId, operation.pullRequestId);
+      return void (await adapters.router.route(operation));
     case "unroute":
       return await adapters.router.unroute(operation.siteId);
     case "take_name":
@@ -145,16 +145,15 @@ async function startLive(
   const { engine, server } = adapters;
   const { stores, onStart, logger } = deps;
   onStart(release.deploymentUuid);
-  const [record, deployment, subject] = await Promise.all([
+  const [record, deployment] = await Promise.all([
     stores.releases.find(deploymentId),
     stores.deployments.find(deploymentId),
-    stores.resources.subject(resourceId),
   ]);
-  if (record?.role !== "live" || deployment === undefined || subject?.record.removing_at !== null) return;
-  if (subject.record.server_id !== server.id) return;
+  if (record?.role !== "live" || deployment === undefined) return;
   const isPreview = record.pull_request_id !== 0;
-  const domains = await claimsOf(stores, resourceId, record.pull_request_id);
-  if (domains === undefined || (subject.record.desired_state !== "running" && !isPreview)) return;
+  const { subject, domains = null } = (await stores.resources.routing(record)) ?? {};
+  if (domains === null || subject?.record.removing_at !== null || subject.record.server_id !== server.id) return;
+  if (subject.record.desired_state !== "running" && !isPreview) return;
   const team = stores.forTeam(subject.record.team_id);
   // Resumes it as it was: settings changed since wait for the next deployment, as they may have made one fail.
   const resumed = await engine.resume(release);

@@ -1,6 +1,6 @@
-import type { ReleaseRef, SiteSubject } from "@berth/core/deploy";
+import type { DeploySubject, LiveKey, ReleaseRef, SiteSubject } from "@berth/core/deploy";
 import { deployedKind, siteIdOf, siteOf, sitePartOf, siteSubjects, upstreamsOf } from "@berth/core/deploy";
-import type { Engine, Site, Proxy as SiteProxy, SystemStores } from "@berth/core/ports";
+import type { Engine, Routing, Site, Proxy as SiteProxy, SystemStores } from "@berth/core/ports";
 import type { ResourceKind } from "@berth/core/resource";
 import pLimit from "p-limit";
 import type { ReplicaHealth } from "./replica-health.ts";
@@ -12,10 +12,10 @@ import type { ReplicaHealth } from "./replica-health.ts";
 export interface Router {
   /**
    * Routes a resource, or one of its previews, as currently recorded.
-   * @param kind The resource's kind where it is known, which saves a statement.
+   * @returns The resource as read last; `undefined`: it was removed.
    * @throws DomainError when the proxy or the engine does not answer.
    */
-  route(resourceId: number, pullRequestId: number, kind?: ResourceKind): Promise<void>;
+  route(part: RoutedPart): Promise<DeploySubject | undefined>;
   unroute(siteId: string): Promise<void>;
   /** Removes all sites of a resource, or of one of its previews. */
   unrouteAll(resourceUuid: string, pullRequestId: number): Promise<void>;
@@ -25,6 +25,13 @@ export interface Router {
   sites(): ReadonlyMap<string, Site>;
   /** Whether the proxy may have other sites than recorded here, because a call failed. */
   isUncertain(): boolean;
+}
+
+export interface RoutedPart {
+  readonly resourceId: number;
+  readonly pullRequestId: number;
+  /** The resource's kind as far as the caller knows, which saves a statement. */
+  readonly kind?: ResourceKind;
 }
 
 export interface RouterAdapters {
@@ -81,15 +88,17 @@ export function createRouter(stores: SystemStores, adapters: RouterAdapters): Ro
   };
 
   return {
-    route: (resourceId, pullRequestId, kind) =>
-      inTurn(() => {
-        let known = kind;
+    route: ({ resourceId, pullRequestId, kind }) =>
+      inTurn(async () => {
+        let subject: DeploySubject | undefined;
         const read = async () => {
-          const part = await readPart(stores, inspect, { resourceId, serverId, pullRequestId, kind: known });
-          known = part.kind ?? known;
-          return part;
+          const key = { resource_id: resourceId, server_id: serverId, pull_request_id: pullRequestId };
+          const routing = await stores.resources.routing(key, subject?.kind ?? kind);
+          subject = routing?.subject;
+          return await routedPart(routing, key, inspect);
         };
-        return settle(read, sendPart);
+        await settle(read, sendPart);
+        return subject;
       }),
     unroute: (siteId) => inTurn(() => sendSite(siteId, undefined)),
     unrouteAll: (resourceUuid, pullRequestId) =>
@@ -123,31 +132,22 @@ async function settle<T>(read: () => Promise<T>, write: (value: T) => Promise<vo
  */
 interface Routed {
   readonly partId?: string;
-  readonly kind?: ResourceKind;
   readonly sites: readonly Site[];
 }
 
-interface RoutedPart {
-  readonly resourceId: number;
-  readonly serverId: number;
-  readonly pullRequestId: number;
-  readonly kind: ResourceKind | undefined;
-}
-
-async function readPart(stores: SystemStores, inspect: Engine["inspect"], part: RoutedPart): Promise<Routed> {
-  const { resourceId, serverId, pullRequestId, kind } = part;
-  const [subject, routing] = await Promise.all([
-    stores.resources.subject(resourceId, kind),
-    stores.resources.routing({ resource_id: resourceId, server_id: serverId, pull_request_id: pullRequestId }),
-  ]);
-  if (subject === undefined || routing === undefined) return { sites: [] };
-  const { domains, live } = routing;
+async function routedPart(
+  routing: Routing | undefined,
+  { server_id, pull_request_id: pullRequestId }: LiveKey,
+  inspect: Engine["inspect"],
+): Promise<Routed> {
+  if (routing === undefined) return { sites: [] };
+  const { subject, domains, live } = routing;
   const { record } = subject;
   const partId = siteIdOf(record.uuid, pullRequestId);
   const site = deployedKind(subject).site(subject);
   // The server that it left routes nothing but the release that is still live there.
-  const hasLeft = record.server_id !== serverId && live === null;
-  if (site === undefined || domains.length === 0 || hasLeft) return { partId, kind: record.kind, sites: [] };
+  const hasLeft = record.server_id !== server_id && live === null;
+  if (site === undefined || domains === null || domains.length === 0 || hasLeft) return { partId, sites: [] };
   const ref: ReleaseRef | null = live && { resourceUuid: record.uuid, deploymentUuid: live.deployment_uuid };
   const state = ref === null ? undefined : await inspect(ref);
   const target = {
@@ -158,7 +158,7 @@ async function readPart(stores: SystemStores, inspect: Engine["inspect"], part: 
   } as const;
   const upstreamsFor = ({ container }: SiteSubject) => (record.removing_at ? [] : upstreamsOf(target, container));
   const subjects = siteSubjects({ ...site, domains, pullRequestId });
-  return { partId, kind: record.kind, sites: subjects.map((one) => siteOf(one, upstreamsFor(one))) };
+  return { partId, sites: subjects.map((one) => siteOf(one, upstreamsFor(one))) };
 }
 
 const SETTLE_ATTEMPTS_MAX = 5;

@@ -35,7 +35,7 @@ export async function scaleLive(
   if (before === undefined) return;
   const from = before.containers?.length ?? 1;
   if (from > replicas) {
-    await router.route(resourceId, 0);
+    await router.route({ resourceId, pullRequestId: 0, kind: subject.kind });
     const draining = { release, pullRequestId: 0, upstream: null, state: before };
     await drainRelease({ proxy, router }, draining, settings.drainSecondsMax, signal);
     if (signal.aborted) return;

@@ -126,15 +126,16 @@ async function execute(
 /** The same secrets as in the log of a deployment. */
 async function secretsFor({ stores }: WorkerDeps, task: ClaimedTask): Promise<readonly string[]> {
   const team = stores.forTeam(task.team_id);
-  const [subject, domains, variables, live] = await Promise.all([
-    stores.resources.subject(task.resource_id),
-    stores.resources.domains(task.resource_id),
+  const key = { ...task, pull_request_id: 0 };
+  const [routing, variables, live] = await Promise.all([
+    stores.resources.routing(key, task.resource_kind),
     variablesOf(team, task.resource_id),
-    stores.releases.live({ ...task, pull_request_id: 0 }),
+    stores.releases.live(key),
   ]);
+  const { subject, domains } = routing ?? {};
   const own = subject === undefined ? [] : deployedKind(subject).secretTexts(subject);
   const inline = inlineSecretsOf(live?.artifact, valuesByKey(variables.envs));
-  return secretsOf({ ...variables, own, inline, domains, subject });
+  return secretsOf({ ...variables, own, inline, domains: domains ?? [], subject });
 }
 
 const linesOf = (output: string): readonly string[] => (output === "" ? [] : output.replace(/\n$/, "").split("\n"));

@@ -2,7 +2,6 @@ import type { DeploySubject } from "@berth/core/deploy";
 import type {
   ActiveDeployment,
   InspectedResource,
-  ReleaseRecord,
   ResourceChanges,
   RoutedPreview,
   SystemStores,
@@ -23,7 +22,6 @@ export interface RecordedResource {
   readonly resource: InspectedResource;
   /** Read only for active resources, since it contains secrets. */
   readonly subject: DeploySubject | undefined;
-  readonly releases: readonly ReleaseRecord[];
   readonly previews: readonly RoutedPreview[];
   /** Set if it is on another server now: the pull requests of which it has a live release there, 0 for its own. */
   readonly liveElsewhere: ReadonlySet<number> | undefined;
@@ -97,18 +95,13 @@ async function readRecorded(stores: SystemStores, ids: readonly number[]): Promi
   for (let from = 0; from < ids.length; from += READ_AT_ONCE) {
     const part = ids.slice(from, from + READ_AT_ONCE);
     const resources = await stores.resources.inspect(part);
-    const moving = resources.filter(({ is_resting }) => !is_resting).map(({ id }) => id);
     const previewed = resources.filter(({ is_resting, has_previews }) => !is_resting && has_previews);
-    const [releases, previews] = await Promise.all([
-      moving.length === 0 ? [] : stores.releases.listByResources(moving),
-      previewed.length === 0 ? [] : stores.previews.listByResources(previewed.map(({ id }) => id)),
-    ]);
-    const releasesOf = Map.groupBy(releases, ({ resource_id }) => resource_id);
+    const previews = previewed.length === 0 ? [] : await stores.previews.listByResources(previewed.map(({ id }) => id));
     const previewsOf = Map.groupBy(previews, ({ resource_id }) => resource_id);
     for (const resource of resources) {
       const { id } = resource;
       const subject = resource.is_resting ? undefined : await stores.resources.subject(id, resource.kind);
-      found.set(id, { resource, subject, releases: releasesOf.get(id) ?? [], previews: previewsOf.get(id) ?? [] });
+      found.set(id, { resource, subject, previews: previewsOf.get(id) ?? [] });
     }
   }
   return found;
@@ -133,12 +126,14 @@ function merged(
 
 /** `undefined`: the resource is on another server and left nothing on this one. */
 function recordedOn(serverId: number, found: FoundResource): RecordedResource | undefined {
-  const { resource } = found;
-  const releases = found.releases.filter(({ server_id }) => server_id === serverId);
-  if (resource.server_id === serverId) return { ...found, releases, liveElsewhere: undefined };
+  const releases = found.resource.releases.filter(({ server_id }) => server_id === serverId);
+  const resource = { ...found.resource, releases };
+  if (resource.server_id === serverId) return { ...found, resource, liveElsewhere: undefined };
   if (releases.length === 0) return undefined;
-  const live = found.releases.filter(({ role, server_id }) => role === "live" && server_id === resource.server_id);
-  return { ...found, releases, liveElsewhere: new Set(live.map(({ pull_request_id }) => pull_request_id)) };
+  const live = found.resource.releases.filter(
+    ({ role, server_id }) => role === "live" && server_id === resource.server_id,
+  );
+  return { ...found, resource, liveElsewhere: new Set(live.map(({ pull_request_id }) => pull_request_id)) };
 }
 
 const NOTHING: ServerRecords = { active: [], resources: [], drills: [] };

@@ -1,3 +1,4 @@
+import type { ResourceKind } from "../resource/resource.ts";
 import type { ReleaseRef, Upstream } from "./release.ts";
 
 /** One step of the plan of a server. */
@@ -22,12 +23,18 @@ export type Operation =
   | {
       readonly type: "retire";
       readonly resourceId: number;
+      readonly kind: ResourceKind;
       readonly pullRequestId: number;
       readonly release: ReleaseRef;
       readonly deploymentId: number;
       readonly keepsArtifact: boolean;
     }
-  | { readonly type: "route"; readonly resourceId: number; readonly pullRequestId: number }
+  | {
+      readonly type: "route";
+      readonly resourceId: number;
+      readonly kind: ResourceKind;
+      readonly pullRequestId: number;
+    }
   | { readonly type: "unroute"; readonly siteId: string }
   /** Gives its container the lasting name, taking it from another release of the same resource. */
   | {

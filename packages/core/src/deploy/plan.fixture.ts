@@ -20,6 +20,7 @@ export const release = (deploymentUuid: string, change: Partial<WantedRelease> =
 export const resource = (change: Partial<WantedResource> = {}): WantedResource => ({
   id: 1,
   uuid: "app1",
+  kind: "application",
   status: "running:healthy",
   desiredState: "running",
   isRemoving: false,

@@ -172,7 +172,15 @@ describe("a replaced release", () => {
   ])("is retired %s", (_title, builtBy, keepsArtifact) => {
     const subject = resource({ releases: [release("d1", { role: "retiring" }), release("d2", { builtBy })] });
     expect(plan(wanted([subject]), observed([seen("d1"), seen("d2")]))).toEqual([
-      { type: "retire", resourceId: 1, pullRequestId: 0, release: ref("d1"), deploymentId: 1, keepsArtifact },
+      {
+        type: "retire",
+        resourceId: 1,
+        kind: "application",
+        pullRequestId: 0,
+        release: ref("d1"),
+        deploymentId: 1,
+        keepsArtifact,
+      },
     ]);
   });
 });
@@ -191,7 +199,7 @@ describe("the route", () => {
 
   test("is told when the proxy does not have it", () => {
     expect(plan(wanted([routed]), observed([seen("d1")]))).toEqual([
-      { type: "route", resourceId: 1, pullRequestId: 0 },
+      { type: "route", resourceId: 1, kind: "application", pullRequestId: 0 },
     ]);
   });
 
@@ -230,12 +238,14 @@ describe("a preview", () => {
   const up = new Map([["app1-pr-7", { ...previewSite(), upstreams: [UPSTREAM] }]]);
 
   test("has a route, a live release and a status of its own", () => {
-    expect(plan(wanted([subject]), observed(both))).toEqual([{ type: "route", resourceId: 1, pullRequestId: 7 }]);
+    expect(plan(wanted([subject]), observed(both))).toEqual([
+      { type: "route", resourceId: 1, kind: "application", pullRequestId: 7 },
+    ]);
     expect(plan(wanted([subject]), observed(both, { sites: up }))).toEqual([]);
     expect(sitesOf(wanted([subject]), both)).toEqual([{ ...previewSite(), upstreams: [UPSTREAM] }]);
     const down = observed([seen("d1")], { sites: up });
     expect(plan(wanted([subject]), down)).toEqual([
-      { type: "route", resourceId: 1, pullRequestId: 7 },
+      { type: "route", resourceId: 1, kind: "application", pullRequestId: 7 },
       { type: "set_preview_status", previewId: 7, status: "exited:unhealthy" },
       { type: "start", resourceId: 1, release: ref("d7"), deploymentId: 7 },
     ]);

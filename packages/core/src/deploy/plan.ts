@@ -111,7 +111,8 @@ function planRelease(
       // The removal is the last step of the replacing deployment, so it waits until that has ended.
       if (release.isSuccessorActive) return [];
       const keepsArtifact = resource.releases.some((other) => other !== release && other.builtBy === deploymentUuid);
-      return [{ type: "retire", resourceId: resource.id, pullRequestId, release: ref, deploymentId, keepsArtifact }];
+      const { id: resourceId, kind } = resource;
+      return [{ type: "retire", resourceId, kind, pullRequestId, release: ref, deploymentId, keepsArtifact }];
     }
     case "kept": {
       // A kept build does not run. Old ones are removed when a new build joins them.
@@ -199,7 +200,7 @@ function planRoute(resource: WantedResource, part: Part, seen: Seen, { sites }: 
   if (part.isRemoving) return [];
   const { pullRequestId } = part;
   const isRouted = wantedSites(resource, part, seen).every((site) => isSameSite(site, sites.get(site.id)));
-  return isRouted ? [] : [{ type: "route", resourceId: resource.id, pullRequestId }];
+  return isRouted ? [] : [{ type: "route", resourceId: resource.id, kind: resource.kind, pullRequestId }];
 }
 
 function planUnrecorded({ resources, activeDeployments }: Wanted, { releases }: Observed): Operation[] {

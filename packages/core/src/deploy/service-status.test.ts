@@ -132,7 +132,7 @@ describe("the routes of a service", () => {
     expect(plan(wanted([fewer]), observed(states, { sites: told }))).toEqual([{ type: "unroute", siteId: "app1.api" }]);
     const moved = [seen("d1", { containers: [container("web"), container("api", { state: "exited" })] })];
     expect(plan(wanted([routed]), observed(moved, { sites: told }))).toEqual([
-      { type: "route", resourceId: 1, pullRequestId: 0 },
+      { type: "route", resourceId: 1, kind: "application", pullRequestId: 0 },
     ]);
   });
 });

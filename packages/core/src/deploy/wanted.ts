@@ -1,6 +1,6 @@
 import type { Site } from "../ports/proxy.ts";
 import type { ReleaseRole } from "../ports/records.ts";
-import type { DesiredState } from "../resource/resource.ts";
+import type { DesiredState, ResourceKind } from "../resource/resource.ts";
 import type { Health } from "./container-state.ts";
 import type { ReleaseState, Upstream } from "./release.ts";
 import type { SiteSubject } from "./site.ts";
@@ -15,6 +15,7 @@ export interface Wanted {
 export interface WantedResource {
   readonly id: number;
   readonly uuid: string;
+  readonly kind: ResourceKind;
   readonly status: string;
   readonly desiredState: DesiredState;
   readonly isRemoving: boolean;

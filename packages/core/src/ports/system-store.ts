@@ -151,24 +151,29 @@ export interface Lease {
   readonly attempt: number;
 }
 
+/** A deployment whose lease a worker holds. */
+export interface ClaimedDeployment {
+  readonly lease: Lease;
+  readonly deployment: DeploymentRecord;
+  /** Kind of its resource. */
+  readonly kind: ResourceKind;
+}
+
 export interface SystemDeploymentStore extends RenewableRuns {
   /**
    * Claims one deployment that may run now: queued, no other one of the same resource and pull request in progress,
    * below the server's `concurrent_builds`; the oldest of the team with the fewest running. Exactly one worker gets
-   * it. It becomes `in_progress` with a lease.
+   * it. It becomes `in_progress` with a lease, and all of its steps `pending`.
    *
    * @param serverIds Only deployments to these servers; to any server if left out.
    */
-  claimNext(
-    request: Omit<ClaimRequest, "at">,
-    serverIds?: readonly number[],
-  ): Promise<{ readonly lease: Lease; readonly deployment: DeploymentRecord } | undefined>;
+  claimNext(request: Omit<ClaimRequest, "at">, serverIds?: readonly number[]): Promise<ClaimedDeployment | undefined>;
   /** Claims a deployment in progress whose lease expired, to one of these servers or any. */
   claimAbandoned(
     owner: string,
     leaseSeconds: number,
     serverIds?: readonly number[],
-  ): Promise<{ readonly lease: Lease; readonly deployment: DeploymentRecord } | undefined>;
+  ): Promise<ClaimedDeployment | undefined>;
   find(id: number): Promise<DeploymentRecord | undefined>;
   /** Queued and running deployments to a server. */
   listActive(serverId: number): Promise<readonly DeploymentRecord[]>;
@@ -177,8 +182,6 @@ export interface SystemDeploymentStore extends RenewableRuns {
   /** Queued and running deployments that are built on one of these servers. */
   listBuilding(serverIds: readonly number[]): Promise<readonly DeploymentRecord[]>;
   steps(deploymentId: number): Promise<readonly DeploymentStep[]>;
-  /** Creates these steps as `pending`, all at once; existing steps are kept. Fenced. */
-  planSteps(lease: Lease, names: readonly StepName[]): Promise<boolean>;
   /**
    * Fenced. `false` if the lease is lost. The step's start is when it first runs, its end when its status is no
    * longer `pending` or `running`. Fields left out of `step` are unchanged.
@@ -271,9 +274,24 @@ export interface InspectedResource extends RoutedResource {
   /** It has no release and no preview, and all its records say stopped, so only its sites can need work. */
   readonly is_resting: boolean;
   readonly has_previews: boolean;
+  /** Sorted by id. */
+  readonly releases: readonly InspectedRelease[];
   /** Settings of its sites; `null` for kinds without them. */
   readonly site_settings: SiteSettings | null;
 }
+
+/** What the plan of a server needs of a release. */
+export type InspectedRelease = Pick<
+  ReleaseRecord,
+  | "deployment_id"
+  | "deployment_uuid"
+  | "server_id"
+  | "pull_request_id"
+  | "role"
+  | "built_by"
+  | "upstream"
+  | "replaced_by_deployment_id"
+>;
 
 /** What the plan of a server needs of a deployment that waits or runs. */
 export type ActiveDeployment = Pick<
@@ -293,10 +311,11 @@ export interface ResourceChanges {
   readonly changes: readonly { readonly server_id: number; readonly resource_id: number; readonly key: string }[];
 }
 
-/** URLs of a resource or preview, and its live release on one server, of one snapshot. */
+/** A resource, with the URLs and the live release on one server of itself or of one of its previews, of one snapshot. */
 export interface Routing {
-  /** None of a preview that was removed or is being removed. */
-  readonly domains: readonly DomainClaim[];
+  readonly subject: DeploySubject;
+  /** `null`: the preview was removed or is being removed. */
+  readonly domains: readonly DomainClaim[] | null;
   readonly live: Pick<ReleaseRecord, "deployment_uuid" | "upstream"> | null;
 }
 
@@ -307,10 +326,10 @@ export interface SystemResourceStore {
    * @param kind Its kind as far as the caller knows, which saves a statement.
    */
   subject(id: number, kind?: ResourceKind): Promise<DeploySubject | undefined>;
-  /** What the route of a resource, or of one of its previews, on a server is made of besides its subject. */
-  routing(key: LiveKey): Promise<Routing | undefined>;
-  /** URL claims of a resource itself, without its previews, for its routes. */
-  domains(id: number): Promise<readonly DomainClaim[]>;
+  /**
+   * Like `subject`, with what the route of the resource, or of one of its previews, on a server is made of besides it.
+   */
+  routing(key: LiveKey, kind?: ResourceKind): Promise<Routing | undefined>;
   setStatus(id: number, status: string): Promise<void>;
   setRestarts(
     id: number,

@@ -2,7 +2,6 @@ import { DomainError } from "@berth/core";
 import type { Artifact, Step } from "@berth/core/deploy";
 import { whereItRuns } from "@berth/core/server";
 import type { StepContext } from "./context.ts";
-import { assertLease } from "./progress.ts";
 
 export interface CheckedOut {
   /** `null`: nothing was fetched, because nothing is built. */
@@ -23,7 +22,8 @@ export const checkout: Step<StepContext, object, CheckedOut> = {
   name: "checkout",
   resumable: true,
   async run(ctx) {
-    await sayWhereItRuns(ctx);
+    // Whoever made it without naming a server learns here which one it got.
+    if (ctx.isFirst) ctx.say(whereItRuns(ctx.adapters.server));
     warnOfUnresolvedReferences(ctx);
     if (ctx.deployment.rollback_to !== null) return await findKept(ctx, ctx.deployment.rollback_to);
     if (ctx.deployment.restart_only) {
@@ -32,19 +32,13 @@ export const checkout: Step<StepContext, object, CheckedOut> = {
       ctx.say("No earlier build exists, so this deployment builds one.");
     }
     const { folder, commit, message } = await ctx.fetch(ctx.deployment.commit);
-    assertLease(ctx.leaseKeeper, await ctx.stores.deployments.saveCommit(ctx.lease, commit, message));
+    ctx.saveAtEnd((tx) => tx.deployments.saveCommit(ctx.lease, commit, message));
     return { folder, commit, reused: null };
   },
   async undo({ source, deployment }) {
     await source.removeCheckout(deployment.uuid);
   },
 };
-
-/** Until a release of it runs: whoever made it without naming a server learns here which one it got. */
-async function sayWhereItRuns({ stores, deployment, adapters, say }: StepContext): Promise<void> {
-  const live = await stores.releases.live(deployment);
-  if (live === undefined) say(whereItRuns(adapters.server));
-}
 
 /** Those reach the program as they stand, which hardly anybody means. */
 function warnOfUnresolvedReferences({ variables, deployment, say }: StepContext): void {
@@ -74,18 +68,12 @@ async function findKept({ stores, deployment, say }: StepContext, builtBy: strin
   return { folder: null, commit: deployment.commit, reused: { artifact: kept.artifact, builtBy } };
 }
 
-async function findBuilt({
-  stores,
-  lease,
-  leaseKeeper,
-  deployment,
-  say,
-}: StepContext): Promise<CheckedOut | undefined> {
+async function findBuilt({ stores, lease, deployment, say, saveAtEnd }: StepContext): Promise<CheckedOut | undefined> {
   const live = await stores.releases.live(deployment);
   if (live === undefined) return undefined;
   const origin = await stores.deployments.find(live.deployment_id);
   const commit = origin?.commit ?? deployment.commit;
-  assertLease(leaseKeeper, await stores.deployments.saveCommit(lease, commit, origin?.commit_message ?? null));
+  saveAtEnd((tx) => tx.deployments.saveCommit(lease, commit, origin?.commit_message ?? null));
   say(`Starts the build of commit ${commit} again.`);
   return { folder: null, commit, reused: { artifact: live.artifact, builtBy: live.built_by } };
 }

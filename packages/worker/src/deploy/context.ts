@@ -15,11 +15,14 @@ import type { LeaseKeeper } from "../lease-keeper.ts";
 import type { WorkerDeps } from "../ports.ts";
 import type { ServerAdapters } from "../server-adapters.ts";
 import type { WorkerSettings } from "../settings.ts";
+import type { StepWrite } from "./progress.ts";
 
 export interface DeployContext extends DeployInput {
   /** Rules for deploying this kind of resource. */
   readonly kind: DeployedKind<DeploySubject>;
   readonly ref: ReleaseRef;
+  /** Whether no release was live when the deployment was claimed. */
+  readonly isFirst: boolean;
   /** Variables with shared ones resolved, and the references that have no target. */
   readonly variables: ResolvedEnvs;
   /** Adapters of the target server. */
@@ -55,4 +58,6 @@ export interface StepContext extends DeployContext {
   readonly saved: Readonly<Record<string, unknown>>;
   /** Saves the step's progress. */
   save(progress: Readonly<Record<string, unknown>>): Promise<void>;
+  /** Adds a write to the transaction that ends the step. Not done if the step fails. */
+  saveAtEnd(write: StepWrite): void;
 }

@@ -1,10 +1,10 @@
 import { setImmediate as otherWork } from "node:timers/promises";
 import { isDatabaseUnavailable, isDomainError } from "@berth/core";
 import { inlineSecrets } from "@berth/core/compose";
-import { type DeploymentStep, deployedKind, STEP_NAMES, type StepName, type StepStatus } from "@berth/core/deploy";
+import { deployedKind, STEP_NAMES, type StepName, type StepStatus } from "@berth/core/deploy";
 import { requireReachable } from "@berth/core/env";
-import type { DeploymentRecord, Lease } from "@berth/core/ports";
-import { claimsOf, withPublicUrls } from "../claims.ts";
+import type { ClaimedDeployment, Lease } from "@berth/core/ports";
+import { withPublicUrls } from "../claims.ts";
 import type { LeaseKeeper } from "../lease-keeper.ts";
 import type { WorkerDeps } from "../ports.ts";
 import type { ServerAdapters } from "../server-adapters.ts";
@@ -18,12 +18,6 @@ import { type DeployStep, hasTraffic, type Run, type StepRow } from "./progress.
 import { type DeploymentEnd, runToEnd } from "./run.ts";
 import { isSafeToRedact, secretsOf, valuesByKey } from "./secrets.ts";
 import { variablesOf } from "./variables.ts";
-
-/** A deployment whose lease this worker holds. */
-export interface Claim {
-  readonly lease: Lease;
-  readonly deployment: DeploymentRecord;
-}
 
 export interface DeploymentDeps extends WorkerDeps {
   readonly settings: WorkerSettings;
@@ -39,7 +33,7 @@ export type DeploymentOutcome = DeploymentEnd | "left";
 /** Runs one claimed deployment. Never rejects. */
 export async function runDeployment(
   deps: DeploymentDeps,
-  claim: Claim,
+  claim: ClaimedDeployment,
   leaseKeeper: LeaseKeeper,
 ): Promise<DeploymentOutcome> {
   const { logger } = deps;
@@ -79,7 +73,7 @@ const isExpected = (leaseKeeper: LeaseKeeper, error: unknown): boolean =>
 /** Prepares a run, or returns how the deployment ended because it could not be prepared. */
 async function open(
   deps: DeploymentDeps,
-  claim: Claim,
+  claim: ClaimedDeployment,
   leaseKeeper: LeaseKeeper,
 ): Promise<Pick<Run, "ctx" | "log" | "rows"> | DeploymentOutcome> {
   const { attempt } = claim.lease;
@@ -110,22 +104,22 @@ const UNOPENED =
 
 async function readContext(
   deps: DeploymentDeps,
-  claim: Claim,
+  claim: ClaimedDeployment,
   leaseKeeper: LeaseKeeper,
 ): Promise<DeployContext | undefined> {
   const { stores, source, clock, settings } = deps;
   const { deployment } = claim;
   const team = stores.forTeam(deployment.team_id);
-  const [subject, servers, domains, variables, storages] = await Promise.all([
-    stores.resources.subject(deployment.resource_id),
+  const [routing, servers, variables, storages] = await Promise.all([
+    stores.resources.routing(deployment, claim.kind),
     stores.servers.list(),
-    claimsOf(stores, deployment.resource_id, deployment.pull_request_id),
     variablesOf(team, deployment.resource_id),
     team.storages.list(deployment.resource_id),
   ]);
   // Changes of servers wake workers, in the order of their commits: this is as new as the deployment at least.
   const server = servers.find(({ id }) => id === deployment.server_id);
-  if (subject === undefined || server === undefined || domains === undefined) return undefined;
+  const { subject, domains = null, live } = routing ?? {};
+  if (subject === undefined || server === undefined || domains === null) return undefined;
   requireReachable(variables, deployment.pull_request_id !== 0);
   // Counted from now: the time when no control plane ran does not count.
   leaseKeeper.limit(server.settings.dynamic_timeout);
@@ -139,6 +133,7 @@ async function readContext(
     variables,
     storages: storages.items,
     ref: { resourceUuid: deployment.resource_uuid, deploymentUuid: deployment.uuid },
+    isFirst: live === null,
     adapters,
     disk: () => deps.diskOf(server),
     engineOf: (other) => deps.adaptersOf(other).engine,
@@ -177,17 +172,17 @@ async function openLog(
   });
 }
 
-/** Creates all step rows at the start, so that readers see the steps to come. */
+/** The steps as earlier attempts left them. */
 async function readRows({ stores }: DeploymentDeps, lease: Lease): Promise<Map<StepName, StepRow>> {
   const saved = lease.attempt === 1 ? [] : await stores.deployments.steps(lease.deployment_id);
-  const rows = new Map<StepName, StepRow>(saved.map((step: DeploymentStep) => [step.name, step]));
-  const missing = STEP_NAMES.filter((name) => !rows.has(name));
-  if (missing.length > 0) await stores.deployments.planSteps(lease, missing);
-  for (const name of missing) rows.set(name, { status: "pending", output: null, error: null });
-  return rows;
+  const pending = STEP_NAMES.map((name) => [name, { status: "pending", output: null, error: null }] as const);
+  return new Map<StepName, StepRow>([...pending, ...saved.map((step) => [step.name, step] as const)]);
 }
 
-async function endWithoutSubject({ stores }: DeploymentDeps, { lease, deployment }: Claim): Promise<DeploymentOutcome> {
+async function endWithoutSubject(
+  { stores }: DeploymentDeps,
+  { lease, deployment }: ClaimedDeployment,
+): Promise<DeploymentOutcome> {
   const what = deployment.pull_request_id === 0 ? deployment.resource_name : "preview";
   const isEnded = await stores.deployments.finish(lease, "failed", `The ${what} is gone.`);
   return isEnded ? "failed" : "left";
@@ -202,7 +197,7 @@ async function endWithoutSubject({ stores }: DeploymentDeps, { lease, deployment
  */
 async function failUnprepared(
   deps: DeploymentDeps,
-  { lease, deployment }: Claim,
+  { lease, deployment }: ClaimedDeployment,
   leaseKeeper: LeaseKeeper,
   reason: string,
 ): Promise<DeploymentOutcome> {

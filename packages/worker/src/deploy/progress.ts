@@ -1,7 +1,7 @@
 import { DomainError } from "@berth/core";
 import { inlineSecretsOf } from "@berth/core/compose";
 import type { AnyStep, Artifact, DeploymentStep, StepName } from "@berth/core/deploy";
-import type { Checkout, GitCredentials, ReleaseRecord, StepChange, WorkIO } from "@berth/core/ports";
+import type { Checkout, GitCredentials, ReleaseRecord, StepChange, SystemStores, WorkIO } from "@berth/core/ports";
 import type { LeaseKeeper } from "../lease-keeper.ts";
 import type { Logger } from "../ports.ts";
 import type { WorkerSettings } from "../settings.ts";
@@ -23,21 +23,43 @@ export interface Run {
   readonly rows: Map<StepName, StepRow>;
   /** Merged output of the finished steps, typed by the pipeline. */
   state: object;
+  /** The end of the last step, which is saved in the transaction that ends the deployment. */
+  last?: StepEnd;
+}
+
+export interface StepEnd {
+  readonly name: StepName;
+  readonly change: Pick<StepChange, "status" | "output">;
+  readonly writes: readonly StepWrite[];
+}
+
+/** Writes to the database in a transaction that the lease fences. May be called again if the transaction is repeated. */
+export type StepWrite = (stores: SystemStores) => Promise<unknown>;
+
+interface SavedTogether {
+  /** The next step, which is saved as running. */
+  readonly begins?: StepName | undefined;
+  readonly writes?: readonly StepWrite[];
 }
 
 /**
  * Saves a step together with the lines of the log that wait.
- * @param begins The next step, which is saved as running in the same transaction.
+ * @param also Saved in the same transaction.
  * @throws DomainError when the lease is lost.
  */
 export async function saveStep(
   { ctx: { lease, leaseKeeper, stores }, rows, log }: Run,
   name: StepName,
   change: Omit<StepChange, "error"> & { readonly error?: string },
-  begins?: StepName,
+  { begins, writes = [] }: SavedTogether = {},
 ): Promise<void> {
   const shown = change.error === undefined ? change : { ...change, error: log.redact(change.error) };
-  const save = (lines: LogLines) => stores.deployments.saveStep(lease, name, shown, { begins, lines });
+  const save = (lines: LogLines) =>
+    stores.transaction(async (tx) => {
+      if (!(await tx.deployments.saveStep(lease, name, shown, { begins, lines }))) return false;
+      for (const write of writes) await write(tx);
+      return true;
+    });
   assertLease(leaseKeeper, await log.storedWith(save));
   const update = (step: StepName, changed: Partial<StepRow> & Pick<StepRow, "status">) =>
     rows.set(step, { output: null, error: null, ...rows.get(step), ...changed });
@@ -53,7 +75,17 @@ export function mergeOutput(run: Run, gives: object): void {
   run.log.hide(secretTexts(inlineSecretsOf(artifact, valuesByKey(run.ctx.envs))));
 }
 
-export function stepContext(run: Run, name: StepName, wasInterrupted = false): StepContext {
+interface StepRun {
+  readonly wasInterrupted?: boolean;
+  /** Gets what the step asks to have saved with its end. */
+  readonly writes?: StepWrite[];
+}
+
+export function stepContext(
+  run: Run,
+  name: StepName,
+  { wasInterrupted = false, writes = [] }: StepRun = {},
+): StepContext {
   const { ctx, log, rows } = run;
   const io: WorkIO = { signal: ctx.leaseKeeper.signal, onLine: (line, stream) => log.line(name, line, stream) };
   return {
@@ -65,6 +97,7 @@ export function stepContext(run: Run, name: StepName, wasInterrupted = false): S
     isCancelled: [...rows.values()].some(({ status }) => status === "cancelled"),
     saved: rows.get(name)?.output ?? {},
     save: (output) => saveStep(run, name, { status: "running", output }),
+    saveAtEnd: (write) => void writes.push(write),
   };
 }
 

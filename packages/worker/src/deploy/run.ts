@@ -1,6 +1,6 @@
 import { DomainError, isDatabaseUnavailable, isDomainError } from "@berth/core";
 import type { StepName } from "@berth/core/deploy";
-import type { ServerMachine, SystemStores } from "@berth/core/ports";
+import type { ServerMachine } from "@berth/core/ports";
 import type { LeaseKeeper } from "../lease-keeper.ts";
 import type { ServerAdapters } from "../server-adapters.ts";
 import type { WorkerSettings } from "../settings.ts";
@@ -15,8 +15,17 @@ import {
   mayBegin,
   stoppedTooOften,
 } from "./failure.ts";
-import type { DeploymentLog } from "./log.ts";
-import { type DeployStep, hasTraffic, mergeOutput, type Run, saveStep, stepContext } from "./progress.ts";
+import type { DeploymentLog, LogLines } from "./log.ts";
+import {
+  type DeployStep,
+  hasTraffic,
+  mergeOutput,
+  type Run,
+  type StepEnd,
+  type StepWrite,
+  saveStep,
+  stepContext,
+} from "./progress.ts";
 
 export type DeploymentEnd = "finished" | "failed" | "cancelled-by-user";
 
@@ -40,7 +49,6 @@ export async function runToEnd(run: Run): Promise<DeploymentEnd> {
     return await end(run, failure.outcome, failure.message);
   }
   await source.removeCheckout(deployment.uuid);
-  await skipRetireStep(run);
   return await end(run, "finished", null);
 }
 
@@ -88,7 +96,6 @@ async function begin(run: Run, { name }: DeployStep): Promise<Failure | undefine
   return undefined;
 }
 
-/** @param next Begins in the transaction that ends this step, unless it could not be repeated after a crash. */
 async function runStep(
   run: Run,
   step: DeployStep,
@@ -100,28 +107,42 @@ async function runStep(
   const startedMs = performance.now();
   const lasted = () => `${((performance.now() - startedMs) / 1000).toFixed(1)} s`;
   try {
-    const gives = await runThroughOutages(run, step, wasInterrupted);
+    const { gives, writes } = await runThroughOutages(run, step, wasInterrupted);
     mergeOutput(run, gives);
-    const begins = next?.resumable && mayBegin(run) ? next.name : undefined;
     log.say(name, `${name} done in ${lasted()}`);
-    if (begins !== undefined) log.say(begins, `> ${begins}`);
-    await saveStep(run, name, { status: "done", output: { ...gives } }, begins);
+    await saveEnd(run, next, { name, change: { status: "done", output: { ...gives } }, writes });
     return undefined;
   } catch (cause) {
     const failure = await failureOf(run, name, cause);
     log.say(name, `${name} ended after ${lasted()}: ${failure.message}`, "stderr");
     if (!ctx.leaseKeeper.isCommitted) return failure;
     // The new release is live: the deployment succeeds even if the rest of the switch failed.
-    await saveStep(run, name, { status: "done" });
+    await saveEnd(run, next, { name, change: { status: "done" }, writes: [] });
     return undefined;
   }
 }
 
-async function runThroughOutages(run: Run, step: DeployStep, wasInterrupted: boolean): Promise<object> {
+/** @param next Begins in the transaction that ends this step, unless it could not be repeated after a crash. */
+async function saveEnd(run: Run, next: DeployStep | undefined, ended: StepEnd): Promise<void> {
+  if (next === undefined) {
+    run.last = ended;
+    return;
+  }
+  const begins = next.resumable && mayBegin(run) ? next.name : undefined;
+  if (begins !== undefined) run.log.say(begins, `> ${begins}`);
+  await saveStep(run, ended.name, ended.change, { begins, writes: ended.writes });
+}
+
+async function runThroughOutages(
+  run: Run,
+  step: DeployStep,
+  wasInterrupted: boolean,
+): Promise<{ readonly gives: object; readonly writes: readonly StepWrite[] }> {
   for (let attempt = 1; ; attempt++) {
-    const context = stepContext(run, step.name, wasInterrupted || attempt > 1);
+    const writes: StepWrite[] = [];
+    const context = stepContext(run, step.name, { wasInterrupted: wasInterrupted || attempt > 1, writes });
     try {
-      return await settled(run, step.run(context, run.state));
+      return { gives: await settled(run, step.run(context, run.state)), writes };
     } catch (cause) {
       if (!(await isBackFromOutage(run, step, cause, attempt))) throw cause;
     }
@@ -245,24 +266,32 @@ async function undo(run: Run, step: DeployStep): Promise<void> {
 const follows = ({ log }: Run, { name }: DeployStep): void =>
   log.say(name, `Cleanup of the step ${name} is pending; Berth will retry.`, "stderr");
 
-/** The worker with the server's lease removes the previous release. Without one, the step `retire` is skipped. */
-async function skipRetireStep(run: Run): Promise<void> {
-  const { stores } = run.ctx;
-  // A switch that was interrupted has not returned it.
-  const previous =
-    "previous" in run.state ? run.state.previous : (await stores.releases.promote(run.ctx.lease))?.previous;
-  if (!previous) await saveStep(run, "retire", { status: "skipped" });
+/** Saves the end of the last step, the waiting lines of the log and the end of the deployment in one transaction. */
+async function end(run: Run, outcome: DeploymentEnd, error: string | null): Promise<DeploymentEnd> {
+  const { ctx, log, last } = run;
+  const { lease, leaseKeeper, stores } = ctx;
+  log.say(null, await farewell(run, outcome), outcome === "finished" ? "stdout" : "stderr");
+  const isRetireSkipped = outcome === "finished" && !(await hasPrevious(run));
+  const save = (lines: LogLines) =>
+    stores.transaction(async (tx) => {
+      const { deployments } = tx;
+      if (last !== undefined && !(await deployments.saveStep(lease, last.name, last.change))) return false;
+      for (const write of last?.writes ?? []) await write(tx);
+      if (isRetireSkipped) await deployments.saveStep(lease, "retire", { status: "skipped" });
+      if (!(await deployments.finish(lease, outcome, error && log.redact(error)))) return false;
+      await deployments.appendLog(lease.deployment_id, lines);
+      return true;
+    });
+  if (await log.storedWith(save)) return outcome;
+  leaseKeeper.lose();
+  throw handOver();
 }
 
-async function end(run: Run, outcome: DeploymentEnd, error: string | null): Promise<DeploymentEnd> {
-  const { ctx, log } = run;
-  log.say(null, await farewell(run, outcome), outcome === "finished" ? "stdout" : "stderr");
-  // Written first, so that readers who see the end also find the last line.
-  await log.close();
-  const deployments: SystemStores["deployments"] = ctx.stores.deployments;
-  if (await deployments.finish(ctx.lease, outcome, error && log.redact(error))) return outcome;
-  ctx.leaseKeeper.lose();
-  throw handOver();
+/** Whether it replaced a release, which the worker with the server's lease removes. */
+async function hasPrevious({ ctx, state }: Run): Promise<boolean> {
+  // A switch that was interrupted has not returned it.
+  const previous = "previous" in state ? state.previous : (await ctx.stores.releases.promote(ctx.lease))?.previous;
+  return Boolean(previous);
 }
 
 async function farewell({ ctx }: Run, outcome: DeploymentEnd): Promise<string> {

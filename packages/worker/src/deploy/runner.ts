@@ -1,20 +1,21 @@
+import type { ClaimedDeployment } from "@berth/core/ports";
 import { createLeaseRunner, type LeasedRunKind, type LeaseRunner } from "../lease-runner.ts";
 import type { WakeSignal } from "../wake-signal.ts";
-import { type Claim, type DeploymentDeps, runDeployment } from "./deployment.ts";
+import { type DeploymentDeps, runDeployment } from "./deployment.ts";
 
 /** Claims and runs deployments. The claim itself enforces the limits of servers and applications. */
 export function createDeploymentRunner(deps: DeploymentDeps, wakeSignal: WakeSignal): LeaseRunner {
   const { deployments } = deps.stores;
   let noneAbandonedMs = Number.NEGATIVE_INFINITY;
   /** Looked for by polls, since a lost run announces nothing: not again at each wake-up in between. */
-  const claimAbandoned: LeasedRunKind<Claim>["claim"] = async (serverIds, { owner, leaseSeconds }) => {
+  const claimAbandoned: LeasedRunKind<ClaimedDeployment>["claim"] = async (serverIds, { owner, leaseSeconds }) => {
     const nowMs = performance.now();
     if (nowMs - noneAbandonedMs < deps.settings.pollSeconds * 1000) return undefined;
     const claimed = await deployments.claimAbandoned(owner, leaseSeconds, serverIds);
     if (claimed === undefined) noneAbandonedMs = nowMs;
     return claimed;
   };
-  return createLeaseRunner<Claim>(deps, wakeSignal, {
+  return createLeaseRunner<ClaimedDeployment>(deps, wakeSignal, {
     title: "Deployments",
     queues: ["deployment"],
     topic: "deployment",

@@ -1,6 +1,7 @@
 import { DomainError, isDomainError } from "@berth/core";
 import { containerStatuses, type Step } from "@berth/core/deploy";
 import { proxyProblem } from "@berth/core/server";
+import type { RoutedPart } from "../router.ts";
 import { pause, within } from "../wait.ts";
 import { runPostCommand, runPreCommand } from "./command.ts";
 import type { StepContext } from "./context.ts";
@@ -54,7 +55,7 @@ async function takeName({ adapters, ref, say }: StepContext): Promise<void> {
 
 /** Recorded now, so that a client that waited for the deployment does not read an older status. */
 async function recordHealthy(
-  { stores, deployment, onHealthy, subject, kind, adapters, ref }: StepContext,
+  { deployment, onHealthy, subject, kind, adapters, ref, saveAtEnd }: StepContext,
   hasPassedOwnCheck: boolean,
 ): Promise<void> {
   const { resource_id, pull_request_id } = deployment;
@@ -68,7 +69,7 @@ async function recordHealthy(
       isStopped: false,
       startingHealth: hasPassedOwnCheck ? "healthy" : undefined,
     });
-    return await stores.services.setStatuses(resource_id, status, containers);
+    return saveAtEnd((tx) => tx.services.setStatuses(resource_id, status, containers));
   }
   if (kind.healthCheck(subject).probe.type === "steady") {
     const seen = await adapters.engine.inspect(ref);
@@ -76,12 +77,14 @@ async function recordHealthy(
     const isChecked = (seen?.containers ?? []).every(({ state, health }) => state !== "running" || health);
     const isHealthy = seen?.health === "healthy" || (seen?.health === "starting" && hasPassedOwnCheck && isChecked);
     if (isHealthy) onHealthy(deployment.uuid);
-    return await stores.resources.setStatus(resource_id, `running:${isHealthy ? "healthy" : "unknown"}`);
+    return saveAtEnd((tx) => tx.resources.setStatus(resource_id, `running:${isHealthy ? "healthy" : "unknown"}`));
   }
   onHealthy(deployment.uuid);
-  if (pull_request_id === 0) return await stores.resources.setStatus(resource_id, "running:healthy");
-  const preview = await stores.previews.find(resource_id, pull_request_id);
-  if (preview !== undefined) await stores.previews.setStatus(preview.id, "running:healthy");
+  saveAtEnd(async ({ resources, previews }) => {
+    if (pull_request_id === 0) return await resources.setStatus(resource_id, "running:healthy");
+    const preview = await previews.find(resource_id, pull_request_id);
+    if (preview !== undefined) await previews.setStatus(preview.id, "running:healthy");
+  });
 }
 
 /** Where a proxy is stopped, it reads the routes at its next start: no request reaches them. */
@@ -97,12 +100,12 @@ async function warnOfUnanswered({ stores, adapters, domains, say }: StepContext)
 
 /** @returns Why the proxy could not be told. */
 async function route(ctx: StepContext): Promise<string | undefined> {
-  const { adapters, subject, settings, leaseKeeper } = ctx;
-  const { resource_id, pull_request_id } = ctx.deployment;
+  const { adapters, settings, leaseKeeper } = ctx;
+  const part = partOf(ctx);
   const endMs = performance.now() + settings.routeSecondsMax * 1000;
   for (let attempt = 1; ; attempt++) {
     try {
-      const told = adapters.router.route(resource_id, pull_request_id, subject.record.kind);
+      const told = adapters.router.route(part);
       if ((await within(settings.proxySecondsMax, told)) === undefined) return "It does not answer.";
       await warnOfUnanswered(ctx);
       return undefined;
@@ -114,17 +117,22 @@ async function route(ctx: StepContext): Promise<string | undefined> {
   }
 }
 
+const partOf = ({ deployment, subject }: StepContext): RoutedPart => ({
+  resourceId: deployment.resource_id,
+  pullRequestId: deployment.pull_request_id,
+  kind: subject.kind,
+});
+
 /** @throws DomainError `deploy.start_failed`, unless no URL leads to the resource. */
 async function giveUp(ctx: StepContext, problem: string): Promise<void> {
-  const { stores, lease, leaseKeeper, adapters, deployment, domains, say } = ctx;
+  const { stores, lease, leaseKeeper, adapters, domains, say } = ctx;
   if (domains.length === 0) {
     return say(`The proxy does not answer; the route follows as soon as it does. ${problem}`, "stderr");
   }
   assertLease(leaseKeeper, await stores.releases.demote(lease));
   leaseKeeper.retract();
   // It may have been told in spite of that. The reconciler tells it again where this fails too.
-  const { resource_id, pull_request_id } = deployment;
-  await within(ROUTE_BACK_SECONDS_MAX, adapters.router.route(resource_id, pull_request_id)).catch(() => undefined);
+  await within(ROUTE_BACK_SECONDS_MAX, adapters.router.route(partOf(ctx))).catch(() => undefined);
   throw new DomainError(
     "deploy.start_failed",
     `The proxy of server ${adapters.server.name} cannot lead its URLs to the new release: ${problem}`,

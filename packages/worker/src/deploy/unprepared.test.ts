@@ -27,7 +27,7 @@ describe("a deployment that cannot be prepared", () => {
     expect(ended.status).toBe("failed");
     expect(ended.error).toMatch(/^Berth could not prepare this deployment\. Check its variables/);
     expect(await world.log(deployment)).toBe(ended.error);
-    expect(new Set(Object.values(await world.steps(deployment)))).toEqual(new Set());
+    expect(new Set(Object.values(await world.steps(deployment)))).toEqual(new Set(["skipped"]));
     expect(world.warnings.join()).toContain("A deployment could not be prepared.");
     expect(world.warnings.join()).toContain("SyntaxError");
     expect(world.warnings.join()).not.toContain("hunter2");
