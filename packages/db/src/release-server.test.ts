@@ -184,8 +184,9 @@ onEachBackend((database) => {
       return [...new Set(fresh.map(({ server_id }) => server_id))].sort((a, b) => a - b);
     };
     const both = [app.server_id, away.server_id].sort((a, b) => a - b);
-    const whole = await read();
-    expect(whole.changes.map(({ server_id }) => server_id).sort((a, b) => a - b)).toEqual(both);
+    // Changes that a transaction elsewhere keeps recent are answered once more.
+    const whole = new Set((await read()).changes.map(({ server_id }) => server_id));
+    expect([...whole].sort((a, b) => a - b)).toEqual(both);
     expect(await changedBy(() => stores.resources.setDesiredState(app.id, "running"))).toEqual(both);
     expect(await changedBy(() => stores.applications.update(app.id, { settings: { is_gzip_enabled: false } }))).toEqual(
       both,
