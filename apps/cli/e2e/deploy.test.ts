@@ -229,6 +229,16 @@ describe("berth deploy", () => {
     expect((await run(elsewhere.path, ...argv, ...changed)).stdout).not.toContain("Changed");
   });
 
+  test("of a folder that its named build pack does not recognise leaves nothing", async () => {
+    using folder = temporaryFolder({ "notes.txt": "" });
+    const { code, stdout } = await run(folder.path, "deploy", "--name", "odder", "--build-pack", "nixpacks");
+    expect([code, stdout]).toEqual([1, expect.stringContaining("Application odder was removed again.")]);
+    expect((await run(folder.path, "apps")).stdout).not.toContain("odder");
+    expect(readFileSync(join(folder.path, ".berth", "app.json"), "utf8")).not.toContain("odder");
+    const again = await run(folder.path, "deploy", "--name", "odder");
+    expect([again.code, again.stderr]).toEqual([1, expect.stringContaining("It is not clear how to start this")]);
+  });
+
   test("from git that fails for another reason keeps the application, and says how to continue", async () => {
     using repository = gitRepository({ Procfile: "web: exit 3" });
     using elsewhere = temporaryFolder({ "a.txt": "" });

@@ -26,12 +26,16 @@ export async function keepBuild(
 ): Promise<BuildKeeping> {
   const count = await keepCount(stores, engine, record, subject);
   const isOwnBuild = record.built_by === record.deployment_uuid;
-  const isHeld = isInUse || (await isHeldByAnother(stores, record));
+  const others = await othersOfBuild(stores, record);
+  const isHeld = isInUse || others.length > 0;
   return {
     staysBuilt: isOwnBuild && (isHeld || count > 0),
     async finish() {
       if (isHeld || count === 0) await stores.releases.delete(record.deployment_id);
       else await stores.releases.keep(record.deployment_id);
+      // What ran last is the newest to go back to, also where the build was made long ago and run by a rollback.
+      const kept = others.find(({ role }) => role === "kept");
+      if (kept !== undefined) await stores.releases.keep(kept.deployment_id);
       if (record.pull_request_id === 0) await dropSurplus(stores, engine, record.resource_id, count);
     },
   };
@@ -50,15 +54,15 @@ async function keepCount(
   return deployedKind(subject).keptBuilds(subject);
 }
 
-async function isHeldByAnother(stores: SystemStores, record: ReleaseRecord): Promise<boolean> {
+async function othersOfBuild(stores: SystemStores, record: ReleaseRecord): Promise<readonly ReleaseRecord[]> {
   const all = await stores.releases.listByResources([record.resource_id]);
-  return all.some((other) => other.deployment_id !== record.deployment_id && other.built_by === record.built_by);
+  return all.filter((other) => other.deployment_id !== record.deployment_id && other.built_by === record.built_by);
 }
 
 async function dropSurplus(stores: SystemStores, engine: Engine, resourceId: number, count: number): Promise<void> {
   for (const surplus of await stores.releases.listSurplus(resourceId, count)) {
     const { resource_uuid: resourceUuid, deployment_uuid, built_by } = surplus;
-    const isHeld = await isHeldByAnother(stores, surplus);
+    const isHeld = (await othersOfBuild(stores, surplus)).length > 0;
     const uuids = isHeld ? [] : new Set([deployment_uuid, built_by]);
     for (const deploymentUuid of uuids) await engine.remove({ resourceUuid, deploymentUuid }, { graceSeconds: 0 });
     await stores.releases.delete(surplus.deployment_id);

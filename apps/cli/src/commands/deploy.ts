@@ -78,12 +78,15 @@ async function deploy(session: Session, named: string | undefined, options: Opti
   if (content) await upload(api, session, target.uuid, folder.path, content);
   const exitCode = await start(api, session, target, options);
   if (existing !== undefined || exitCode !== EXIT.failed) return exitCode;
-  if (!isUpload && (await hasUnrecognisedSource(api, target))) await removeAgain(api, session, folder, target);
+  if (await hasUnrecognisedSource(api, target)) await removeAgain(api, session, folder, target);
   else reportKept(session, target);
   return exitCode;
 }
 
-/** Only a server reads a repository, so that the application exists before its files are seen. */
+/**
+ * Only a server reads a repository, and only it knows what the program of a named build pack recognises. So the
+ * application exists before anything is found out.
+ */
 async function hasUnrecognisedSource({ client }: Api, { uuid }: Target): Promise<boolean> {
   const { deployments } = await client.deployments.listByApplication.query({ uuid, take: 1 });
   const [newest] = deployments;

@@ -241,11 +241,14 @@ export interface SystemReleaseStore {
   serverOf(deploymentUuid: string): Promise<number | undefined>;
   setUpstream(deploymentId: number, upstream: Upstream | null): Promise<void>;
   delete(deploymentId: number): Promise<void>;
-  /** A retiring release becomes `kept`: stopped, but its build stays. */
+  /** A retiring release becomes `kept`: stopped, but its build stays. It is the newest of those that are kept. */
   keep(deploymentId: number): Promise<void>;
   /** The release whose build a rollback uses; `undefined` if it is no longer kept. */
   findBuild(resourceId: number, builtBy: string): Promise<ReleaseRecord | undefined>;
-  /** Kept releases of a resource except the newest `count` and those that a waiting or running rollback needs. */
+  /**
+   * Kept releases of a resource except the newest `count` and those that a waiting or running rollback needs. One
+   * whose build the live release runs is neither counted nor listed.
+   */
   listSurplus(resourceId: number, count: number): Promise<readonly ReleaseRecord[]>;
 }
 

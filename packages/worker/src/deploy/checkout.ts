@@ -24,6 +24,7 @@ export const checkout: Step<StepContext, object, CheckedOut> = {
   resumable: true,
   async run(ctx) {
     await sayWhereItRuns(ctx);
+    requireRunnable(ctx);
     warnOfUnresolvedReferences(ctx);
     if (ctx.deployment.rollback_to !== null) return await findKept(ctx, ctx.deployment.rollback_to);
     if (ctx.deployment.restart_only) {
@@ -44,6 +45,12 @@ export const checkout: Step<StepContext, object, CheckedOut> = {
 async function sayWhereItRuns({ stores, deployment, adapters, say }: StepContext): Promise<void> {
   const live = await stores.releases.live(deployment.resource_id, deployment.pull_request_id);
   if (live === undefined) say(whereItRuns(adapters.server));
+}
+
+/** Before anything is fetched or built for it. Previews map no ports. */
+function requireRunnable({ kind, subject, adapters: { engine, server }, deployment }: StepContext): void {
+  const refusal = deployment.pull_request_id === 0 ? kind.refusal(subject, engine.capabilities, server) : undefined;
+  if (refusal !== undefined) throw new DomainError("engine.unsupported", refusal);
 }
 
 /** Those reach the program as they stand, which hardly anybody means. */
