@@ -239,6 +239,20 @@ describe("berth deploy", () => {
     expect([again.code, again.stderr]).toEqual([1, expect.stringContaining("It is not clear how to start this")]);
   });
 
+  test("is taken back to the release before, and berth app says which one runs", async () => {
+    using folder = temporaryFolder(webServer("first"));
+    expect((await run(folder.path, "deploy", "--name", "back")).code).toBe(0);
+    const [, first = ""] = /^Commit +(\w{64})$/m.exec((await run(folder.path, "app")).stdout) ?? [];
+    folder.write(webServer("second"));
+    expect((await run(folder.path, "deploy")).code).toBe(0);
+    const { code, stdout } = await run(folder.path, "rollback");
+    expect([code, stdout]).toEqual([0, expect.stringContaining(`Rolls back back to ${first.slice(0, 10)}`)]);
+    expect(await page("back.localhost")).toBe("first");
+    expect((await run(folder.path, "app")).stdout).toMatch(new RegExp(`^Commit +\\w{64} \\(${first} runs\\)$`, "m"));
+    const detached = await run(folder.path, "run", "--detach", "--", "echo", "hello");
+    expect([detached.code, detached.stdout]).toEqual([0, expect.stringContaining("task run echo hello (")]);
+  });
+
   test("from git that fails for another reason keeps the application, and says how to continue", async () => {
     using repository = gitRepository({ Procfile: "web: exit 3" });
     using elsewhere = temporaryFolder({ "a.txt": "" });

@@ -192,7 +192,12 @@ const input = (commands: Partial<ApplicationSettings>, own: Readonly<Record<stri
       kind: "application",
       name: "shop",
       github_app: null,
-      placement: { destination_network: "berth" },
+      placement: {
+        destination_network: "berth",
+        project_name: "Shops",
+        environment_name: "staging",
+        server_ip: "192.0.2.7",
+      },
       settings: settings({ build_pack: "dockercompose", ...commands }),
     },
     secrets: { dockerfile: null },
