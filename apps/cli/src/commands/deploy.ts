@@ -22,6 +22,7 @@ import { followDeployment, UNRECOGNISED } from "../follow/deployment.ts";
 import { followJob } from "../follow/job.ts";
 import { printable } from "../printable.ts";
 import type { Session } from "../session.ts";
+import { urlRemedy } from "../url-remedy.ts";
 import { readVariables, saveByKey } from "./env.ts";
 
 export function define(command: Command, bind: Bind): void {
@@ -139,8 +140,9 @@ async function start(api: Api, session: Session, target: Target, options: Option
 }
 
 async function printUrls({ client }: Api, { output }: Session, { uuid }: Target): Promise<void> {
-  const { urls, url_problem } = await client.applications.get.query({ uuid });
-  if (urls.length === 0) output.line("It has no URL. Give it one with: berth deploy --domains https://example.com");
+  const application = await client.applications.get.query({ uuid });
+  const { urls, url_problem } = application;
+  if (urls.length === 0) output.line(`It has no URL. ${urlRemedy(application)}`);
   for (const url of urls) output.line(output.colors.bold(printable(url)));
   if (url_problem !== null) output.warn(printable(url_problem));
 }

@@ -251,4 +251,21 @@ describe("an application of several compose files", () => {
     expect(stack?.variables).toMatchObject({ A: "own", B: "file" });
     expect(Object.values(stack?.containers.web?.env ?? {})).not.toContain("file");
   });
+
+  test("gets the generated values and its URLs where its compose file names them", () => {
+    const compose =
+      "services: { web: { image: a, environment: { SERVICE_PASSWORD_WEB: '', SERVICE_URL_WEB: '', KEY: $SERVICE_USER_B } } }";
+    const variables = { SERVICE_PASSWORD_WEB: "made", SERVICE_USER_B: "me" };
+    const artifact = { type: "stack", compose, variables, images: {}, files: [] } as const;
+    const domains = [
+      { url: "http://a.test:80", public_url: "http://a.test", host: "a.test", path: "/", container: "web" },
+    ];
+    const of = (own: Readonly<Record<string, string>>) => releaseSpec({ ...input({}, own), domains }, artifact).stack;
+    expect(of({})?.containers.web?.env).toMatchObject({
+      SERVICE_PASSWORD_WEB: "made",
+      SERVICE_URL_WEB: "http://a.test",
+    });
+    expect(of({})?.variables).toMatchObject({ SERVICE_USER_B: "me" });
+    expect(of({ SERVICE_PASSWORD_WEB: "mine" })?.containers.web?.env).toMatchObject({ SERVICE_PASSWORD_WEB: "mine" });
+  });
 });
