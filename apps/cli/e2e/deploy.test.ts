@@ -229,6 +229,30 @@ describe("berth deploy", () => {
     expect((await run(elsewhere.path, ...argv, ...changed)).stdout).not.toContain("Changed");
   });
 
+  test("of a folder that its named build pack does not recognise leaves nothing", async () => {
+    using folder = temporaryFolder({ "notes.txt": "" });
+    const { code, stdout } = await run(folder.path, "deploy", "--name", "odder", "--build-pack", "nixpacks");
+    expect([code, stdout]).toEqual([1, expect.stringContaining("Application odder was removed again.")]);
+    expect((await run(folder.path, "apps")).stdout).not.toContain("odder");
+    expect(readFileSync(join(folder.path, ".berth", "app.json"), "utf8")).not.toContain("odder");
+    const again = await run(folder.path, "deploy", "--name", "odder");
+    expect([again.code, again.stderr]).toEqual([1, expect.stringContaining("It is not clear how to start this")]);
+  });
+
+  test("is taken back to the release before, and berth app says which one runs", async () => {
+    using folder = temporaryFolder(webServer("first"));
+    expect((await run(folder.path, "deploy", "--name", "back")).code).toBe(0);
+    const [, first = ""] = /^Commit +(\w{64})$/m.exec((await run(folder.path, "app")).stdout) ?? [];
+    folder.write(webServer("second"));
+    expect((await run(folder.path, "deploy")).code).toBe(0);
+    const { code, stdout } = await run(folder.path, "rollback");
+    expect([code, stdout]).toEqual([0, expect.stringContaining(`Rolls back back to ${first.slice(0, 10)}`)]);
+    expect(await page("back.localhost")).toBe("first");
+    expect((await run(folder.path, "app")).stdout).toMatch(new RegExp(`^Commit +\\w{64} \\(${first} runs\\)$`, "m"));
+    const detached = await run(folder.path, "run", "--detach", "--", "echo", "hello");
+    expect([detached.code, detached.stdout]).toEqual([0, expect.stringContaining("task run echo hello (")]);
+  });
+
   test("from git that fails for another reason keeps the application, and says how to continue", async () => {
     using repository = gitRepository({ Procfile: "web: exit 3" });
     using elsewhere = temporaryFolder({ "a.txt": "" });

@@ -10,7 +10,7 @@ services:
   web:
     build: { context: ., args: { VERSION: "${version}" } }
     init: true
-    environment: { SECRET: "\${SECRET:?}" }
+    environment: { SECRET: "\${SECRET:?}", SERVICE_URL_WEB_8080: "", TOKEN: $SERVICE_PASSWORD_WEB }
     volumes: ["./site:/www/site:ro"]
     depends_on: { store: { condition: service_healthy } }
     ${more}
@@ -75,6 +75,16 @@ describeDocker("an application of a compose file", ["busybox:stable", "caddy:2"]
     expect((await get(server, webHost)).body).toBe("1\n");
     expect((await get(server, webHost, "/site/page.txt")).body).toBe("page 1");
     expect((await get(server, storeHost, "/starts")).body).toBe("1\n");
+    const { body: envs } = await server.rest("GET", `/applications/${uuid}/envs`);
+    const token = (envs as { key: string; value: string }[]).find(({ key }) => key === "SERVICE_PASSWORD_WEB")?.value;
+    expect(token).toMatch(/^\w{32}$/);
+    const containers = await docker.client.listContainers(labelled());
+    const read = await Promise.all(containers.map(({ Id }) => docker.client.getContainer(Id).inspect()));
+    const urls = read.flatMap(({ Config }) => Config.Env).filter((line) => /^(TOKEN|SERVICE_URL_WEB_8080)=/.test(line));
+    expect(urls.sort()).toEqual([
+      expect.stringMatching(new RegExp(`^SERVICE_URL_WEB_8080=http://${webHost}(:\\d+)?$`)),
+      `TOKEN=${token}`,
+    ]);
     // One container has no health check.
     await until(
       async () => {

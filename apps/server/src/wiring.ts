@@ -131,6 +131,7 @@ export async function wire(
         keepOnly: (servers) => members.keepOnly(servers),
         source,
         credentialsFor: gitCredentials(system, gitHost),
+        magic: { ...magic, secret: ids.secret, uuid: ids.uuid },
         redactor,
         clock,
         diskOf: async (server) =>

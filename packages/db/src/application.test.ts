@@ -20,6 +20,7 @@ onEachBackend((database) => {
       removing_at: null,
       placement: {
         project_uuid: project.uuid,
+        project_name: project.name,
         environment_uuid: environment.uuid,
         environment_name: "production",
         server_uuid: server.uuid,

@@ -23,7 +23,8 @@ import type { DB } from "./schema.ts";
 
 /** One value, since decoding a column costs more than decoding a key of it. */
 const PLACEMENT = sql<Placement>`jsonb_build_object(
-  'project_uuid', project.uuid, 'environment_uuid', environment.uuid, 'environment_name', environment.name,
+  'project_uuid', project.uuid, 'project_name', project.name,
+  'environment_uuid', environment.uuid, 'environment_name', environment.name,
   'server_uuid', server.uuid, 'server_name', server.name, 'server_ip', server.ip,
   'server_engine', server.engine,
   'is_server_functional', coalesce((server.settings ->> 'is_reachable')::boolean, false)

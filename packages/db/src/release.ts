@@ -173,7 +173,7 @@ export function systemReleaseStore(context: Context): SystemReleaseStore {
         .updateTable("release")
         .set({ role: "kept", upstream: null, updated_at: sql<Date>`now()` })
         .where("deployment_id", "=", deploymentId)
-        .where("role", "=", sql.lit("retiring" as const))
+        .where("role", "in", ["retiring", "kept"])
         .execute();
     },
     findBuild: ({ resource_id, server_id }, builtBy) =>
@@ -201,6 +201,20 @@ export function systemReleaseStore(context: Context): SystemReleaseStore {
         .where("resource_id", "=", resource_id)
         .where("server_id", "=", server_id)
         .where("role", "=", sql.lit("kept" as const))
+        // A rollback runs a kept build, which then is not one of those beside what runs.
+        .where(({ not, exists, selectFrom }) =>
+          not(
+            exists(
+              selectFrom("release as other")
+                .select("other.deployment_id")
+                .whereRef("other.resource_id", "=", "release.resource_id")
+                .whereRef("other.server_id", "=", "release.server_id")
+                .where("other.pull_request_id", "=", 0)
+                .where("other.role", "=", sql.lit("live" as const))
+                .whereRef("other.built_by", "=", "release.built_by"),
+            ),
+          ),
+        )
         .orderBy("updated_at", "desc")
         .orderBy("deployment_id", "desc")
         .execute();

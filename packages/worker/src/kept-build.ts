@@ -27,12 +27,16 @@ export async function keepBuild(
 ): Promise<BuildKeeping> {
   const count = await keepCount(stores, engine, record, subject);
   const isOwnBuild = record.built_by === record.deployment_uuid;
-  const isHeld = isInUse || (await isHeldByAnother(stores, record));
+  const others = await othersOfBuild(stores, record);
+  const isHeld = isInUse || others.length > 0;
   return {
     staysBuilt: isOwnBuild && (isHeld || count > 0),
     async record({ releases }) {
       if (isHeld || count === 0) await releases.delete(record.deployment_id);
       else await releases.keep(record.deployment_id);
+      // What ran last is the newest to go back to, also where the build was made long ago and run by a rollback.
+      const kept = others.find(({ role }) => role === "kept");
+      if (kept !== undefined) await releases.keep(kept.deployment_id);
       return record.pull_request_id === 0 ? await releases.listSurplus(record, count) : [];
     },
   };
@@ -53,9 +57,9 @@ async function keepCount(
   return deployedKind(subject).keptBuilds(subject);
 }
 
-async function isHeldByAnother(stores: SystemStores, record: ReleaseRecord): Promise<boolean> {
+async function othersOfBuild(stores: SystemStores, record: ReleaseRecord): Promise<readonly ReleaseRecord[]> {
   const all = await stores.releases.listByResources([record.resource_id]);
-  return all.some(
+  return all.filter(
     ({ deployment_id, server_id, built_by }) =>
       deployment_id !== record.deployment_id && server_id === record.server_id && built_by === record.built_by,
   );
@@ -68,7 +72,7 @@ export async function dropSurplus(
 ): Promise<void> {
   for (const release of surplus) {
     const { resource_uuid: resourceUuid, deployment_uuid, built_by } = release;
-    const isHeld = await isHeldByAnother(stores, release);
+    const isHeld = (await othersOfBuild(stores, release)).length > 0;
     const uuids = isHeld ? [] : new Set([deployment_uuid, built_by]);
     for (const deploymentUuid of uuids) await engine.remove({ resourceUuid, deploymentUuid }, { graceSeconds: 0 });
     await stores.releases.delete(release.deployment_id);

@@ -1,5 +1,6 @@
 import type { Duplex } from "node:stream";
 import type { OriginCredential } from "@berth/core";
+import type { MagicSource } from "@berth/core/compose";
 import type { Upstream } from "@berth/core/deploy";
 import type {
   ApplicationRecord,
@@ -36,6 +37,8 @@ export interface WorkerDeps {
    * @throws DomainError `source.unauthorized` with a remedy
    */
   credentialsFor(application: ApplicationRecord): Promise<GitCredentials | undefined>;
+  /** Makes the values that compose files of applications ask for. Without it none are made. */
+  readonly magic?: (MagicSource & { uuid(): string }) | undefined;
   /** Returns a function that removes secrets from consecutive lines. */
   redactor(secrets: Iterable<string>): (line: string) => string;
   readonly clock: Clock;

@@ -71,6 +71,22 @@ describe("an earlier build", () => {
     expect(world.warnings).toEqual([]);
   });
 
+  test("is not counted while a rollback runs it, and is the newest one afterwards", async () => {
+    world.worker();
+    const application = await world.application({ docker_images_to_keep: 2 });
+    const all: DeploymentRecord[] = [];
+    for (let at = 0; at < 3; at++) all.push(await deployed(application, {}, at === 0));
+    const [first, second, third] = all as [DeploymentRecord, DeploymentRecord, DeploymentRecord];
+    await deployed(application, rollbackTo(second));
+    expect(await builds(application)).toEqual([`${second.uuid} runs`, third.uuid, first.uuid]);
+    await deployed(application, rollbackTo(first));
+    expect(await builds(application)).toEqual([`${first.uuid} runs`, third.uuid, second.uuid]);
+    const fourth = await deployed(application);
+    await until(async () => (await builds(application)).length === 3, { what: "the one that ran longest ago is gone" });
+    expect(await builds(application)).toEqual([`${fourth.uuid} runs`, second.uuid, first.uuid]);
+    expect([...world.engine.artifacts()].sort()).toEqual([first, second, fourth].map(({ uuid }) => uuid).sort());
+  });
+
   test("stays while a rollback to it waits", async () => {
     const worker = world.worker();
     const application = await world.application({ docker_images_to_keep: 1 });

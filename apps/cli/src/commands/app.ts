@@ -23,8 +23,9 @@ async function show(session: Session, wanted: string | undefined): Promise<void>
   const { output, system } = session;
   const api = await session.connect();
   const application = await targetApplication(api, system, wanted);
+  const { current } = await api.client.rollbacks.images.query({ uuid: application.uuid });
   output.show(application, () => {
-    output.details(pairs(application, output));
+    output.details(pairs(application, current, output));
     if (application.scale_problem !== null) output.warn(printable(application.scale_problem));
     if (application.url_problem !== null) output.warn(printable(application.url_problem));
   });
@@ -35,7 +36,19 @@ function containersOf(application: Application): string {
   return autoscaling_enabled ? `${replicas} (Berth chooses from ${min} to ${max})` : String(replicas);
 }
 
-function pairs(application: Application, { colors }: Output): readonly (readonly [string, string])[] {
+/** What runs is another commit than the one to deploy after a rollback, and until a newer source is deployed. */
+function commitOf({ git_commit_sha: wanted, source }: Application, running: string | null): string {
+  const hasCommits = source === "git" || source === "upload";
+  return !hasCommits || running === null || running === wanted
+    ? cell(wanted)
+    : `${cell(wanted)} (${cell(running)} runs)`;
+}
+
+function pairs(
+  application: Application,
+  running: string | null,
+  { colors }: Output,
+): readonly (readonly [string, string])[] {
   const { git_repository, git_branch, source } = application;
   const from = source === "git" ? `${git_repository} (${git_branch})` : source;
   return [
@@ -44,7 +57,7 @@ function pairs(application: Application, { colors }: Output): readonly (readonly
     ["Status", statusText(application.status, colors)],
     ["URL", cell(application.urls.join(" "))],
     ["Source", cell(from)],
-    ["Commit", cell(application.git_commit_sha)],
+    ["Commit", commitOf(application, running)],
     ["Build pack", cell(application.build_pack)],
     ["Environment", cell(application.environment_name)],
     ["Server", cell(application.destination.server.name)],

@@ -22,6 +22,7 @@ import { followDeployment, UNRECOGNISED } from "../follow/deployment.ts";
 import { followJob } from "../follow/job.ts";
 import { printable } from "../printable.ts";
 import type { Session } from "../session.ts";
+import { urlRemedy } from "../url-remedy.ts";
 import { readVariables, saveByKey } from "./env.ts";
 
 export function define(command: Command, bind: Bind): void {
@@ -78,12 +79,15 @@ async function deploy(session: Session, named: string | undefined, options: Opti
   if (content) await upload(api, session, target.uuid, folder.path, content);
   const exitCode = await start(api, session, target, options);
   if (existing !== undefined || exitCode !== EXIT.failed) return exitCode;
-  if (!isUpload && (await hasUnrecognisedSource(api, target))) await removeAgain(api, session, folder, target);
+  if (await hasUnrecognisedSource(api, target)) await removeAgain(api, session, folder, target);
   else reportKept(session, target);
   return exitCode;
 }
 
-/** Only a server reads a repository, so that the application exists before its files are seen. */
+/**
+ * Only a server reads a repository, and only it knows what the program of a named build pack recognises. So the
+ * application exists before anything is found out.
+ */
 async function hasUnrecognisedSource({ client }: Api, { uuid }: Target): Promise<boolean> {
   const { deployments } = await client.deployments.listByApplication.query({ uuid, take: 1 });
   const [newest] = deployments;
@@ -136,8 +140,9 @@ async function start(api: Api, session: Session, target: Target, options: Option
 }
 
 async function printUrls({ client }: Api, { output }: Session, { uuid }: Target): Promise<void> {
-  const { urls, url_problem } = await client.applications.get.query({ uuid });
-  if (urls.length === 0) output.line("It has no URL. Give it one with: berth deploy --domains https://example.com");
+  const application = await client.applications.get.query({ uuid });
+  const { urls, url_problem } = application;
+  if (urls.length === 0) output.line(`It has no URL. ${urlRemedy(application)}`);
   for (const url of urls) output.line(output.colors.bold(printable(url)));
   if (url_problem !== null) output.warn(printable(url_problem));
 }

@@ -4,6 +4,7 @@ import { Failure } from "../failure.ts";
 import { printable } from "../printable.ts";
 import type { Session } from "../session.ts";
 import { targetApplication } from "../target.ts";
+import { urlRemedy } from "../url-remedy.ts";
 
 export function define(command: Command, bind: Bind): void {
   command
@@ -24,7 +25,7 @@ async function openInBrowser(
   // The URL comes from the server and is passed to a local program, so only web addresses are allowed.
   if (url === undefined || !/^https?:$/.test(URL.parse(url)?.protocol ?? "")) {
     throw new Failure(`${printable(application.name)} has no URL.`, {
-      details: ["Give it one with: berth deploy --domains https://example.com"],
+      details: [urlRemedy(application)],
     });
   }
   output.show(application, () => output.line(printable(url)));

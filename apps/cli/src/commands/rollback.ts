@@ -48,9 +48,7 @@ async function rollback(session: Session, wanted: string | undefined, options: O
 
 const nothingKept = (name: string): Failure =>
   new Failure(`No builds of ${printable(name)} are kept.`, {
-    details: [
-      "Servers with Docker keep the images of the last deployments. Elsewhere, deploy the earlier version again.",
-    ],
+    details: ["A server keeps those of an application's last releases. Deploy it first with: berth deploy"],
   });
 
 type Tagged = RollbackImage & { readonly tag: string };

@@ -76,7 +76,7 @@ const TIMEOUT_SECONDS = 3600;
 /** The task's name in lists. */
 const nameOf = (command: string): string =>
   `run ${command
-    .replaceAll(/[^A-Za-z0-9 ._-]+/g, " ")
+    .replaceAll(/[^A-Za-z0-9._-]+/g, " ")
     .trim()
     .slice(0, 40)}`.trim();
 

@@ -85,12 +85,9 @@ export function restPlugin(app: FastifyInstance, options: RestOptions, done: () 
   app.setNotFoundHandler((request, reply) => {
     const [path = ""] = request.url.slice(app.prefix.length).split("?", 1);
     const allowed = methods(path);
-    if (allowed.length === 0) notServed();
-    const details = { docs: options.docsUrl };
-    reply.header("allow", allowed.join(", "));
-    const message = `Not found: ${request.method} is not served here. Served: ${allowed.join(", ")}.`;
-    // Clients of this API family expect 404 for paths that do not exist.
-    throw new DomainError("request.not_found", message, { details });
+    // Clients of this API family expect the same answer for a method that a path lacks as for a path that is missing.
+    if (allowed.length > 0) reply.header("allow", allowed.join(", "));
+    notServed();
   });
   done();
 }

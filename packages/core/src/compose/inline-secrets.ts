@@ -1,5 +1,6 @@
 import type { Artifact } from "../deploy/artifact.ts";
 import { saysSecret } from "../env/secret-value.ts";
+import { isMade } from "./magic-key.ts";
 import { parseCompose, parseWrittenCompose } from "./parse.ts";
 import { interpolated } from "./reference.ts";
 
@@ -28,7 +29,9 @@ function secretsOf(compose: ReturnType<typeof parseCompose>, values: Values): re
 export function inlineSecretsOf(artifact: Artifact | undefined, values: Values): readonly string[] {
   if (artifact?.type !== "stack") return [];
   const { compose, variables = {} } = artifact;
-  const ofFiles = Object.entries(variables).flatMap(([key, value]) => (saysSecret(key) && value !== "" ? [value] : []));
+  const ofFiles = Object.entries(variables).flatMap(([key, value]) =>
+    (saysSecret(key) || isMade(key)) && value !== "" ? [value] : [],
+  );
   return [...new Set([...ofFiles, ...secretsOf(parseWrittenCompose(compose), { ...variables, ...values })])];
 }
 

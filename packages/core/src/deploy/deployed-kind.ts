@@ -22,6 +22,7 @@ import { serviceSpec, serviceValues } from "./service-release.ts";
 import { applicationSite, PLAIN_SITE, type SiteSubject } from "./site.ts";
 import { exclusiveStackReason } from "./stack-replacement.ts";
 import type { DeployInput, DeploySubject, SubjectOf } from "./subject.ts";
+import { unmappedPorts } from "./unmapped-ports.ts";
 
 type DeployedSource = Pick<DeploymentRecord, "commit" | "pull_request_id" | "git_type">;
 
@@ -40,6 +41,12 @@ export interface DeployedKind<Subject extends DeploySubject> {
     subject: Subject,
     capabilities: Pick<EngineCapabilities, "networks" | "port_mappings">,
     upstream: Upstream | null,
+  ): string | undefined;
+  /** Why an engine cannot run it at all, and what helps; `undefined`: it can. */
+  refusal(
+    subject: Subject,
+    capabilities: Pick<EngineCapabilities, "networks" | "port_mappings">,
+    server: { readonly name: string },
   ): string | undefined;
   /** Number of containers of a release of the resource itself; `undefined`: the engine or a compose file decides. */
   replicas(subject: Subject): number | undefined;
@@ -87,6 +94,7 @@ export interface DeployedKind<Subject extends DeploySubject> {
 /** Defaults of kinds that lack features of applications and services. */
 const PLAIN = {
   fetched: () => undefined,
+  refusal: () => undefined,
   usesBuildServer: () => false,
   pushedImages: () => [],
   restartCountMax: () => undefined,
@@ -123,6 +131,7 @@ const application: DeployedKind<SubjectOf<"application">> = {
     const ports = port_mappings ? portMappingsOf(settings.ports_mappings).map(({ serverPort }) => serverPort) : [];
     return ports.length === 0 ? undefined : `only one can use port ${ports.join(", ")} of the server`;
   },
+  refusal: ({ record: { settings } }, capabilities, { name }) => unmappedPorts(settings, capabilities, name),
   stopGraceSeconds: ({ record }) => record.settings.stop_grace_period,
   commands: ({ record: { settings } }) => ({
     pre: deploymentCommand(settings.pre_deployment_command, settings.pre_deployment_command_container),

@@ -1,17 +1,20 @@
 import { lastingContainerName } from "../application/container-name.ts";
 import { pullRequestRef } from "../application/preview.ts";
 import { requireStartable } from "../env/env-size.ts";
-import type { ApplicationRecord, DeploymentRecord, DomainClaim, EnvRecord } from "../ports/records.ts";
+import type { ApplicationRecord, DeploymentRecord, DomainClaim, EnvRecord, Placement } from "../ports/records.ts";
 import { repositoryUrl } from "../source/hosted-repository.ts";
 
 export interface EnvSubject {
-  readonly application: Pick<ApplicationRecord, "uuid" | "name" | "github_app" | "settings">;
+  readonly application: Pick<ApplicationRecord, "uuid" | "name" | "github_app" | "settings"> & {
+    readonly placement: Place;
+  };
   readonly deployment: Pick<DeploymentRecord, "uuid" | "commit" | "pull_request_id" | "git_type">;
   readonly domains: readonly DomainClaim[];
   /** With shared references replaced. */
   readonly envs: readonly EnvRecord[];
 }
 
+type Place = Pick<Placement, "project_name" | "environment_name" | "server_ip">;
 type EnvValues = Readonly<Record<string, string>>;
 
 /** Variables of a release. Those of the user override those that every release gets. */
@@ -36,10 +39,18 @@ function givenEnv(subject: EnvSubject): EnvValues {
     BERTH_CONTAINER_NAME:
       lastingContainerName(application, deployment.pull_request_id) ?? containerName(application.uuid, deployment.uuid),
     BERTH_APP_NAME: application.name,
+    ...placeEnv(application.placement),
     ...addressEnv(domains),
     BERTH_BRANCH: branchOf(subject),
   });
 }
+
+/** Where it was created, and where it runs. */
+export const placeEnv = ({ project_name, environment_name, server_ip }: Place): EnvValues => ({
+  BERTH_PROJECT_NAME: project_name,
+  BERTH_ENVIRONMENT_NAME: environment_name,
+  BERTH_SERVER_IP: server_ip,
+});
 
 /** The public addresses. */
 export const addressEnv = (domains: readonly DomainClaim[]): EnvValues => ({

@@ -192,7 +192,12 @@ const input = (commands: Partial<ApplicationSettings>, own: Readonly<Record<stri
       kind: "application",
       name: "shop",
       github_app: null,
-      placement: { destination_network: "berth" },
+      placement: {
+        destination_network: "berth",
+        project_name: "Shops",
+        environment_name: "staging",
+        server_ip: "192.0.2.7",
+      },
       settings: settings({ build_pack: "dockercompose", ...commands }),
     },
     secrets: { dockerfile: null },
@@ -245,5 +250,22 @@ describe("an application of several compose files", () => {
     const { stack } = releaseSpec(input({}, { A: "own" }), artifact);
     expect(stack?.variables).toMatchObject({ A: "own", B: "file" });
     expect(Object.values(stack?.containers.web?.env ?? {})).not.toContain("file");
+  });
+
+  test("gets the generated values and its URLs where its compose file names them", () => {
+    const compose =
+      "services: { web: { image: a, environment: { SERVICE_PASSWORD_WEB: '', SERVICE_URL_WEB: '', KEY: $SERVICE_USER_B } } }";
+    const variables = { SERVICE_PASSWORD_WEB: "made", SERVICE_USER_B: "me" };
+    const artifact = { type: "stack", compose, variables, images: {}, files: [] } as const;
+    const domains = [
+      { url: "http://a.test:80", public_url: "http://a.test", host: "a.test", path: "/", container: "web" },
+    ];
+    const of = (own: Readonly<Record<string, string>>) => releaseSpec({ ...input({}, own), domains }, artifact).stack;
+    expect(of({})?.containers.web?.env).toMatchObject({
+      SERVICE_PASSWORD_WEB: "made",
+      SERVICE_URL_WEB: "http://a.test",
+    });
+    expect(of({})?.variables).toMatchObject({ SERVICE_USER_B: "me" });
+    expect(of({ SERVICE_PASSWORD_WEB: "mine" })?.containers.web?.env).toMatchObject({ SERVICE_PASSWORD_WEB: "mine" });
   });
 });

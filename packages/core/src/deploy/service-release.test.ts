@@ -32,7 +32,12 @@ const service = {
   uuid: "s1",
   kind: "service",
   name: "shop",
-  placement: { destination_network: "berth" },
+  placement: {
+    destination_network: "berth",
+    project_name: "Shops",
+    environment_name: "staging",
+    server_ip: "192.0.2.7",
+  },
   settings: { connect_to_docker_network: false, is_container_label_escape_enabled: true },
 } as ServiceRecord;
 const env = (key: string, value: string | null, change: Partial<EnvRecord> = {}) =>
@@ -71,11 +76,17 @@ describe("a service that is started", () => {
     expect(containers.web?.env).toEqual({
       BERTH_RESOURCE_UUID: "s1",
       BERTH_APP_NAME: "shop",
+      BERTH_PROJECT_NAME: "Shops",
+      BERTH_ENVIRONMENT_NAME: "staging",
+      BERTH_SERVER_IP: "192.0.2.7",
       BERTH_CONTAINER_NAME: "web-s1",
       BERTH_FQDN: "shop.test",
       BERTH_URL: "https://shop.test:3000",
       COOLIFY_RESOURCE_UUID: "s1",
       COOLIFY_APP_NAME: "shop",
+      COOLIFY_PROJECT_NAME: "Shops",
+      COOLIFY_ENVIRONMENT_NAME: "staging",
+      COOLIFY_SERVER_IP: "192.0.2.7",
       COOLIFY_CONTAINER_NAME: "web-s1",
       COOLIFY_FQDN: "shop.test",
       COOLIFY_URL: "https://shop.test:3000",

@@ -191,6 +191,7 @@ export interface ResourceSummaryRecord
 /** Names of the objects that a resource is in, read together with it: every answer about a resource contains them. */
 export interface Placement {
   readonly project_uuid: string;
+  readonly project_name: string;
   readonly environment_uuid: string;
   readonly environment_name: string;
   readonly server_uuid: string;

@@ -254,13 +254,13 @@ export interface SystemReleaseStore {
   supersede(deploymentId: number): Promise<void>;
   setUpstream(deploymentId: number, upstream: Upstream | null): Promise<void>;
   delete(deploymentId: number): Promise<void>;
-  /** A retiring release becomes `kept`: stopped, but its build stays. */
+  /** A retiring release becomes `kept`: stopped, but its build stays. It is the newest of those that are kept. */
   keep(deploymentId: number): Promise<void>;
   /** The release whose build a rollback on this server uses; `undefined` if it is no longer kept there. */
   findBuild(part: ServerPart, builtBy: string): Promise<ReleaseRecord | undefined>;
   /**
    * Kept releases of a resource on a server except the newest `count` and those that a waiting or running rollback
-   * there needs.
+   * there needs. One whose build the live release runs is neither counted nor listed.
    */
   listSurplus(part: ServerPart, count: number): Promise<readonly ReleaseRecord[]>;
 }

@@ -16,6 +16,7 @@ import { z } from "zod";
 import { putFiles } from "./files.ts";
 import { ensureNetwork, type NetworkMore } from "./networks.ts";
 import { removeContainer } from "./start.ts";
+import { isPortTaken } from "./taken-port.ts";
 
 export interface DockerForwarderOptions {
   readonly docker: Docker;
@@ -189,9 +190,7 @@ stream {
 `;
 
 function explained(cause: unknown, server: string, { publicPort }: Forward): unknown {
-  if (!(cause instanceof Error) || !TAKEN.test(reasonOf(cause))) return cause;
+  if (!(cause instanceof Error) || !isPortTaken(reasonOf(cause))) return cause;
   const message = `Port ${publicPort} of server ${server} is taken by something else. Free it, or choose another public_port.`;
   return new DomainError("port.taken", message, { cause });
 }
-
-const TAKEN = /port is already allocated|address already in use/;

@@ -10,6 +10,7 @@ import { createOptions, imageOf } from "./container.ts";
 import { putFiles } from "./files.ts";
 import { ensureNetwork } from "./networks.ts";
 import { replicaOptions } from "./replica-options.ts";
+import { takenPort } from "./taken-port.ts";
 import { ensureVolumes } from "./volumes.ts";
 import type { Seen, SeenContainer } from "./watch.ts";
 
@@ -197,7 +198,7 @@ export function explain(cause: Error): string {
   const reason = reasonOf(cause);
   const [, image] = /No such image: (\S+)/.exec(reason) ?? [];
   if (image !== undefined) return `the image ${image} is no longer on the server. Deploy again.`;
-  const [, port] = /Bind for \S*:(\d+) failed: port is already allocated/.exec(reason) ?? [];
+  const port = takenPort(reason);
   if (port !== undefined) return `port ${port} of the server is taken. Choose another one in ports_mappings.`;
   const [, program] = /exec: "([^"]*)": (?:executable file not found|stat )/.exec(reason) ?? [];
   if (program !== undefined) return `its image has no program ${program}. Check the start command.`;

@@ -6,6 +6,7 @@ import { chooseBuildPlace, otherBuildPlace } from "./build-place.ts";
 import type { Built, CheckedOut } from "./checkout.ts";
 import type { StepContext } from "./context.ts";
 import { deliver, discardBuild, pullLostImages } from "./delivery.ts";
+import { generateVariables } from "./generated-variables.ts";
 
 /** Turns the source into an artifact that the engine can start. */
 export const build: Step<StepContext, CheckedOut, Built> = {
@@ -31,7 +32,8 @@ export const build: Step<StepContext, CheckedOut, Built> = {
     const place = await chooseBuildPlace(ctx);
     const artifact = await place.engine.build(request, ctx.io);
     if (artifact.type === "folder") ctx.say(`Built: ${artifact.detected}`);
-    return { artifact: await deliver(ctx, place, artifact, commit), builtBy: ctx.deployment.uuid };
+    const delivered = await deliver(ctx, place, artifact, commit);
+    return { artifact: await generateVariables(ctx, delivered), builtBy: ctx.deployment.uuid };
   },
   async undo(ctx) {
     const other = await otherBuildPlace(ctx);

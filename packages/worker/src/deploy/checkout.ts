@@ -24,6 +24,7 @@ export const checkout: Step<StepContext, object, CheckedOut> = {
   async run(ctx) {
     // Whoever made it without naming a server learns here which one it got.
     if (ctx.isFirst) ctx.say(whereItRuns(ctx.adapters.server));
+    requireRunnable(ctx);
     warnOfUnresolvedReferences(ctx);
     if (ctx.deployment.rollback_to !== null) return await findKept(ctx, ctx.deployment.rollback_to);
     if (ctx.deployment.restart_only) {
@@ -39,6 +40,12 @@ export const checkout: Step<StepContext, object, CheckedOut> = {
     await source.removeCheckout(deployment.uuid);
   },
 };
+
+/** Before anything is fetched or built for it. Previews map no ports. */
+function requireRunnable({ kind, subject, adapters: { engine, server }, deployment }: StepContext): void {
+  const refusal = deployment.pull_request_id === 0 ? kind.refusal(subject, engine.capabilities, server) : undefined;
+  if (refusal !== undefined) throw new DomainError("engine.unsupported", refusal);
+}
 
 /** Those reach the program as they stand, which hardly anybody means. */
 function warnOfUnresolvedReferences({ variables, deployment, say }: StepContext): void {

@@ -35,6 +35,7 @@ export interface DeployContext extends DeployInput {
   readonly stores: SystemStores;
   readonly source: SourceFetcher;
   readonly credentialsFor: WorkerDeps["credentialsFor"];
+  readonly magic: WorkerDeps["magic"];
   readonly clock: Clock;
   readonly settings: WorkerSettings;
   readonly lease: Lease;

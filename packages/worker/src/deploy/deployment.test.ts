@@ -576,11 +576,21 @@ describe("a release that holds ports of the server", () => {
     await until(async () => (await world.status(application)) === "running:healthy", { what: "it is healthy" });
   });
 
-  test("runs on beside the next one where the engine maps no ports", async () => {
+  test("is refused before anything is fetched where the engine maps no ports", async () => {
     world.worker();
-    const { application, first } = await deployed(SETTINGS);
-    expect((await world.ended(await world.deploy(application))).status).toBe("finished");
-    expect(world.engine.starts.get(first.uuid)).toBe(1);
+    const application = await world.application(SETTINGS);
+    const checkouts = world.source.credentials.length;
+    const refused = await world.ended(await world.deploy(application));
+    expect(refused.error).toMatch(
+      /^Server \S+ runs processes, .* let the program listen on port 8080, and set ports_exp/,
+    );
+    expect(world.source.credentials).toHaveLength(checkouts);
+  });
+
+  test("runs where the engine maps no ports and the program listens on the server's port itself", async () => {
+    world.worker();
+    const application = await world.application({ ports_mappings: "3000:3000", ports_exposes: "3000" });
+    expect((await world.ended(await world.deploy(application))).error).toBeNull();
   });
 });
 

@@ -141,6 +141,7 @@ async function readContext(
     stores,
     source,
     credentialsFor: deps.credentialsFor,
+    magic: deps.magic,
     clock,
     settings,
     lease: claim.lease,

@@ -1,9 +1,11 @@
+import { takenPort } from "../taken-port.ts";
+
 /** The reason of a failure of the compose tool: its last output lines that do not report progress. */
 export function composeReason(words: readonly string[]): string {
   const said = words.map(plain).filter((line) => line !== "" && !PROGRESS.test(line));
   const last = said.findLast((line) => FAILURE.test(line)) ?? said.at(-1) ?? "the compose tool gave no reason";
   const reason = last.replace(/^(Error response from daemon|validating \S+): /, "").slice(0, REASON_LENGTH_MAX);
-  const [, port] = /Bind for \S*:(\d+) failed: port is already allocated/.exec(reason) ?? [];
+  const port = takenPort(reason);
   if (port !== undefined) return `port ${port} of the server is taken. Choose another one in the compose file.`;
   const [, volume] = /external volume "([^"]*)" not found/.exec(reason) ?? [];
   if (volume !== undefined) return `the server has no volume ${volume}. Create it, or remove external from the file.`;

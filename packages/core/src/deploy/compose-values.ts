@@ -1,0 +1,52 @@
+import { heldUrls, type MagicContext, magicValues, urlValue } from "../compose/magic.ts";
+import { isMade, magicUrlOf } from "../compose/magic-key.ts";
+import type { Compose } from "../compose/parse.ts";
+import { comparable, type WantedUrl } from "../compose/wanted-urls.ts";
+import type { DomainClaim } from "../ports/records.ts";
+
+type ReadCompose = Pick<Compose, "variables" | "urls" | "environments">;
+
+/** What the compose file of an application asks Berth to generate, as that of a service does, and does not exist yet. */
+export function generatedValues(compose: ReadCompose, context: MagicContext): ReadonlyMap<string, string> {
+  const literal = literalKeys(compose);
+  return magicValues(
+    compose.variables.filter(({ key }) => !literal.has(key)),
+    context,
+  );
+}
+
+/** The URLs of an application's containers under the names of its compose file; `""` where a container has none. */
+export function urlValues(compose: ReadCompose, domains: readonly DomainClaim[]): Readonly<Record<string, string>> {
+  const literal = new Set([...literalKeys(compose)].flatMap((key) => nameOf(key) ?? []));
+  const keys = compose.variables.flatMap(({ key }) => {
+    const name = nameOf(key);
+    return name === undefined || literal.has(name) ? [] : [key];
+  });
+  const urls = compose.urls
+    .filter(({ variable }) => variable === undefined)
+    .map((wanted) => ({ wanted, url: urlOf(wanted, domains) }));
+  const values = [...heldUrls(urls, keys)].map(([key, { url }]) => [key, urlValue(key, url, (one) => one) ?? ""]);
+  return Object.fromEntries(values);
+}
+
+/** The name in `SERVICE_URL_NAME`, which `SERVICE_FQDN_NAME` has too. */
+function nameOf(key: string): string | undefined {
+  const url = magicUrlOf(key);
+  return url === undefined ? undefined : comparable(url.name);
+}
+
+/** Of several URLs of the container the one with the wanted port. */
+function urlOf({ container, port }: WantedUrl, domains: readonly DomainClaim[]): string | null {
+  const own = domains.filter((claim) => claim.container === container);
+  const claim = own.find(({ url }) => port !== null && URL.parse(url)?.port === String(port)) ?? own[0];
+  return claim === undefined ? null : (claim.public_url ?? claim.url);
+}
+
+/** Repositories were not all written for Berth: an entry with a text of its own keeps it, whatever its name. */
+function literalKeys({ environments }: ReadCompose): ReadonlySet<string> {
+  const entries = [...environments.values()].flat();
+  return new Set(entries.flatMap(({ key, value }) => (isMade(key) && isLiteral(key, value) ? [key] : [])));
+}
+
+const isLiteral = (key: string, value: string | null): boolean =>
+  value !== null && value !== "" && !value.includes("$") && !(magicUrlOf(key) !== undefined && value.startsWith("/"));
