@@ -1,12 +1,12 @@
-import { until } from "@berth/testing";
+import { eventually, until } from "@berth/testing";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { outcomeOf, requestDeployment } from "./applications.fixture.ts";
 import { type Place, watching } from "./crash.fixture.ts";
 import type { PlacedResource } from "./placed-resource.fixture.ts";
 import type { TestServer } from "./server.fixture.ts";
 
-const STEPS = ["checkout", "build", "start", "health", "switch"] as const;
-type Step = (typeof STEPS)[number];
+export const STEPS = ["checkout", "build", "start", "health", "switch"] as const;
+export type Step = (typeof STEPS)[number];
 
 /** Before a step begins, while it runs, and after it is done but not yet recorded. */
 type Moment = "before" | "middle" | "after";
@@ -71,6 +71,7 @@ export function crashSuite({ open, moments, steps = STEPS, hasProductTimes = fal
     await until(async () => (await resource.releases()) === 1, { seconds: 60 });
     await until(async () => (await outcomeOf(server, deployment)).steps.every(({ status }) => status !== "running"));
     if (resource.kept !== undefined) expect(await resource.kept.all()).toEqual(kept);
+    if (place.strays !== undefined) await eventually(async () => expect(await place.strays?.()).toEqual([]));
     return wasAsked;
   }
 

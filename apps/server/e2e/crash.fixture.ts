@@ -17,7 +17,7 @@ import { type SeenServer, seenHere, seenOverSsh } from "./seen-server.fixture.ts
 import { type TestServer, testServer } from "./server.fixture.ts";
 
 /** A server that kills itself when `BERTH_CRASH` names a moment of a step. */
-const CRASHING = join(freshBuild("test-server"), "crash-main.js");
+export const CRASHING = join(freshBuild("test-server"), "crash-main.js");
 
 /** Server with resources that were deployed once, as version `0`. */
 export interface Place {
@@ -25,6 +25,8 @@ export interface Place {
   readonly resources: readonly PlacedResource[];
   /** Machines of the servers; empty for resources on Berth's own machine. */
   readonly machines: readonly ServerContainer[];
+  /** What a deployment left on the machines besides releases that exist. Not every place can tell. */
+  strays?(): Promise<readonly string[]>;
   dispose(): Promise<void>;
 }
 

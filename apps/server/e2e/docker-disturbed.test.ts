@@ -1,18 +1,15 @@
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { assertTook, describeLargeDocker, SERVER_IMAGE, type ServerContainer, until } from "@berth/testing";
+import { describeLargeDocker, SERVER_IMAGE, type ServerContainer, until } from "@berth/testing";
 import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
 import { type Outcome, outcomeOf, requestDeployment } from "./applications.fixture.ts";
+import { cancelSuite, sleepers } from "./cancel-suite.fixture.ts";
 import { enginePlace, type Place, watching } from "./crash.fixture.ts";
+import { STEPS, type Step } from "./crash-suite.fixture.ts";
 import { dockerfile, endDeployments, type PlacedResource, setDockerfile } from "./placed-resource.fixture.ts";
 
-const STEPS = ["checkout", "build", "start", "health", "switch"] as const;
-type StepName = (typeof STEPS)[number];
-const CANCEL_MS_MAX = 5000;
 const OUTAGE_MS = 2000; // Longer than any step needs to notice.
-/** Nothing else on this machine sleeps for so long. */
-const ENDLESS = "31415";
 const SLOW_SECONDS = "4.25";
 
 describeLargeDocker(
@@ -41,74 +38,24 @@ describeLargeDocker(
       if (machine === undefined || application === undefined) throw new Error("The place has no server over SSH.");
       return { server, machine, application };
     };
-    const hold = (step: StepName) => writeFileSync(join(folder, step), "");
+    const hold = (step: Step) => writeFileSync(join(folder, step), "");
     const release = () => {
       for (const name of readdirSync(folder)) rmSync(join(folder, name));
     };
     /** How often the server paused at a step since its start. */
-    const heldAt = (step: StepName) => place.server.output().split(`Paused at ${step}\n`).length - 1;
+    const heldAt = (step: Step) => place.server.output().split(`Paused at ${step}\n`).length - 1;
 
     const stepOf = async (deployment: string, name: string) => {
       const { body } = await place.server.rest("GET", `/deployments/${deployment}/steps`);
       return (body as { name: string; status: string }[]).find((step) => step.name === name)?.status;
     };
-    const runs = (deployment: string, step: StepName) =>
-      until(async () => (await stepOf(deployment, step)) === "running", { seconds: 60 });
-
-    /** How to make each step long. A step that would end at once is paused instead. */
-    const LONG: Readonly<Record<StepName, (application: PlacedResource) => Promise<unknown>>> = {
-      checkout: async () => hold("checkout"),
-      build: ({ uuid }) => setDockerfile(place.server, uuid, dockerfile("x", `RUN sleep ${ENDLESS}`)),
-      start: async () => hold("start"),
-      health: ({ uuid }) => setDockerfile(place.server, uuid, `FROM busybox:stable\nCMD ["sleep", "${ENDLESS}"]\n`),
-      switch: ({ uuid }) => setPreCommand(uuid, `sleep ${ENDLESS}`),
-    };
-    const setPreCommand = (uuid: string, pre_deployment_command: string | null) =>
-      place.server.rest("PATCH", `/applications/${uuid}`, { pre_deployment_command });
-
     async function nextVersion(applications: readonly PlacedResource[]): Promise<string> {
       version += 1;
       await Promise.all(applications.map((one) => one.change(String(version))));
       return String(version);
     }
 
-    test.each(STEPS)(
-      "is cancelled in %s within 5 seconds, leaves nothing, and nobody who visits notices",
-      async (step) => {
-        const { server, resources: applications } = place;
-        const before = await Promise.all(applications.map((one) => one.visit()));
-        const watches = applications.map(watching);
-        await nextVersion(applications);
-        await Promise.all(applications.map((one) => LONG[step](one)));
-        const deployments = await Promise.all(applications.map(({ uuid }) => requestDeployment(server, uuid)));
-        await Promise.all(deployments.map((deployment) => runs(deployment, step)));
-        if (step === "build") await until(() => endless().length >= applications.length);
-
-        const cancelled = await Promise.all(
-          deployments.map(async (deployment) => {
-            const askedMs = Date.now();
-            const { status } = await server.rest("POST", `/deployments/${deployment}/cancel`);
-            expect(status).toBe(200);
-            return askedMs;
-          }),
-        );
-        for (const [at, application] of applications.entries()) {
-          const deployment = deployments[at] ?? "";
-          const outcome = await outcomeOf(server, deployment, 30_000);
-          expect(outcome.status, outcome.log).toBe("cancelled-by-user");
-          const { body } = await server.rest("GET", `/deployments/${deployment}`);
-          const endedMs = Date.parse((body as { finished_at: string }).finished_at);
-          await assertTook(endedMs - (cancelled[at] ?? 0), CANCEL_MS_MAX, outcome.log);
-          expect(await application.traces(deployment)).toBe(0);
-          expect(await application.releases()).toBe(1);
-          expect(await watches[at]?.end()).toEqual([]);
-          expect(await application.visit()).toEqual(before[at]);
-          await setPreCommand(application.uuid, null);
-        }
-        // Build, candidate and command do not continue on the server.
-        await until(() => endless().length === 0);
-      },
-    );
+    cancelSuite({ place: () => place, folder, steps: STEPS });
 
     test("is over for a cancel once traffic flows: what it replaced drains and goes", async () => {
       const { server, resources: applications } = place;
@@ -194,16 +141,3 @@ describeLargeDocker(
     }
   },
 );
-
-const endless = () => sleepers(ENDLESS);
-
-/** Processes that sleep for this time, in any container of this machine. */
-function sleepers(seconds: string): readonly string[] {
-  return readdirSync("/proc").filter((pid) => {
-    try {
-      return /^\d+$/.test(pid) && readFileSync(`/proc/${pid}/cmdline`, "latin1").endsWith(`sleep\0${seconds}\0`);
-    } catch {
-      return false; // It has ended.
-    }
-  });
-}

@@ -22,6 +22,7 @@ const SHORT: Sizes = {
   kills: 1,
   engine: { deployments: ENGINE_DEPLOYMENTS },
   cuts: 3,
+  cluster: { deployments: 2, losses: 1 },
 };
 
 describeLarge("a server whose ground breaks", () => {

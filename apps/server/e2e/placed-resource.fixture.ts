@@ -35,9 +35,10 @@ export interface PlacedResource {
   dispose?(): Promise<void>;
 }
 
-export async function placedApplication(seen: SeenServer): Promise<PlacedResource> {
+/** @param more Further fields of the application. */
+export async function placedApplication(seen: SeenServer, more: object = {}): Promise<PlacedResource> {
   const { server } = seen;
-  const fields = { dockerfile: dockerfile("0"), ports_exposes: "80" };
+  const fields = { dockerfile: dockerfile("0"), ports_exposes: "80", ...more };
   const uuid = await deployedOnce(seen, "/applications/dockerfile", fields);
   const { fqdn } = (await server.rest("GET", `/applications/${uuid}`)).body as { fqdn: string };
   const { hostname } = new URL(fqdn);

@@ -3,6 +3,7 @@ export { type Frame, readFrames } from "./frames.ts";
 export { jsonLines } from "./json-lines.ts";
 export {
   COMPOSE_NUMBER,
+  FILES_ROLE,
   LABELS,
   type Labels,
   labelFilter,

@@ -39,6 +39,8 @@ export const COMPOSE_NUMBER = "com.docker.compose.container-number";
 export const RELEASE_ROLE = "release";
 /** Role of a release's containers that a swarm made: not those of the engine of the node where they run. */
 export const TASK_ROLE = "task";
+/** Role of a container that never runs: an image with a release's files is made of it. */
+export const FILES_ROLE = "files";
 export type ReleaseRole = typeof RELEASE_ROLE | typeof TASK_ROLE;
 
 export type Labels = Readonly<Record<string, string>>;
@@ -85,7 +87,7 @@ export const labelFilter = (labels: Labels): { readonly label: string[] } => ({
 export const releaseFilter = (
   instance: string,
   ref: Partial<ReleaseRef> = {},
-  role: ReleaseRole = RELEASE_ROLE,
+  role: ReleaseRole | typeof FILES_ROLE = RELEASE_ROLE,
 ): { readonly label: string[] } =>
   labelFilter({
     ...ownedLabels(instance),

@@ -54,29 +54,37 @@ export function describeLargeDocker(
 
 /** For use inside a `describe` that is skipped without an engine; `describeDocker` does both. */
 export function dockerFixture(): DockerFixture {
+  const { fixture, remove } = dockerObjects();
+  let leave: (() => void) | undefined;
+
+  beforeAll(async () => {
+    leave = await dockerSlot();
+    await removeLeftoversOnce(fixture.client);
+  }, SLOT_MS_MAX);
+  afterAll(async () => {
+    try {
+      const failures = await remove();
+      if (failures.length > 0) throw new Error(`Left on the engine: ${failures.join("; ")}`);
+    } finally {
+      leave?.();
+    }
+  }, REMOVAL_MS_MAX);
+
+  return fixture;
+}
+
+/** The same for a program that is not a test. */
+export function dockerObjects(): {
+  readonly fixture: DockerFixture;
+  /** Removes all that was created. @returns What could not be removed, and why. */
+  remove(): Promise<readonly string[]>;
+} {
   const client = testDockerClient();
   const run = `berth-test-${randomBytes(5).toString("hex")}`;
   const labels = testLabels(run);
   const instance = testInstance(run);
   let names = 0;
   let network: Promise<string> | undefined;
-  let leave: (() => void) | undefined;
-
-  beforeAll(async () => {
-    leave = await dockerSlot();
-    await removeLeftoversOnce(client);
-  }, SLOT_MS_MAX);
-  afterAll(async () => {
-    try {
-      const failures = [
-        ...(await removeLabelled(client, `berth.instance=${instance}`)),
-        ...(await removeLabelled(client, `${TEST_LABEL}=${run}`)),
-      ];
-      if (failures.length > 0) throw new Error(`Left on the engine: ${failures.join("; ")}`);
-    } finally {
-      leave?.();
-    }
-  }, REMOVAL_MS_MAX);
 
   const fixture: DockerFixture = {
     client,
@@ -107,7 +115,13 @@ export function dockerFixture(): DockerFixture {
       return testContainer(client, id, { name, network: networkName });
     },
   };
-  return fixture;
+  return {
+    fixture,
+    remove: async () => [
+      ...(await removeLabelled(client, `berth.instance=${instance}`)),
+      ...(await removeLabelled(client, `${TEST_LABEL}=${run}`)),
+    ],
+  };
 }
 
 const SLOT_MS_MAX = 900_000; // Earlier suites may take minutes.

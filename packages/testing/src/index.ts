@@ -10,7 +10,7 @@ export * from "./database.ts";
 export * from "./database-client.ts";
 export * from "./database-records.ts";
 export * from "./digitalocean-server.ts";
-export { type DockerFixture, describeDocker, describeLargeDocker, dockerFixture } from "./docker.ts";
+export { type DockerFixture, describeDocker, describeLargeDocker, dockerFixture, dockerObjects } from "./docker.ts";
 export { type ExecResult, type TestContainer, testContainer } from "./docker-container.ts";
 export { dockerAvailable, dockerProblem, TEST_DOCKER_SOCKET, testDockerClient } from "./docker-engine.ts";
 export { removeLabelled, TEST_LABEL, testInstance, testLabels } from "./docker-leftovers.ts";

@@ -27,6 +27,11 @@ export interface ServerContainer {
   /** Drops every packet in both directions, like an unplugged cable: connections hang. */
   cutNetwork(): Promise<void>;
   joinNetwork(): Promise<void>;
+  /** Drops every packet to and from these addresses, in both directions. Others are not affected. */
+  cutFrom(...addresses: readonly string[]): Promise<void>;
+  joinTo(...addresses: readonly string[]): Promise<void>;
+  /** Address of this machine, as the server sees it. */
+  readonly outside: string;
   /** Ends sshd and all its connections: new ones are refused. */
   killSshd(): Promise<void>;
   startSshd(): Promise<void>;
@@ -67,7 +72,9 @@ export async function startServerContainer(
     Container: started.id,
     EndpointConfig: { IPAMConfig: { IPv4Address: started.address } },
   });
-  const server = serverOf(docker, started, keys, hasDocker);
+  const { NetworkSettings } = await started.container.inspect();
+  const outside = NetworkSettings.Networks[await docker.network()]?.Gateway ?? "";
+  const server = serverOf(docker, started, { keys, hasDocker, outside });
   await server.up();
   return server;
 }
@@ -75,14 +82,19 @@ export async function startServerContainer(
 function serverOf(
   docker: DockerFixture,
   container: TestContainer,
-  keys: SshKeyPair,
-  hasDocker: boolean,
+  { keys, hasDocker, outside }: Required<ServerContainerOptions> & Pick<ServerContainer, "outside">,
 ): ServerContainer {
   const { address, name } = container;
   const ok = async (argv: readonly string[]) => {
     const result = await container.exec(argv);
     if (result.exitCode !== 0) throw new Error(`${argv.join(" ")} on ${name} ended with ${result.output}`);
     return result;
+  };
+  const filter = async (change: "-I" | "-D", addresses: readonly string[]) => {
+    for (const one of addresses) {
+      await ok(["iptables", change, "INPUT", "-s", one, "-j", "DROP"]);
+      await ok(["iptables", change, "OUTPUT", "-d", one, "-j", "DROP"]);
+    }
   };
   // sshd is probed last and only until it listens: it counts connections without a login against their address, and
   // above 15 of them it refuses this address (PerSourcePenalties).
@@ -114,6 +126,9 @@ function serverOf(
     async joinNetwork() {
       for (const chain of ["INPUT", "OUTPUT", "FORWARD"]) await ok(["iptables", "-D", chain, "-j", "DROP"]);
     },
+    cutFrom: (...addresses) => filter("-I", addresses),
+    joinTo: (...addresses) => filter("-D", addresses),
+    outside,
     async killSshd() {
       await ok(["pkill", "-KILL", "sshd"]);
       const isClosed = async () => !(await isListening(address).catch(() => false));

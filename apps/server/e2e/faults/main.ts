@@ -19,6 +19,7 @@ const FULL: Sizes = {
   kills: 3,
   engine: { deployments: 108, cutMs: 500 },
   cuts: 100,
+  cluster: { deployments: 50, losses: 10 },
 };
 
 const { positionals: names, values } = parseArgs({ allowPositionals: true, options: { soak: { type: "string" } } });

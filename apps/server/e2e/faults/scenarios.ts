@@ -4,6 +4,8 @@ import { until } from "@berth/testing";
 import { outcomeOf } from "../applications.fixture.ts";
 import type { TestServer } from "../server.fixture.ts";
 import { canRead, expect, type Ground, isHealthy, ms } from "./checks.ts";
+import { type ClusterSizes, cluster } from "./cluster.ts";
+import { clusterSteps } from "./cluster-steps.ts";
 import { cutConnections } from "./cut-connections.ts";
 import { cutEngine, type EngineCuts } from "./cut-engine.ts";
 import { fullDisk, slowDisk } from "./disk.ts";
@@ -22,6 +24,7 @@ export interface Sizes {
   readonly engine: EngineCuts;
   /** Of each kind of connection, at each moment. */
   readonly cuts: number;
+  readonly cluster: ClusterSizes;
 }
 
 export interface Scenario {
@@ -74,6 +77,16 @@ export const SCENARIOS: Readonly<Record<string, Scenario>> = {
     name: ({ cuts }) =>
       `Each kind of connection cut ${cuts} times at each moment: idle, in a request, in an answer, in a stream, under load`,
     run: (_ground, { cuts }) => cutConnections(cuts),
+  },
+  cluster: {
+    name: ({ cluster: { deployments, losses } }) =>
+      `${deployments} deployments to a cluster of three nodes, then ${losses} losses of a node, under requests to applications that end gracefully and at once`,
+    run: (_ground, sizes) => cluster(sizes.cluster),
+  },
+  "cluster-steps": {
+    name: () =>
+      "Server killed before, in and after each step of a deployment to a cluster, and a deployment cancelled in each",
+    run: clusterSteps,
   },
   disk: { name: () => "Disk of the data folder full, under writers", run: fullDisk },
   "slow-disk": { name: () => "Disk of the data folder at 50 writes a second, under writers", run: slowDisk },

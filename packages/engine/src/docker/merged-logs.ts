@@ -11,6 +11,8 @@ export interface LoggedContainer {
 export interface MergedLogPlace {
   /** The release's containers now, in order. A plain cursor is one of the first. */
   containers(): Promise<readonly LoggedContainer[]>;
+  /** Whether `containers` has them all. Default: yes. Otherwise others may come back, and are continued where they were. */
+  isComplete?(): boolean;
   /** The log of one container, without gap or repeat. */
   read(containerId: string, query: LogQuery): AsyncIterable<LogLine>;
   /** A container without a title is not always the only one: one that ends is replaced by another. */
@@ -27,7 +29,7 @@ export interface MergedLogPlace {
 export async function* readMergedLog(place: MergedLogPlace, query: LogQuery): AsyncGenerator<LogLine> {
   const { after, follow = false, signal } = query;
   const containers = await place.containers();
-  const positions = positionsIn(after, containers);
+  const positions = positionsIn(after, containers, place.isComplete?.() ?? true);
   const at = (container: LoggedContainer, line: LogLine): LogLine => {
     positions.set(keyOf(container), line.cursor);
     // The only container has a plain cursor, as a release without replicas.
@@ -99,6 +101,8 @@ async function* arriving(
   const arrivals = queue<Arrival>();
   const followers = new Map<string, Follower>();
 
+  const followed = () => [...followers.values()].map(({ container }) => container);
+
   const awaitChange = () => void place.changed(ended).then(() => arrivals.add("change"));
 
   const awaitLine = (follower: Follower) => {
@@ -118,7 +122,8 @@ async function* arriving(
       followers.set(container.id, follower);
       awaitLine(follower);
     }
-    forgetOthers(positions, containers);
+    // Those that are still followed may only be missing for a moment.
+    if (place.isComplete?.() ?? true) forgetOthers(positions, [...containers, ...followed()]);
   };
 
   try {
@@ -190,7 +195,11 @@ function forgetOthers(positions: Positions, containers: readonly LoggedContainer
 }
 
 /** @throws DomainError `request.invalid` */
-function positionsIn(after: string | undefined, containers: readonly LoggedContainer[]): Positions {
+function positionsIn(
+  after: string | undefined,
+  containers: readonly LoggedContainer[],
+  isComplete: boolean,
+): Positions {
   if (after === undefined) return new Map();
   const [main] = containers;
   if (!after.includes("=")) {
@@ -204,7 +213,9 @@ function positionsIn(after: string | undefined, containers: readonly LoggedConta
     readCursor(cursor);
     return [key, cursor] as const;
   });
-  return new Map(entries.filter(([key]) => known.has(key)));
+  if (isComplete) return new Map(entries.filter(([key]) => known.has(key)));
+  const others = entries.filter(([key]) => !known.has(key)).slice(-MISSING_MAX);
+  return new Map([...others, ...entries.filter(([key]) => known.has(key))]);
 }
 
 const textOf = (positions: Positions): string => [...positions].map(([key, cursor]) => `${key}=${cursor}`).join("~");
@@ -212,6 +223,9 @@ const textOf = (positions: Positions): string => [...positions].map(([key, curso
 const keyOf = ({ id }: LoggedContainer): string => id.slice(0, 12);
 
 const isUnlimited = ({ lines, since }: LogQuery): boolean => since === undefined && (lines ?? ALL_LINES) >= ALL_LINES;
+
+/** Positions of missing containers in a cursor, which is part of addresses. */
+const MISSING_MAX = 20;
 
 /** More than engines keep. */
 const ALL_LINES = 1_000_000;

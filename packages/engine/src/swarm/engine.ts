@@ -16,6 +16,7 @@ import { readLog } from "../docker/logs.ts";
 import { type LoggedContainer, readMergedLog } from "../docker/merged-logs.ts";
 import { OVERLAY, removeNetworks } from "../docker/networks.ts";
 import { ownCheckIn } from "../docker/own-check.ts";
+import { removeOwnImages } from "../docker/own-images.ts";
 import { listeningPorts } from "../docker/ports.ts";
 import { removeContainer } from "../docker/start.ts";
 import { terminalIn } from "../docker/terminal.ts";
@@ -23,7 +24,7 @@ import { sumOf, usageOf } from "../docker/usage.ts";
 import { removeVolumes, volumesOf } from "../docker/volumes.ts";
 import { withDomainErrors } from "../docker/with-domain-errors.ts";
 import { clusterOperations } from "./cluster.ts";
-import { filesImage, removeImage } from "./images.ts";
+import { removeFilesContainers } from "./images.ts";
 import { NodeKeeper } from "./node-keeper.ts";
 import type { ReadNodes, SwarmNode } from "./nodes.ts";
 import { unpinStorages } from "./placement.ts";
@@ -109,13 +110,23 @@ export function swarmEngine(options: SwarmEngineOptions): SwarmEngine {
   async function remove({ service, containers }: SeenRelease): Promise<void> {
     await services.remove(service);
     await Promise.all(containers.map(({ id, node }) => removeContainer(node.docker.getContainer(id))));
-    await onAllNodes((node) => removeLeftovers(node, instance, service.ref));
+    await onAnsweringNodes((node) => removeLeftovers(node, instance, service.ref));
   }
 
   const onAllNodes = async (work: (node: SwarmNode) => Promise<unknown>): Promise<void> => {
     const ready = await watch.readyNodes();
     await Promise.all(ready.map(({ node }) => work(node)));
   };
+
+  /** The cleanup of a server removes later what is left on one that does not answer now. */
+  const onAnsweringNodes = async (work: (node: SwarmNode) => Promise<unknown>): Promise<void> => {
+    const answering = await watch.answeringNodes();
+    await Promise.all(answering.map(({ node }) => work(node)));
+  };
+
+  /** From each node, since all had to have them. */
+  const removeImages = (of: Parameters<typeof removeOwnImages>[1]): Promise<void> =>
+    onAnsweringNodes(({ docker: engine, name }) => removeOwnImages({ docker: engine, server: name, instance }, of));
 
   const readFrom = (ref: ReleaseRef, containers: readonly TaskContainer[]) => (containerId: string, own: LogQuery) => {
     const node = containers.find(({ id }) => id === containerId)?.node;
@@ -124,14 +135,14 @@ export function swarmEngine(options: SwarmEngineOptions): SwarmEngine {
   };
 
   async function* logs(ref: ReleaseRef, query: LogQuery) {
-    let known = (await require(ref)).containers;
+    let { containers: known, isComplete } = await require(ref);
     const read = (containerId: string, own: LogQuery) => readFrom(ref, known)(containerId, own);
     const { container } = query;
     const wanted = container === undefined || container === "*" ? undefined : container;
     const containers = async (): Promise<readonly LoggedContainer[]> => {
       const seen = await watch.find(ref);
       if (seen === undefined) return [];
-      known = seen.containers;
+      ({ containers: known, isComplete } = seen);
       const all = known.map((one) => one.container);
       const named = wanted === undefined ? all : containersNamed(all, wanted);
       const hasReplicas = seen.service.replicas > 1;
@@ -139,10 +150,8 @@ export function swarmEngine(options: SwarmEngineOptions): SwarmEngine {
         .filter((one) => named.includes(one.container))
         .map((one) => ({ id: one.id, title: hasReplicas ? containerTitle(one.container) : undefined }));
     };
-    yield* readMergedLog(
-      { containers, read, changed: (signal) => watch.changed(ref, signal), areReplaced: true },
-      query,
-    );
+    const changed = (signal: AbortSignal | undefined) => watch.changed(ref, signal);
+    yield* readMergedLog({ containers, read, changed, areReplaced: true, isComplete: () => isComplete }, query);
   }
 
   const engine: SwarmEngine = {
@@ -199,9 +208,8 @@ export function swarmEngine(options: SwarmEngineOptions): SwarmEngine {
         await stop(ref, graceSeconds);
         const seen = await watch.find(ref);
         if (seen !== undefined) await remove(seen);
-        if (keepsImages) return;
-        await builder.removeImage(ref);
-        await onAllNodes((node) => removeImage(node, filesImage(ref.deploymentUuid)));
+        await onAnsweringNodes((node) => removeFilesContainers(node.docker, instance, ref));
+        if (!keepsImages) await removeImages(ref);
       }),
     inspect: async (ref) => (await watch.find(ref))?.state,
     list: () => watch.list(),
@@ -231,7 +239,7 @@ export function swarmEngine(options: SwarmEngineOptions): SwarmEngine {
       await forwards.close(resourceUuid);
       if (!kept.keepsNetworks)
         await removeNetworks(docker, { ...ownedLabels(instance), [LABELS.resource]: resourceUuid });
-      if (!kept.keepsImages) await builder.removeImages(resourceUuid);
+      if (!kept.keepsImages) await removeImages({ resourceUuid });
       if (!deleteVolumes) return;
       const ready = await watch.readyNodes();
       const uuids = await Promise.all(ready.map(({ node }) => volumesOf(node.docker, { instance, resourceUuid })));

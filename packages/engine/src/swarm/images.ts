@@ -1,7 +1,7 @@
 import { DomainError } from "@berth/core";
-import type { FileMount } from "@berth/core/deploy";
+import type { FileMount, ReleaseRef } from "@berth/core/deploy";
 import type { WorkIO } from "@berth/core/ports";
-import { statusCodeOf } from "@berth/docker-client";
+import { containerImageName, FILES_ROLE, LABELS, ownedLabels, releaseFilter, uninherited } from "@berth/docker-client";
 import type Docker from "dockerode";
 import { putFiles } from "../docker/files.ts";
 import { removeContainer } from "../docker/start.ts";
@@ -30,25 +30,23 @@ export async function spreadImage(nodes: readonly SwarmNode[], image: string, io
   }
 }
 
-/** Name of a release's image that contains its mounted files. */
-export const filesImage = (deploymentUuid: string): string => `berth-files/${deploymentUuid}:latest`;
-
 /**
  * Makes an image with these files, since a container of a swarm cannot get any before its start. So each container
  * begins with them as they are recorded, and has its own to write to.
- * @returns Its name.
+ * @returns Its name, which is one of the deployment's.
  */
-export async function imageWithFiles(
-  docker: Docker,
-  image: string,
-  { deploymentUuid, files, user }: FilesOfRelease,
-): Promise<string> {
-  const name = filesImage(deploymentUuid);
-  const container = await docker.createContainer({ Image: image });
+export async function imageWithFiles(docker: Docker, image: string, release: FilesOfRelease): Promise<string> {
+  const { instance, ref, files, user } = release;
+  const name = containerImageName(ref, "mounted-files");
+  const [repo, tag] = name.split(":");
+  await removeFilesContainers(docker, instance, ref);
+  const labels = { [LABELS.resource]: ref.resourceUuid, [LABELS.deployment]: ref.deploymentUuid };
+  const Labels = uninherited({ ...ownedLabels(instance), ...labels, [LABELS.role]: FILES_ROLE });
+  const container = await docker.createContainer({ Image: image, Labels });
   try {
     const { Config } = await container.inspect();
     await putFiles(container, files, user ?? Config.User);
-    await container.commit({ repo: name.split(":")[0], tag: "latest" });
+    await container.commit({ repo, tag });
     return name;
   } finally {
     await removeContainer(container);
@@ -56,19 +54,15 @@ export async function imageWithFiles(
 }
 
 export interface FilesOfRelease {
-  readonly deploymentUuid: string;
+  readonly instance: string;
+  readonly ref: ReleaseRef;
   readonly files: readonly FileMount[];
   /** Of the processes, if not the image's. */
   readonly user: string | null;
 }
 
-/** Removes an image where nothing uses it. Idempotent. */
-export async function removeImage({ docker }: Pick<SwarmNode, "docker">, image: string): Promise<void> {
-  try {
-    await docker.getImage(image).remove();
-  } catch (cause) {
-    const code = statusCodeOf(cause);
-    // 409: a container still uses it.
-    if (code !== 404 && code !== 409) throw cause;
-  }
+/** Removes the containers of attempts to make the image that a crash interrupted. */
+export async function removeFilesContainers(docker: Docker, instance: string, ref: ReleaseRef): Promise<void> {
+  const found = await docker.listContainers({ all: true, filters: { ...releaseFilter(instance, ref, FILES_ROLE) } });
+  await Promise.all(found.map(({ Id }) => removeContainer(docker.getContainer(Id))));
 }

@@ -1,5 +1,6 @@
 import type Docker from "dockerode";
 import pLimit from "p-limit";
+import { answered } from "./answered.ts";
 import { spreadImage } from "./images.ts";
 import { type ClusterNode, labelNode, type ReadNodes } from "./nodes.ts";
 import { readyLabel } from "./placement.ts";
@@ -44,11 +45,13 @@ export class NodeKeeper {
       if (!isReady && labels[label] !== undefined) await labelNode(docker, id, { [label]: undefined });
     }
     const ready = all.filter(({ isReady }) => isReady).flatMap((found) => ({ found, node: own.get(found.id) }));
-    const unprepared = ready.filter(({ found, node }) => node !== undefined && found.labels[label] === undefined);
-    if (unprepared.length === 0) return;
+    if (ready.every(({ found, node }) => node === undefined || found.labels[label] !== undefined)) return;
+    const answers = await Promise.all(ready.map(({ node }) => node && answered(node.docker.ping())));
+    const answering = ready.filter((_one, at) => answers[at] !== undefined);
+    const unprepared = answering.filter(({ found }) => found.labels[label] === undefined);
     const images = new Set((await services.list()).map(({ imageId }) => imageId));
-    if (images.size === 0) return;
-    const adapters = ready.flatMap(({ node }) => node ?? []);
+    if (unprepared.length === 0 || images.size === 0) return;
+    const adapters = answering.flatMap(({ node }) => node ?? []);
     for (const image of images) await spreadImage(adapters, image, { signal, onLine() {} });
     for (const { found } of unprepared) await labelNode(docker, found.id, { [label]: "yes" });
   }

@@ -98,8 +98,8 @@ export const storagesOn = (labels: ClusterNode["labels"]): number =>
 function unreachable(holder: string | undefined, all: readonly ClusterNode[]): DomainError {
   if (holder === undefined) return new DomainError("deploy.start_failed", NO_NODE);
   const node = all.find(({ id }) => id === holder);
-  const state = node === undefined || node.isReady ? "is not a server of Berth's" : "is down";
-  const message = `Its data is on node ${node?.hostname ?? holder}, which ${state}. Start the node again, or restore a backup.`;
+  const reason = node === undefined || node.isReady ? "does not answer, or is not a server of Berth's" : "is down";
+  const message = `Its data is on node ${node?.hostname ?? holder}, which ${reason}. Start the node again, or restore a backup.`;
   return new DomainError("deploy.start_failed", message);
 }
 

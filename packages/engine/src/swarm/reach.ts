@@ -1,6 +1,7 @@
 import type { Duplex } from "node:stream";
 import { releaseFilter, TASK_ROLE } from "@berth/docker-client";
 import type { NetworkInspectInfo } from "dockerode";
+import { answered } from "./answered.ts";
 import type { SwarmNode } from "./nodes.ts";
 
 interface Address {
@@ -40,13 +41,17 @@ export class TaskConnector {
   }
 
   async #find(nodes: readonly SwarmNode[], host: string): Promise<Way | undefined> {
-    const found = await Promise.all(nodes.map((node) => bridgeAddress(node, this.#instance, host)));
-    const at = found.findIndex((address) => address !== undefined);
-    const [node, address] = [nodes[at], found[at]];
+    const asked = nodes.map(async (node) => {
+      const address = await answered(bridgeAddress(node, this.#instance, host));
+      if (address === undefined) throw new Error("It is not on this node.");
+      return { node, address };
+    });
+    // The first: a node that does not answer would hold up the health checks of all others.
+    const found = await Promise.any(asked).catch(() => undefined);
     const nowMs = performance.now();
     for (const [key, { foundMs }] of this.#ways) if (nowMs - foundMs >= KEPT_MS) this.#ways.delete(key);
-    if (node === undefined || address === undefined) return undefined;
-    const way = { node, address, foundMs: nowMs };
+    if (found === undefined) return undefined;
+    const way = { ...found, foundMs: nowMs };
     this.#ways.set(host, way);
     return way;
   }

@@ -57,14 +57,15 @@ export async function startService(place: StartPlace, spec: ReleaseSpec, io: Wor
 
 /** Makes all that the tasks need on their nodes. */
 async function prepare({ docker, instance, watch }: StartPlace, spec: ReleaseSpec, network: string, io: WorkIO) {
-  const nodes = await watch.readyNodes(true);
+  const ready = await watch.readyNodes(true);
+  const nodes = await watch.answeringNodes();
   const adapters = nodes.map(({ node }) => node);
   const { resourceUuid, deploymentUuid, storages } = spec;
   const files = storages.filter((mount) => mount.type === "file");
   await ensureOverlay(docker, network, instance);
   const chosen = constraintsOf(spec, nodes);
-  const owner = { instance, resourceUuid, deploymentUuid };
-  const pins = await pinStorages({ docker, nodes, owner }, spec, chosen);
+  const owner = { resourceUuid, deploymentUuid };
+  const pins = await pinStorages({ docker, nodes, owner: { instance, ...owner } }, spec, chosen);
   const source = adapters[0];
   if (source === undefined) throw new DomainError("deploy.start_failed", NO_NODE);
   await spreadImage(adapters, imageOf(spec), io);
@@ -72,17 +73,20 @@ async function prepare({ docker, instance, watch }: StartPlace, spec: ReleaseSpe
   const image =
     files.length === 0
       ? imageOf(spec)
-      : await imageWithFiles(source.docker, imageOf(spec), { deploymentUuid, files, user });
+      : await imageWithFiles(source.docker, imageOf(spec), { instance, ref: owner, files, user });
   if (files.length > 0) await spreadImage(adapters, image, io);
-  const ready = readyLabel(instance);
-  for (const { id } of adapters) await labelNode(docker, id, { [ready]: "yes" });
+  const label = readyLabel(instance);
+  for (const { id } of adapters) await labelNode(docker, id, { [label]: "yes" });
+  // Their ready label stays: without it, the swarm would end what runs there.
+  const unreached = ready.filter(({ id }) => nodes.every((node) => node.id !== id));
+  for (const { node } of unreached) io.onLine(`Leaves out ${node.name}, which does not answer`, "stdout");
   const imageId = (await source.images.find(image))?.id ?? image;
   return serviceSpec(spec, {
     instance,
     network,
     imageId,
     run: 1,
-    constraints: [`node.labels.${ready}==yes`, ...chosen, ...pins],
+    constraints: [`node.labels.${label}==yes`, ...unreached.map(({ id }) => `node.id!=${id}`), ...chosen, ...pins],
   });
 }
 

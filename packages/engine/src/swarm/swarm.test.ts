@@ -4,6 +4,7 @@ import { describeDocker, eventually, SERVER_IMAGE } from "@berth/testing";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { IMAGES, io, specOf } from "../docker/docker.fixture.ts";
 import type { SwarmEngine } from "./engine.ts";
+import { imageWithFiles } from "./images.ts";
 import { clusterNodes } from "./nodes.ts";
 import { type SwarmWorld, swarmWorld } from "./swarm.fixture.ts";
 
@@ -120,6 +121,28 @@ describeDocker("a release with several containers on a swarm", [...IMAGES, SERVE
       message: expect.stringContaining("The storage data is on one node of the cluster"),
     });
     expect(await engine.inspect(impossible)).toBeUndefined();
+  });
+
+  test("leaves nothing of an image with files whose making was interrupted", async () => {
+    const { docker } = world.manager;
+    const spec = specOf(await world.image());
+    const killed = Object.create(docker, {
+      createContainer: {
+        value: async (options: object) => {
+          const container = await docker.createContainer(options);
+          // As after a kill of Berth, nothing follows.
+          const never = { value: () => Promise.reject(new Error("killed")) };
+          return Object.create(container, { commit: never, remove: never });
+        },
+      },
+    });
+    const release = { instance: fixture.instance, ref: spec, files: [], user: null };
+    await expect(imageWithFiles(killed, (await world.image()).image, release)).rejects.toThrow("killed");
+    const left = () =>
+      docker.listContainers({ all: true, filters: { label: [`berth.deployment=${spec.deploymentUuid}`] } });
+    expect(await left()).toHaveLength(1);
+    await engine.remove(spec, { graceSeconds: 0 });
+    expect(await left()).toEqual([]);
   });
 
   test("replaces an unused network of the manager alone, and refuses one that is somebody else's", async () => {

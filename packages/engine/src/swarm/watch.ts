@@ -1,7 +1,6 @@
-import { setTimeout as delay } from "node:timers/promises";
 import { isDomainError } from "@berth/core";
 import type { ReleaseContainer, ReleaseRef, ReleaseState } from "@berth/core/deploy";
-import { statusCodeOf, TASK_ROLE } from "@berth/docker-client";
+import { TASK_ROLE } from "@berth/docker-client";
 import type Docker from "dockerode";
 import type { ContainerInspectInfo } from "dockerode";
 import pLimit from "p-limit";
@@ -9,6 +8,7 @@ import { followEvents } from "../docker/events.ts";
 import { type Part, partOf } from "../docker/state.ts";
 import { type StateListeners, stateListeners } from "../docker/state-listeners.ts";
 import { type ReleaseWatch, watchReleases } from "../docker/watch.ts";
+import { answered } from "./answered.ts";
 import { type ClusterNode, clusterNodes, type ReadNodes, type SwarmNode } from "./nodes.ts";
 import { RestartCounts } from "./restart-counts.ts";
 import type { FoundService, Services } from "./services.ts";
@@ -42,7 +42,12 @@ export interface SeenRelease {
   readonly state: ReleaseState;
   /** On the nodes that can be reached, the oldest first; also those that have ended. */
   readonly containers: readonly TaskContainer[];
+  /** All nodes can be reached. */
+  readonly isComplete: boolean;
 }
+
+/** A node on which tasks may run, and that is a server of Berth's. */
+export type ReadyNode = ClusterNode & { readonly node: SwarmNode };
 
 /** Tracks the releases of a swarm: services and nodes by a manager, containers by the engine of each node. */
 export class ClusterWatch {
@@ -100,34 +105,48 @@ export class ClusterWatch {
   }
 
   /** The nodes on which tasks may run, and that are servers of Berth's. */
-  async readyNodes(isFresh = false): Promise<readonly (ClusterNode & { readonly node: SwarmNode })[]> {
+  async readyNodes(isFresh = false): Promise<readonly ReadyNode[]> {
+    return (await this.#ownNodes(isFresh)).filter(({ isReady }) => isReady);
+  }
+
+  /** Those of them that Berth reaches. */
+  async answeringNodes(isFresh = false): Promise<readonly ReadyNode[]> {
+    const ready = await this.readyNodes(isFresh);
+    const answers = await Promise.all(ready.map(({ node }) => answered(node.docker.ping())));
+    return ready.filter((_node, at) => answers[at] !== undefined);
+  }
+
+  async #ownNodes(isFresh = false): Promise<readonly ReadyNode[]> {
     const { docker, nodes } = this.#options;
     const [all, adapters] = await Promise.all([clusterNodes(docker), nodes(isFresh)]);
     const own = new Map(adapters.map((node) => [node.id, node]));
     return all.flatMap((found) => {
       const node = own.get(found.id);
-      return node === undefined || !found.isReady ? [] : { ...found, node };
+      return node === undefined ? [] : { ...found, node };
     });
   }
 
   async find(ref: ReleaseRef): Promise<SeenRelease | undefined> {
-    const [service, nodes] = await Promise.all([this.#options.services.find(ref), this.readyNodes()]);
+    const [service, nodes] = await Promise.all([this.#options.services.find(ref), this.#ownNodes()]);
     if (service === undefined) return undefined;
+    const ready = nodes.filter(({ isReady }) => isReady);
     const found = await Promise.all(
-      nodes.map(async ({ node }) => {
+      ready.map(async ({ node }) => {
         const containers = await answered(this.#containersOn(node, ref));
-        if (containers !== undefined) return { containers, parts: containers.map(({ part }) => part) };
+        if (containers !== undefined)
+          return { hasAnswered: true, containers, parts: containers.map(({ part }) => part) };
         const parts = await this.#partsByManager(node);
-        return { containers: [], parts: parts.filter(({ state }) => isSameRef(state, ref)) };
+        return { hasAnswered: false, containers: [], parts: parts.filter(({ state }) => isSameRef(state, ref)) };
       }),
     );
+    const isComplete = ready.length === nodes.length && found.every(({ hasAnswered }) => hasAnswered);
     const byPart = new Map(found.flatMap(({ containers }) => containers).map((one) => [one.part, one]));
     const containers = byAge([...byPart.keys()]).flatMap((part) => byPart.get(part) ?? []);
     const [state] = this.#statesOf(
       [service],
       found.flatMap(({ parts }) => parts),
     );
-    return state && { service, containers, state };
+    return state && { service, containers, state, isComplete };
   }
 
   async list(): Promise<readonly ReleaseState[]> {
@@ -245,20 +264,6 @@ export class ClusterWatch {
     });
   }
 }
-
-/** `undefined`: the node cannot be reached, or does not answer in time. */
-async function answered<T>(asked: Promise<T>): Promise<T | undefined> {
-  const late = delay(NODE_ANSWER_MS, undefined, { ref: false });
-  return await Promise.race([asked, late]).catch((cause: unknown) => {
-    if (cause instanceof Error && statusCodeOf(cause) === undefined && !isDomainError(cause, "engine.failed")) {
-      return undefined;
-    }
-    throw cause;
-  });
-}
-
-/** One node that hangs must not hold up what is on the others. */
-const NODE_ANSWER_MS = 3000;
 
 const isSameRef = (one: ReleaseRef, other: ReleaseRef): boolean => one.deploymentUuid === other.deploymentUuid;
 

@@ -4,7 +4,6 @@ import { DomainError, isDomainError } from "@berth/core";
 import type { BuildRequest, ImageArtifact, StackArtifact } from "@berth/core/deploy";
 import type { WorkIO } from "@berth/core/ports";
 import {
-  builtBy,
   DOCKER_SOCKET,
   dockerClient,
   engineError,
@@ -12,13 +11,11 @@ import {
   imageName,
   imageRepository,
   inspectImage,
-  isImageOf,
   LABELS,
   type LoginSources,
   ownedLabels,
   pullImage,
   readLogins,
-  statusCodeOf,
   uninherited,
   wantedImage,
 } from "@berth/docker-client";
@@ -26,6 +23,7 @@ import type { Host, PrivateHosts } from "@berth/host";
 import type Docker from "dockerode";
 import type { InWorkplace } from "../../builder/build-place.ts";
 import type { ImageBuilder } from "../builder.ts";
+import { removeOwnImages } from "../own-images.ts";
 import type { ImageReplacements } from "./base-image.ts";
 import { type BuildShares, limitBuilds } from "./build-group.ts";
 import { buildImage } from "./build-image.ts";
@@ -59,8 +57,9 @@ export interface ImageBuilderOptions extends LoginSources {
  * loaded with the first build.
  */
 export function imageBuilder(options: ImageBuilderOptions): ImageBuilder {
-  const { host } = options;
+  const { host, instanceId: instance } = options;
   const docker = dockerClient(host, options.socketPath);
+  const place = { docker, server: host.name, instance };
   return {
     buildPacks: ["nixpacks", "railpack", "static", "dockerfile", "dockerimage", "dockercompose"],
     async build(request, io) {
@@ -71,32 +70,9 @@ export function imageBuilder(options: ImageBuilderOptions): ImageBuilder {
         throw new DomainError("deploy.cancelled", "The build was cancelled.", { cause: error });
       }
     },
-    async removeImage(ref) {
-      for (const name of await namesIn(docker, options, ref.resourceUuid)) {
-        if (isImageOf(ref, name)) await removeImage(docker, host.name, name);
-      }
-    },
-    async removeImages(resourceUuid) {
-      for (const name of await namesIn(docker, options, resourceUuid)) await removeImage(docker, host.name, name);
-    },
+    removeImage: (ref) => removeOwnImages(place, ref),
+    removeImages: (resourceUuid) => removeOwnImages(place, { resourceUuid }),
   };
-}
-
-/** All image names that this control plane gave for the resource; names by others are not included. */
-async function namesIn(
-  docker: Docker,
-  { host, instanceId }: Pick<ImageBuilderOptions, "host" | "instanceId">,
-  resourceUuid: string,
-): Promise<readonly string[]> {
-  const repository = imageRepository(resourceUuid);
-  const images = await docker
-    .listImages({ filters: { reference: [`${repository}:*`] } })
-    .catch((cause: unknown) => Promise.reject(engineError(host.name, cause)));
-  return images.flatMap(({ RepoTags, Labels }) =>
-    (RepoTags ?? []).filter(
-      (name) => name.startsWith(`${repository}:`) && (builtBy(name, Labels) ?? instanceId) === instanceId,
-    ),
-  );
 }
 
 async function build(
@@ -178,15 +154,5 @@ const labelsOf = (instanceId: string, { resourceUuid, deploymentUuid }: ImageRef
     [LABELS.resource]: resourceUuid,
     [LABELS.deployment]: deploymentUuid,
   });
-
-/** Removes one name; an image with other names stays, and so does one that a container uses. */
-async function removeImage(docker: Docker, server: string, name: string): Promise<void> {
-  try {
-    await docker.getImage(name).remove({ noprune: false });
-  } catch (cause) {
-    if (statusCodeOf(cause) === 404) return;
-    throw engineError(server, cause);
-  }
-}
 
 const SYSTEM_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
