@@ -21,7 +21,7 @@ import { lifecycle } from "./lifecycle.ts";
 import { listed, paging } from "./list.ts";
 import { logs } from "./log.ts";
 import { metrics } from "./metric.ts";
-import { moves } from "./move.ts";
+import { migrate, moves } from "./move.ts";
 import { operation } from "./operation.ts";
 import { OPERATOR } from "./operation-options.ts";
 import { previews } from "./preview.ts";
@@ -54,6 +54,7 @@ export const applications = {
   previews,
   ...lifecycle.application,
   ...moves.application,
+  migrate,
 
   list: operation({
     method: "GET",

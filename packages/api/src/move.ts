@@ -1,5 +1,11 @@
 import type { ErrorCode } from "@berth/core";
-import { type ResourceKind, ResourceMove, ResourceMoved } from "@berth/core/resource";
+import {
+  type ResourceKind,
+  ResourceMigrate,
+  ResourceMigrated,
+  ResourceMove,
+  ResourceMoved,
+} from "@berth/core/resource";
 import { article, onResource, perKind } from "./per-kind.ts";
 
 /** Only databases are used by other resources. */
@@ -25,3 +31,18 @@ export const moves = perKind(["application", "service", "database"], (kind) => (
     .output(ResourceMoved)
     .mutation(({ ctx, input: { uuid, ...sent } }) => ctx.control.moves.move({ kind, uuid }, sent)),
 }));
+
+/** Moves applications between servers. */
+export const migrate = onResource("application", {
+  method: "POST",
+  path: "/migrate",
+  operationId: "migrate-{kind}-by-uuid",
+  summary: "Move an application to another destination",
+  description:
+    "Of any server of the team. One that runs is deployed there from the commit that runs, and continues where it was until that deployment has switched. Refused while it is deployed, while it has previews, or with data, which is not copied, unless `migrate_volumes` is false.",
+  ability: "write",
+  errors: ["resource.state", "resource.already_exists", "engine.unsupported", "queue.full"],
+  input: ResourceMigrate,
+})
+  .output(ResourceMigrated)
+  .mutation(({ ctx, input: { uuid, ...sent } }) => ctx.control.migrations.migrate(uuid, sent));

@@ -54,6 +54,7 @@ export const EXAMPLE_BODIES: Readonly<Record<string, object>> = {
   ...ofKinds(KINDS_WITH_TASKS, "update-scheduled-task-by-{kind}-uuid", { name: "mine" }),
   ...ofKinds(ALL_KINDS, "create-tag-by-{kind}-uuid", { tag_name: "mine" }),
   ...ofKinds(ALL_KINDS, "move-{kind}-by-uuid", { environment_uuid: "unknown" }),
+  "migrate-application-by-uuid": { destination_uuid: "unknown" },
   "update-database-by-uuid": { name: "mine" },
   "run-database-client-by-uuid": { statements: "select 1" },
   "attach-database-by-uuid": { resource_uuid: "unknown" },

@@ -14,7 +14,7 @@ import { mapPage } from "./page.ts";
 import { findServer, requireStaying } from "./server.ts";
 
 /** @throws DomainError `resource.not_found` */
-async function findDestination(stores: Stores, uuid: string): Promise<DestinationRecord> {
+export async function findDestination(stores: Stores, uuid: string): Promise<DestinationRecord> {
   const destination = await stores.destinations.find(uuid);
   if (destination === undefined) throw notFound("Destination");
   return destination;

@@ -26,6 +26,7 @@ import { lifecycle } from "./lifecycle.ts";
 import { logs } from "./log.ts";
 import { members } from "./member.ts";
 import { metrics } from "./metric.ts";
+import { migrations } from "./migrate.ts";
 import { moves } from "./move.ts";
 import { notifications } from "./notification.ts";
 import { passkeys } from "./passkey.ts";
@@ -107,6 +108,7 @@ const USE_CASES = {
   tags,
   lifecycle,
   moves,
+  migrations,
   deploy,
   deployments,
   rollbacks,

@@ -41,14 +41,19 @@ export async function resolvePlace(
   const server = wanted.server_uuid
     ? await findServer(stores, wanted.server_uuid)
     : await defaultServer(stores, needsContainers);
+  await requireUsable(stores, server);
+  const { items: destinations } = await stores.destinations.list({ server_id: server.id });
+  const destination = chooseDestination(destinations, wanted.destination_uuid);
+  return { environment, server, destination };
+}
+
+/** @throws DomainError `resource.state`, `request.invalid` for a server that cannot run resources of the team */
+export async function requireUsable(stores: Stores, server: ServerRecord): Promise<void> {
   requireStaying(server);
   if (server.settings.is_build_server) {
     throw invalid({ server_uuid: ["This is a build server and cannot run resources. Choose another server."] });
   }
   await requireOutsideCluster(stores, server);
-  const { items: destinations } = await stores.destinations.list({ server_id: server.id });
-  const destination = chooseDestination(destinations, wanted.destination_uuid);
-  return { environment, server, destination };
 }
 
 /** @throws DomainError `request.invalid` for a node of a cluster that the team uses through another server */

@@ -343,6 +343,7 @@ const ATTEMPTS: Attempts = {
         .list({ environment_id: environment.id }, { take: 0 })
         .then(({ items, total }) => [...items, ...Array(total).keys()]),
     move: (stores, { app, environment }) => stores.resources.move(app.id, environment.id),
+    migrate: (stores, { app, destination }) => stores.resources.migrate(app.id, destination.id),
     setDesiredState: (stores, { app }) => stores.resources.setDesiredState(app.id, "running"),
     markRemoving: (stores, { app }) => stores.resources.markRemoving(app.id, { delete_volumes: true }),
     markRemovingOn: (stores, { server }) => stores.resources.markRemovingOn(server.id, { delete_volumes: true }),

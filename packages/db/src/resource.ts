@@ -17,6 +17,7 @@ import { endJobs, isAbout, isActiveJob } from "./job-row.ts";
 import { joinPlace } from "./kind-row.ts";
 import { ofOwner, page, within } from "./page.ts";
 import { resourceChanges } from "./resource-change.ts";
+import { resourcePlaces } from "./resource-place.ts";
 import { emitResourceEvent, keptTotal, RESOURCE_COLUMNS, setStatus } from "./resource-row.ts";
 import { domainsOf, type RoutingKey } from "./routing.ts";
 import { serviceSubject } from "./service.ts";
@@ -88,16 +89,7 @@ export function resourceStore(context: TeamContext): ResourceStore {
         .where("resource.team_id", "=", teamId)
         .where("resource.id", "in", idsOf(ids))
         .execute(),
-    async move(id, environment_id) {
-      await db
-        .updateTable("resource")
-        .set({ environment_id, updated_at: sql<Date>`now()` })
-        .where("id", "=", id)
-        .where("team_id", "=", teamId)
-        .where(sql<boolean>`exists (select from environment join project on project.id = environment.project_id
-          where environment.id = ${environment_id} and project.team_id = ${teamId})`)
-        .execute();
-    },
+    ...resourcePlaces(context),
     setDesiredState: (id, state) =>
       inTransaction(context, async (tx) => {
         await tx.db

@@ -1,15 +1,21 @@
 import type { Command } from "commander";
-import { choose } from "../choose.ts";
+import { type Candidate, choose } from "../choose.ts";
 import type { Bind } from "../command-module.ts";
 import type { Api } from "../connection/api.ts";
-import { usage } from "../failure.ts";
+import { EXIT, type ExitCode, usage } from "../failure.ts";
+import { followDeployment } from "../follow/deployment.ts";
 import { printable } from "../printable.ts";
 import type { Session } from "../session.ts";
+import { namedApplication } from "../target.ts";
 
 interface Options {
   readonly environment?: string;
   readonly project?: string;
   readonly force?: boolean;
+  readonly server?: string;
+  readonly destination?: string;
+  readonly withoutData?: boolean;
+  readonly detach?: boolean;
 }
 
 export function define(command: Command, bind: Bind): void {
@@ -18,14 +24,40 @@ export function define(command: Command, bind: Bind): void {
     .option("--environment <environment>", "name or uuid; default: the only one of --project")
     .option("--project <project>", "name or uuid; default: the project that it is in")
     .option("--force", "also if variables lose what they reference, or resources the database that they reference")
+    .option("--server <server>", "to this server instead: an application, by name or uuid")
+    .option("--destination <destination>", "with --server: name or uuid; default: its only one")
+    .option("--without-data", "with --server: also if it has volumes, whose data stays where it is")
+    .option("--detach", "with --server: do not follow the deployment")
     .action(bind(move));
 }
 
-async function move(session: Session, wanted: string, options: Options): Promise<void> {
+async function move(session: Session, wanted: string, options: Options): Promise<ExitCode> {
+  const { environment, project, server } = options;
+  const isToEnvironment = environment !== undefined || project !== undefined;
+  if (isToEnvironment && server !== undefined) throw usage("Name an environment or a server, one after the other.");
+  if (server !== undefined) return toServer(session, wanted, server, options);
+  if (isToEnvironment) return toEnvironment(session, wanted, options);
+  throw usage("Where to? Name an environment (--environment NAME, --project NAME) or a server (--server NAME).");
+}
+
+async function toServer(session: Session, wanted: string, serverName: string, options: Options): Promise<ExitCode> {
   const { output } = session;
-  if (options.environment === undefined && options.project === undefined) {
-    throw usage("Where to? Name an environment: --environment NAME, of another project with --project NAME.");
-  }
+  const api = await session.connect();
+  const { uuid, name } = await namedApplication(api, wanted);
+  const server = choose(serverName, await api.client.servers.list.query({}), { thing: "server" });
+  const destinations = await api.client.destinations.listOfServer.query({ uuid: server.uuid });
+  const destination = onlyOr(options.destination, destinations, "destination");
+  const migrate_volumes = options.withoutData !== true;
+  const sent = { uuid, destination_uuid: destination.uuid, migrate_volumes };
+  const migrated = await api.client.applications.migrate.mutate(sent);
+  output.show(migrated, () => output.line(`${printable(name)} belongs to server ${printable(server.name)} now.`));
+  if (migrated.deployment_uuid === null) return EXIT.ok;
+  output.line("It continues where it was until this deployment has switched.");
+  return options.detach ? EXIT.ok : followDeployment(api, session, migrated.deployment_uuid);
+}
+
+async function toEnvironment(session: Session, wanted: string, options: Options): Promise<ExitCode> {
+  const { output } = session;
   const api = await session.connect();
   const { name, type, uuid, project_uuid } = choose(wanted, await api.client.resources.summaries.query({}), {
     thing: "resource",
@@ -38,6 +70,7 @@ async function move(session: Session, wanted: string, options: Options): Promise
     output.line(`${printable(name)} is in environment ${printable(target.name)} now. What runs continues.`);
     output.line("Shared variables and databases of the environment count from the next deployment on.");
   });
+  return EXIT.ok;
 }
 
 async function targetOf({ client }: Api, { project, environment }: Options, ownProject: string) {
@@ -45,12 +78,16 @@ async function targetOf({ client }: Api, { project, environment }: Options, ownP
     project === undefined
       ? ownProject
       : choose(project, await client.projects.list.query({}), { thing: "project" }).uuid;
-  const environments = await client.projects.environments.list.query({ uuid });
-  const [only, ...others] = environments;
-  if (environment !== undefined) return choose(environment, environments, { thing: "environment" });
+  return onlyOr(environment, await client.projects.environments.list.query({ uuid }), "environment");
+}
+
+/** The one that is called so; without a name, the only one. */
+function onlyOr<T extends Candidate>(wanted: string | undefined, candidates: readonly T[], thing: string): T {
+  const [only, ...others] = candidates;
+  if (wanted !== undefined) return choose(wanted, candidates, { thing });
   if (only !== undefined && others.length === 0) return only;
-  const names = environments.map(({ name }) => printable(name)).join(", ");
-  throw usage(`The project has several environments: ${names}. Name one with --environment.`);
+  const names = candidates.map(({ name }) => printable(name)).join(", ");
+  throw usage(`There are several ${thing}s: ${names}. Name one with --${thing}.`);
 }
 
 // The operations of all kinds have the same types.

@@ -226,6 +226,12 @@ export interface ResourceStore {
   summaries(ids: readonly number[]): Promise<readonly ResourceSummaryRecord[]>;
   /** @param environmentId One of the team. */
   move(id: number, environmentId: number): Promise<void>;
+  /**
+   * Changes an application's server and destination. Its releases stay where they are. `false` if the destination's
+   * server is being removed.
+   * @throws DomainError `resource.already_exists` if its lasting container name is taken on the server
+   */
+  migrate(id: number, destinationId: number): Promise<boolean>;
   /** Wakes the workers. */
   setDesiredState(id: number, state: DesiredState): Promise<void>;
   /**
