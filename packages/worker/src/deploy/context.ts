@@ -15,7 +15,6 @@ import type { LeaseKeeper } from "../lease-keeper.ts";
 import type { WorkerDeps } from "../ports.ts";
 import type { ServerAdapters } from "../server-adapters.ts";
 import type { WorkerSettings } from "../settings.ts";
-import type { StepWrite } from "./progress.ts";
 
 export interface DeployContext extends DeployInput {
   /** Rules for deploying this kind of resource. */
@@ -62,3 +61,6 @@ export interface StepContext extends DeployContext {
   /** Adds a write to the transaction that ends the step. Not done if the step fails. */
   saveAtEnd(write: StepWrite): void;
 }
+
+/** Writes to the database in a transaction that the lease fences. May be called again if the transaction is repeated. */
+export type StepWrite = (stores: SystemStores) => Promise<unknown>;

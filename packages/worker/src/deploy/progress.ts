@@ -1,11 +1,11 @@
 import { DomainError } from "@berth/core";
 import { inlineSecretsOf } from "@berth/core/compose";
 import type { AnyStep, Artifact, DeploymentStep, StepName } from "@berth/core/deploy";
-import type { Checkout, GitCredentials, ReleaseRecord, StepChange, SystemStores, WorkIO } from "@berth/core/ports";
+import type { Checkout, GitCredentials, ReleaseRecord, StepChange, WorkIO } from "@berth/core/ports";
 import type { LeaseKeeper } from "../lease-keeper.ts";
 import type { Logger } from "../ports.ts";
 import type { WorkerSettings } from "../settings.ts";
-import type { DeployContext, StepContext } from "./context.ts";
+import type { DeployContext, StepContext, StepWrite } from "./context.ts";
 import type { DeploymentLog, LogLines } from "./log.ts";
 import { secretTexts, valuesByKey } from "./secrets.ts";
 
@@ -32,9 +32,6 @@ export interface StepEnd {
   readonly change: Pick<StepChange, "status" | "output">;
   readonly writes: readonly StepWrite[];
 }
-
-/** Writes to the database in a transaction that the lease fences. May be called again if the transaction is repeated. */
-export type StepWrite = (stores: SystemStores) => Promise<unknown>;
 
 interface SavedTogether {
   /** The next step, which is saved as running. */

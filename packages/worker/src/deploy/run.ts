@@ -5,6 +5,7 @@ import type { LeaseKeeper } from "../lease-keeper.ts";
 import type { ServerAdapters } from "../server-adapters.ts";
 import type { WorkerSettings } from "../settings.ts";
 import { pause, within } from "../wait.ts";
+import type { StepWrite } from "./context.ts";
 import {
   earlierFailure,
   type Failure,
@@ -16,16 +17,7 @@ import {
   stoppedTooOften,
 } from "./failure.ts";
 import type { DeploymentLog, LogLines } from "./log.ts";
-import {
-  type DeployStep,
-  hasTraffic,
-  mergeOutput,
-  type Run,
-  type StepEnd,
-  type StepWrite,
-  saveStep,
-  stepContext,
-} from "./progress.ts";
+import { type DeployStep, hasTraffic, mergeOutput, type Run, type StepEnd, saveStep, stepContext } from "./progress.ts";
 
 export type DeploymentEnd = "finished" | "failed" | "cancelled-by-user";
 
