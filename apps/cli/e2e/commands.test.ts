@@ -59,6 +59,8 @@ test("a resource of any kind moves to another environment, by its name", async (
   expect([again.code, again.stderr]).toEqual([1, "Application web is in environment production already.\n"]);
   expect((await run("/", "move", "web", "--project", own.name, "--environment", "production")).code).toBe(0);
   expect(await where()).toBe(own.uuid);
+  // With one project only, the other tests need not name it.
+  expect((await run("/", "api", "DELETE", `/projects/${made.uuid}`)).code).toBe(0);
 });
 
 test("the server of this machine is found without BERTH_DATA, and named", async () => {
