@@ -15,7 +15,9 @@ const planned = (one: WantedResource, states: readonly ReleaseState[], active: r
 describe("a release on a server that its resource has left", () => {
   test("runs and answers as it is, until another one is live on the other server", () => {
     const one = left({}, { status: "exited", restartCount: 3, sites: [site("app1")] });
-    expect(planned(one, [seen("d1")])).toEqual([{ type: "route", resourceId: 1, pullRequestId: 0 }]);
+    expect(planned(one, [seen("d1")])).toEqual([
+      { type: "route", resourceId: 1, kind: "application", pullRequestId: 0 },
+    ]);
     expect(sitesOf(wanted([one]), [seen("d1")])).toMatchObject([{ id: "app1", upstreams: [{ port: 4000 }] }]);
   });
 
