@@ -24,7 +24,7 @@ const telling = (version: string) => ({
   `,
 });
 
-describeDocker("the public ports of a machine with Docker", ["nginx:alpine", "caddy:2"], (docker) => {
+describeDocker("the public ports of a machine with Docker", ["nginx:alpine", "caddy:2", "node:24-alpine"], (docker) => {
   let server: DockerServer;
   let container: Deployed;
   const page = temporaryRepository({
@@ -101,6 +101,45 @@ describeDocker("the public ports of a machine with Docker", ["nginx:alpine", "ca
     await until(async () => (await answersByHttp())?.startsWith("two http"), { seconds: 30 });
     expect((await get(server, "shop.test")).status).toBe(404);
   });
+
+  test("lead to an application while it moves from a process to a container and back", async () => {
+    const roamer = await createApplication(server, program, { name: "roamer", domains: "http://roamer.test" });
+    await deployFirst(server, roamer.uuid);
+    const { uuid, server_uuid: home } = await server.client.applications.get.query({ uuid: roamer.uuid });
+    await until(async () => (await get(server, "roamer.test").catch(() => undefined))?.status === 200, { seconds: 30 });
+    for (const target of [server.dockerUuid, home]) {
+      const [destination] = await server.client.destinations.listOfServer.query({ uuid: target });
+      const answers = new Set<string>();
+      let isMoving = true;
+      const visits = (async () => {
+        while (isMoving) {
+          const { status, body } = await get(server, "roamer.test").catch(() => ({ status: 0, body: "no answer" }));
+          answers.add(`${status} ${body.slice(0, 8).trim()}`);
+        }
+      })();
+      const { deployment_uuid } = await server.client.applications.migrate.mutate({
+        uuid,
+        destination_uuid: destination?.uuid ?? "",
+      });
+      const isDone = async () => {
+        const { status } = await server.client.deployments.get.query({ uuid: deployment_uuid ?? "" });
+        expect(status).not.toBe("failed");
+        return status === "finished";
+      };
+      await until(isDone, { seconds: 60 }).finally(() => (isMoving = false));
+      await visits;
+      // Caddy's reload may reset a connection that waits to be accepted.
+      expect([...answers].filter((one) => !/^(200 (one|two)|0 no)/.test(one))).toEqual([]);
+      const runs = async () => (await server.client.applications.get.query({ uuid })).status === "running:healthy";
+      await until(runs, { seconds: 30 });
+      expect((await get(server, "roamer.test")).status).toBe(200);
+      const wanted = target === home ? 0 : 1;
+      await until(async () => (await containersOf(uuid)) === wanted, { seconds: 60 });
+    }
+  });
+
+  const containersOf = async (uuid: string) =>
+    (await docker.client.listContainers({ filters: { label: [`berth.resource=${uuid}`] } })).length;
 
   test("have one owner for a name: it is refused to a process when a container has it", async () => {
     const refused = createApplication(server, program, { name: "other", domains: "http://container.test" });

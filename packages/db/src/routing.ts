@@ -24,4 +24,7 @@ export const routingOf = ({
   'live', (select jsonb_build_object('deployment_uuid', release.deployment_uuid, 'upstream', release.upstream)
     from release where release.resource_id = resource.id
       and release.server_id = coalesce(${server_id ?? null}::bigint, resource.server_id)
-      and release.pull_request_id = ${pull_request_id} and release.role = 'live'))`;
+      and release.pull_request_id = ${pull_request_id} and release.role = 'live'),
+  'is_live_elsewhere', exists (select from release where release.resource_id = resource.id
+    and release.server_id <> coalesce(${server_id ?? null}::bigint, resource.server_id)
+    and release.pull_request_id = ${pull_request_id} and release.role = 'live'))`;

@@ -35,6 +35,8 @@ export function frontDoor(first: FrontRecord, proxy: RecordedProxy, guests: () =
   let isServing = first.proxy_status === "running" ? true : undefined;
   /** Guests as they were told last; `undefined` before the first synchronisation. */
   let told: Map<string, string> | undefined;
+  /** Ids of its own sites. An application that moves between the machine's two servers has the same id as a guest. */
+  let own = new Set<string>();
 
   const isWanted = () => !record.is_proxy_stopped && HAS_PROXY.has(record.proxy_type);
 
@@ -50,13 +52,13 @@ export function frontDoor(first: FrontRecord, proxy: RecordedProxy, guests: () =
   const isAbsent = async () => (await proxy.lifecycle.status()).state === "absent";
 
   const put = async (site: Site) => {
-    if (!isWanted() || told?.get(site.id) === textOf(site)) return;
+    if (!isWanted() || own.has(site.id) || told?.get(site.id) === textOf(site)) return;
     if (!needsFront(site) && (await isAbsent())) return;
     await noting(() => proxy.put(site));
     told?.set(site.id, textOf(site));
   };
   const remove = async (siteId: string) => {
-    if (!isWanted() || told?.has(siteId) === false) return;
+    if (!isWanted() || own.has(siteId) || told?.has(siteId) === false) return;
     await proxy.delete(siteId);
     told?.delete(siteId);
   };
@@ -80,23 +82,36 @@ export function frontDoor(first: FrontRecord, proxy: RecordedProxy, guests: () =
     isWanted,
     serves: (url) => isHttps(url) || (isWanted() && (isServing ?? !isLocalName(hostOf(url)))),
     problem: () => proxyProblem(record),
-    sync: (own) =>
+    sync: (sites) =>
       inTurn(async () => {
-        const all = guests();
-        const isNeeded = own.length > 0 || all.some(needsFront) || !(await isAbsent());
+        own = new Set(sites.map(({ id }) => id));
+        const all = guests().filter(({ id }) => !own.has(id));
+        const isNeeded = sites.length > 0 || all.some(needsFront) || !(await isAbsent());
         const sent = isNeeded && HAS_PROXY.has(record.proxy_type) ? all : [];
-        const work = () => proxy.sync([...own, ...sent]);
+        const work = () => proxy.sync([...sites, ...sent]);
         await (isNeeded ? noting(work) : work());
         told = new Map(sent.map((site) => [site.id, textOf(site)]));
       }),
-    put: (site) => noting(() => proxy.put(site)),
-    delete: (siteId) => proxy.delete(siteId),
+    put: (site) =>
+      inTurn(async () => {
+        await noting(() => proxy.put(site));
+        own.add(site.id);
+        told?.delete(site.id);
+      }),
+    delete: (siteId) =>
+      inTurn(async () => {
+        own.delete(siteId);
+        const guest = guests().find(({ id }) => id === siteId);
+        // Replaced instead of removed, so that no request is left without an answer.
+        if (guest === undefined) await proxy.delete(siteId);
+        else await put(guest);
+      }),
     putGuest: (site) => inTurn(() => put(site)),
     deleteGuest: (siteId) => inTurn(() => remove(siteId)),
     followGuests: () =>
       inTurn(async () => {
         if (told === undefined) return;
-        const wanted = guests();
+        const wanted = guests().filter(({ id }) => !own.has(id));
         const ids = new Set(wanted.map(({ id }) => id));
         // Removed first, since another guest may have got its name. One that fails does not hold back the others.
         const gone = [...told.keys()].filter((id) => !ids.has(id));

@@ -134,7 +134,7 @@ const isOwnProgress = ({ status, pull_request_id }: ActiveDeployment) =>
 
 /** The wanted state of a resource, without its deployments. */
 function wantedResource(recorded: RecordedResource, engine: Engine): WantedResource {
-  const { resource, subject, previews, liveElsewhere } = recorded;
+  const { resource, subject, previews, liveElsewhere, liveBefore } = recorded;
   const { id, uuid, name, domains, releases, site_settings } = resource;
   const kind = subject && deployedKind(subject);
   const live = releases.find(({ role, pull_request_id }) => role === "live" && pull_request_id === 0);
@@ -158,9 +158,11 @@ function wantedResource(recorded: RecordedResource, engine: Engine): WantedResou
       subject !== undefined &&
       kind?.exclusiveReason(subject, engine.capabilities, live?.upstream ?? null) !== undefined,
     isDeploying: false,
-    sites: sitesOf(subject, domains, 0),
+    sites: liveBefore.has(0) ? [] : sitesOf(subject, domains, 0),
     restingSites: resource.is_resting ? restingSites({ uuid, name }, site_settings, domains) : undefined,
-    previews: previews.map((preview) => wantedPreview(preview, subject)),
+    previews: previews.map((preview) =>
+      wantedPreview(preview, liveBefore.has(preview.pull_request_id) ? undefined : subject),
+    ),
     containers: subject && kind?.containers(subject)?.map(wantedContainer),
   };
 }

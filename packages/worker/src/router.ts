@@ -145,9 +145,9 @@ async function routedPart(
   const { record } = subject;
   const partId = siteIdOf(record.uuid, pullRequestId);
   const site = deployedKind(subject).site(subject);
-  // The server that it left routes nothing but the release that is still live there.
-  const hasLeft = record.server_id !== server_id && live === null;
-  if (site === undefined || domains === null || domains.length === 0 || hasLeft) return { partId, sites: [] };
+  // A server routes to none while the one that has a live release answers: before it and after it has moved.
+  const isElsewhere = live === null && (record.server_id !== server_id || routing.is_live_elsewhere);
+  if (site === undefined || domains === null || domains.length === 0 || isElsewhere) return { partId, sites: [] };
   const ref: ReleaseRef | null = live && { resourceUuid: record.uuid, deploymentUuid: live.deployment_uuid };
   const state = ref === null ? undefined : await inspect(ref);
   const target = {

@@ -25,10 +25,12 @@ export interface RecordedResource {
   readonly previews: readonly RoutedPreview[];
   /** Set if it is on another server now: the pull requests of which it has a live release there, 0 for its own. */
   readonly liveElsewhere: ReadonlySet<number> | undefined;
+  /** The pull requests of which only servers that it has left have a live release, which answers until one is here. */
+  readonly liveBefore: ReadonlySet<number>;
 }
 
 /** A resource with its releases on all servers. */
-type FoundResource = Omit<RecordedResource, "liveElsewhere">;
+type FoundResource = Omit<RecordedResource, "liveElsewhere" | "liveBefore">;
 
 /** Records of one server, up to the change number `position`. */
 interface Known {
@@ -128,13 +130,24 @@ function merged(
 function recordedOn(serverId: number, found: FoundResource): RecordedResource | undefined {
   const releases = found.resource.releases.filter(({ server_id }) => server_id === serverId);
   const resource = { ...found.resource, releases };
-  if (resource.server_id === serverId) return { ...found, resource, liveElsewhere: undefined };
+  if (resource.server_id === serverId)
+    return { ...found, resource, liveElsewhere: undefined, liveBefore: liveBefore(found.resource) };
   if (releases.length === 0) return undefined;
   const live = found.resource.releases.filter(
     ({ role, server_id }) => role === "live" && server_id === resource.server_id,
   );
-  return { ...found, resource, liveElsewhere: new Set(live.map(({ pull_request_id }) => pull_request_id)) };
+  const liveElsewhere = new Set(live.map(({ pull_request_id }) => pull_request_id));
+  return { ...found, resource, liveElsewhere, liveBefore: NONE };
 }
+
+function liveBefore({ server_id, releases }: InspectedResource): ReadonlySet<number> {
+  const live = releases.filter(({ role }) => role === "live");
+  const here = new Set(live.flatMap((one) => (one.server_id === server_id ? [one.pull_request_id] : [])));
+  const elsewhere = live.filter((one) => !here.has(one.pull_request_id));
+  return elsewhere.length === 0 ? NONE : new Set(elsewhere.map(({ pull_request_id }) => pull_request_id));
+}
+
+const NONE: ReadonlySet<number> = new Set();
 
 const NOTHING: ServerRecords = { active: [], resources: [], drills: [] };
 const READ_AT_ONCE = 500;

@@ -317,6 +317,8 @@ export interface Routing {
   /** `null`: the preview was removed or is being removed. */
   readonly domains: readonly DomainClaim[] | null;
   readonly live: Pick<ReleaseRecord, "deployment_uuid" | "upstream"> | null;
+  /** Another server has a live release of it, which answers until there is one here. */
+  readonly is_live_elsewhere: boolean;
 }
 
 export interface SystemResourceStore {
