@@ -121,10 +121,11 @@ describeDocker("the public ports of a machine with Docker", ["nginx:alpine", "ca
         uuid,
         destination_uuid: destination?.uuid ?? "",
       });
+      const moving = { uuid: deployment_uuid ?? "" };
       const isDone = async () => {
-        const { status } = await server.client.deployments.get.query({ uuid: deployment_uuid ?? "" });
+        const { status } = await server.client.deployments.get.query(moving);
         expect(status).not.toBe("failed");
-        return status === "finished";
+        return status === "finished" && (await containersOf(uuid)) === (target === home ? 0 : 1);
       };
       await until(isDone, { seconds: 60 }).finally(() => (isMoving = false));
       await visits;
@@ -133,8 +134,6 @@ describeDocker("the public ports of a machine with Docker", ["nginx:alpine", "ca
       const runs = async () => (await server.client.applications.get.query({ uuid })).status === "running:healthy";
       await until(runs, { seconds: 30 });
       expect((await get(server, "roamer.test")).status).toBe(200);
-      const wanted = target === home ? 0 : 1;
-      await until(async () => (await containersOf(uuid)) === wanted, { seconds: 60 });
     }
   });
 
