@@ -38,7 +38,7 @@ function nameOf(key: string): string | undefined {
 /** Of several URLs of the container the one with the wanted port. */
 function urlOf({ container, port }: WantedUrl, domains: readonly DomainClaim[]): string | null {
   const own = domains.filter((claim) => claim.container === container);
-  const claim = own.find(({ url }) => port !== null && URL.parse(url)?.port === String(port)) ?? own[0];
+  const claim = own.find(({ url }) => port !== null && new URL(url).port === String(port)) ?? own[0];
   return claim === undefined ? null : (claim.public_url ?? claim.url);
 }
 
