@@ -96,7 +96,7 @@ const COMMANDS: readonly Entry[] = [
   {
     name: "move",
     group: RUN,
-    summary: "move an application, database or service to another environment",
+    summary: "move to another environment, or an application to another server",
     load: () => import("./commands/move.ts"),
   },
   {

@@ -122,4 +122,12 @@ describe("an application that moves to another server", () => {
     await expect(migrate({}, leaving)).rejects.toMatchObject({ code: "resource.state" });
     expect((await record()).server_id).toBe(at.place.server.id);
   });
+
+  test("brings no folder of a server to Berth's own machine, unless the operator moves it", async () => {
+    const own = await testPlace(at.stores);
+    await at.stores.servers.update(own.server.uuid, { ip: "127.0.0.1" });
+    await at.own.storages.create(ref, { type: "persistent", name: "host", mount_path: "/host", host_path: "/srv" });
+    await expect(migrate({}, own)).rejects.toMatchObject({ code: expect.stringMatching(/^auth\./) });
+    expect((await record()).server_id).toBe(at.place.server.id);
+  });
 });

@@ -1,8 +1,9 @@
 import { DomainError, invalid, notFound } from "@berth/core";
-import { parseUrlList, replicasMost } from "@berth/core/application";
+import { isLocalHost, parseUrlList, replicasMost } from "@berth/core/application";
 import type { ApplicationRecord, DestinationRecord, ServerRecord, Stores } from "@berth/core/ports";
 import type { ResourceMigrate, ResourceMigrated } from "@berth/core/resource";
-import { requireAbility } from "@berth/core/team";
+import { isOwnMachine } from "@berth/core/server";
+import { requireAbility, requireOperator } from "@berth/core/team";
 import { findApplication } from "./application.ts";
 import {
   requireBuildPack,
@@ -76,7 +77,23 @@ async function requireRunnable(context: UseCaseContext, application: Application
   await requirePlacement(context, settings, server);
   requireRequestCounts(settings, server);
   await requireContainerPowers(context, settings.custom_docker_run_options, server);
+  await requireHostAccess(context, application, server);
   requireServable(context, parseUrlList(fqdn ?? "").claims, server);
+}
+
+/**
+ * Folders of a server, and what a compose file asks for, were checked for the server that it leaves.
+ * @throws DomainError `auth.missing_ability`, `auth.root_team_only` for Berth's own machine
+ */
+async function requireHostAccess(
+  { scope, stores }: UseCaseContext,
+  { id, server_id, settings }: ApplicationRecord,
+  server: ServerRecord,
+): Promise<void> {
+  if (server.id === server_id || !(isLocalHost(server.ip) || isOwnMachine(server))) return;
+  const { items } = await stores.storages.list(id);
+  const hasFolders = items.some(({ host_path, is_directory }) => host_path !== null || is_directory);
+  if (hasFolders || settings.build_pack === "dockercompose") requireOperator(scope);
 }
 
 function requireOtherPlace({ name, destination_id }: ApplicationRecord, destination: DestinationRecord): void {
