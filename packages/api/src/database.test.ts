@@ -1,4 +1,5 @@
 import { DATABASE_ENGINE_NAMES } from "@berth/core/database";
+import { liveKeyOf } from "@berth/core/deploy";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { createdDatabase, type Served, served } from "./berth.fixture.ts";
 
@@ -45,9 +46,9 @@ describe("databases", () => {
 
   test("[S30] show the status that was observed", async () => {
     const uuid = await createdDatabase(api);
-    const { id = 0 } = (await api.stores.databases.find(uuid)) ?? {};
+    const { id = 0, server_id = 0 } = (await api.stores.databases.find(uuid)) ?? {};
     for (const status of ["restarting:unknown", "exited", "running:healthy"]) {
-      await api.db.system.resources.setStatus(id, status);
+      await api.db.system.resources.setStatus(liveKeyOf({ id, server_id }), status);
       expect((await api.ask("GET", `/databases/${uuid}`)).json.status).toBe(
         status === "exited" ? "exited:unhealthy" : status,
       );

@@ -1,4 +1,5 @@
 import { DomainError } from "@berth/core";
+import { liveKeyOf } from "@berth/core/deploy";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { createdApplication, type Served, served } from "./berth.fixture.ts";
 
@@ -49,7 +50,7 @@ describe("asking for a deployment", () => {
 
   test("starts, restarts and stops with the messages that clients wait for", async () => {
     const uuid = await createdApplication(api);
-    const { id = 0 } = (await api.stores.applications.find(uuid)) ?? {};
+    const { id = 0, server_id = 0 } = (await api.stores.applications.find(uuid)) ?? {};
     const idle = await api.ask("POST", `/applications/${uuid}/stop`);
     expect([idle.status, idle.json.message]).toEqual([400, "Application is already stopped."]);
     const start = await api.ask("POST", `/applications/${uuid}/start?instant_deploy=true`);
@@ -60,7 +61,7 @@ describe("asking for a deployment", () => {
     expect((await api.ask("GET", `/applications/${uuid}/restart`)).json.message).toBe(
       "Deployment already queued for this commit.",
     );
-    await api.db.system.resources.setStatus(id, "running:healthy");
+    await api.db.system.resources.setStatus(liveKeyOf({ id, server_id }), "running:healthy");
     const running = await api.ask("POST", `/applications/${uuid}/start`);
     expect([running.status, running.json.message]).toEqual([400, "Application is already running."]);
     const stop = await api.ask("GET", `/applications/${uuid}/stop?docker_cleanup=false`);

@@ -1,5 +1,6 @@
 import type { OriginCredential } from "@berth/core";
-import { invalid, notFound } from "@berth/core";
+import { DomainError, invalid, notFound } from "@berth/core";
+import { onServer } from "@berth/core/application";
 import type { MagicSource } from "@berth/core/compose";
 import type {
   AddressBook,
@@ -111,6 +112,24 @@ export async function engineOf(
   const server = await stores.servers.findById(server_id);
   if (server === undefined) throw notFound("Server");
   return engineFor(server);
+}
+
+/**
+ * A resource as one of its servers runs it. Default: the primary one.
+ * @throws DomainError `resource.not_found` for a server that it is not deployed to
+ */
+export async function resourceOn(
+  stores: Stores,
+  resource: ResourceRecord,
+  serverUuid: string | undefined,
+): Promise<ResourceRecord> {
+  if (serverUuid === undefined) return resource;
+  const destinations = await stores.applicationDestinations.list(resource.id);
+  const here = destinations.find(({ server_uuid }) => server_uuid === serverUuid);
+  if (here !== undefined) return onServer(resource, here);
+  if ((await stores.servers.find(serverUuid))?.id === resource.server_id) return resource;
+  const sentence = `${RESOURCE_KINDS[resource.kind].title} ${resource.name} is not deployed to this server.`;
+  throw new DomainError("resource.not_found", sentence);
 }
 
 /**

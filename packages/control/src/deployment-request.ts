@@ -1,5 +1,5 @@
 import { DomainError } from "@berth/core";
-import { liveKeyOf, queueFull } from "@berth/core/deploy";
+import { queueFull, type ServerPart } from "@berth/core/deploy";
 import type {
   ApplicationRecord,
   DeploymentRecord,
@@ -10,7 +10,7 @@ import type {
   Stores,
 } from "@berth/core/ports";
 import { RESOURCE_KINDS } from "@berth/core/resource";
-import type { UseCaseContext } from "./context.ts";
+import { resourceOn, type UseCaseContext } from "./context.ts";
 
 export interface DeploymentRequest {
   /** For an application, create the request by `applicationRequest`, which adds the other fields. */
@@ -25,6 +25,8 @@ export interface DeploymentRequest {
   readonly preview?: PreviewRecord | undefined;
   /** Runs this kept build instead of building. */
   readonly rollbackTo?: Pick<KeptBuild, "built_by" | "commit"> | undefined;
+  /** Uuid of the only server to deploy to. Default: each server of the application. */
+  readonly serverUuid?: string | undefined;
   /** Kind of the host whose webhook requests it. */
   readonly gitType?: string | undefined;
 }
@@ -33,24 +35,39 @@ export interface Requested {
   readonly deployment: DeploymentRecord;
   /** Another deployment of the same commit is waiting or running. */
   readonly isDuplicate: boolean;
+  /** To the other servers of the application, in their order. */
+  readonly followers: readonly Requested[];
 }
 
 /**
  * Queues all of them or none. Must run in a transaction, which an error reverts.
  *
- * @throws DomainError `queue.full`, `resource.state`, `source.not_found`
+ * @returns One for each request; those to further servers of an application are its followers.
+ * @throws DomainError `queue.full`, `resource.state`, `source.not_found`, `resource.not_found` for a
+ * server that the resource is not deployed to
  */
 export async function requestDeployments(
   { ids }: Pick<UseCaseContext, "ids">,
   tx: Stores,
   requests: readonly DeploymentRequest[],
 ): Promise<readonly Requested[]> {
-  const wanted: NewDeployment[] = [];
-  for (const request of requests) wanted.push(await newDeployment(ids.uuid(), tx, request));
-  const outcomes = await tx.deployments.enqueue(wanted);
-  const requested = outcomes.map((outcome): Requested => {
+  const wanted: NewDeployment[][] = [];
+  for (const request of requests) {
+    const group: NewDeployment[] = [];
+    for (const place of await placesOf(tx, request)) {
+      const part = { ...place, resource_id: request.resource.id };
+      group.push({ ...(await newDeployment(ids.uuid(), tx, request, part)), follows: group[0]?.uuid ?? null });
+    }
+    wanted.push(group);
+  }
+  const outcomes = await tx.deployments.enqueue(wanted.flat());
+  const all = outcomes.map((outcome): Requested => {
     if (outcome.outcome === "full") throw queueFull();
-    return { deployment: outcome.deployment, isDuplicate: outcome.outcome === "duplicate" };
+    return { deployment: outcome.deployment, isDuplicate: outcome.outcome === "duplicate", followers: [] };
+  });
+  const requested = wanted.flatMap(({ length }): Requested[] => {
+    const [first, ...followers] = all.splice(0, length);
+    return first === undefined ? [] : [{ ...first, followers }];
   });
   for (const { resource, preview } of requests) {
     // A deployment means that the resource should run, also after a restart of the control plane. A preview runs
@@ -88,21 +105,43 @@ export async function requestDeployment(
 
 export const DUPLICATE_MESSAGE = "Deployment already queued for this commit.";
 
-async function newDeployment(uuid: string, tx: Stores, request: DeploymentRequest): Promise<NewDeployment> {
-  const { resource, preview, isForced = false, isRestart = false, isInstant = false, gitType, rollbackTo } = request;
+type Place = Pick<ResourceRecord, "server_id" | "destination_id">;
+
+/** Where the request deploys to, the primary server first. */
+async function placesOf(tx: Stores, { resource, preview, serverUuid }: DeploymentRequest): Promise<readonly Place[]> {
+  if (serverUuid !== undefined) return [await resourceOn(tx, resource, serverUuid)];
+  if (resource.kind !== "application" || preview !== undefined) return [resource];
+  const destinations = await tx.applicationDestinations.list(resource.id);
+  return destinations.length === 0 ? [resource] : destinations;
+}
+
+/** The kept build of a rollback on one server; a server that lacks one builds the commit. */
+async function buildOn(tx: Stores, part: ServerPart, { resource, rollbackTo }: DeploymentRequest) {
+  if (rollbackTo === undefined || part.server_id === resource.server_id) return rollbackTo;
+  return (await tx.releases.builds(part)).find(({ commit }) => commit === rollbackTo.commit);
+}
+
+async function newDeployment(
+  uuid: string,
+  tx: Stores,
+  request: DeploymentRequest,
+  { resource_id, server_id, destination_id }: Place & ServerPart,
+): Promise<Omit<NewDeployment, "follows">> {
+  const { resource, preview, isForced = false, isRestart = false, isInstant = false, gitType } = request;
   if (resource.removing_at !== null) {
     const sentence = `${RESOURCE_KINDS[resource.kind].title} ${resource.name} is being removed, so it cannot be deployed.`;
     throw new DomainError("resource.state", sentence);
   }
   // Without a release there is nothing to restart, so it is built as for a deployment.
-  const hasRelease = isRestart && (await tx.releases.live(liveKeyOf(resource))) !== undefined;
+  const part = { resource_id, server_id };
+  const hasRelease = isRestart && (await tx.releases.live({ ...part, pull_request_id: 0 })) !== undefined;
+  const rollbackTo = await buildOn(tx, part, request);
   return {
     uuid,
-    resource_id: resource.id,
-    server_id: resource.server_id,
-    destination_id: resource.destination_id,
+    ...part,
+    destination_id,
     pull_request_id: preview?.pull_request_id ?? 0,
-    commit: rollbackTo?.commit ?? request.commit ?? "HEAD",
+    commit: request.rollbackTo?.commit ?? request.commit ?? "HEAD",
     force_rebuild: isForced,
     restart_only: hasRelease,
     rollback: rollbackTo !== undefined,

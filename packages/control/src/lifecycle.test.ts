@@ -1,4 +1,5 @@
 import { isDomainError } from "@berth/core";
+import { liveKeyOf } from "@berth/core/deploy";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { gitApplication, type World, world } from "./world.fixture.ts";
 
@@ -42,7 +43,7 @@ describe("starting and stopping", () => {
     const app = await created();
     expect(await codeOf(at.own.lifecycle.stop(app))).toBe("resource.already_stopped");
     await at.stores.resources.setDesiredState(app.id, "running");
-    await at.db.system.resources.setStatus(app.id, "running:healthy");
+    await at.db.system.resources.setStatus(liveKeyOf({ id: app.id, server_id: at.place.server.id }), "running:healthy");
     await expect(at.own.lifecycle.start(app, {})).rejects.toThrow("Application is already running.");
     expect(await codeOf(at.own.lifecycle.start(app, { force: true }))).toBe("done");
     expect((await at.own.lifecycle.stop(app)).message).toBe("Application stopping request queued.");

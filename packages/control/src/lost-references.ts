@@ -14,12 +14,12 @@ export async function keepingReferences(
   tx: Stores,
   resource: ResourceRecord,
   change: () => Promise<void>,
-  { place, remedy }: { readonly place: string; readonly remedy: string },
+  { place, remedy, serverId }: Place,
 ): Promise<void> {
   const { items } = await tx.envs.list(resource.id);
   const before = await targetsOf(tx, resource, items);
   await change();
-  const after = await targetsOf(tx, resource, items);
+  const after = await targetsOf(tx, resource, items, serverId);
   const lost = items.filter(({ value }) => referencesOf(value).some((text) => before.has(text) && !after.has(text)));
   if (lost.length > 0) throw losing(resource, lost, `what ${place} does not have`, remedy);
   const broken = [...after].find(
@@ -29,14 +29,25 @@ export async function keepingReferences(
   throw new DomainError("resource.state", broken[1].problem);
 }
 
+interface Place {
+  /** What does not have the targets that are lost, and what helps. */
+  readonly place: string;
+  readonly remedy: string;
+  /** The server that has to reach the targets, if it is not the primary one. */
+  readonly serverId?: number | undefined;
+}
+
 /** The targets of references of these variables, by their text. */
 async function targetsOf(
   tx: Stores,
   { id }: ResourceRecord,
   variables: readonly EnvRecord[],
+  serverId?: number,
 ): Promise<ReadonlyMap<string, SeenVariable>> {
   const references = referencesIn(variables.map(({ value }) => value));
-  return new Map((await tx.sharedVariables.seenBy([id], references)).map((seen) => [referenceText(seen), seen]));
+  return new Map(
+    (await tx.sharedVariables.seenBy([id], references, serverId)).map((seen) => [referenceText(seen), seen]),
+  );
 }
 
 const referencesOf = (value: string | null): readonly string[] => referencesIn([value]).map(referenceText);

@@ -5,27 +5,27 @@ import { sql } from "kysely";
 import { idsOf, type TeamContext } from "./context.ts";
 import { databaseStore, databasesNamed } from "./database.ts";
 import { envStore } from "./env.ts";
-import { seenShared } from "./shared-variable.ts";
+import { type Seeing, seenShared } from "./shared-variable.ts";
 
 /** The targets of references, for each of these resources. */
 export const seenBy = async (
   context: TeamContext,
-  resourceIds: readonly number[],
+  seeing: Seeing,
   references: readonly SharedReference[],
 ): Promise<readonly SeenVariable[]> => [
-  ...(await seenShared(context, resourceIds, references)),
-  ...(await seenDatabases(context, resourceIds, references)),
+  ...(await seenShared(context, seeing, references)),
+  ...(await seenDatabases(context, seeing, references)),
 ];
 
 /** Those references that name databases. */
 async function seenDatabases(
   context: TeamContext,
-  resourceIds: readonly number[],
+  seeing: Seeing,
   references: readonly SharedReference[],
 ): Promise<readonly SeenVariable[]> {
   const names = references.flatMap((reference) => databaseNameIn(reference) ?? []);
-  const named = await namedDatabases(context, resourceIds, names);
-  return resourceIds.flatMap((resource_id) => {
+  const named = await namedDatabases(context, seeing, names);
+  return seeing.resourceIds.flatMap((resource_id) => {
     const own = named.filter((one) => one.resource_id === resource_id);
     return names.flatMap((name) => seenDatabase(name, own) ?? []);
   });
@@ -34,11 +34,11 @@ async function seenDatabases(
 /** Databases that variables of these resources reference, for each resource of their environment. */
 export async function namedDatabases(
   context: TeamContext,
-  resourceIds: readonly number[],
+  seeing: Seeing,
   names: readonly string[],
 ): Promise<readonly NamedDatabase[]> {
   if (names.length === 0) return [];
-  const clients = await clientsOf(context, resourceIds);
+  const clients = await clientsOf(context, seeing);
   const environmentIds = [...new Set(clients.map(({ environment_id }) => environment_id))];
   const databases = environmentIds.length === 0 ? [] : await databasesNamed(context, environmentIds, names);
   if (databases.length === 0) return [];
@@ -61,18 +61,24 @@ interface ClientRow extends DatabaseClient {
 }
 
 /** Containers of a compose file have a network of their own, unless they are set to join that of the destination. */
-async function clientsOf({ db, teamId }: TeamContext, ids: readonly number[]): Promise<readonly ClientRow[]> {
+async function clientsOf(
+  { db, teamId }: TeamContext,
+  { resourceIds, serverId }: Seeing,
+): Promise<readonly ClientRow[]> {
   const { rows } = await sql<ClientRow>`
-    select resource.id as resource_id, resource.environment_id, resource.name, resource.server_id,
-      resource.destination_id, server.name as server_name, server.engine as server_engine,
+    select resource.id as resource_id, resource.environment_id, resource.name, server.id as server_id,
+      coalesce(here.destination_id, resource.destination_id) as destination_id, server.name as server_name, server.engine as server_engine,
       resource.kind = 'database'
         or resource.kind = 'application' and coalesce(application.settings ->> 'build_pack', '') <> 'dockercompose'
         or coalesce((coalesce(application.settings, service.settings) ->> 'connect_to_docker_network')::boolean, false)
         as is_in_network
-    from resource join server on server.id = resource.server_id
+    from resource
+    left join application_destination here on here.resource_id = resource.id
+      and here.server_id = ${serverId ?? null}::bigint
+    join server on server.id = coalesce(here.server_id, resource.server_id)
     left join application on application.resource_id = resource.id
     left join service on service.resource_id = resource.id
-    where resource.id in ${idsOf(ids)} and resource.team_id = ${teamId}`.execute(db);
+    where resource.id in ${idsOf(resourceIds)} and resource.team_id = ${teamId}`.execute(db);
   return rows;
 }
 
@@ -82,7 +88,7 @@ async function valuesOf(context: TeamContext, databases: readonly DatabaseRecord
   const secrets = await databaseStore(context).secretsOf(ids);
   const keys = databases.flatMap(({ engine }) => engineFields(engine).flatMap(([, { variable }]) => variable ?? []));
   const found = keys.length === 0 ? [] : await envStore(context).findByKeys(ids, [...new Set(keys)]);
-  const shared = await seenShared(context, ids, referencesIn(found.map(({ value }) => value)));
+  const shared = await seenShared(context, { resourceIds: ids }, referencesIn(found.map(({ value }) => value)));
   return new Map(
     databases.map(({ id, engine }) => {
       const own = found.filter(({ resource_id }) => resource_id === id);

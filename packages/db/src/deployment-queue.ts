@@ -8,6 +8,7 @@ import { type Context, idsOf, inTransaction, notifyDeployment, undefinedOn, wake
 import { appendLog } from "./deployment-log.ts";
 import { DEPLOYMENT_COLUMNS, emitDeploymentEvent, isActive, readSteps, stepPlace } from "./deployment-row.ts";
 import { violates } from "./errors.ts";
+import { endFollowers } from "./follower.ts";
 import { isWithinShare, leaseEnd, renewRuns, runsByTeam, runsOfTeam } from "./leased-run.ts";
 import { sealStacks } from "./sealed-stack.ts";
 import { storable, storableJson } from "./storable.ts";
@@ -58,8 +59,7 @@ export function systemDeploymentStore(context: Context): SystemDeploymentStore {
         await saveStep(tx, deploymentId, "retire", step);
         await appendLog(tx)(deploymentId, lines);
       }),
-    saveCommit: (lease, commit, message) =>
-      change(context, lease, { commit, commit_message: message && storable(message) }),
+    saveCommit: (lease, commit, message) => saveCommit(context, lease, commit, message && storable(message)),
     saveBuildServer: (lease, build_server_id) => change(context, lease, { build_server_id }),
     takeBuildServer: (lease, serverId) => takeBuildServer(context, lease, serverId),
     appendLog: appendLog(context),
@@ -68,7 +68,6 @@ export function systemDeploymentStore(context: Context): SystemDeploymentStore {
         const now = sql<Date>`now()`;
         const ended = await tx.db
           .updateTable("deployment")
-
           .set({ status, error: error && storable(error), finished_at: now, updated_at: now, lease_expires_at: null })
           .where(isHeldBy(lease))
           .where("status", "in", sourcesOf(status))
@@ -76,6 +75,7 @@ export function systemDeploymentStore(context: Context): SystemDeploymentStore {
           .executeTakeFirst();
         if (ended === undefined) return false;
         emitDeploymentEvent(tx, ended, ENDED_EVENTS[status]);
+        await endFollowers(tx, ended);
         // Its place on the server is free again, and its previous release can be removed.
         wakeWorkers(tx, "deployment", "resource");
         return true;
@@ -93,7 +93,7 @@ export function systemDeploymentStore(context: Context): SystemDeploymentStore {
 async function change(
   context: Context,
   lease: Lease,
-  fields: Partial<Pick<DeploymentRecord, "commit" | "commit_message" | "build_server_id">>,
+  fields: Pick<DeploymentRecord, "build_server_id">,
 ): Promise<boolean> {
   const isWritten = await withLease(context, lease, async (tx) => {
     await tx.db
@@ -106,6 +106,33 @@ async function change(
   });
   return isWritten ?? false;
 }
+
+/** The deployments to other servers of the same request use the same commit, whatever is pushed meanwhile. */
+const saveCommit = async (
+  context: Context,
+  lease: Lease,
+  commit: string,
+  commit_message: string | null,
+): Promise<boolean> => {
+  const isSaved = await withLease(context, lease, async (tx) => {
+    const updated_at = sql<Date>`now()`;
+    const { uuid } = await tx.db
+      .updateTable("deployment")
+      .set({ commit, commit_message, updated_at })
+      .where("id", "=", lease.deployment_id)
+      .returning("uuid")
+      .executeTakeFirstOrThrow();
+    await tx.db
+      .updateTable("deployment")
+      .set({ commit, commit_message, updated_at })
+      .where("follows", "=", uuid)
+      .where("status", "=", sql.lit("queued" as const))
+      .execute();
+    notifyDeployment(tx, lease.deployment_id);
+    return true;
+  });
+  return isSaved ?? false;
+};
 
 const isHeldBy = ({ deployment_id, owner, attempt }: Lease) => sql<boolean>`deployment.id = ${deployment_id}
   and deployment.lease_owner = ${owner} and deployment.attempt = ${attempt} and deployment.status = 'in_progress'`;
@@ -183,7 +210,8 @@ type Share = Parameters<SystemDeploymentStore["claimNext"]>[0];
 /**
  * The oldest queued deployment that may run now, of the team that has the fewest running. One that may not does not stand
  * in the way of those behind it. An instant one does not count what runs on the server, yet waits for its own resource
- * like any other (D33). One of a preview that was opened while it is being removed waits for the end of that.
+ * like any other (D33). One of a preview that was opened while it is being removed waits for the end of that, and one to
+ * another server for the end of that to the first.
  */
 async function nextRunnable(
   { db }: Context,
@@ -222,6 +250,10 @@ async function nextRunnable(
     .where(
       sql<boolean>`not exists (select from deployment other where other.status = 'in_progress'
         and other.resource_id = deployment.resource_id and other.pull_request_id = deployment.pull_request_id)`,
+    )
+    .where(
+      sql<boolean>`(deployment.follows is null or not exists (select from deployment first
+        where first.uuid = deployment.follows and first.status in ('queued', 'in_progress')))`,
     )
     .where(
       sql<boolean>`(deployment.pull_request_id = 0 or not exists (select from application_preview preview

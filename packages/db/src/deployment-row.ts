@@ -24,6 +24,7 @@ export const DEPLOYMENT_COLUMNS = [
   "deployment.restart_only",
   "deployment.rollback",
   "deployment.rollback_to",
+  "deployment.follows",
   "deployment.is_webhook",
   "deployment.is_api",
   "deployment.git_type",

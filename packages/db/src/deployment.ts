@@ -1,11 +1,12 @@
 import { isTerminal } from "@berth/core/deploy";
-import type { DeploymentRecord, DeploymentStore } from "@berth/core/ports";
+import type { DeploymentRecord, DeploymentStore, ServerDeploymentRecord } from "@berth/core/ports";
 import { sql } from "kysely";
 import { deploymentTopic } from "./changes.ts";
 import { inTransaction, type TeamContext, wakeWorkers } from "./context.ts";
 import { readLog } from "./deployment-log.ts";
 import { DEPLOYMENT_COLUMNS, emitDeploymentEvent, isActive, readSteps } from "./deployment-row.ts";
 import { enqueue } from "./enqueue.ts";
+import { endFollowers } from "./follower.ts";
 import { ofOwner, page, within } from "./page.ts";
 
 const WAIT_MS_MAX = 1_000;
@@ -53,6 +54,15 @@ export function deploymentStore(context: TeamContext): DeploymentStore {
       ),
     newestOf: (resourceIds) =>
       own().select(LAST_DEPLOYMENT_COLUMNS).where("deployment.id", "in", newestIds(resourceIds)).execute(),
+    async newestOn(resourceId, serverIds) {
+      const { rows } = await sql<ServerDeploymentRecord>`
+        select distinct on (server_id) uuid, server_id, status, "commit", error, finished_at, follows from (
+          select * from deployment where resource_id between ${resourceId}::bigint and ${resourceId}::bigint
+            and pull_request_id between 0 and 0 and team_id = ${teamId}
+          order by resource_id desc, pull_request_id desc, id desc limit ${NEWEST_ON_LIMIT}) newest
+        where server_id = any(${serverIds}::bigint[]) order by server_id, id desc`.execute(db);
+      return rows;
+    },
     async find(uuid) {
       const clock = database.changes.clock();
       const found = await own().select(DEPLOYMENT_COLUMNS).where("deployment.uuid", "=", uuid).executeTakeFirst();
@@ -85,6 +95,9 @@ export function deploymentStore(context: TeamContext): DeploymentStore {
       }),
   };
 }
+
+/** Deployments are to all servers as a rule, so the newest to each is among the first few. */
+const NEWEST_ON_LIMIT = sql.lit(1000);
 
 /** Ranges of one value, so that the order is that of an index: see `ofOwner`. */
 const newestIds = (resourceIds: readonly number[]) => sql<number>`(
@@ -125,6 +138,7 @@ async function cancel(context: TeamContext, { id, status }: DeploymentRecord): P
     .returning(DEPLOYMENT_COLUMNS)
     .executeTakeFirstOrThrow();
   emitDeploymentEvent(context, cancelled, isQueued ? "deployment.cancelled" : "deployment.cancel_requested");
+  if (isQueued) await endFollowers(context, cancelled);
   return cancelled;
 }
 

@@ -74,7 +74,10 @@ export function destinationStore({ db, teamId }: TeamContext): DestinationStore 
       db
         .selectFrom("resource")
         .select(["kind", "name"])
-        .where("destination_id", "=", id)
+        .where(
+          sql<boolean>`(destination_id = ${id} or resource.id in (
+            select resource_id from application_destination attached where attached.destination_id = ${id}))`,
+        )
         .where("team_id", "=", teamId)
         .orderBy("id")
         .limit(take)

@@ -55,11 +55,14 @@ function decide(
   const waiting: Wanted[] = [...active];
   const counts = new Map(queued);
   const decisions: Decision[] = [];
-  for (const deployment of deployments) {
+  const duplicates = new Map<string, string>();
+  for (const asked of deployments) {
+    const deployment = { ...asked, follows: asked.follows && (duplicates.get(asked.follows) ?? asked.follows) };
     const duplicate = mayBeDuplicate(deployment) ? waiting.find((other) => covers(other, deployment)) : undefined;
     // It takes no place in the queue, so it is returned even if the queue is full (D14).
     if (duplicate !== undefined) {
       decisions.push({ type: "duplicate", of: duplicate });
+      duplicates.set(deployment.uuid, duplicate.uuid);
       continue;
     }
     const count = counts.get(deployment.server_id) ?? 0;
@@ -167,6 +170,7 @@ const FIELDS = [
   "restart_only",
   "rollback",
   "rollback_to",
+  "follows",
   "is_webhook",
   "is_api",
   "git_type",

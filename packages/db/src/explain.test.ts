@@ -60,6 +60,9 @@ const READS: Readonly<Record<string, (read: Read, tables: TeamTables) => Promise
   "a registry": ({ stores }, { uuid, teamId }) => stores.registries.find(`${uuid}${teamId}g1`),
   "a team's logins for registries": ({ stores }) => stores.registries.logins(),
   "a registry's password": ({ stores }) => stores.registries.passwordsOf([-1]),
+  "an application's destinations": ({ stores }, { resourceId }) => stores.applicationDestinations.list(resourceId),
+  "an application's deployments to servers": ({ stores }, { resourceId, serverId }) =>
+    stores.deployments.newestOn(resourceId, [serverId, -1]),
   resources: ({ stores }) => stores.resources.list({}, PAGE),
   "ids of resources": ({ stores }) => stores.resources.listIds(PAGE),
   "resources of an environment": ({ stores }, { environmentId }) =>

@@ -361,6 +361,12 @@ const ATTEMPTS: Attempts = {
     secrets: (stores, { app }) => refused(stores.applications.secrets(app.id)),
     secretsOf: (stores, { app }) => stores.applications.secretsOf([app.id]).then((secrets) => [...secrets]),
   },
+  applicationDestinations: {
+    list: (stores, { app }) => stores.applicationDestinations.list(app.id),
+    attach: (stores, { app, destination }) => refused(stores.applicationDestinations.attach(app.id, destination.id)),
+    detach: (stores, { app, destination }) => stores.applicationDestinations.detach(app.id, destination.id),
+    detachServer: (stores, { server }) => stores.applicationDestinations.detachServer(server.id),
+  },
   databases: {
     list: (stores, { environment }) =>
       stores.databases.list({ environment_id: environment.id }).then(({ items }) => items),
@@ -512,6 +518,7 @@ const ATTEMPTS: Attempts = {
   },
   deployments: {
     listActive: (stores) => stores.deployments.listActive().then(({ items }) => items),
+    newestOn: (stores, { app, server }) => stores.deployments.newestOn(app.id, [server.id]),
     newestOf: (stores, { app }) => stores.deployments.newestOf([app.id]),
     listByResource: (stores, { app }) =>
       stores.deployments

@@ -1,4 +1,5 @@
 import { notFound } from "@berth/core";
+import { onServer } from "@berth/core/application";
 import type {
   KindFilter,
   KindStore,
@@ -208,7 +209,7 @@ export async function readSubject<
   Kind extends ResourceKind,
   TB extends keyof DB,
   Row,
-  Resource extends { readonly uuid: string },
+  Resource extends ResourceRecord,
   Secrets extends object,
 >(
   context: Context,
@@ -225,11 +226,15 @@ export async function readSubject<
     .where(sql<boolean>`resource.id = ${key.resource_id}`)
     .executeTakeFirst();
   if (read === undefined) return undefined;
-  const { sealed, routing, ...row } = read;
+  const {
+    sealed,
+    routing: { here, ...routing },
+    ...row
+  } = read;
   // It has every column that `select` names.
   const found = record(row as Row);
   const secrets = openSecrets(context, kind, found.uuid, sealed, secretDefaults);
-  return { subject: { kind, record: found, secrets }, ...routing };
+  return { subject: { kind, record: here === null ? found : onServer(found, here), secrets }, ...routing };
 }
 
 /** Reads a row that was inserted in the current transaction. */

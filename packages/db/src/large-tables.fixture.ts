@@ -130,6 +130,12 @@ async function fillTeam(database: TestDatabase, { applications, deployments }: S
       artifact, built_by)
     select id, uuid, resource_id, resource_uuid, pull_request_id, server_id, 'retiring', '{}', uuid from deployment
     where team_id = ${app.team_id} and id % 50 = 0`.execute(kysely);
+  const other = await elsewhere(stores);
+  await sql`
+    insert into application_destination (resource_id, server_id, destination_id)
+    select id, server_id, destination_id from resource where team_id = ${app.team_id} and id % 2 = 0
+    union all select id, ${other.server_id}, ${other.destination_id} from resource
+    where team_id = ${app.team_id} and id % 2 = 0`.execute(kysely);
   await fillServices(database, { ...app, ...(await elsewhere(stores)) }, applications / 2);
   const sizes = { databases: applications / 2, executions: Math.min(deployments, 50_000) };
   const largeDatabases = await fillDatabases(database, { ...app, ...(await elsewhere(stores)) }, sizes);

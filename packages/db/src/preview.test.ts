@@ -168,6 +168,7 @@ onEachBackend((database) => {
       restart_only: false,
       rollback: false,
       rollback_to: null,
+      follows: null,
       is_webhook: false,
       is_api: true,
       git_type: null,

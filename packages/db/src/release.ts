@@ -318,6 +318,13 @@ async function promote(
     .set({ role: "live", updated_at: now })
     .where("deployment_id", "=", deployment_id)
     .execute();
+  await db
+    .updateTable("application_destination")
+    .set({ is_given_up: false })
+    .where("resource_id", "=", own.resource_id)
+    .where("server_id", "=", own.server_id)
+    .where("is_given_up", "=", true)
+    .execute();
   // Only databases record when they were started.
   await db.updateTable("database").set({ started_at: now }).where("resource_id", "=", own.resource_id).execute();
   return { previous: previous && opened(context, previous) };
@@ -353,6 +360,16 @@ async function supersede(context: Context, deploymentId: number): Promise<void> 
     .select(["resource.server_id", "release.resource_id", "release.pull_request_id"])
     .where("release.deployment_id", "=", deploymentId)
     .whereRef("resource.server_id", "!=", "release.server_id")
+    .where(({ not, exists, selectFrom }) =>
+      not(
+        exists(
+          selectFrom("application_destination as attached")
+            .select("attached.server_id")
+            .whereRef("attached.resource_id", "=", "release.resource_id")
+            .whereRef("attached.server_id", "=", "release.server_id"),
+        ),
+      ),
+    )
     .forShare("resource")
     .executeTakeFirst();
   const successor = own && (await selectLive(context, own).executeTakeFirst());

@@ -1,3 +1,4 @@
+import { liveKeyOf } from "@berth/core/deploy";
 import type { ApplicationRecord, ResourceChanges } from "@berth/core/ports";
 import { newDeployment, testApplication, testDatabase, testPlace, testTeam, testUuid, until } from "@berth/testing";
 import { sql } from "kysely";
@@ -52,8 +53,9 @@ describe.each(["embedded", "pglite"] as const)("changes of resources on %s", (ba
   const host = () => `${testUuid()}.example.com`;
   const CHANGES: Readonly<Record<string, () => Promise<unknown>>> = {
     "the wish that it runs": () => stores.resources.setDesiredState(app.id, "running"),
-    "its status": () => database.system.resources.setStatus(app.id, "running:healthy"),
-    "its restarts": () => database.system.resources.setRestarts(app.id, { restart_count: 3, last_restart_at: null }),
+    "its status": () => database.system.resources.setStatus(liveKeyOf(app), "running:healthy"),
+    "its restarts": () =>
+      database.system.resources.setRestarts(liveKeyOf(app), { restart_count: 3, last_restart_at: null }),
     "its settings": () => stores.applications.update(app.id, { settings: { is_gzip_enabled: false } }),
     "its secrets": () => stores.applications.update(app.id, { secrets: { http_basic_auth_password: "other" } }),
     "its URLs": () =>

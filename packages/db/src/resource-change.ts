@@ -26,6 +26,9 @@ export function resourceChanges({ db }: Context): Pick<SystemResourceStore, "cha
             union all select release.server_id, release.resource_id, ''
             from wanted join release on release.server_id = wanted.server_id
               join resource on resource.id = release.resource_id and resource.server_id <> release.server_id
+            where wanted.since is null
+            union all select attached.server_id, attached.resource_id, ''
+            from wanted join application_destination attached on attached.server_id = wanted.server_id
             where wanted.since is null`
         : sql``;
       // One statement sees one snapshot: what it cannot see yet has a transaction id of `position` or above.

@@ -53,7 +53,7 @@ export function emitResourceEvent(
 }
 
 /** Observed every few seconds, so it is written and reported only when it changed. */
-export function setStatus(context: Context, id: number, status: string): Promise<void> {
+export function setResourceStatus(context: Context, id: number, status: string): Promise<void> {
   return inTransaction(context, async (tx) => {
     const before = await tx.db
       .selectFrom("resource")

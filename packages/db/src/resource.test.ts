@@ -109,14 +109,14 @@ onEachBackend((database) => {
 
   it("writes a status, and its event, only when it changed", async () => {
     const stores = await testTeam(database());
-    const { id, uuid } = await testApplication(stores, await testPlace(stores));
+    const { uuid, ...app } = await testApplication(stores, await testPlace(stores));
     const { resources } = database().system;
-    await resources.setStatus(id, "running:healthy");
-    await Promise.all([1, 2, 3].map(() => resources.setStatus(id, "running:healthy")));
+    await resources.setStatus(liveKeyOf(app), "running:healthy");
+    await Promise.all([1, 2, 3].map(() => resources.setStatus(liveKeyOf(app), "running:healthy")));
     const running = await stores.applications.find(uuid);
     expect(running?.status).toBe("running:healthy");
     expect(running?.last_online_at).toBeInstanceOf(Date);
-    await resources.setStatus(id, "exited:unhealthy");
+    await resources.setStatus(liveKeyOf(app), "exited:unhealthy");
     const changes = (await stores.events.list({})).filter(({ type }) => type === "resource.status_changed");
     expect(changes.map(({ payload }) => [payload.previous_status, payload.status])).toEqual([
       ["exited:unhealthy", "running:healthy"],
@@ -126,9 +126,10 @@ onEachBackend((database) => {
 
   it("keeps what was observed of restarts and what is wanted", async () => {
     const stores = await testTeam(database());
-    const { id, uuid } = await testApplication(stores, await testPlace(stores));
+    const app = await testApplication(stores, await testPlace(stores));
+    const { id, uuid } = app;
     const restarts = { restart_count: 3, last_restart_at: new Date("2026-03-03T03:03:03.003Z") };
-    await database().system.resources.setRestarts(id, restarts);
+    await database().system.resources.setRestarts(liveKeyOf(app), restarts);
     await stores.resources.setDesiredState(id, "running");
     expect(await stores.applications.find(uuid)).toMatchObject({ ...restarts, desired_state: "running" });
     expect((await database().system.resources.subject(id))?.record).toEqual(await stores.applications.find(uuid));
@@ -137,31 +138,32 @@ onEachBackend((database) => {
 
   it("keeps why an application could not be scaled, and says when that is new", async () => {
     const stores = await testTeam(database());
-    const { id, uuid } = await testApplication(stores, await testPlace(stores));
+    const { uuid, ...app } = await testApplication(stores, await testPlace(stores));
     const { setScaleProblem } = database().system.resources;
+    const part = liveKeyOf(app);
     const problem = async () => (await stores.applications.find(uuid))?.scale_problem;
     expect(await problem()).toBeNull();
-    expect([await setScaleProblem(id, "No image."), await problem()]).toEqual([true, "No image."]);
-    expect([await setScaleProblem(id, "No memory."), await problem()]).toEqual([false, "No memory."]);
-    expect(await stores.resources.summaries([id])).toMatchObject([{ scale_problem: "No memory." }]);
-    expect([await setScaleProblem(id, null), await problem()]).toEqual([false, null]);
-    expect(await setScaleProblem(id, null)).toBe(false);
-    expect(await setScaleProblem(999_999, "No image.")).toBe(false);
+    expect([await setScaleProblem(part, "No image."), await problem()]).toEqual([true, "No image."]);
+    expect([await setScaleProblem(part, "No memory."), await problem()]).toEqual([false, "No memory."]);
+    expect(await stores.resources.summaries([app.id])).toMatchObject([{ scale_problem: "No memory." }]);
+    expect([await setScaleProblem(part, null), await problem()]).toEqual([false, null]);
+    expect(await setScaleProblem(part, null)).toBe(false);
+    expect(await setScaleProblem({ ...part, resource_id: 999_999 }, "No image.")).toBe(false);
   });
 
   it("keeps what was observed of the restarts of every kind", async () => {
     const stores = await testTeam(database());
     const place = await testPlace(stores);
-    const ids = {
-      application: (await testApplication(stores, place)).id,
-      service: (await testService(stores, place)).service.id,
-      database: (await testDatabaseResource(stores, place)).id,
+    const records = {
+      application: await testApplication(stores, place),
+      service: (await testService(stores, place)).service,
+      database: await testDatabaseResource(stores, place),
     };
-    for (const [kind, id] of Object.entries(ids)) {
+    for (const [kind, record] of Object.entries(records)) {
       const restarts = { restart_count: 3, last_restart_at: new Date("2026-03-03T03:03:03.003Z") };
-      await database().system.resources.setRestarts(id, restarts);
+      await database().system.resources.setRestarts(liveKeyOf(record), restarts);
       const { rows } = await sql`select restart_count, last_restart_at from ${sql.table(kind)}
-        where resource_id = ${id}`.execute(database().database.kysely);
+        where resource_id = ${record.id}`.execute(database().database.kysely);
       expect(rows).toEqual([restarts]);
     }
   });

@@ -11,6 +11,7 @@ import type {
 import type { ResourceKind } from "@berth/core/resource";
 import { type RawBuilder, sql } from "kysely";
 import { applicationSubject, settingsOf, siteSettings } from "./application.ts";
+import { destinationsOf, observedOnServer } from "./application-destination.ts";
 import { type Context, idsOf, inTransaction, type TeamContext, wakeWorkers } from "./context.ts";
 import { databaseSubject } from "./database.ts";
 import { endJobs, isAbout, isActiveJob } from "./job-row.ts";
@@ -18,10 +19,9 @@ import { joinPlace } from "./kind-row.ts";
 import { ofOwner, page, within } from "./page.ts";
 import { resourceChanges } from "./resource-change.ts";
 import { resourcePlaces } from "./resource-place.ts";
-import { emitResourceEvent, keptTotal, RESOURCE_COLUMNS, setStatus } from "./resource-row.ts";
+import { emitResourceEvent, keptTotal, RESOURCE_COLUMNS } from "./resource-row.ts";
 import { domainsOf, type RoutingKey } from "./routing.ts";
 import { serviceSubject } from "./service.ts";
-import { storable } from "./storable.ts";
 
 export function resourceStore(context: TeamContext): ResourceStore {
   const { db, teamId } = context;
@@ -98,6 +98,13 @@ export function resourceStore(context: TeamContext): ResourceStore {
           .where("id", "=", id)
           .where("team_id", "=", teamId)
           .execute();
+        await tx.db
+          .updateTable("application_destination")
+          .set({ is_given_up: false })
+          .where("resource_id", "=", id)
+          .where("is_given_up", "=", true)
+          .where(sql<boolean>`exists (select from resource where id = ${id} and team_id = ${teamId})`)
+          .execute();
         wakeWorkers(tx, "resource");
       }),
     markRemoving: async (id, flags) =>
@@ -108,7 +115,15 @@ export function resourceStore(context: TeamContext): ResourceStore {
       const found = await own().select("resource.uuid").where(isMeant).execute();
       return new Set(found.map(({ uuid }) => uuid));
     },
-    hasStaying: (serverId) => hasStaying("resource.server_id", serverId),
+    hasStaying: async (serverId) =>
+      (await hasStaying("resource.server_id", serverId)) ||
+      (await own()
+        .innerJoin("application_destination as attached", "attached.resource_id", "resource.id")
+        .select("resource.id")
+        .where("attached.server_id", "=", serverId)
+        .where("removing_at", "is", null)
+        .limit(1)
+        .executeTakeFirst()) !== undefined,
     async hasStayingIn(environmentIds) {
       for (const id of environmentIds) if (await hasStaying("resource.environment_id", id)) return true;
       return false;
@@ -179,22 +194,7 @@ export function systemResourceStore(context: Context): SystemResourceStore {
     find: (id) => all().where("id", "=", id).executeTakeFirst(),
     subject: async (id, kind) => (await readRouting({ resource_id: id, pull_request_id: 0 }, kind))?.subject,
     routing: readRouting,
-    setStatus: (id, status) => setStatus(context, id, status),
-    async setRestarts(id, { restart_count, last_restart_at }) {
-      const resource = await all().where("id", "=", id).executeTakeFirst();
-      if (resource === undefined) return;
-      await sql`update ${sql.table(resource.kind)} set restart_count = ${restart_count},
-        last_restart_at = ${last_restart_at} where resource_id = ${id}`.execute(db);
-    },
-    setScaleProblem: (id, problem) =>
-      inTransaction(context, async (tx) => {
-        const own = tx.db.selectFrom("application").where("resource_id", "=", id);
-        const before = await own.select("scale_problem").forUpdate().executeTakeFirst();
-        const scale_problem = problem && storable(problem);
-        if (before === undefined || before.scale_problem === scale_problem) return false;
-        await tx.db.updateTable("application").set({ scale_problem }).where("resource_id", "=", id).execute();
-        return before.scale_problem === null;
-      }),
+    ...observedOnServer(context),
     async everRecorded(uuids) {
       const wanted = sql`unnest(${[...uuids]}::text[]) as wanted (uuid)`;
       const { rows } = await sql<{ uuid: string }>`
@@ -233,6 +233,7 @@ export function systemResourceStore(context: Context): SystemResourceStore {
           IS_RESTING.as("is_resting"),
           HAS_PREVIEWS.as("has_previews"),
           RELEASES.as("releases"),
+          destinationsOf.as("destinations"),
           "application.settings",
         ])
         .where(sql<boolean>`resource.id = any(${ids}::bigint[])`)

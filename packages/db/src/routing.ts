@@ -1,6 +1,7 @@
 import type { LiveKey } from "@berth/core/deploy";
-import type { DomainClaim, Routing } from "@berth/core/ports";
+import type { ApplicationDestinationRecord, DomainClaim, Routing } from "@berth/core/ports";
 import { type RawBuilder, sql } from "kysely";
+import { destinationOn } from "./application-destination.ts";
 
 /** URLs of a row of `resource`, or of one of its previews. */
 export const domainsOf = (pullRequestId: number) => sql<readonly DomainClaim[]>`coalesce((
@@ -17,7 +18,10 @@ export type RoutingKey = Pick<LiveKey, "resource_id" | "pull_request_id"> & Part
 export const routingOf = ({
   server_id,
   pull_request_id,
-}: RoutingKey): RawBuilder<Omit<Routing, "subject">> => sql`jsonb_build_object(
+}: RoutingKey): RawBuilder<
+  Omit<Routing, "subject"> & { readonly here: ApplicationDestinationRecord | null }
+> => sql`jsonb_build_object(
+  'here', ${destinationOn(server_id ?? null)},
   'domains', case when ${pull_request_id}::int = 0 or exists (select from application_preview preview
     where preview.resource_id = resource.id and preview.pull_request_id = ${pull_request_id}
       and preview.removing_at is null) then ${domainsOf(pull_request_id)} end,

@@ -19,6 +19,7 @@ import type {
 } from "./schema/deployment.ts";
 import type { NotificationChannelTable, NotificationDeliveryTable } from "./schema/notification.ts";
 import type {
+  ApplicationDestinationTable,
   ApplicationPreviewTable,
   ApplicationTable,
   ContainerNameTable,
@@ -88,6 +89,7 @@ export interface DB {
   server: ServerTable;
   destination: DestinationTable;
   resource: ResourceTable;
+  application_destination: ApplicationDestinationTable;
   removed_resource: RemovedResourceTable;
   resource_change: ResourceChangeTable;
   resource_count: ResourceCountTable;

@@ -3,6 +3,7 @@ import type { Stores, SystemStores } from "@berth/core/ports";
 import { eventActor, type Scope } from "@berth/core/team";
 import { accountStore } from "./account.ts";
 import { applicationStore } from "./application.ts";
+import { applicationDestinationStore } from "./application-destination.ts";
 import { backupStore } from "./backup.ts";
 import { systemBackupStore } from "./backup-queue.ts";
 import type { Database } from "./client.ts";
@@ -80,9 +81,10 @@ const teamStores: (context: TeamContext) => Stores = onDemand({
   jobs: jobStore,
   resources: resourceStore,
   applications: applicationStore,
+  applicationDestinations: applicationDestinationStore,
   databases: (context) => ({
     ...databaseStore(context),
-    namedBy: (resourceIds, names) => namedDatabases(context, resourceIds, names),
+    namedBy: (resourceIds, names, serverId) => namedDatabases(context, { resourceIds, serverId }, names),
   }),
   services: serviceStore,
   backups: backupStore,
@@ -94,7 +96,7 @@ const teamStores: (context: TeamContext) => Stores = onDemand({
   envs: envStore,
   sharedVariables: (context) => ({
     ...sharedVariableStore(context),
-    seenBy: (resourceIds, references) => seenBy(context, resourceIds, references),
+    seenBy: (resourceIds, references, serverId) => seenBy(context, { resourceIds, serverId }, references),
   }),
   storages: storageStore,
   metrics: metricStore,

@@ -19,7 +19,7 @@ import {
   updateResource,
 } from "./kind-row.ts";
 import { isAnyOf, lookup } from "./lookup.ts";
-import { setStatus } from "./resource-row.ts";
+import { setResourceStatus } from "./resource-row.ts";
 import type { RoutingKey } from "./routing.ts";
 import type { DB } from "./schema.ts";
 
@@ -169,7 +169,7 @@ export function systemServiceStore(context: Context): SystemServiceStore {
           from jsonb_each_text(${JSON.stringify(containers)}::jsonb) as seen (name, status)
           where resource_id = ${id} and service_container.name = seen.name
             and service_container.status <> seen.status`.execute(tx.db);
-        await setStatus(tx, id, status);
+        await setResourceStatus(tx, id, status);
       }),
   };
 }

@@ -109,7 +109,7 @@ export function sharedVariableStore(context: TeamContext): Omit<SharedVariableSt
 /** Those references that name shared variables. */
 export async function seenShared(
   context: TeamContext,
-  resourceIds: readonly number[],
+  { resourceIds, serverId }: Seeing,
   references: readonly SharedReference[],
 ): Promise<readonly SeenVariable[]> {
   const byScope = SHARED_SCOPES.map((scope) => [scope, references.filter((one) => one.scope === scope)] as const);
@@ -122,11 +122,23 @@ export async function seenShared(
     return sql`select resource.id as resource_id, ${scope}::text as scope,
         variable.uuid, variable.key, variable.value, variable.is_shown_once
       from resource join environment on environment.id = resource.environment_id
-      join ${sql.table(tableOf(scope))} variable on variable.owner_id = ${OWNER_OF_RESOURCE[scope]}
+      join ${sql.table(tableOf(scope))} variable on variable.owner_id = ${ownerOf(scope, serverId)}
       where resource.team_id = ${context.teamId} and resource.id in ${idsOf(resourceIds)}
         and variable.key = any(${ofScope.map(({ key }) => key)}::text[])`;
   }
 }
+
+/** Resources whose variables refer to others, on one of their several servers if `serverId` is such a one. */
+export interface Seeing {
+  readonly resourceIds: readonly number[];
+  readonly serverId?: number | undefined;
+}
+
+const ownerOf = (scope: SharedScope, serverId: number | undefined) =>
+  scope !== "server" || serverId === undefined
+    ? OWNER_OF_RESOURCE[scope]
+    : sql`coalesce((select here.server_id from application_destination here where here.resource_id = resource.id
+        and here.server_id = ${serverId}), resource.server_id)`;
 
 interface SeenRow extends Omit<SeenVariable, "value" | "scope"> {
   readonly scope: SharedScope;

@@ -1,4 +1,5 @@
 import { DomainError } from "@berth/core";
+import { liveKeyOf } from "@berth/core/deploy";
 import { testApplication, testPlace, testTeam, testUuid } from "@berth/testing";
 import { sql } from "kysely";
 import { expect, it } from "vitest";
@@ -35,7 +36,7 @@ onEachBackend((database) => {
     const place = await testPlace(stores);
     const { id, uuid } = await testApplication(stores, place);
     const undone = database().system.transaction(async (tx) => {
-      await tx.resources.setStatus(id, "running:healthy");
+      await tx.resources.setStatus(liveKeyOf({ id, server_id: place.server.id }), "running:healthy");
       expect(await tx.forTeam(teamId).applications.find(uuid)).toMatchObject({ status: "running:healthy" });
       throw new Error("on purpose");
     });

@@ -160,6 +160,7 @@ export function newDeployment(
     restart_only: false,
     rollback: false,
     rollback_to: null,
+    follows: null,
     is_webhook: false,
     is_api: true,
     git_type: null,

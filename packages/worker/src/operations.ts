@@ -3,9 +3,9 @@ import {
   type Artifact,
   deployedKind,
   isTerminal,
-  liveKeyOf,
   type Operation,
   type ReleaseRef,
+  type ServerPart,
 } from "@berth/core/deploy";
 import { requireReachable } from "@berth/core/env";
 import type { SystemStores, WorkIO } from "@berth/core/ports";
@@ -97,15 +97,15 @@ export async function applyOperation(
     case "set_upstream":
       return await stores.releases.setUpstream(operation.deploymentId, operation.upstream);
     case "set_status":
-      return await stores.resources.setStatus(operation.resourceId, operation.status);
+      return await stores.resources.setStatus(partOf(adapters, operation), operation.status);
     case "set_statuses":
       return await stores.services.setStatuses(operation.resourceId, operation.status, operation.containers);
     case "give_up":
-      return await giveUp(deps, operation);
+      return await giveUp(deps, adapters, operation);
     case "set_restarts":
-      return await setRestarts(deps, operation);
+      return await setRestarts(deps, adapters, operation);
     case "end_scale_problem":
-      return void (await stores.resources.setScaleProblem(operation.resourceId, null));
+      return void (await stores.resources.setScaleProblem(partOf(adapters, operation), null));
     case "remove_resource":
       return void (await removeResource(deps, adapters, operation.resourceId));
     case "set_preview_status":
@@ -162,7 +162,7 @@ async function startLive(
     return logger.info("Resumed a release that should run.", { ...release });
   }
   const isGone = (await engine.inspect(release)) === undefined;
-  const [variables, storages] = await Promise.all([variablesOf(team, resourceId), team.storages.list(resourceId)]);
+  const [variables, storages] = await Promise.all([variablesOf(team, record), team.storages.list(resourceId)]);
   requireReachable(variables, isPreview);
   const { envs } = variables;
   const told = withPublicUrls(domains, adapters.proxy);
@@ -239,15 +239,19 @@ async function takeName(
 /** Skipped when it was stopped or replaced since the plan was made. */
 async function giveUp(
   { stores, onGiveUp, logger }: OperationDeps,
+  { server }: ServerAdapters,
   { resourceId, release, restartCount, restartCountMax }: Extract<Operation, { type: "give_up" }>,
 ): Promise<void> {
   await stores.transaction(async (tx) => {
     const resource = await tx.resources.find(resourceId);
-    const live = resource && (await tx.releases.live(liveKeyOf(resource)));
+    const part = { resource_id: resourceId, server_id: server.id };
+    const live = await tx.releases.live({ ...part, pull_request_id: 0 });
     if (resource?.desired_state !== "running" || live?.deployment_uuid !== release.deploymentUuid) return;
     const team = tx.forTeam(resource.team_id);
-    await team.resources.setDesiredState(resourceId, "stopped");
+    // On its other servers, an application continues to run.
+    if (!(await tx.resources.giveUp(part))) await team.resources.setDesiredState(resourceId, "stopped");
     const payload = {
+      server_name: server.name,
       ...{ resource_kind: resource.kind, resource_name: resource.name },
       ...{ restart_count: restartCount, max_restart_count: restartCountMax },
     };
@@ -259,11 +263,20 @@ async function giveUp(
 
 async function setRestarts(
   { stores, clock }: OperationDeps,
+  adapters: ServerAdapters,
   { resourceId, restartCount }: Extract<Operation, { type: "set_restarts" }>,
 ): Promise<void> {
   const last_restart_at = restartCount === 0 ? null : clock.now();
-  await stores.resources.setRestarts(resourceId, { restart_count: restartCount, last_restart_at });
+  await stores.resources.setRestarts(partOf(adapters, { resourceId }), {
+    restart_count: restartCount,
+    last_restart_at,
+  });
 }
+
+const partOf = ({ server }: ServerAdapters, { resourceId }: { readonly resourceId: number }): ServerPart => ({
+  resource_id: resourceId,
+  server_id: server.id,
+});
 
 async function graceOf(stores: SystemStores, resourceId: number | null): Promise<number> {
   return resourceId === null ? STOP_GRACE_SECONDS : await stopGraceSeconds(stores, resourceId);

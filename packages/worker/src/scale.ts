@@ -23,11 +23,10 @@ export async function scaleLive(
   { release, deploymentId, resourceId, replicas }: Extract<Operation, { type: "scale" }>,
   signal: AbortSignal,
 ): Promise<void> {
-  const [record, subject] = await Promise.all([
-    stores.releases.find(deploymentId),
-    stores.resources.subject(resourceId),
-  ]);
-  if (record?.role !== "live" || subject === undefined || subject.record.removing_at !== null) return;
+  const record = await stores.releases.find(deploymentId);
+  if (record?.role !== "live") return;
+  const { subject } = (await stores.resources.routing(record)) ?? {};
+  if (subject === undefined || subject.record.removing_at !== null) return;
   if (subject.record.server_id !== server.id) return;
   // Changed since the plan was made: the next plan has the new number.
   if (subject.record.desired_state !== "running" || deployedKind(subject).replicas(subject) !== replicas) return;
@@ -67,12 +66,12 @@ interface FailedScale {
 /** Each failure is followed by another attempt, so only the first in a row is an event. */
 async function recordFailure(
   stores: SystemStores,
-  { id, team_id, uuid, kind, name }: ResourceRecord,
+  { id, server_id, team_id, uuid, kind, name }: ResourceRecord,
   { from, to, error }: FailedScale,
 ): Promise<void> {
   const problem = isDomainError(error) ? error.message : "An internal error occurred; Berth's own log has the details.";
   await stores.transaction(async (tx) => {
-    if (!(await tx.resources.setScaleProblem(id, problem))) return;
+    if (!(await tx.resources.setScaleProblem({ resource_id: id, server_id }, problem))) return;
     const payload = { resource_kind: kind, resource_name: name, from, to, error: problem };
     await tx.forTeam(team_id).events.append({ type: "resource.scale_failed", resource_uuid: uuid, payload });
   });

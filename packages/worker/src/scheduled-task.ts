@@ -129,7 +129,7 @@ async function secretsFor({ stores }: WorkerDeps, task: ClaimedTask): Promise<re
   const key = { ...task, pull_request_id: 0 };
   const [routing, variables, live] = await Promise.all([
     stores.resources.routing(key, task.resource_kind),
-    variablesOf(team, task.resource_id),
+    variablesOf(team, task),
     stores.releases.live(key),
   ]);
   const { subject, domains } = routing ?? {};

@@ -1,6 +1,8 @@
+import { onServer } from "@berth/core/application";
 import type { DeploySubject } from "@berth/core/deploy";
 import type {
   ActiveDeployment,
+  ApplicationDestinationRecord,
   InspectedResource,
   ResourceChanges,
   RoutedPreview,
@@ -23,9 +25,9 @@ export interface RecordedResource {
   /** Read only for active resources, since it contains secrets. */
   readonly subject: DeploySubject | undefined;
   readonly previews: readonly RoutedPreview[];
-  /** Set if it is on another server now: the pull requests of which it has a live release there, 0 for its own. */
+  /** Set if it has left the server: the pull requests of which it has a live release on its own, 0 for its own. */
   readonly liveElsewhere: ReadonlySet<number> | undefined;
-  /** The pull requests of which only servers that it has left have a live release, which answers until one is here. */
+  /** The pull requests of which only other servers have a live release, which answer until one is here. */
   readonly liveBefore: ReadonlySet<number>;
 }
 
@@ -126,10 +128,21 @@ function merged(
   return { resources, inOrder: [...resources.values()].sort((a, b) => a.resource.id - b.resource.id) };
 }
 
-/** `undefined`: the resource is on another server and left nothing on this one. */
+/** `undefined`: the resource is on other servers and left nothing on this one. */
 function recordedOn(serverId: number, found: FoundResource): RecordedResource | undefined {
   const releases = found.resource.releases.filter(({ server_id }) => server_id === serverId);
   const resource = { ...found.resource, releases };
+  const here = resource.destinations.find(({ server_id }) => server_id === serverId);
+  if (here !== undefined) {
+    return {
+      resource: onServer(resource, here),
+      subject: found.subject && subjectOn(found.subject, here),
+      // Only the primary server has those.
+      previews: resource.server_id === serverId ? found.previews : [],
+      liveElsewhere: undefined,
+      liveBefore: liveBefore(onServer(found.resource, here)),
+    };
+  }
   if (resource.server_id === serverId)
     return { ...found, resource, liveElsewhere: undefined, liveBefore: liveBefore(found.resource) };
   if (releases.length === 0) return undefined;
@@ -139,6 +152,9 @@ function recordedOn(serverId: number, found: FoundResource): RecordedResource | 
   const liveElsewhere = new Set(live.map(({ pull_request_id }) => pull_request_id));
   return { ...found, resource, liveElsewhere, liveBefore: NONE };
 }
+
+const subjectOn = (subject: DeploySubject, here: ApplicationDestinationRecord): DeploySubject =>
+  subject.kind === "application" ? { ...subject, record: onServer(subject.record, here) } : subject;
 
 function liveBefore({ server_id, releases }: InspectedResource): ReadonlySet<number> {
   const live = releases.filter(({ role }) => role === "live");

@@ -83,6 +83,13 @@ export interface NamedDatabase {
 export type DatabaseStore = KindStore<DatabaseRecord, NewDatabase, DatabaseRecordChange, DatabaseSecrets> & {
   /** Assigns a loopback port, unless the database has a working one, and wakes the workers. */
   giveLoopbackPort(id: number): Promise<void>;
-  /** Databases with these names or uuids in the environment of each resource. */
-  namedBy(resourceIds: readonly number[], names: readonly string[]): Promise<readonly NamedDatabase[]>;
+  /**
+   * Databases with these names or uuids in the environment of each resource.
+   * @param serverId Which of its several servers each resource is on. Default: the primary one.
+   */
+  namedBy(
+    resourceIds: readonly number[],
+    names: readonly string[],
+    serverId?: number,
+  ): Promise<readonly NamedDatabase[]>;
 };

@@ -1,4 +1,5 @@
 export type * from "./account.ts";
+export type * from "./application-destination.ts";
 export * from "./backup.ts";
 export type * from "./backup-files.ts";
 export type * from "./certificate.ts";

@@ -299,6 +299,8 @@ export interface DeploymentRecord extends Timestamps {
   readonly rollback: boolean;
   /** Uuid of the deployment whose build a rollback uses. */
   readonly rollback_to: string | null;
+  /** Uuid of the deployment to the first of several servers, which starts earlier and decides the commit. */
+  readonly follows: string | null;
   readonly is_webhook: boolean;
   readonly is_api: boolean;
   /** Kind of git host of the pull request. */
@@ -337,6 +339,12 @@ export type LastDeploymentRecord = Pick<
   | "finished_at"
 >;
 
+/** What is shown of the newest deployment to each server of an application. */
+export type ServerDeploymentRecord = Pick<
+  DeploymentRecord,
+  "uuid" | "server_id" | "status" | "commit" | "error" | "finished_at" | "follows"
+>;
+
 export interface NewDeployment {
   readonly uuid: string;
   readonly resource_id: number;
@@ -349,6 +357,8 @@ export interface NewDeployment {
   readonly rollback: boolean;
   /** Uuid of the deployment whose build a rollback uses. */
   readonly rollback_to: string | null;
+  /** Uuid of the deployment in the same request that this one follows, see `DeploymentRecord`. */
+  readonly follows: string | null;
   readonly is_webhook: boolean;
   readonly is_api: boolean;
   readonly git_type: string | null;

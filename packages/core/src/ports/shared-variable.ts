@@ -47,6 +47,11 @@ export interface SharedVariableStore {
   /**
    * The targets of these references for each of these resources: in its team, project and so on. The URL of a
    * database has the address that works from the server and network of the resource.
+   * @param serverId One of its several servers. Default: the server that is recorded with it.
    */
-  seenBy(resourceIds: readonly number[], references: readonly SharedReference[]): Promise<readonly SeenVariable[]>;
+  seenBy(
+    resourceIds: readonly number[],
+    references: readonly SharedReference[],
+    serverId?: number,
+  ): Promise<readonly SeenVariable[]>;
 }

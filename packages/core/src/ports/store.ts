@@ -6,6 +6,7 @@ import type { DesiredState, ResourceKind, ResourceRef } from "../resource/resour
 import type { ServerSettings } from "../server/server-settings.ts";
 import type { Ability } from "../team/permission.ts";
 import type { SignInSettings, SignInSettingsUpdate } from "../team/sign-in-setting.ts";
+import type { ApplicationDestinationStore } from "./application-destination.ts";
 import type { BackupStore } from "./backup.ts";
 import type { CloudTokenStore } from "./cloud-token.ts";
 import type { DatabaseStore } from "./database.ts";
@@ -38,6 +39,7 @@ import type {
   ReleaseRecord,
   ResourceRecord,
   ResourceSummaryRecord,
+  ServerDeploymentRecord,
   ServerRecord,
   TeamRecord,
   Timestamps,
@@ -78,6 +80,7 @@ export interface Stores {
   readonly jobs: JobStore;
   readonly resources: ResourceStore;
   readonly applications: ApplicationStore;
+  readonly applicationDestinations: ApplicationDestinationStore;
   readonly databases: DatabaseStore;
   readonly services: ServiceStore;
   readonly backups: BackupStore;
@@ -329,6 +332,8 @@ export interface DeploymentStore {
   ): Promise<Page<DeploymentRecord>>;
   /** The newest deployment of each of these resources, without those of previews. */
   newestOf(resourceIds: readonly number[]): Promise<readonly LastDeploymentRecord[]>;
+  /** The newest deployment of a resource to each of these servers, among its last thousand, without those of previews. */
+  newestOn(resourceId: number, serverIds: readonly number[]): Promise<readonly ServerDeploymentRecord[]>;
   find(uuid: string): Promise<DeploymentRecord | undefined>;
   steps(deploymentId: number): Promise<readonly DeploymentStep[]>;
   /** Lines after `after` (0 for all), by `seq`: the first `take` of them, or the last ones with `last`. */

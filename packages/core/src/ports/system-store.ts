@@ -15,6 +15,7 @@ import type { ValidationResult } from "../server/server-validation.ts";
 import type { EventActor } from "../team/event.ts";
 import type { Role } from "../team/permission.ts";
 import type { AccountStore } from "./account.ts";
+import type { ApplicationDestinationRecord } from "./application-destination.ts";
 import type { SystemBackupStore } from "./backup.ts";
 import type { SystemDatabaseStore } from "./database.ts";
 import type { IdentityStore } from "./identity-provider.ts";
@@ -248,8 +249,8 @@ export interface SystemReleaseStore {
   /** Id of the server that a deployment's release is recorded on. */
   serverOf(deploymentUuid: string): Promise<number | undefined>;
   /**
-   * Makes a live or kept release `retiring` if its resource is on another server now, has a live release there, and the
-   * deployment of that one has ended. Otherwise nothing changes.
+   * Makes a live or kept release `retiring` if its resource has left the server, has a live release on its primary one,
+   * and the deployment of that release has ended. Otherwise nothing changes.
    */
   supersede(deploymentId: number): Promise<void>;
   setUpstream(deploymentId: number, upstream: Upstream | null): Promise<void>;
@@ -271,6 +272,8 @@ export interface RoutedResource extends ResourceRecord {
 }
 
 export interface InspectedResource extends RoutedResource {
+  /** Of an application on several servers, otherwise empty. */
+  readonly destinations: readonly ApplicationDestinationRecord[];
   /** It has no release and no preview, and all its records say stopped, so only its sites can need work. */
   readonly is_resting: boolean;
   readonly has_previews: boolean;
@@ -329,16 +332,24 @@ export interface SystemResourceStore {
    */
   subject(id: number, kind?: ResourceKind): Promise<DeploySubject | undefined>;
   /**
-   * Like `subject`, with what the route of the resource, or of one of its previews, on a server is made of besides it.
+   * Like `subject`, as this server runs it, with what the route of the resource, or of one of its previews, on that server
+   * is made of besides it.
    */
   routing(key: LiveKey, kind?: ResourceKind): Promise<Routing | undefined>;
-  setStatus(id: number, status: string): Promise<void>;
+  /** Of a resource on several servers, it sets the status on this one, and combines those of all. */
+  setStatus(part: ServerPart, status: string): Promise<void>;
+  /** Of a resource on several servers, likewise; the highest count is the resource's. */
   setRestarts(
-    id: number,
+    part: ServerPart,
     restarts: { readonly restart_count: number; readonly last_restart_at: Date | null },
   ): Promise<void>;
-  /** Sets why an application lacks containers; `null`: it lacks none. Returns whether there was no problem before. */
-  setScaleProblem(id: number, problem: string | null): Promise<boolean>;
+  /**
+   * Sets why an application lacks containers on a server; `null`: it lacks none. Returns whether there was no problem
+   * before.
+   */
+  setScaleProblem(part: ServerPart, problem: string | null): Promise<boolean>;
+  /** Stops an application on one of its several servers alone. `false`: it is on one server. */
+  giveUp(part: ServerPart): Promise<boolean>;
   /** Those of these uuids that belong or belonged to a resource of this instance. */
   everRecorded(uuids: Iterable<string>): Promise<ReadonlySet<string>>;
   /** Those of these uuids that belong to a resource of this instance now. */

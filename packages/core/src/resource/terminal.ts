@@ -19,6 +19,8 @@ export const TerminalOpening = z.union([
     kind: z.enum(["application", "service", "database"]),
     uuid,
     container: z.string().min(1).max(255).optional(),
+    /** Which of the servers of an application, if there are several. Default: the primary one. */
+    server_uuid: uuid.optional(),
     /** A program and its arguments. Default: the container's shell. */
     command: z.tuple([word.min(1)], word).optional(),
   }),

@@ -54,6 +54,7 @@ import { scaleProblem } from "./0266-scale-problem.ts";
 import { requestRates } from "./0267-request-rates.ts";
 import { liveByServer } from "./0290-live-by-server.ts";
 import { changesOfLeftServers } from "./0291-changes-of-left-servers.ts";
+import { severalServers } from "./0292-several-servers.ts";
 
 /** In the order of their names, which never change once released. */
 export const MIGRATIONS: Readonly<Record<string, Migration>> = {
@@ -112,4 +113,5 @@ export const MIGRATIONS: Readonly<Record<string, Migration>> = {
   "0267-request-rates": requestRates,
   "0290-live-by-server": liveByServer,
   "0291-changes-of-left-servers": changesOfLeftServers,
+  "0292-several-servers": severalServers,
 };

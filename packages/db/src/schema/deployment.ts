@@ -29,6 +29,8 @@ export interface DeploymentTable extends Timestamps {
   /** As in the event of its queueing, which is forgotten earlier. */
   actor: NullableJson<EventActor>;
   rollback_to: string | null;
+  /** Uuid of the deployment to the first server, for one to another server of the same request. */
+  follows: string | null;
   build_server_id: number | null;
   docker_registry_image_tag: string | null;
   cancel_requested_at: Date | null;

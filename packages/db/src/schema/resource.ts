@@ -64,6 +64,18 @@ export interface ApplicationTable {
   scale_problem: string | null;
 }
 
+/** Only of applications on several servers, with a row for each of them. */
+export interface ApplicationDestinationTable {
+  resource_id: number;
+  server_id: number;
+  destination_id: number;
+  status: Generated<string>;
+  restart_count: Generated<number>;
+  is_given_up: Generated<boolean>;
+  scale_problem: string | null;
+  created_at: Generated<Date>;
+}
+
 /** Columns of every kind's table. The stores define types for settings and secrets. */
 interface KindTable {
   resource_id: number;

@@ -113,7 +113,7 @@ async function readContext(
   const [routing, servers, variables, storages] = await Promise.all([
     stores.resources.routing(deployment, claim.kind),
     stores.servers.list(),
-    variablesOf(team, deployment.resource_id),
+    variablesOf(team, deployment),
     team.storages.list(deployment.resource_id),
   ]);
   // Changes of servers wake workers, in the order of their commits: this is as new as the deployment at least.

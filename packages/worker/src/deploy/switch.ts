@@ -77,11 +77,11 @@ async function recordHealthy(
     const isChecked = (seen?.containers ?? []).every(({ state, health }) => state !== "running" || health);
     const isHealthy = seen?.health === "healthy" || (seen?.health === "starting" && hasPassedOwnCheck && isChecked);
     if (isHealthy) onHealthy(deployment.uuid);
-    return saveAtEnd((tx) => tx.resources.setStatus(resource_id, `running:${isHealthy ? "healthy" : "unknown"}`));
+    return saveAtEnd((tx) => tx.resources.setStatus(deployment, `running:${isHealthy ? "healthy" : "unknown"}`));
   }
   onHealthy(deployment.uuid);
   saveAtEnd(async ({ resources, previews }) => {
-    if (pull_request_id === 0) return await resources.setStatus(resource_id, "running:healthy");
+    if (pull_request_id === 0) return await resources.setStatus(deployment, "running:healthy");
     const preview = await previews.find(resource_id, pull_request_id);
     if (preview !== undefined) await previews.setStatus(preview.id, "running:healthy");
   });
