@@ -14,6 +14,7 @@ import {
   UploadedSource,
 } from "@berth/core/application";
 import { z } from "zod";
+import { applicationDestinations } from "./application-destination.ts";
 import { attachments } from "./attachment.ts";
 import { creation } from "./creation.ts";
 import { envs } from "./env.ts";
@@ -55,6 +56,7 @@ export const applications = {
   ...lifecycle.application,
   ...moves.application,
   migrate,
+  destinations: applicationDestinations,
 
   list: operation({
     method: "GET",

@@ -29,11 +29,12 @@ export const deploy = operation({
     "Send `uuid` or `tag`, each a list separated by commas. Either all of them are queued or, if the queue is full, " +
     "none. Services and, by uuid, databases are started. An application whose commit is already queued or being " +
     "deployed is not queued again, unless `force` is set. With `pull_request_id` its preview is created and deployed, " +
-    "if is_preview_deployments_enabled is on.",
+    "if is_preview_deployments_enabled is on. An application on several servers has one entry for each, the primary " +
+    "one first.",
   ability: "deploy",
   alsoByGet: true,
   ignoresEmptyFields: true,
-  query: ["uuid", "tag", "force", "pr", "pull_request_id", "docker_tag"],
+  query: ["uuid", "tag", "force", "pr", "pull_request_id", "docker_tag", "server_uuid"],
   errors: [
     "request.malformed",
     "resource.not_found",
@@ -55,6 +56,10 @@ export const deploy = operation({
         .regex(/^\w[\w.-]{0,127}$/, "Not a tag of an image.")
         .optional()
         .describe("For an application made from an image: the tag that the pull request's preview runs."),
+      server_uuid: z
+        .string()
+        .optional()
+        .describe("Deploy to this one of the servers of an application. Default: to each of them."),
     }),
   )
   .output(DeployRequestResult)

@@ -80,7 +80,13 @@ describe("[S67] another team's object that a request refers to", () => {
     const example = exampleBody(api, route.operation);
     const isInQuery = route.queryKeys.some((inQuery) => inQuery.key === key);
     if (isInQuery) {
-      return api.ask(route.method, `${path}?${key}=${reference}`, route.body === "none" ? {} : { body: example });
+      // It names the servers of the resources that are deployed.
+      const deployed = path === "/deploy" && key === "server_uuid" ? `uuid=${objects["/applications/{uuid}"]}&` : "";
+      return api.ask(
+        route.method,
+        `${path}?${deployed}${key}=${reference}`,
+        route.body === "none" ? {} : { body: example },
+      );
     }
     // The environment's name would be looked up first, in the caller's own project.
     const { environment_name: _, ...rest } = { environment_name: "", ...example };

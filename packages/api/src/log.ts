@@ -56,9 +56,14 @@ const previous = lenient(z.boolean())
   .optional()
   .describe("For a stopped resource: the output of its last run, as long as it is kept.");
 
+const server_uuid = z
+  .string()
+  .optional()
+  .describe("Which of its servers to read, if there are several. Default: the primary one.");
+
 /** A database has only one container. */
 const SOURCE_INPUT = {
-  application: { container },
+  application: { container, server_uuid },
   service: { container, sub_service_name },
   database: {},
 };
@@ -68,15 +73,20 @@ interface SourceInput {
   readonly since?: string | undefined;
   readonly container?: unknown;
   readonly sub_service_name?: unknown;
+  readonly server_uuid?: unknown;
 }
 
 /** With a time, all lines since then are returned. */
 const countOf = ({ lines: count, since: start }: SourceInput) =>
   count ?? (start === undefined ? LINES_DEFAULT : LINES_MAX);
 
-function sourceOf({ container: given, sub_service_name: called, since: start }: SourceInput) {
+function sourceOf({ container: given, sub_service_name: called, since, server_uuid: serverUuid }: SourceInput) {
   const name = given ?? called;
-  return { ...(typeof name === "string" ? { container: name } : {}), since: start };
+  return {
+    ...(typeof name === "string" ? { container: name } : {}),
+    ...(typeof serverUuid === "string" ? { serverUuid } : {}),
+    since,
+  };
 }
 
 export const logs = perKind(["application", "service", "database"], (kind) => ({

@@ -130,6 +130,7 @@ const referencesOf = (world: World): Readonly<Record<string, object>> => {
     "get-hetzner-ssh-keys": cloud,
     "attach-database-by-uuid": { resource_uuid: world.objects["/applications/{uuid}"] },
     "migrate-application-by-uuid": { destination_uuid: world.objects["/destinations/{uuid}"] },
+    "add-application-destination": { destination_uuid: world.objects["/destinations/{uuid}"] },
     "move-application-by-uuid": place,
     "move-service-by-uuid": place,
     "move-database-by-uuid": place,

@@ -2,7 +2,16 @@ import { SHARED_SCOPES } from "@berth/core/env";
 import type { ResourceKind } from "@berth/core/resource";
 import { KINDS_WITH_TASKS } from "@berth/core/schedule";
 import { CLOUD_PROVIDERS } from "@berth/core/server";
-import { testBackup, testGithubApp, testKey, testNodeId, testPlace, testPrivateKey, testUuid } from "@berth/testing";
+import {
+  testBackup,
+  testGithubApp,
+  testKey,
+  testNodeId,
+  testPlace,
+  testPrivateKey,
+  testServer,
+  testUuid,
+} from "@berth/testing";
 import { COMPOSE, createdApplication, createdService, type Served, whereOf } from "./berth.fixture.ts";
 import type { Operation, Route } from "./rest/routes.ts";
 
@@ -55,6 +64,7 @@ export const EXAMPLE_BODIES: Readonly<Record<string, object>> = {
   ...ofKinds(ALL_KINDS, "create-tag-by-{kind}-uuid", { tag_name: "mine" }),
   ...ofKinds(ALL_KINDS, "move-{kind}-by-uuid", { environment_uuid: "unknown" }),
   "migrate-application-by-uuid": { destination_uuid: "unknown" },
+  "add-application-destination": { destination_uuid: "unknown" },
   "update-database-by-uuid": { name: "mine" },
   "run-database-client-by-uuid": { statements: "select 1" },
   "attach-database-by-uuid": { resource_uuid: "unknown" },
@@ -153,6 +163,10 @@ export async function madeObjects(api: Served): Promise<Objects> {
   const { json } = await api.ask("GET", `/deployments/applications/${application}`);
   const { id = 0 } = (await api.stores.applications.find(application)) ?? {};
   await api.stores.previews.open(id, testUuid(), { pull_request_id: 7 });
+  const several = await createdApplication(api);
+  const { destination: attached } = await testServer(api.stores);
+  const { id: severalId = 0 } = (await api.stores.applications.find(several)) ?? {};
+  await api.stores.applicationDestinations.attach(severalId, attached.id);
   const { json: validation } = await api.ask("POST", `/servers/${api.where.server_uuid}/validate`);
   const tokens = await api.ask("GET", "/tokens");
   const service = await createdService(api);
@@ -187,6 +201,8 @@ export async function madeObjects(api: Served): Promise<Objects> {
     "/deployments/applications/{uuid}": application,
     "/deployments/{uuid}": json.deployments[0].deployment_uuid,
     "/destinations/{uuid}": api.place.destination.uuid,
+    "/applications/{uuid}/destinations": several,
+    "applications{destination_uuid}": attached.uuid,
     "/jobs/{uuid}": validation.job_uuid,
     "/cloud-tokens/{uuid}": cloudToken.uuid,
     "/github-apps/{github_app_id}": String(githubApp.id),

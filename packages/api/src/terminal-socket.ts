@@ -117,8 +117,8 @@ async function open({ terminals }: ReturnType<TerminalSocketOptions["controlFor"
   if (opening.kind === "server") return await terminals.openOnServer(opening.uuid, size);
   const { kind, uuid } = opening;
   if ("client" in opening) return await terminals.openInContainer({ kind, uuid }, size, { isClient: true });
-  const { container, command: argv } = opening;
-  return await terminals.openInContainer({ kind, uuid }, size, { container, argv });
+  const { container, command: argv, server_uuid: serverUuid } = opening;
+  return await terminals.openInContainer({ kind, uuid }, size, { container, argv, serverUuid });
 }
 
 /** Sends the output, as fast as the client reads it. */

@@ -6,9 +6,7 @@ import {
   applicationChange,
   basicAuthProblems,
   type ChangedApplication,
-  replicasMost,
   resetsOf,
-  scalesByRequests,
   settingView,
 } from "@berth/core/application";
 import type { ApplicationRecord, Page, Paging, Stores } from "@berth/core/ports";
@@ -17,15 +15,8 @@ import { applicationViews } from "./application-answer.ts";
 import { createCompose } from "./application-compose.ts";
 import { createApplication } from "./application-create.ts";
 import { changedDomains } from "./application-domain.ts";
-import {
-  requireBuildPack,
-  requireContainerPowers,
-  requireKeyForRepository,
-  requirePlacement,
-  requireReachableSource,
-  requireReplicas,
-  requireRequestCounts,
-} from "./application-support.ts";
+import { requireOnEachServer } from "./application-server.ts";
+import { requireKeyForRepository, requireReachableSource } from "./application-support.ts";
 import type { UseCaseContext } from "./context.ts";
 import { applicationRequest, DUPLICATE_MESSAGE, requestDeployment } from "./deployment-request.ts";
 import { claimDomains, requireFreeDomains } from "./domain.ts";
@@ -126,23 +117,7 @@ async function checkedChange(context: UseCaseContext, current: ApplicationRecord
   if (Object.keys(all).length > 0) throw invalid(all);
   if (settings.git_repository !== undefined)
     requireReachableSource(scope, settings.git_repository, current.placement.server_ip);
-  if (settings.custom_docker_run_options) {
-    const server = await stores.servers.findById(current.server_id);
-    await requireContainerPowers(context, settings.custom_docker_run_options, server);
-  }
-  if (next.build_pack !== current.settings.build_pack) {
-    await requireBuildPack(context, next.build_pack, current.source, await stores.servers.findById(current.server_id));
-  }
-  const most = replicasMost(next);
-  if (most !== replicasMost(current.settings)) {
-    await requireReplicas(context, most, await stores.servers.findById(current.server_id));
-  }
-  if (next.swarm_placement_constraints !== current.settings.swarm_placement_constraints) {
-    await requirePlacement(context, next, await stores.servers.findById(current.server_id));
-  }
-  if (scalesByRequests(next) && !scalesByRequests(current.settings)) {
-    requireRequestCounts(next, await stores.servers.findById(current.server_id));
-  }
+  await requireOnEachServer(context, current, next);
   const verified = await repository?.verify();
   const resets = resetsOf(current.settings.build_pack, next.build_pack);
   return {

@@ -24,6 +24,7 @@ export interface DeployRequest {
   readonly pr?: number | undefined;
   readonly pull_request_id?: number | undefined;
   readonly docker_tag?: string | undefined;
+  readonly server_uuid?: string | undefined;
 }
 
 /** Deploys by uuid or by tag: everything requested, or nothing. */
@@ -45,11 +46,11 @@ export function deploy(context: UseCaseContext) {
     });
   }
 
-  /** Results are in the order of the targets. */
+  /** Results are in the order of the targets, those of an application on several servers in the order of these. */
   async function deployAll(
     tx: Stores,
     targets: readonly ResourceRecord[],
-    { force }: DeployRequest,
+    { force, server_uuid: serverUuid }: DeployRequest,
   ): Promise<(DeployRequestEntry & { message: string })[]> {
     const requests: DeploymentRequest[] = [];
     for (const resource of targets) {
@@ -57,12 +58,12 @@ export function deploy(context: UseCaseContext) {
       if (application === undefined) await requireEngineFor(context, tx, resource);
       await renewCertificateOf(context, tx, resource);
       const request = application === undefined ? {} : applicationRequest(application);
-      requests.push({ ...request, isForced: force, resource });
+      requests.push({ ...request, isForced: force, serverUuid, resource });
     }
     const kinds = new Map(targets.map(({ uuid, kind }) => [uuid, kind]));
-    return (await requestDeployments(context, tx, requests)).map((one) =>
-      entryOf(one, kinds.get(one.deployment.resource_uuid)),
-    );
+    return (await requestDeployments(context, tx, requests))
+      .flatMap((one) => [one, ...one.followers])
+      .map((one) => entryOf(one, kinds.get(one.deployment.resource_uuid)));
   }
 
   /** Results are in the order of the targets; for those without pull requests they say so. */
@@ -159,13 +160,21 @@ const QUEUED: Readonly<Record<ResourceKind, (requested: Requested) => string>> =
 /** Far above the limit of a queue, and still fast to read. */
 const LISTED_MAX = 100;
 
-function contradictionOf({ uuid, tag, pr, pull_request_id, docker_tag }: DeployRequest): string | undefined {
+function contradictionOf({
+  uuid,
+  tag,
+  pr,
+  pull_request_id,
+  docker_tag,
+  server_uuid,
+}: DeployRequest): string | undefined {
   const pullRequest = pull_request_id ?? pr ?? 0;
   if (uuid !== undefined && tag !== undefined) return "You can only use uuid or tag, not both.";
   if (uuid === undefined && tag === undefined) return "You must provide uuid or tag.";
   if (tag !== undefined && pullRequest > 0) return "You can only use tag or pr, not both.";
   if (tag !== undefined && docker_tag !== undefined) return "You can only use tag or docker_tag, not both.";
   if (docker_tag !== undefined && pullRequest === 0) return "docker_tag requires pull_request_id.";
+  if (server_uuid !== undefined && pullRequest > 0) return "You can only use server_uuid or pr, not both.";
   if (uuid !== undefined && listOf(uuid).length === 0) return "No UUIDs provided.";
   if (tag !== undefined && listOf(tag).length === 0) return "No TAGs provided.";
   const [noun, count] = uuid === undefined ? ["tags", listOf(tag ?? "").length] : ["uuids", listOf(uuid).length];

@@ -4,6 +4,7 @@ import type { ResourceRecord, Stores } from "@berth/core/ports";
 type ResourceChange =
   | "resource.updated"
   | "resource.moved"
+  | "resource.destinations_changed"
   | "resource.migrated"
   | "resource.variables_changed"
   | "resource.source_uploaded"

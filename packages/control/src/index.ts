@@ -2,6 +2,7 @@ import { onDemand } from "@berth/core";
 import type { Scope } from "@berth/core/team";
 import { activity } from "./activity.ts";
 import { applications } from "./application.ts";
+import { applicationDestinations } from "./application-destination.ts";
 import { attachments } from "./attachment.ts";
 import { backups } from "./backup.ts";
 import { cleanups } from "./cleanup.ts";
@@ -88,6 +89,7 @@ const USE_CASES = {
   serverProxies,
   clusterNodes,
   clusters,
+  applicationDestinations,
   destinations,
   jobs,
   resources,

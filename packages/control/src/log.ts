@@ -4,7 +4,7 @@ import { ALL_CONTAINERS, isReleaseLogTitle, liveKeyOf, namedLine } from "@berth/
 import type { LogQuery, ReleaseRecord, ResourceRecord } from "@berth/core/ports";
 import { RESOURCE_KINDS, type ResourceRef } from "@berth/core/resource";
 import { requireAbility } from "@berth/core/team";
-import { type ControlEngine, engineOf, findResource, type UseCaseContext } from "./context.ts";
+import { type ControlEngine, engineOf, findResource, resourceOn, type UseCaseContext } from "./context.ts";
 import { whileTokenWorks } from "./token-watch.ts";
 
 /** A line of a resource's output. */
@@ -33,6 +33,8 @@ export interface LogSource {
   readonly container?: string | undefined;
   /** Only output since this time, in RFC 3339 and UTC. */
   readonly since?: string | undefined;
+  /** Uuid of one of the servers of an application. Default: the primary one. */
+  readonly serverUuid?: string | undefined;
 }
 
 export interface TailOptions extends LogSource {
@@ -77,7 +79,7 @@ export function logs(context: UseCaseContext) {
     /** The last lines. @throws DomainError `resource.not_running` */
     async tail(ref: ResourceRef, lines: number, source: TailOptions = {}): Promise<{ logs: string }> {
       requireAbility(scope, "read");
-      const resource = await findResource(stores, ref);
+      const resource = await resourceOn(stores, await findResource(stores, ref), source.serverUuid);
       await requireContainer(resource, source.container);
       const release = await shownRelease(resource);
       const isStopped = release?.role === "live" && resource.desired_state === "stopped" && source.previous !== true;
@@ -102,7 +104,7 @@ export function logs(context: UseCaseContext) {
      */
     async follow(ref: ResourceRef, options: FollowOptions): Promise<AsyncIterable<FollowedLine>> {
       requireAbility(scope, "read");
-      const resource = await findResource(stores, ref);
+      const resource = await resourceOn(stores, await findResource(stores, ref), options.serverUuid);
       await requireContainer(resource, options.container);
       const release = await shownRelease(resource);
       if (release === undefined) throw notRunning(ref);

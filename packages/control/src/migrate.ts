@@ -44,6 +44,7 @@ export function migrations(context: UseCaseContext) {
         await findResourceForUpdate(tx, { kind: "application", uuid });
         const current = await findApplication(tx, uuid);
         requireOtherPlace(current, destination);
+        await requireOneServer(tx, current);
         await requireQuiet(tx, current);
         if (server.id !== current.server_id && (sent.migrate_volumes ?? true)) await requireNoData(tx, current);
         const change = async () => {
@@ -69,7 +70,7 @@ export function migrations(context: UseCaseContext) {
 }
 
 /** What a creation of the application on that server would refuse. */
-async function requireRunnable(context: UseCaseContext, application: ApplicationRecord, server: ServerRecord) {
+export async function requireRunnable(context: UseCaseContext, application: ApplicationRecord, server: ServerRecord) {
   const { settings, source, fqdn } = application;
   requireReachableSource(context.scope, settings.git_repository, server.ip);
   await requireBuildPack(context, settings.build_pack, source, server);
@@ -99,6 +100,12 @@ async function requireHostAccess(
 function requireOtherPlace({ name, destination_id }: ApplicationRecord, destination: DestinationRecord): void {
   if (destination_id !== destination.id) return;
   throw invalid({ destination_uuid: [`Application ${name} is in destination ${destination.name} already.`] });
+}
+
+async function requireOneServer(tx: Stores, { id, name }: ApplicationRecord): Promise<void> {
+  if ((await tx.applicationDestinations.list(id)).length === 0) return;
+  const sentence = `Application ${name} is deployed to several servers. Detach the others first, or attach the new one.`;
+  throw new DomainError("resource.state", sentence);
 }
 
 /** @throws DomainError `resource.state` while it is deployed or has previews, which would be left behind */

@@ -170,6 +170,7 @@ export function servers(context: UseCaseContext) {
         // Resources that are being removed do not block: the server is removed after them.
         if (!force && (await tx.resources.hasStaying(server.id))) throw hasResources(server);
         if (await tx.servers.markRemoving(server.id)) {
+          await tx.applicationDestinations.detachServer(server.id);
           await requestRemovalOfAll(context, tx, server, removalFlags({}));
         }
         return requestJob(context, tx, "server.delete", { ...server, type: "server" });

@@ -53,6 +53,7 @@ export function storages(context: UseCaseContext) {
         const container = containerUuid === undefined ? undefined : containerOf(containers, containerUuid);
         const place = { resourceUuid: container?.uuid ?? owner.uuid, container: container?.name ?? null };
         const fields = newStorage(sent, place);
+        await requireOneServer(tx, owner, fields);
         await requireFree(tx, owner, fields);
         await requireServerFolder(context, tx, owner, fields);
         const made = await tx.storages.insert(owner.id, ids.uuid(), fields).catch(explainTaken);
@@ -116,6 +117,14 @@ function containerOf(containers: readonly StorageContainer[], uuid: string): Sto
   const container = containers.find((one) => one.uuid === uuid);
   if (container === undefined) throw notFound("Service resource");
   return container;
+}
+
+/** @throws DomainError `resource.state` for data of an application that several servers would have to share */
+async function requireOneServer(tx: Stores, { id, name }: ResourceRecord, fields: StorageFields): Promise<void> {
+  const isData = fields.type === "persistent" || fields.host_path !== null || fields.is_directory;
+  if (!isData || (await tx.applicationDestinations.list(id)).length === 0) return;
+  const sentence = `Application ${name} is deployed to several servers, which cannot share its data. Detach the others first, or store the data in a database or an object storage.`;
+  throw new DomainError("resource.state", sentence);
 }
 
 async function requireFree(tx: Stores, owner: ResourceRecord, fields: StorageFields): Promise<void> {

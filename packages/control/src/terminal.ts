@@ -5,7 +5,7 @@ import type { Terminal } from "@berth/core/ports";
 import { RESOURCE_KINDS, type ResourceRef, type TerminalSize } from "@berth/core/resource";
 import { isOwnMachine } from "@berth/core/server";
 import { requireAbility, requireConfirmation, requireOperator } from "@berth/core/team";
-import { engineOf, findResource, type UseCaseContext } from "./context.ts";
+import { engineOf, findResource, resourceOn, type UseCaseContext } from "./context.ts";
 import { clientOf } from "./database-client.ts";
 
 export interface ContainerTerminal {
@@ -15,6 +15,8 @@ export interface ContainerTerminal {
   readonly argv?: Argv | undefined;
   /** Runs the client of the database's engine instead, signed in. */
   readonly isClient?: boolean;
+  /** Uuid of one of the servers of an application. Default: the primary one. */
+  readonly serverUuid?: string | undefined;
 }
 
 /** Shells and programs for people, in containers and on servers. Opening and closing are recorded as events. */
@@ -59,12 +61,12 @@ export function terminals({ scope, stores, engineFor, machineFor, clock }: UseCa
     async openInContainer(
       ref: ResourceRef,
       size: TerminalSize,
-      { container, argv, isClient = false }: ContainerTerminal = {},
+      { container, argv, isClient = false, serverUuid }: ContainerTerminal = {},
     ): Promise<Terminal> {
       requireAbility(scope, "terminal");
       // A shell shows every variable and can change all data.
       requireConfirmation(scope);
-      const resource = await findResource(stores, ref);
+      const resource = await resourceOn(stores, await findResource(stores, ref), serverUuid);
       const { title } = RESOURCE_KINDS[ref.kind];
       const command = isClient
         ? (await clientOf(stores, ref.uuid, "terminal")).command

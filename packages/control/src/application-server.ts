@@ -1,0 +1,61 @@
+import { DomainError } from "@berth/core";
+import { type ApplicationSettings, replicasMost, scalesByRequests } from "@berth/core/application";
+import type { ApplicationRecord, Stores } from "@berth/core/ports";
+import {
+  requireBuildPack,
+  requireContainerPowers,
+  requirePlacement,
+  requireReplicas,
+  requireRequestCounts,
+} from "./application-support.ts";
+import type { UseCaseContext } from "./context.ts";
+
+/** @throws DomainError `engine.unsupported`, `request.invalid`, `resource.state` if one of its servers cannot run it */
+export async function requireOnEachServer(
+  context: UseCaseContext,
+  current: ApplicationRecord,
+  next: ApplicationSettings,
+) {
+  const { stores } = context;
+  const before = current.settings;
+  const most = replicasMost(next);
+  const isNew = {
+    options: next.custom_docker_run_options !== before.custom_docker_run_options,
+    buildPack: next.build_pack !== before.build_pack,
+    replicas: most !== replicasMost(before),
+    placement: next.swarm_placement_constraints !== before.swarm_placement_constraints,
+    requests: scalesByRequests(next) && !scalesByRequests(before),
+    name: next.custom_internal_name !== before.custom_internal_name,
+  };
+  if (!Object.values(isNew).includes(true)) return;
+  const attached = await stores.applicationDestinations.list(current.id);
+  if (attached.length > 0) await requireShareable(stores, { ...current, settings: next });
+  for (const { server_id } of attached.length === 0 ? [current] : attached) {
+    const server = await stores.servers.findById(server_id);
+    if (isNew.options && next.custom_docker_run_options)
+      await requireContainerPowers(context, next.custom_docker_run_options, server);
+    if (isNew.buildPack) await requireBuildPack(context, next.build_pack, current.source, server);
+    if (isNew.replicas) await requireReplicas(context, most, server);
+    if (isNew.placement) await requirePlacement(context, next, server);
+    if (isNew.requests) requireRequestCounts(next, server);
+  }
+}
+
+/** @throws DomainError `resource.state` if it has something that only one server can have */
+export async function requireShareable(tx: Stores, { id, name, settings }: ApplicationRecord): Promise<void> {
+  const { items } = await tx.storages.list(id);
+  const paths = items
+    .filter(({ type, host_path, is_directory }) => type === "persistent" || host_path !== null || is_directory)
+    .map(({ mount_path }) => mount_path);
+  if (paths.length > 0) {
+    const sentence = `Application ${name} stores data in ${paths.join(", ")}, which several servers cannot share. Store it in a database or an object storage first.`;
+    throw new DomainError("resource.state", sentence);
+  }
+  if (settings.build_pack === "dockercompose") {
+    const sentence = `Application ${name} is a compose file, which runs on one server. Create an application for each of its parts.`;
+    throw new DomainError("resource.state", sentence);
+  }
+  if (settings.custom_internal_name === null) return;
+  const sentence = `Application ${name} has a container name of its own, which is reserved on one server. Clear custom_internal_name first.`;
+  throw new DomainError("resource.state", sentence);
+}
