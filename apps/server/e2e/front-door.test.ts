@@ -137,6 +137,45 @@ describeDocker("the public ports of a machine with Docker", ["nginx:alpine", "ca
     }
   });
 
+  test("lead to one of two servers of an application, whichever is deployed to, and to the first when it is left", async () => {
+    const twin = await createApplication(server, program, { name: "twin", domains: "http://twin.test" });
+    await deployFirst(server, twin.uuid);
+    const { uuid } = twin;
+    const { applications, destinations, deploy } = server.client;
+    const [there] = await destinations.listOfServer.query({ uuid: server.dockerUuid });
+    const destination_uuid = there?.uuid ?? "";
+    await applications.destinations.attach.mutate({ uuid, destination_uuid });
+    const answers = new Set<string>();
+    let isDeploying = true;
+    const visits = (async () => {
+      while (isDeploying) {
+        const { status, body } = await get(server, "twin.test").catch(() => ({ status: 0, body: "no answer" }));
+        answers.add(`${status} ${body.slice(0, 8).trim()}`);
+      }
+    })();
+    const work = async () => {
+      const { deployments = [] } = await deploy.mutate({ uuid });
+      expect(deployments).toHaveLength(2);
+      const ended = async () => {
+        const listed = await applications.destinations.list.query({ uuid });
+        return listed.every(({ deployment, status }) => deployment?.finished_at && status === "running:healthy");
+      };
+      await until(ended, { seconds: 60 });
+      expect(await containersOf(uuid)).toBe(1);
+      expect(await applications.destinations.list.query({ uuid })).toMatchObject([
+        { is_primary: true, problem: null, deployment: { status: "finished" } },
+        { is_primary: false, problem: null, deployment: { status: "finished" } },
+      ]);
+      await applications.destinations.detach.mutate({ uuid, destination_uuid });
+      await until(async () => (await containersOf(uuid)) === 0, { seconds: 60 });
+    };
+    await work().finally(() => (isDeploying = false));
+    await visits;
+    // Caddy's reload may reset a connection that waits to be accepted.
+    expect([...answers].filter((one) => !/^(200 (one|two)|0 no)/.test(one))).toEqual([]);
+    expect((await get(server, "twin.test")).status).toBe(200);
+  });
+
   const containersOf = async (uuid: string) =>
     (await docker.client.listContainers({ filters: { label: [`berth.resource=${uuid}`] } })).length;
 

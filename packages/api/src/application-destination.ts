@@ -25,7 +25,7 @@ export const applicationDestinations = {
       "From its next deployment on: to the primary server first, then with the same commit to the others, one after the other. Refused for an application with data on its server.",
     ability: "write",
     status: 201,
-    errors: ["resource.state", "engine.unsupported"],
+    errors: ["destination.refused", "resource.state", "engine.unsupported"],
     input: DestinationAttach,
   })
     .output(z.object({ message: z.string(), uuid: z.string() }).meta({ id: "DestinationAttached" }))
@@ -38,6 +38,7 @@ export const applicationDestinations = {
     summary: "Remove an application from one of its servers",
     description: "Ends its deployments there. What runs there is removed while the primary server runs it.",
     ability: "write",
+    errors: ["destination.refused"],
     input: z.strictObject({ destination_uuid: z.string().describe("The destination's identifier.") }),
   })
     .output(Message)

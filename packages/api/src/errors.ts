@@ -54,6 +54,7 @@ export function problemOf(thrown: unknown, requestId: string): Problem {
 
 const SAID_BY_MESSAGE: ReadonlySet<string> = new Set([
   "private_key.in_use",
+  "destination.refused",
   "engine.unsupported",
   "notification.refused",
 ]);

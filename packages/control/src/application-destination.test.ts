@@ -89,7 +89,7 @@ describe("an application on several servers", () => {
     ["Destination is already attached.", () => there.destination.uuid],
   ])("is refused for a destination that it has: %s", async (message, destination) => {
     await attach();
-    await expect(attach(await destination())).rejects.toMatchObject({ code: "request.invalid", message });
+    await expect(attach(await destination())).rejects.toMatchObject({ code: "destination.refused", message });
     expect(await listed()).toHaveLength(2);
   });
 
@@ -104,7 +104,7 @@ describe("an application on several servers", () => {
   test("keeps its primary one, and detaches only what is attached", async () => {
     const detach = (destination: string) => at.own.applicationDestinations.detach(uuid, destination);
     await expect(detach(at.place.destination.uuid)).rejects.toMatchObject({
-      code: "request.invalid",
+      code: "destination.refused",
       message: "Cannot remove the primary destination.",
     });
     await expect(detach(there.destination.uuid)).rejects.toMatchObject({ code: "resource.not_found" });

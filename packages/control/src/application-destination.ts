@@ -41,7 +41,7 @@ export function applicationDestinations(context: UseCaseContext) {
     /**
      * It is deployed there with its next deployment.
      *
-     * @throws DomainError `resource.not_found`, `request.invalid`, `resource.state`, `engine.unsupported`
+     * @throws DomainError `resource.not_found`, `destination.refused`, `resource.state`, `engine.unsupported`
      */
     async attach(uuid: string, { destination_uuid }: DestinationAttach): Promise<{ message: string; uuid: string }> {
       requireAbility(scope, "write");
@@ -73,7 +73,7 @@ export function applicationDestinations(context: UseCaseContext) {
 
     /**
      * Deployments to its server end. What runs there is removed once the application runs on its primary server.
-     * @throws DomainError `resource.not_found`, `request.invalid`
+     * @throws DomainError `resource.not_found`, `destination.refused`
      */
     async detach(uuid: string, destinationUuid: string): Promise<{ message: string }> {
       requireAbility(scope, "write");
@@ -97,7 +97,7 @@ export function applicationDestinations(context: UseCaseContext) {
 
 /** A refusal with the words of the API family, which name the field too. */
 const refused = (sentence: string) =>
-  new DomainError("request.invalid", sentence, { fields: { destination_uuid: [sentence] } });
+  new DomainError("destination.refused", sentence, { fields: { destination_uuid: [sentence] } });
 
 function requireOtherServer(application: ApplicationRecord, destination: DestinationRecord): void {
   if (destination.id === application.destination_id) throw refused("Destination is already the primary destination.");

@@ -52,6 +52,8 @@ export const ERROR_HELP = {
   "destination.ambiguous": "The server has several destinations. Choose one in `destination_uuid`.",
   "destination.missing": "The server has no destination. Create one: `POST /servers/{uuid}/destinations`.",
   "destination.in_use": "Resources use the destination. Delete them first.",
+  "destination.refused":
+    "The application has this destination, or another one of the same server, or it is its primary one. The message says which.",
   "queue.full": "The server's `deployment_queue_limit` is reached. Wait until deployments have ended.",
   "rate.limited": "The limit of requests per minute (`BERTH_RATE_LIMIT`) is reached.",
   "deployment.not_cancellable": "The deployment has already ended.",

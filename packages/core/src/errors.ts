@@ -54,6 +54,7 @@ export const ERRORS = {
   "destination.ambiguous": "bad_request",
   "destination.missing": "bad_request",
   "destination.in_use": "conflict",
+  "destination.refused": "invalid",
   "queue.full": "too_many",
   "rate.limited": "too_many",
   "deployment.not_cancellable": "bad_request",

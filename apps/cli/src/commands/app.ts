@@ -7,6 +7,7 @@ import { printable } from "../printable.ts";
 import type { Session } from "../session.ts";
 import { statusText } from "../status-text.ts";
 import { targetApplication } from "../target.ts";
+import { defineServers } from "./app-servers.ts";
 import { defineList, SETTINGS_HELP } from "./apps.ts";
 
 export function define(command: Command, bind: Bind): void {
@@ -16,6 +17,7 @@ export function define(command: Command, bind: Bind): void {
     .argument("[app]", "name or uuid; default: the application of this folder")
     .action(bind(show));
   defineList(command.command("list").description("List applications."), bind);
+  defineServers(command, bind);
   command.addHelpText("after", SETTINGS_HELP);
 }
 

@@ -23,6 +23,7 @@ import { followJob } from "../follow/job.ts";
 import { printable } from "../printable.ts";
 import type { Session } from "../session.ts";
 import { urlRemedy } from "../url-remedy.ts";
+import { serverOf } from "./app-servers.ts";
 import { readVariables, saveByKey } from "./env.ts";
 
 export function define(command: Command, bind: Bind): void {
@@ -38,6 +39,7 @@ export function define(command: Command, bind: Bind): void {
     .option("--project <name>", "project of a new application (name or uuid)")
     .option("--environment <name>", "environment of a new application (name or uuid)")
     .option("--server <name>", "server of a new application (name or uuid)")
+    .option("--only <server>", "deploy to this one of the application's servers alone (name or uuid)")
     .option("--git <url>", "get the code from this git repository instead of uploading the folder")
     .option("--branch <name>", "branch of the git repository; default: main")
     .option("-e, --env <KEY=VALUE>", "set an environment variable first; can be repeated", collected)
@@ -51,6 +53,7 @@ export function define(command: Command, bind: Bind): void {
 type Options = DeployOptions & {
   readonly env?: readonly string[];
   readonly envFile?: string;
+  readonly only?: string;
   readonly [flag: string]: unknown;
 };
 
@@ -64,6 +67,8 @@ async function deploy(session: Session, named: string | undefined, options: Opti
   const variables = await readVariables(session, options.env ?? [], { file: options.envFile, mayAsk: false });
   const api = await session.connect();
   const existing = await existingTarget(api, session, folder, options);
+  if (!existing && options.only !== undefined)
+    throw usage("--only names a server of an application that exists. For a new one, use --server.");
   if (!existing && options.git === undefined && options.branch !== undefined)
     throw usage("--branch goes with --git URL.");
   const isUpload = existing ? existing.source === "upload" : options.git === undefined;
@@ -120,7 +125,13 @@ const isCheckout = ({ path }: DeployFolder): Promise<boolean> =>
 
 async function start(api: Api, session: Session, target: Target, options: Options): Promise<ExitCode> {
   const { output } = session;
-  const answer = await api.client.deploy.mutate({ uuid: target.uuid, ...(options.force ? { force: true } : {}) });
+  const server_uuid =
+    options.only === undefined ? undefined : (await serverOf(api, target.uuid, options.only)).server_uuid;
+  const answer = await api.client.deploy.mutate({
+    uuid: target.uuid,
+    ...(options.force ? { force: true } : {}),
+    ...(server_uuid == null ? {} : { server_uuid }),
+  });
   const [entry] = answer.deployments ?? [];
   if (entry?.deployment_uuid === undefined) {
     throw new Failure(printable(entry?.message ?? "The server queued no deployment."));

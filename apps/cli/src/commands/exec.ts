@@ -3,6 +3,7 @@ import type { Bind } from "../command-module.ts";
 import { type ExitCode, usage } from "../failure.ts";
 import { namedResource } from "../resource.ts";
 import type { Session } from "../session.ts";
+import { serverOf } from "./app-servers.ts";
 import { addRunFlags, type RunOptions, run, targetOf } from "./run.ts";
 import { attachTo } from "./terminal.ts";
 
@@ -10,6 +11,7 @@ interface Options extends RunOptions {
   readonly interactive?: boolean;
   readonly tty?: boolean;
   readonly database?: string;
+  readonly server?: string;
 }
 
 export function define(command: Command, bind: Bind): void {
@@ -18,6 +20,7 @@ export function define(command: Command, bind: Bind): void {
     .argument("[words...]", "an application (default: the one of this folder), then the command and its arguments")
     .option("-t, --tty", "run it in a terminal; without a command, the container's shell is always in one")
     .option("-i, --interactive", "the same, as in -it")
+    .option("--server <server>", "on this one of the application's servers, in a terminal (name or uuid)")
     .option("--database <database>", "in this database's container instead (name or uuid)");
   addRunFlags(command);
   command.action(bind(exec));
@@ -26,7 +29,8 @@ export function define(command: Command, bind: Bind): void {
 /** A terminal; without -it, a command runs as `berth run` runs it, which scripts use. */
 async function exec(session: Session, words: readonly string[], options: Options): Promise<ExitCode> {
   const { ref, argv } = await placeOf(session, words, options);
-  const isTerminal = options.tty === true || options.interactive === true || ref.kind === "database";
+  const isTerminal =
+    options.tty === true || options.interactive === true || options.server !== undefined || ref.kind === "database";
   if (!isTerminal && argv.length > 0) return await run(session, words, options);
   for (const flag of ["detach", "timeout"]) {
     if (options[flag] !== undefined) throw usage(`--${flag} is for commands without a terminal.`, [WITHOUT]);
@@ -35,7 +39,11 @@ async function exec(session: Session, words: readonly string[], options: Options
   const container = options.container as string | undefined;
   const [program, ...rest] = argv;
   const command = program === undefined ? undefined : ([program, ...rest] as [string, ...string[]]);
-  return await attachTo(session, { ...ref, container, command }, [WITHOUT]);
+  const server_uuid =
+    options.server === undefined
+      ? undefined
+      : ((await serverOf(await session.connect(), ref.uuid, options.server)).server_uuid ?? undefined);
+  return await attachTo(session, { ...ref, container, command, server_uuid }, [WITHOUT]);
 }
 
 const WITHOUT = "Run a command without a terminal: berth exec NAME -- COMMAND";

@@ -9,6 +9,7 @@ import { followStream, type Handlers } from "../follow/subscription.ts";
 import { printableLine } from "../printable.ts";
 import type { Session } from "../session.ts";
 import { targetApplication } from "../target.ts";
+import { serverOf } from "./app-servers.ts";
 
 /** Flags of commands that show a resource's output. */
 export interface OutputFlags {
@@ -24,12 +25,14 @@ export interface OutputFlags {
 interface Options extends OutputFlags {
   readonly deployment?: string;
   readonly container?: string;
+  readonly server?: string;
 }
 
 export function define(command: Command, bind: Bind): void {
   command.argument("[app]", "name or uuid; default: the application of this folder");
   addOutputFlags(command)
     .option("--container <name>", "one of several containers, such as replica-2; default: all replicas")
+    .option("--server <server>", "of this one of the application's servers (name or uuid); default: the first")
     .option("--deployment <uuid>", "the log of this deployment instead of the application's")
     .action(bind(logs));
 }
@@ -52,7 +55,13 @@ async function logs(session: Session, wanted: string | undefined, options: Optio
     return follow ? followDeployment(api, session, deployment) : deploymentLog(api, session, deployment);
   }
   const { uuid } = await targetApplication(api, session.system, wanted);
-  const source = { uuid, ...(options.container === undefined ? {} : { container: options.container }) };
+  const server_uuid =
+    options.server === undefined ? undefined : (await serverOf(api, uuid, options.server)).server_uuid;
+  const source = {
+    uuid,
+    ...(options.container === undefined ? {} : { container: options.container }),
+    ...(server_uuid == null ? {} : { server_uuid }),
+  };
   return showOutput(session, api.client.applications.logs, source, options);
 }
 
@@ -62,6 +71,8 @@ interface LinesQuery {
   readonly since?: string;
   /** Name of a container, where there are several. */
   readonly container?: string;
+  /** One of the servers of an application. */
+  readonly server_uuid?: string;
 }
 
 interface LastLinesQuery extends LinesQuery {
@@ -85,7 +96,7 @@ interface OutputOperations {
 export function showOutput(
   session: Session,
   operations: OutputOperations,
-  source: Pick<LinesQuery, "uuid" | "container">,
+  source: Pick<LinesQuery, "uuid" | "container" | "server_uuid">,
   flags: OutputFlags,
 ): Promise<ExitCode> {
   const lines = flags.lines ?? flags.tail;

@@ -1,6 +1,7 @@
 import type { ErrorCode } from "@berth/core";
 import type { DeploymentEvent } from "@berth/core/deploy";
 import type { Api } from "../connection/api.ts";
+import { problemIn } from "../connection/problem.ts";
 import { EXIT, type ExitCode } from "../failure.ts";
 import { duration } from "../format.ts";
 import { printable, printableLine } from "../printable.ts";
@@ -13,11 +14,41 @@ import { followView } from "./view.ts";
 export const UNRECOGNISED: ErrorCode = "deploy.unrecognised";
 
 /**
- * Shows a deployment until it has ended, and reports the result. Ctrl-C only stops the display.
+ * Shows a deployment until it has ended, and reports the result; then likewise those to the other servers of the
+ * application. Ctrl-C only stops the display.
  *
- * @returns 0 when it finished, 1 when it failed or was cancelled, 130 after Ctrl-C
+ * @returns 0 when all of them finished, 1 when one failed or was cancelled, 130 after Ctrl-C
  */
-export async function followDeployment({ client }: Api, session: Session, uuid: string): Promise<ExitCode> {
+export async function followDeployment(api: Api, session: Session, uuid: string): Promise<ExitCode> {
+  const { exitCode, resourceUuid } = await followOne(api, session, uuid);
+  if (exitCode === EXIT.interrupted || resourceUuid === undefined) return exitCode;
+  let worst = exitCode;
+  for (const { server, deployment } of await followersOf(api, resourceUuid, uuid)) {
+    session.output.line(`Server ${printable(server)}:`);
+    const next = await followOne(api, session, deployment);
+    if (next.exitCode === EXIT.interrupted) return next.exitCode;
+    if (next.exitCode !== EXIT.ok) worst = next.exitCode;
+  }
+  return worst;
+}
+
+/** Those that wait for this one. They do not start where its release failed, and say so. */
+async function followersOf({ client }: Api, uuid: string, first: string) {
+  // Only applications have several servers.
+  const destinations = await client.applications.destinations.list.query({ uuid }).catch((error: unknown) => {
+    if (problemIn(error)?.status === 404) return [];
+    throw error;
+  });
+  return destinations.flatMap(({ server_name: server, deployment }) =>
+    deployment?.follows === first ? [{ server, deployment: deployment.uuid }] : [],
+  );
+}
+
+async function followOne(
+  { client }: Api,
+  session: Session,
+  uuid: string,
+): Promise<{ readonly exitCode: ExitCode; readonly resourceUuid?: string | undefined }> {
   const { output, system } = session;
   const view = followView({ output, stdout: system.stdout, now: () => new Date() });
   const interruption = new AbortController();
@@ -39,13 +70,16 @@ export async function followDeployment({ client }: Api, session: Session, uuid: 
   }
   if (interruption.signal.aborted) {
     output.line(`\nNo longer following. ${goesOn(uuid)}`);
-    return EXIT.interrupted;
+    return { exitCode: EXIT.interrupted };
   }
-  return result(state, session, uuid);
+  return { exitCode: result(state, session, uuid), resourceUuid: state.resourceUuid };
 }
 
 const goesOn = (uuid: string) =>
   `The deployment continues.\n  Cancel it:        berth cancel ${uuid}\n  Follow it again:  berth logs --deployment ${uuid} -f`;
+
+/** The reason of one that somebody cancelled, which they know. */
+const BY_A_USER = "Cancelled by a user.";
 
 function result(state: FollowState, { output }: Session, uuid: string): ExitCode {
   const { colors } = output;
@@ -56,6 +90,7 @@ function result(state: FollowState, { output }: Session, uuid: string): ExitCode
       return EXIT.ok;
     case "cancelled-by-user":
       output.line(colors.yellow("The deployment was cancelled."));
+      if (state.error !== null && state.error !== BY_A_USER) output.line(printable(state.error));
       return EXIT.failed;
     default:
       explainFailure(state, output, uuid);

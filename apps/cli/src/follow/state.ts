@@ -6,6 +6,8 @@ export type StepView = StateEvent["steps"][number];
 /** State of a followed deployment. */
 export interface FollowState {
   readonly status: DeploymentStatus | undefined;
+  /** Uuid of the deployed resource. */
+  readonly resourceUuid?: string;
   /** Reason of a failure, in one sentence. */
   readonly error: string | null;
   /** Total duration in milliseconds. */
@@ -29,11 +31,18 @@ export const LINES_KEPT = 20;
 export function apply(state: FollowState, event: DeploymentEvent): FollowState {
   if (event.type === "state") {
     const { deployment, steps } = event;
-    const { status, error, started_at, finished_at } = deployment;
+    const { status, error, started_at, finished_at, application_uuid: resourceUuid } = deployment;
     const isOver = started_at !== null && finished_at !== null;
     const tookMilliseconds = isOver ? Date.parse(finished_at) - Date.parse(started_at) : undefined;
     // The step `retire` runs after the deployment has ended.
-    return { ...state, status, error, tookMilliseconds, steps: steps.filter(({ name }) => name !== "retire") };
+    return {
+      ...state,
+      status,
+      resourceUuid,
+      error,
+      tookMilliseconds,
+      steps: steps.filter(({ name }) => name !== "retire"),
+    };
   }
   const { step, output } = event.line;
   if (step !== null && marks(step).test(output)) return state;
