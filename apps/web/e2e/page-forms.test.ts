@@ -1,4 +1,4 @@
-import { until } from "@berth/testing";
+import { sshKeyPair, until } from "@berth/testing";
 import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { type TestServer, testServer } from "../../server/e2e/server.fixture.ts";
@@ -82,6 +82,28 @@ describeLargeInBrowser("forms and names of the pages", () => {
     await page.getByText("Application moved successfully.").waitFor();
     const moved = await server.client.applications.get.query({ uuid });
     expect(moved).toMatchObject({ project_uuid: project.uuid, environment_name: "production" });
+    expect(complaints).toEqual([]);
+    await close();
+  });
+
+  it("add a server to an application, and remove it", async () => {
+    const other = "far";
+    const key = await server.client.privateKeys.create.mutate({ private_key: sshKeyPair().privateKey });
+    await server.client.servers.create.mutate({ name: other, ip: "127.0.0.7", port: 9, private_key_uuid: key.uuid });
+    const { page, complaints, close } = await visit(browser, server.url);
+    await signIn(page, server);
+    await page.goto(`/applications/${uuid}`);
+    await page.getByRole("button", { name: "Add a server" }).click();
+    await page.getByRole("combobox", { name: "Destination" }).click();
+    await page.getByRole("option", { name: other }).click();
+    await page.getByRole("button", { name: "Add", exact: true }).click();
+    await page.getByText("Destination attached.").waitFor();
+    await page.getByText("It was not deployed to this server yet.").or(page.getByText("is not within reach")).waitFor();
+    expect(await accessibilityProblems(page)).toEqual([]);
+    await page.getByRole("button", { name: `Remove from ${other}` }).click();
+    await page.getByRole("dialog").getByRole("button", { name: "Remove" }).click();
+    await page.getByText("Destination detached.").waitFor();
+    await until(async () => (await page.getByRole("button", { name: `Remove from ${other}` }).count()) === 0);
     expect(complaints).toEqual([]);
     await close();
   });

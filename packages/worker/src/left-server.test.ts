@@ -54,7 +54,7 @@ async function removal(
   const problem = async () => (await world.stores.jobs.find(job))?.error;
   return async () => {
     await until(problem, { what: "the removal says what it waits for" });
-    expect(await problem()).toMatch(`Waits until server ${world.server.name}, where it was before, has removed`);
+    expect(await problem()).toMatch(`Waits until server ${world.server.name} has removed its releases`);
   };
 }
 

@@ -59,7 +59,7 @@ export async function waitsFor(
   );
   if (left === undefined) return undefined;
   const name = (await stores.servers.find(left.server_id))?.name;
-  return `Waits until server ${name}, where it was before, has removed its releases. Bring that server back, or delete it.`;
+  return `Waits until server ${name} has removed its releases too. Bring that server back, or delete it.`;
 }
 
 /**

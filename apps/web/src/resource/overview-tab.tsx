@@ -13,11 +13,13 @@ import { engineOf } from "./kinds.ts";
 import { deploymentsOf } from "./operations.ts";
 import type { PanelProps } from "./panel.ts";
 import type { ShownResource } from "./resource.ts";
+import { ServersSection } from "./servers-section.tsx";
 
 export default function OverviewTab({ resource }: PanelProps) {
   const { kind, uuid } = resource;
   const deployments = useQuery(deploymentsOf(kind, uuid, 5)).data?.deployments ?? [];
   const live = deployments.find(({ status }) => status === "finished");
+  const isOnSeveral = new Set(deployments.map(({ server_id }) => server_id)).size > 1;
   return (
     <SimpleGrid cols={{ base: 1, md: 2 }} spacing="md">
       {resource.database !== undefined && <Connection database={resource.database} />}
@@ -57,6 +59,12 @@ export default function OverviewTab({ resource }: PanelProps) {
                     took <Elapsed from={deployment.started_at} to={deployment.finished_at} />
                   </Text>
                 )}
+                {isOnSeveral && (
+                  <Text span size="sm" c="dimmed">
+                    {" "}
+                    on {deployment.server_name}
+                  </Text>
+                )}
                 {deployment.error !== null && (
                   <Text size="sm" c="dimmed" className="break" lineClamp={2}>
                     {deployment.error}
@@ -68,6 +76,7 @@ export default function OverviewTab({ resource }: PanelProps) {
         )}
       </Section>
       <ContainersSection resource={resource} />
+      {kind === "application" && <ServersSection resource={resource} />}
       <AttachmentsSection resource={resource} />
     </SimpleGrid>
   );
