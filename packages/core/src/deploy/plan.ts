@@ -46,7 +46,7 @@ function planResource(resource: WantedResource, seen: Seen, wanted: Wanted, obse
 
 /**
  * What a resource left on this server keeps answering as it is, until its successor on the other server is live. It is
- * never started here again: whoever moved it may have stopped it to copy its data.
+ * never started here again, since it may have been stopped to copy its data.
  */
 function planLeft(resource: WantedResource, seen: Seen, wanted: Wanted, observed: Observed): Operation[] {
   if (resource.isRemoving) return [{ type: "remove_resource", resourceId: resource.id }];

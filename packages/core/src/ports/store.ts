@@ -1,7 +1,5 @@
 import type { ApplicationSecrets, ApplicationSettings, ApplicationSource } from "../application/application.ts";
-import type { DeploymentLogLine, DeploymentStep } from "../deploy/deployment.ts";
 import type { RemovalFlags } from "../deploy/lifecycle.ts";
-import type { LiveKey, ServerPart } from "../deploy/live-key.ts";
 import type { DesiredState, ResourceKind, ResourceRef } from "../resource/resource.ts";
 import type { ServerSettings } from "../server/server-settings.ts";
 import type { Ability } from "../team/permission.ts";
@@ -10,7 +8,9 @@ import type { ApplicationDestinationStore } from "./application-destination.ts";
 import type { BackupStore } from "./backup.ts";
 import type { CloudTokenStore } from "./cloud-token.ts";
 import type { DatabaseStore } from "./database.ts";
+import type { DeploymentStore, ReleaseStore } from "./deployment-store.ts";
 import type { DestinationStore } from "./destination.ts";
+import type { EventStore } from "./event.ts";
 import type { GithubAppStore } from "./github-app.ts";
 import type { JobStore } from "./job.ts";
 import type { KindStore, NewResource, ResourceChange } from "./kind-store.ts";
@@ -21,25 +21,18 @@ import type { PreviewStore } from "./preview.ts";
 import type { PrivateKeyStore } from "./private-key.ts";
 import type {
   ApplicationRecord,
-  DeploymentRecord,
   DomainClaim,
   DomainHolder,
-  EnqueueOutcome,
   EnvFields,
   EnvironmentRecord,
   EnvRecord,
-  EventRecord,
   GithubSource,
-  LastDeploymentRecord,
   ListedResource,
-  NewDeployment,
   Page,
   Paging,
   ProjectRecord,
-  ReleaseRecord,
   ResourceRecord,
   ResourceSummaryRecord,
-  ServerDeploymentRecord,
   ServerRecord,
   TeamRecord,
   Timestamps,
@@ -47,7 +40,6 @@ import type {
 } from "./records.ts";
 import type { RegistryStore } from "./registry.ts";
 import type { RestoreStore } from "./restore.ts";
-import type { KeptBuild } from "./rollback.ts";
 import type { S3StorageStore } from "./s3-storage.ts";
 import type { ScheduledTaskStore } from "./scheduled-task.ts";
 import type { ServiceStore } from "./service.ts";
@@ -319,85 +311,6 @@ export interface EnvStore {
   insert(resourceId: number, uuid: string, env: EnvFields): Promise<EnvRecord>;
   update(resourceId: number, uuid: string, change: Partial<EnvFields>): Promise<EnvRecord | undefined>;
   delete(resourceId: number, uuid: string): Promise<boolean>;
-}
-
-export interface DeploymentStore {
-  /** Queued and running deployments of applications, oldest first. */
-  listActive(paging?: Paging): Promise<Page<DeploymentRecord>>;
-  /** Newest first. */
-  listByResource(
-    resourceId: number,
-    filter: { readonly pull_request_id?: number | undefined },
-    paging?: Paging,
-  ): Promise<Page<DeploymentRecord>>;
-  /** The newest deployment of each of these resources, without those of previews. */
-  newestOf(resourceIds: readonly number[]): Promise<readonly LastDeploymentRecord[]>;
-  /** The newest deployment of a resource to each of these servers, among its last thousand, without those of previews. */
-  newestOn(resourceId: number, serverIds: readonly number[]): Promise<readonly ServerDeploymentRecord[]>;
-  find(uuid: string): Promise<DeploymentRecord | undefined>;
-  steps(deploymentId: number): Promise<readonly DeploymentStep[]>;
-  /** Lines after `after` (0 for all), by `seq`: the first `take` of them, or the last ones with `last`. */
-  log(
-    deploymentId: number,
-    query: {
-      readonly after?: number | undefined;
-      readonly take?: number | undefined;
-      readonly last?: number | undefined;
-    },
-  ): Promise<readonly DeploymentLogLine[]>;
-  /** Resolves when the deployment may have new log lines or a new status, when `signal` fires, or after a second. */
-  changed(deploymentId: number, signal: AbortSignal): Promise<void>;
-  /**
-   * Counts and inserts under a lock on the server's row, so that the queue limit is exact (D4), and notifies the
-   * worker in the same transaction. All or none: the first `full` one reverts the others.
-   */
-  enqueue(deployments: readonly NewDeployment[]): Promise<readonly EnqueueOutcome[]>;
-  /**
-   * A queued deployment becomes `cancelled-by-user` at once; one in progress gets `cancel_requested_at`, and its
-   * worker ends it. Returns the record afterwards; an ended one is unchanged.
-   */
-  requestCancel(uuid: string): Promise<DeploymentRecord | undefined>;
-}
-
-export interface ReleaseStore {
-  live(key: LiveKey): Promise<ReleaseRecord | undefined>;
-  /** The newest candidate of a deployment of the resource itself to this server, not of a preview. */
-  candidate(part: ServerPart): Promise<ReleaseRecord | undefined>;
-  /** Builds of the resource on this server, without previews: the running one first, then the newest. */
-  builds(part: ServerPart): Promise<readonly KeptBuild[]>;
-}
-
-export interface EventStore {
-  /** Written in the transaction of the change it reports. */
-  append(event: {
-    readonly type: string;
-    readonly resource_uuid: string | null;
-    readonly payload: Readonly<Record<string, unknown>>;
-  }): Promise<void>;
-  /** Sorted by id. */
-  list(query: EventQuery & { readonly newestFirst?: boolean }): Promise<readonly EventRecord[]>;
-  /** Id of the newest event; 0 without any. */
-  last(): Promise<number>;
-  /**
-   * Resolves when an event was written since the first read after the last wait, when `signal` fires, or after a
-   * while.
-   */
-  changed(signal: AbortSignal): Promise<void>;
-}
-
-export interface EventQuery {
-  readonly after?: number | undefined;
-  readonly before?: number | undefined;
-  /** A type, or a prefix if it ends with a dot. */
-  readonly type?: string | undefined;
-  /** Identifier of the events' subject. */
-  readonly resource?: string | undefined;
-  readonly take?: number | undefined;
-}
-
-export interface SystemEventStore {
-  /** Deletes a limited number of events older than this. Returns their number. */
-  prune(keptDays: number): Promise<number>;
 }
 
 export interface InstanceSettingStore {

@@ -18,6 +18,7 @@ import type { AccountStore } from "./account.ts";
 import type { ApplicationDestinationRecord } from "./application-destination.ts";
 import type { SystemBackupStore } from "./backup.ts";
 import type { SystemDatabaseStore } from "./database.ts";
+import type { SystemEventStore } from "./event.ts";
 import type { IdentityStore } from "./identity-provider.ts";
 import type { JobLease, SystemJobStore } from "./job.ts";
 import type { ClaimRequest, RenewableRuns } from "./lease.ts";
@@ -41,7 +42,7 @@ import type { SystemScheduledTaskStore } from "./scheduled-task.ts";
 import type { SecondFactorStore } from "./second-factor.ts";
 import type { SwarmNode } from "./server-machine.ts";
 import type { SystemServiceStore } from "./service.ts";
-import type { Stores, SystemEventStore } from "./store.ts";
+import type { Stores } from "./store.ts";
 import type { WakeTopic } from "./wake.ts";
 import type { SystemWebhookStore } from "./webhook.ts";
 
