@@ -220,14 +220,17 @@ export interface ApplicationViewOptions {
 
 export function applicationView(application: ApplicationRecord, options: ApplicationViewOptions): Application {
   const { settings, placement, fqdn } = application;
-  return {
+  const urls = splitUrls(fqdn);
+  const view: Application = {
+    // Spread first: V8 copies what an object literal begins with at once, and anything behind it a field at a time.
+    ...settingsView(settings),
     uuid: application.uuid,
     name: application.name,
     description: application.description,
     status: shownStatus(application),
     fqdn,
-    urls: splitUrls(fqdn).map(options.publicUrl),
-    url_problem: firstUrlProblem(splitUrls(fqdn), options.urlProblem),
+    urls: urls.map(options.publicUrl),
+    url_problem: firstUrlProblem(urls, options.urlProblem),
     source: application.source,
     project_uuid: placement.project_uuid,
     environment_id: application.environment_id,
@@ -238,10 +241,10 @@ export function applicationView(application: ApplicationRecord, options: Applica
     destination_id: application.destination_id,
     destination: destinationView(application),
     destination_type: ENGINES[placement.server_engine].destinationType,
-    ...settingsView(settings),
-    ...(options.secrets === undefined ? {} : secretsView(application, options.secrets)),
-    ...githubView(application),
-    ...WITHOUT_MEANING_YET,
+    repository_project_id: application.github_app?.repository_id ?? null,
+    git_full_url: application.github_app === null ? null : repositoryUrl(application),
+    source_type: application.github_app === null ? null : "github_app",
+    source_id: application.github_app?.id ?? null,
     scale_problem: application.scale_problem,
     restart_count: application.restart_count,
     last_restart_at: timestampOrNull(application.last_restart_at),
@@ -251,16 +254,7 @@ export function applicationView(application: ApplicationRecord, options: Applica
     updated_at: timestamp(application.updated_at),
     deleted_at: timestampOrNull(application.removing_at),
   };
-}
-
-function githubView(application: ApplicationRecord) {
-  const { github_app } = application;
-  return {
-    repository_project_id: github_app?.repository_id ?? null,
-    git_full_url: github_app === null ? null : repositoryUrl(application),
-    source_type: github_app === null ? null : "github_app",
-    source_id: github_app?.id ?? null,
-  };
+  return options.secrets === undefined ? view : { ...view, ...secretsView(application, options.secrets) };
 }
 
 function destinationView({ placement }: ApplicationRecord): Application["destination"] {
@@ -272,14 +266,80 @@ function destinationView({ placement }: ApplicationRecord): Application["destina
   };
 }
 
+/** The fields that are settings or have no meaning yet. */
 function settingsView(settings: ApplicationSettings) {
   const port = settings.health_check_port;
   return {
-    // This includes fields of the object `settings`; the answer's schema drops those.
-    ...settings,
+    git_repository: settings.git_repository,
+    git_branch: settings.git_branch,
+    git_commit_sha: settings.git_commit_sha,
+    build_pack: settings.build_pack,
+    static_image: settings.static_image,
+    install_command: settings.install_command,
+    build_command: settings.build_command,
+    start_command: settings.start_command,
+    ports_exposes: settings.ports_exposes,
+    ports_mappings: settings.ports_mappings,
+    base_directory: settings.base_directory,
+    publish_directory: settings.publish_directory,
+    health_check_enabled: settings.health_check_enabled,
+    health_check_type: settings.health_check_type,
+    health_check_command: settings.health_check_command,
+    health_check_path: settings.health_check_path,
+    health_check_host: settings.health_check_host,
+    health_check_method: settings.health_check_method,
+    health_check_return_code: settings.health_check_return_code,
+    health_check_scheme: settings.health_check_scheme,
+    health_check_response_text: settings.health_check_response_text,
+    health_check_interval: settings.health_check_interval,
+    health_check_timeout: settings.health_check_timeout,
+    health_check_retries: settings.health_check_retries,
+    health_check_start_period: settings.health_check_start_period,
+    limits_memory: settings.limits_memory,
+    limits_memory_swap: settings.limits_memory_swap,
+    limits_memory_swappiness: settings.limits_memory_swappiness,
+    limits_memory_reservation: settings.limits_memory_reservation,
+    limits_cpus: settings.limits_cpus,
+    limits_cpuset: settings.limits_cpuset,
+    limits_cpu_shares: settings.limits_cpu_shares,
+    redirect: settings.redirect,
+    noindex_domains: settings.noindex_domains,
+    preview_url_template: settings.preview_url_template,
+    watch_paths: settings.watch_paths,
+    custom_docker_run_options: settings.custom_docker_run_options,
+    custom_network_aliases: settings.custom_network_aliases,
+    custom_nginx_configuration: settings.custom_nginx_configuration,
+    docker_registry_image_name: settings.docker_registry_image_name,
+    docker_registry_image_tag: settings.docker_registry_image_tag,
+    dockerfile_location: settings.dockerfile_location,
+    dockerfile_target_build: settings.dockerfile_target_build,
+    docker_compose_location: settings.docker_compose_location,
+    docker_compose_custom_start_command: settings.docker_compose_custom_start_command,
+    docker_compose_custom_build_command: settings.docker_compose_custom_build_command,
+    pre_deployment_command: settings.pre_deployment_command,
+    pre_deployment_command_container: settings.pre_deployment_command_container,
+    post_deployment_command: settings.post_deployment_command,
+    post_deployment_command_container: settings.post_deployment_command_container,
+    replicas: settings.replicas,
+    autoscaling_enabled: settings.autoscaling_enabled,
+    autoscaling_replicas_min: settings.autoscaling_replicas_min,
+    autoscaling_replicas_max: settings.autoscaling_replicas_max,
+    autoscaling_cpu_percent: settings.autoscaling_cpu_percent,
+    autoscaling_memory_mb: settings.autoscaling_memory_mb,
+    autoscaling_requests_per_second: settings.autoscaling_requests_per_second,
+    swarm_placement_constraints: settings.swarm_placement_constraints,
+    is_http_basic_auth_enabled: settings.is_http_basic_auth_enabled,
+    http_basic_auth_username: settings.http_basic_auth_username,
     health_check_port: port === null ? null : String(port),
     swarm_replicas: settings.replicas,
     docker_compose_domains: composeDomainsText(settings.docker_compose_domains),
+    // Clients of this API family read these, although Berth does not use them.
+    additional_servers: [],
+    additional_servers_count: 0,
+    additional_networks_count: 0,
+    custom_healthcheck_found: false,
+    compose_parsing_version: "5",
+    config_hash: null,
   };
 }
 
@@ -321,16 +381,6 @@ export const settingView = (settings: ApplicationSettings): ApplicationSetting =
   is_consistent_container_name_enabled: settings.is_consistent_container_name_enabled,
   custom_internal_name: settings.custom_internal_name,
 });
-
-/** Fields that clients of this API family read, although Berth does not use them. */
-const WITHOUT_MEANING_YET = {
-  additional_servers: [],
-  additional_servers_count: 0,
-  additional_networks_count: 0,
-  custom_healthcheck_found: false,
-  compose_parsing_version: "5",
-  config_hash: null,
-} satisfies Partial<Application>;
 
 const SWITCHES_WITHOUT_MEANING_YET = {
   is_debug_enabled: false,
