@@ -158,10 +158,20 @@ const ownMapsOnly = {
     onLoad({ filter: /\/node_modules\/.*\.[cm]?js$/ }, ({ path }) => {
       const map = JSON.stringify({ version: 3, sources: [basename(path)], mappings: "AAAA" });
       const comment = `//# sourceMappingURL=data:application/json;base64,${Buffer.from(map).toString("base64")}`;
-      return { contents: `${readFileSync(path, "utf8")}\n${comment}`, loader: "default" };
+      return { contents: `${withNativeSpread(path)}\n${comment}`, loader: "default" };
     });
   },
 };
+
+/** tRPC is compiled for old engines: each of its copies of an object, some twenty a call, defines every key by itself. */
+function withNativeSpread(path) {
+  const text = readFileSync(path, "utf8");
+  if (!/\/@trpc\/server\/dist\/[^/]*\.mjs$/.test(path)) return text;
+  return text.replace(
+    /^function _objectSpread2\(e\) \{\n.*?^\}$/ms,
+    "function _objectSpread2(target, ...sources) {\n\treturn Object.assign(target, ...sources);\n}",
+  );
+}
 
 /** Folders are listed too, so that added and removed files count as changes. */
 function filesBelow(path) {
