@@ -1,3 +1,4 @@
+import type { Scope } from "@berth/core/team";
 import type { AnyRouter } from "@trpc/server";
 import { type CreateFastifyContextOptions, fastifyTRPCPlugin } from "@trpc/server/adapters/fastify";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
@@ -9,7 +10,7 @@ import { assertFewValues } from "./rest/input.ts";
 import type { RestOptions } from "./rest/plugin.ts";
 import { asRequestError } from "./rest/request-error.ts";
 import { operationsOf } from "./rest/routes.ts";
-import type { Context } from "./trpc.ts";
+import type { Context, Control } from "./trpc.ts";
 import { trpcSocket } from "./trpc-socket.ts";
 import { type ListBounds, listBounds } from "./whole-list.ts";
 import { withholdBodies } from "./withheld-body.ts";
@@ -123,6 +124,15 @@ function batchCalls(path: string): number {
   return calls > BATCH_MAX ? 1 : calls;
 }
 
+/** The calls of a batch have one scope, and share its use cases. */
+function oncePerScope(controlFor: TrpcOptions["controlFor"]): TrpcOptions["controlFor"] {
+  let last: { readonly scope: Scope; readonly control: Control } | undefined;
+  return (scope) => {
+    if (last?.scope !== scope) last = { scope, control: controlFor(scope) };
+    return last.control;
+  };
+}
+
 function contextOf(
   { req, res }: CreateFastifyContextOptions,
   { controlFor, limitReads, signIns, browsers, admission }: TrpcOptions,
@@ -139,7 +149,7 @@ function contextOf(
     requestId: req.id,
     scope: identity?.scope,
     isApiEnabled: identity?.isApiEnabled ?? true,
-    controlFor,
+    controlFor: oncePerScope(controlFor),
     limitReads,
     signIns,
     browser: browsers.exchange(req, res),

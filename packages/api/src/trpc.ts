@@ -7,6 +7,7 @@ import type { BrowserExchange } from "./browser.ts";
 import { problemOf } from "./errors.ts";
 import type { OpenCall } from "./open-calls.ts";
 import type { OperationOptions } from "./operation-options.ts";
+import { shortenCalls } from "./short-call.ts";
 
 export type { Control } from "@berth/control";
 
@@ -90,4 +91,4 @@ export const t = initTRPC
     },
   });
 
-export const router = t.router;
+export const router: typeof t.router = (operations) => shortenCalls(t.router(operations));

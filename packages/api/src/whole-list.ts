@@ -39,8 +39,8 @@ export function listBounds(router: AnyRouter): ListBounds {
             const result = await read(input, undefined);
             if (!("data" in result)) return result;
             // The result of a change must be returned, whatever its size.
-            if (type === "mutation") bytes.note(sizeOf(result.data) * FORMS);
-            else hold(sizeOf(result.data));
+            if (type === "mutation") bytes.note(sizeOfResult(result) * FORMS);
+            else hold(sizeOfResult(result));
             return result;
           });
         },
@@ -83,6 +83,10 @@ async function wholeList<R extends { readonly ok: boolean }>(
   }
   return { ...(result as R), data };
 }
+
+/** Its check has measured most. */
+const sizeOfResult = (result: { readonly data: unknown; readonly size?: unknown }): number =>
+  typeof result.size === "number" ? result.size : sizeOf(result.data);
 
 const inputOf = (input: unknown) => (input ?? {}) as Readonly<Record<string, unknown>>;
 

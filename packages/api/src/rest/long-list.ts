@@ -49,9 +49,9 @@ export async function longList(
   const parts = listParts(read, asked, known);
   // A list has one part at least.
   const { items, isLast } = (await parts.next()).value as ListPart;
-  const text = items.map(textOf).join(",");
-  if (isLast) return `[${text}]`;
-  return Readable.from(wholeList([text], parts, bytes), { objectMode: false });
+  const text = textOf(items);
+  if (isLast) return text;
+  return Readable.from(wholeList([text.slice(1, -1)], parts, bytes), { objectMode: false });
 }
 
 /** While a client does not read, it costs one text: neither the first one nor objects are kept here. */
@@ -76,7 +76,7 @@ async function* wholeList(
 async function nextText(parts: AsyncIterator<ListPart, undefined>): Promise<string | undefined> {
   const { value } = await parts.next();
   if (value === undefined) return undefined;
-  return value.items.length === 0 ? "" : `,${value.items.map(textOf).join(",")}`;
+  return value.items.length === 0 ? "" : `,${textOf(value.items).slice(1, -1)}`;
 }
 
 /** Items that are larger than a part should be are counted beside what every list counts, until the client has them. */
@@ -190,13 +190,19 @@ const textOf = (item: unknown): string => JSON.stringify(item);
 export function sizeOf(value: unknown): number {
   if (typeof value === "string") return value.length + 2;
   if (typeof value !== "object" || value === null) return 5;
-  return Object.entries(value).reduce((sum, [key, item]) => sum + key.length + 4 + sizeOf(item), 2);
+  let size = 2;
+  // Answers are plain objects. A list of their entries would be as much work as their text.
+  for (const key in value) {
+    const item = value[key as keyof typeof value] as unknown;
+    if (item !== undefined) size += key.length + 4 + sizeOf(item);
+  }
+  return size;
 }
 
 /** The average size of a few items from all over a part. */
 function typicalSize(items: readonly unknown[]): number {
   const step = Math.ceil(items.length / SIZED_ITEMS_MAX);
-  const sizes = items.flatMap((item, index) => (index % step === 0 ? [textOf(item).length] : []));
+  const sizes = items.flatMap((item, index) => (index % step === 0 ? [sizeOf(item)] : []));
   return sizes.reduce((sum, size) => sum + size, 0) / sizes.length;
 }
 

@@ -80,9 +80,10 @@ export const isPagedList = ({ input, output, options }: Operation): boolean =>
 export function askedPage({ input }: Operation, { skip, take }: Readonly<Record<string, unknown>>): Paging | undefined {
   const { skip: skipSchema, take: takeSchema } = input?.shape ?? {};
   if (skipSchema === undefined || takeSchema === undefined) return undefined;
-  const asked = z.object({ skip: skipSchema, take: takeSchema }).safeParse({ skip, take });
+  const asked = { skip: z.safeParse(skipSchema, skip), take: z.safeParse(takeSchema, take) };
+  if (!asked.skip.success || !asked.take.success) return undefined;
   // These are the schemas of every list's page.
-  return asked.success ? (asked.data as Paging) : undefined;
+  return { skip: asked.skip.data, take: asked.take.data } as Paging;
 }
 
 /** All methods and paths of an operation. */
