@@ -1,12 +1,13 @@
-// Imported first in every built program: stack traces then refer to source files. Maps are read at the first trace;
-// Node's own --enable-source-maps reads them at the start and needs 10 MB of memory.
+// Imported first in every built program: stack traces then refer to source files. A map is read for a position that was
+// not asked for before, and not kept; Node's own --enable-source-maps reads all of them at the start and needs 10 MB.
 import { readFileSync } from "node:fs";
-import { SourceMap } from "node:module";
 import { dirname, join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
+import { sourcePosition } from "./source-position.mjs";
 
 const FOLDER = import.meta.dirname;
-const maps = new Map();
+const POSITIONS_MAX = 1000; // A program has far fewer places that errors come from.
+const positions = new Map();
 
 Error.prepareStackTrace = (error, sites) =>
   [headOf(error), ...sites.map((site) => `    at ${placeOf(site)}`)].join("\n");
@@ -25,22 +26,25 @@ function placeOf(site) {
   if (!url?.startsWith("file:")) return String(site);
   const file = fileURLToPath(url);
   const [line, column] = [site.getLineNumber(), site.getColumnNumber()];
-  const entry = dirname(file) === FOLDER ? mapOf(file)?.findEntry(line - 1, column - 1) : undefined;
-  if (entry?.originalSource === undefined) return String(site);
-  const source = relative(process.cwd(), join(FOLDER, entry.originalSource));
+  const found = dirname(file) === FOLDER ? positionOf(file, line, column) : undefined;
+  if (found === undefined) return String(site);
   return String(site).replace(`${url}:${line}:${column}`, () =>
-    [source, entry.originalLine + 1, entry.originalColumn + 1].join(":"),
+    [relative(process.cwd(), join(FOLDER, found.source)), found.line + 1, found.column + 1].join(":"),
   );
 }
 
-function mapOf(file) {
-  if (!maps.has(file)) maps.set(file, readMap(`${file}.map`));
-  return maps.get(file);
+function positionOf(file, line, column) {
+  const key = `${file}:${line}:${column}`;
+  if (!positions.has(key)) {
+    if (positions.size >= POSITIONS_MAX) positions.clear();
+    positions.set(key, readPosition(`${file}.map`, line - 1, column - 1));
+  }
+  return positions.get(key);
 }
 
-function readMap(path) {
+function readPosition(path, line, column) {
   try {
-    return new SourceMap(JSON.parse(readFileSync(path, "utf8")));
+    return sourcePosition(JSON.parse(readFileSync(path, "utf8")), line, column);
   } catch {
     return undefined; // Without maps, a trace still shows positions in the build.
   }

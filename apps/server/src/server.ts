@@ -163,6 +163,8 @@ async function start(
     if (total > applications.length) progress.line(`  and ${total - applications.length} more applications`);
     progress.line("\nReady. Ctrl-C stops Berth and its applications; the next start brings them back.");
   }
+  const releasing = setTimeout(releaseStartMemory, START_MEMORY_SECONDS * 1000).unref();
+  undo.add(async () => clearTimeout(releasing));
   let stopping: Promise<void> | undefined;
   return {
     url,
@@ -172,6 +174,17 @@ async function start(
     },
   };
 }
+
+/**
+ * A start allocates more than what runs afterwards. V8 keeps that memory while little is allocated, since it collects
+ * only when much is: 19 MB of an idle server's 138. Stops the process once for 0.1 to 0.2 seconds.
+ */
+function releaseStartMemory(): void {
+  globalThis.gc?.({ type: "major", execution: "sync", flavor: "last-resort" });
+}
+
+/** By then, what runs every few seconds has run once. */
+const START_MEMORY_SECONDS = 5;
 
 /** The server record of this machine's Docker engine, created when the engine first answers. */
 async function dockerOf(
