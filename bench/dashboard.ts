@@ -19,10 +19,10 @@ const CHROMIUM = "/usr/bin/chromium";
 const THROTTLING = 4;
 const FIRST_LOADS = 3;
 const OVERVIEW_RESOURCES = 500;
-const OVERVIEW_LOADS = 40;
+const OVERVIEW_LOADS = 15;
 const LIST_RESOURCES = 1_000;
 const TABS = 200;
-const REST_SECONDS = 20;
+const REST_SECONDS = 10;
 const SETTLED_SECONDS = 5;
 
 export async function benchDashboard(): Promise<readonly Figure[]> {

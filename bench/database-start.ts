@@ -10,7 +10,7 @@ import { removeLabelled, testInstance } from "../packages/testing/src/docker-lef
 import { median } from "./measure.ts";
 import { atMost, type Figure } from "./report.ts";
 
-const ROUNDS = 7;
+const ROUNDS = 3;
 const ASK_MS = 100;
 const IMAGE = "postgres:16-alpine";
 const PASSWORD = "bench-password";

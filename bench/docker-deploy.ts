@@ -17,7 +17,7 @@ import { removeLabelled, testInstance } from "../packages/testing/src/docker-lef
 import { median } from "./measure.ts";
 import { atMost, type Figure, told } from "./report.ts";
 
-const ROUNDS = 15;
+const ROUNDS = 7;
 const PROBE_MS = 5;
 const DOCKERFILE = [
   "FROM busybox:stable",

@@ -13,7 +13,7 @@ import { atMost, type Figure } from "./report.ts";
 const MAIN = fileURLToPath(new URL("./fleet-main.ts", import.meta.url));
 const ENGINES = fileURLToPath(new URL("./simulated-engines.ts", import.meta.url));
 const SERVERS = 100;
-const SETTLE_SECONDS = 30;
+const SETTLE_SECONDS = 20;
 const IDLE_SECONDS = 60;
 
 export async function benchFleet(): Promise<readonly Figure[]> {

@@ -5,7 +5,7 @@ import { benchDatabase } from "./database.ts";
 import { median } from "./measure.ts";
 import { atMost, type Figure } from "./report.ts";
 
-const ROUNDS = 150;
+const ROUNDS = 60;
 
 interface Instance {
   readonly server: TestServer;

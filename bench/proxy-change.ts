@@ -15,7 +15,7 @@ import { atMost, type Figure } from "./report.ts";
 
 const CHANGES = 10;
 const REQUESTS = 10_000;
-const REQUESTS_PER_SECOND = 150;
+const REQUESTS_PER_SECOND = 300;
 const FAILURES_MAX = 10;
 
 interface Wanted {

@@ -10,7 +10,7 @@ import { type Load, load, median } from "./measure.ts";
 import { atLeast, atMost, type Figure } from "./report.ts";
 
 const ROUNDS = 5;
-const SECONDS = 3;
+const SECONDS = 2;
 
 export async function benchRead(): Promise<readonly Figure[]> {
   const database = await benchDatabase();
@@ -66,7 +66,7 @@ interface Target {
 
 /** Throughput and CPU of a read as ratios to those of the bare handler, in turns. */
 async function compared(what: string, ours: Target, theirs: Target): Promise<readonly Figure[]> {
-  for (const target of [ours, theirs]) await load({ ...target, seconds: 2 });
+  for (const target of [ours, theirs]) await load({ ...target, seconds: 1 });
   const rounds: { readonly ours: Load; readonly theirs: Load }[] = [];
   for (let round = 0; round < ROUNDS; round += 1) {
     rounds.push({

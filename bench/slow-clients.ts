@@ -6,7 +6,7 @@ import { atMost, type Figure } from "./report.ts";
 
 const CLIENTS = 200; // Number of clients of each kind.
 const ROUNDS = 3;
-const SECONDS = 3;
+const SECONDS = 2;
 
 export async function benchSlowClients(): Promise<readonly Figure[]> {
   const server = await testServer({});

@@ -10,7 +10,7 @@ import { load, median, processesOf, pssMb, rssMb } from "./measure.ts";
 import { atMost, type Figure } from "./report.ts";
 
 const RUN = fileURLToPath(new URL("../tooling/run.mjs", import.meta.url));
-const STARTS = 5;
+const STARTS = 3;
 const IDLE_SECONDS = 15;
 
 export async function benchStart(): Promise<readonly Figure[]> {
@@ -43,8 +43,8 @@ async function memory(): Promise<readonly Figure[]> {
       connections: 32,
     });
     return [
-      atMost("Server process idle, RSS", idle, 150, " MB"),
-      atMost("Server process after load, RSS", rssMb(pid), 220, " MB"),
+      atMost("Server process idle, RSS", idle, 110, " MB"),
+      atMost("Server process after load, RSS", rssMb(pid), 180, " MB"),
       atMost("Server, proxy and database together idle, PSS", all, 250, " MB"),
     ];
   } finally {
