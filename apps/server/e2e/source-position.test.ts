@@ -15,12 +15,14 @@ test("positions in stack traces are those that Node reads from the same maps", (
     .slice(0, 3)
     .map((payload) => ({ payload, known: new SourceMap(payload) }));
   const position = fc.record({
-    map: fc.constantFrom(...maps),
+    // Not the map itself, which a failure would print.
+    at: fc.nat(maps.length - 1),
     line: fc.integer({ min: 0, max: 200 }),
     column: fc.integer({ min: 0, max: 60_000 }),
   });
   fc.assert(
-    fc.property(position, ({ map: { payload, known }, line, column }) => {
+    fc.property(position, ({ at, line, column }) => {
+      const { payload, known } = maps[at] as (typeof maps)[number]; // `at` is one of them.
       const expected = known.findEntry(line, column);
       const found = sourcePosition(payload, line, column);
       if (!("originalSource" in expected) || expected.originalSource === undefined) expect(found).toBeUndefined();
