@@ -14,7 +14,7 @@ import { freePorts, type TestServer, testServer } from "../apps/server/e2e/serve
 import { median } from "./measure.ts";
 import { atMost, type Figure } from "./report.ts";
 
-const ROUNDS = 5;
+const ROUNDS = 3;
 const MANIFEST = {
   name: "shop",
   version: "1.0.0",

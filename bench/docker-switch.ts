@@ -8,9 +8,9 @@ import { LOAD_HOST, LOAD_SERVER, startClients } from "../packages/proxy/src/cadd
 import { removeLabelled, testInstance } from "../packages/testing/src/docker-leftovers.ts";
 import { atMost, type Figure } from "./report.ts";
 
-const DEPLOYMENTS = 15;
+const DEPLOYMENTS = 10;
 const REQUESTS = 10_000;
-const REQUESTS_PER_SECOND = 200;
+const REQUESTS_PER_SECOND = 400;
 /** After this many deployments, one follows whose candidate answers with errors. */
 const SICK_EVERY = 5;
 

@@ -32,8 +32,8 @@ const BENCHES = {
   switch: benchSwitch,
   "docker-switch": benchDockerSwitch,
   "proxy-change": benchProxyChange,
-  fleet: benchFleet,
   dashboard: benchDashboard,
+  fleet: benchFleet,
   wide: benchWide,
 } as const;
 type Name = keyof typeof BENCHES;

@@ -23,7 +23,7 @@ const REST_SECONDS = 20;
 const CREATIONS = 20;
 const RESTARTS = 3;
 /** Resources of the project that is deleted, or all where there are fewer. */
-const REMOVED_MAX = 100;
+const REMOVED_MAX = 1_000;
 /** On a slow machine fewer are deleted. The cost of each is what is measured. */
 const REMOVAL_SECONDS = 15;
 
