@@ -13,10 +13,10 @@ import { serverProxy } from "../packages/proxy/src/server/server-proxy.ts";
 import { removeLabelled, testInstance } from "../packages/testing/src/docker-leftovers.ts";
 import { atMost, type Figure } from "./report.ts";
 
-const CHANGES = 5;
-const REQUESTS = 5_000;
+const CHANGES = 10;
+const REQUESTS = 10_000;
 const REQUESTS_PER_SECOND = 300;
-const FAILURES_MAX = 5;
+const FAILURES_MAX = 10;
 
 interface Wanted {
   readonly type: "CADDY" | "TRAEFIK";

@@ -41,6 +41,7 @@ describe("an application on several servers", () => {
       { is_primary: true },
       { uuid: there.destination.uuid, is_primary: false, problem: "It was not deployed to this server yet." },
     ]);
+    expect((await at.own.applications.get(uuid)).additional_servers_count).toBe(1);
     expect(await at.own.applicationDestinations.detach(uuid, there.destination.uuid)).toEqual({
       message: "Destination detached.",
     });

@@ -35,6 +35,10 @@ const GITHUB_APP = sql<GithubSource | null>`(
     'repository_id', application.repository_project_id)
   from github_app where github_app.id = application.github_app_id)`;
 
+const ADDITIONAL_SERVERS = sql<number>`(
+  select greatest(count(*) - 1, 0)::integer from application_destination attached
+  where attached.resource_id = resource.id)`;
+
 // Settings added after a row was written read as their default. The build pack is always present.
 const SETTING_DEFAULTS = ApplicationSettings.parse({ build_pack: "nixpacks" });
 const SECRET_DEFAULTS = ApplicationSecrets.parse({});
@@ -45,7 +49,7 @@ type ApplicationRow = Omit<ApplicationRecord, "settings"> & { readonly settings:
 export const selectBareApplications = (db: Kysely<DB>) =>
   selectPlaced(db)
     .innerJoin("application", "application.resource_id", "resource.id")
-    .select([...APPLICATION_COLUMNS, GITHUB_APP.as("github_app")]);
+    .select([...APPLICATION_COLUMNS, GITHUB_APP.as("github_app"), ADDITIONAL_SERVERS.as("additional_servers_count")]);
 
 const selectApplications = (db: Kysely<DB>) => selectBareApplications(db).select("application.settings");
 

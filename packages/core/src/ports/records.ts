@@ -230,6 +230,8 @@ export interface ApplicationRecord extends ResourceRecord {
   readonly last_online_at: Date | null;
   /** Why it lacks containers, or has too many, since the last attempt to scale it failed. */
   readonly scale_problem: string | null;
+  /** Number of servers that it is deployed to besides the primary one. */
+  readonly additional_servers_count: number;
 }
 
 /** A claimed URL: a host belongs to one team of the instance, and each of its paths to one holder (D7). */
