@@ -47,16 +47,19 @@ function table({ output }: Session, deployments: readonly Deployment[], none: st
     return;
   }
   const now = new Date();
+  const isOnSeveral = new Set(deployments.map(({ server_id }) => server_id)).size > 1;
   const rows = deployments.map((each) => [
     cell(each.deployment_uuid),
     cell(each.application_name),
+    ...(isOnSeveral ? [cell(each.server_name)] : []),
     deploymentStatusText(each.status, output.colors),
     cell(each.commit.slice(0, 10)),
     ago(each.created_at, now),
     took(each, now),
     cell(each.error ?? each.commit_message),
   ]);
-  output.table(["DEPLOYMENT", "APPLICATION", "STATUS", "COMMIT", "CREATED", "TOOK", "MESSAGE"], rows);
+  const server = isOnSeveral ? ["SERVER"] : [];
+  output.table(["DEPLOYMENT", "APPLICATION", ...server, "STATUS", "COMMIT", "CREATED", "TOOK", "MESSAGE"], rows);
 }
 
 function took({ started_at, finished_at }: Deployment, now: Date): string {
