@@ -108,6 +108,24 @@ describeLargeInBrowser("forms and names of the pages", () => {
     await close();
   });
 
+  it("move an application to another destination and end at the deployment there", async () => {
+    const [local] = await server.client.servers.list.query({});
+    const place = { uuid: local?.uuid ?? "", name: "second", network: "second" };
+    const second = await server.client.destinations.create.mutate(place);
+    const { page, complaints, close } = await visit(browser, server.url);
+    await signIn(page, server);
+    await page.goto(`/applications/${uuid}/settings`);
+    const section = page.getByRole("region", { name: "Move to another server" });
+    await section.getByRole("combobox", { name: "Server" }).click();
+    await page.getByRole("option", { name: "localhost, second" }).click();
+    await page.getByRole("button", { name: "Move to the server" }).click();
+    await page.getByText("Application migration started.").waitFor();
+    await page.waitForURL(/\/deployments\//);
+    expect((await server.client.applications.get.query({ uuid })).destination.uuid).toBe(second.uuid);
+    expect(complaints).toEqual([]);
+    await close();
+  });
+
   it("find everything by its name with the keyboard alone", async () => {
     const { page, complaints, close } = await visit(browser, server.url, { scheme: "dark" });
     await signIn(page, server);

@@ -1,8 +1,9 @@
-import { clusterHead, defaultServers, ENGINES, whereItRuns } from "@berth/core/server";
+import { defaultServers, ENGINES, whereItRuns } from "@berth/core/server";
 import { Select, SimpleGrid, Text, TextInput } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import { client, trpc } from "../api/client.ts";
+import { useUsableServers } from "../resource/usable-servers.ts";
 
 export interface Place {
   readonly project_uuid: string;
@@ -22,9 +23,7 @@ const FIRST_ENVIRONMENT = "production"; // Created with every project.
 /** Where a new thing goes: chosen once, for every source alike. */
 export function usePlace(project: string | undefined) {
   const projects = useQuery(trpc.projects.list.queryOptions({})).data;
-  const servers = useQuery(trpc.servers.list.queryOptions({})).data?.filter(
-    (each, _at, all) => each.is_usable && !each.settings.is_build_server && clusterHead(each, all) === undefined,
-  );
+  const servers = useUsableServers();
   const [chosenProject, setProject] = useState(project);
   const [chosenEnvironment, setEnvironment] = useState<string>();
   const [chosenServer, setServer] = useState<string>();

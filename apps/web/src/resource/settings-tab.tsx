@@ -10,6 +10,7 @@ import { MoveSection } from "./move-section.tsx";
 import { callsOf } from "./operations.ts";
 import type { PanelProps } from "./panel.ts";
 import type { ShownResource } from "./resource.ts";
+import { ServerMoveSection } from "./server-move-section.tsx";
 import { placeholdersOf, settingsOf } from "./settings.ts";
 
 export default function SettingsTab({ resource }: PanelProps) {
@@ -48,6 +49,7 @@ export default function SettingsTab({ resource }: PanelProps) {
         />
       </Section>
       <MoveSection resource={resource} />
+      {resource.application !== undefined && <ServerMoveSection application={resource.application} />}
       <DangerZone resource={resource} />
     </Stack>
   );

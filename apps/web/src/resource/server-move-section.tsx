@@ -1,0 +1,71 @@
+import { ResourceMigrate } from "@berth/core/resource";
+import { Text } from "@mantine/core";
+import { useQuery } from "@tanstack/react-query";
+import { useNavigate } from "@tanstack/react-router";
+import { client, type Outputs, trpc } from "../api/client.ts";
+import { notify } from "../parts/action.tsx";
+import { SchemaForm } from "../parts/form.tsx";
+import { TextLink } from "../parts/link.tsx";
+import { Section } from "../parts/page.tsx";
+import { useUsableServers } from "./usable-servers.ts";
+
+const MoveForm = ResourceMigrate.extend({
+  destination_uuid: ResourceMigrate.shape.destination_uuid.describe("A server of the team that can run it."),
+  migrate_volumes: ResourceMigrate.shape.migrate_volumes.describe(
+    "Off: it may start with empty volumes. Those that it has stay on the server that it leaves.",
+  ),
+});
+const FIELDS = [{ fields: ["destination_uuid", "migrate_volumes"] }];
+/** What the form calls the fields: it offers servers, and no data is ever copied. */
+const NAMES: Readonly<Record<string, string>> = {
+  destination_uuid: "server",
+  migrate_volumes: "only_without_data_in_volumes",
+};
+
+export function ServerMoveSection({ application }: { readonly application: Outputs["applications"]["get"] }) {
+  const { uuid, destination: own } = application;
+  const navigate = useNavigate();
+  const destinations = useQuery(trpc.destinations.list.queryOptions({})).data;
+  const servers = useUsableServers();
+  if (destinations === undefined || servers === undefined) return null;
+  const choices = servers.flatMap((server) => {
+    const ofServer = destinations.filter(({ server_uuid }) => server_uuid === server.uuid);
+    const labelOf = (name: string) => (ofServer.length === 1 ? server.name : `${server.name}, ${name}`);
+    return ofServer
+      .filter((each) => each.uuid !== own.uuid)
+      .map((each) => ({ value: each.uuid, label: labelOf(each.name) }));
+  });
+  return (
+    <Section
+      title="Move to another server"
+      about="What runs is deployed there first, and continues here until that deployment has switched. URLs, variables and history stay. Data in volumes is not copied."
+    >
+      {choices.length === 0 ? (
+        <Text size="sm">
+          No other server can run it. <TextLink to="/servers">Add a server</TextLink>
+        </Text>
+      ) : (
+        <SchemaForm
+          // A new place is no longer one to choose.
+          key={own.uuid}
+          schema={MoveForm}
+          groups={FIELDS}
+          nameOf={(name) => NAMES[name] ?? name}
+          values={{ migrate_volumes: true }}
+          isNew
+          choices={{ destination_uuid: choices }}
+          operation={{ id: "migrate-application-by-uuid", client: "applications.migrate" }}
+          inputOf={(sent) => ({ uuid, ...sent })}
+          submitLabel="Move to the server"
+          note="Where the other server has another address, point DNS at it."
+          submit={(sent) => client.applications.migrate.mutate({ uuid, ...MoveForm.parse(sent) })}
+          after={({ message, deployment_uuid }) => {
+            notify(message);
+            if (deployment_uuid === null) return;
+            return navigate({ to: "/deployments/$uuid", params: { uuid: deployment_uuid } });
+          }}
+        />
+      )}
+    </Section>
+  );
+}
