@@ -32,7 +32,7 @@ describe("a group of commands", () => {
   test("says what each command does, also where it has commands below it", async () => {
     const { text } = await told("db", "--help");
     expect(text).toMatch(/^ {2}logs .* Show what a database printed\.$/m);
-    expect(text).toMatch(/^ {2}delete .* Delete a database\.$/m);
+    expect(text).toMatch(/^ {2}delete\|rm .* Delete a database\.$/m);
     expect((await told("service", "--help")).text).toMatch(/^ {2}create .* Create a one-click service/m);
   });
 
@@ -48,6 +48,20 @@ describe("a group of commands", () => {
     expect(exitCode).toBe(2);
     expect(text).toContain("'database'");
     expect(text).toContain("--help for usage");
+  });
+
+  test.each([["apps"], ["app"], ["servers"], ["env"], ["projects"], ["databases", "backups"]])(
+    "lists by the short name that other tools have: %s",
+    async (...group) => {
+      const { exitCode, text } = await told(...group, "ls", "--help");
+      expect([exitCode, text]).toEqual([0, expect.stringMatching(/^Usage: berth .* list\|ls/)]);
+    },
+  );
+
+  test("has one meaning for each short name", async () => {
+    const { text } = await told("env", "--help");
+    expect(text.match(/\brm\b/g)).toHaveLength(1);
+    expect((await told("servers", "rm", "--help")).exitCode).toBe(0);
   });
 
   test.each([

@@ -235,6 +235,7 @@ export async function run(argv: readonly string[], system: System): Promise<Exit
     const isByHand = COMMANDS.some(({ name }) => name === wanted) && !SHARED.has(wanted ?? "");
     const isForVersion = wanted === undefined && VERSION_FLAGS.some((flag) => argv.includes(flag));
     if (!isByHand && !isForVersion) await addEveryOperation(program, wanted, bind);
+    for (const command of program.commands) if (command.name() === wanted) addShortNames(command);
     await program.parseAsync([...argv], { from: "user" });
     return exitCode;
   } catch (error) {
@@ -249,6 +250,18 @@ export async function run(argv: readonly string[], system: System): Promise<Exit
     if (answer !== undefined) system.stdout.write(`${JSON.stringify(answer)}\n`);
     system.stderr.write(failureLines(failure));
     return failure.exitCode;
+  }
+}
+
+/** What people type from habit. */
+const SHORT_NAMES: Readonly<Record<string, string>> = { list: "ls", delete: "rm" };
+
+function addShortNames(group: Command): void {
+  const taken = new Set(group.commands.flatMap((each) => [each.name(), ...each.aliases()]));
+  for (const each of group.commands) {
+    const short = SHORT_NAMES[each.name()];
+    if (short !== undefined && !taken.has(short)) each.alias(short);
+    addShortNames(each);
   }
 }
 
