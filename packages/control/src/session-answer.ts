@@ -9,18 +9,17 @@ export async function currentSession(
   userId: number,
   now: Date,
 ): Promise<CurrentSession> {
-  const account = await accounts.find(userId);
-  const session = (await accounts.sessions(userId)).find((one) => one.id === id);
-  const teams = await accounts.teams(userId);
-  const team = teams.find((one) => one.id === session?.team_id);
-  if (account === undefined || session === undefined || team === undefined) {
+  const found = await accounts.current(userId, id);
+  const team = found?.teams.find((one) => one.id === found.session.team_id);
+  if (found === undefined || team === undefined) {
     throw new DomainError("auth.unauthenticated", "This session has ended. Sign in again.");
   }
+  const { session, user, teams } = found;
   const { confirmed_at } = session;
   const until = confirmed_at && new Date(confirmed_at.getTime() + CONFIRMED_MINUTES * 60_000);
   return {
     session: sessionView(session, id),
-    user: { id: account.id, name: account.name, email: account.email },
+    user,
     team,
     teams: [...teams],
     abilities: [...effectiveAbilities(team.role, ["root"])],

@@ -1,8 +1,9 @@
 import { DomainError } from "@berth/core";
-import type { AccountStore, SessionRecord } from "@berth/core/ports";
+import type { AccountStore, SessionRecord, TeamMembership } from "@berth/core/ports";
 import { sql } from "kysely";
 import { type Context, isId } from "./context.ts";
 import { violates } from "./errors.ts";
+import { isAnyOf, lookup } from "./lookup.ts";
 import { pick } from "./pick.ts";
 import type { DB } from "./schema.ts";
 import { lacksSecondFactor } from "./token.ts";
@@ -100,6 +101,12 @@ export function accountStore({ db }: Context): AccountStore {
           .executeTakeFirstOrThrow(),
       );
     },
+    async current(userId, sessionId) {
+      const found = await findCurrent(db, `${sessionId}`);
+      if (found === undefined || found.user_id !== userId) return undefined;
+      const { user_name: name, user_email: email, teams, ...session } = found;
+      return { session: sessionOf(session), user: { id: userId, name, email }, teams };
+    },
     async sessions(userId) {
       const rows = await ofUser(userId).where("expires_at", ">", sql<Date>`now()`).orderBy("id", "desc").execute();
       return rows.map(sessionOf);
@@ -169,6 +176,27 @@ export function accountStore({ db }: Context): AccountStore {
 }
 
 const NO_TEAM = -1;
+
+/** Teams of the user of `token`, by name. */
+const TEAMS = sql<readonly TeamMembership[]>`(
+  select coalesce(jsonb_agg(jsonb_build_object('id', team.id, 'name', team.name, 'role', team_member.role)
+    order by team.name, team.id), '[]')
+  from team_member join team on team.id = team_member.team_id
+  where team_member.user_id = token.user_id and team_member.accepted_at is not null)`;
+
+const findCurrent = lookup(
+  (db, ids) =>
+    db
+      .selectFrom("token")
+      .innerJoin("user", "user.id", "token.user_id")
+      .select(SESSION.map((column) => `token.${column}` as const))
+      .select(["user.name as user_name", "user.email as user_email"])
+      .select([lacksSecondFactor.as("lacks_second_factor"), TEAMS.as("teams")])
+      .where(isAnyOf("token.id", ids))
+      .where("token.kind", "=", sql.lit("session"))
+      .where("token.expires_at", ">", sql<Date>`now()`),
+  ({ id }) => `${id}`,
+);
 
 type SessionRow = Omit<SessionRecord, "device" | "address" | "expires_at"> & {
   readonly device: string | null;

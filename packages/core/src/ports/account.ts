@@ -38,6 +38,13 @@ export interface SignInLinkRecord {
   readonly replaces_password: boolean;
 }
 
+export interface CurrentAccount {
+  readonly session: SessionRecord;
+  readonly user: Pick<AccountRecord, "id" | "name" | "email">;
+  /** As `teams` lists them. */
+  readonly teams: readonly TeamMembership[];
+}
+
 /** Users and their logins: used before there is a scope. */
 export interface AccountStore {
   findByEmail(email: string): Promise<AccountRecord | undefined>;
@@ -75,6 +82,8 @@ export interface AccountStore {
     /** Which the user signed in with. */
     readonly passkey_id: number | null;
   }): Promise<SessionRecord>;
+  /** A session of the user that has not expired, with what its page shows of them. One statement: each page asks first. */
+  current(userId: number, sessionId: number): Promise<CurrentAccount | undefined>;
   /** Sessions that have not expired, newest first. */
   sessions(userId: number): Promise<readonly SessionRecord[]>;
   /** @param passkeyId Which the user confirmed with; omitted for the password. */
