@@ -53,6 +53,21 @@ describe("a list that is sent as a whole", () => {
     });
   });
 
+  test("reads what an overview lists at once, as soon as the size of its items is known", async () => {
+    const { lists } = bounds().open();
+    let reads = 0;
+    const small = async (input: unknown) => {
+      reads += 1;
+      const { skip = 0, take = 500 } = (input ?? {}) as { skip?: number; take?: number };
+      const all = Array.from({ length: 499 }, (_, at) => ({ uuid: `u${at}`, text: "x".repeat(500) }));
+      return { ok: true, data: all.slice(skip, skip + take) };
+    };
+    await lists.read("things", asked, small);
+    reads = 0;
+    const { data } = await lists.read("things", asked, small);
+    expect([(data as unknown[]).length, reads]).toEqual([499, 1]);
+  });
+
   test("waits for others when all of them hold too much, until those are sent", async () => {
     const all = bounds();
     const first = all.open("1");

@@ -3,7 +3,7 @@ import type { AnyRouter } from "@trpc/server";
 import pLimit from "p-limit";
 import { isTooLarge } from "./bounded-read.ts";
 import type { HeldBytes } from "./held-bytes.ts";
-import { itemSizes, type ListPart, listParts, type ReadPart, sizeOf } from "./rest/long-list.ts";
+import { itemSizes, type ListPart, listParts, type PartSize, type ReadPart, sizeOf } from "./rest/long-list.ts";
 import { askedPage, isPagedList, operationsOf } from "./rest/routes.ts";
 import type { BoundedLists } from "./trpc.ts";
 
@@ -31,7 +31,7 @@ export function listBounds(router: AnyRouter): ListBounds {
           const operation = paged.get(name);
           const asked = operation && askedPage(operation, inputOf(input));
           if (asked !== undefined) {
-            const known = { list: `${name} ${teamId}`, teamId, sizes };
+            const known = { list: `${name} ${teamId}`, teamId, sizes, size: PART };
             return await wholeList((readPart) => listParts(readPart, asked, known), { input, hold }, read);
           }
           if (type === "subscription") return await read(input, undefined);
@@ -49,6 +49,11 @@ export function listBounds(router: AnyRouter): ListBounds {
   };
 }
 
+/**
+ * Larger parts than of a list that is sent while it is read: all of this one is kept until it is sent, and each part
+ * costs as many statements as the whole. An overview of 500 resources is one part.
+ */
+const PART: PartSize = { bytes: 512 * 1024, items: 500 };
 const ANSWER_CHARACTERS_MAX = 16 * 1024 * 1024;
 /** An answer sent as a whole is in memory as objects and as text. */
 const FORMS = 2;

@@ -91,6 +91,13 @@ interface KnownSizes {
   readonly list: string;
   readonly teamId: number | undefined;
   readonly sizes: ItemSizes;
+  /** Default: `PART`. */
+  readonly size?: PartSize;
+}
+
+export interface PartSize {
+  readonly bytes: number;
+  readonly items: number;
 }
 
 export interface ListPart {
@@ -105,7 +112,7 @@ export interface ListPart {
 export async function* listParts(
   read: ReadPart,
   { skip = 0, take = Number.POSITIVE_INFINITY }: Paging,
-  { list, teamId, sizes }: KnownSizes,
+  { list, teamId, sizes, size = PART }: KnownSizes,
 ): AsyncGenerator<ListPart, undefined> {
   const sent = new Set<string>();
   let count = 0;
@@ -124,14 +131,14 @@ export async function* listParts(
   };
   // In functions of their own: what stands here is in memory until the client has taken the part.
   const firstPart = () =>
-    fitting(itemsOfFirstPart(take, itemsPerWindow(sizes.of(list))), async (count, isSmallest) => {
+    fitting(itemsOfFirstPart(take, itemsPerWindow(sizes.of(list), size)), async (count, isSmallest) => {
       const items = await read({ skip, take: count }, isSmallest);
       position += items.length;
       return part(items, items.length < count);
     });
   const nextPart = async () => {
     const found = await turn(teamId, () =>
-      fitting(itemsPerWindow(sizes.of(list)), (count, isSmallest) =>
+      fitting(itemsPerWindow(sizes.of(list), size), (count, isSmallest) =>
         readBehind(read, { sent, position, skip, count, isSmallest }),
       ),
     );
@@ -211,8 +218,8 @@ const SIZED_ITEMS_MAX = 4;
 /** A page a little larger than a part is read as one, since a second part would cost as much again. */
 const itemsOfFirstPart = (take: number, count: number): number => (take <= count * 2 ? take : count);
 
-const itemsPerWindow = (itemBytes: number): number =>
-  Math.max(1, Math.min(WINDOW_ITEMS_MAX, Math.floor(WINDOW_BYTES / Math.max(1, itemBytes))));
+const itemsPerWindow = (itemBytes: number, { bytes, items }: PartSize): number =>
+  Math.max(1, Math.min(items, Math.floor(bytes / Math.max(1, itemBytes))));
 
 /** Few parts of long lists are read at the same time, so that other requests are not delayed. */
 const turn = fairTurns(2);
@@ -223,7 +230,7 @@ export const LONG_LIST_BYTES = 4 * WINDOW_BYTES;
 /** A window begins with one of the last that were sent. More would be a megabyte for each client of a very long list. */
 const SENT_KNOWN_MAX = 1000;
 /** API's own maximum of a page is 1000; more at once would hold up the event loop. */
-const WINDOW_ITEMS_MAX = 200;
+const PART: PartSize = { bytes: WINDOW_BYTES, items: 200 };
 /** For a list that was never read: its items may have up to some 2 MB. */
 const FIRST_WINDOW_ITEMS = 8;
 const LISTS_KNOWN_MAX = 10_000;
