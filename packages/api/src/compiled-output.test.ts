@@ -70,6 +70,12 @@ describe("a compiled check", () => {
     );
   });
 
+  test("fills in the default of what may be absent, as zod does", () => {
+    const schema = z.object({ a: z.string().default("c").optional() });
+    expect(compiledOutput(schema)({}).data).toEqual(schema.parse({}));
+    expect(compiledOutput(schema)({}).data).toEqual({ a: "c" });
+  });
+
   test("leaves out what the schema does not name, and keeps its order", () => {
     const compiled = compiledOutput(z.object({ a: z.string(), b: z.array(z.object({ c: z.int() })) }));
     const { data } = compiled({ secret: 1, b: [{ c: 1, secret: 1 }], a: "x" });

@@ -93,6 +93,8 @@ class Code {
       case "nullable":
         return this.unless("null", definition.innerType, from);
       case "optional":
+        // What it wraps has a value of its own for an absent one, such as a default.
+        if (definition.innerType?._zod.optin !== undefined) return this.zods(schema, from);
         return this.unless("undefined", definition.innerType, from);
       case "array":
         return this.array(definition.element, from);
