@@ -109,6 +109,7 @@ describeLargeInBrowser("forms and names of the pages", () => {
   });
 
   it("move an application to another destination and end at the deployment there", async () => {
+    await until(async () => (await server.client.deployments.list.query({})).length === 0);
     const [local] = await server.client.servers.list.query({});
     const place = { uuid: local?.uuid ?? "", name: "second", network: "second" };
     const second = await server.client.destinations.create.mutate(place);
