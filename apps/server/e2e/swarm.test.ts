@@ -136,8 +136,11 @@ describeDocker("a cluster of three servers", IMAGES, (docker) => {
     for (const node of nodes) {
       const [container] = await containersOn(node);
       const lookup = `require("dns").lookup(process.argv[1], (error) => process.exit(error ? 1 : 0))`;
-      const found = await node.exec(["docker", "exec", container?.Id ?? "", "node", "-e", lookup, database]);
-      expect(found, found.output).toMatchObject({ exitCode: 0 });
+      // The engines of the nodes tell each other about a new name.
+      await eventually(async () => {
+        const found = await node.exec(["docker", "exec", container?.Id ?? "", "node", "-e", lookup, database]);
+        expect(found, found.output).toMatchObject({ exitCode: 0 });
+      });
     }
     const opened = await server.rest("PATCH", `/databases/${database}`, { is_public: true, public_port: 15432 });
     expect(opened.status, JSON.stringify(opened.body)).toBeLessThan(300);
