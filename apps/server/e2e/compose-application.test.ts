@@ -10,7 +10,7 @@ services:
   web:
     build: { context: ., args: { VERSION: "${version}" } }
     init: true
-    environment: { SECRET: "\${SECRET:?}", SERVICE_URL_WEB_8080: "", TOKEN: $SERVICE_PASSWORD_WEB }
+    environment: { SECRET: "\${SECRET:?}", SERVICE_URL_WEB_8080: "", TOKEN: "\${SERVICE_PASSWORD_WEB:?}", ID: $COOLIFY_RESOURCE_UUID }
     volumes: ["./site:/www/site:ro"]
     depends_on: { store: { condition: service_healthy } }
     ${more}
@@ -80,8 +80,11 @@ describeDocker("an application of a compose file", ["busybox:stable", "caddy:2"]
     expect(token).toMatch(/^\w{32}$/);
     const containers = await docker.client.listContainers(labelled());
     const read = await Promise.all(containers.map(({ Id }) => docker.client.getContainer(Id).inspect()));
-    const urls = read.flatMap(({ Config }) => Config.Env).filter((line) => /^(TOKEN|SERVICE_URL_WEB_8080)=/.test(line));
+    const urls = read
+      .flatMap(({ Config }) => Config.Env)
+      .filter((line) => /^(ID|TOKEN|SERVICE_URL_WEB_8080)=/.test(line));
     expect(urls.sort()).toEqual([
+      `ID=${uuid}`,
       expect.stringMatching(new RegExp(`^SERVICE_URL_WEB_8080=http://${webHost}(:\\d+)?$`)),
       `TOKEN=${token}`,
     ]);

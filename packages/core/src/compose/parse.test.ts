@@ -364,6 +364,11 @@ volumes:
     ]);
   });
 
+  test("what every release gets is not a variable of its own", () => {
+    const used = parsed(web('environment: ["A=${COOLIFY_RESOURCE_UUID:?}", "B=$BERTH_APP_NAME", "C=$COOLIFY_FQDN"]'));
+    expect(used.variables.map(({ key }) => key)).toEqual(["COOLIFY_FQDN"]);
+  });
+
   test("variables stand anywhere in the file, not only in environments", () => {
     const { variables } = parsed(`
 services:

@@ -1,4 +1,5 @@
 import type { EnvironmentEntry } from "./environment.ts";
+import { isGiven } from "./given-key.ts";
 import { isMade, magicUrlOf, readMagic } from "./magic-key.ts";
 import { firstValueOf, referencesOf } from "./reference.ts";
 import { knownUrls, type UrlContainer, type WantedUrl, wantedUrls } from "./wanted-urls.ts";
@@ -22,7 +23,8 @@ interface Mention extends ComposeVariable {
 
 export interface UsedVariables {
   /**
-   * In the order of the file, without duplicates; without the names of containers, which are known only at the start.
+   * In the order of the file, without duplicates; without the names of containers and what else is known only at the
+   * start.
    */
   readonly variables: readonly ComposeVariable[];
   /** URLs that the file asks for. */
@@ -42,7 +44,7 @@ export function usedVariables({ environments, texts, applications }: TextOfConta
   const mentions = [
     ...[...environments].flatMap(([container, entries]) => entries.flatMap((entry) => ofEntry(container, entry))),
     ...texts.flatMap((text) => referencesOf(text).map((reference) => mentionOf(reference, null))),
-  ].filter(({ key }) => isKey(key) && readMagic(key)?.command !== "NAME");
+  ].filter(({ key }) => isKey(key) && !isGiven(key) && readMagic(key)?.command !== "NAME");
   const variables = merged(mentions);
   const empty = new Set(variables.flatMap(({ key, fallback }) => (fallback ? [] : [key])));
   const known = knownUrls(applications, (key) => empty.has(key));

@@ -15,6 +15,12 @@ export function generatedValues(compose: ReadCompose, context: MagicContext): Re
   );
 }
 
+/** The variables of a compose file whose values Berth generates, or derives from URLs, where the application has none. */
+export function generatedKeys(compose: Pick<ReadCompose, "variables" | "environments">): readonly string[] {
+  const literal = literalKeys(compose);
+  return compose.variables.flatMap(({ key }) => (isMade(key) && !literal.has(key) ? [key] : []));
+}
+
 /** The URLs of an application's containers under the names of its compose file; `""` where a container has none. */
 export function urlValues(compose: ReadCompose, domains: readonly DomainClaim[]): Readonly<Record<string, string>> {
   const literal = new Set([...literalKeys(compose)].flatMap((key) => nameOf(key) ?? []));
@@ -43,7 +49,7 @@ function urlOf({ container, port }: WantedUrl, domains: readonly DomainClaim[]):
 }
 
 /** Repositories were not all written for Berth: an entry with a text of its own keeps it, whatever its name. */
-function literalKeys({ environments }: ReadCompose): ReadonlySet<string> {
+function literalKeys({ environments }: Pick<ReadCompose, "environments">): ReadonlySet<string> {
   const entries = [...environments.values()].flat();
   return new Set(entries.flatMap(({ key, value }) => (isMade(key) && isLiteral(key, value) ? [key] : [])));
 }

@@ -252,6 +252,16 @@ describe("an application of several compose files", () => {
     expect(Object.values(stack?.containers.web?.env ?? {})).not.toContain("file");
   });
 
+  test("reads what every release gets in its compose file, under the names of the family too, unless it is set", () => {
+    const compose = `services: { web: { image: a, environment: ["A=\${COOLIFY_RESOURCE_UUID:?}", "B=$SOURCE_COMMIT"] } }`;
+    const artifact = { type: "stack", compose, images: {}, files: [] } as const;
+    const of = (own: Readonly<Record<string, string>>) => releaseSpec(input({}, own), artifact).stack?.variables;
+    const given = { BERTH_RESOURCE_UUID: "app1", COOLIFY_RESOURCE_UUID: "app1", SOURCE_COMMIT: "HEAD" };
+    expect(of({})).toMatchObject(given);
+    expect(of({ COOLIFY_RESOURCE_UUID: "mine" })).toMatchObject({ ...given, COOLIFY_RESOURCE_UUID: "mine" });
+    expect(buildRequest(input({}), "/source").variables).toMatchObject(given);
+  });
+
   test("gets the generated values and its URLs where its compose file names them", () => {
     const compose =
       "services: { web: { image: a, environment: { SERVICE_PASSWORD_WEB: '', SERVICE_URL_WEB: '', KEY: $SERVICE_USER_B } } }";

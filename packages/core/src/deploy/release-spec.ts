@@ -106,7 +106,7 @@ export function buildRequest(subject: ApplicationInput, sourceFolder: string): B
     },
     env: withProfiles(buildtimeEnv(subject), [...profiles, ...up.profiles]),
     isForced: deployment.force_rebuild || isForced,
-    ...(application.settings.build_pack === "dockercompose" ? { variables: userRuntimeEnv(subject) } : {}),
+    ...(application.settings.build_pack === "dockercompose" ? { variables: runtimeEnv(subject) } : {}),
     ...(isPulled ? { isPulled } : {}),
     ...(Object.keys(buildArgs).length === 0 ? {} : { buildArgs }),
   };
@@ -151,7 +151,7 @@ function applicationStack(subject: ApplicationInput, artifact: StackArtifact, en
   const compose = composeOf(artifact);
   const generated = Object.entries(artifact.variables ?? {}).filter(([key]) => isMade(key));
   const values = { ...Object.fromEntries(generated), ...urlValues(compose, domains), ...userRuntimeEnv(subject) };
-  requireVariables(compose, { ...artifact.variables, ...values });
+  requireVariables(compose, { ...artifact.variables, ...env, ...values });
   const own = new Set(Object.keys(values));
   const { profiles, scale, isRecreated } = composeCommand("start", settings);
   const options = stackOptions({

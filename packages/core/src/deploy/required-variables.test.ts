@@ -56,7 +56,7 @@ describe("a compose file that demands variables", () => {
   ])("is refused at once by all that are missing: %s", (_case, buildEnv, values, sentence, missing) => {
     let error: unknown;
     try {
-      requireBuildable({ text: read(TEXT), started: read(STARTED) }, buildEnv, values);
+      requireBuildable({ text: read(TEXT), started: read(STARTED), isGenerating: false }, buildEnv, values);
     } catch (thrown) {
       error = thrown;
     }
@@ -65,5 +65,19 @@ describe("a compose file that demands variables", () => {
       sentence,
       { missing_variables: missing },
     ]);
+  });
+
+  test("is built without what is generated for it after the build, unless it is set to nothing", () => {
+    // biome-ignore lint/suspicious/noTemplateCurlyInString: a reference of the compose file.
+    const demands = 'services: { web: { image: web, environment: ["P=${SERVICE_PASSWORD_P:?of the store}"] } }';
+    const build = (values: Readonly<Record<string, string>>, isGenerating: boolean) => () =>
+      requireBuildable({ text: read(demands), started: read(demands), isGenerating }, {}, values);
+    expect(build({}, true)).not.toThrow();
+    expect(build({}, false)).toThrow("The variable SERVICE_PASSWORD_P (of the store) must have a value");
+    expect(build({ SERVICE_PASSWORD_P: "" }, true)).toThrow("SERVICE_PASSWORD_P");
+    const literal = demands.replace("[", "[SERVICE_PASSWORD_P=as it is, ");
+    expect(() => requireBuildable({ text: read(literal), started: read(literal), isGenerating: true }, {}, {})).toThrow(
+      "SERVICE_PASSWORD_P",
+    );
   });
 });

@@ -2,6 +2,7 @@ import { type Compose, textsIn } from "../compose/parse.ts";
 import { referencesOf } from "../compose/reference.ts";
 import type { ComposeVariable } from "../compose/variables.ts";
 import { DomainError } from "../errors.ts";
+import { generatedKeys } from "./compose-values.ts";
 
 type Env = Readonly<Record<string, string>>;
 type Demand = Pick<ComposeVariable, "key" | "isRequired" | "reason">;
@@ -19,15 +20,22 @@ interface BuildDemands {
   /** The original compose file, with the sections that shape the build. */
   readonly text: Pick<Compose, "document">;
   /** The compose file as it is started. */
-  readonly started: Pick<Compose, "variables">;
+  readonly started: Pick<Compose, "variables" | "environments">;
+  /** What Berth generates for the compose file is missing until the build has ended. */
+  readonly isGenerating: boolean;
 }
 
 /**
  * Reports all variables that building or starting a compose file needs, before anything is pulled or built.
  * @throws DomainError `deploy.start_failed` that names all of them
  */
-export function requireBuildable({ text, started }: BuildDemands, buildEnv: Env, values: Env): void {
-  const toStart = missingVariables(started.variables, values);
+export function requireBuildable(demands: BuildDemands, buildEnv: Env, values: Env): void {
+  const { text, started, isGenerating } = demands;
+  const generated = new Set(isGenerating ? generatedKeys(started) : []);
+  const toStart = missingVariables(started.variables, values).filter(
+    // A value that is set and empty is not replaced.
+    ({ key }) => Object.hasOwn(values, key) || !generated.has(key),
+  );
   const told = new Set(toStart.map(({ key }) => key));
   const toBuild = new Map(
     missingVariables(buildVariables(text.document), buildEnv).flatMap((demand) =>

@@ -102,6 +102,20 @@ describe("a service that is started", () => {
     expect([containers.web?.networkAliases, containers.db?.networkAliases]).toEqual([["web-s1"], ["db-s1"]]);
   });
 
+  test("reads in its compose file what all of its containers get, unless its owner says otherwise", () => {
+    const compose = `services: { web: { image: a, environment: ["A=\${COOLIFY_RESOURCE_UUID:?}"], labels: ["b=$BERTH_APP_NAME"] } }`;
+    expect(stackOf({ envs: [] }, compose).variables).toMatchObject({
+      COOLIFY_RESOURCE_UUID: "s1",
+      BERTH_APP_NAME: "shop",
+    });
+    // Earlier versions stored an empty variable of the name.
+    const earlier = stackOf({ envs: [env("COOLIFY_RESOURCE_UUID", "")] }, compose);
+    expect(earlier.variables).toMatchObject({ COOLIFY_RESOURCE_UUID: "s1" });
+    expect(earlier.containers.web?.env).toMatchObject({ COOLIFY_RESOURCE_UUID: "s1" });
+    const own = stackOf({ envs: [env("COOLIFY_RESOURCE_UUID", "mine")] }, compose);
+    expect(own.variables).toMatchObject({ COOLIFY_RESOURCE_UUID: "mine", BERTH_RESOURCE_UUID: "s1" });
+  });
+
   test("has variables byte for byte, and none that is for builds alone", () => {
     fc.assert(
       fc.property(fc.string({ unit: "binary" }), (value) => {

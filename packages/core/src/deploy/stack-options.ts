@@ -1,6 +1,7 @@
 import { readLabels } from "../application/container-label.ts";
 import { previewName } from "../application/preview.ts";
 import { containerPort } from "../compose/container-port.ts";
+import { isGiven } from "../compose/given-key.ts";
 import { isMade, readMagic } from "../compose/magic-key.ts";
 import type { Compose, ComposeContainer } from "../compose/parse.ts";
 import { containerNameVariables } from "../compose/render.ts";
@@ -25,10 +26,13 @@ type Env = Readonly<Record<string, string>>;
 
 /**
  * Start options of a compose file. A variable that the file references is passed where the file says; any other goes
- * to every container.
+ * to every container. What Berth adds can be referenced too.
  */
-export function stackOptions(subject: StackSubject): StackOptions {
-  const { compose, values, networks } = subject;
+export function stackOptions(stack: StackSubject): StackOptions {
+  // Earlier versions stored an empty variable for each of these that a compose file names.
+  const values = filtered(stack.values, (key) => stack.values[key] !== "" || !isGiven(key));
+  const subject = { ...stack, values };
+  const { compose, networks } = subject;
   const names = containerNameVariables(compose.containers.map(({ name }) => name));
   const mounts = stackMounts(subject);
   const containers = compose.containers.map(
@@ -39,7 +43,7 @@ export function stackOptions(subject: StackSubject): StackOptions {
       ] as const,
   );
   return {
-    variables: { ...names, ...values },
+    variables: { ...withFamilyNames(subject.given), ...names, ...values },
     containers: Object.fromEntries(containers),
     networks,
     ...(subject.pullRequestId === 0 ? {} : { scope: previewName(subject.owner.uuid, subject.pullRequestId) }),

@@ -50,7 +50,8 @@ export async function buildStack(place: StackBuildPlace, written: BuildRequest, 
   await otherWork();
   const started = parsed(artifactText, parseWrittenCompose);
   await otherWork();
-  requireBuildable({ text: compose, started }, request.env, { ...variables, ...(written.variables ?? written.env) });
+  const demands = { text: compose, started, isGenerating: source !== undefined };
+  requireBuildable(demands, request.env, { ...variables, ...(written.variables ?? written.env) });
   const images: Record<string, StackImage> = {};
   const pulled = new Map<string, StackImage>();
   for (const name of buildOrder(compose)) {
