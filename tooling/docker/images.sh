@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Images under the names that users write, made from Debian packages and npm: tests need no registry. Whatever has
 # such a name already stays as it is, unless it was made here from other files than there are now.
-#   images.sh [name...]      all of them when none is named
+#   images.sh [name...]      all of them when none is named, except the compilers
+#   images.sh languages      the compilers (Go, Rust, Elixir, Java): gigabytes, which take minutes
 #   IMAGE_PREFIX=trial/      makes trial/alpine:3 and so on, beside what there is
 set -uo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
@@ -13,8 +14,11 @@ MYSQL_SUITE=sid # No release has it.
 NODE=24
 JOBS=2       # Each is one busy core or one download.
 SECONDS_MAX=300
+COMPILER_SECONDS_MAX=1200
 LABEL=berth.stand-in
 NAMES="debian apt alpine busybox caddy registry node python php ruby bun deno nginx redis postgres mariadb mysql clickhouse server"
+# Not made unless they are asked for. `programs` and `jre` are what the compiled programs run in.
+LANGUAGES="go rust elixir maven jre programs"
 
 tags() {
   case $1 in
@@ -31,6 +35,13 @@ tags() {
     ruby) echo ruby:3.4 ;;
     bun) echo oven/bun:1 ;;
     deno) echo denoland/deno:2 ;;
+    # The versions that Debian has, whatever the tags say.
+    go) echo golang:1-trixie ;;
+    rust) echo rust:1-trixie ;;
+    elixir) echo elixir:1.18 ;;
+    maven) echo maven:3-eclipse-temurin-17 maven:3-eclipse-temurin-21 ;;
+    jre) echo eclipse-temurin:17-jre eclipse-temurin:21-jre ;;
+    programs) echo buildpack-deps:trixie-curl ;;
     nginx) echo nginx:alpine nginx:1-alpine nginx:latest ;;
     redis) echo redis:8-alpine redis:7.2 ;;
     postgres) echo postgres:17-alpine postgres:16-alpine ;;
@@ -111,14 +122,15 @@ debian_root() {
 # made NAME: `make` with a time of its own, in a process of its own, and one line about it.
 made() {
   is_done "$1" && return 0
-  local start=$SECONDS log
+  local start=$SECONDS log seconds_max=$SECONDS_MAX
   log=$(mktemp)
-  if timeout $SECONDS_MAX "$0" --make "$1" >"$log" 2>&1; then
+  case " $LANGUAGES " in *" $1 "*) seconds_max=$COMPILER_SECONDS_MAX ;; esac
+  if timeout "$seconds_max" "$0" --make "$1" >"$log" 2>&1; then
     echo "image $1: $((SECONDS - start)) s"
     rm -f "$log"
   else
     local code=$?
-    [ $code = 124 ] && echo "not within $SECONDS_MAX s" >>"$log"
+    [ $code = 124 ] && echo "not within $seconds_max s" >>"$log"
     echo "image $1 failed: $(grep . "$log" | tail -n 1) (see $log)" >&2
     return 1
   fi
@@ -130,7 +142,10 @@ if [ "${1:-}" = --make ]; then
 fi
 
 wanted=${*:-$NAMES}
-for name in $wanted; do tags "$name" >/dev/null || { echo "No such image: $name. There are: $NAMES" >&2; exit 2; }; done
+[ "$wanted" != languages ] || wanted=$LANGUAGES
+for name in $wanted; do
+  tags "$name" >/dev/null || { echo "No such image: $name. There are: $NAMES $LANGUAGES" >&2; exit 2; }
+done
 failed=0
 all_done=1
 for name in $wanted; do is_done "$name" || all_done=0; done

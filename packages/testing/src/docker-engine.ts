@@ -47,5 +47,7 @@ export const dockerAvailable: boolean = found.problem === undefined;
 export function dockerProblem(images: readonly string[] = []): string | undefined {
   if (found.problem !== undefined) return found.problem;
   const missing = images.filter((image) => !found.images.has(image));
-  return missing.length === 0 ? undefined : `no image ${missing.join(", ")}: tooling/docker/images.sh makes them`;
+  return missing.length === 0
+    ? undefined
+    : `no image ${missing.join(", ")}: tooling/docker/images.sh makes stand-ins, with "languages" those of compilers`;
 }

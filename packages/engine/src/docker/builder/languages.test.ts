@@ -2,6 +2,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join, relative } from "node:path";
 import { detectPlan } from "@berth/core/build";
 import { BUILD_CONFIG } from "@berth/core/testing";
+import { describeDocker } from "@berth/testing";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { readFacts } from "../../builder/facts.ts";
 import { type Files, hasEngine, type ImageSuite, imageSuite } from "./image.fixture.ts";
@@ -88,3 +89,26 @@ describe.skipIf(!hasEngine)("a language of Berth's own rules", () => {
     );
   });
 });
+
+// Their images are not in the default set: `tooling/docker/images.sh languages` makes stand-ins.
+const COMPILERS = [
+  ["go", "Hello from Go\n", ["golang:1-trixie", "buildpack-deps:trixie-curl"]],
+  ["rust", "Hello from Rust\n", ["rust:1-trixie", "buildpack-deps:trixie-curl"]],
+  ["elixir", "Hello from Elixir\n", ["elixir:1.18"]],
+  ["java", "Hello from Java\n", ["maven:3-eclipse-temurin-17", "eclipse-temurin:17-jre"]],
+] as const;
+
+for (const [name, text, images] of COMPILERS) {
+  describeDocker(`the compiler of ${name}`, images, () => {
+    let suite: ImageSuite;
+    beforeAll(() => {
+      suite = imageSuite({ path: "/usr/bin:/bin" });
+    });
+    afterAll(() => suite.close());
+
+    test("makes a program that answers from the image that was built for it", async () => {
+      const { image } = await suite.build(example(name), { build_pack: "nixpacks" });
+      expect(await suite.served(image, 8080, ["/"], { PORT: "8080" })).toEqual([`200 ${text}`]);
+    });
+  });
+}
