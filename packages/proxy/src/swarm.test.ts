@@ -12,12 +12,14 @@ import { readAll, site } from "./proxy.fixture.ts";
 import { serverProxy } from "./server/server-proxy.ts";
 
 /** Asks the site at port 80 of a server. */
-const answerOf = (host: string): Promise<Buffer> =>
+const answerOf = (host: string, method = "GET"): Promise<Buffer> =>
   new Promise((resolve, reject) => {
-    const asked = request({ host, headers: { host: "a.test", connection: "close" } }, (response) => {
+    const headers = { host: "a.test", connection: "close" };
+    const asked = request({ host, method, headers, timeout: 5000 }, (response) => {
       if (response.statusCode === 200) readAll(response).then(resolve, reject);
       else reject(new Error(`The proxy answered ${response.resume().statusCode}.`));
     });
+    asked.once("timeout", () => asked.destroy(new Error("The proxy did not answer.")));
     asked.on("error", reject).end();
   });
 
@@ -107,5 +109,16 @@ describeDocker("a proxy on a swarm", [IMAGE, APP_IMAGE, SERVER_IMAGE], (fixture)
     expect(await eventually(answer)).toMatch(/^two /);
     await proxy.put(site("a", upstreams(first)));
     expect(await answer()).toMatch(/^one /);
+  });
+
+  test("loses no request that begins when a node has vanished, which nobody has noticed yet", async () => {
+    const ask = (method: string) =>
+      Promise.all(Array.from({ length: 12 }, async () => await answerOf(manager.address, method)));
+    // The proxy could keep these connections.
+    await ask("GET");
+    await servers[1]?.cutNetwork();
+    // A proxy may repeat a GET by itself, but not a POST whose connection has failed.
+    expect((await ask("POST")).map(String)).toEqual(Array.from({ length: 12 }, () => expect.stringMatching(/^one /)));
+    await servers[1]?.joinNetwork();
   });
 });

@@ -89,6 +89,23 @@ describe("what Caddy is told", () => {
   });
 });
 
+describe("the connections to several upstreams", () => {
+  const transportOf = (slotCount: number, other: Partial<ProxySettings> = {}) =>
+    JSON.stringify(config([routed("a", { slotCount })], other)).match(/"transport":({.*?}.*?})/)?.[1];
+
+  it("are tried for a short time, and are kept where a lost upstream closes them", () => {
+    expect(transportOf(1)).toContain('"dial_timeout":"2s"');
+    expect(transportOf(12)).toContain('"dial_timeout":"500ms"');
+    for (const slotCount of [1, 12]) expect(transportOf(slotCount)).toContain('"keep_alive":{"enabled":true');
+  });
+
+  it("are not kept where they lead to other machines", () => {
+    expect(transportOf(1, { spansMachines: true })).toBe(transportOf(1));
+    expect(transportOf(12, { spansMachines: true })).toContain('"keep_alive":{"enabled":false,"probe_interval":"1s"}');
+    expect(transportOf(12, { spansMachines: true })).toContain('"dial_timeout":"500ms"');
+  });
+});
+
 describe("a slot", () => {
   it("holds one address, and those left over take a turn more", () => {
     const upstreams = [

@@ -124,7 +124,7 @@ function handlersOf(one: HostRoute, isSecure: boolean, settings: ProxySettings):
     const location = `${target}{http.request.uri}`;
     return [{ handler: "static_response", status_code: 308, headers: { Location: [location] } }];
   }
-  return siteHandlers(one, { publicPort: isSecure ? settings.httpsPort : settings.httpPort });
+  return siteHandlers(one, settings, isSecure ? settings.httpsPort : settings.httpPort);
 }
 
 function tlsApp(hosts: Hosts, { tls }: ProxySettings, certificates: readonly OwnCertificate[]) {

@@ -3,6 +3,7 @@ import {
   fileNameOf,
   type HostRoute,
   headerChange,
+  type ProxySettings,
   type RoutedSite,
   responseHeadersOf,
   upstreamsOfRoute,
@@ -14,7 +15,11 @@ import { SITE_NAME, SITE_NAME_HTML } from "./pages.ts";
 import { CADDY_PATHS } from "./paths.ts";
 
 /** Handlers of a site's route, in order. */
-export function siteHandlers(one: HostRoute, { publicPort }: { readonly publicPort: number }): readonly unknown[] {
+export function siteHandlers(
+  one: HostRoute,
+  { spansMachines = false }: Pick<ProxySettings, "spansMachines">,
+  publicPort: number,
+): readonly unknown[] {
   const { site, route } = one;
   const files = slotNames(one).map((name) => `{file.${CADDY_PATHS.slots}/${name}}`);
   const isStripped = site.isPrefixStripped === true && route.path !== "/";
@@ -41,7 +46,7 @@ export function siteHandlers(one: HostRoute, { publicPort }: { readonly publicPo
         try_duration: "3s",
         try_interval: "100ms",
       },
-      transport: files.length > 1 ? { ...TRANSPORT, dial_timeout: "500ms" } : TRANSPORT,
+      transport: files.length === 1 ? TRANSPORT : spansMachines ? LOSABLE_TRANSPORT : SEVERAL_TRANSPORT,
       ...(files.length > 1 && { health_checks: { passive: PASSIVE_CHECK } }),
       headers: proxyHeaders(one, { publicPort, prefix: isStripped ? route.path : "" }),
       // Otherwise each change of routes would close every WebSocket.
@@ -107,6 +112,16 @@ const TRANSPORT = {
   // Requesting gzip from upstreams for clients without it would only cost compression and decompression.
   compression: false,
 };
+
+/** One of several that does not answer at all costs little before another is tried. */
+const SEVERAL_TRANSPORT = { ...TRANSPORT, dial_timeout: "500ms" };
+
+/**
+ * To machines that may be lost. A request over a connection that was kept to one would wait for an answer in vain, while
+ * a new connection to it fails, and the request goes to another upstream. Probes end what waits for such a machine:
+ * after 15 seconds of silence, when nine of them are not answered.
+ */
+const LOSABLE_TRANSPORT = { ...SEVERAL_TRANSPORT, keep_alive: { enabled: false, probe_interval: "1s" } };
 
 /**
  * An upstream that does not take a connection is left out, so that one of several that is lost costs only the first

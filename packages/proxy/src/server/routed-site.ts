@@ -19,6 +19,8 @@ export interface ProxySettings {
   readonly tls: TlsSettings;
   /** Address ranges of proxies in front of this one, whose `X-Forwarded-*` headers are trusted. */
   readonly trustedProxies: readonly string[];
+  /** Upstreams are on several machines. One that is lost closes no connection. Default: on the proxy's own machine. */
+  readonly spansMachines?: boolean | undefined;
   /** Where requests for names that no site has go. Default: 404. */
   readonly redirectUrl?: string | undefined;
 }

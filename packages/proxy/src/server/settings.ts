@@ -32,11 +32,13 @@ export const proxySettings = ({
   tls,
   trustedProxies,
   redirectUrl,
+  joinsOverlays,
 }: ServerProxyOptions): ProxySettings => ({
   httpPort: httpPort ?? 80,
   httpsPort: httpsPort ?? 443,
   tls: tls ?? { issuer: "automatic" },
   trustedProxies: trustedProxies ?? [],
+  spansMachines: joinsOverlays,
   get redirectUrl() {
     return redirectUrl?.();
   },

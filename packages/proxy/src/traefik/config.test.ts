@@ -77,6 +77,10 @@ describe("Traefik's file", () => {
       { url: "http://10.0.0.2:9" },
       { url: "http://[fd00::2]:9" },
     ]);
+    expect(http).toMatchObject({
+      services: { r0: { loadBalancer: { serversTransport: "several" } } },
+      serversTransports: { several: { forwardingTimeouts: { dialTimeout: "500ms" } } },
+    });
     expect(http?.routers["r0-https"]?.tls).toEqual({});
     expect(http?.routers["r2-https"]?.tls).toEqual({ certResolver: "acme", domains: [{ main: "www.a.com" }] });
     expect(tls).toEqual({ certificates: [{ certFile: "/certificates/own.crt", keyFile: "/certificates/own.key" }] });

@@ -34,6 +34,7 @@ export function traefikConfig({ sites, settings, certificates }: TraefikConfigIn
     ...unknownHosts(settings),
   ];
   const routers = Object.fromEntries(parts.map(({ name, router }) => [name, router]));
+  const hasSeveral = routes.some(isSpread);
   const services = Object.fromEntries([
     ...routes.map((one, index) => [`r${index}`, serviceOf(one)] as const),
     ...(settings.redirectUrl === undefined ? [] : [[UNKNOWN, servedBy([NOBODY])] as const]),
@@ -42,7 +43,11 @@ export function traefikConfig({ sites, settings, certificates }: TraefikConfigIn
   return {
     // Traefik refuses an empty table.
     ...(parts.length > 0 && {
-      http: { routers, services, ...(Object.keys(middlewares).length > 0 && { middlewares }) },
+      http: {
+        ...{ routers, services },
+        ...(hasSeveral && { serversTransports: { [SEVERAL]: severalTransport(settings) } }),
+        ...(Object.keys(middlewares).length > 0 && { middlewares }),
+      },
     }),
     ...(certificates.length > 0 && { tls: { certificates: certificates.map(certificateFiles) } }),
   };
@@ -129,7 +134,7 @@ function middlewaresOf(one: HostRoute, name: string, isSecure: boolean, settings
       route.path !== "/" && { [`${name}-strip`]: { stripPrefix: { prefixes: [decodeURIComponent(route.path)] } } }),
     ...(headers && { [`${name}-headers`]: { headers } }),
     // Only before anything was sent to the upstream that did not take the connection.
-    ...(site.upstreams.length > 1 && {
+    ...(isSpread(one) && {
       [`${name}-retry`]: { retry: { attempts: site.upstreams.length, initialInterval: "50ms" } },
     }),
   };
@@ -149,8 +154,19 @@ function headersOf(one: HostRoute) {
 
 const isDown = ({ site }: HostRoute) => site.basicAuth === null || site.upstreams.length === 0;
 
+const isSpread = (one: HostRoute) => !isDown(one) && one.site.upstreams.length > 1;
+
+/** As Caddy has it: see `LOSABLE_TRANSPORT` there. */
+const severalTransport = ({ spansMachines = false }: ProxySettings) => ({
+  forwardingTimeouts: { dialTimeout: "500ms" },
+  ...(spansMachines && { maxIdleConnsPerHost: -1 }),
+});
+
+const SEVERAL = "several";
+
 function serviceOf(one: HostRoute) {
-  return servedBy(isDown(one) ? [NOBODY] : upstreamsOfRoute(one));
+  const { loadBalancer } = servedBy(isDown(one) ? [NOBODY] : upstreamsOfRoute(one));
+  return { loadBalancer: { ...loadBalancer, ...(isSpread(one) && { serversTransport: SEVERAL }) } };
 }
 
 function servedBy(upstreams: readonly { readonly host: string; readonly port: number }[]) {
