@@ -28,6 +28,8 @@ async function connected(modem: Docker["modem"], container: Docker.Container): P
   const end = () => answers.end();
   stream.once("end", end).once("close", end).once("error", end);
   const socket: Duplex = Duplex.from({ readable: answers, writable: stream });
+  // Half open, the agent would keep it, and a request after a restart of the server would never be answered.
+  socket.once("end", () => socket.destroy());
   socket.on("error", () => stream.destroy());
   socket.once("close", () => stream.destroy());
   // Methods that an agent calls on a socket and a stream lacks.

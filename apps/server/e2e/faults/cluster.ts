@@ -11,6 +11,9 @@ import { atRowEnd } from "./row-end.ts";
 
 const IMAGES = [SERVER_IMAGE, "node:24-alpine", "busybox:stable", "caddy:2"];
 const CLIENTS = 6;
+const LOSS_CLIENTS = 12;
+/** Longer than the slowest answer of the applications, shorter than it with a dial that times out. */
+const SLOW_MS = 450;
 const PAUSE_MS = 50;
 /** Of deployments, so that 50 have 10,000. */
 const REQUESTS_EACH = 200;
@@ -21,8 +24,23 @@ export interface ClusterSizes {
   readonly losses: number;
 }
 
-/** Deploys two applications of three containers under requests, then loses nodes under them. */
-export async function cluster({ deployments, losses }: ClusterSizes): Promise<string> {
+/** Deploys two applications of three containers under requests. */
+export async function clusterDeployments({ deployments }: ClusterSizes): Promise<string> {
+  const made = await clusterWithApplications();
+  return await deployUnderLoad(made, deployments);
+}
+
+/** Loses nodes under requests to two applications of three containers. */
+export async function clusterLosses({ losses }: ClusterSizes): Promise<string> {
+  const made = await clusterWithApplications();
+  return await loseNodes(made, losses);
+}
+
+interface LoadedCluster extends TestCluster {
+  readonly applications: readonly Application[];
+}
+
+async function clusterWithApplications(): Promise<LoadedCluster> {
   const problem = dockerProblem(IMAGES);
   if (problem !== undefined) throw new NotSupported(problem);
   const { fixture: docker, remove } = dockerObjects();
@@ -33,9 +51,7 @@ export async function cluster({ deployments, losses }: ClusterSizes): Promise<st
   atRowEnd(() => starting.then(({ server }) => server.dispose()));
   const made = await starting;
   console.log("  the cluster is made");
-  const applications = [await deployed(made, "graceful"), await deployed(made, "rude")];
-  const deploying = await deployUnderLoad(made, applications, deployments);
-  return `${deploying}; ${await loseNodes(made, applications, losses)}`;
+  return { ...made, applications: [await deployed(made, "graceful"), await deployed(made, "rude")] };
 }
 
 interface Application {
@@ -67,11 +83,7 @@ async function deployed({ server, seen }: TestCluster, manner: Manner): Promise<
   return { uuid, host: new URL(fqdn).hostname, manner };
 }
 
-async function deployUnderLoad(
-  { server, manager }: TestCluster,
-  applications: readonly Application[],
-  count: number,
-): Promise<string> {
+async function deployUnderLoad({ server, manager, applications }: LoadedCluster, count: number): Promise<string> {
   const load = requestsTo(manager, applications);
   for (let number = 1; number <= count; number += 1) {
     const application = applications[number % applications.length];
@@ -89,9 +101,9 @@ async function deployUnderLoad(
   return result;
 }
 
-async function loseNodes(made: TestCluster, applications: readonly Application[], count: number): Promise<string> {
-  const { nodes, manager } = made;
-  const load = requestsTo(manager, applications);
+async function loseNodes(made: LoadedCluster, count: number): Promise<string> {
+  const { nodes, manager, applications } = made;
+  const load = requestsTo(manager, applications, LOSS_CLIENTS);
   const all: Loss[] = [];
   for (let number = 0; number < count; number += 1) {
     // The manager takes the requests, so only others are lost.
@@ -102,53 +114,85 @@ async function loseNodes(made: TestCluster, applications: readonly Application[]
     const beganMs = performance.now();
     await node.down();
     const endedMs = performance.now();
-    const isBack = () => isMoved(made, node, applications.length * ON_ALL_NODES.replicas);
-    await until(isBack, { what: "its containers run on other nodes", seconds: 90 });
+    const isMovedNow = () => isMoved(made, node, applications.length * ON_ALL_NODES.replicas);
+    await until(isMovedNow, { what: "its containers run on other nodes", seconds: 90 });
+    const movedMs = performance.now();
     await delay(WINDOW_MS);
     const afterMs = performance.now();
+    // Those that the client has not given up yet.
+    await until(() => load.open().every((since) => since > afterMs), { what: "the requests have ended", seconds: 60 });
     await node.up();
     await until(() => isPrepared(manager, node), { what: "the node gets containers again", seconds: 90 });
-    all.push(lossOf(load.sent, { beganMs, endedMs, afterMs }));
+    const loss = lossOf(load.sent, { beganMs, endedMs, movedMs, afterMs });
+    console.log(`  loss ${number + 1}: ${sentenceOf(loss)}`);
+    all.push(loss);
+    await deployAgain(made);
   }
   await load.end();
   const sum = (value: (loss: Loss) => number) => all.reduce((total, loss) => total + value(loss), 0);
-  const [before, after] = [medianOf(all.map((loss) => loss.before)), medianOf(all.map((loss) => loss.after))];
+  const ratio = (value: (loss: Loss) => number) =>
+    (medianOf(all.map(value)) / medianOf(all.map((loss) => loss.before))).toFixed(2);
   const late = sum((loss) => loss.late);
-  const requests = sum((loss) => loss.requests);
-  const result = `over ${count} losses of a node ${sum((loss) => loss.inFlight)} requests failed that were in flight and ${late} of ${requests} that began later, median time of an answer ${(after / before).toFixed(2)} times that before (${before.toFixed(1)} ms)`;
+  const result = `over ${count} losses of a node ${sum((loss) => loss.broken)} of ${sum((loss) => loss.inFlight)} requests failed that were in flight in the cluster and ${late} of ${sum((loss) => loss.requests)} that began later, median time of an answer ${ratio((loss) => loss.during)} times that before until its containers ran elsewhere, ${ratio((loss) => loss.after)} times after it`;
   expect(late === 0, `${result}: ${all.flatMap((loss) => loss.problems).slice(0, 5)}`);
   return result;
+}
+
+/** Spreads the containers over all nodes again: Swarm moves none to a node that is back. */
+async function deployAgain({ server, applications }: LoadedCluster): Promise<void> {
+  for (const { uuid } of applications) {
+    const { status, error, log } = await outcomeOf(server, await requestDeployment(server, uuid));
+    expect(status === "finished", `a deployment after a loss ${status}: ${error}\n${log}`);
+  }
 }
 
 interface Loss {
   /** Requests that began after the loss and before the node was back. */
   readonly requests: number;
-  /** Failures among those that were in flight, and among those that began when the node had gone. */
+  /** Requests that were in flight to any node, and how many of them failed. */
   readonly inFlight: number;
+  readonly broken: number;
+  /** Failures among those that began when the node had gone. */
   readonly late: number;
+  /** Requests that began when the node had gone and waited for a dial, and when the last of them began. */
+  readonly slow: number;
+  readonly lastSlowMs: number;
+  readonly movedMs: number;
   readonly problems: readonly string[];
   /** Median answer times. */
   readonly before: number;
+  readonly during: number;
   readonly after: number;
 }
 
-function lossOf(
-  sent: readonly Sent[],
-  { beganMs, endedMs, afterMs }: Readonly<Record<"beganMs" | "endedMs" | "afterMs", number>>,
-): Loss {
+type Moments = Readonly<Record<"beganMs" | "endedMs" | "movedMs" | "afterMs", number>>;
+
+function lossOf(sent: readonly Sent[], { beganMs, endedMs, movedMs, afterMs }: Moments): Loss {
   const later = sent.filter((one) => one.beganMs > endedMs && one.beganMs < afterMs);
   const before = sent.filter((one) => one.beganMs > beganMs - WINDOW_MS && one.endedMs < beganMs);
   const inFlight = sent.filter((one) => one.beganMs <= endedMs && one.endedMs >= beganMs);
   const late = later.filter(({ problem }) => problem !== undefined);
+  const slow = later.filter((one) => timeOf(one) > SLOW_MS);
+  const median = (requests: readonly Sent[]) => medianOf(requests.map(timeOf));
+  const told = (one: Sent) =>
+    `${one.method} ${one.path}: ${one.problem}, begun ${Math.round(one.beganMs - endedMs)} ms after the loss, ${Math.round(timeOf(one))} ms`;
   return {
     requests: later.length,
-    inFlight: inFlight.filter(({ problem }) => problem !== undefined).length,
+    inFlight: inFlight.length,
+    broken: inFlight.filter(({ problem }) => problem !== undefined).length,
     late: late.length,
-    problems: late.map((one) => `${one.problem}, ${Math.round(one.beganMs - endedMs)} ms after the loss`),
-    before: medianOf(before.map(timeOf)),
-    after: medianOf(later.map(timeOf)),
+    slow: slow.length,
+    lastSlowMs: Math.max(0, ...slow.map((one) => one.beganMs - endedMs)),
+    movedMs: movedMs - endedMs,
+    problems: [...inFlight.filter(({ problem }) => problem !== undefined), ...late].map(told),
+    before: median(before),
+    during: median(later.filter((one) => one.beganMs < movedMs)),
+    after: median(later.filter((one) => one.beganMs > movedMs)),
   };
 }
+
+const sentenceOf = ({ slow, lastSlowMs, movedMs, problems, ...loss }: Loss): string =>
+  `${loss.broken} of ${loss.inFlight} in flight and ${loss.late} of ${loss.requests} later requests failed; ${slow} took longer than ${SLOW_MS} ms, the last after ${Math.round(lastSlowMs)} ms; moved after ${Math.round(movedMs)} ms; median ${loss.before.toFixed(1)}, ${loss.during.toFixed(1)}, ${loss.after.toFixed(1)} ms ${problems.join("; ")}`;
 
 const timeOf = ({ beganMs, endedMs }: Sent): number => endedMs - beganMs;
 
@@ -175,6 +219,8 @@ interface NodeAnswer {
 }
 
 interface Sent {
+  readonly method: string;
+  readonly path: string;
   readonly beganMs: number;
   readonly endedMs: number;
   /** `undefined`: it was answered. */
@@ -182,22 +228,27 @@ interface Sent {
 }
 
 /** Clients that keep their connections and repeat nothing. A fifth of their requests takes 300 ms, half of these are POST. */
-function requestsTo({ address }: SwarmServer, applications: readonly Application[]) {
+function requestsTo({ address }: SwarmServer, applications: readonly Application[], clients = CLIENTS) {
   const sent: Sent[] = [];
-  const agents = Array.from({ length: CLIENTS }, () => new Agent({ keepAlive: true, maxSockets: 1 }));
+  const open = new Map<number, number>();
+  const agents = Array.from({ length: clients }, () => new Agent({ keepAlive: true, maxSockets: 1 }));
   let count = 0;
-  const stop = repeated(CLIENTS, async (client) => {
+  const stop = repeated(clients, async (client) => {
     count += 1;
     const { host = "" } = applications[client % applications.length] ?? {};
     const path = count % 5 === 0 ? "/slow" : "/";
     const method = count % 10 === 0 ? "POST" : "GET";
     const beganMs = performance.now();
+    open.set(client, beganMs);
     const problem = await problemOf({ agent: agents[client], host: address, path, method, headers: { host } });
-    sent.push({ beganMs, endedMs: performance.now(), problem });
+    open.delete(client);
+    sent.push({ method, path, beganMs, endedMs: performance.now(), problem });
     await delay(PAUSE_MS);
   });
   return {
     sent,
+    /** When the requests began that are not answered yet. */
+    open: () => [...open.values()],
     async end() {
       await stop();
       for (const agent of agents) agent.destroy();

@@ -4,7 +4,7 @@ import { until } from "@berth/testing";
 import { outcomeOf } from "../applications.fixture.ts";
 import type { TestServer } from "../server.fixture.ts";
 import { canRead, expect, type Ground, isHealthy, ms } from "./checks.ts";
-import { type ClusterSizes, cluster } from "./cluster.ts";
+import { type ClusterSizes, clusterDeployments, clusterLosses } from "./cluster.ts";
 import { clusterSteps } from "./cluster-steps.ts";
 import { cutConnections } from "./cut-connections.ts";
 import { cutEngine, type EngineCuts } from "./cut-engine.ts";
@@ -79,9 +79,14 @@ export const SCENARIOS: Readonly<Record<string, Scenario>> = {
     run: (_ground, { cuts }) => cutConnections(cuts),
   },
   cluster: {
-    name: ({ cluster: { deployments, losses } }) =>
-      `${deployments} deployments to a cluster of three nodes, then ${losses} losses of a node, under requests to applications that end gracefully and at once`,
-    run: (_ground, sizes) => cluster(sizes.cluster),
+    name: ({ cluster: { deployments } }) =>
+      `${deployments} deployments to a cluster of three nodes, under requests to applications that end gracefully and at once`,
+    run: (_ground, sizes) => clusterDeployments(sizes.cluster),
+  },
+  "cluster-losses": {
+    name: ({ cluster: { losses } }) =>
+      `${losses} losses of a node of a cluster, under requests to applications that end gracefully and at once`,
+    run: (_ground, sizes) => clusterLosses(sizes.cluster),
   },
   "cluster-steps": {
     name: () =>
