@@ -70,8 +70,23 @@ test("each name stands for one of them", () => {
     "wordpress-with-mariadb": "wordpress",
     getoutline: "outline",
     "superset-with-postgresql": "superset",
+    joplin: "joplin-server",
+    "nextcloud-with-mysql": "nextcloud",
+    "classicpress-with-mysql": "classicpress-with-mariadb",
+    "uptime-kuma-with-mysql": "uptime-kuma-with-mariadb",
+    "nexus-arm": "nexus",
   };
   for (const [name, type] of Object.entries(others)) expect(chosenTemplate(templates, name).type).toBe(type);
+});
+
+// The API family names these variables and hosts, which its clients read.
+test.each([
+  ["minio", ["MINIO_SERVER_URL minio", "MINIO_BROWSER_REDIRECT_URL console"]],
+  ["logto", ["LOGTO_ENDPOINT logto", "LOGTO_ADMIN_ENDPOINT logto-admin"]],
+  ["garage", ["GARAGE_S3_API_URL s3", "GARAGE_WEB_URL web", "GARAGE_ADMIN_URL admin"]],
+] as const)("%s gets a URL in each variable of its own", (type, wanted) => {
+  const { urls } = chosenTemplate(templates, type).compose;
+  expect(urls.map(({ variable, label }) => `${variable} ${label}`)).toEqual(wanted);
 });
 
 describe.each(byType)("%s", (type, template) => {
@@ -150,8 +165,9 @@ describe.each(byType)("%s", (type, template) => {
   });
 
   test("has a value for all that it needs, and says what its owner must give", () => {
+    const ofUrls = new Set(compose.urls.map(({ variable }) => variable));
     for (const { key, fallback, isRequired } of compose.variables) {
-      if (key.startsWith("SERVICE_")) expect(values.get(key), key).toMatch(/./);
+      if (key.startsWith("SERVICE_") || ofUrls.has(key)) expect(values.get(key), key).toMatch(/./);
       else expect(fallback !== null || isRequired, `${key} needs a default`).toBe(true);
     }
     const text = interpolateCompose(compose.text, (key) => values.get(key));
