@@ -70,6 +70,6 @@ describe("commands that are made from the operations", () => {
     const { stdout } = await run(["applications", "create", "public", "--help"]);
     expect(stdout).toMatch(/--git-repository <text>/);
     expect(stdout).toContain("POST /api/v1/applications/public");
-    expect((await run(["applications", "lst"])).stderr).toContain("Did you mean list?");
+    expect((await run(["applications", "lst"])).stderr).toMatch(/Did you mean one of list, ls\?/);
   });
 });
