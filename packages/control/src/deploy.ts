@@ -62,7 +62,7 @@ export function deploy(context: UseCaseContext) {
     }
     const kinds = new Map(targets.map(({ uuid, kind }) => [uuid, kind]));
     return (await requestDeployments(context, tx, requests))
-      .flatMap((one) => [one, ...one.followers])
+      .flatMap((one) => [one, ...one.following])
       .map((one) => entryOf(one, kinds.get(one.deployment.resource_uuid)));
   }
 

@@ -36,13 +36,13 @@ export interface Requested {
   /** Another deployment of the same commit is waiting or running. */
   readonly isDuplicate: boolean;
   /** To the other servers of the application, in their order. */
-  readonly followers: readonly Requested[];
+  readonly following: readonly Requested[];
 }
 
 /**
  * Queues all of them or none. Must run in a transaction, which an error reverts.
  *
- * @returns One for each request; those to further servers of an application are its followers.
+ * @returns One for each request; those to further servers of an application are its following.
  * @throws DomainError `queue.full`, `resource.state`, `source.not_found`, `resource.not_found` for a
  * server that the resource is not deployed to
  */
@@ -63,11 +63,11 @@ export async function requestDeployments(
   const outcomes = await tx.deployments.enqueue(wanted.flat());
   const all = outcomes.map((outcome): Requested => {
     if (outcome.outcome === "full") throw queueFull();
-    return { deployment: outcome.deployment, isDuplicate: outcome.outcome === "duplicate", followers: [] };
+    return { deployment: outcome.deployment, isDuplicate: outcome.outcome === "duplicate", following: [] };
   });
   const requested = wanted.flatMap(({ length }): Requested[] => {
-    const [first, ...followers] = all.splice(0, length);
-    return first === undefined ? [] : [{ ...first, followers }];
+    const [first, ...following] = all.splice(0, length);
+    return first === undefined ? [] : [{ ...first, following }];
   });
   for (const { resource, preview } of requests) {
     // A deployment means that the resource should run, also after a restart of the control plane. A preview runs

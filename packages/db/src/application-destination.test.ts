@@ -166,7 +166,7 @@ onEachBackend((database) => {
 
   it("starts the deployment to another server after that to the first, of the same commit", async () => {
     const { app, away, queue, claim } = await queued(database());
-    const [first, follower] = await queue();
+    const [first, following] = await queue();
     expect(await claim(away)).toBeUndefined();
     const claimed = await claim(app);
     expect(claimed?.deployment.uuid).toBe(first?.uuid);
@@ -175,7 +175,7 @@ onEachBackend((database) => {
     expect(await claim(away)).toBeUndefined();
     await database().system.deployments.finish(claimed.lease, "finished", null);
     expect((await claim(away))?.deployment).toMatchObject({
-      uuid: follower?.uuid,
+      uuid: following?.uuid,
       commit: "abc123",
       commit_message: "Say hello",
     });
@@ -185,37 +185,38 @@ onEachBackend((database) => {
     ["failed", "deploy.unhealthy", "cancelled-by-user"],
     ["failed", "engine.unreachable", "queued"],
     ["finished", undefined, "queued"],
+    ["cancelled-by-user", undefined, "cancelled-by-user"],
   ] as const)("after a first deployment that %s with %s, the other is %s", async (status, code, expected) => {
     const { stores, app, queue, claim } = await queued(database());
-    const [, follower] = await queue();
+    const [, following] = await queue();
     const { lease } = (await claim(app)) ?? {};
-    if (lease === undefined || follower === undefined) throw new Error("It was queued above");
+    if (lease === undefined || following === undefined) throw new Error("It was queued above");
     if (code) {
       const failed = { status: "failed", error: "No.", error_code: code } as const;
       await database().system.deployments.saveStep(lease, "start", failed);
     }
     await database().system.deployments.finish(lease, status, status === "failed" ? "No." : null);
-    expect((await stores.deployments.find(follower.uuid))?.status).toBe(expected);
+    expect((await stores.deployments.find(following.uuid))?.status).toBe(expected);
   });
 
   it("cancels what follows with a deployment that waits, and not the other way round", async () => {
     const { stores, queue } = await queued(database());
-    const [first, follower] = await queue();
-    const [other, otherFollower] = await queue({ commit: "other" });
+    const [first, following] = await queue();
+    const [other, otherFollowing] = await queue({ commit: "other" });
     const statusesOf = async (...all: (DeploymentRecord | undefined)[]) =>
       await Promise.all(all.map(async (one) => (await stores.deployments.find(one?.uuid ?? ""))?.status));
-    await stores.deployments.requestCancel(follower?.uuid ?? "");
-    expect(await statusesOf(first, follower)).toEqual(["queued", "cancelled-by-user"]);
+    await stores.deployments.requestCancel(following?.uuid ?? "");
+    expect(await statusesOf(first, following)).toEqual(["queued", "cancelled-by-user"]);
     await stores.deployments.requestCancel(other?.uuid ?? "");
-    expect(await statusesOf(other, otherFollower)).toEqual(["cancelled-by-user", "cancelled-by-user"]);
+    expect(await statusesOf(other, otherFollowing)).toEqual(["cancelled-by-user", "cancelled-by-user"]);
   });
 
   it("follows the waiting deployment that a repeated request is a duplicate of", async () => {
     const { stores, app, away, queue } = await queued(database());
     const [only] = await stores.deployments.enqueue([newDeployment(app, { commit: "same" })]);
-    const [first, follower] = await queue({ commit: "same" });
+    const [first, following] = await queue({ commit: "same" });
     expect(first?.uuid).toBe(only?.outcome === "queued" ? only.deployment.uuid : "");
-    expect(follower).toMatchObject({ follows: first?.uuid, server_id: away.server_id });
+    expect(following).toMatchObject({ follows: first?.uuid, server_id: away.server_id });
   });
 });
 

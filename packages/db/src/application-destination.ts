@@ -3,6 +3,7 @@ import { combinedStatus } from "@berth/core/application";
 import type { ApplicationDestinationRecord, ApplicationDestinationStore, SystemResourceStore } from "@berth/core/ports";
 import { type RawBuilder, sql } from "kysely";
 import { type Context, inTransaction, type TeamContext } from "./context.ts";
+import { stayingServerOf } from "./destination.ts";
 import { setResourceStatus } from "./resource-row.ts";
 import { storable } from "./storable.ts";
 
@@ -57,18 +58,9 @@ export function applicationDestinationStore(context: TeamContext): ApplicationDe
       inTransaction(context, async (tx) => {
         const application = await lockOwn(tx, resourceId);
         if (application === undefined) throw notFound("Application");
-        const server = await tx.db
-          .selectFrom("destination")
-          .innerJoin("server", "server.id", "destination.server_id")
-          .select("server.id")
-          .where("destination.id", "=", destinationId)
-          .where("server.team_id", "=", teamId)
-          .where("server.removing_at", "is", null)
-          // Waits for a removal of the server that is being requested, and delays a later one.
-          .forKeyShare("server")
-          .executeTakeFirst();
-        if (server === undefined) throw notFound("Destination");
-        if (server.id === application.server_id) return false;
+        const server_id = await stayingServerOf(tx, destinationId);
+        if (server_id === undefined) throw notFound("Destination");
+        if (server_id === application.server_id) return false;
         await sql`insert into application_destination
             (resource_id, server_id, destination_id, status, restart_count, scale_problem)
           select resource.id, resource.server_id, resource.destination_id, resource.status, restart_count, scale_problem
@@ -76,7 +68,7 @@ export function applicationDestinationStore(context: TeamContext): ApplicationDe
           on conflict do nothing`.execute(tx.db);
         const { numInsertedOrUpdatedRows } = await tx.db
           .insertInto("application_destination")
-          .values({ resource_id: resourceId, server_id: server.id, destination_id: destinationId })
+          .values({ resource_id: resourceId, server_id, destination_id: destinationId })
           .onConflict((conflict) => conflict.doNothing())
           .executeTakeFirst();
         await combine(tx, resourceId);

@@ -8,7 +8,7 @@ import { type Context, idsOf, inTransaction, notifyDeployment, undefinedOn, wake
 import { appendLog } from "./deployment-log.ts";
 import { DEPLOYMENT_COLUMNS, emitDeploymentEvent, isActive, readSteps, stepPlace } from "./deployment-row.ts";
 import { violates } from "./errors.ts";
-import { endFollowers } from "./follower.ts";
+import { endFollowing, passCommitOn } from "./following-deployment.ts";
 import { isWithinShare, leaseEnd, renewRuns, runsByTeam, runsOfTeam } from "./leased-run.ts";
 import { sealStacks } from "./sealed-stack.ts";
 import { storable, storableJson } from "./storable.ts";
@@ -59,7 +59,8 @@ export function systemDeploymentStore(context: Context): SystemDeploymentStore {
         await saveStep(tx, deploymentId, "retire", step);
         await appendLog(tx)(deploymentId, lines);
       }),
-    saveCommit: (lease, commit, message) => saveCommit(context, lease, commit, message && storable(message)),
+    saveCommit: (lease, commit, message) =>
+      change(context, lease, { commit, commit_message: message && storable(message) }),
     saveBuildServer: (lease, build_server_id) => change(context, lease, { build_server_id }),
     takeBuildServer: (lease, serverId) => takeBuildServer(context, lease, serverId),
     appendLog: appendLog(context),
@@ -75,7 +76,7 @@ export function systemDeploymentStore(context: Context): SystemDeploymentStore {
           .executeTakeFirst();
         if (ended === undefined) return false;
         emitDeploymentEvent(tx, ended, ENDED_EVENTS[status]);
-        await endFollowers(tx, ended);
+        await endFollowing(tx, ended);
         // Its place on the server is free again, and its previous release can be removed.
         wakeWorkers(tx, "deployment", "resource");
         return true;
@@ -89,50 +90,25 @@ export function systemDeploymentStore(context: Context): SystemDeploymentStore {
   };
 }
 
-/** Updates a deployment if its lease is still ours, and notifies its followers. */
+/** Updates a deployment if its lease is still ours, and wakes whatever reads its changes. */
 async function change(
   context: Context,
   lease: Lease,
-  fields: Pick<DeploymentRecord, "build_server_id">,
+  fields: Partial<Pick<DeploymentRecord, "commit" | "commit_message" | "build_server_id">>,
 ): Promise<boolean> {
   const isWritten = await withLease(context, lease, async (tx) => {
-    await tx.db
+    const changed = await tx.db
       .updateTable("deployment")
       .set({ ...fields, updated_at: sql<Date>`now()` })
       .where("id", "=", lease.deployment_id)
-      .execute();
+      .returning(["uuid", "commit", "commit_message"])
+      .executeTakeFirstOrThrow();
+    if (fields.commit !== undefined) await passCommitOn(tx, changed);
     notifyDeployment(tx, lease.deployment_id);
     return true;
   });
   return isWritten ?? false;
 }
-
-/** The deployments to other servers of the same request use the same commit, whatever is pushed meanwhile. */
-const saveCommit = async (
-  context: Context,
-  lease: Lease,
-  commit: string,
-  commit_message: string | null,
-): Promise<boolean> => {
-  const isSaved = await withLease(context, lease, async (tx) => {
-    const updated_at = sql<Date>`now()`;
-    const { uuid } = await tx.db
-      .updateTable("deployment")
-      .set({ commit, commit_message, updated_at })
-      .where("id", "=", lease.deployment_id)
-      .returning("uuid")
-      .executeTakeFirstOrThrow();
-    await tx.db
-      .updateTable("deployment")
-      .set({ commit, commit_message, updated_at })
-      .where("follows", "=", uuid)
-      .where("status", "=", sql.lit("queued" as const))
-      .execute();
-    notifyDeployment(tx, lease.deployment_id);
-    return true;
-  });
-  return isSaved ?? false;
-};
 
 const isHeldBy = ({ deployment_id, owner, attempt }: Lease) => sql<boolean>`deployment.id = ${deployment_id}
   and deployment.lease_owner = ${owner} and deployment.attempt = ${attempt} and deployment.status = 'in_progress'`;

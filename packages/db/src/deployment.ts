@@ -6,7 +6,7 @@ import { inTransaction, type TeamContext, wakeWorkers } from "./context.ts";
 import { readLog } from "./deployment-log.ts";
 import { DEPLOYMENT_COLUMNS, emitDeploymentEvent, isActive, readSteps } from "./deployment-row.ts";
 import { enqueue } from "./enqueue.ts";
-import { endFollowers } from "./follower.ts";
+import { endFollowing } from "./following-deployment.ts";
 import { ofOwner, page, within } from "./page.ts";
 
 const WAIT_MS_MAX = 1_000;
@@ -138,7 +138,7 @@ async function cancel(context: TeamContext, { id, status }: DeploymentRecord): P
     .returning(DEPLOYMENT_COLUMNS)
     .executeTakeFirstOrThrow();
   emitDeploymentEvent(context, cancelled, isQueued ? "deployment.cancelled" : "deployment.cancel_requested");
-  if (isQueued) await endFollowers(context, cancelled);
+  if (isQueued) await endFollowing(context, cancelled);
   return cancelled;
 }
 

@@ -17,6 +17,23 @@ const COLUMNS = [
   "destination.updated_at",
 ] as const;
 
+/**
+ * Id of the server of a destination of the team; `undefined` if that is being removed. In a transaction: waits for a
+ * removal of the server that is being requested, and delays a later one.
+ */
+export async function stayingServerOf({ db, teamId }: TeamContext, destinationId: number): Promise<number | undefined> {
+  const found = await db
+    .selectFrom("destination")
+    .innerJoin("server", "server.id", "destination.server_id")
+    .select("destination.server_id")
+    .where("destination.id", "=", destinationId)
+    .where("server.team_id", "=", teamId)
+    .where("server.removing_at", "is", null)
+    .forKeyShare("server")
+    .executeTakeFirst();
+  return found?.server_id;
+}
+
 export function destinationStore({ db, teamId }: TeamContext): DestinationStore {
   const own = () =>
     db

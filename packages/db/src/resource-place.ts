@@ -2,6 +2,7 @@ import { DomainError } from "@berth/core";
 import type { ResourceStore } from "@berth/core/ports";
 import { sql } from "kysely";
 import { inTransaction, type TeamContext } from "./context.ts";
+import { stayingServerOf } from "./destination.ts";
 import { violates } from "./errors.ts";
 
 /** Changes of where a resource is. */
@@ -21,18 +22,8 @@ export function resourcePlaces(context: TeamContext): Pick<ResourceStore, "move"
 
     migrate: (id, destinationId) =>
       inTransaction(context, async (tx) => {
-        const destination = await tx.db
-          .selectFrom("destination")
-          .innerJoin("server", "server.id", "destination.server_id")
-          .select("destination.server_id")
-          .where("destination.id", "=", destinationId)
-          .where("server.team_id", "=", teamId)
-          .where("server.removing_at", "is", null)
-          // Waits for a removal of the server that is being requested, and delays a later one.
-          .forKeyShare("server")
-          .executeTakeFirst();
-        if (destination === undefined) return false;
-        const { server_id } = destination;
+        const server_id = await stayingServerOf(tx, destinationId);
+        if (server_id === undefined) return false;
         const before = await tx.db
           .selectFrom("resource")
           .select("server_id")

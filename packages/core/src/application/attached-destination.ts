@@ -1,8 +1,9 @@
 import { z } from "zod";
 import { DEPLOYMENT_STATUSES } from "../deploy/deployment.ts";
-import { withHealth } from "../deploy/shown-status.ts";
+import { isRunning, withHealth } from "../deploy/shown-status.ts";
 import type { ApplicationDestinationRecord } from "../ports/application-destination.ts";
-import type { ApplicationRecord, ServerDeploymentRecord } from "../ports/records.ts";
+import type { ServerDeploymentRecord } from "../ports/deployment-store.ts";
+import type { ApplicationRecord } from "../ports/records.ts";
 import { Timestamp, timestampOrNull } from "../timestamp.ts";
 
 export const DestinationAttach = z.strictObject({
@@ -86,13 +87,14 @@ export function attachedDestinationView(
 }
 
 function problemOf(
-  { server_name, is_server_functional, is_given_up, scale_problem }: Destination,
+  { server_name, status, is_server_functional, is_given_up, scale_problem }: Destination,
   deployment: ServerDeploymentRecord | undefined,
 ): string | null {
   if (!is_server_functional) return `Server ${server_name} is not within reach, so its status is the last one seen.`;
   if (is_given_up) return "It restarted too often on this server and was stopped there. Deploy it again.";
   if (deployment === undefined) return "It was not deployed to this server yet.";
   if (deployment.status !== "failed" && deployment.status !== "cancelled-by-user") return scale_problem;
+  const before = isRunning(status) ? ", so what ran before still runs" : "";
   const reason = deployment.error === null ? "" : ` ${deployment.error}`;
-  return `Its last deployment to this server did not finish, so what ran before still runs.${reason}`;
+  return `Its last deployment to this server did not finish${before}.${reason}`;
 }

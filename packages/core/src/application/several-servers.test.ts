@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { whyNotFollowed } from "../deploy/follower.ts";
+import { whyNotFollowed } from "../deploy/following-deployment.ts";
 import type { ApplicationDestinationRecord } from "../ports/application-destination.ts";
 import type { DeploymentRecord } from "../ports/records.ts";
 import { attachedDestinationView } from "./attached-destination.ts";
@@ -89,6 +89,12 @@ describe("what is shown of a server", () => {
       {},
       { ...deployment, status: "failed" as const, error: "Out of disk." },
       /what ran before still runs\. Out of disk\./,
+    ],
+    [
+      "nothing of what ran before where nothing runs",
+      { status: "exited:unhealthy" },
+      { ...deployment, status: "failed" as const, error: null },
+      /^Its last deployment to this server did not finish\.$/,
     ],
   ])("says %s", (_, fields, newest, problem) => {
     const view = attachedDestinationView({ ...HERE, ...fields }, 10, newest);

@@ -9,7 +9,7 @@ export * from "./deployed-kind.ts";
 export * from "./deployment.ts";
 export * from "./deployment-view.ts";
 export * from "./drained-upstreams.ts";
-export * from "./follower.ts";
+export * from "./following-deployment.ts";
 export * from "./lifecycle.ts";
 export * from "./live-key.ts";
 export * from "./log-line.ts";

@@ -1,16 +1,29 @@
 import type { DeploymentLogLine, DeploymentStep } from "../deploy/deployment.ts";
 import type { LiveKey, ServerPart } from "../deploy/live-key.ts";
-import type {
-  DeploymentRecord,
-  EnqueueOutcome,
-  LastDeploymentRecord,
-  NewDeployment,
-  Page,
-  Paging,
-  ReleaseRecord,
-  ServerDeploymentRecord,
-} from "./records.ts";
+import type { DeploymentRecord, EnqueueOutcome, NewDeployment, Page, Paging, ReleaseRecord } from "./records.ts";
 import type { KeptBuild } from "./rollback.ts";
+
+/** What lists of resources show of the newest deployment of each. */
+export type LastDeploymentRecord = Pick<
+  DeploymentRecord,
+  | "uuid"
+  | "resource_id"
+  | "status"
+  | "error"
+  | "commit"
+  | "commit_message"
+  | "actor"
+  | "is_webhook"
+  | "created_at"
+  | "started_at"
+  | "finished_at"
+>;
+
+/** What is shown of the newest deployment to each server of an application. */
+export type ServerDeploymentRecord = Pick<
+  DeploymentRecord,
+  "uuid" | "server_id" | "status" | "commit" | "error" | "finished_at" | "follows"
+>;
 
 export interface DeploymentStore {
   /** Queued and running deployments of applications, oldest first. */

@@ -325,28 +325,6 @@ export interface DeploymentRecord extends Timestamps {
   readonly attempt: number;
 }
 
-/** What lists of resources show of the newest deployment of each. */
-export type LastDeploymentRecord = Pick<
-  DeploymentRecord,
-  | "uuid"
-  | "resource_id"
-  | "status"
-  | "error"
-  | "commit"
-  | "commit_message"
-  | "actor"
-  | "is_webhook"
-  | "created_at"
-  | "started_at"
-  | "finished_at"
->;
-
-/** What is shown of the newest deployment to each server of an application. */
-export type ServerDeploymentRecord = Pick<
-  DeploymentRecord,
-  "uuid" | "server_id" | "status" | "commit" | "error" | "finished_at" | "follows"
->;
-
 export interface NewDeployment {
   readonly uuid: string;
   readonly resource_id: number;

@@ -1,7 +1,8 @@
 import { z } from "zod";
 import { firstUrlProblem, type UrlProblem } from "../application/domain.ts";
 import { Deployment } from "../deploy/deployment-view.ts";
-import type { LastDeploymentRecord, ResourceSummaryRecord } from "../ports/records.ts";
+import type { LastDeploymentRecord } from "../ports/deployment-store.ts";
+import type { ResourceSummaryRecord } from "../ports/records.ts";
 import { ServerResource, serverResourceView } from "../server/server-view.ts";
 import { Timestamp, timestamp, timestampOrNull } from "../timestamp.ts";
 

@@ -5,7 +5,7 @@ import type { Context } from "./context.ts";
 import { DEPLOYMENT_COLUMNS, emitDeploymentEvent } from "./deployment-row.ts";
 
 /** Ends the deployments to other servers that wait for this one, if its end means that they do not start. */
-export async function endFollowers(context: Context, first: DeploymentRecord): Promise<void> {
+export async function endFollowing(context: Context, first: DeploymentRecord): Promise<void> {
   const error = first.follows === null ? whyNotFollowed(first) : undefined;
   if (error === undefined) return;
   const now = sql<Date>`now()`;
@@ -17,4 +17,17 @@ export async function endFollowers(context: Context, first: DeploymentRecord): P
     .returning(DEPLOYMENT_COLUMNS)
     .execute();
   for (const deployment of ended) emitDeploymentEvent(context, deployment, "deployment.cancelled");
+}
+
+/** Those to other servers use the commit of the first, whatever is pushed meanwhile. */
+export async function passCommitOn(
+  { db }: Context,
+  { uuid, commit, commit_message }: Pick<DeploymentRecord, "uuid" | "commit" | "commit_message">,
+): Promise<void> {
+  await db
+    .updateTable("deployment")
+    .set({ commit, commit_message, updated_at: sql<Date>`now()` })
+    .where("follows", "=", uuid)
+    .where("status", "=", sql.lit("queued" as const))
+    .execute();
 }
