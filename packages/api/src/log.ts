@@ -3,6 +3,7 @@ import { lenient } from "@berth/core";
 import { tracked } from "@trpc/server";
 import { z } from "zod";
 import { article, onResource, perKind } from "./per-kind.ts";
+import { server_uuid } from "./running-container.ts";
 import { resumable } from "./stream.ts";
 
 const LINES_DEFAULT = 100;
@@ -55,11 +56,6 @@ const since = z.iso
 const previous = lenient(z.boolean())
   .optional()
   .describe("For a stopped resource: the output of its last run, as long as it is kept.");
-
-const server_uuid = z
-  .string()
-  .optional()
-  .describe("Which of its servers to read, if there are several. Default: the primary one.");
 
 /** A database has only one container. */
 const SOURCE_INPUT = {

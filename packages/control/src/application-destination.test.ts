@@ -48,7 +48,7 @@ describe("an application on several servers", () => {
     expect(await listed()).toHaveLength(1);
     const { events } = await at.own.activity.list({ take: 2 });
     expect(events.map(({ type, payload }) => [type, payload.attached ?? payload.detached])).toEqual([
-      ["resource.destinations_changed", there.destination.name],
+      ["resource.destinations_changed", there.server.name],
       ["resource.destinations_changed", there.server.name],
     ]);
   });

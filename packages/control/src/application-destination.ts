@@ -87,8 +87,8 @@ export function applicationDestinations(context: UseCaseContext) {
           tx,
           ({ resource_id, server_id }) => resource_id === id && server_id === destination.server_id,
         );
-        const payload = { detached: destination.name };
-        await emitResourceEvent(tx, current, "resource.destinations_changed", payload);
+        const server = await tx.servers.findById(destination.server_id);
+        await emitResourceEvent(tx, current, "resource.destinations_changed", { detached: server?.name });
       });
       return { message: "Destination detached." };
     },

@@ -2,6 +2,7 @@ import type { ApplicationUpdate } from "@berth/core/application";
 import { composeNames, liveKeyOf } from "@berth/core/deploy";
 import type { ApplicationRecord, DomainClaim, Stores } from "@berth/core/ports";
 import { hasProxy } from "@berth/core/server";
+import { serversOf } from "./application-server.ts";
 import type { UseCaseContext } from "./context.ts";
 import { requestedDomains, requireServable } from "./domain.ts";
 
@@ -33,8 +34,9 @@ export async function changedDomains(
     // Without containers, their URLs are removed.
     return { sent, claims: hadContainers && !hasContainers ? [] : undefined };
   }
-  const server = await stores.servers.findById(current.server_id);
-  if (server !== undefined) requireServable(context, claims, server);
+  const servers = await serversOf(stores, current);
+  for (const each of servers) requireServable(context, claims, each);
+  const [server] = servers;
   if (server === undefined || hasProxy(server) || hasContainers) return { sent, claims };
   return { sent, claims: undefined, message: `Server ${server.name} has no proxy, so the domains are unchanged.` };
 }

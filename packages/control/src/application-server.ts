@@ -1,10 +1,12 @@
 import { DomainError } from "@berth/core";
 import { type ApplicationSettings, replicasMost, scalesByRequests } from "@berth/core/application";
-import type { ApplicationRecord, Stores } from "@berth/core/ports";
+import type { ApplicationRecord, ServerRecord, Stores } from "@berth/core/ports";
+import { isServerData } from "@berth/core/storage";
 import {
   requireBuildPack,
   requireContainerPowers,
   requirePlacement,
+  requireReachableSource,
   requireReplicas,
   requireRequestCounts,
 } from "./application-support.ts";
@@ -20,6 +22,7 @@ export async function requireOnEachServer(
   const before = current.settings;
   const most = replicasMost(next);
   const isNew = {
+    source: next.git_repository !== before.git_repository,
     options: next.custom_docker_run_options !== before.custom_docker_run_options,
     buildPack: next.build_pack !== before.build_pack,
     replicas: most !== replicasMost(before),
@@ -28,10 +31,10 @@ export async function requireOnEachServer(
     name: next.custom_internal_name !== before.custom_internal_name,
   };
   if (!Object.values(isNew).includes(true)) return;
-  const attached = await stores.applicationDestinations.list(current.id);
-  if (attached.length > 0) await requireShareable(stores, { ...current, settings: next });
-  for (const { server_id } of attached.length === 0 ? [current] : attached) {
-    const server = await stores.servers.findById(server_id);
+  const servers = await serversOf(stores, current);
+  if (servers.length > 1) await requireShareable(stores, { ...current, settings: next });
+  for (const server of servers) {
+    if (isNew.source) requireReachableSource(context.scope, next.git_repository, server.ip);
     if (isNew.options && next.custom_docker_run_options)
       await requireContainerPowers(context, next.custom_docker_run_options, server);
     if (isNew.buildPack) await requireBuildPack(context, next.build_pack, current.source, server);
@@ -41,12 +44,18 @@ export async function requireOnEachServer(
   }
 }
 
+/** All servers that an application is deployed to. */
+export async function serversOf(stores: Stores, application: ApplicationRecord): Promise<readonly ServerRecord[]> {
+  const attached = await stores.applicationDestinations.list(application.id);
+  const ids = attached.length === 0 ? [application.server_id] : attached.map(({ server_id }) => server_id);
+  const servers = await Promise.all(ids.map((id) => stores.servers.findById(id)));
+  return servers.filter((server) => server !== undefined);
+}
+
 /** @throws DomainError `resource.state` if it has something that only one server can have */
 export async function requireShareable(tx: Stores, { id, name, settings }: ApplicationRecord): Promise<void> {
   const { items } = await tx.storages.list(id);
-  const paths = items
-    .filter(({ type, host_path, is_directory }) => type === "persistent" || host_path !== null || is_directory)
-    .map(({ mount_path }) => mount_path);
+  const paths = items.filter(isServerData).map(({ mount_path }) => mount_path);
   if (paths.length > 0) {
     const sentence = `Application ${name} stores data in ${paths.join(", ")}, which several servers cannot share. Store it in a database or an object storage first.`;
     throw new DomainError("resource.state", sentence);

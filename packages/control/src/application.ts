@@ -16,7 +16,7 @@ import { createCompose } from "./application-compose.ts";
 import { createApplication } from "./application-create.ts";
 import { changedDomains } from "./application-domain.ts";
 import { requireOnEachServer } from "./application-server.ts";
-import { requireKeyForRepository, requireReachableSource } from "./application-support.ts";
+import { requireKeyForRepository } from "./application-support.ts";
 import type { UseCaseContext } from "./context.ts";
 import { applicationRequest, DUPLICATE_MESSAGE, requestDeployment } from "./deployment-request.ts";
 import { claimDomains, requireFreeDomains } from "./domain.ts";
@@ -105,7 +105,7 @@ async function update(context: UseCaseContext, uuid: string, asked: ApplicationU
 }
 
 async function checkedChange(context: UseCaseContext, current: ApplicationRecord, sent: ApplicationUpdate) {
-  const { scope, stores } = context;
+  const { stores } = context;
   const repository = await changedRepository(context, current, sent.git_repository);
   const plain = repository === undefined ? sent : { ...sent, git_repository: repository.url };
   const { settings, secrets, problems } = applicationChange(plain, current.settings);
@@ -115,8 +115,6 @@ async function checkedChange(context: UseCaseContext, current: ApplicationRecord
     : {};
   const all = { ...problems, ...authProblems };
   if (Object.keys(all).length > 0) throw invalid(all);
-  if (settings.git_repository !== undefined)
-    requireReachableSource(scope, settings.git_repository, current.placement.server_ip);
   await requireOnEachServer(context, current, next);
   const verified = await repository?.verify();
   const resets = resetsOf(current.settings.build_pack, next.build_pack);

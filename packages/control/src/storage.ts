@@ -4,6 +4,7 @@ import type { Page, Paging, ResourceRecord, StorageFields, StorageRecord, Stores
 import type { ResourceKind, ResourceRef } from "@berth/core/resource";
 import { isOwnMachine } from "@berth/core/server";
 import {
+  isServerData,
   newStorage,
   requireDeletable,
   STORAGES_MAX,
@@ -121,8 +122,7 @@ function containerOf(containers: readonly StorageContainer[], uuid: string): Sto
 
 /** @throws DomainError `resource.state` for data of an application that several servers would have to share */
 async function requireOneServer(tx: Stores, { id, name }: ResourceRecord, fields: StorageFields): Promise<void> {
-  const isData = fields.type === "persistent" || fields.host_path !== null || fields.is_directory;
-  if (!isData || (await tx.applicationDestinations.list(id)).length === 0) return;
+  if (!isServerData(fields) || (await tx.applicationDestinations.list(id)).length === 0) return;
   const sentence = `Application ${name} is deployed to several servers, which cannot share its data. Detach the others first, or store the data in a database or an object storage.`;
   throw new DomainError("resource.state", sentence);
 }

@@ -31,6 +31,14 @@ export function newStorage(sent: StorageCreate, { resourceUuid, container }: Sto
   };
 }
 
+/** Whether its data lies on the server that mounts it, unlike a file that every release gets anew. */
+export const isServerData = ({
+  type,
+  host_path,
+  is_directory,
+}: Pick<StorageFields, "type" | "host_path" | "is_directory">): boolean =>
+  type === "persistent" || host_path !== null || is_directory;
+
 /** @throws DomainError `request.invalid` for a field that this storage lacks or that only its definition can change */
 export function storageChange(current: StorageRecord, sent: StorageUpdate): Partial<StorageFields> {
   requireWritable(current, sent);
