@@ -1,5 +1,5 @@
 import leven from "leven";
-import { EXIT, Failure } from "./failure.ts";
+import { EXIT, Failure, usage } from "./failure.ts";
 import { printable } from "./printable.ts";
 
 /** An object with a name for users and a uuid. */
@@ -28,6 +28,20 @@ export function choose<T extends Candidate>(wanted: string, candidates: readonly
   if (only && others.length === 0) return only;
   if (only) throw ambiguous(wanted, found, options);
   throw unknown(wanted, candidates, options);
+}
+
+/** The one that is called so; without a name, the only one. @throws Failure that lists the candidates */
+export function chooseOnly<T extends Candidate>(
+  wanted: string | undefined,
+  candidates: readonly T[],
+  thing: string,
+): T {
+  const [only, ...others] = candidates;
+  if (wanted !== undefined) return choose(wanted, candidates, { thing });
+  if (only === undefined) throw usage(`There is nothing to choose: no ${thing}.`);
+  if (others.length === 0) return only;
+  const names = candidates.map(({ name }) => printable(name)).join(", ");
+  throw usage(`There are several ${thing}s: ${names}. Name one with --${thing}.`);
 }
 
 /** Candidates that match a uuid or a name. */

@@ -49,6 +49,12 @@ describeDocker("the public ports of a machine with Docker", ["nginx:alpine", "ca
     program.dispose();
   });
 
+  const command = (...words: string[]) =>
+    berth(words, {
+      cwd: server.dataFolder,
+      env: { PATH: process.env.PATH ?? "", HOME: server.dataFolder, BERTH_DATA: server.dataFolder },
+    });
+
   const secure = (host: string) =>
     new Promise<{ status: number | undefined; body: string }>((resolve, reject) => {
       const asked = request(
@@ -141,10 +147,8 @@ describeDocker("the public ports of a machine with Docker", ["nginx:alpine", "ca
     const twin = await createApplication(server, program, { name: "twin", domains: "http://twin.test" });
     await deployFirst(server, twin.uuid);
     const { uuid } = twin;
-    const { applications, destinations, deploy } = server.client;
-    const [there] = await destinations.listOfServer.query({ uuid: server.dockerUuid });
-    const destination_uuid = there?.uuid ?? "";
-    await applications.destinations.attach.mutate({ uuid, destination_uuid });
+    const { applications, deploy } = server.client;
+    expect(await command("app", "add-server", "twin", "docker", "--no-deploy")).toMatchObject({ code: 0 });
     const answers = new Set<string>();
     let isDeploying = true;
     const visits = (async () => {
@@ -166,7 +170,11 @@ describeDocker("the public ports of a machine with Docker", ["nginx:alpine", "ca
         { is_primary: true, problem: null, deployment: { status: "finished" } },
         { is_primary: false, problem: null, deployment: { status: "finished" } },
       ]);
-      await applications.destinations.detach.mutate({ uuid, destination_uuid });
+      // Follows the deployment to each server in turn.
+      const followed = await command("restart", "twin");
+      expect(followed.stdout).toMatch(/Deployment finished[\s\S]*Server docker:[\s\S]*Deployment finished/);
+      expect((await command("app", "servers", "twin")).stdout).toMatch(/\(first\) .*\n.*docker .*finished/);
+      expect(await command("app", "remove-server", "twin", "docker")).toMatchObject({ code: 0 });
       await until(async () => (await containersOf(uuid)) === 0, { seconds: 60 });
     };
     await work().finally(() => (isDeploying = false));
@@ -240,10 +248,7 @@ describeDocker("the public ports of a machine with Docker", ["nginx:alpine", "ca
       expect(await shown()).toMatchObject({ urls, url_problem: problem });
       const { body: summaries } = await server.rest("GET", "/resources/summaries");
       expect(summaries).toContainEqual(expect.objectContaining({ uuid: bank.uuid, urls, url_problem: problem }));
-      const opened = await berth(["open", "bank", "--print"], {
-        cwd: server.dataFolder,
-        env: { PATH: process.env.PATH ?? "", HOME: server.dataFolder, BERTH_DATA: server.dataFolder },
-      });
+      const opened = await command("open", "bank", "--print");
       expect(opened).toMatchObject({ code: 0, stdout: `${urls[0]}\n`, stderr: expect.stringContaining("is stopped") });
       program.commit(telling("three"));
       const outcome = await deploy(server, bank.uuid);

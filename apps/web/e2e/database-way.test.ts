@@ -1,12 +1,12 @@
 import { describeDocker, until } from "@berth/testing";
 import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { dockerServer } from "../../server/e2e/docker.fixture.ts";
-import type { TestServer } from "../../server/e2e/server.fixture.ts";
+import { type DockerServer, dockerServer } from "../../server/e2e/docker.fixture.ts";
+
 import { accessibilityProblems, hasChromium, openBrowser, picture, signIn, visit } from "./browser.fixture.ts";
 
 describeDocker("a database without a word of REST", ["postgres:17-alpine"], (docker) => {
-  let server: TestServer;
+  let server: DockerServer;
   let browser: Browser;
   beforeAll(async () => {
     server = await dockerServer(docker, { env: { BERTH_DOCKER_NETWORK: docker.name("way") } });
@@ -80,6 +80,28 @@ describeDocker("a database without a word of REST", ["postgres:17-alpine"], (doc
     await tries.getByRole("row", { name: /Drill/ }).waitFor();
     await tries.getByRole("row", { name: /Finished|Succeeded/ }).waitFor();
     await picture(page, "way-database-saved");
+    expect(complaints).toEqual([]);
+    await close();
+  });
+
+  it.skipIf(!hasChromium)("is beside an application that gets a second server on its page", async () => {
+    const { client } = server;
+    const [app] = await client.applications.list.query({});
+    const others = (await client.servers.list.query({})).filter(({ uuid }) => uuid !== server.dockerUuid);
+    const [{ name, uuid }] = others as [(typeof others)[number]]; // Berth's own machine, which runs processes.
+    const [local] = await client.destinations.listOfServer.query({ uuid });
+    const { page, complaints, close } = await visit(browser, server.url);
+    await signIn(page, server);
+    await page.goto(`/applications/${app?.uuid}`);
+    await page.getByRole("button", { name: "Add a server" }).click();
+    await page.getByRole("combobox", { name: "Destination" }).click();
+    await page.getByRole("option", { name }).click();
+    await page.getByRole("button", { name: "Add", exact: true }).click();
+    await page.getByText("Destination attached.").waitFor();
+    await page.getByText("It was not deployed to this server yet.").nth(1).waitFor();
+    expect(await accessibilityProblems(page)).toEqual([]);
+    const listed = await client.applications.destinations.list.query({ uuid: app?.uuid ?? "" });
+    expect(listed).toMatchObject([{ is_primary: true }, { uuid: local?.uuid, is_primary: false }]);
     expect(complaints).toEqual([]);
     await close();
   });

@@ -86,24 +86,22 @@ describeLargeInBrowser("forms and names of the pages", () => {
     await close();
   });
 
-  it("add a server to an application, and remove it", async () => {
-    const other = "far";
-    const key = await server.client.privateKeys.create.mutate({ private_key: sshKeyPair().privateKey });
-    await server.client.servers.create.mutate({ name: other, ip: "127.0.0.7", port: 9, private_key_uuid: key.uuid });
+  it("show the servers of an application with what keeps each back, and remove one", async () => {
+    const { client } = server;
+    const key = await client.privateKeys.create.mutate({ private_key: sshKeyPair().privateKey });
+    const unreachable = { name: "far", ip: "127.0.0.7", port: 9, private_key_uuid: key.uuid };
+    const { uuid: server_uuid } = await client.servers.create.mutate(unreachable);
+    const [destination] = await client.destinations.listOfServer.query({ uuid: server_uuid });
+    await client.applications.destinations.attach.mutate({ uuid, destination_uuid: destination?.uuid ?? "" });
     const { page, complaints, close } = await visit(browser, server.url);
     await signIn(page, server);
     await page.goto(`/applications/${uuid}`);
-    await page.getByRole("button", { name: "Add a server" }).click();
-    await page.getByRole("combobox", { name: "Destination" }).click();
-    await page.getByRole("option", { name: other }).click();
-    await page.getByRole("button", { name: "Add", exact: true }).click();
-    await page.getByText("Destination attached.").waitFor();
     await page.getByText("It was not deployed to this server yet.").or(page.getByText("is not within reach")).waitFor();
     expect(await accessibilityProblems(page)).toEqual([]);
-    await page.getByRole("button", { name: `Remove from ${other}` }).click();
+    await page.getByRole("button", { name: "Remove from far" }).click();
     await page.getByRole("dialog").getByRole("button", { name: "Remove" }).click();
     await page.getByText("Destination detached.").waitFor();
-    await until(async () => (await page.getByRole("button", { name: `Remove from ${other}` }).count()) === 0);
+    await until(async () => (await page.getByRole("button", { name: "Remove from far" }).count()) === 0);
     expect(complaints).toEqual([]);
     await close();
   });

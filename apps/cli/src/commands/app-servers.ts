@@ -1,9 +1,9 @@
 import type { AttachedDestination } from "@berth/core/application";
 import type { Command } from "commander";
-import { choose } from "../choose.ts";
+import { choose, chooseOnly } from "../choose.ts";
 import type { Bind } from "../command-module.ts";
 import type { Api } from "../connection/api.ts";
-import { EXIT, type ExitCode, usage } from "../failure.ts";
+import { EXIT, type ExitCode } from "../failure.ts";
 import { followDeployment } from "../follow/deployment.ts";
 import { ago } from "../format.ts";
 import { cell, type Output } from "../output.ts";
@@ -79,21 +79,7 @@ async function add(
   const { uuid, name } = await namedApplication(api, wanted);
   const server = choose(serverName, await api.client.servers.list.query({}), { thing: "server" });
   const destinations = await api.client.destinations.listOfServer.query({ uuid: server.uuid });
-  const [only, ...others] = destinations;
-  const destination =
-    options.destination !== undefined
-      ? choose(options.destination, destinations, { thing: "destination" })
-      : others.length === 0
-        ? only
-        : undefined;
-  if (destination === undefined) {
-    const names = destinations.map((each) => printable(each.name)).join(", ");
-    throw usage(
-      names === ""
-        ? `Server ${printable(server.name)} has no destination.`
-        : `There are several destinations: ${names}. Name one with --destination.`,
-    );
-  }
+  const destination = chooseOnly(options.destination, destinations, "destination");
   const sent = { uuid, destination_uuid: destination.uuid };
   const attached = await api.client.applications.destinations.attach.mutate(sent);
   output.show(attached, () => {
@@ -117,14 +103,25 @@ async function remove({ connect, output }: Session, wanted: string, serverName: 
   const detached = await api.client.applications.destinations.detach.mutate({ uuid, destination_uuid });
   output.show(detached, () =>
     output.line(
-      `${printable(name)} is no longer deployed to ${printable(server_name)}. What runs there is being removed.`,
+      `Removed ${printable(server_name)} from the servers of ${printable(name)}. Berth stops what runs there.`,
     ),
   );
 }
 
 /** One of the servers of an application, by name or uuid. @throws Failure that lists them */
-export async function serverOf({ client }: Api, uuid: string, wanted: string): Promise<AttachedDestination> {
+async function serverOf({ client }: Api, uuid: string, wanted: string): Promise<AttachedDestination> {
   const destinations = await client.applications.destinations.list.query({ uuid });
   const named = destinations.map((each) => ({ name: each.server_name, uuid: each.server_uuid ?? "", each }));
   return choose(wanted, named, { thing: "server of the application" }).each;
+}
+
+/** The field of a request that is for one of the servers of an application; nothing where none was named. */
+export async function serverField(
+  api: Api,
+  uuid: string,
+  wanted: string | undefined,
+): Promise<{ readonly server_uuid?: string }> {
+  if (wanted === undefined) return {};
+  const { server_uuid } = await serverOf(api, uuid, wanted);
+  return server_uuid === null ? {} : { server_uuid };
 }

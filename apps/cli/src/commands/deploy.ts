@@ -23,7 +23,7 @@ import { followJob } from "../follow/job.ts";
 import { printable } from "../printable.ts";
 import type { Session } from "../session.ts";
 import { urlRemedy } from "../url-remedy.ts";
-import { serverOf } from "./app-servers.ts";
+import { serverField } from "./app-servers.ts";
 import { readVariables, saveByKey } from "./env.ts";
 
 export function define(command: Command, bind: Bind): void {
@@ -125,12 +125,10 @@ const isCheckout = ({ path }: DeployFolder): Promise<boolean> =>
 
 async function start(api: Api, session: Session, target: Target, options: Options): Promise<ExitCode> {
   const { output } = session;
-  const server_uuid =
-    options.only === undefined ? undefined : (await serverOf(api, target.uuid, options.only)).server_uuid;
   const answer = await api.client.deploy.mutate({
     uuid: target.uuid,
     ...(options.force ? { force: true } : {}),
-    ...(server_uuid == null ? {} : { server_uuid }),
+    ...(await serverField(api, target.uuid, options.only)),
   });
   const [entry] = answer.deployments ?? [];
   if (entry?.deployment_uuid === undefined) {

@@ -3,7 +3,7 @@ import type { Bind } from "../command-module.ts";
 import { type ExitCode, usage } from "../failure.ts";
 import { namedResource } from "../resource.ts";
 import type { Session } from "../session.ts";
-import { serverOf } from "./app-servers.ts";
+import { serverField } from "./app-servers.ts";
 import { addRunFlags, type RunOptions, run, targetOf } from "./run.ts";
 import { attachTo } from "./terminal.ts";
 
@@ -39,11 +39,9 @@ async function exec(session: Session, words: readonly string[], options: Options
   const container = options.container as string | undefined;
   const [program, ...rest] = argv;
   const command = program === undefined ? undefined : ([program, ...rest] as [string, ...string[]]);
-  const server_uuid =
-    options.server === undefined
-      ? undefined
-      : ((await serverOf(await session.connect(), ref.uuid, options.server)).server_uuid ?? undefined);
-  return await attachTo(session, { ...ref, container, command, server_uuid }, [WITHOUT]);
+  const server =
+    options.server === undefined ? {} : await serverField(await session.connect(), ref.uuid, options.server);
+  return await attachTo(session, { ...ref, ...server, container, command }, [WITHOUT]);
 }
 
 const WITHOUT = "Run a command without a terminal: berth exec NAME -- COMMAND";

@@ -9,7 +9,7 @@ import { followStream, type Handlers } from "../follow/subscription.ts";
 import { printableLine } from "../printable.ts";
 import type { Session } from "../session.ts";
 import { targetApplication } from "../target.ts";
-import { serverOf } from "./app-servers.ts";
+import { serverField } from "./app-servers.ts";
 
 /** Flags of commands that show a resource's output. */
 export interface OutputFlags {
@@ -55,12 +55,10 @@ async function logs(session: Session, wanted: string | undefined, options: Optio
     return follow ? followDeployment(api, session, deployment) : deploymentLog(api, session, deployment);
   }
   const { uuid } = await targetApplication(api, session.system, wanted);
-  const server_uuid =
-    options.server === undefined ? undefined : (await serverOf(api, uuid, options.server)).server_uuid;
   const source = {
     uuid,
     ...(options.container === undefined ? {} : { container: options.container }),
-    ...(server_uuid == null ? {} : { server_uuid }),
+    ...(await serverField(api, uuid, options.server)),
   };
   return showOutput(session, api.client.applications.logs, source, options);
 }

@@ -1,5 +1,5 @@
 import type { Command } from "commander";
-import { type Candidate, choose } from "../choose.ts";
+import { choose, chooseOnly } from "../choose.ts";
 import type { Bind } from "../command-module.ts";
 import type { Api } from "../connection/api.ts";
 import { EXIT, type ExitCode, usage } from "../failure.ts";
@@ -46,7 +46,7 @@ async function toServer(session: Session, wanted: string, serverName: string, op
   const { uuid, name } = await namedApplication(api, wanted);
   const server = choose(serverName, await api.client.servers.list.query({}), { thing: "server" });
   const destinations = await api.client.destinations.listOfServer.query({ uuid: server.uuid });
-  const destination = onlyOr(options.destination, destinations, "destination");
+  const destination = chooseOnly(options.destination, destinations, "destination");
   const migrate_volumes = options.withoutData !== true;
   const sent = { uuid, destination_uuid: destination.uuid, migrate_volumes };
   const migrated = await api.client.applications.migrate.mutate(sent);
@@ -78,16 +78,7 @@ async function targetOf({ client }: Api, { project, environment }: Options, ownP
     project === undefined
       ? ownProject
       : choose(project, await client.projects.list.query({}), { thing: "project" }).uuid;
-  return onlyOr(environment, await client.projects.environments.list.query({ uuid }), "environment");
-}
-
-/** The one that is called so; without a name, the only one. */
-function onlyOr<T extends Candidate>(wanted: string | undefined, candidates: readonly T[], thing: string): T {
-  const [only, ...others] = candidates;
-  if (wanted !== undefined) return choose(wanted, candidates, { thing });
-  if (only !== undefined && others.length === 0) return only;
-  const names = candidates.map(({ name }) => printable(name)).join(", ");
-  throw usage(`There are several ${thing}s: ${names}. Name one with --${thing}.`);
+  return chooseOnly(environment, await client.projects.environments.list.query({ uuid }), "environment");
 }
 
 // The operations of all kinds have the same types.

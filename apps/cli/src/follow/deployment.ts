@@ -23,7 +23,7 @@ export async function followDeployment(api: Api, session: Session, uuid: string)
   const { exitCode, resourceUuid } = await followOne(api, session, uuid);
   if (exitCode === EXIT.interrupted || resourceUuid === undefined) return exitCode;
   let worst = exitCode;
-  for (const { server, deployment } of await followersOf(api, resourceUuid, uuid)) {
+  for (const { server, deployment } of await followingDeployments(api, resourceUuid, uuid)) {
     session.output.line(`Server ${printable(server)}:`);
     const next = await followOne(api, session, deployment);
     if (next.exitCode === EXIT.interrupted) return next.exitCode;
@@ -33,7 +33,7 @@ export async function followDeployment(api: Api, session: Session, uuid: string)
 }
 
 /** Those that wait for this one. They do not start where its release failed, and say so. */
-async function followersOf({ client }: Api, uuid: string, first: string) {
+async function followingDeployments({ client }: Api, uuid: string, first: string) {
   // Only applications have several servers.
   const destinations = await client.applications.destinations.list.query({ uuid }).catch((error: unknown) => {
     if (problemIn(error)?.status === 404) return [];

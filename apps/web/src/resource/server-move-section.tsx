@@ -1,13 +1,12 @@
 import { ResourceMigrate } from "@berth/core/resource";
 import { Text } from "@mantine/core";
-import { useQuery } from "@tanstack/react-query";
 import { useNavigate } from "@tanstack/react-router";
-import { client, type Outputs, trpc } from "../api/client.ts";
+import { client, type Outputs } from "../api/client.ts";
 import { notify } from "../parts/action.tsx";
 import { SchemaForm } from "../parts/form.tsx";
 import { TextLink } from "../parts/link.tsx";
 import { Section } from "../parts/page.tsx";
-import { useUsableServers } from "./usable-servers.ts";
+import { useDestinationChoices } from "./usable-servers.ts";
 
 const MoveForm = ResourceMigrate.extend({
   destination_uuid: ResourceMigrate.shape.destination_uuid.describe("A server of the team that can run it."),
@@ -25,16 +24,8 @@ const NAMES: Readonly<Record<string, string>> = {
 export function ServerMoveSection({ application }: { readonly application: Outputs["applications"]["get"] }) {
   const { uuid, destination: own } = application;
   const navigate = useNavigate();
-  const destinations = useQuery(trpc.destinations.list.queryOptions({})).data;
-  const servers = useUsableServers();
-  if (destinations === undefined || servers === undefined) return null;
-  const choices = servers.flatMap((server) => {
-    const ofServer = destinations.filter(({ server_uuid }) => server_uuid === server.uuid);
-    const labelOf = (name: string) => (ofServer.length === 1 ? server.name : `${server.name}, ${name}`);
-    return ofServer
-      .filter((each) => each.uuid !== own.uuid)
-      .map((each) => ({ value: each.uuid, label: labelOf(each.name) }));
-  });
+  const choices = useDestinationChoices()?.filter(({ value }) => value !== own.uuid);
+  if (choices === undefined) return null;
   return (
     <Section
       title="Move to another server"
@@ -46,7 +37,7 @@ export function ServerMoveSection({ application }: { readonly application: Outpu
         </Text>
       ) : (
         <SchemaForm
-          // A new place is no longer one to choose.
+          // Its own destination cannot be chosen, and changes with a move.
           key={own.uuid}
           schema={MoveForm}
           groups={FIELDS}

@@ -12,6 +12,7 @@ import { RunStatus, Status } from "../parts/state.tsx";
 import { type Column, DataTable } from "../parts/table.tsx";
 import { Age } from "../parts/time.tsx";
 import type { PanelProps } from "./panel.ts";
+import { useDestinationChoices } from "./usable-servers.ts";
 
 /** The servers that an application is deployed to, with its status on each. */
 export function ServersSection({ resource: { uuid, name } }: PanelProps) {
@@ -120,15 +121,8 @@ interface AddFormProps {
 }
 
 function AddForm({ uuid, attached, after }: AddFormProps) {
-  const destinations = useQuery(trpc.destinations.list.queryOptions({})).data ?? [];
-  const servers = useQuery(trpc.servers.list.queryOptions({})).data ?? [];
   const taken = new Set(attached.map(({ server_uuid }) => server_uuid));
-  const choices = destinations
-    .filter(({ server_uuid }) => !taken.has(server_uuid))
-    .map((destination) => {
-      const server = servers.find((each) => each.uuid === destination.server_uuid);
-      return { value: destination.uuid, label: `${server?.name ?? "unknown"}: ${destination.name}` };
-    });
+  const choices = useDestinationChoices()?.filter(({ serverUuid }) => !taken.has(serverUuid)) ?? [];
   return (
     <SchemaForm
       schema={DestinationAttach}
