@@ -29,6 +29,12 @@ describe("what went wrong", () => {
     expect(told(trpcError(422, problem), { isVerbose: true })).toContain("code request.invalid, request r1");
   });
 
+  test("says once what its message already says", () => {
+    const [refusal, users] = ["Private Key is in use and cannot be deleted.", "Used by server web-1."];
+    const problem = { message: `${refusal} ${users}`, errors: { _: [refusal, users] } };
+    expect(told(trpcError(422, problem))).toBe(`${refusal} ${users}\n`);
+  });
+
   test("with a field that helps names its flag, where the command has it", () => {
     const message = "Server a has resources. Delete them first, or send force=true to delete them with it.";
     const problem = { message, code: "resource.in_use" };

@@ -51,7 +51,8 @@ function problemFailure(problem: Problem, cause: unknown, options: ExplainOption
     cause,
     details: [
       ...(problem.error === undefined ? [] : [printable(problem.error)]),
-      ...fieldLines(problem, options.flagNames),
+      // Some messages repeat what is wrong, for clients that print nothing else.
+      ...fieldLines(problem, options.flagNames).filter((line) => !said.includes(line)),
       ...(problem.conflicts ?? []).map((conflict) => printable(conflict.message)),
       ...nextSteps(problem),
       ...(isVerbose ? [`code ${problem.code ?? "none"}, request ${problem.request_id ?? "unknown"}`] : []),
