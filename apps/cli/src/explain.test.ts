@@ -61,10 +61,12 @@ describe("what went wrong", () => {
     expect(text).toContain("--force-domain-override");
   });
 
-  test("with a frequency says what one is", () => {
-    const errors = { frequency: ["Invalid cron expression or frequency format."] };
-    const problem = { message: "Validation failed.", code: "request.invalid", errors };
-    expect(told(trpcError(422, problem))).toContain("five fields: '30 2 * * *' is each day at 02:30.");
+  test.each([
+    ["frequency", "five fields: '30 2 * * *' is each day at 02:30."],
+    ["migrate_volumes", "berth move APP --server SERVER --without-data"],
+  ])("with the field %s says what helps", (field, remedy) => {
+    const problem = { message: "Validation failed.", code: "request.invalid", errors: { [field]: ["Refused."] } };
+    expect(told(trpcError(422, problem))).toContain(remedy);
   });
 
   test("on the way names the address and the reason", () => {
