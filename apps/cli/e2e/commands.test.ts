@@ -107,6 +107,7 @@ describe("notifications", () => {
       expect.stringMatching(/^discord is on\. It reports: deployment failure, /),
       expect.stringContaining("Nothing is sent yet. `discord_webhook_url`"),
     ]);
+    expect((await notification("test", "webhook")).stderr).toMatch(/--url: Nothing can be sent .*\n.* set webhook$/m);
     const flags = ["--deployment-success", "--no-backup-failure", "--url", "http://127.0.0.1:8999/x"];
     expect((await notification("set", "webhook", ...flags)).stdout).toMatch(/^webhook is off\. .*deployment success/);
     const shown = (await notification("show", "webhook")).stdout;

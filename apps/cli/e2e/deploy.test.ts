@@ -204,6 +204,9 @@ describe("berth deploy", () => {
     expect(again.stdout).not.toContain("Changed");
     // It has nothing to do with the repository.
     expect(existsSync(join(elsewhere.path, ".berth"))).toBe(false);
+    using otherCheckout = gitRepository(webServer("other"));
+    expect((await run(otherCheckout.path, "deploy", "--app", "from-git")).code).toBe(0);
+    expect(existsSync(join(otherCheckout.path, ".berth"))).toBe(false);
     const wrong = await run(elsewhere.path, "deploy", "--app", "web", "--branch", "main");
     expect([wrong.code, wrong.stderr]).toEqual([
       2,
@@ -277,10 +280,34 @@ describe("berth deploy", () => {
     expect((await run(original.path, "deploy")).code).toBe(0);
     const refused = await run(clone.path, "deploy");
     const { uuid } = linked(original.path);
-    expect([refused.code, refused.stderr]).toEqual([1, expect.stringContaining(`berth deploy --app ${uuid}`)]);
-    expect((await run(clone.path, "deploy", "--app", "twice")).code).toBe(0);
+    expect([refused.code, refused.stderr]).toEqual([1, expect.stringContaining(`berth deploy . --app ${uuid}`)]);
+    expect((await run(clone.path, "deploy", ".", "--app", "twice")).code).toBe(0);
     expect(linked(clone.path).uuid).toBe(uuid);
     expect(await page("twice.localhost")).toBe("clone");
+    clone.write(webServer("clone again"));
+    expect((await run(clone.path, "deploy", "--app", "twice")).code).toBe(0);
+    expect(await page("twice.localhost")).toBe("clone again");
+  });
+
+  test("to what --app names uploads no folder that was never deployed as it, unless the folder is named", async () => {
+    using own = temporaryFolder(webServer("own"));
+    using other = temporaryFolder({ ...webServer("other"), "docs/letter.txt": "private" });
+    expect((await run(own.path, "deploy", "--name", "guarded")).code).toBe(0);
+    expect((await run(other.path, "deploy", "--name", "stray")).code).toBe(0);
+    const { uuid } = linked(own.path);
+    const refused = await run(join(other.path, "docs"), "deploy", "--app", "guarded", "--start-command", "node x.js");
+    expect([refused.code, refused.stdout, refused.stderr]).toEqual([
+      2,
+      "",
+      expect.stringContaining(`${other.path} is not remembered as a folder of guarded, so it is not uploaded.`),
+    ]);
+    expect(refused.stderr).toContain(`berth deploy .. --app ${uuid}`);
+    expect(linked(other.path).name).toBe("stray");
+    expect(await page("guarded.localhost")).toBe("own");
+    // A fresh checkout of a CI job.
+    using checkout = temporaryFolder(webServer("from CI"));
+    expect((await run(checkout.path, "deploy", ".", "--app", "guarded")).code).toBe(0);
+    expect(await page("guarded.localhost")).toBe("from CI");
   });
 
   test("takes the same command in a folder that remembers nothing, as in a CI job, for the same application", async () => {

@@ -47,8 +47,11 @@ describe("the folder that is deployed", () => {
     using folder = temporaryFolder({ "src/a.js": "" });
     await saveLink(folder.path, link("https://one", "u1"));
     const src = join(folder.path, "src");
-    expect((await deployFolder(system(src), undefined)).path).toBe(folder.path);
-    expect(await deployFolder(system(folder.path), "src")).toEqual({ path: src, links: [] });
+    const above = { path: folder.path, argument: "..", isNamed: false };
+    expect(await deployFolder(system(src), undefined)).toMatchObject(above);
+    expect((await deployFolder(system(folder.path), undefined)).argument).toBe(".");
+    const named = { path: src, argument: "src", isNamed: true, links: [] };
+    expect(await deployFolder(system(folder.path), "src")).toEqual(named);
     expect((await deployFolder(system("/"), folder.path)).links).toHaveLength(1);
   });
 

@@ -29,6 +29,12 @@ describe("what went wrong", () => {
     expect(told(trpcError(422, problem), { isVerbose: true })).toContain("code request.invalid, request r1");
   });
 
+  test("says once what its message already says", () => {
+    const [refusal, users] = ["Private Key is in use and cannot be deleted.", "Used by server web-1."];
+    const problem = { message: `${refusal} ${users}`, errors: { _: [refusal, users] } };
+    expect(told(trpcError(422, problem))).toBe(`${refusal} ${users}\n`);
+  });
+
   test("with a field that helps names its flag, where the command has it", () => {
     const message = "Server a has resources. Delete them first, or send force=true to delete them with it.";
     const problem = { message, code: "resource.in_use" };
@@ -55,10 +61,12 @@ describe("what went wrong", () => {
     expect(text).toContain("--force-domain-override");
   });
 
-  test("with a frequency says what one is", () => {
-    const errors = { frequency: ["Invalid cron expression or frequency format."] };
-    const problem = { message: "Validation failed.", code: "request.invalid", errors };
-    expect(told(trpcError(422, problem))).toContain("five fields: '30 2 * * *' is each day at 02:30.");
+  test.each([
+    ["frequency", "five fields: '30 2 * * *' is each day at 02:30."],
+    ["migrate_volumes", "berth move APP --server SERVER --without-data"],
+  ])("with the field %s says what helps", (field, remedy) => {
+    const problem = { message: "Validation failed.", code: "request.invalid", errors: { [field]: ["Refused."] } };
+    expect(told(trpcError(422, problem))).toContain(remedy);
   });
 
   test("on the way names the address and the reason", () => {

@@ -51,7 +51,8 @@ function problemFailure(problem: Problem, cause: unknown, options: ExplainOption
     cause,
     details: [
       ...(problem.error === undefined ? [] : [printable(problem.error)]),
-      ...fieldLines(problem, options.flagNames),
+      // Some messages repeat what is wrong, for clients that print nothing else.
+      ...fieldLines(problem, options.flagNames).filter((line) => !said.includes(line)),
       ...(problem.conflicts ?? []).map((conflict) => printable(conflict.message)),
       ...nextSteps(problem),
       ...(isVerbose ? [`code ${problem.code ?? "none"}, request ${problem.request_id ?? "unknown"}`] : []),
@@ -74,7 +75,7 @@ function fieldLines({ errors = {} }: Problem, flagNames: ReadonlySet<string>): r
   });
 }
 
-/** Remedies by error code. */
+/** Remedies by error code, else by field. */
 function nextSteps({ code, status, message, errors }: Problem): readonly string[] {
   if (status === 401) return ["Log in again with: berth login URL"];
   switch (code) {
@@ -88,12 +89,14 @@ function nextSteps({ code, status, message, errors }: Problem): readonly string[
     case "rate.limited":
       return ["Try again in a minute."];
     default:
-      return errors?.frequency === undefined ? [] : [FREQUENCIES];
+      return Object.entries(FIELD_STEPS).flatMap(([field, step]) => (errors?.[field] === undefined ? [] : [step]));
   }
 }
 
-const FREQUENCIES =
-  "A frequency is a word (hourly, daily, weekly, …) or five fields: '30 2 * * *' is each day at 02:30.";
+const FIELD_STEPS: Readonly<Record<string, string>> = {
+  frequency: "A frequency is a word (hourly, daily, weekly, …) or five fields: '30 2 * * *' is each day at 02:30.",
+  migrate_volumes: "To leave the data behind: berth move APP --server SERVER --without-data",
+};
 
 /** No ability implies another, so the ones that most commands need are suggested together with the missing one. */
 function abilitiesWith(message: string): string {

@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import { HABITS } from "./habits.ts";
 import { run } from "./program.ts";
 import { screen } from "./screen.fixture.ts";
 import type { System } from "./system.ts";
@@ -58,6 +59,28 @@ describe("a group of commands", () => {
     },
   );
 
+  test.each([
+    [["ls"], "apps"],
+    [["ps"], "apps"],
+    [["log"], "logs"],
+    [["shell"], "exec"],
+    [["secrets"], "env"],
+    [["variables"], "env"],
+    [["releases"], "deployments"],
+    [["cron"], "scheduled-tasks"],
+    [["rm"], "delete"],
+    [["services", "show"], "services get"],
+    [["app", "get"], "app show"],
+  ])("%j is understood as %s", async (argv, name) => {
+    const { exitCode, text } = await told(...argv, "--help");
+    expect([exitCode, text]).toEqual([0, expect.stringMatching(new RegExp(`^Usage: berth ${name}`))]);
+  });
+
+  test.each(Object.entries(HABITS))("of another tool is answered with what Berth has: %s", async (word, hint) => {
+    const { exitCode, text } = await told(word, "shop");
+    expect([exitCode, text]).toEqual([2, `error: unknown command '${word}'\n${hint}\nRun with --help for usage\n`]);
+  });
+
   test("has one meaning for each short name", async () => {
     const { text } = await told("env", "--help");
     expect(text.match(/\brm\b/g)).toHaveLength(1);
@@ -70,6 +93,16 @@ describe("a group of commands", () => {
     [["--context", "prod", "env", "frob", "KEY"], "error: env has no command 'frob'"],
     [["env", "list", "app", "KEY"], "error: too many arguments for 'list'"],
     [["frob"], "error: unknown command 'frob'"],
+    [["services", "shop"], "To show shop: berth services get shop"],
+    [["server", "shop"], "To show shop: berth servers get shop"],
+    [["apps", "shop"], "To show shop: berth app shop"],
+    [["apps", "get", "shop"], "To show shop: berth app shop"],
+    [["apps", "logs", "shop"], "To do this with an application: berth logs shop"],
+    [["apps", "db", "shop"], "To show shop: berth app shop"],
+    [["apps", "rm", "shop"], "To do this with an application: berth delete shop"],
+    [["domains", "add", "shop", "x.test"], "berth applications update APP --domains"],
+    [["down"], "berth stop APP"],
+    [["redeploy", "shop"], "berth deploy FOLDER --app APP"],
   ])("%j: says which word is unknown", async (argv, message) => {
     const { exitCode, text } = await told(...argv);
     expect(exitCode).toBe(2);

@@ -3,6 +3,7 @@ import { Command, CommanderError, Option } from "commander";
 import { addAppFlag } from "./app-flag.ts";
 import type { Bind, CommandModule } from "./command-module.ts";
 import { EXIT, type ExitCode } from "./failure.ts";
+import { habitOf } from "./habits.ts";
 import type { Operation } from "./operations/description.ts";
 import { output } from "./output.ts";
 import { printable } from "./printable.ts";
@@ -32,12 +33,19 @@ const COMMANDS: readonly Entry[] = [
   },
   {
     name: "deployments",
+    aliases: ["releases"],
     group: DEPLOY,
     summary: "list deployments, ask for one, show one",
     load: () => import("./commands/deployments.ts"),
   },
   { name: "cancel", group: DEPLOY, summary: "cancel a deployment", load: () => import("./commands/cancel.ts") },
-  { name: "apps", group: RUN, summary: "list applications", load: () => import("./commands/apps.ts") },
+  {
+    name: "apps",
+    aliases: ["ls", "ps", "list"],
+    group: RUN,
+    summary: "list applications",
+    load: () => import("./commands/apps.ts"),
+  },
   {
     name: "app",
     aliases: ["status"],
@@ -47,20 +55,21 @@ const COMMANDS: readonly Entry[] = [
   },
   {
     name: "logs",
+    aliases: ["log"],
     group: RUN,
     summary: "show what an application or a deployment printed",
     load: () => import("./commands/logs.ts"),
   },
   {
     name: "env",
-    aliases: ["config"],
+    aliases: ["config", "vars", "variables", "secrets"],
     group: RUN,
     summary: "list, set and remove environment variables",
     load: () => import("./commands/env.ts"),
   },
   {
     name: "scheduled-tasks",
-    aliases: ["task", "tasks"],
+    aliases: ["task", "tasks", "cron"],
     group: RUN,
     summary: "list, create and run scheduled tasks, show what they printed",
     load: () => import("./commands/scheduled-tasks.ts"),
@@ -73,6 +82,7 @@ const COMMANDS: readonly Entry[] = [
   },
   {
     name: "exec",
+    aliases: ["shell"],
     group: RUN,
     summary: "open a terminal in a container, or run a command in it",
     load: () => import("./commands/exec.ts"),
@@ -101,7 +111,7 @@ const COMMANDS: readonly Entry[] = [
   },
   {
     name: "delete",
-    aliases: ["destroy"],
+    aliases: ["destroy", "rm", "remove"],
     group: RUN,
     summary: "delete an application",
     load: () => import("./commands/delete.ts"),
@@ -254,7 +264,7 @@ export async function run(argv: readonly string[], system: System): Promise<Exit
 }
 
 /** What people type from habit. */
-const SHORT_NAMES: Readonly<Record<string, string>> = { list: "ls", delete: "rm" };
+const SHORT_NAMES: Readonly<Record<string, string>> = { list: "ls", delete: "rm", get: "show", show: "get" };
 
 function addShortNames(group: Command): void {
   const taken = new Set(group.commands.flatMap((each) => [each.name(), ...each.aliases()]));
@@ -314,14 +324,33 @@ function groupSummary(group: string, all: readonly Operation[]): string {
 const SHOWN_VERBS_MAX = 6;
 
 /** An unknown word in a group reaches the group's default command, for which commander reports too many arguments. */
-function commandError(text: string, argv: readonly string[]): string {
-  const [group, word] = wordsOf(argv);
+function commandError(text: string, argv: readonly string[], program: Command): string {
+  const [first = "", word, ...others] = wordsOf(argv);
+  const habit = text.startsWith("error: unknown command") ? habitOf(first) : undefined;
+  if (habit !== undefined) return `error: unknown command '${first}'\n${habit}\n`;
   const isUnknown = text.startsWith("error: too many arguments for 'list'.") && word !== undefined && word !== "list";
-  return isUnknown ? `error: ${printable(`${group}`)} has no command '${printable(word)}'\n` : text;
+  if (!isUnknown) return text;
+  const group = commandNamed(program, commandIn(argv) ?? first);
+  const hint = group === undefined ? [] : hintFor(group, [word, ...others], program);
+  return [`error: ${printable(first)} has no command '${printable(word)}'`, ...hint, ""].join("\n");
 }
 
+/** What was probably meant by the words after a group that does not have the first of them. */
+function hintFor(group: Command, [word = "", ...others]: readonly string[], program: Command): readonly string[] {
+  const isOfApplications = group.name() === "apps";
+  const own = isOfApplications ? commandNamed(program, word) : undefined;
+  if (own !== undefined && [DEPLOY, RUN].includes(own.helpGroup()))
+    return [`To do this with an application: berth ${[own.name(), ...others].map(printable).join(" ")}`];
+  const name = printable(others.at(-1) ?? word);
+  if (isOfApplications) return [`To show ${name}: berth app ${name}`];
+  return commandNamed(group, "get") === undefined ? [] : [`To show ${name}: berth ${group.name()} get ${name}`];
+}
+
+const commandNamed = (parent: Command, name: string): Command | undefined =>
+  parent.commands.find((each) => each.name() === name || each.aliases().includes(name));
+
 function root(system: System, argv: readonly string[]): Command {
-  return new Command("berth")
+  const program: Command = new Command("berth")
     .description("Deploys applications to servers of your own.")
     .version(VERSION, VERSION_FLAGS.join(", "), "print the version of berth")
     .addOption(new Option("--context <name>", "the connection to use instead of the chosen one"))
@@ -336,12 +365,13 @@ function root(system: System, argv: readonly string[]): Command {
       getErrHelpWidth: () => system.stderr.columns ?? 100,
       getOutHasColors: () => false,
       getErrHasColors: () => false,
-      outputError: (text, write) => write(commandError(text, argv)),
+      outputError: (text, write) => write(commandError(text, argv, program)),
     })
     .showHelpAfterError("Run with --help for usage")
     .showSuggestionAfterError()
     .exitOverride()
     .helpCommand(true);
+  return program;
 }
 
 const VERSION_FLAGS = ["-V", "--version"];

@@ -28,7 +28,7 @@ export async function namedResource<Kind extends NamedKind>(
 const listOf = ({ client }: Api, kind: NamedKind): Promise<readonly (Database | Service)[]> =>
   kind === "database" ? client.databases.list.query({}) : client.services.list.query({});
 
-const COMMANDS: Readonly<Record<NamedKind, string>> = { database: "berth db", service: "berth service" };
+const GROUPS: Readonly<Record<NamedKind, string>> = { database: "db", service: "services" };
 
 /**
  * Refuses names of services and databases in commands for applications.
@@ -38,8 +38,10 @@ export async function requireNoOtherKind(api: Api, wanted: string): Promise<void
   for (const kind of ["database", "service"] as const) {
     const [other] = matchingCandidates(wanted, await listOf(api, kind));
     if (other === undefined) continue;
-    throw usage(`${printable(other.name)} is a ${kind}, not an application.`, [
-      `Use ${COMMANDS[kind]}, or --${kind} where a command has that option.`,
+    const name = printable(other.name);
+    throw usage(`${name} is a ${kind}, not an application.`, [
+      `Show, start, stop, restart or delete it with: berth ${GROUPS[kind]} show|start|stop|restart|delete ${name}`,
+      `Its variables: berth env list --${kind} ${name}. Its other commands: berth ${GROUPS[kind]} --help`,
     ]);
   }
 }

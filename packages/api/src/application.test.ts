@@ -31,6 +31,7 @@ describe("POST /applications/public", () => {
       health_check_retries: "7",
       limits_memory: "512m",
       is_static: "1",
+      is_log_drain_enabled: true,
       type: "public",
     });
     const { json } = await api.ask("GET", `/applications/${uuid}`);
@@ -41,7 +42,7 @@ describe("POST /applications/public", () => {
       health_check_retries: 7,
       limits_memory: "512m",
       limits_memory_swappiness: 60,
-      settings: { is_static: true },
+      settings: { is_static: true, is_log_drain_enabled: true },
       created_at: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z$/),
       last_online_at: expect.stringMatching(/^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d$/),
     });

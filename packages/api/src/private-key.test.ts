@@ -82,7 +82,8 @@ describe("private keys", () => {
     expect([status, json]).toEqual([
       422,
       {
-        message: "Private Key is in use and cannot be deleted.",
+        // Clients of the family print this text alone.
+        message: `Private Key is in use and cannot be deleted. Used by server ${server.name}.`,
         code: "private_key.in_use",
         request_id: expect.any(String),
         errors: { _: ["Private Key is in use and cannot be deleted.", `Used by server ${server.name}.`] },

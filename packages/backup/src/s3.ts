@@ -10,7 +10,7 @@ import {
   S3Client,
 } from "@aws-sdk/client-s3";
 import { Upload } from "@aws-sdk/lib-storage";
-import { DomainError, isDomainError, notFound } from "@berth/core";
+import { DomainError, isDomainError, notFound, privateAddressProblem } from "@berth/core";
 import type { ObjectStorage, S3Credentials, S3StorageRecord } from "@berth/core/ports";
 import { guardedLookup, mayConnect, mayUse, type PrivateHosts } from "@berth/host";
 import { atPace, PACE, type Pace } from "./pace.ts";
@@ -203,10 +203,7 @@ function guarded<T extends HttpAgent>(Base: new (options: AgentOptions) => T, al
 }
 
 const privateAddress = (host: string, address: string) =>
-  new DomainError(
-    "cloud.refused",
-    `${host} is a private address or this machine (${address}), which this instance does not call. Ask its operator to allow the host, or use one that is public.`,
-  );
+  new DomainError("cloud.refused", privateAddressProblem(host, address));
 
 function storageError({ name, bucket }: Bucket, cause: unknown, signal: AbortSignal): DomainError {
   const own = causesOf(cause).find((one) => isDomainError(one));

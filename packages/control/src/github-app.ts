@@ -1,4 +1,4 @@
-import { DomainError, invalid, isPrivateWay, notFound, PRIVATE_WAY_PROBLEM } from "@berth/core";
+import { DomainError, invalid, isPrivateWay, notFound, PRIVATE_ADDRESS_REMEDY, PRIVATE_WAY_PROBLEM } from "@berth/core";
 import type { GitHostLogin, GithubAppRecord, Page, Paging, PrivateKeyRecord, Stores } from "@berth/core/ports";
 import {
   appOrigins,
@@ -122,7 +122,7 @@ function requireCallable(
   if (problems.length > 0) throw invalid(Object.fromEntries(problems));
 }
 
-const PRIVATE_ADDRESS = "This instance does not call private addresses. Ask its operator to allow the host.";
+const PRIVATE_ADDRESS = `This instance does not call private addresses. ${PRIVATE_ADDRESS_REMEDY}`;
 
 const missing = () => notFound("GitHub app");
 

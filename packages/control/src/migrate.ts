@@ -124,7 +124,7 @@ async function requireNoData(tx: Stores, { id, name }: ApplicationRecord): Promi
   const { items } = await tx.storages.list(id);
   const paths = items.filter(({ has_volume }) => has_volume).map(({ mount_path }) => mount_path);
   if (paths.length === 0) return;
-  const sentence = `Application ${name} has data in ${paths.join(", ")}, which Berth does not copy to another server. With false it starts with empty volumes there, and these stay where they are.`;
+  const sentence = `Application ${name} has data in ${paths.join(", ")}, which Berth does not copy to another server. Turn this off (false) to start it with empty volumes there; its data stays where it is.`;
   throw invalid({ migrate_volumes: [sentence] });
 }
 

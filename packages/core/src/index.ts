@@ -10,6 +10,7 @@ export * from "./limits.ts";
 export * from "./name.ts";
 export * from "./on-demand.ts";
 export * from "./origin-credential.ts";
+export * from "./private-address.ts";
 export * from "./slug.ts";
 export * from "./timestamp.ts";
 export * from "./version.ts";

@@ -101,6 +101,18 @@ onEachBackend((database) => {
     expect(await stores.privateKeys.delete(key.uuid)).toBe(false);
   });
 
+  it("is free as soon as the removal of its last application is requested, however long that takes", async () => {
+    const stores = await testTeam(database());
+    const app = await testApplication(stores, await testPlace(stores));
+    const key = await testPrivateKey(stores);
+    const { kysely } = database().database;
+    await kysely.updateTable("application").set({ private_key_id: key.id }).where("resource_id", "=", app.id).execute();
+    await expect(stores.privateKeys.delete(key.uuid)).rejects.toMatchObject({ code: "private_key.in_use" });
+    expect(await stores.resources.markRemoving(app.id, {})).toBe(true);
+    expect(await stores.privateKeys.users(key.id)).toEqual([]);
+    expect(await stores.privateKeys.delete(key.uuid)).toBe(true);
+  });
+
   it("is related to git while an application uses it", async () => {
     const stores = await testTeam(database());
     const app = await testApplication(stores, await testPlace(stores));

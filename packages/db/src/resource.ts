@@ -154,6 +154,13 @@ function markRemoving(
       .where("id", "in", idsOf(locked.map(({ id }) => id)))
       .returning(RESOURCE_COLUMNS)
       .execute();
+    // Frees its private key now: a removal fetches no source, and may take as long as the application needs to stop.
+    await tx.db
+      .updateTable("application")
+      .set({ private_key_id: null })
+      .where("resource_id", "in", idsOf(marked.map(({ id }) => id)))
+      .where("private_key_id", "is not", null)
+      .execute();
     for (const resource of marked) emitResourceEvent(tx, resource, "resource.removing");
     wakeWorkers(tx, "resource", "removal");
     return marked.sort((a, b) => a.id - b.id);

@@ -93,8 +93,9 @@ async function create(
   const made = await creations(api)[engine].mutate(body);
   const where = `${printable(project.name)}/${printable(environment.name)} on ${printable(server.name)}`;
   output.json(made);
-  const called = [databaseEngine(engine).title, ...(name === undefined ? [] : [printable(name)])].join(" ");
-  output.line(`Created ${called} (${made.uuid}) in ${where}`);
+  // Commands find it by the name that it was given.
+  const called = name ?? (await api.client.databases.get.query({ uuid: made.uuid })).name;
+  output.line(`Created ${databaseEngine(engine).title} ${printable(called)} (${made.uuid}) in ${where}`);
   const isFollowed = options.start && options.detach !== true;
   const exitCode = isFollowed ? await followNewest(api, session, "database", made.uuid) : EXIT.ok;
   if (exitCode !== EXIT.ok) return exitCode;

@@ -75,7 +75,8 @@ async function deploy(session: Session, named: string | undefined, options: Opti
   const content = isUpload ? await pack(session, folder.path) : undefined;
   if (existing) await changeTarget(api, session, existing, options, settings);
   const target = existing ?? (await createTarget(api, session, folder, options, settings, content));
-  if (isUpload || named !== undefined || (await isCheckout(folder))) await rememberTarget(api, session, folder, target);
+  if (isUpload || folder.isNamed || (options.app === undefined && (await isCheckout(folder))))
+    await rememberTarget(api, session, folder, target);
   if (variables.length > 0) {
     const save = (data: EnvCreate[]) => api.client.applications.envs.updateBulk.mutate({ uuid: target.uuid, data });
     await saveByKey(save, variables);
@@ -85,7 +86,7 @@ async function deploy(session: Session, named: string | undefined, options: Opti
   const exitCode = await start(api, session, target, options);
   if (existing !== undefined || exitCode !== EXIT.failed) return exitCode;
   if (await hasUnrecognisedSource(api, target)) await removeAgain(api, session, folder, target);
-  else reportKept(session, target);
+  else reportKept(session, folder, target);
   return exitCode;
 }
 
@@ -110,9 +111,10 @@ async function removeAgain({ client }: Api, session: Session, folder: DeployFold
 }
 
 /** The first deployment failed, so that the application exists, but nothing of it runs. */
-function reportKept({ output }: Session, { name, uuid }: Target): void {
+function reportKept({ output }: Session, { argument }: DeployFolder, { name, uuid, source }: Target): void {
+  const uploaded = source === "upload" ? `${argument} ` : "";
   output.line(`Application ${printable(name)} is kept, and nothing of it runs.`);
-  output.line(`  Deploy it again:  berth deploy --app ${uuid}, with the flags that help`);
+  output.line(`  Deploy it again:  berth deploy ${uploaded}--app ${uuid}, with the flags that help`);
   output.line(`  Delete it:        berth delete ${uuid}`);
 }
 

@@ -119,18 +119,21 @@ async function change(session: Session, kind: ChannelKind, sent: Record<string, 
 }
 
 /** The API names the fields, which are longer than the flags. */
-function inFlags(kind: ChannelKind, error: unknown): unknown {
+function inFlags(kind: ChannelKind, error: unknown, steps: readonly string[] = []): unknown {
   const { message = "", errors } = problemIn(error) ?? {};
   if (errors === undefined) return error;
   const details = Object.entries(errors).flatMap(([field, texts]) =>
     texts.map((text) => printable(`--${flagName(channelFlag(kind, field))}: ${text}`)),
   );
-  return new Failure(printable(message), { cause: error, details });
+  return new Failure(printable(message), { cause: error, details: [...details, ...steps] });
 }
 
 async function test(session: Session, kind: ChannelKind): Promise<void> {
   const { output } = session;
-  const answer = await channelOf(await session.connect(), kind).test.mutate({});
+  const channel = channelOf(await session.connect(), kind);
+  const answer = await channel.test.mutate({}).catch((error: unknown) => {
+    throw output.isJson ? error : inFlags(kind, error, [`Change it with: berth notifications set ${kind}`]);
+  });
   output.show(answer, () => output.line(printable(answer.message)));
 }
 

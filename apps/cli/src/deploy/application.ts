@@ -28,12 +28,17 @@ export type Target = Pick<Application, "uuid" | "name" | "source">;
 export async function existingTarget(
   api: Api,
   { output }: Session,
-  { path, links }: DeployFolder,
+  folder: DeployFolder,
   options: DeployOptions,
 ): Promise<Target | undefined> {
+  const { path, argument, links } = folder;
   if (options.app !== undefined) {
     if (options.new) throw usage("--app and --new exclude each other.");
-    return namedApplication(api, options.app);
+    const target = await namedApplication(api, options.app);
+    // Flags for a repository are refused for what they are.
+    const isForGit = options.git !== undefined || options.branch !== undefined;
+    if (target.source === "upload" && !isForGit) requireMeantFolder(folder, target);
+    return target;
   }
   if (options.new) return undefined;
   const linked = links.length === 0 ? undefined : await linkedApplication(api, links);
@@ -43,10 +48,19 @@ export async function existingTarget(
   }
   if (linked && options.name !== undefined && options.name !== linked.name) {
     throw usage(`${path} is deployed as ${printable(linked.name)}.`, [
-      "Deploy it as another application too with --new, or to another one that is there with --app.",
+      `Deploy it as another application too with --new, or to one that exists with: berth deploy ${argument} --app NAME`,
     ]);
   }
   return linked ?? (await sameTarget(api, output, path, options));
+}
+
+/** Keeps an application from being replaced by a folder that the command only happened to be run in. */
+function requireMeantFolder({ path, argument, isNamed, links }: DeployFolder, { uuid, name }: Target): void {
+  if (isNamed || links.some((link) => link.uuid === uuid)) return;
+  throw usage(`${path} is not remembered as a folder of ${printable(name)}, so it is not uploaded.`, [
+    `Upload it all the same:     berth deploy ${argument} --app ${uuid}`,
+    `Run the last upload again:  berth restart ${uuid}`,
+  ]);
 }
 
 /**
@@ -171,7 +185,7 @@ export async function createTarget(
   const needsDocker = isImage || buildsImage(settings.build_pack);
   const place = await choosePlace(api, options, needsDocker ? "image" : "application");
   const name = options.name ?? (options.git === undefined ? await nameOf(folder.path) : repositoryName(options.git));
-  await requireFreeName(api, name, place, options);
+  await requireFreeName(api, { name, place, folder, options });
   const { output } = session;
   if (isImage) {
     output.line(
@@ -237,16 +251,27 @@ function create(
   });
 }
 
+interface NewApplication {
+  readonly name: string;
+  readonly place: Place;
+  readonly folder: DeployFolder;
+  readonly options: DeployOptions;
+}
+
 /** Two applications with one name in an environment are rarely intended: probably the folder was cloned. */
-async function requireFreeName({ client }: Api, name: string, place: Place, options: DeployOptions): Promise<void> {
+async function requireFreeName({ client }: Api, { name, place, folder, options }: NewApplication): Promise<void> {
   if (options.new) return;
   const applications = await client.applications.list.query({});
   const same = applications.find((each) => each.name === name && each.environment_uuid === place.environment.uuid);
   if (!same) return;
+  const uploaded = options.git === undefined ? `${folder.argument} ` : "";
   throw new Failure(
     `There is an application ${printable(name)} in ${printable(place.project.name)}/${printable(place.environment.name)} already.`,
     {
-      details: [`Deploy to it:       berth deploy --app ${same.uuid}`, "Make another one:   berth deploy --name OTHER"],
+      details: [
+        `Deploy to it:       berth deploy ${uploaded}--app ${same.uuid}`,
+        "Make another one:   berth deploy --name OTHER",
+      ],
     },
   );
 }

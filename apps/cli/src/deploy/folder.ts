@@ -1,11 +1,15 @@
 import { readFile, realpath, stat } from "node:fs/promises";
-import { basename, dirname, join, resolve } from "node:path";
+import { basename, dirname, join, relative, resolve } from "node:path";
 import { findLinks, type Link } from "../application-link.ts";
 import { usage } from "../failure.ts";
 import type { System } from "../system.ts";
 
 export interface DeployFolder {
   readonly path: string;
+  /** The argument of a command that means it. */
+  readonly argument: string;
+  /** Whether that argument was given. */
+  readonly isNamed: boolean;
   /** Links of earlier deployments. */
   readonly links: readonly Link[];
 }
@@ -20,13 +24,14 @@ export async function deployFolder(system: System, named: string | undefined): P
   if (path === dirname(path) || path === (await realpath(system.homeFolder).catch(() => undefined))) {
     throw usage(`${path} is not the folder of an application. Name the folder: berth deploy FOLDER`);
   }
-  return { path, links: isOwn ? found.links : [] };
+  const argument = named ?? (relative(system.cwd, path) || ".");
+  return { path, argument, isNamed: named !== undefined, links: isOwn ? found.links : [] };
 }
 
 async function existingFolder(path: string): Promise<string> {
   const stats = await stat(path).catch(() => undefined);
   if (stats?.isDirectory()) return realpath(path);
-  throw usage(`${path} is not a folder. To deploy an existing application: berth deploy --app NAME`);
+  throw usage(`${path} is not a folder. To deploy an existing application: berth deploy [FOLDER] --app NAME`);
 }
 
 /** Default name of an application: its package's, else the folder's. */

@@ -9,7 +9,7 @@ import type { PanelProps } from "./panel.ts";
 
 const SHOWN = 200;
 
-export default function DeploymentsTab({ resource: { kind, uuid, name, application } }: PanelProps) {
+export default function DeploymentsTab({ resource: { kind, uuid, application } }: PanelProps) {
   const query = useQuery(deploymentsOf(kind, uuid, SHOWN));
   return (
     <Stack>
@@ -21,7 +21,7 @@ export default function DeploymentsTab({ resource: { kind, uuid, name, applicati
             <DeploymentTable
               deployments={deployments}
               empty={
-                <Empty title="Never deployed" command={`berth deploy --app ${name}`}>
+                <Empty title="Never deployed" {...(application && { command: commandFor(application) })}>
                   Each deployment is listed here with its log.
                 </Empty>
               }
@@ -37,3 +37,7 @@ export default function DeploymentsTab({ resource: { kind, uuid, name, applicati
     </Stack>
   );
 }
+
+/** A folder is uploaded only to an application whose code comes from uploads. */
+const commandFor = ({ name, source }: { readonly name: string; readonly source: string }): string =>
+  source === "upload" ? `berth deploy . --app ${name}` : `berth deploy --app ${name}`;

@@ -10,9 +10,6 @@ import { useDestinationChoices } from "./usable-servers.ts";
 
 const MoveForm = ResourceMigrate.extend({
   destination_uuid: ResourceMigrate.shape.destination_uuid.describe("A server of the team that can run it."),
-  migrate_volumes: ResourceMigrate.shape.migrate_volumes.describe(
-    "Off: it may start with empty volumes. Those that it has stay on the server that it leaves.",
-  ),
 });
 const FIELDS = [{ fields: ["destination_uuid", "migrate_volumes"] }];
 /** What the form calls the fields: it offers servers, and no data is ever copied. */

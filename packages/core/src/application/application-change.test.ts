@@ -18,11 +18,10 @@ describe("a change of an application", () => {
     });
   });
 
-  test("keeps nothing of the log drain, which may be false only", () => {
-    const read = (value: unknown) => ApplicationUpdate.safeParse({ is_log_drain_enabled: value });
-    expect(read("0").data).toEqual({ is_log_drain_enabled: false });
-    expect(applicationChange({ is_log_drain_enabled: false }).settings).toEqual({});
-    expect(read(true).error?.issues[0]?.message).toBe("Log drain is not enabled on the server.");
+  test("keeps whether its logs are meant for a log drain, which clients of the family send and read again", () => {
+    const read = (value: unknown) => ApplicationUpdate.parse({ is_log_drain_enabled: value });
+    expect(change(read("0")).settings).toEqual({ is_log_drain_enabled: false });
+    expect(change(read(true)).settings).toEqual({ is_log_drain_enabled: true });
   });
 
   test("gives a setting its default for null and for an empty text", () => {

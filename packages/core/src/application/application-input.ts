@@ -40,18 +40,8 @@ const isTrimmed = (key: string) => key !== "custom_nginx_configuration";
 
 /** All fields that shape an application. Creations accept all of them, whatever the source. */
 const SECRETS = inputShape(ApplicationSecrets.shape);
-/** Clients of this API family always send it. Nothing is kept of it. */
-const LOG_DRAIN = {
-  is_log_drain_enabled: z
-    .boolean()
-    .refine((isEnabled) => !isEnabled, "Log drain is not enabled on the server.")
-    .describe("False only, and not kept: Berth sends logs nowhere else."),
-};
-const SETTINGS = { ...inputShape({ ...settings, ...LOG_DRAIN }, {}, isTrimmed), ...SECRETS };
-const SETTINGS_WITH_DEFAULTS = {
-  ...inputShape({ ...settings, ...LOG_DRAIN }, { ...DEFAULTS, is_log_drain_enabled: false }, isTrimmed),
-  ...SECRETS,
-};
+const SETTINGS = { ...inputShape(settings, {}, isTrimmed), ...SECRETS };
+const SETTINGS_WITH_DEFAULTS = { ...inputShape(settings, DEFAULTS, isTrimmed), ...SECRETS };
 
 const CREATE = { ...PLACE, ...COMMON, ...SETTINGS_WITH_DEFAULTS, build_pack: BuildPack.optional() };
 

@@ -148,6 +148,10 @@ export const ApplicationSettings = z.object({
     .max(100)
     .default(2)
     .describe("Number of earlier images that stay on the server for rollbacks, besides the running one."),
+  is_log_drain_enabled: z
+    .boolean()
+    .default(false)
+    .describe("Kept and returned for clients of the API family. No server has a log drain, so no log is sent."),
   is_http_basic_auth_enabled: z.boolean().default(false),
   http_basic_auth_username: z.string().max(255).nullable().default(null),
   connect_to_docker_network: z.boolean().default(false),

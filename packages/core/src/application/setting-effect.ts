@@ -16,6 +16,7 @@ const AT_ONCE = {
   is_gzip_enabled: true,
   is_stripprefix_enabled: true,
   is_auto_deploy_enabled: true,
+  is_log_drain_enabled: true,
   watch_paths: true,
   replicas: true,
   autoscaling_enabled: true,

@@ -22,7 +22,7 @@ export type ResourceMoved = z.infer<typeof ResourceMoved>;
 export const ResourceMigrate = z.strictObject({
   destination_uuid: z.string().describe("The destination to move to, of any server of the team."),
   migrate_volumes: flag(
-    "False: it may start with empty volumes; those that it has stay on the server that it leaves. Default true, with which an application with data moves only between destinations of one server.",
+    "Off (false): it may start with empty volumes; those that it has stay on the server that it leaves. On (true, the default): with data in volumes it moves only between destinations of one server.",
   ),
 });
 export type ResourceMigrate = z.infer<typeof ResourceMigrate>;

@@ -107,8 +107,11 @@ export function keyInUse(users: readonly Pick<PrivateKeyUser, "kind" | "name">[]
   const names = users.slice(0, USERS_NAMED_MAX).map(({ kind, name }) => `${kind} ${name}`);
   const more = users.length > names.length ? [`${users.length - names.length} more`] : [];
   const details = users.length === 0 ? "Something began to use it." : `Used by ${[...names, ...more].join(", ")}.`;
-  const message = "Private Key is in use and cannot be deleted.";
-  return new DomainError("private_key.in_use", message, { fields: { _: [message, details] }, details: { details } });
+  const refusal = "Private Key is in use and cannot be deleted.";
+  return new DomainError("private_key.in_use", `${refusal} ${details}`, {
+    fields: { _: [refusal, details] },
+    details: { details },
+  });
 }
 
 const USERS_NAMED_MAX = 5;

@@ -1,3 +1,5 @@
+import { privateAddressProblem } from "@berth/core";
+
 /** The reason why no answer was received. An answer of any status is not a fault. */
 export class HttpFault extends Error {
   override readonly name = "HttpFault";
@@ -12,9 +14,4 @@ export class HttpFault extends Error {
 }
 
 export const privateAddress = (host: string, address: string) =>
-  new HttpFault(
-    "private_address",
-    host,
-    `${host} is a private address or this machine (${address}), which this instance does not call. ` +
-      "Ask its operator to allow the host, or use one that is public.",
-  );
+  new HttpFault("private_address", host, privateAddressProblem(host, address));

@@ -1,6 +1,6 @@
 import { lookup } from "node:dns/promises";
 import { connect, isIP } from "node:net";
-import { DomainError, isDomainError } from "@berth/core";
+import { DomainError, isDomainError, privateAddressProblem } from "@berth/core";
 import { defaultGitPort, type GitUrl } from "@berth/core/source";
 import { mayConnect, mayUse, type PrivateHosts } from "@berth/host";
 
@@ -44,11 +44,7 @@ export async function reach(url: GitUrl, allowed: PrivateHosts, signal: AbortSig
 }
 
 export const privateAddress = (host: string, address: string) =>
-  new DomainError(
-    "source.invalid",
-    `${host} is a private address or this machine (${address}), which this instance does not fetch from. ` +
-      "Ask its operator to allow the host, or use one that is public.",
-  );
+  new DomainError("source.invalid", privateAddressProblem(host, address));
 
 async function addressesOf(host: string): Promise<string[]> {
   try {

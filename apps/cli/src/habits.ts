@@ -1,0 +1,36 @@
+/** First words of other tools that are not names of Berth's commands, and the command that does what they mean. */
+export const HABITS: Readonly<Record<string, string>> = {
+  ...each(
+    ["domain", "domains", "url", "urls"],
+    "List URLs with: berth apps. Change those of an application with: berth applications update APP --domains https://shop.example",
+  ),
+  up: "Run a compose file with: berth services up FILE, a folder with: berth deploy FOLDER",
+  down: "Stop an application with: berth stop APP, a service with: berth services stop NAME",
+  ...each(
+    ["init", "create", "launch", "link", "add"],
+    "Create an application from a folder or a repository with: berth deploy, a database with: berth db create, a service with: berth services create",
+  ),
+  // Only what comes from git is built again without a folder.
+  ...each(
+    ["redeploy", "rebuild", "build"],
+    "Build and start an application again with: berth deploy in its folder, berth deploy FOLDER --app APP elsewhere, or berth deploy --app APP if its code comes from git",
+  ),
+  logout: "Forget a connection with: berth context rm NAME",
+  ...each(
+    ["volume", "volumes", "storage", "storages"],
+    "List what an application keeps with: berth applications storages list APP",
+  ),
+  ...each(["metrics", "stats", "top"], "Show what an application uses with: berth applications metrics list APP"),
+  ...each(["preview", "previews"], "List previews of pull requests with: berth applications previews list APP"),
+  ...each(["key", "keys", "ssh-keys"], "List private keys with: berth private-keys list"),
+  ...each(["node", "nodes"], "List the machines of a cluster with: berth clusters nodes"),
+  ...each(["users", "members"], "Invite a user with: berth user invite EMAIL"),
+  ...each(["get", "describe", "inspect", "show", "info"], "Show an application with: berth app APP"),
+};
+
+/** The command that does what an unknown first word means in other tools; `undefined` for any other word. */
+export const habitOf = (word: string): string | undefined => (Object.hasOwn(HABITS, word) ? HABITS[word] : undefined);
+
+function each(words: readonly string[], hint: string): Readonly<Record<string, string>> {
+  return Object.fromEntries(words.map((word) => [word, hint]));
+}
