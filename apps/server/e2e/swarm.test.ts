@@ -113,7 +113,7 @@ Point the names of its sites at: ${manager().address}, ${second().address}`);
     const [head] = (await read(`/servers/${uuids[0]}/nodes`)) as unknown as readonly { readonly id: string }[];
     const refused = await server.rest("PATCH", `/servers/${uuids[0]}/nodes/${head?.id}`, { is_ingress: false });
     expect([refused.status, refused.body]).toEqual([
-      409,
+      400,
       expect.objectContaining({ message: expect.stringContaining("always takes its requests") }),
     ]);
   });
@@ -136,6 +136,15 @@ Point the names of its sites at: ${manager().address}, ${second().address}`);
     expect(outcome, outcome.log).toMatchObject({ status: "finished" });
     expect([...answers.keys()].sort()).toEqual(["200 0", "200 1"]);
     await until(async () => (await Promise.all(nodes.map(runningOn))).every((count) => count === 1));
+  });
+
+  test("is reached by the other node while its manager is lost", async () => {
+    await manager().cutNetwork();
+    const answers: number[] = [];
+    for (let count = 0; count < 20; count += 1) answers.push((await visitApp(second())).status);
+    await manager().joinNetwork();
+    expect(new Set(answers)).toEqual(new Set([200]));
+    await eventually(async () => expect(await visitApp()).toMatchObject({ status: 200 }));
   });
 
   test("takes no requests on that node any more, once it is asked to", async () => {
