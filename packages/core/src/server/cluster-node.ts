@@ -110,7 +110,7 @@ export function assertIngressChange<T extends NodeServer & Pick<ServerRecord, "p
 }
 
 /** The type of proxy whose certificates Berth copies to other nodes. */
-const SHARING_PROXY = "CADDY";
+export const SHARING_PROXY = "CADDY";
 
 /**
  * Refuses a change after which the cluster could not be managed.

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { isDomainError } from "@berth/core";
 import type { ClusterCertificate, Site } from "@berth/core/ports";
-import type { IngressNode } from "./cluster-proxy.ts";
+import type { IngressNode } from "./ingress-node.ts";
 import { certificateOf } from "./own-certificates.ts";
 import { coversHost } from "./routed-site.ts";
 

@@ -1,9 +1,12 @@
 import { DomainError } from "@berth/core";
 import type { AnsweredRequests, ClusterCertificate, ManagedProxyStatus, Site } from "@berth/core/ports";
-import { expect, test } from "vitest";
+import { certificateIssuer } from "@berth/host";
+import { eventually } from "@berth/testing";
+import { describe, expect, test } from "vitest";
 import { site } from "../proxy.fixture.ts";
 import { CertificateCopies } from "./certificate-copies.ts";
-import { type ClusterProxy, clusterProxy, type IngressNode, nodeProxy } from "./cluster-proxy.ts";
+import { type ClusterProxy, clusterProxy, nodeProxy } from "./cluster-proxy.ts";
+import type { IngressNode } from "./ingress-node.ts";
 import type { RecordedProxy } from "./recorded-proxy.ts";
 
 /** Keeps its sites by id; `failure` is thrown by each change. */
@@ -118,6 +121,40 @@ test("requests are counted on all nodes together", async () => {
   others[0].state.answered = { run: "2", bySite: new Map([["a", 1], ["b", 4]]) }; // biome-ignore format: a row.
   expect(await proxy.inFlight(UPSTREAM)).toBe(5);
   expect(await proxy.answered()).toEqual({ run: "1 2", bySite: new Map([["a", 6], ["b", 4]]) }); // biome-ignore format: a row.
+});
+
+describe("certificates of a cluster", () => {
+  const issued = async (host: string): Promise<ClusterCertificate> => {
+    const [notBefore, notAfter] = [-1, 1].map((hours) => new Date(Date.now() + hours * 3_600_000)) as [Date, Date];
+    const { certificate, key } = await certificateIssuer.issue({
+      ...{ names: [host], notBefore, notAfter, authority: { name: "Test", notAfter } },
+    });
+    return { name: host, certificate, key };
+  };
+  const secure = (id: string, host: string) => site(id, [], { routes: [{ host, path: "/", isHttps: true }] });
+
+  test("are given to its nodes once the manager has obtained them", async () => {
+    const { proxy, own, others, copies } = cluster("b", "c");
+    const namesOf = () => others.map(({ state }) => state.certificates.map(({ name }) => name).join());
+    const first = await issued("a.test");
+    own.state.certificates = [first];
+    await proxy.sync([secure("a", "a.test")]);
+    await eventually(() => expect(namesOf()).toEqual(["a.test", "a.test"]));
+    await proxy.put(secure("b", "b.test"));
+    own.state.certificates = [first, await issued("b.test")];
+    await eventually(() => expect(namesOf()).toEqual(["a.test,b.test", "a.test,b.test"]));
+    await copies.close();
+  });
+
+  test("are not read while no site and no node needs them", async () => {
+    const { proxy, own, others, copies, leave } = cluster("b");
+    own.state.certificates = [await issued("a.test")];
+    await proxy.sync([site("a", [])]);
+    leave();
+    await proxy.put(secure("b", "a.test"));
+    await copies.close();
+    expect(others[0]?.state.certificates).toEqual([]);
+  });
 });
 
 test("the server of a node leaves its proxy to the cluster while that uses it", async () => {

@@ -1,15 +1,7 @@
 import type { Site, Proxy as SiteProxy } from "@berth/core/ports";
 import type { CertificateCopies } from "./certificate-copies.ts";
+import type { IngressNode } from "./ingress-node.ts";
 import type { RecordedProxy } from "./recorded-proxy.ts";
-
-/** A node of a cluster, other than its manager, whose proxy takes requests too. */
-export interface IngressNode {
-  readonly name: string;
-  readonly proxy: Pick<
-    RecordedProxy,
-    "sync" | "put" | "delete" | "inFlight" | "answered" | "lifecycle" | "useCertificates"
-  >;
-}
 
 /** The proxies of a cluster as one: that of its manager, and those of the nodes that take requests too. */
 export interface ClusterProxy extends SiteProxy {
