@@ -1,6 +1,7 @@
 import { connect } from "node:net";
 import { describeDocker, eventually, SERVER_IMAGE, type SwarmServer, startSwarm, until } from "@berth/testing";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { berth } from "../../cli/e2e/cli.fixture.ts";
 import { deploy, deployFirst, made, placeOf, visit } from "./applications.fixture.ts";
 import { sshServer } from "./seen-server.fixture.ts";
 import { type TestServer, testServer } from "./server.fixture.ts";
@@ -49,8 +50,13 @@ describeDocker("a cluster of three servers", IMAGES, (docker) => {
     if (first === undefined) throw new Error("A swarm has a node.");
     return first;
   };
+  const second = (): SwarmServer => {
+    const [, other] = nodes;
+    if (other === undefined) throw new Error("The swarm has three nodes.");
+    return other;
+  };
   const read = async (path: string) => (await server.rest("GET", path)).body as Record<string, unknown>;
-  const visitApp = () => visit({ host: manager().address, port: 80 }, app.host);
+  const visitApp = (node = manager()) => visit({ host: node.address, port: 80 }, app.host);
   const containersOn = (node: SwarmServer) =>
     node.client.listContainers({ filters: { label: [`berth.resource=${app.uuid}`] } });
   const runningOn = async (node: SwarmServer) => (await containersOn(node)).length;
@@ -94,12 +100,30 @@ describeDocker("a cluster of three servers", IMAGES, (docker) => {
     });
   });
 
+  test("takes requests on another node too, once it is asked to", async () => {
+    await second().loadImages("caddy:2");
+    await expect(visitApp(second())).rejects.toThrow("ECONNREFUSED");
+    const changed = await berth(["cluster", "ingress", "node-2"], {
+      cwd: server.dataFolder,
+      env: { PATH: process.env.PATH ?? "", HOME: server.dataFolder, BERTH_DATA: server.dataFolder },
+    });
+    expect(changed.stdout).toContain(`node-2 takes requests of the cluster too.
+Point the names of its sites at: ${manager().address}, ${second().address}`);
+    await eventually(async () => expect(await visitApp(second())).toMatchObject({ status: 200 }));
+    const [head] = (await read(`/servers/${uuids[0]}/nodes`)) as unknown as readonly { readonly id: string }[];
+    const refused = await server.rest("PATCH", `/servers/${uuids[0]}/nodes/${head?.id}`, { is_ingress: false });
+    expect([refused.status, refused.body]).toEqual([
+      400,
+      expect.objectContaining({ message: expect.stringContaining("always takes its requests") }),
+    ]);
+  });
+
   test("replaces a release without a failed request", async () => {
     let isDone = false;
     const answers = new Map<string, number>();
-    const load = async () => {
+    const load = async (_client: unknown, at: number) => {
       while (!isDone) {
-        const { status, body } = await visitApp();
+        const { status, body } = await visitApp(at % 2 === 0 ? manager() : second());
         const key = `${status} ${body.slice(0, 1)}`;
         answers.set(key, (answers.get(key) ?? 0) + 1);
       }
@@ -112,6 +136,27 @@ describeDocker("a cluster of three servers", IMAGES, (docker) => {
     expect(outcome, outcome.log).toMatchObject({ status: "finished" });
     expect([...answers.keys()].sort()).toEqual(["200 0", "200 1"]);
     await until(async () => (await Promise.all(nodes.map(runningOn))).every((count) => count === 1));
+  });
+
+  test("is reached by the other node while its manager is lost", async () => {
+    await manager().cutNetwork();
+    const answers: number[] = [];
+    for (let count = 0; count < 20; count += 1) answers.push((await visitApp(second())).status);
+    await manager().joinNetwork();
+    expect(new Set(answers)).toEqual(new Set([200]));
+    await eventually(async () => expect(await visitApp()).toMatchObject({ status: 200 }));
+  });
+
+  test("takes no requests on that node any more, once it is asked to", async () => {
+    const nodes = (await read(`/servers/${uuids[0]}/nodes`)) as unknown as readonly {
+      readonly id: string;
+      readonly server_name: string;
+    }[];
+    const { id } = nodes.find(({ server_name }) => server_name === "node-2") ?? {};
+    const { body } = await server.rest("PATCH", `/servers/${uuids[0]}/nodes/${id}`, { is_ingress: false });
+    expect(body).toMatchObject({ server_name: "node-2", is_ingress: false });
+    await eventually(async () => expect(await visitApp(second())).toMatchObject({ status: 404 }));
+    expect(await visitApp()).toMatchObject({ status: 200 });
   });
 
   test("changes the number of containers, and has one log of all", async () => {

@@ -38,6 +38,8 @@ test("a server's proxy lies where its login of the moment may write", async () =
     inWorkplace: () => Promise.reject(new Error("Nothing is built here.")),
     guests: () => [],
     nodesOf: async () => [],
+    ingressOf: async () => [],
+    headOf: () => undefined,
     hostOf: () => ({ ...local, files }),
     log: { debug() {}, info() {}, warn() {}, error() {} },
   });

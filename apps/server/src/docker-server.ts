@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { DomainError, notFound } from "@berth/core";
 import { isLocalHost } from "@berth/core/application";
 import type { ServerRecord, Site, SystemStores } from "@berth/core/ports";
-import { ENGINES, isOwnMachine, redirectUrlOf } from "@berth/core/server";
+import { ENGINES, isClusterIngress, isOwnMachine, redirectUrlOf } from "@berth/core/server";
 import { ROOT_TEAM_ID } from "@berth/core/team";
 import { dockerClient } from "@berth/docker-client";
 import {
@@ -22,10 +22,21 @@ import {
   withStacks,
 } from "@berth/engine";
 import { type Host, localHost, movableHost, type SshHost, sshHost } from "@berth/host";
-import { frontDoor, recordedProxy, serverProxy, type TlsSettings } from "@berth/proxy";
+import {
+  type Address,
+  CertificateCopies,
+  clusterProxy,
+  frontDoor,
+  type IngressNode,
+  nodeProxy,
+  overlaysOf,
+  recordedProxy,
+  serverProxy,
+  type TlsSettings,
+} from "@berth/proxy";
 import type { Config, LocalDocker } from "./config.ts";
 import type { DataFolder } from "./data-folder.ts";
-import type { Member } from "./fleet.ts";
+import type { IngressHead, Member } from "./fleet.ts";
 import type { Logger } from "./logger.ts";
 import { ownEngine } from "./own-engine.ts";
 
@@ -52,6 +63,10 @@ export interface DockerServerDeps {
   readonly hostOf?: ((server: ServerRecord) => Host | undefined) | undefined;
   /** Nodes of the cluster that a server manages. */
   readonly nodesOf: (server: ServerRecord, isFresh?: boolean) => Promise<readonly SwarmNode[]>;
+  /** The other nodes of that cluster that take its requests, as of now. */
+  readonly ingressOf: (server: ServerRecord, isFresh?: boolean) => Promise<readonly IngressNode[]>;
+  /** The manager of the cluster that a server is a node of, if it was asked for before. */
+  readonly headOf: (server: ServerRecord) => IngressHead | undefined;
   /** Sites of this machine's processes, which the proxy of its own engine serves too. */
   readonly guests: () => readonly Site[];
   readonly log: Logger;
@@ -113,6 +128,7 @@ export function dockerServer(first: ServerRecord, deps: DockerServerDeps): Membe
     ? withStacks(swarmEngine({ ...common, nodes: (isFresh) => deps.nodesOf(record, isFresh) }), single)
     : undefined;
   const engine = cluster ?? single;
+  const isIngress = () => isClusterIngress(record);
   const proxyOptions = {
     host,
     docker,
@@ -120,17 +136,31 @@ export function dockerServer(first: ServerRecord, deps: DockerServerDeps): Membe
     tls,
     trustedProxies,
     redirectUrl: () => redirectUrlOf(record),
-    joinsOverlays: isCluster,
     ...(isOwn ? { httpPort: local.httpPort, httpsPort: local.httpsPort } : {}),
   };
-  const recorded = recordedProxy(first, (type) =>
-    serverProxy(type, {
-      ...proxyOptions,
-      folder: isOwn ? join(ownFolder, "proxy") : remoteFolder(record, instanceId),
-    }),
+  const head = () => deps.headOf(record);
+  /** Only a manager knows all networks of a cluster, and only its proxy obtains certificates. */
+  const ofIngress = {
+    overlays: async () => (await head()?.overlays()) ?? [],
+    issuingProxy: () => head()?.issuingProxy(),
+  };
+  const recorded = recordedProxy(
+    first,
+    (type) =>
+      serverProxy(type, {
+        ...proxyOptions,
+        ...(isIngress() ? ofIngress : {}),
+        joinsOverlays: isCluster || isIngress(),
+        folder: isOwn ? join(ownFolder, "proxy") : remoteFolder(record, instanceId),
+      }),
+    { placementOf: isIngress },
   );
   const front = isOwn ? frontDoor(first, recorded, deps.guests) : undefined;
-  const proxy = front ?? recorded;
+  const ingressNodes = () => deps.ingressOf(record);
+  const copies = new CertificateCopies({ read: () => recorded.certificates(), nodes: ingressNodes, warn });
+  const shared = isCluster ? clusterProxy(front ?? recorded, ingressNodes, copies, warn) : undefined;
+  const proxy = shared ?? front ?? nodeProxy(recorded, isIngress);
+  let address: Address | undefined;
 
   return {
     engine,
@@ -145,18 +175,36 @@ export function dockerServer(first: ServerRecord, deps: DockerServerDeps): Membe
     }),
     cleaner: dockerCleaner({ docker, server: first.name, instance: instanceId }),
     node: { name: first.name, host, docker, images },
+    ingress: { name: first.name, proxy: recorded },
+    ingressHead: shared && {
+      async overlays() {
+        const { Swarm } = await docker.info();
+        address = { host: Swarm?.NodeAddr || record.ip, port: proxyOptions.httpPort ?? HTTP_PORT };
+        return await overlaysOf(docker, instanceId);
+      },
+      issuingProxy: () => address,
+      nodesChanged: () =>
+        void deps
+          .ingressOf(record, true)
+          .then(() => shared.nodesChanged())
+          .catch((cause: unknown) => warn(NOT_TOLD, cause)),
+    },
     membership: swarmMembership(docker, first.name),
     connect: cluster?.connect ?? (isOwn ? undefined : (address, signal) => host.connectTcp(address, signal)),
     update(server) {
       const before = record;
+      const wasIngress = isIngress();
       record = server;
-      proxy.use(server);
+      (front ?? recorded).use(server);
+      if (isIngress()) head()?.nodesChanged();
+      else if (wasIngress) void recorded.sync([]).catch((cause: unknown) => warn("Its proxy keeps sites.", cause));
       if (isOwn || !isReachedOtherwise(before, server)) return;
       own.forget();
       void host.move().catch((cause: unknown) => warn("It moved.", cause));
     },
     retryNow: () => ssh?.retryNow(),
     async close() {
+      await copies.close();
       await (cluster?.close() ?? single.close({ stopReleases: false }));
       await host.close();
     },
@@ -191,6 +239,9 @@ function sshOptions(record: ServerRecord, { stores, allowedPrivateHosts }: Docke
     },
   };
 }
+
+const HTTP_PORT = 80;
+const NOT_TOLD = "A node that takes requests did not get the sites of its cluster.";
 
 /** Network of the first destination of each new server. */
 const NETWORK = "berth";

@@ -2,7 +2,7 @@ import { DomainError } from "@berth/core";
 import type { ClusterMembership, Engine, ServerMachine, ServerRecord, Proxy as SiteProxy } from "@berth/core/ports";
 import type { ServerCleaner } from "@berth/core/server";
 import type { SwarmNode } from "@berth/engine";
-import type { FrontDoor } from "@berth/proxy";
+import type { Address, FrontDoor, IngressNode } from "@berth/proxy";
 import type { Connect } from "@berth/worker";
 
 /** Engine, proxy and connection of one server. */
@@ -15,6 +15,10 @@ export interface Member {
   readonly machine?: ServerMachine | undefined;
   /** Adapters for its node of a cluster; `undefined` for this machine's process engine. */
   readonly node?: Omit<SwarmNode, "id"> | undefined;
+  /** Its proxy, as a node that takes requests for its cluster; `undefined` as `node`. */
+  readonly ingress?: IngressNode | undefined;
+  /** What those nodes need of the manager; `undefined` for any other server. */
+  readonly ingressHead?: IngressHead | undefined;
   /** Makes it a node of a cluster; `undefined` as `node`. */
   readonly membership?: ClusterMembership | undefined;
   /** `undefined` for engines without images and caches. */
@@ -26,6 +30,16 @@ export interface Member {
   /** Clears the delay after a failed connect, because somebody has repaired the server. */
   retryNow(): void;
   close(): Promise<void>;
+}
+
+/** The manager of a cluster, as the nodes see it that take requests too. */
+export interface IngressHead {
+  /** Names of the networks that releases of the cluster are in. */
+  overlays(): Promise<readonly string[]>;
+  /** Address of the proxy that obtains certificates; `undefined` before the networks were asked for. */
+  issuingProxy(): Address | undefined;
+  /** Tells all of them the sites, since one has begun to take requests. Does not wait. */
+  nodesChanged(): void;
 }
 
 /** The servers of this control plane, each with one engine and one proxy that all callers share. */

@@ -1,10 +1,17 @@
 import { availableParallelism, totalmem } from "node:os";
 import type { ReleaseLimits } from "@berth/core/deploy";
 import type { Engine, ServerRecord, Proxy as SiteProxy, SystemStores } from "@berth/core/ports";
-import { ENGINES, isOwnMachine, type ServerCleaner } from "@berth/core/server";
+import { ENGINES, isClusterIngress, isOwnMachine, type ServerCleaner } from "@berth/core/server";
 import { type ProcessEngine, processBuilder, processEngine, type SwarmNode } from "@berth/engine";
 import { isRoot } from "@berth/host";
-import { behindFrontDoor, type EmbeddedProxy, embeddedProxy, type FrontDoor, guestsOf } from "@berth/proxy";
+import {
+  behindFrontDoor,
+  type EmbeddedProxy,
+  embeddedProxy,
+  type FrontDoor,
+  guestsOf,
+  type IngressNode,
+} from "@berth/proxy";
 import type { Config } from "./config.ts";
 import type { DataFolder } from "./data-folder.ts";
 import { type DockerServerDeps, dockerServer } from "./docker-server.ts";
@@ -130,6 +137,15 @@ export class Servers {
     });
   }
 
+  /** The nodes of a cluster, other than its manager, that take its requests, where this control plane reaches them. */
+  async #ingressOf(head: ServerRecord, isFresh = false): Promise<readonly IngressNode[]> {
+    const servers = await this.#recordedServers(isFresh);
+    return servers.flatMap((server) => {
+      const isOf = server.swarm_cluster === head.id && server.team_id === head.team_id && isClusterIngress(server);
+      return (isOf && this.#members.isWithinReach(server) && this.#members.member(server).ingress) || [];
+    });
+  }
+
   /** Asked for at each look at a cluster, so read again only after a moment. */
   #recordedServers(isFresh: boolean): Promise<readonly ServerRecord[]> {
     const nowMs = performance.now();
@@ -174,6 +190,8 @@ export class Servers {
       inWorkplace: this.#engine.inWorkplace,
       guests: () => guestsOf(this.#proxy),
       nodesOf: (head, isFresh) => this.#nodesOf(head, isFresh),
+      ingressOf: (head, isFresh) => this.#ingressOf(head, isFresh),
+      headOf: ({ swarm_cluster: id }) => (id === null ? undefined : this.#members.known(id)?.ingressHead),
       hostOf,
       log,
     });

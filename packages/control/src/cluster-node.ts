@@ -1,6 +1,7 @@
 import { DomainError, invalid, notFound } from "@berth/core";
 import type { ClusterMembership, ClusterOperations, Page, ServerRecord, Stores } from "@berth/core/ports";
 import {
+  assertIngressChange,
   assertMayLeave,
   assertNodeChange,
   assertNoNode,
@@ -39,8 +40,9 @@ export function clusterNodes(context: UseCaseContext) {
     },
 
     /** @throws DomainError `resource.not_found`, `resource.state`, `engine.unsupported`, `engine.unreachable` */
-    async update(uuid: string, nodeId: string, change: ClusterNodeUpdate): Promise<ClusterNode> {
+    async update(uuid: string, nodeId: string, asked: ClusterNodeUpdate): Promise<ClusterNode> {
       requireAbility(scope, "write");
+      const { is_ingress, ...change } = asked;
       const server = await findServer(stores, uuid);
       requireStaying(server);
       const cluster = await clusterOf(context, server);
@@ -48,8 +50,21 @@ export function clusterNodes(context: UseCaseContext) {
       const node = nodes.find(({ id }) => id === nodeId);
       if (node === undefined) throw notFound("Node");
       assertNodeChange(nodes, node, change, server.swarm_node_id);
-      await cluster.change(nodeId, change);
-      await stores.transaction((tx) => appendNodeChanged(tx, server, { node: node.hostname, ...change }));
+      const nodeServer = (await stores.servers.list()).items.find(
+        ({ swarm_cluster, swarm_node_id }) => swarm_cluster === server.id && swarm_node_id === nodeId,
+      );
+      if (is_ingress !== undefined) {
+        assertIngressChange(nodeServer, server, is_ingress);
+        // Its proxy would serve either those or the cluster.
+        if (is_ingress && nodeServer.id !== server.id) await requireUnused(stores, nodeServer);
+      }
+      if (change.role !== undefined || change.availability !== undefined) await cluster.change(nodeId, change);
+      await stores.transaction(async (tx) => {
+        if (is_ingress !== undefined && nodeServer !== undefined && nodeServer.id !== server.id) {
+          await tx.servers.update(nodeServer.uuid, { settings: { is_cluster_ingress: is_ingress } });
+        }
+        await appendNodeChanged(tx, server, { node: node.hostname, ...asked });
+      });
       const changed = (await view(server, cluster)).find(({ id }) => id === nodeId);
       if (changed === undefined) throw notFound("Node");
       return changed;
@@ -129,6 +144,10 @@ export function clusters(context: UseCaseContext) {
       }
       await membership.leave({ isForced: true });
       await cluster.remove(nodeId);
+      // Otherwise it would take requests again as soon as it joins a cluster later.
+      if (server.settings.is_cluster_ingress) {
+        await stores.servers.update(uuid, { settings: { is_cluster_ingress: false } });
+      }
       return await recorded(server, "left", `Left the cluster of ${head.name}. The server is being validated.`);
     },
 

@@ -409,6 +409,13 @@ describe("servers of one cluster", () => {
         ],
       },
     });
+    await at.stores.servers.update(other.uuid, { settings: { is_cluster_ingress: true } });
+    await expect(at.own.servers.update(other.uuid, { proxy_type: "none" })).rejects.toMatchObject({
+      fields: { proxy_type: [expect.stringMatching(/^Server node-2 takes requests for its cluster.* --off$/)] },
+    });
+    await at.stores.servers.update(other.uuid, { settings: { is_cluster_ingress: false } });
+    await at.own.servers.update(other.uuid, { proxy_type: "none" });
+
     const [destination] = items;
     const place = { server_uuid: head.uuid, destination_uuid: destination?.uuid };
     expect(await at.own.applications.createPublic(gitApplication(at, place))).toMatchObject({

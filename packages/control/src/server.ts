@@ -5,6 +5,7 @@ import type { Page, Paging, PrivateKeyRecord, ServerRecord, Stores } from "@bert
 import {
   ENGINES,
   hostKeyAfter,
+  isClusterIngress,
   isOwnMachine,
   type JobStarted,
   type Server,
@@ -14,6 +15,7 @@ import {
   type ServerResource,
   type ServerUpdate,
   type ServerValidate,
+  SHARING_PROXY,
   serverResourceView,
   serverSettingsChange,
   serverView,
@@ -183,10 +185,18 @@ export function servers(context: UseCaseContext) {
   };
 }
 
-/** Observations of another type of proxy do not apply to this one. */
+/**
+ * Observations of another type of proxy do not apply to this one.
+ * @throws DomainError `request.invalid` for a node whose proxy serves its cluster
+ */
 function proxyChange(server: ServerRecord, sent: ServerUpdate) {
   const proxy_type = (sent.proxy_type ?? server.proxy_type).toUpperCase();
-  return proxy_type === server.proxy_type ? {} : { proxy_type, proxy_status: null, proxy_problem: null };
+  if (proxy_type === server.proxy_type) return {};
+  if (isClusterIngress(server)) {
+    const problem = `Server ${server.name} takes requests for its cluster, with copied certificates that only ${SHARING_PROXY} serves. First: berth cluster ingress ${server.name} --off`;
+    throw invalid({ proxy_type: [problem] });
+  }
+  return { proxy_type, proxy_status: null, proxy_problem: null };
 }
 
 const hasResources = ({ name }: ServerRecord) =>

@@ -91,6 +91,8 @@ beforeEach(() => {
     ...front.port,
     lifecycle: { start: async () => {}, restart: async () => {}, stop: async () => {}, status },
     use: () => {},
+    certificates: async () => undefined,
+    useCertificates: async () => {},
   };
   door = frontDoor(RECORD, recorded, () => guestsOf(opened));
   processes = behindFrontDoor(opened, () => door);

@@ -1,4 +1,11 @@
-import { ClusterCreate, ClusterJoin, ClusterLeave, ENGINES } from "@berth/core/server";
+import {
+  ClusterCreate,
+  ClusterJoin,
+  ClusterLeave,
+  type ClusterNode,
+  type ClusterNodeUpdate,
+  ENGINES,
+} from "@berth/core/server";
 import type { Command } from "commander";
 import { choose } from "../choose.ts";
 import type { Bind } from "../command-module.ts";
@@ -26,6 +33,12 @@ export function define(command: Command, bind: Bind): void {
   leave.action(bind(left));
   const rotate = command.command("rotate-tokens").description("Replace the tokens by which machines join a cluster.");
   withCluster(rotate).action(bind(rotated));
+  const ingress = command
+    .command("ingress")
+    .description("Let a node take requests for the sites of the cluster, so that DNS may point to it too.")
+    .argument("<node>", "its server, host name or id")
+    .option("--off", "it takes requests no more");
+  withCluster(ingress).action(bind(ingressChanged));
   for (const [name, { summary, change }] of Object.entries(CHANGES)) {
     const own = command.command(name).description(summary).argument("<node>", "its server, host name or id");
     withCluster(own).action(
@@ -48,7 +61,6 @@ const CHANGES = {
   pause: { summary: "Keep new containers away from a node.", change: { availability: "pause" } },
   activate: { summary: "Let a node take containers again.", change: { availability: "active" } },
 } as const;
-type Change = (typeof CHANGES)[keyof typeof CHANGES]["change"];
 
 async function list(session: Session, options: Options): Promise<void> {
   const { output } = session;
@@ -58,7 +70,7 @@ async function list(session: Session, options: Options): Promise<void> {
   const { colors } = output;
   output.show(nodes, () =>
     output.table(
-      ["NODE", "SERVER", "ROLE", "STATE", "AVAILABILITY", "CONTAINERS", "ID"],
+      ["NODE", "SERVER", "ROLE", "STATE", "AVAILABILITY", "CONTAINERS", "INGRESS", "ID"],
       nodes.map((node) => [
         cell(node.hostname),
         node.server_name === null ? colors.yellow("none") : cell(node.server_name),
@@ -66,6 +78,7 @@ async function list(session: Session, options: Options): Promise<void> {
         node.state === "ready" ? colors.green(node.state) : colors.red(cell(node.state)),
         node.availability,
         String(node.containers),
+        node.is_ingress ? "yes" : "",
         cell(node.id),
       ]),
     ),
@@ -99,18 +112,47 @@ async function rotated(session: Session, options: Options): Promise<void> {
   session.output.show(answer, () => session.output.line(printable(answer.message)));
 }
 
-async function changed(session: Session, wanted: string, options: Options, change: Change): Promise<void> {
+async function changed(session: Session, wanted: string, options: Options, change: ClusterNodeUpdate): Promise<void> {
   const { output } = session;
+  const node = await changedNode(session, wanted, options, change);
+  output.show(node, () =>
+    output.line(
+      `${nameOf(node)} is ${node.role === "manager" ? "a manager" : "a worker"}, ${STATES[node.availability]}.`,
+    ),
+  );
+}
+
+async function changedNode(
+  session: Session,
+  wanted: string,
+  options: Options,
+  change: ClusterNodeUpdate,
+): Promise<ClusterNode> {
   const { client } = await session.connect();
   const { uuid } = await clusterOf(client, options);
   const nodes = await client.clusterNodes.list.query({ uuid });
   const candidates = nodes.map((node) => ({ ...node, uuid: node.id, name: node.server_name ?? node.hostname }));
   const byHostname = candidates.find(({ hostname }) => hostname === wanted);
   const { id } = byHostname ?? choose(wanted, candidates, { thing: "node" });
-  const node = await client.clusterNodes.update.mutate({ uuid, node_id: id, ...change });
+  return await client.clusterNodes.update.mutate({ uuid, node_id: id, ...change });
+}
+
+const nameOf = ({ server_name, hostname }: ClusterNode) => printable(server_name ?? hostname);
+
+async function ingressChanged(session: Session, wanted: string, options: Options): Promise<void> {
+  const { output } = session;
+  const node = await changedNode(session, wanted, options, { is_ingress: options.off !== true });
+  const { client } = await session.connect();
+  const { uuid } = await clusterOf(client, options);
+  const [nodes, servers] = await Promise.all([client.clusterNodes.list.query({ uuid }), client.servers.list.query({})]);
+  const addresses = nodes
+    .filter(({ is_ingress }) => is_ingress)
+    .flatMap(({ server_uuid }) =>
+      servers.filter(({ uuid: own }) => own === server_uuid).map(({ ip }) => printable(ip)),
+    );
   output.show(node, () => {
-    const name = printable(node.server_name ?? node.hostname);
-    output.line(`${name} is ${node.role === "manager" ? "a manager" : "a worker"}, ${STATES[node.availability]}.`);
+    output.line(`${nameOf(node)} takes ${node.is_ingress ? "requests of the cluster too" : "no requests any more"}.`);
+    output.line(`Point the names of its sites at: ${addresses.join(", ")}`);
   });
 }
 

@@ -27,6 +27,7 @@ export default function NodesTab({ uuid }: { readonly uuid: string }) {
       header: "State",
       cell: ({ state, availability }) => (availability === "active" ? state : `${state}, ${STATES[availability]}`),
     },
+    { header: "Requests", cell: ({ is_ingress }) => (is_ingress ? "yes" : "no") },
     { header: "Containers", cell: ({ containers }) => containers },
     { header: "Engine", isExtra: true, cell: ({ engine_version }) => engine_version ?? "–" },
     { header: "Change", cell: (node) => <Actions uuid={uuid} node={node} /> },
@@ -51,7 +52,7 @@ export default function NodesTab({ uuid }: { readonly uuid: string }) {
 const STATES = { pause: "paused", drain: "drained" } as const;
 
 function Actions({ uuid, node }: { readonly uuid: string; readonly node: Node }) {
-  const change = (fields: { role: "manager" | "worker" } | { availability: "active" | "drain" }) => () =>
+  const change = (fields: Omit<Parameters<typeof client.clusterNodes.update.mutate>[0], "uuid" | "node_id">) => () =>
     client.clusterNodes.update.mutate({ uuid, node_id: node.id, ...fields });
   const name = node.server_name ?? node.hostname;
   return (
@@ -68,6 +69,20 @@ function Actions({ uuid, node }: { readonly uuid: string; readonly node: Node })
       ) : (
         <ActionButton size="compact-sm" aria-label={`Activate ${name}`} work={change({ availability: "active" })}>
           Activate
+        </ActionButton>
+      )}
+      {node.server_uuid !== null && node.server_uuid !== uuid && (
+        <ActionButton
+          size="compact-sm"
+          aria-label={node.is_ingress ? `Take no requests on ${name}` : `Take requests on ${name}`}
+          question={
+            node.is_ingress
+              ? `Take no requests on ${name}? Change where DNS points first.`
+              : `Take requests on ${name} too? Its proxy serves all sites of the cluster, so that DNS may point to it.`
+          }
+          work={change({ is_ingress: !node.is_ingress })}
+        >
+          {node.is_ingress ? "No requests" : "Take requests"}
         </ActionButton>
       )}
       {node.role === "worker" ? (

@@ -117,6 +117,23 @@ export interface ManagedProxy extends Proxy {
   /** Idempotent. Routes and certificates stay for the next `ensure`. */
   stop(): Promise<void>;
   status(): Promise<ManagedProxyStatus>;
+  /** Missing if its certificates cannot be shared by proxies of several machines. */
+  readonly sharing?: CertificateSharing | undefined;
+}
+
+export interface CertificateSharing {
+  /** Certificates that it serves: the operator's, and those it obtained. Empty while it does not run. */
+  certificates(): Promise<readonly ClusterCertificate[]>;
+  /** Serves these, instead of those of the last call. Idempotent. */
+  useCertificates(certificates: readonly ClusterCertificate[]): Promise<void>;
+}
+
+/** A certificate with its chain, and its key, in PEM. */
+export interface ClusterCertificate {
+  /** A file name without its ending. */
+  readonly name: string;
+  readonly certificate: string;
+  readonly key: string;
 }
 
 export interface ManagedProxyStatus {

@@ -1,13 +1,16 @@
 import { describe, expect, test } from "vitest";
 import type { SeenClusterNode } from "../ports/cluster.ts";
 import {
+  assertIngressChange,
   assertMayLeave,
   assertNodeChange,
   assertNoNode,
   ClusterCreate,
   type ClusterNodeUpdate,
   clusterNodeView,
+  isClusterIngress,
 } from "./cluster-node.ts";
+import { ServerSettings } from "./server-settings.ts";
 
 const node = (id: string, change: Partial<SeenClusterNode> = {}): SeenClusterNode => ({
   ...{ id, hostname: `host-${id}`, address: "10.0.0.1", isManager: true, isLeader: false, isReachable: true },
@@ -17,6 +20,13 @@ const node = (id: string, change: Partial<SeenClusterNode> = {}): SeenClusterNod
 });
 const worker = (id: string, change: Partial<SeenClusterNode> = {}) =>
   node(id, { isManager: false, isReachable: false, ...change });
+
+type ClusterServer = Parameters<typeof assertIngressChange>[1] & { readonly private_key_id: number | null };
+const SERVER: ClusterServer = {
+  ...{ id: 1, uuid: "s1", name: "head", engine: "swarm", proxy_type: "CADDY", private_key_id: 7, swarm_node_id: "a" },
+  settings: ServerSettings.parse({}),
+};
+const OTHER: ClusterServer = { ...SERVER, id: 2, uuid: "s2", name: "other", engine: "docker", swarm_node_id: "b" };
 
 describe("a change of a node", () => {
   const DEMOTE: ClusterNodeUpdate = { role: "worker" };
@@ -57,7 +67,7 @@ test("a server is in one cluster at most", () => {
 });
 
 test("a node shows the team's server that it is", () => {
-  const servers = [{ uuid: "s1", name: "web-1", swarm_node_id: "a" }];
+  const servers = [{ ...SERVER, uuid: "s1", name: "web-1", swarm_node_id: "a" }];
   expect(clusterNodeView(node("a"), servers)).toMatchObject({
     role: "manager",
     is_reachable: true,
@@ -67,6 +77,36 @@ test("a node shows the team's server that it is", () => {
     role: "worker",
     is_reachable: null,
     server_uuid: null,
+  });
+});
+
+describe("a node that takes requests of the cluster", () => {
+  const asked = (server: ClusterServer, isIngress: boolean) => assertIngressChange(server, SERVER, isIngress);
+
+  test("can be any server of it, and the one that manages it always is", () => {
+    expect(() => asked(OTHER, true)).not.toThrow();
+    expect(() => asked(OTHER, false)).not.toThrow();
+    expect(() => asked(SERVER, true)).not.toThrow();
+    expect(() => asked(SERVER, false)).toThrow(/^Server head manages the cluster and always takes its requests/);
+  });
+
+  test.each([
+    ["is not a server of the team", undefined, SERVER, /not a server of the team/],
+    ["is Berth's own machine", { ...OTHER, private_key_id: null }, SERVER, /serves Berth's own machine/],
+    ["has another proxy", { ...OTHER, proxy_type: "TRAEFIK" }, SERVER, /^Server other has the proxy TRAEFIK/],
+    ["has a manager with another proxy", OTHER, { ...SERVER, proxy_type: "NONE" }, /^Server head has the proxy NONE/],
+  ])("is refused where it %s", (_, server, head, message) => {
+    expect(() => assertIngressChange(server, head, true)).toThrow(message);
+  });
+
+  test("is shown, unless it is in no cluster any more", () => {
+    const ingress = { ...OTHER, settings: { ...OTHER.settings, is_cluster_ingress: true } };
+    const shown = [SERVER, ingress, { ...OTHER, uuid: "s3", swarm_node_id: "c" }];
+    const isIngress = (id: string) => clusterNodeView(node(id), shown).is_ingress;
+    expect(["a", "b", "c", "d"].map(isIngress)).toEqual([true, true, false, false]);
+    expect(isClusterIngress({ ...ingress, swarm_cluster: 1 })).toBe(true);
+    expect(isClusterIngress({ ...ingress, swarm_cluster: null })).toBe(false);
+    expect(isClusterIngress({ ...ingress, engine: "swarm", swarm_cluster: 1 })).toBe(false);
   });
 });
 

@@ -2,6 +2,8 @@ import { z } from "zod";
 import { DomainError } from "../errors.ts";
 import type { SeenClusterNode } from "../ports/cluster.ts";
 import type { ServerRecord } from "../ports/records.ts";
+import { isOwnMachine } from "./server.ts";
+import { ENGINES } from "./server-settings.ts";
 
 export const NODE_ROLES = ["manager", "worker"] as const;
 export const NODE_AVAILABILITIES = ["active", "pause", "drain"] as const;
@@ -12,6 +14,12 @@ export const ClusterNodeUpdate = z.strictObject({
     .enum(NODE_AVAILABILITIES)
     .optional()
     .describe("`drain` moves its containers to other nodes, `pause` only keeps new ones away."),
+  is_ingress: z
+    .boolean()
+    .optional()
+    .describe(
+      "Whether its proxy takes requests for the sites of the cluster. The server that manages the cluster always does.",
+    ),
 });
 export type ClusterNodeUpdate = z.infer<typeof ClusterNodeUpdate>;
 
@@ -34,11 +42,12 @@ export const ClusterNode = z
       .nullable()
       .describe("The team's server that is this node. Without one it gets no containers."),
     server_name: z.string().nullable(),
+    is_ingress: z.boolean().describe("Whether DNS may point to it: its proxy takes requests for the cluster's sites."),
   })
   .meta({ id: "ClusterNode", description: "A machine of a cluster." });
 export type ClusterNode = z.infer<typeof ClusterNode>;
 
-type NodeServer = Pick<ServerRecord, "uuid" | "name" | "swarm_node_id">;
+type NodeServer = Pick<ServerRecord, "id" | "uuid" | "name" | "engine" | "proxy_type" | "settings" | "swarm_node_id">;
 
 export function clusterNodeView(node: SeenClusterNode, servers: readonly NodeServer[]): ClusterNode {
   const server = servers.find(({ swarm_node_id }) => swarm_node_id === node.id);
@@ -57,8 +66,51 @@ export function clusterNodeView(node: SeenClusterNode, servers: readonly NodeSer
     containers: node.containers,
     server_uuid: server?.uuid ?? null,
     server_name: server?.name ?? null,
+    is_ingress: server !== undefined && (ENGINES[server.engine].isCluster || server.settings.is_cluster_ingress),
   };
 }
+
+/** Whether its proxy takes requests for a cluster that another server manages. */
+export const isClusterIngress = ({
+  engine,
+  settings,
+  swarm_cluster,
+}: Pick<ServerRecord, "engine" | "settings" | "swarm_cluster">): boolean =>
+  settings.is_cluster_ingress && swarm_cluster !== null && !ENGINES[engine].isCluster;
+
+/**
+ * @param node The server that is the node.
+ * @param head The server that manages the cluster.
+ * @throws DomainError `resource.state` for a node that cannot begin or cease to take requests
+ */
+export function assertIngressChange<T extends NodeServer & Pick<ServerRecord, "private_key_id">>(
+  node: T | undefined,
+  head: NodeServer,
+  isIngress: boolean,
+): asserts node is T {
+  if (node === undefined) {
+    const message =
+      "This node is not a server of the team, so it has no proxy of Berth's. Add the machine as a server.";
+    throw new DomainError("resource.state", message);
+  }
+  if (node.id === head.id) {
+    if (isIngress) return;
+    const message = `Server ${head.name} manages the cluster and always takes its requests. Change where DNS points instead.`;
+    throw new DomainError("resource.state", message);
+  }
+  if (!isIngress) return;
+  if (isOwnMachine(node)) {
+    const message = `The proxy of server ${node.name} serves Berth's own machine, so it cannot serve the cluster too. Choose another node.`;
+    throw new DomainError("resource.state", message);
+  }
+  const other = [head, node].find(({ proxy_type }) => proxy_type !== SHARING_PROXY);
+  if (other === undefined) return;
+  const message = `Server ${other.name} has the proxy ${other.proxy_type}, which cannot share certificates. Set its proxy to ${SHARING_PROXY} first.`;
+  throw new DomainError("resource.state", message);
+}
+
+/** The type of proxy whose certificates Berth copies to other nodes. */
+export const SHARING_PROXY = "CADDY";
 
 /**
  * Refuses a change after which the cluster could not be managed.

@@ -8,6 +8,7 @@ export const ServerSettings = z.object({
   is_build_server: z.boolean().default(false),
   is_swarm_manager: z.boolean().default(false),
   is_swarm_worker: z.boolean().default(false),
+  is_cluster_ingress: z.boolean().default(false).describe("Its proxy takes requests for the sites of its cluster too."),
   is_jump_server: z.boolean().default(false),
   is_reachable: z.boolean().default(false),
   is_usable: z.boolean().default(false),

@@ -9,11 +9,13 @@ import { proxyPaths } from "../server/paths.ts";
 import { seenStatus } from "../server/probe.ts";
 import { publicUrlOf, type RoutedSite } from "../server/routed-site.ts";
 import { proxySettings, type ServerProxyOptions } from "../server/settings.ts";
+import { SharedCertificates } from "../server/shared-certificates.ts";
 import { siteFiles } from "../server/site-files.ts";
 import { WRITES_AT_ONCE } from "../server/writes.ts";
 import { countAnswers, isCounted } from "./answer-log.ts";
 import { CaddyConfiguration, isRefusal } from "./configuration.ts";
 import { CaddyContainer } from "./container.ts";
+import { obtainedCertificates } from "./obtained-certificates.ts";
 import { addressOf, slotContents, slotCountFor } from "./site-handlers.ts";
 import { SlotFiles } from "./slots.ts";
 
@@ -44,6 +46,7 @@ export function caddyProxy(options: ServerProxyOptions): ManagedProxy {
   const isStopped = (error: unknown) => container.isStopped(error);
   const configuration = new CaddyConfiguration({ host, paths, settings, files, admin, folders, isStopped });
   const confirmed = confirmedState(host, paths.config);
+  const shared = new SharedCertificates(host, paths.certificates);
   const hashPassword = passwordHasher(instance);
   const inTurn = pLimit(1);
   let isChanging = false;
@@ -181,6 +184,21 @@ export function caddyProxy(options: ServerProxyOptions): ManagedProxy {
         await container.remove();
       }),
     status: () => seenStatus(host, settings, container.status()),
+    sharing: {
+      async certificates() {
+        const [placed, obtained] = await Promise.all([shared.placed(), container.obtained()]);
+        return [...placed, ...(obtained === undefined ? [] : await obtainedCertificates(obtained))];
+      },
+      useCertificates: (certificates) =>
+        inTurn(async () => {
+          if (!(await shared.replace(certificates))) return;
+          await confirmed.changing(async () => {
+            await configuration.currentSites();
+            await configuration.readCertificates();
+            await configuration.loadRecorded();
+          });
+        }),
+    },
   };
 }
 

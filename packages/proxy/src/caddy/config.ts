@@ -12,7 +12,7 @@ import { answerLogs, hasCounted, loggedHosts, UNCOUNTED } from "./answer-log.ts"
 import { escapePlaceholders, quoted } from "./literal.ts";
 import { errorRoutes } from "./pages.ts";
 import { CADDY_PATHS } from "./paths.ts";
-import { siteHandlers } from "./site-handlers.ts";
+import { addressOf, siteHandlers } from "./site-handlers.ts";
 
 export interface CaddyConfigInput {
   readonly sites: Iterable<RoutedSite>;
@@ -28,7 +28,13 @@ export function caddyConfig({ sites, settings, certificates }: CaddyConfigInput)
   const trusted = settings.trustedProxies;
   const server = (isSecure: boolean) => ({
     listen: [`:${isSecure ? settings.httpsPort : settings.httpPort}`],
-    routes: [ADD_REQUEST_ID, LEAVE, ...hostRoutes(hosts, isSecure, settings), unknownHost(settings)],
+    routes: [
+      ADD_REQUEST_ID,
+      LEAVE,
+      ...(isSecure ? [] : challengesOf(settings)),
+      ...hostRoutes(hosts, isSecure, settings),
+      unknownHost(settings),
+    ],
     errors: { routes: [...(countedHosts.length > 0 ? [{ handle: [UNCOUNTED] }] : []), ...errorRoutes()] },
     ...loggedHosts(countedHosts),
     // Berth configures redirects and certificates explicitly.
@@ -83,6 +89,18 @@ const LEAVE = {
   handle: [{ handler: "headers", response: { set: { Connection: ["close"] }, deferred: true } }],
 };
 
+/** An authority may ask any node that a name points to. */
+const challengesOf = ({ issuingProxy: proxy }: ProxySettings) =>
+  proxy === undefined
+    ? []
+    : [
+        {
+          match: [{ path: ["/.well-known/acme-challenge/*"] }],
+          handle: [{ handler: "reverse_proxy", upstreams: [{ dial: addressOf(proxy) }] }],
+          terminal: true,
+        },
+      ];
+
 function hostRoutes(hosts: Hosts, isSecure: boolean, settings: ProxySettings) {
   return [...hosts].flatMap(([host, all]) => {
     const routes = isSecure ? all.filter(({ route }) => route.isHttps === true) : all;
@@ -127,11 +145,15 @@ function handlersOf(one: HostRoute, isSecure: boolean, settings: ProxySettings):
   return siteHandlers(one, settings, isSecure ? settings.httpsPort : settings.httpPort);
 }
 
-function tlsApp(hosts: Hosts, { tls }: ProxySettings, certificates: readonly OwnCertificate[]) {
+function tlsApp(
+  hosts: Hosts,
+  { tls, issuesCertificates = true }: ProxySettings,
+  certificates: readonly OwnCertificate[],
+) {
   const secure = [...hosts].filter(([, routes]) => routes.some(({ route }) => route.isHttps === true));
   const names = secure
     .map(([host]) => (host.startsWith("[") ? host.slice(1, -1) : host))
-    .filter((host) => !certificates.some((certificate) => coversHost(certificate, host)));
+    .filter((host) => issuesCertificates && !certificates.some((certificate) => coversHost(certificate, host)));
   const inner = tls.issuer === "internal" ? names : names.filter((name) => !isPublicName(name));
   const outer = names.filter((name) => !inner.includes(name));
   const policies = [

@@ -54,6 +54,11 @@ export class CaddyContainer {
     return type === "CADDY" && run !== undefined ? { run, folder: this.#answersOf(seat ?? "a") } : undefined;
   }
 
+  /** Its folder of obtained certificates as tar; `undefined` if it has none. */
+  obtained(): Promise<NodeJS.ReadableStream | undefined> {
+    return this.#container.archive(CADDY_PATHS.obtained);
+  }
+
   remove(): Promise<void> {
     return this.#container.remove();
   }

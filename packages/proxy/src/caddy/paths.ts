@@ -11,4 +11,6 @@ export const CADDY_PATHS = {
   configFolder: "/etc/caddy/berth",
   certificates: "/certificates",
   data: "/data",
+  /** A folder for each authority, with one for each name. */
+  obtained: "/data/caddy/certificates",
 } as const;

@@ -17,7 +17,7 @@ import {
   STOP_SECONDS,
   versionOf,
 } from "./container-options.ts";
-import { joinOverlays } from "./overlays.ts";
+import { joinOverlays, overlaysOf } from "./overlays.ts";
 
 /** Server and engine of a proxy's container. */
 export interface ProxyPlace {
@@ -29,6 +29,7 @@ export interface ProxyPlace {
   readonly labels?: Readonly<Record<string, string>> | undefined;
   /** See `ServerProxyOptions`. */
   readonly joinsOverlays?: boolean | undefined;
+  readonly overlays?: (() => Promise<readonly string[]>) | undefined;
   readonly httpPort?: number | undefined;
   readonly httpsPort?: number | undefined;
 }
@@ -80,6 +81,8 @@ export interface ProxyContainer {
   seat(): Promise<Seat | undefined>;
   /** Names the run of its program: another one after each start. `undefined` while it does not run. */
   run(): Promise<string | undefined>;
+  /** A folder of it as tar; `undefined` if it or the folder does not exist. */
+  archive(path: string): Promise<NodeJS.ReadableStream | undefined>;
 }
 
 export function proxyContainer(place: ProxyPlace): ProxyContainer {
@@ -89,6 +92,7 @@ export function proxyContainer(place: ProxyPlace): ProxyContainer {
   const rehearsalName = `${name}-rehearsal`;
   const { joinsOverlays = false, httpPort = 80, httpsPort = 443 } = place;
   const publishedPorts = joinsOverlays ? [httpPort, httpsPort] : undefined;
+  const overlays = place.overlays ?? (() => overlaysOf(docker, instance));
 
   async function find(wantedName: string): Promise<Docker.ContainerInspectInfo | undefined> {
     try {
@@ -148,7 +152,7 @@ export function proxyContainer(place: ProxyPlace): ProxyContainer {
     const isFree = joinsOverlays && (await find(name)) === undefined;
     const named = { ...place, name: isFree ? name : nextName, version, seat, publishedPorts };
     const container = await create(createOptions(wanted.specFor(seat), named));
-    if (joinsOverlays) await joinOverlays(docker, instance, await container.inspect());
+    if (joinsOverlays) await joinOverlays(docker, await container.inspect(), await overlays());
     return container;
   }
 
@@ -238,9 +242,11 @@ export function proxyContainer(place: ProxyPlace): ProxyContainer {
           await begin(undefined, wanted);
           return true;
         }
-        const { State, Config, Id } = current;
+        const { State, Config, HostConfig, Id } = current;
+        const isPlaced = joinsOverlays === (HostConfig.NetworkMode !== "host");
         // Docker waits longer before each restart; a new container starts at once.
-        const isUsable = Config.Labels[LABELS.version] === versionOf(wanted.specFor("a")) && !State.Restarting;
+        const isUsable =
+          isPlaced && Config.Labels[LABELS.version] === versionOf(wanted.specFor("a")) && !State.Restarting;
         const isServing = State.Running && !State.Restarting;
         if (isUsable && isServing && !isAnew) return false;
         if (isUsable && !isServing) {
@@ -253,7 +259,17 @@ export function proxyContainer(place: ProxyPlace): ProxyContainer {
     joinOverlays: () =>
       wrapped(server, async () => {
         const found = await serving();
-        if (found !== undefined) await joinOverlays(docker, instance, own(found));
+        if (found !== undefined) await joinOverlays(docker, own(found), await overlays());
+      }),
+    archive: (path) =>
+      wrapped(server, async () => {
+        const found = await serving();
+        try {
+          return found && (await docker.getContainer(own(found).Id).getArchive({ path }));
+        } catch (error) {
+          if (statusCodeOf(error) === 404) return undefined;
+          throw error;
+        }
       }),
     remove: () =>
       wrapped(server, async () => {

@@ -2,17 +2,21 @@ import type { ManagedProxy } from "@berth/core/ports";
 import { labelFilter, ownedLabels, statusCodeOf } from "@berth/docker-client";
 import type Docker from "dockerode";
 
-/** Connects a container to each network of this instance's releases that it is not in: overlays, and those of stacks. */
+/** Names of the networks of this instance's releases that an engine knows: overlays, and those of stacks. */
+export async function overlaysOf(docker: Docker, instance: string): Promise<readonly string[]> {
+  const { label } = labelFilter(ownedLabels(instance));
+  return (await docker.listNetworks({ filters: { label } })).map(({ Name }) => Name);
+}
+
+/** Connects a container to each of these networks that it is not in. */
 export async function joinOverlays(
   docker: Docker,
-  instance: string,
   { Id, NetworkSettings }: Pick<Docker.ContainerInspectInfo, "Id" | "NetworkSettings">,
+  networks: readonly string[],
 ): Promise<void> {
-  const { label } = labelFilter(ownedLabels(instance));
-  const networks = await docker.listNetworks({ filters: { label } });
-  for (const { Name } of networks.filter((network) => NetworkSettings.Networks[network.Name] === undefined)) {
+  for (const name of networks.filter((network) => NetworkSettings.Networks[network] === undefined)) {
     try {
-      await docker.getNetwork(Name).connect({ Container: Id });
+      await docker.getNetwork(name).connect({ Container: Id });
     } catch (error) {
       // 403: it has joined meanwhile. 404: the network was removed.
       const code = statusCodeOf(error);

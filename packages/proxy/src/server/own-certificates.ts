@@ -23,7 +23,12 @@ export async function ownCertificates(host: Host, folder: string): Promise<reado
   return (await Promise.all(read)).filter((certificate) => certificate !== undefined);
 }
 
-function certificateOf(name: string, certificate: Buffer, key: Buffer): OwnCertificate | undefined {
+/** @returns `undefined` for a pair that a proxy could not use. */
+export function certificateOf(
+  name: string,
+  certificate: string | Buffer,
+  key: string | Buffer,
+): OwnCertificate | undefined {
   try {
     const parsed = new X509Certificate(certificate);
     if (!parsed.checkPrivateKey(createPrivateKey(key))) return undefined;

@@ -60,7 +60,8 @@ const recorded = (proxy_type: string, is_proxy_stopped = false, user = "root", r
   user,
   settings: { redirect_enabled: true, redirect_url },
 });
-const proxyOf = (proxy_type: string) => recordedProxy(recorded(proxy_type), writingProxy, () => seconds * 1000);
+const proxyOf = (proxy_type: string) =>
+  recordedProxy(recorded(proxy_type), writingProxy, { nowMs: () => seconds * 1000 });
 
 describe("the proxy of a server's record", () => {
   test("is not started before there is a site, and once however many there are", async () => {

@@ -1,5 +1,6 @@
 import { isDomainError } from "@berth/core";
 import type {
+  ClusterCertificate,
   ManagedProxy,
   ManagedProxyStatus,
   ProxyLifecycle,
@@ -19,19 +20,30 @@ export interface RecordedProxy extends SiteProxy {
   readonly lifecycle: ProxyLifecycle;
   /** Switches to a changed record, which may have another type of proxy or another login with its own folders. */
   use(server: ProxyRecord): void;
+  /** Certificates that it serves; `undefined` if it cannot share them, or does not run. */
+  certificates(): Promise<readonly ClusterCertificate[] | undefined>;
+  /** See `CertificateSharing`. */
+  useCertificates(certificates: readonly ClusterCertificate[]): Promise<void>;
+}
+
+interface RecordedProxyOptions {
+  readonly placementOf?: ((server: ProxyRecord) => unknown) | undefined;
+  readonly nowMs?: (() => number) | undefined;
 }
 
 /**
  * @param make Creates the proxy of a type; all types of one server share routes and the container's name.
- * @param nowMs A monotonic clock.
+ * @param options.placementOf Its container is another one where this differs. Default: never.
+ * @param options.nowMs A monotonic clock.
  */
 export function recordedProxy(
   first: ProxyRecord,
   make: (type: ProxyType) => ManagedProxy,
-  nowMs: () => number = () => performance.now(),
+  { placementOf = () => undefined, nowMs = () => performance.now() }: RecordedProxyOptions = {},
 ): RecordedProxy {
   let wanted = make(typeOf(first));
   let { is_proxy_stopped: isStopped, user } = first;
+  let placement = placementOf(first);
   let redirectUrl = redirectUrlOf(first);
   let problem = proxyProblem(first);
   /** Aborted when the type changes. */
@@ -142,9 +154,11 @@ export function recordedProxy(
       problem = proxyProblem(server);
       if (isStopped) starting = undefined;
       const hasRoutes = server.user === user;
+      const isPlacedAnew = placementOf(server) !== placement;
+      placement = placementOf(server);
       const isRedirectedAnew = redirectUrlOf(server) !== redirectUrl;
       redirectUrl = redirectUrlOf(server);
-      if (typeOf(server) === wanted.type && hasRoutes) {
+      if (typeOf(server) === wanted.type && hasRoutes && !isPlacedAnew) {
         if (isRedirectedAnew && starting !== undefined) readAnew();
         return;
       }
@@ -171,6 +185,8 @@ export function recordedProxy(
       const { state } = await wanted.status();
       if (state !== "absent" || starting !== undefined) await tell(false, (proxy) => proxy.delete(siteId));
     },
+    certificates: async () => await told.sharing?.certificates(),
+    useCertificates: (certificates) => tell(true, async (proxy) => await proxy.sharing?.useCertificates(certificates)),
     inFlight: (upstream) => told.inFlight(upstream),
     answered: () => told.answered(),
     publicUrl: (url) => wanted.publicUrl(url),

@@ -23,6 +23,10 @@ export interface ProxySettings {
   readonly spansMachines?: boolean | undefined;
   /** Where requests for names that no site has go. Default: 404. */
   readonly redirectUrl?: string | undefined;
+  /** Default: true. Otherwise it has only those certificates that are in its folder. */
+  readonly issuesCertificates?: boolean | undefined;
+  /** Where challenges of certificate authorities are answered instead of here. */
+  readonly issuingProxy?: { readonly host: string; readonly port: number } | undefined;
 }
 
 export interface TlsSettings {

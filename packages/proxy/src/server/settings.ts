@@ -22,8 +22,20 @@ export interface ServerProxyOptions {
   readonly redirectUrl?: (() => string | undefined) | undefined;
   /** Its upstreams are in overlay networks of a swarm, which it joins. Default: in networks of the server itself. */
   readonly joinsOverlays?: boolean | undefined;
+  /** The networks that it joins on a cluster. Default: those on its own engine, which a manager knows. */
+  readonly overlays?: (() => Promise<readonly string[]>) | undefined;
+  /**
+   * The proxy that obtains certificates for all nodes of its cluster, as of now: it answers the challenges of the
+   * authority. Default: this one obtains them itself.
+   */
+  readonly issuingProxy?: (() => Address | undefined) | undefined;
   /** Further labels of its container. */
   readonly labels?: Readonly<Record<string, string>> | undefined;
+}
+
+export interface Address {
+  readonly host: string;
+  readonly port: number;
 }
 
 export const proxySettings = ({
@@ -33,13 +45,18 @@ export const proxySettings = ({
   trustedProxies,
   redirectUrl,
   joinsOverlays,
+  issuingProxy,
 }: ServerProxyOptions): ProxySettings => ({
   httpPort: httpPort ?? 80,
   httpsPort: httpsPort ?? 443,
   tls: tls ?? { issuer: "automatic" },
   trustedProxies: trustedProxies ?? [],
   spansMachines: joinsOverlays,
+  issuesCertificates: issuingProxy === undefined,
   get redirectUrl() {
     return redirectUrl?.();
+  },
+  get issuingProxy() {
+    return issuingProxy?.();
   },
 });
