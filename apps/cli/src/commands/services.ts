@@ -12,6 +12,7 @@ import { addFlags, flagsFor, valuesOf } from "../flags.ts";
 import { cell, type Output } from "../output.ts";
 import { printable } from "../printable.ts";
 import { readInput } from "../prompt.ts";
+import { warnOfSentences } from "../required-variables.ts";
 import { namedResource } from "../resource.ts";
 import type { Session } from "../session.ts";
 import { statusText } from "../status-text.ts";
@@ -153,6 +154,7 @@ async function create(
   output.json(created);
   const where = `${printable(project.name)}/${printable(environment.name)} on ${printable(server.name)}`;
   output.line(`Created service ${printable(name ?? what)} (${created.uuid}) in ${where}`);
+  if (!output.isJson) await warnOfSentences(api.client, output, { uuid: created.uuid, name: name ?? what });
   return follow(api, session, created, options);
 }
 
