@@ -41,7 +41,7 @@ function spanOf(seconds: number): string {
 export function labelOf(field: string): string {
   const words = field.replace(/^is_/, "").replaceAll("_", " ");
   return (words.charAt(0).toUpperCase() + words.slice(1)).replace(
-    /\b(url|ssl|gpu|cpus?|s3|ip|id|http|https|ssh|uuid|sha|spa|dns)\b/gi,
+    /\b(url|ssl|gpu|cpus?|s3|ip|id|http|https|ssh|uuid|sha|spa|dns|pr)\b/gi,
     (word) => (word.toLowerCase() === "cpus" ? "CPUs" : word.toUpperCase()),
   );
 }

@@ -15,11 +15,13 @@ const BuildPack = z
 
 const Domains = lenient(z.string().max(2048, "At most 2048 characters.").nullable())
   .optional()
-  .describe("The application's URLs, separated by commas. Returned in `fqdn`.");
+  .describe(
+    "The application's URLs, separated by commas, such as `https://shop.example`. Answers have them in `fqdn`.",
+  );
 
 const COMMON = {
   name: ResourceName.optional().describe("Default: generated from its source."),
-  description: ResourceDescription.optional().describe("For people."),
+  description: ResourceDescription.optional().describe("Free text, shown to the team."),
   domains: Domains,
   instant_deploy: flag("Deploy at once. When the queue is full, nothing is created or changed."),
   force_domain_override: flag("Take URLs over from other resources of the team."),

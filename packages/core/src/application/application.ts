@@ -49,8 +49,8 @@ export const ApplicationSettings = z.object({
     .boolean()
     .default(true)
     .describe("Remove the path of a URL before the application gets the request."),
-  install_command: command("Replaces the detected install command; `true` skips it.").default(null),
-  build_command: command("Replaces the detected build command; `true` skips it.").default(null),
+  install_command: command("Replaces the detected install command. The command `true` installs nothing.").default(null),
+  build_command: command("Replaces the detected build command. The command `true` builds nothing.").default(null),
   start_command: command("Replaces the detected start command.").default(null),
   ports_exposes: z
     .string()

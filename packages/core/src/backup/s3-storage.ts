@@ -16,7 +16,7 @@ const word = (about: string) =>
     .describe(about);
 
 const FIELDS = {
-  name: ResourceName.describe("For people."),
+  name: ResourceName.describe("Shown in lists."),
   endpoint: z
     .string()
     .trim()
@@ -38,7 +38,7 @@ const FIELDS = {
 };
 
 const OPTIONAL = {
-  description: ResourceDescription.optional().describe("For people."),
+  description: ResourceDescription.optional().describe("Free text, shown to the team."),
   is_usable: lenient(z.boolean())
     .optional()
     .describe("Set by its owner or by the last validation; backups are uploaded in either case. Default false."),

@@ -65,7 +65,7 @@ function fieldsInput<E extends DatabaseEngine>(engine: E, { isNew }: { isNew: bo
 }
 
 const COMMON = {
-  description: ResourceDescription.optional().describe("For people."),
+  description: ResourceDescription.optional().describe("Free text, shown to the team."),
   is_public: flag("Reachable from outside its server at public_port, which must be set too. Default false."),
   public_port: lenient(z.int().min(1024, PORT_PROBLEM).max(65_535, PORT_PROBLEM).nullable())
     .optional()

@@ -32,7 +32,9 @@ const SETTABLE = {
   ),
   is_runtime: flag("Given to the running application. Default true."),
   is_buildtime: flag("Given to the build. Default true."),
-  comment: lenient(z.string().max(256, "At most 256 characters.").nullable()).optional().describe("For people."),
+  comment: lenient(z.string().max(256, "At most 256 characters.").nullable())
+    .optional()
+    .describe("Free text, shown to the team."),
 };
 
 export const EnvCreate = z.strictObject({ key: EnvKey, ...SETTABLE });

@@ -22,7 +22,7 @@ const TIMEOUT_SECONDS_MAX = 2_147_483_647; // The largest value of a 32-bit colu
 const TIMEOUT_SECONDS = 300;
 
 const FIELDS = {
-  name: ResourceName.describe("For people."),
+  name: ResourceName.describe("Shown in lists."),
   command: z
     .string()
     .min(1, "This field is required.")

@@ -16,7 +16,7 @@ export const CloudTokenCreate = z.strictObject({
     .max(4096, "At most 4096 characters.")
     .regex(/^[\x21-\x7e]*$/, "Must be the token as the provider shows it, without spaces.")
     .describe("The token itself. It is checked with the provider, stored encrypted and never returned."),
-  name: ResourceName.describe("For people."),
+  name: ResourceName.describe("Shown in lists."),
 });
 export type CloudTokenCreate = z.infer<typeof CloudTokenCreate>;
 

@@ -31,7 +31,7 @@ export function registryOf(image: string): string {
 }
 
 const FIELDS = {
-  name: ResourceName.describe("For people."),
+  name: ResourceName.describe("Shown in lists."),
   address: z
     .string()
     .max(2048, "At most 2048 characters.")
@@ -54,7 +54,7 @@ const FIELDS = {
     .regex(/^[^\r\n\0]*$/, "Must be one line.")
     .describe("Password or access token. Stored encrypted."),
 };
-const OPTIONAL = { description: ResourceDescription.optional().describe("For people.") };
+const OPTIONAL = { description: ResourceDescription.optional().describe("Free text, shown to the team.") };
 
 export const RegistryCreate = z.strictObject({ ...FIELDS, name: FIELDS.name.optional(), ...OPTIONAL });
 export type RegistryCreate = z.infer<typeof RegistryCreate>;

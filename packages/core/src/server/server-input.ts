@@ -77,7 +77,7 @@ export const ServerCreate = z.strictObject({
     .optional()
     .describe("A build server, which cannot run resources. Default false."),
   instant_validate: lenient(z.boolean().nullable()).optional().describe("Validate it at once. Default false."),
-  proxy_type: lenient(ProxyType.nullable()).optional().describe("In upper or lower case. Default traefik."),
+  proxy_type: lenient(ProxyType.nullable()).optional().describe("`caddy`, `traefik` or `none`. Default traefik."),
   host_key: HostKey.nullable()
     .optional()
     .describe("Expected fingerprint of the machine's host key. By default that of the first connection is recorded."),
@@ -92,7 +92,7 @@ export const ServerUpdate = z.strictObject({
   port: Port.nullable().optional().describe("Port of SSH."),
   user: Login.nullable().optional().describe("Login of SSH."),
   private_key_uuid: z.string().max(255).nullable().optional().describe("Key of SSH."),
-  proxy_type: ProxyType.nullable().optional().describe("In upper or lower case."),
+  proxy_type: ProxyType.nullable().optional().describe("`caddy`, `traefik` or `none`."),
   instant_validate: lenient(z.boolean()).nullable().optional().describe("Validate the server at once."),
   host_key: HostKey.nullable()
     .optional()

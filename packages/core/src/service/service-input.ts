@@ -27,7 +27,7 @@ export const ServiceUrl = z
 export type ServiceUrl = z.infer<typeof ServiceUrl>;
 
 const COMMON = {
-  description: ResourceDescription.optional().describe("For people."),
+  description: ResourceDescription.optional().describe("Free text, shown to the team."),
   instant_deploy: flag("Start at once. If the server's engine cannot run services, nothing is created or changed."),
   urls: z.array(ServiceUrl).max(URLS_MAX).nullable().optional().describe("URLs of its containers."),
   force_domain_override: flag("Take URLs over from other resources of the team."),

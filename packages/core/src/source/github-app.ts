@@ -30,7 +30,7 @@ const number = lenient(z.int().min(1).max(Number.MAX_SAFE_INTEGER));
 const port = lenient(z.int().min(1).max(65535));
 
 const FIELDS = {
-  name: ResourceName.describe("For people."),
+  name: ResourceName.describe("Shown in lists."),
   organization: Organization.optional().describe("Organization that owns it; none for a person's app."),
   html_url: HostUrl.describe("The site, e.g. https://github.com."),
   custom_user: filled.max(255).describe("Login of SSH. Default git."),
