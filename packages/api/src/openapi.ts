@@ -54,7 +54,13 @@ export async function describe(router: AnyRouter): Promise<Description> {
     tags: Object.entries(TAGS).flatMap(([name, about]) => (used.has(name) ? [{ name, description: about }] : [])),
     paths,
     components: {
-      securitySchemes: { bearer: { type: "http", scheme: "bearer", description: "A token: `<id>|<secret>`." } },
+      securitySchemes: {
+        bearer: {
+          type: "http",
+          scheme: "bearer",
+          description: "A token: `<id>|<secret>`. Made with `berth tokens create NAME`, or in the dashboard.",
+        },
+      },
       schemas: { ...schemas, ...withExamples(named) },
       responses: Object.fromEntries(usedResponses),
       headers,
@@ -81,7 +87,7 @@ const order = (a: string, b: string): number => (a < b ? -1 : Number(a > b));
 
 const ABOUT = [
   "Berth deploys applications, services and databases on servers of your own.",
-  "**Tokens.** Send `Authorization: Bearer <id>|<secret>`. Each operation names the ability its token needs; none implies another, except `root`, which implies all. What belongs to another team reads as not found.",
+  "**Tokens.** Send `Authorization: Bearer <id>|<secret>`. Make one with `berth tokens create NAME --abilities read,write,deploy`, or in the dashboard under Team, Tokens. Each operation names the ability its token needs; none implies another, except `root`, which implies all. What belongs to another team reads as not found.",
   "**Errors.** Every error's body has `message` for people, `code` for programs and `request_id`, which is also in the header `X-Request-Id` and in the server's log; 422 has `errors` by field. Unknown fields and query parameters are refused.",
   "**Lists.** `skip` and `take` select a page. Answers carry `X-Total-Count` and `Link` (RFC 8288).",
   "**Rate limit.** `X-RateLimit-Limit` and `X-RateLimit-Remaining` say where a token stands within the minute. 429 says in `Retry-After` how many seconds to wait.",

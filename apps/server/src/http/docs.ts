@@ -67,7 +67,7 @@ const DOCS_PAGE = `<!doctype html>
 <link rel="stylesheet" href="/docs/swagger-ui.css">
 </head>
 <body>
-<div id="docs"></div>
+<div id="docs"><p style="margin: 2rem; font-family: sans-serif">Loading the description of the API …</p></div>
 <script src="/docs/swagger-ui-bundle.js"></script>
 <script src="/docs/start.js"></script>
 </body>
