@@ -254,6 +254,13 @@ describe("berth deploy", () => {
     expect((await run(folder.path, "app")).stdout).toMatch(new RegExp(`^Commit +\\w{64} \\(${first} runs\\)$`, "m"));
     const detached = await run(folder.path, "run", "--detach", "--", "echo", "hello");
     expect([detached.code, detached.stdout]).toEqual([0, expect.stringContaining("task run echo hello (")]);
+
+    // Started again, it is still what the rollback runs, without a build.
+    expect((await run(folder.path, "stop")).code).toBe(0);
+    const started = await run(folder.path, "start");
+    expect([started.code, started.stdout]).toEqual([0, expect.stringContaining(`Starts the build of commit ${first}`)]);
+    expect(started.stdout).not.toContain("Detected");
+    expect(await page("back.localhost")).toBe("first");
   });
 
   test("from git that fails for another reason keeps the application, and says how to continue", async () => {

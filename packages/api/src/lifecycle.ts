@@ -29,7 +29,8 @@ const applicationStart = {
     path: "/start",
     operationId: "start-{kind}-by-uuid",
     summary: "Start an application",
-    description: "Queues a deployment. Refused while it runs, unless `force` is set.",
+    description:
+      "Queues a deployment of what ran before it was stopped, without a build; one that never ran is built. To build the newest source use `POST /deploy`, or set `force`. Refused while it runs, unless `force` is set.",
     ability: "deploy",
     alsoByGet: true,
     query: ["force", "instant_deploy"],

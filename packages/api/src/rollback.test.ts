@@ -10,7 +10,7 @@ beforeAll(async () => {
 afterAll(() => api.close());
 
 /** An application with finished deployments of these commits; the last one runs, the builds of the others are kept. */
-async function deployedApplication(commits: readonly string[]) {
+async function deployedApplication(commits: readonly string[], isRetired = true) {
   const uuid = await createdApplication(api);
   const application = await api.stores.applications.find(uuid);
   if (application === undefined) throw new Error("It was created above");
@@ -24,7 +24,7 @@ async function deployedApplication(commits: readonly string[]) {
     const artifact = { type: "image", image: deployment.uuid } as const;
     await releases.saveCandidate(lease, { artifact, built_by: deployment.uuid, upstream: null });
     const promoted = await releases.promote(lease);
-    if (promoted?.previous !== undefined) await releases.keep(promoted.previous.deployment_id);
+    if (promoted?.previous !== undefined && isRetired) await releases.keep(promoted.previous.deployment_id);
     await queue.finish(lease, "finished", null);
     deployments.push(deployment.uuid);
   }
@@ -51,6 +51,15 @@ describe("a rollback", () => {
     expect(other.status).toBe(200);
     expect((await api.ask("GET", `/deployments/${other.json.deployment_uuid}`)).json.commit).toBe("bbb222");
     for (const { json } of [back, other]) await api.ask("POST", `/deployments/${json.deployment_uuid}/cancel`);
+  });
+
+  test("runs the release before it also while that is still being stopped", async () => {
+    const { uuid, deployments } = await deployedApplication(["aaa111", "bbb222"], false);
+    const { images } = (await api.ask("GET", `/applications/${uuid}/rollback-images`)).json;
+    expect(images.map((image: { deployment_uuid: string }) => image.deployment_uuid)).toEqual(deployments.toReversed());
+    const back = await api.ask("POST", `/applications/${uuid}/rollback`, { body: { commit: deployments[0] } });
+    expect(back.status).toBe(200);
+    await api.ask("POST", `/deployments/${back.json.deployment_uuid}/cancel`);
   });
 
   test.each(["ccc333", "-x", "a b", "", "a".repeat(200)])("refuses what is not kept: %j", async (commit) => {

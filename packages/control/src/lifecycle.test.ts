@@ -73,6 +73,36 @@ describe("starting and stopping", () => {
     expect((await at.own.deployments.get(deployment_uuid)).restart_only).toBe(false);
   });
 
+  test("a start after a stop runs what ran before, and builds only where that is forced or nothing has run", async () => {
+    const app = await created();
+    const first = await at.own.lifecycle.start(app, {});
+    expect((await at.own.deployments.get(first.deployment_uuid)).restart_only).toBe(false);
+    const { server } = at.place;
+    const queue = at.db.system.deployments;
+    for (;;) {
+      const claim = await queue.claimNext({ owner: "worker", leaseSeconds: 60 }, [server.id]);
+      if (claim === undefined) throw new Error("It was queued above");
+      const { lease, deployment } = claim;
+      const release = { artifact: { type: "image", image: "app" }, built_by: deployment.uuid, upstream: null } as const;
+      await at.db.system.releases.saveCandidate(lease, release);
+      await at.db.system.releases.promote(lease);
+      await queue.finish(lease, "finished", null);
+      if (deployment.uuid === first.deployment_uuid) break;
+    }
+    await at.own.lifecycle.stop(app);
+    const again = await at.own.lifecycle.start(app, {});
+    expect(again.message).toBe("Deployment request queued.");
+    expect(await at.own.deployments.get(again.deployment_uuid)).toMatchObject({
+      restart_only: true,
+      force_rebuild: false,
+    });
+    const forced = await at.own.lifecycle.start(app, { force: true });
+    expect(await at.own.deployments.get(forced.deployment_uuid)).toMatchObject({
+      restart_only: false,
+      force_rebuild: true,
+    });
+  });
+
   test("needs the ability to deploy", async () => {
     const app = await created();
     const writer = at.as(at.place.server.team_id, "read", "write");

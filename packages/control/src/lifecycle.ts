@@ -13,7 +13,7 @@ import { requestJob } from "./job.ts";
 import { requestRemoval } from "./removal.ts";
 
 export interface StartOptions {
-  /** Builds without cache, and even if it is already running. */
+  /** Builds the newest source without cache, and even if it is already running. */
   readonly force?: boolean | undefined;
   readonly instant_deploy?: boolean | undefined;
 }
@@ -154,7 +154,9 @@ function applicationStarter(context: UseCaseContext): Starter {
   return {
     async start(tx, resource, { force, instant_deploy }) {
       const application = await find(tx, resource);
-      const request = applicationRequest(application, { isForced: force, isInstant: instant_deploy });
+      // What ran before the stop runs again, which after a rollback is not the newest source.
+      const isRestart = force !== true;
+      const request = applicationRequest(application, { isForced: force, isInstant: instant_deploy, isRestart });
       return answer("Deployment request queued.", await requestDeployment(context, tx, request));
     },
     async restart(tx, resource) {

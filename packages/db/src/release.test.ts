@@ -102,6 +102,30 @@ onEachBackend((database) => {
     expect(await releases.live(liveKeyOf(app))).toMatchObject({ role: "live", artifact: image("b") });
   });
 
+  it("counts a replaced release as a kept build before it is stopped, where its build will be kept", async () => {
+    const stores = await testTeam(database());
+    const place = await testPlace(stores);
+    const { server } = place;
+    const app = await testApplication(stores, place);
+    const unkept = await testApplication(stores, place, { settings: { docker_images_to_keep: 0 } });
+    const builtBy = async (key: ResourceRecord) =>
+      (await stores.releases.builds(liveKeyOf(key))).map(({ built_by, is_current }) => [built_by, is_current]);
+    const deployed = async (key: ResourceRecord) => {
+      const { id } = await released(database(), stores, key);
+      return (await database().system.deployments.find(id))?.uuid;
+    };
+    const [first, second] = [await deployed(app), await deployed(app)];
+    expect(await builtBy(app)).toEqual([
+      [second, true],
+      [first, false],
+    ]);
+    const [, only] = [await deployed(unkept), await deployed(unkept)];
+    expect(await builtBy(unkept)).toEqual([[only, true]]);
+    const settings = { ...server.settings, disable_application_image_retention: true };
+    await stores.servers.update(server.uuid, { settings });
+    expect(await builtBy(app)).toEqual([[second, true]]);
+  });
+
   it("takes a promotion back, and makes the one before it live again", async () => {
     const stores = await testTeam(database());
     const app = await testApplication(stores, await testPlace(stores));

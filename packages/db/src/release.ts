@@ -1,6 +1,8 @@
 import type { LiveKey } from "@berth/core/deploy";
 import type { Lease, ReleaseRecord, ReleaseStore, SystemReleaseStore } from "@berth/core/ports";
+import { ServerSettings } from "@berth/core/server";
 import { type RawBuilder, sql } from "kysely";
+import { settingsOf } from "./application.ts";
 import { type Context, inTransaction, type TeamContext, wakeWorkers } from "./context.ts";
 import { withLease } from "./deployment-queue.ts";
 import { isActive } from "./deployment-row.ts";
@@ -79,7 +81,7 @@ export function releaseStore(context: TeamContext): ReleaseStore {
         .where("release.resource_id", "=", resource_id)
         .where("release.server_id", "=", server_id)
         .where("release.pull_request_id", "=", 0)
-        .where("release.role", "in", ["live", "kept"])
+        .where((where) => where.or([where("release.role", "in", ["live", "kept"]), willBeKept]))
         .where("builder.team_id", "=", teamId)
         .orderBy("is_current", "desc")
         .orderBy("builder.id", "desc")
@@ -94,6 +96,17 @@ export function releaseStore(context: TeamContext): ReleaseStore {
     },
   };
 }
+
+/**
+ * A replaced release is stopped only after its last requests, and counts as kept until then: a deployment has ended
+ * before that.
+ */
+const willBeKept = sql<boolean>`release.role = 'retiring'
+  and exists (select from server where server.id = release.server_id and not coalesce(
+    (server.settings ->> 'disable_application_image_retention')::boolean,
+    ${sql.lit(ServerSettings.parse({}).disable_application_image_retention)}))
+  and exists (select from application where application.resource_id = release.resource_id and coalesce(
+    (application.settings ->> 'docker_images_to_keep')::int, ${sql.lit(settingsOf({}).docker_images_to_keep)}) > 0)`;
 
 const selectLive = ({ db }: Pick<Context, "db">, { resource_id, server_id, pull_request_id }: LiveKey) =>
   db

@@ -181,7 +181,8 @@ export function engineConformance(name: string, makeWorld: () => Promise<EngineW
       const spec = await started();
       const { upstream } = await state(spec);
       // Inside a container it is the application's own port.
-      expect([[upstream?.port], [3000]]).toContainEqual(await subject.engine.listeningPorts(spec));
+      const ports = await subject.engine.listeningPorts(spec);
+      expect([[{ port: upstream?.port }], [{ port: 3000 }]]).toContainEqual(ports);
     });
   });
 }

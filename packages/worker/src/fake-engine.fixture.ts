@@ -14,6 +14,8 @@ export interface Behaviour {
   readonly exitCode?: number | undefined;
   /** Whether it listens on a port other than the requested one. */
   readonly isOnWrongPort?: boolean | undefined;
+  /** It listens on the loopback address of its container alone. */
+  readonly isOnLoopback?: boolean | undefined;
   readonly log?: readonly string[] | undefined;
   /** Result of the release's own check, such as an image's HEALTHCHECK. */
   readonly health?: () => NonNullable<ReleaseState["health"]>;
@@ -239,7 +241,11 @@ export function fakeEngine(points: Points): FakeEngine {
       if (releases.get(ref.deploymentUuid)?.server === undefined) return undefined;
       return { processes: 1, memoryBytes: 1000, cpuSeconds: performance.now() / 1000 };
     },
-    listeningPorts: async (ref) => portsOf(releases.get(ref.deploymentUuid)),
+    async listeningPorts(ref) {
+      const release = releases.get(ref.deploymentUuid);
+      const isOnLoopback = release !== undefined && fake.behave(release.spec).isOnLoopback;
+      return portsOf(release).map((port) => ({ port, ...(isOnLoopback ? { loopback: "127.0.0.1" } : {}) }));
+    },
     volumesOf: async ({ deploymentUuid }) => [...volumes].flatMap(([uuid, by]) => (by === deploymentUuid ? uuid : [])),
     async removeVolumes(resourceUuid, mounts) {
       removedVolumes.push(...mounts.map(({ uuid }) => `${resourceUuid}/${uuid}`));
@@ -330,8 +336,9 @@ async function launch(
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   release.server = server;
   const port = portsOf(release)[0] ?? 0;
-  // Nothing listens on port 1 of a usual machine.
-  const upstream = { host: "127.0.0.1", port: behaviour.isOnWrongPort ? 1 : port };
+  // Nothing listens on port 1 of a usual machine, nor on another address than the server.
+  const host = behaviour.isOnLoopback ? "127.0.0.2" : "127.0.0.1";
+  const upstream = { host, port: behaviour.isOnWrongPort ? 1 : port };
   change(release, { state: "running", upstream, startedAt: new Date() });
 }
 

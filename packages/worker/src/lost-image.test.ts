@@ -81,3 +81,15 @@ test("a release whose registry is away is started as soon as it is back", async 
   for (const [name, image] of before) registry.set(name, image);
   await until(() => world.engine.starts.get(deployment.uuid) === 2, { what: "it serves again" });
 });
+
+test("a restart whose image nobody has builds the commit that ran, not the newest, and says so", async () => {
+  const { application, deployment } = await robbed();
+  const { commit } = await world.ended(deployment);
+  world.source.commit = "newer";
+  const ended = await world.ended(await world.deploy(application, { restart_only: true }));
+  expect(ended).toMatchObject({ status: "finished", commit });
+  expect(await world.log(ended)).toContain(
+    `The build of commit ${commit} is no longer on the server, so this deployment builds that commit again.`,
+  );
+  await until(async () => (await world.proxy.request(application.uuid)) === ended.uuid, { what: "it serves" });
+});

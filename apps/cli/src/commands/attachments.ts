@@ -6,6 +6,7 @@ import type { Api } from "../connection/api.ts";
 import { printable } from "../printable.ts";
 import { namedResource } from "../resource.ts";
 import type { Session } from "../session.ts";
+import { applicationCommands, type EffectCommands, effectLines } from "../variable-effect.ts";
 
 const DATABASE = ["<database>", "name or uuid"] as const;
 const RESOURCE = ["<resource>", "name or uuid of an application, service or database of the same environment"] as const;
@@ -44,11 +45,13 @@ async function attach(session: Session, wanted: string, user: string, options: O
     resource_uuid: resource.uuid,
     ...options,
   });
+  const commands = await commandsOf(api, made);
   output.show(made, () => {
     output.line(
       `${printable(resource.name)}: ${printable(made.key)} is ${printable(made.reference)}, ${routeText(made)}.`,
     );
-    output.line(`It takes effect with the next deployment: ${restart(made)}`);
+    // A new variable of an application is for its build and for what runs.
+    for (const line of effectLines(commands, [{}])) output.line(line);
   });
 }
 
@@ -72,10 +75,16 @@ const ROUTES = {
 
 const routeText = ({ route }: Attachment): string => (route === null ? "not reached" : `reached by ${ROUTES[route]}`);
 
-const restart = ({ resource_type, resource_name, resource_uuid }: Attachment): string => {
-  const group = { application: "", service: "service ", database: "db " }[resource_type];
-  return `berth ${group}restart ${/^[\w.-]+$/.test(resource_name) ? resource_name : resource_uuid}`;
-};
+async function commandsOf(
+  { client }: Api,
+  { resource_type, resource_name, resource_uuid: uuid }: Attachment,
+): Promise<EffectCommands> {
+  const named = /^[\w.-]+$/.test(resource_name) ? resource_name : uuid;
+  if (resource_type !== "application") {
+    return { restart: `berth ${resource_type === "service" ? "service" : "db"} restart ${named}` };
+  }
+  return applicationCommands(await client.applications.get.query({ uuid }), named);
+}
 
 /** Finds a resource of any kind in the database's environment, by name or uuid. */
 async function findUser(client: Api["client"], database: Database, wanted: string) {

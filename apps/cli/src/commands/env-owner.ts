@@ -7,6 +7,7 @@ import { printable } from "../printable.ts";
 import { type NamedKind, namedResource } from "../resource.ts";
 import type { Session } from "../session.ts";
 import { targetApplication } from "../target.ts";
+import { applicationCommands, type EffectCommands, effectLines } from "../variable-effect.ts";
 
 /** Options that select the owner of variables. */
 export interface OwnerOptions {
@@ -44,10 +45,10 @@ export interface VariableOwner {
   readonly isShared: boolean;
   list(): Promise<readonly ShownVariable[]>;
   /** Saves all of them or none. */
-  save(data: EnvCreate[]): Promise<unknown>;
+  save(data: EnvCreate[]): Promise<readonly ShownVariable[]>;
   remove(variableUuid: string): Promise<unknown>;
-  /** Command that makes a change effective. */
-  readonly next: string;
+  /** Says what makes a change of these effective. */
+  next(saved: readonly ShownVariable[]): readonly string[];
 }
 
 /** @param wanted The application in the command's first argument. */
@@ -68,13 +69,14 @@ export async function ownerOf(
   const other = service ?? database;
   if (other === undefined) {
     const named = wanted ?? app;
-    const { uuid, name } = await targetApplication(api, session.system, named);
-    return resourceOwner(api.client.applications.envs, { uuid, name }, ["restart", named]);
+    const application = await targetApplication(api, session.system, named);
+    return resourceOwner(api.client.applications.envs, application, applicationCommands(application, named));
   }
   const kind = service === undefined ? "database" : "service";
   const { uuid, name } = await namedResource(api, kind, other);
   const { routes, command } = KINDS[kind];
-  return resourceOwner(api.client[routes].envs as unknown as Envs, { uuid, name }, [command, "restart", other]);
+  const restart = `berth ${command} restart ${other}`;
+  return resourceOwner(api.client[routes].envs as unknown as Envs, { uuid, name }, { restart });
 }
 
 const KINDS = {
@@ -90,13 +92,13 @@ interface Named {
   readonly name: string;
 }
 
-const resourceOwner = (envs: Envs, { uuid, name }: Named, restart: readonly (string | undefined)[]): VariableOwner => ({
+const resourceOwner = (envs: Envs, { uuid, name }: Named, commands: EffectCommands): VariableOwner => ({
   name,
   isShared: false,
   list: () => envs.list.query({ uuid }),
   save: (data) => envs.updateBulk.mutate({ uuid, data }),
   remove: (env_uuid) => envs.delete.mutate({ uuid, env_uuid }),
-  next: `It takes effect with the next deployment: ${printable(["berth", ...restart].filter(Boolean).join(" "))}`,
+  next: (saved) => effectLines(commands, saved).map(printable),
 });
 
 // The operations of all scopes have the same types, except for the parameters of their owner.
@@ -135,6 +137,6 @@ function shared(variables: SharedVariables, ref: object, name: string): Variable
     // The server refuses fields that shared variables do not have.
     save: (data) => variables.updateBulk.mutate({ ...owner, data: data as SharedVariableCreate[] }),
     remove: (variable_uuid) => variables.delete.mutate({ ...owner, variable_uuid }),
-    next: "It takes effect in each resource that refers to it with that resource's next deployment.",
+    next: () => ["It takes effect in each resource that refers to it with that resource's next deployment."],
   };
 }

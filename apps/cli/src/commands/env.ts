@@ -130,7 +130,7 @@ async function setVariables(
   const answer = await saveByKey(save, data);
   output.show(answer, () => {
     output.line(`${printable(name)}: set ${data.map(({ key }) => printable(key)).join(", ")}.`);
-    output.line(next);
+    for (const line of next(answer)) output.line(line);
   });
 }
 

@@ -8,7 +8,7 @@ interface Options {
 }
 
 export function define(command: Command, bind: Bind): void {
-  command.option("--force", "also when it runs; builds without any cache");
+  command.option("--force", "also when it runs; builds the newest source without any cache");
   defineQueueing(command, bind, ({ client }, uuid, { force }: Options) =>
     client.applications.start.mutate({ uuid, ...(force ? { force } : {}) }),
   );

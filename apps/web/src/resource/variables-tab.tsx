@@ -58,7 +58,7 @@ export default function VariablesTab({ resource }: PanelProps) {
   return (
     <Section
       title="Variables"
-      about="A change takes effect with the next deployment. A value may refer to a shared one: {{ project.KEY }}."
+      about="A change takes effect with the next deployment; a restart is enough for what no build reads. A value may refer to a shared one: {{ project.KEY }}."
       actions={
         <>
           <DeployAgain resource={resource} />

@@ -193,20 +193,35 @@ describe("what is wrong, in words", () => {
     expect(crashOf(observed)).toBe(expected);
   });
 
-  test.each<[number[], string | undefined]>([
-    [[41234], undefined],
-    [[9229, 41234], undefined],
+  const at = (port: number, loopback?: "127.0.0.1" | "::1") => ({ port, ...(loopback && { loopback }) });
+  const only = "only, which no request from outside its container reaches";
+  test.each([
+    [[at(41234)], undefined],
+    [[at(9229, "127.0.0.1"), at(41234)], undefined],
     [[], "it listens on no port, but should on the one in PORT (41234)"],
-    [[3000], "it listens on port 3000 instead of the port in PORT (41234)"],
-    [[9229, 3000], "it listens on port 3000, 9229 instead of the port in PORT (41234)"],
+    [[at(3000)], "it listens on port 3000 instead of the port in PORT (41234)"],
+    [[at(9229), at(3000)], "it listens on port 3000, 9229 instead of the port in PORT (41234)"],
+    [[at(3000, "127.0.0.1")], "it listens on port 3000 instead of the port in PORT (41234)"],
+    [[at(41234, "127.0.0.1")], `it listens on 127.0.0.1 ${only}`],
+    [[at(9229), at(41234, "::1")], `it listens on ::1 ${only}`],
   ])("port %#", (listening, expected) => {
     expect(portProblem(listening, 41234)).toBe(expected);
   });
 
-  test("is told with the setting that mends it", () => {
-    const advice = "Set ports_exposes to 80 (berth deploy --ports-exposes), or let it listen on the port in PORT.";
-    expect(portAdvice([9229, 80])).toBe(advice);
-    expect(portAdvice([])).toBeUndefined();
+  test.each([
+    [
+      [at(9229), at(80)],
+      "Set ports_exposes to 80 (berth deploy --ports-exposes), or let it listen on the port in PORT.",
+    ],
+    [
+      [at(80, "127.0.0.1"), at(9229)],
+      "Set ports_exposes to 9229 (berth deploy --ports-exposes), or let it listen on the port in PORT.",
+    ],
+    [[at(80, "::1")], "Let it listen on the port in PORT, and on 0.0.0.0 (the address in HOST) instead of ::1."],
+    [[at(9229), at(41234, "127.0.0.1")], "Let it listen on 0.0.0.0 (the address in HOST)."],
+    [[], undefined],
+  ])("is told with what mends it: %j", (listening, advice) => {
+    expect(portAdvice(listening, 41234)).toBe(advice);
   });
 
   test.each([

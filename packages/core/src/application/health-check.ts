@@ -1,4 +1,5 @@
 import type { ReleaseState } from "../deploy/release.ts";
+import type { ListeningPort } from "../ports/engine.ts";
 import type { ApplicationSettings } from "./application.ts";
 
 /** How a release is probed, and how often, before it counts as healthy. */
@@ -239,21 +240,35 @@ function exitPhrase(exitCode: number | null): string {
 }
 
 /**
- * The most common cause of unanswered probes: the release listens on another port. `undefined` when it listens on the
- * right one.
+ * The most common causes of unanswered probes: the release listens on another port, or on its container's loopback
+ * address alone. `undefined` when it listens where requests arrive.
  */
-export function portProblem(listening: readonly number[], port: number): string | undefined {
-  if (listening.includes(port)) return undefined;
+export function portProblem(listening: readonly ListeningPort[], port: number): string | undefined {
+  const right = listening.find((one) => one.port === port);
+  if (right !== undefined) {
+    return (
+      right.loopback && `it listens on ${right.loopback} only, which no request from outside its container reaches`
+    );
+  }
   if (listening.length === 0) return `it listens on no port, but should on the one in PORT (${port})`;
-  const ports = [...listening].sort((a, b) => a - b).join(", ");
-  return `it listens on port ${ports} instead of the port in PORT (${port})`;
+  const ports = listening.map((one) => one.port).sort((a, b) => a - b);
+  return `it listens on port ${ports.join(", ")} instead of the port in PORT (${port})`;
 }
 
-/** Advice for a release that listens on another port. */
-export function portAdvice(listening: readonly number[]): string | undefined {
-  if (listening.length === 0) return undefined;
-  return `Set ports_exposes to ${Math.min(...listening)} (berth deploy --ports-exposes), or let it listen on the port in PORT.`;
+/** Advice for a release with that problem. */
+export function portAdvice(listening: readonly ListeningPort[], port: number): string | undefined {
+  if (listening.some((one) => one.port === port)) return ADDRESS_ADVICE;
+  const open = listening.flatMap((one) => (one.loopback === undefined ? one.port : []));
+  if (open.length > 0) {
+    return `Set ports_exposes to ${Math.min(...open)} (berth deploy --ports-exposes), or let it listen on the port in PORT.`;
+  }
+  const [local] = listening;
+  return (
+    local && `Let it listen on the port in PORT, and on 0.0.0.0 (the address in HOST) instead of ${local.loopback}.`
+  );
 }
+
+const ADDRESS_ADVICE = "Let it listen on 0.0.0.0 (the address in HOST).";
 
 /**
  * Advice for a release that crashed since its port is taken, as its last lines say; `undefined` for other crashes.

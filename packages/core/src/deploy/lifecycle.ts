@@ -34,7 +34,7 @@ export const removalFlags = (asked: Partial<Record<keyof RemovalFlags, boolean |
 });
 
 export const DeploymentStart = z.strictObject({
-  force: flag("Even if it is running; builds without cache."),
+  force: flag("Even if it is running; builds the newest source without cache."),
   instant_deploy: flag("Start at once, ignoring other deployments."),
 });
 export type DeploymentStart = z.infer<typeof DeploymentStart>;

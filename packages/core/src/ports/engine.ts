@@ -227,8 +227,8 @@ export interface Engine {
   /** @throws DomainError `resource.not_found` if the release does not exist. */
   logs(ref: ReleaseRef, query: LogQuery): AsyncIterable<LogLine>;
 
-  /** Ports on which the release's processes listen, for the message about a failed health check. */
-  listeningPorts(ref: ReleaseRef): Promise<readonly number[]>;
+  /** Ports on which the release's processes listen, ascending, for the message about a failed health check. */
+  listeningPorts(ref: ReleaseRef): Promise<readonly ListeningPort[]>;
 
   /** Volumes that the start of this release created, by the uuids of their storages. Empty if unknown. */
   volumesOf(ref: ReleaseRef): Promise<readonly string[]>;
@@ -297,4 +297,11 @@ export interface ContainerOperations {
    * @throws DomainError `deploy.start_failed` for an invalid name.
    */
   ownersOf(objects: readonly ServerObject[]): Promise<readonly ObjectOwner[]>;
+}
+
+/** A TCP port on which a release listens. */
+export interface ListeningPort {
+  readonly port: number;
+  /** The loopback address of its container, if it listens on no other one: requests from outside do not reach it. */
+  readonly loopback?: "127.0.0.1" | "::1";
 }

@@ -30,7 +30,28 @@ test("ports are read from the kernel's tables, without Docker's own resolver", (
    1: 0B00007F:9C41 00000000:0000 0A 00000000:00000000
    2: 020011AC:0BB8 010011AC:E0F2 01 00000000:00000000
    0: 00000000000000000000000000000000:0050 00000000000000000000000000000000:0000 0A`;
-  expect(portsOf(table)).toEqual([80, 3000]);
+  expect(portsOf(table)).toEqual([{ port: 80 }, { port: 3000 }]);
+});
+
+test("ports that only a loopback address has are told apart", () => {
+  const zero = "0".repeat(24);
+  const rows = [
+    "0100007F:0BB8",
+    `${zero}00000000:0BB9`,
+    "0100007F:0BB9",
+    `${zero}01000000:0BBA`,
+    "0000000000000000FFFF00000100007F:0BBB",
+    "0100007F:0BBC",
+    "020011AC:0BBC",
+  ];
+  const table = rows.map((local, at) => `   ${at}: ${local} 00000000:0000 0A 00000000:00000000`).join("\n");
+  expect(portsOf(table)).toEqual([
+    { port: 3000, loopback: "127.0.0.1" },
+    { port: 3001 },
+    { port: 3002, loopback: "::1" },
+    { port: 3003, loopback: "127.0.0.1" },
+    { port: 3004 },
+  ]);
 });
 
 describeDocker("a script in a container", [...IMAGES, "debian:trixie-slim"], (fixture) => {

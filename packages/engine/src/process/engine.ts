@@ -142,7 +142,8 @@ export function processEngine(options: ProcessEngineOptions): ProcessEngine {
       };
       yield* readLogLines(source, query);
     },
-    listeningPorts: async (ref) => listeningPorts((await find(ref))?.pids() ?? []),
+    // Requests come from the same machine, so that a loopback address is as good as any.
+    listeningPorts: async (ref) => listeningPorts((await find(ref))?.pids() ?? []).map((port) => ({ port })),
     async removeVolumes(resourceUuid, volumes) {
       await opened();
       await removeVolumeFolders(

@@ -180,7 +180,7 @@ describe("port", () => {
     const run = `node -e 'require("http").createServer().listen(0, () => console.log("on"))'`;
     const spec = await newSpec({ run });
     const { upstream } = await suite.engine.start(spec, io());
-    const [port] = await eventually(async () => {
+    const [{ port } = { port: 0 }] = await eventually(async () => {
       const ports = await suite.engine.listeningPorts(spec);
       expect(ports).toHaveLength(1);
       return ports;

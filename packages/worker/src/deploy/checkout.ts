@@ -1,6 +1,7 @@
 import { DomainError } from "@berth/core";
 import type { Artifact, Step } from "@berth/core/deploy";
 import { whereItRuns } from "@berth/core/server";
+import { lostImages } from "../lost-image.ts";
 import type { StepContext } from "./context.ts";
 
 export interface CheckedOut {
@@ -75,12 +76,19 @@ async function findKept({ stores, deployment, say }: StepContext, builtBy: strin
   return { folder: null, commit: deployment.commit, reused: { artifact: kept.artifact, builtBy } };
 }
 
-async function findBuilt({ stores, lease, deployment, say, saveAtEnd }: StepContext): Promise<CheckedOut | undefined> {
+async function findBuilt(ctx: StepContext): Promise<CheckedOut | undefined> {
+  const { stores, lease, deployment, say, saveAtEnd, adapters } = ctx;
   const live = await stores.releases.live(deployment);
   if (live === undefined) return undefined;
   const origin = await stores.deployments.find(live.deployment_id);
   const commit = origin?.commit ?? deployment.commit;
   saveAtEnd((tx) => tx.deployments.saveCommit(lease, commit, origin?.commit_message ?? null));
+  const lost = await lostImages(adapters.engine, live.artifact);
+  if (lost.some(({ digest }) => !digest)) {
+    say(`The build of commit ${commit} is no longer on the server, so this deployment builds that commit again.`);
+    const { folder } = await ctx.fetch(commit);
+    return { folder, commit, reused: null };
+  }
   say(`Starts the build of commit ${commit} again.`);
   return { folder: null, commit, reused: { artifact: live.artifact, builtBy: live.built_by } };
 }

@@ -266,6 +266,15 @@ describe("a deployment that fails", () => {
     expect(deployment.error).toMatch(/^The new release is not healthy after [12]?\d seconds: it listens on port/);
   });
 
+  test("because it listens on its container's loopback address alone says so after seconds, and what helps", async () => {
+    world.worker();
+    world.engine.behave = () => ({ isOnLoopback: true });
+    const deployment = await world.ended(await world.deploy(await world.application()));
+    expect(deployment.error).toMatch(
+      /^The new release is not healthy after [12]?\d seconds: it listens on 127\.0\.0\.1 only, which .* reaches\. Let it listen on 0\.0\.0\.0 \(the address in HOST\)\.$/,
+    );
+  });
+
   test("for a reason of ours says no more than that, and tells the operator", async () => {
     const { deployment } = await failing(() => world.points.fail("build", new TypeError("x is not a function")));
     expect(deployment.error).toBe(

@@ -181,7 +181,7 @@ function steadyWatch() {
   };
 }
 
-/** A release that has listened on other ports alone for so long will not open the right one. */
+/** A release that has listened elsewhere alone for so long will not open the right port. */
 function wrongPortWatch({ adapters, subject, kind, ref }: StepContext) {
   let sinceSeconds: number | undefined;
   let nextSeconds = LOOK_SECONDS;
@@ -207,7 +207,8 @@ async function warnOfSilentUrls(
   // Looking up ports runs a program in the container, and most URLs name no port.
   if (silentUrls(domains, upstream, [upstream.port]).length === 0) return;
   try {
-    const sentences = silentUrls(domains, upstream, await adapters.engine.listeningPorts(ref));
+    const listening = (await adapters.engine.listeningPorts(ref)).map(({ port }) => port);
+    const sentences = silentUrls(domains, upstream, listening);
     for (const sentence of sentences) say(`Warning: ${sentence}`, "stderr");
   } catch (error) {
     if (!isDomainError(error)) throw error;
@@ -225,7 +226,7 @@ async function unhealthy(
   const ports = upstream && (await ctx.adapters.engine.listeningPorts(ctx.ref));
   const elsewhere = upstream && ports && portProblem(ports, upstream.port);
   const cause = elsewhere ?? problem;
-  const advice = ofKind ?? (elsewhere && ports ? portAdvice(ports) : undefined);
+  const advice = ofKind ?? (elsewhere && upstream && ports ? portAdvice(ports, upstream.port) : undefined);
   const whole = Math.round(elapsedSeconds);
   const lasted = whole === 1 ? "1 second" : `${whole} seconds`;
   const told = `The new release is not healthy after ${lasted}: ${cause}.`;
