@@ -14,6 +14,7 @@ import type { TestServer } from "../apps/server/e2e/server.fixture.ts";
 import { dockerClient } from "../packages/docker-client/src/client.ts";
 import { localHost } from "../packages/host/src/local-host.ts";
 import { removeLabelled, testInstance } from "../packages/testing/src/docker-leftovers.ts";
+import { finished, retired, steps } from "./deployment.ts";
 import { median } from "./measure.ts";
 import { atMost, type Figure, told } from "./report.ts";
 
@@ -84,40 +85,6 @@ async function createApplication(berth: TestServer & { readonly dockerUuid: stri
   });
   if (status !== 201) throw new Error(`Not created: ${status} ${JSON.stringify(body)}`);
   return (body as { uuid: string }).uuid;
-}
-
-async function finished(berth: TestServer, deployment: string): Promise<void> {
-  for (;;) {
-    const { body } = await berth.rest("GET", `/deployments/${deployment}`);
-    const { status, error } = body as { status: string; error: string | null };
-    if (status === "finished") return;
-    if (status !== "queued" && status !== "in_progress") throw new Error(`The deployment ${status}: ${error}`);
-    await new Promise((resolve) => setTimeout(resolve, 10));
-  }
-}
-
-interface StepTimes {
-  readonly name: string;
-  readonly status: string;
-  readonly started_at: string | null;
-  readonly finished_at: string | null;
-}
-
-const stepsOf = async (berth: TestServer, deployment: string) =>
-  (await berth.rest("GET", `/deployments/${deployment}/steps`)).body as readonly StepTimes[];
-
-async function steps(berth: TestServer, deployment: string): Promise<string> {
-  const times = (await stepsOf(berth, deployment)).map(({ name, started_at, finished_at }) =>
-    started_at === null || finished_at === null ? name : `${name} ${Date.parse(finished_at) - Date.parse(started_at)}`,
-  );
-  return times.join(", ");
-}
-
-/** Waits: draining and removing the previous release would slow down the next measurement. */
-async function retired(berth: TestServer, deployment: string): Promise<void> {
-  while (!(await stepsOf(berth, deployment)).every(({ status }) => status === "done" || status === "skipped")) {
-    await new Promise((resolve) => setTimeout(resolve, 50));
-  }
 }
 
 interface Hand {

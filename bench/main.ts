@@ -4,12 +4,13 @@ import { execFileSync } from "node:child_process";
 import { chmodSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { cpus, tmpdir } from "node:os";
 import { join } from "node:path";
+import { benchClusterDeploy } from "./cluster-deploy.ts";
 import { benchDashboard } from "./dashboard.ts";
 import { benchDatabaseStart } from "./database-start.ts";
 import { benchDeploy } from "./deploy.ts";
 import { benchDockerDeploy } from "./docker-deploy.ts";
 import { benchDockerSwitch } from "./docker-switch.ts";
-import { benchFleet } from "./fleet.ts";
+import { benchClusterWatch, benchFleet } from "./fleet.ts";
 import { endAllOf } from "./leftovers.ts";
 import { benchLists } from "./lists.ts";
 import { withRun } from "./page.ts";
@@ -28,12 +29,14 @@ const BENCHES = {
   "slow-clients": benchSlowClients,
   deploy: benchDeploy,
   "docker-deploy": benchDockerDeploy,
+  "cluster-deploy": benchClusterDeploy,
   "database-start": benchDatabaseStart,
   switch: benchSwitch,
   "docker-switch": benchDockerSwitch,
   "proxy-change": benchProxyChange,
   dashboard: benchDashboard,
   fleet: benchFleet,
+  "cluster-watch": benchClusterWatch,
   wide: benchWide,
 } as const;
 type Name = keyof typeof BENCHES;
@@ -44,7 +47,7 @@ type Name = keyof typeof BENCHES;
  */
 const AT_ONCE: readonly (readonly Name[])[] = [
   ["switch", "proxy-change"],
-  ["fleet", "wide"],
+  ["fleet", "cluster-watch", "wide"],
 ];
 
 const isName = (name: string): name is Name => name in BENCHES;

@@ -32,10 +32,9 @@ export async function testCluster(docker: DockerFixture, options: ClusterOptions
     const [server, nodes] = await Promise.all([starting, startSwarm(docker, { nodes: size, managers })]);
     const [manager, ...others] = nodes;
     if (manager === undefined) throw new Error("A swarm has a node.");
-    const [seen, ...uuids] = await Promise.all([
-      seenOverSsh(server, manager, "node-1"),
-      ...others.map((node, at) => sshServer(server, node, `node-${at + 2}`)),
-    ]);
+    // The first manager that is validated becomes the server of the cluster.
+    const seen = await seenOverSsh(server, manager, "node-1");
+    const uuids = await Promise.all(others.map((node, at) => sshServer(server, node, `node-${at + 2}`)));
     if (images.length > 0) await manager.loadImages(...images);
     return { server, nodes, manager, seen, uuids: [seen.serverUuid, ...uuids] };
   } catch (cause) {

@@ -171,6 +171,7 @@ export function dockerServer(first: ServerRecord, deps: DockerServerDeps): Membe
       user: () => record.user,
       retryNow: () => ssh?.retryNow(),
       reconnect: () => host.move(),
+      requireLeader: cluster?.cluster?.requireLeader,
       ...(isOwn ? { socketPath: local.socketPath } : {}),
     }),
     cleaner: dockerCleaner({ docker, server: first.name, instance: instanceId }),

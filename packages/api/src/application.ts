@@ -193,7 +193,7 @@ export const applications = {
       "`instant_deploy` that is queued too; when the queue is full, nothing is changed.",
     ability: "write",
     extras: [OPERATOR.powers, OPERATOR.folder],
-    errors: ["resource.already_exists", "domain.conflict", "engine.unsupported", "queue.full"],
+    errors: ["resource.already_exists", "domain.conflict", "engine.unsupported", "cluster.no_leader", "queue.full"],
   })
     .input(ApplicationUpdate.extend({ uuid }))
     .output(ChangedApplication)

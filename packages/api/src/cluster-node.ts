@@ -22,7 +22,7 @@ export const clusterNodes = {
     summary: "List the nodes of a cluster",
     description: "As its managers see them now, managers first. For the server that manages a Docker Swarm.",
     ability: "read",
-    errors: ["engine.unsupported", "engine.unreachable"],
+    errors: ["engine.unsupported", "engine.unreachable", "cluster.no_leader"],
   })
     .input(z.strictObject({ uuid, ...paging }))
     .output(z.array(ClusterNode))
@@ -42,14 +42,14 @@ export const clusterNodes = {
       "Containers of a drained node start on other nodes, except those with a storage, which wait for it. A change " +
       "after which the cluster could not be managed is refused.",
     ability: "write",
-    errors: ["engine.unsupported", "engine.unreachable", "resource.state"],
+    errors: ["engine.unsupported", "engine.unreachable", "cluster.no_leader", "resource.state"],
   })
     .input(ClusterNodeUpdate.extend({ uuid, node_id }))
     .output(ClusterNode)
     .mutation(({ ctx, input: { uuid, node_id: id, ...change } }) => ctx.control.clusterNodes.update(uuid, id, change)),
 };
 
-const REFUSALS = ["engine.unsupported", "engine.unreachable", "resource.state"] as const;
+const REFUSALS = ["engine.unsupported", "engine.unreachable", "cluster.no_leader", "resource.state"] as const;
 
 export const clusters = {
   create: operation({
@@ -111,7 +111,7 @@ export const clusters = {
       "Tokens that somebody read before are worthless then. Nodes that joined stay. Berth reads the tokens anew for " +
       "each server that joins, and shows them to nobody.",
     ability: "write",
-    errors: ["engine.unsupported", "engine.unreachable"],
+    errors: ["engine.unsupported", "engine.unreachable", "cluster.no_leader"],
   })
     .input(z.strictObject({ uuid }))
     .output(z.object({ message: z.string() }))

@@ -5,6 +5,7 @@ import { isServerData } from "@berth/core/storage";
 import {
   requireBuildPack,
   requireContainerPowers,
+  requireLeader,
   requirePlacement,
   requireReachableSource,
   requireReplicas,
@@ -12,7 +13,10 @@ import {
 } from "./application-support.ts";
 import type { UseCaseContext } from "./context.ts";
 
-/** @throws DomainError `engine.unsupported`, `request.invalid`, `resource.state` if one of its servers cannot run it */
+/**
+ * @throws DomainError `engine.unsupported`, `request.invalid`, `resource.state` if one of its servers cannot run it,
+ * `cluster.no_leader` if one cannot scale it now
+ */
 export async function requireOnEachServer(
   context: UseCaseContext,
   current: ApplicationRecord,
@@ -39,6 +43,7 @@ export async function requireOnEachServer(
       await requireContainerPowers(context, next.custom_docker_run_options, server);
     if (isNew.buildPack) await requireBuildPack(context, next.build_pack, current.source, server);
     if (isNew.replicas) await requireReplicas(context, most, server);
+    if (isNew.replicas && current.desired_state === "running") await requireLeader(context, server);
     if (isNew.placement) await requirePlacement(context, next, server);
     if (isNew.requests) requireRequestCounts(next, server);
   }

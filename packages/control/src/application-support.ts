@@ -1,4 +1,4 @@
-import { DomainError, invalid, notFound } from "@berth/core";
+import { DomainError, invalid, isDomainError, isServerAway, notFound } from "@berth/core";
 import {
   type ApplicationSettings,
   type ApplicationSource,
@@ -47,6 +47,21 @@ export async function requireReplicas(
   if (capabilities.replicas) return;
   const sentence = `The engine of server ${server.name} (${kind}) runs one instance of an application. For ${replicas}, use a server with Docker.`;
   throw new DomainError("engine.unsupported", sentence, { fields: { replicas: [sentence] } });
+}
+
+/**
+ * A server that is out of reach scales its resources when it is back; a cluster without a leader may need somebody.
+ * @throws DomainError `cluster.no_leader`
+ */
+export async function requireLeader(
+  { engineFor }: Pick<UseCaseContext, "engineFor">,
+  server: ServerRecord | undefined,
+): Promise<void> {
+  if (server === undefined) throw notFound("Server");
+  const { cluster } = await engineFor(server);
+  await cluster?.requireLeader().catch((error: unknown) => {
+    if (isDomainError(error, "cluster.no_leader") || !isServerAway(error)) throw error;
+  });
 }
 
 /** @throws DomainError `engine.unsupported` if the server's engine does not choose between nodes */

@@ -61,6 +61,8 @@ export const ERROR_HELP = {
   "engine.unsupported": "The server's engine cannot do this; databases, services and images need a server with Docker.",
   "engine.unreachable": "The server's engine does not answer. `berth server validate NAME` says why.",
   "engine.failed": "The engine refused the operation. The message contains its error.",
+  "cluster.no_leader":
+    "Half of the managers of a Docker Swarm or more do not answer, or they are choosing a leader. The message says what to do if it lasts.",
   "server.unreachable": "The server does not answer. `berth server validate NAME` says why.",
   "source.not_found": "No such repository, branch or commit, or no upload yet.",
   "source.unauthorized": "The repository needs a login: a deploy key or a GitHub app that may read it.",

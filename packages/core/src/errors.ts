@@ -62,6 +62,7 @@ export const ERRORS = {
   "engine.unsupported": "invalid",
   "engine.unreachable": "unavailable",
   "engine.failed": "internal",
+  "cluster.no_leader": "unavailable",
   "server.unreachable": "unavailable",
   "source.not_found": "invalid",
   "source.unauthorized": "invalid",
@@ -139,6 +140,10 @@ export const invalid = (fields: FieldErrors) => new DomainError("request.invalid
 export function isDomainError(error: unknown, ...codes: readonly ErrorCode[]): error is DomainError {
   return error instanceof DomainError && (codes.length === 0 || codes.includes(error.code));
 }
+
+/** A server, its engine or its cluster does not answer for now: the call may be repeated. */
+export const isServerAway = (error: unknown): error is DomainError =>
+  isDomainError(error, "server.unreachable", "engine.unreachable", "cluster.no_leader");
 
 /** Berth's own database cannot serve a request for now: the work is retried, and nothing is decided from it. */
 export const isDatabaseUnavailable = (error: unknown): boolean =>

@@ -2,6 +2,7 @@ import { Agent, type AgentOptions, type ClientRequest } from "node:http";
 import type { Duplex } from "node:stream";
 import { inspect } from "node:util";
 import { DomainError, isDomainError } from "@berth/core";
+import { noLeader } from "@berth/core/server";
 import type { Host } from "@berth/host";
 import Docker from "dockerode";
 import { malformed, withAnswerLimit } from "./answer.ts";
@@ -102,12 +103,21 @@ export function engineError(server: string, cause: unknown): DomainError {
   if (!(cause instanceof Error)) return new DomainError("engine.failed", `The engine of ${server} failed.`, { cause });
   // Code that reads an answer missed a field that every engine sends.
   if (cause instanceof TypeError) return malformed(server, "in an unknown format", cause);
-  if (statusCodeOf(cause) === undefined && !(cause instanceof ReportedFailure)) {
-    const message = `The engine of ${server} does not answer: ${cause.message}. Check that Docker runs there.`;
+  if (LEADERLESS.test(reasonOf(cause))) return noLeader(server, { cause });
+  if (isAway(cause)) {
+    const message = `The engine of ${server} does not answer: ${reasonOf(cause)}. Check that Docker runs there.`;
     return new DomainError("engine.unreachable", message, { cause });
   }
   return new DomainError("engine.failed", `The engine of ${server} refused: ${reasonOf(cause)}`, { cause });
 }
+
+/** Whether the engine did not answer, or the managers of its swarm could not: the call may be repeated. */
+export const isAway = (cause: Error): boolean =>
+  (statusCodeOf(cause) === undefined && !(cause instanceof ReportedFailure)) || UNDECIDED.test(reasonOf(cause));
+
+/** A manager says so while it chooses another leader, after its own start, and while too many of them are lost. */
+const LEADERLESS = /swarm does not have a leader|node lost leader status|has trouble connecting to the cluster/;
+const UNDECIDED = new RegExp(`${LEADERLESS.source}|code = DeadlineExceeded`);
 
 /** A refusal is a sentence. */
 const REFUSAL_BYTES_MAX = 256 << 10;

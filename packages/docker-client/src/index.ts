@@ -1,4 +1,4 @@
-export { DOCKER_SOCKET, dockerClient, dockerVersion, engineError } from "./client.ts";
+export { DOCKER_SOCKET, dockerClient, dockerVersion, engineError, isAway } from "./client.ts";
 export { type Frame, readFrames } from "./frames.ts";
 export { jsonLines } from "./json-lines.ts";
 export {

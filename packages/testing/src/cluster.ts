@@ -11,6 +11,7 @@ export function testCluster(serverUuid: string): ClusterOperations {
   };
   return {
     nodes: async () => [node],
+    requireLeader: async () => undefined,
     change: async () => undefined,
     remove: async () => undefined,
     invitation: async () => ({ token: "t0ken", managers: ["192.0.2.1:2377"] }),

@@ -1,4 +1,4 @@
-import { isDomainError } from "@berth/core";
+import { isServerAway } from "@berth/core";
 import { siteIdOf } from "@berth/core/deploy";
 import type { ReleaseRecord, ServerRecord } from "@berth/core/ports";
 import { type AnswerReading, METRICS_KEPT_HOURS, metricOf, type UsageReading } from "@berth/core/schedule";
@@ -116,8 +116,7 @@ export function createSampler({
   };
 
   const warnUnlessAway = (message: string, server: ServerRecord, error: unknown) => {
-    const isAway = isDomainError(error, "engine.unreachable", "server.unreachable");
-    if (!isAway) logger.warn(message, { server: server.name, error });
+    if (!isServerAway(error)) logger.warn(message, { server: server.name, error });
   };
 
   return createLoops(logger, [

@@ -1,4 +1,4 @@
-import { isDomainError } from "@berth/core";
+import { isServerAway } from "@berth/core";
 import type { Observed, Operation } from "@berth/core/deploy";
 import type { ServerRecord } from "@berth/core/ports";
 import { dedupedWarnings } from "./deduped-warnings.ts";
@@ -92,7 +92,7 @@ export function createReconciler(deps: ReconcilerDeps, wakeSignal: WakeSignal): 
       warnings.over(ofSnapshot(id), "A server can be inspected again.", { server: name });
     } catch (error) {
       warnings.failed(ofSnapshot(id), "A server could not be inspected.", { server: name, error });
-      if (isDomainError(error, "engine.unreachable", "server.unreachable")) await removeUnreached(adapters.server);
+      if (isServerAway(error)) await removeUnreached(adapters.server);
     }
   }
 

@@ -5,6 +5,7 @@ import type { DeploymentRecord } from "../ports/records.ts";
 const OF_THE_SERVER_ALONE: ReadonlySet<string | null> = new Set<ErrorCode>([
   "engine.unreachable",
   "server.unreachable",
+  "cluster.no_leader",
 ]);
 
 /**

@@ -20,7 +20,10 @@ export interface SeenClusterNode {
 
 /** The machines of a cluster. Each call rejects only with a `DomainError`. */
 export interface ClusterOperations {
+  /** @throws DomainError `cluster.no_leader` if they cannot be known for certain */
   nodes(): Promise<readonly SeenClusterNode[]>;
+  /** @throws DomainError `cluster.no_leader`, with the moment at which this was noticed */
+  requireLeader(): Promise<void>;
   /** @throws DomainError `engine.failed` with the reason of the cluster */
   change(
     nodeId: string,

@@ -35,7 +35,10 @@ export interface SwarmNode {
 export interface ServerMachine {
   /** Connects at once, whatever failed before. Reports problems of the machine instead of rejecting. */
   inspect(): Promise<ServerInspection>;
-  /** Checks cheaply whether machine and engine answer, whatever failed before. @throws DomainError that says why not */
+  /**
+   * Checks cheaply whether machine and engine answer, whatever failed before, and the managers of the cluster that
+   * Berth manages through it. @throws DomainError that says why not
+   */
   ping(signal: AbortSignal): Promise<void>;
   /** `undefined` if unknown. */
   disk(): Promise<DiskSpace | undefined>;

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type { SwarmNode } from "../ports/server-machine.ts";
-import { type ClusterRecords, clusterFindings, clusterHead, lossTolerated } from "./cluster.ts";
+import { type ClusterRecords, clusterFindings, clusterHead, hasMajority, lossTolerated, noLeader } from "./cluster.ts";
 import type { EngineKind } from "./server-settings.ts";
 
 const MANAGER: SwarmNode = { nodeId: "n1", isManager: true, clusterId: "c1", managers: [], managerCount: 3 };
@@ -64,7 +64,7 @@ describe("a validated server", () => {
     ],
     ["was demoted with resources", "swarm", WORKER, USED, /not a manager of a Docker Swarm any more/],
     ["left its cluster without resources", "swarm", null, NOTHING, null],
-    ["has no leader", "swarm", LEADERLESS, USED, /no leader.* Start them.*--force-new-cluster/],
+    ["has no leader", "swarm", LEADERLESS, USED, /no leader.* start them.*--force-new-cluster .* on this server,/],
     ["shares its cluster", "swarm", MANAGER, { ...USED, managers: [HEAD] }, /used through another server too/],
   ])("that %s says what to do about it", (_title, engine, node, records, obstacle) => {
     const said = found(engine, node, records).obstacle;
@@ -113,6 +113,14 @@ test.each([
   ],
 ])("of %i managers, %i may be lost", (managers, lost) => {
   expect(lossTolerated(managers)).toBe(lost);
+  expect(hasMajority(managers - lost, managers)).toBe(true);
+  expect(hasMajority(managers - lost - 1, managers)).toBe(false);
+});
+
+test("a cluster without a leader says since when, if that is known", () => {
+  expect(noLeader("web-1").message).toMatch(/^The Docker Swarm of web-1 has no leader\. If this lasts/);
+  const since = new Date("2026-11-28T09:19:50.123Z");
+  expect(noLeader("web-1", { since }).message).toMatch(/ has had no leader since 2026-11-28 09:19:50 UTC\. If /);
 });
 
 describe("the server that places resources in a cluster", () => {

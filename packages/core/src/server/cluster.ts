@@ -1,3 +1,4 @@
+import { DomainError } from "../errors.ts";
 import type { ServerRecord } from "../ports/records.ts";
 import type { SwarmNode } from "../ports/server-machine.ts";
 import { ENGINES, type EngineKind } from "./server-settings.ts";
@@ -51,6 +52,23 @@ export function clusterFindings(
 /** How many managers may be lost at once: those left must be more than half. */
 export const lossTolerated = (managerCount: number): number => Math.max(0, Math.floor((managerCount - 1) / 2));
 
+/** Whether so many managers answer that the others cannot have a leader of their own. */
+export const hasMajority = (answeringCount: number, managerCount: number): boolean =>
+  answeringCount >= managerCount - lossTolerated(managerCount);
+
+/**
+ * The error of a cluster that cannot be managed for now, also while its managers choose a leader.
+ * @param server The manager that Berth uses.
+ */
+export function noLeader(server: string, { since, cause }: { readonly since?: Date; readonly cause?: unknown } = {}) {
+  const moment = since?.toISOString().slice(0, 19).replace("T", " ");
+  const state = moment === undefined ? "has no leader" : `has had no leader since ${moment} UTC`;
+  return new DomainError("cluster.no_leader", `The Docker Swarm of ${server} ${state}. ${remedyOf(server)}`, { cause });
+}
+
+const remedyOf = (server: string): string =>
+  `If this lasts, half of its managers or more do not answer: start them. If they are lost for good, run docker swarm init --force-new-cluster --advertise-addr ADDRESS on ${server}, where ADDRESS is its own, then validate ${server} again. Containers continue meanwhile.`;
+
 type ListedServer = Pick<ServerRecord, "engine" | "swarm_cluster">;
 
 /** The server that places resources in the cluster of this one; `undefined` if that is no other server. */
@@ -63,7 +81,7 @@ export function clusterHead<T extends ListedServer>(server: ListedServer, server
 function headObstacle(node: SwarmNode | null, hasOtherHead: boolean): string | null {
   if (node?.isManager !== true) return NO_MANAGER;
   if (hasOtherHead) return OTHER_HEAD;
-  return node.clusterId === null ? NO_LEADER : null;
+  return node.clusterId === null ? `Its Docker Swarm has no leader. ${remedyOf("this server")}` : null;
 }
 
 function toleranceWarning(managerCount: number): string | null {
@@ -85,5 +103,3 @@ const NO_MANAGER =
   "It is not a manager of a Docker Swarm any more, so its resources cannot be managed. Make it a manager again, with docker node promote or docker swarm join, and validate it; or remove its resources.";
 const OTHER_HEAD =
   "Its Docker Swarm is used through another server too, so both would remove what the other one runs. Remove the resources of one of the two servers and validate it again.";
-const NO_LEADER =
-  "Its Docker Swarm has no leader, because half of its managers or more do not answer. Start them. If they are lost for good, run docker swarm init --force-new-cluster on this server.";

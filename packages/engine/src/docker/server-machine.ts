@@ -12,22 +12,25 @@ export interface ServerMachineOptions {
   /** Opens a new login session. */
   readonly reconnect: () => Promise<void>;
   readonly socketPath?: string | undefined;
+  /** Asked after the engine has answered a ping. */
+  readonly requireLeader?: (() => Promise<void>) | undefined;
   /** Time limit of one inspection. Default 30. */
   readonly timeoutSeconds?: number | undefined;
 }
 
 /** The machine of a server's Docker engine, local or over SSH. */
 export function serverMachine(options: ServerMachineOptions): ServerMachine {
-  const { host, user, retryNow, reconnect, socketPath, timeoutSeconds = 30 } = options;
+  const { host, user, retryNow, reconnect, socketPath, requireLeader, timeoutSeconds = 30 } = options;
   const look = () => ({ socketPath, signal: AbortSignal.timeout(timeoutSeconds * 1000) });
   return {
     async inspect() {
       retryNow();
       return await inspectServer(host, look());
     },
-    ping(signal) {
+    async ping(signal) {
       retryNow();
-      return pingServer(host, { socketPath, signal });
+      await pingServer(host, { socketPath, signal });
+      await requireLeader?.();
     },
     terminal: (size) => host.terminal(size),
     disk: () => serverDisk(host, look()),

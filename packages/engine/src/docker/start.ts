@@ -2,7 +2,7 @@ import { posix } from "node:path";
 import { DomainError, isDomainError } from "@berth/core";
 import type { ReleaseSpec } from "@berth/core/deploy";
 import type { WorkIO } from "@berth/core/ports";
-import { LABELS, reasonOf, refOf, statusCodeOf } from "@berth/docker-client";
+import { isAway, LABELS, reasonOf, refOf, statusCodeOf } from "@berth/docker-client";
 import type { Host } from "@berth/host";
 import type Docker from "dockerode";
 import type { ContainerCreateOptions } from "dockerode";
@@ -187,9 +187,9 @@ export function requireWanted(signal: AbortSignal): void {
   if (signal.aborted) throw new DomainError("deploy.cancelled", "The work was cancelled.");
 }
 
-/** @returns Connection errors unchanged, since they can be retried. */
+/** @returns Errors unchanged after which the call can be retried. */
 export function startFailed(cause: unknown, what: "container" | "service" = "container"): unknown {
-  if (!(cause instanceof Error) || statusCodeOf(cause) === undefined) return cause;
+  if (!(cause instanceof Error) || statusCodeOf(cause) === undefined || isAway(cause)) return cause;
   return new DomainError("deploy.start_failed", `The ${what} could not be started: ${explain(cause)}`, { cause });
 }
 

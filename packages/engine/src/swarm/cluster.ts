@@ -1,6 +1,7 @@
 import type { ClusterOperations, SeenClusterNode } from "@berth/core/ports";
 import { statusCodeOf } from "@berth/docker-client";
 import type Docker from "dockerode";
+import type { Managers } from "./managers.ts";
 import { listNodes, type NodeAnswer, updateNode } from "./nodes.ts";
 import { storagesOn } from "./placement.ts";
 import type { Services } from "./services.ts";
@@ -12,10 +13,14 @@ interface SwarmAnswer {
 }
 
 /** The nodes of a swarm, by a manager. */
-export const clusterOperations = (docker: Docker, services: Services): ClusterOperations => ({
+export const clusterOperations = (docker: Docker, services: Services, managers: Managers): ClusterOperations => ({
   async nodes() {
-    const [found, tasks] = await Promise.all([listNodes(docker), services.wantedTasks()]);
+    const found = await managers.nodes();
+    const tasks = await services.wantedTasks();
     return found.map((node) => seenNode(node, tasks.filter(({ NodeID }) => NodeID === node.ID).length));
+  },
+  async requireLeader() {
+    await managers.nodes();
   },
   change: (nodeId, { role, availability }) =>
     updateNode(docker, nodeId, (spec) => ({

@@ -25,6 +25,7 @@ import { removeVolumes, volumesOf } from "../docker/volumes.ts";
 import { withDomainErrors } from "../docker/with-domain-errors.ts";
 import { clusterOperations } from "./cluster.ts";
 import { removeFilesContainers } from "./images.ts";
+import { Managers } from "./managers.ts";
 import { NodeKeeper } from "./node-keeper.ts";
 import type { ReadNodes, SwarmNode } from "./nodes.ts";
 import { unpinStorages } from "./placement.ts";
@@ -177,7 +178,7 @@ export function swarmEngine(options: SwarmEngineOptions): SwarmEngine {
       // Only stacks name objects of others.
       ownersOf: async () => [],
     },
-    cluster: clusterOperations(docker, services),
+    cluster: clusterOperations(docker, services, new Managers(docker, host.name)),
     connect: async (address, signal) => {
       const readyNodes = async () => (await watch.readyNodes()).map(({ node }) => node);
       const task = await connector.connect(readyNodes, address, signal);

@@ -36,8 +36,14 @@ export class TaskConnector {
   ): Promise<Duplex | undefined> {
     const known = this.#ways.get(host);
     const isRecent = known !== undefined && performance.now() - known.foundMs < KEPT_MS;
-    const way = isRecent ? known : await this.#find(await nodes(), host);
+    const way = isRecent ? known : await this.#look(await nodes(), host, known?.node.id);
     return await way?.node.host.connectTcp({ host: way.address, port }, signal);
+  }
+
+  /** @param lastId The node on which it was: most often it still is, and no other has to be asked. */
+  async #look(nodes: readonly SwarmNode[], host: string, lastId: string | undefined): Promise<Way | undefined> {
+    const { last = [], others = [] } = Object.groupBy(nodes, ({ id }) => (id === lastId ? "last" : "others"));
+    return (last.length > 0 ? await this.#find(last, host) : undefined) ?? (await this.#find(others, host));
   }
 
   async #find(nodes: readonly SwarmNode[], host: string): Promise<Way | undefined> {
@@ -49,7 +55,7 @@ export class TaskConnector {
     // The first: a node that does not answer would hold up the health checks of all others.
     const found = await Promise.any(asked).catch(() => undefined);
     const nowMs = performance.now();
-    for (const [key, { foundMs }] of this.#ways) if (nowMs - foundMs >= KEPT_MS) this.#ways.delete(key);
+    for (const [key, { foundMs }] of this.#ways) if (nowMs - foundMs >= FORGOTTEN_MS) this.#ways.delete(key);
     if (found === undefined) return undefined;
     const way = { ...found, foundMs: nowMs };
     this.#ways.set(host, way);
@@ -59,6 +65,8 @@ export class TaskConnector {
 
 /** Health checks ask each second, and another container may get the address later. */
 const KEPT_MS = 5000;
+/** Health checks of what runs ask more often. */
+const FORGOTTEN_MS = 120_000;
 
 /** Address in the node's bridge of the container with this overlay address; `undefined`: it is not on this node. */
 async function bridgeAddress({ docker }: SwarmNode, instance: string, host: string): Promise<string | undefined> {

@@ -1,6 +1,6 @@
-import { isDomainError } from "@berth/core";
+import { isServerAway } from "@berth/core";
 import type { ReleaseContainer, ReleaseRef, ReleaseState } from "@berth/core/deploy";
-import { TASK_ROLE } from "@berth/docker-client";
+import { engineError, TASK_ROLE } from "@berth/docker-client";
 import type Docker from "dockerode";
 import type { ContainerInspectInfo } from "dockerode";
 import pLimit from "p-limit";
@@ -257,7 +257,7 @@ export class ClusterWatch {
     void this.#inTurn(next).catch((cause: unknown) => {
       if (this.#closing.signal.aborted) return;
       this.#services = undefined;
-      if (!this.#isFailureReported && !isDomainError(cause, "engine.unreachable")) {
+      if (!this.#isFailureReported && !isServerAway(engineError("the manager", cause))) {
         this.#options.warn("The releases of a swarm could not be looked up.", cause);
       }
       this.#isFailureReported = true;

@@ -1,4 +1,5 @@
 import { DomainError } from "@berth/core";
+import { noLeader } from "@berth/core/server";
 import { describe, expect, test } from "vitest";
 import { fakeMachine } from "../fake-machine.fixture.ts";
 import { isBackFromOutage } from "./run.ts";
@@ -32,6 +33,11 @@ describe("a step that lost its server", () => {
     expect(await isBackFromOutage(run, STEP, LOST, 1)).toBe(true);
     expect(pings()).toBe(2);
     expect(said).toEqual(["Server web-1 broke off the connection. Waits until it is back."]);
+  });
+
+  test("is run once more when its cluster has chosen another leader", async () => {
+    const { run } = interrupted({ refusals: 1 });
+    expect(await isBackFromOutage(run, STEP, noLeader("web-1"), 1)).toBe(true);
   });
 
   test.each([

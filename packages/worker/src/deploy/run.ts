@@ -1,4 +1,4 @@
-import { DomainError, isDatabaseUnavailable, isDomainError } from "@berth/core";
+import { DomainError, isDatabaseUnavailable, isServerAway } from "@berth/core";
 import type { StepName } from "@berth/core/deploy";
 import type { ServerMachine } from "@berth/core/ports";
 import type { LeaseKeeper } from "../lease-keeper.ts";
@@ -185,7 +185,7 @@ export async function isBackFromOutage(
 ): Promise<boolean> {
   const { leaseKeeper, adapters } = ctx;
   const isRepeatable = step.resumable && attempt < ATTEMPTS_MAX && adapters.machine !== undefined;
-  if (!isRepeatable || !isDomainError(cause, "server.unreachable", "engine.unreachable")) return false;
+  if (!isRepeatable || !isServerAway(cause)) return false;
   log.say(step.name, `${cause.message} Waits until it is back.`, "stderr");
   const wanted = AbortSignal.any([leaseKeeper.signal, leaseKeeper.leaving]);
   const endMs = performance.now() + settings.outageSecondsMax * 1000;

@@ -1,0 +1,36 @@
+import type { TestServer } from "../apps/server/e2e/server.fixture.ts";
+
+export async function finished(berth: TestServer, deployment: string): Promise<void> {
+  for (;;) {
+    const { body } = await berth.rest("GET", `/deployments/${deployment}`);
+    const { status, error } = body as { status: string; error: string | null };
+    if (status === "finished") return;
+    if (status !== "queued" && status !== "in_progress") throw new Error(`The deployment ${status}: ${error}`);
+    await new Promise((resolve) => setTimeout(resolve, 10));
+  }
+}
+
+interface StepTimes {
+  readonly name: string;
+  readonly status: string;
+  readonly started_at: string | null;
+  readonly finished_at: string | null;
+}
+
+const stepsOf = async (berth: TestServer, deployment: string) =>
+  (await berth.rest("GET", `/deployments/${deployment}/steps`)).body as readonly StepTimes[];
+
+/** Milliseconds of each step, for a line of output. */
+export async function steps(berth: TestServer, deployment: string): Promise<string> {
+  const times = (await stepsOf(berth, deployment)).map(({ name, started_at, finished_at }) =>
+    started_at === null || finished_at === null ? name : `${name} ${Date.parse(finished_at) - Date.parse(started_at)}`,
+  );
+  return times.join(", ");
+}
+
+/** Waits: draining and removing the previous release would slow down the next measurement. */
+export async function retired(berth: TestServer, deployment: string): Promise<void> {
+  while (!(await stepsOf(berth, deployment)).every(({ status }) => status === "done" || status === "skipped")) {
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
+}
