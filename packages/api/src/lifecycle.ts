@@ -30,7 +30,7 @@ const applicationStart = {
     operationId: "start-{kind}-by-uuid",
     summary: "Start an application",
     description:
-      "Queues a deployment of what ran before it was stopped, without a build; one that never ran is built. To build the newest source use `POST /deploy`, or set `force`. Refused while it runs, unless `force` is set.",
+      "Queues a deployment. After a rollback it runs what that chose, without a build. Refused while it runs, unless `force` is set.",
     ability: "deploy",
     alsoByGet: true,
     query: ["force", "instant_deploy"],

@@ -16,7 +16,8 @@ export interface DeploymentRequest {
   /** For an application, create the request by `applicationRequest`, which adds the other fields. */
   readonly resource: ResourceRecord;
   readonly isForced?: boolean | undefined;
-  readonly isRestart?: boolean | undefined;
+  /** Runs the live release again instead of building: always, or only if a rollback chose an older build. */
+  readonly isRestart?: boolean | "after_rollback" | undefined;
   /** Starts at once, ignoring other deployments; only the limit of the queue applies. */
   readonly isInstant?: boolean | undefined;
   /** Default `HEAD`: the newest commit. */
@@ -134,7 +135,10 @@ async function newDeployment(
   }
   // Without a release there is nothing to restart, so it is built as for a deployment.
   const part = { resource_id, server_id };
-  const hasRelease = isRestart && (await tx.releases.live({ ...part, pull_request_id: 0 })) !== undefined;
+  const hasRelease =
+    isRestart === "after_rollback"
+      ? await isRolledBack(tx, part)
+      : isRestart && (await tx.releases.live({ ...part, pull_request_id: 0 })) !== undefined;
   const rollbackTo = await buildOn(tx, part, request);
   return {
     uuid,
@@ -152,6 +156,12 @@ async function newDeployment(
     docker_registry_image_tag: preview?.docker_registry_image_tag ?? null,
     is_instant: isInstant,
   };
+}
+
+/** Whether its release is an older build than the newest that finished. */
+async function isRolledBack(tx: Stores, part: ServerPart): Promise<boolean> {
+  const [running, ...others] = await tx.releases.builds(part);
+  return running?.is_current === true && others.some(({ created_at }) => created_at > running.created_at);
 }
 
 interface SourceOf extends ResourceRecord, Pick<ApplicationRecord, "source"> {

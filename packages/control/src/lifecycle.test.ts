@@ -73,34 +73,37 @@ describe("starting and stopping", () => {
     expect((await at.own.deployments.get(deployment_uuid)).restart_only).toBe(false);
   });
 
-  test("a start after a stop runs what ran before, and builds only where that is forced or nothing has run", async () => {
+  test("a start after a stop builds, unless a rollback chose an older build, which it keeps", async () => {
     const app = await created();
-    const first = await at.own.lifecycle.start(app, {});
-    expect((await at.own.deployments.get(first.deployment_uuid)).restart_only).toBe(false);
     const { server } = at.place;
-    const queue = at.db.system.deployments;
-    for (;;) {
-      const claim = await queue.claimNext({ owner: "worker", leaseSeconds: 60 }, [server.id]);
-      if (claim === undefined) throw new Error("It was queued above");
-      const { lease, deployment } = claim;
-      const release = { artifact: { type: "image", image: "app" }, built_by: deployment.uuid, upstream: null } as const;
-      await at.db.system.releases.saveCandidate(lease, release);
-      await at.db.system.releases.promote(lease);
-      await queue.finish(lease, "finished", null);
-      if (deployment.uuid === first.deployment_uuid) break;
-    }
+    const { deployments: queue, releases } = at.db.system;
+    const finished = async (wanted: string, built_by = wanted) => {
+      for (;;) {
+        const claim = await queue.claimNext({ owner: "worker", leaseSeconds: 60 }, [server.id]);
+        if (claim === undefined) throw new Error("It was queued above");
+        const release = { artifact: { type: "image", image: built_by }, built_by, upstream: null } as const;
+        await releases.saveCandidate(claim.lease, release);
+        await releases.promote(claim.lease);
+        await queue.finish(claim.lease, "finished", null);
+        if (claim.deployment.uuid === wanted) return;
+      }
+    };
+    const started = async (options = {}) => {
+      const { deployment_uuid } = await at.own.lifecycle.start(app, options);
+      return await at.own.deployments.get(deployment_uuid);
+    };
+    const first = await started();
+    await finished(first.deployment_uuid);
     await at.own.lifecycle.stop(app);
-    const again = await at.own.lifecycle.start(app, {});
-    expect(again.message).toBe("Deployment request queued.");
-    expect(await at.own.deployments.get(again.deployment_uuid)).toMatchObject({
-      restart_only: true,
-      force_rebuild: false,
-    });
-    const forced = await at.own.lifecycle.start(app, { force: true });
-    expect(await at.own.deployments.get(forced.deployment_uuid)).toMatchObject({
-      restart_only: false,
-      force_rebuild: true,
-    });
+    const second = await started();
+    expect([first.restart_only, second.restart_only]).toEqual([false, false]);
+    await finished(second.deployment_uuid);
+    // As a rollback leaves it: a release of the first build.
+    const back = await started({ force: true });
+    await finished(back.deployment_uuid, first.deployment_uuid);
+    await at.own.lifecycle.stop(app);
+    expect(await started()).toMatchObject({ restart_only: true, force_rebuild: false });
+    expect(await started({ force: true })).toMatchObject({ restart_only: false, force_rebuild: true });
   });
 
   test("needs the ability to deploy", async () => {

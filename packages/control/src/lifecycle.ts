@@ -154,8 +154,8 @@ function applicationStarter(context: UseCaseContext): Starter {
   return {
     async start(tx, resource, { force, instant_deploy }) {
       const application = await find(tx, resource);
-      // What ran before the stop runs again, which after a rollback is not the newest source.
-      const isRestart = force !== true;
+      // Somebody chose the older build, so the newest source would undo that.
+      const isRestart = force !== true && "after_rollback";
       const request = applicationRequest(application, { isForced: force, isInstant: instant_deploy, isRestart });
       return answer("Deployment request queued.", await requestDeployment(context, tx, request));
     },
