@@ -1,3 +1,4 @@
+import { VERSION } from "@berth/core";
 import { describe, expect, test } from "vitest";
 import { HABITS } from "./habits.ts";
 import { run } from "./program.ts";
@@ -107,5 +108,24 @@ describe("a group of commands", () => {
     const { exitCode, text } = await told(...argv);
     expect(exitCode).toBe(2);
     expect(text).toContain(message);
+  });
+});
+
+describe("--version", () => {
+  test.each([[["--version"]], [["-V"]], [["--version", "db", "create"]], [["--context", "prod", "-V"]]])(
+    "before a command is the version of berth: %j",
+    async (argv) => {
+      expect(await told(...argv)).toEqual({ exitCode: 0, text: `${VERSION}\n` });
+    },
+  );
+
+  test.each([
+    [["db", "create", "mysql", "my", "--version", "5"], "The version is a part of the image: --image NAME:VERSION"],
+    [["run", "shop", "node", "--version"], "The version of berth itself: berth --version"],
+    [["apps", "-V"], "The version of berth itself: berth --version"],
+  ])("after a command is an error: %j", async (argv, hint) => {
+    const { exitCode, text } = await told(...argv);
+    expect([exitCode, text]).toEqual([2, expect.stringMatching(/^error: unknown option '(-V|--version)'/)]);
+    expect(text).toContain(`\n${hint}\n`);
   });
 });

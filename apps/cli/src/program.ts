@@ -328,12 +328,23 @@ function commandError(text: string, argv: readonly string[], program: Command): 
   const [first = "", word, ...others] = wordsOf(argv);
   const habit = text.startsWith("error: unknown command") ? habitOf(first) : undefined;
   if (habit !== undefined) return `error: unknown command '${first}'\n${habit}\n`;
+  if (VERSION_FLAGS.some((flag) => text.startsWith(`error: unknown option '${flag}'`)))
+    return [text.trimEnd(), versionHint(commandOf(program, argv)), ""].join("\n");
   const isUnknown = text.startsWith("error: too many arguments for 'list'.") && word !== undefined && word !== "list";
   if (!isUnknown) return text;
   const group = commandNamed(program, commandIn(argv) ?? first);
   const hint = group === undefined ? [] : hintFor(group, [word, ...others], program);
   return [`error: ${printable(first)} has no command '${printable(word)}'`, ...hint, ""].join("\n");
 }
+
+const versionHint = (command: Command): string =>
+  command.options.some(({ long }) => long === "--image")
+    ? "The version is a part of the image: --image NAME:VERSION"
+    : "The version of berth itself: berth --version";
+
+/** The command that the words name, as deep as they do. */
+const commandOf = (program: Command, argv: readonly string[]): Command =>
+  wordsOf(argv).reduce((command, word) => commandNamed(command, word) ?? command, program);
 
 /** What was probably meant by the words after a group that does not have the first of them. */
 function hintFor(group: Command, [word = "", ...others]: readonly string[], program: Command): readonly string[] {
@@ -352,7 +363,6 @@ const commandNamed = (parent: Command, name: string): Command | undefined =>
 function root(system: System, argv: readonly string[]): Command {
   const program: Command = new Command("berth")
     .description("Deploys applications to servers of your own.")
-    .version(VERSION, VERSION_FLAGS.join(", "), "print the version of berth")
     .addOption(new Option("--context <name>", "the connection to use instead of the chosen one"))
     .addOption(new Option("--json", "print what the API answers, and nothing else"))
     .addOption(new Option("--verbose", "print more: whole logs while following, details of errors"))
@@ -371,10 +381,17 @@ function root(system: System, argv: readonly string[]): Command {
     .showSuggestionAfterError()
     .exitOverride()
     .helpCommand(true);
+  // After a command, it is probably the version of what the command makes. To answer with another would hide that.
+  if (!asksVersionAfterCommand(argv)) program.version(VERSION, VERSION_FLAGS.join(", "), "print the version of berth");
   return program;
 }
 
 const VERSION_FLAGS = ["-V", "--version"];
+
+const asksVersionAfterCommand = (argv: readonly string[]): boolean => {
+  const command = argv.findIndex(isWord);
+  return command >= 0 && argv.slice(command).some((text) => VERSION_FLAGS.includes(text));
+};
 
 function outputOf(program: Command, system: System) {
   const { json = false, verbose = false, color } = program.opts();
@@ -382,8 +399,10 @@ function outputOf(program: Command, system: System) {
 }
 
 /** Arguments without options, and without the value of the global option that has one. */
-const wordsOf = (argv: readonly string[]) =>
-  argv.filter((text, index) => !text.startsWith("-") && argv[index - 1] !== "--context");
+const wordsOf = (argv: readonly string[]) => argv.filter(isWord);
+
+const isWord = (text: string, index: number, argv: readonly string[]): boolean =>
+  !text.startsWith("-") && argv[index - 1] !== "--context";
 
 /** Name of the command: the first word. */
 function commandIn(argv: readonly string[]): string | undefined {
