@@ -3,7 +3,7 @@ import { Command, CommanderError, Option } from "commander";
 import { addAppFlag } from "./app-flag.ts";
 import type { Bind, CommandModule } from "./command-module.ts";
 import { EXIT, type ExitCode } from "./failure.ts";
-import { habitOf } from "./habits.ts";
+import { createHint, habitOf } from "./habits.ts";
 import type { Operation } from "./operations/description.ts";
 import { output } from "./output.ts";
 import { printable } from "./printable.ts";
@@ -330,9 +330,9 @@ function commandError(text: string, argv: readonly string[], program: Command): 
   if (habit !== undefined) return `error: unknown command '${first}'\n${habit}\n`;
   if (VERSION_FLAGS.some((flag) => text.startsWith(`error: unknown option '${flag}'`)))
     return [text.trimEnd(), versionHint(commandOf(program, argv)), ""].join("\n");
-  const isUnknown = text.startsWith("error: too many arguments for 'list'.") && word !== undefined && word !== "list";
-  if (!isUnknown) return text;
   const group = commandNamed(program, commandIn(argv) ?? first);
+  const isOfDefault = /^error: too many arguments for '(list|show)'\./.test(text);
+  if (!isOfDefault || word === undefined || (group && commandNamed(group, word) !== undefined)) return text;
   const hint = group === undefined ? [] : hintFor(group, [word, ...others], program);
   return [`error: ${printable(first)} has no command '${printable(word)}'`, ...hint, ""].join("\n");
 }
@@ -348,10 +348,12 @@ const commandOf = (program: Command, argv: readonly string[]): Command =>
 
 /** What was probably meant by the words after a group that does not have the first of them. */
 function hintFor(group: Command, [word = "", ...others]: readonly string[], program: Command): readonly string[] {
-  const isOfApplications = group.name() === "apps";
+  const isOfApplications = group.name() === "apps" || group.name() === "app";
   const own = isOfApplications ? commandNamed(program, word) : undefined;
   if (own !== undefined && [DEPLOY, RUN].includes(own.helpGroup()))
     return [`To do this with an application: berth ${[own.name(), ...others].map(printable).join(" ")}`];
+  const creating = createHint(group.name(), word);
+  if (creating !== undefined && (isOfApplications || commandNamed(group, "create") !== undefined)) return [creating];
   const name = printable(others.at(-1) ?? word);
   if (isOfApplications) return [`To show ${name}: berth app ${name}`];
   return commandNamed(group, "get") === undefined ? [] : [`To show ${name}: berth ${group.name()} get ${name}`];
