@@ -7,13 +7,12 @@ import { parseArgs } from "node:util";
 import { clientFiles } from "./client-package.mjs";
 import { freshBuild, ROOT } from "./fresh.mjs";
 
-/** Dependencies of both need it: `eventsource` and `commander`. */
-const ENGINES = { node: ">=22.12" };
-
 const PACKAGES = {
   "packages/client": {
     name: "@berth/client",
     description: "Typed client of Berth's API, for Node, Bun and browsers",
+    // As `eventsource` needs it.
+    engines: { node: ">=22.12" },
     sideEffects: false,
     // `main` and `types` are for tools that do not know `exports`.
     main: "./index.js",
@@ -27,6 +26,8 @@ const PACKAGES = {
   "apps/cli": {
     name: "@berth/cli",
     description: "Command line of Berth: deploys folders and git repositories to servers of your own",
+    // As its build needs it: `import.meta.dirname` is the newest of what it uses.
+    engines: { node: ">=20.11" },
     bin: { berth: "main.js" },
     // It is a program. What it is made of is in the bundle.
     exports: { "./package.json": "./package.json" },
@@ -52,7 +53,7 @@ function pack(source, out) {
   copyFileSync(join(ROOT, "LICENSE"), join(folder, "LICENSE"));
   copyFileSync(join(ROOT, source, "package.md"), join(folder, "README.md"));
   const { version, license } = manifestOf(ROOT);
-  const whole = { ...manifest, version, license, type: "module", engines: ENGINES };
+  const whole = { ...manifest, version, license, type: "module" };
   writeFileSync(join(folder, "package.json"), `${JSON.stringify(whole, null, 2)}\n`);
   const argv = ["pack", folder, "--pack-destination", out, "--json", "--loglevel", "error"];
   const { status, stdout, error } = spawnSync("npm", argv, { encoding: "utf8", stdio: ["ignore", "pipe", 2] });

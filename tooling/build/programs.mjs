@@ -39,7 +39,7 @@ export const PROGRAMS = {
     folder: "apps/cli",
     entries: { main: "apps/cli/src/main.ts" },
     // It is also installed by itself (packages.mjs).
-    target: "node22.12",
+    target: "node20.11",
     assets: { "openapi.json": "openapi.json" },
   },
   web: { folder: "apps/web" },

@@ -243,6 +243,18 @@ describe("commands in an application", () => {
     expect([nameless.code, nameless.stderr]).toEqual([2, expect.stringContaining("Which application?")]);
   });
 
+  test("are refused what is piped in, which they would not get", async () => {
+    const options = { cwd: "/", env: env(), input: "hello\n" };
+    for (const word of ["run", "exec"]) {
+      const { code, stdout, stderr } = await berth([word, "web", "--", "cat"], options);
+      expect([code, stdout, stderr]).toEqual([
+        2,
+        "",
+        expect.stringMatching(/^Standard input is not passed on .*\n.*sh -c/),
+      ]);
+    }
+  });
+
   test("continue after they were asked for, and are ended by the deletion of their task", async () => {
     const detached = await run("/", "run", "--detach", "web", "--", "sleep 600.5");
     expect([detached.code, detached.stdout]).toEqual([

@@ -42,6 +42,39 @@ describe("what went wrong", () => {
     expect(told(trpcError(409, problem))).toContain("send force=true");
   });
 
+  test.each([
+    ["The address of the repository has a query. Correct git_repository.", "Correct --git."],
+    ["It has main. Correct git_branch.", "Correct --branch."],
+    ["x is not a commit. Set git_commit_sha to a tag.", "Set --git-commit-sha to a tag."],
+    ["Correct it.", "Correct it."],
+  ])("names the flags of the command for the fields: %s", (message, said) => {
+    const problem = { message, code: "source.invalid", errors: { git_repository: ["Refused."] } };
+    const text = told(trpcError(422, problem), { flags: ["git", "branch", "git-commit-sha"] });
+    expect(text).toContain(said);
+    expect(text).toContain("\n  --git: Refused.\n");
+    expect(told(trpcError(422, problem))).toContain(message);
+    expect(told(trpcError(422, problem), { flags: ["git-branch"] })).toContain(message.replace("git_b", "--git-b"));
+  });
+
+  test.each([
+    ["foo.example.com", "https://foo.example.com"],
+    ["foo.example.com:3000/api", "https://foo.example.com:3000/api"],
+    ["http://", undefined],
+    ["https://a b.example", undefined],
+  ])("with the URL %s says what to write", (url, wanted) => {
+    const problem = {
+      message: "Validation failed.",
+      code: "request.invalid",
+      errors: { domains: [`Invalid URL: ${url}`] },
+    };
+    const text = told(trpcError(422, problem), { flags: ["domains"] });
+    expect(text.split("\n")).toEqual([
+      ...["Validation failed.", `  --domains: Invalid URL: ${url}`],
+      ...(wanted === undefined ? [] : [`  Write https:// in front of it: ${wanted}`]),
+      "",
+    ]);
+  });
+
   test("with the token says where the token is from, and how to get another", () => {
     const text = told(trpcError(401, { message: "Unauthenticated.", code: "auth.unauthenticated" }));
     expect(text).toBe(

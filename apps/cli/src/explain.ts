@@ -61,17 +61,28 @@ function problemFailure(problem: Problem, cause: unknown, options: ExplainOption
 }
 
 /** The API names the fields to send; here they are flags. */
-const inFlags = (message: string, flagNames: ReadonlySet<string>): string =>
-  message.replace(/(send )?\b([a-z_]+)=true\b/g, (text: string, send: string | undefined, field: string) => {
-    const name = field.replaceAll("_", "-");
-    return flagNames.has(name) ? `${send === undefined ? "" : "add "}--${name}` : text;
-  });
+export const inFlags = (message: string, flagNames: ReadonlySet<string>): string =>
+  message
+    .replace(/(send )?\b([a-z_]+)=true\b/g, (text: string, send: string | undefined, field: string) => {
+      const flag = flagOf(field, flagNames);
+      return flag === undefined ? text : `${send === undefined ? "" : "add "}${flag}`;
+    })
+    .replace(/\b(Correct|Set) ([a-z_]+)\b/g, (_text: string, verb: string, field: string) => {
+      return `${verb} ${flagOf(field, flagNames) ?? field}`;
+    });
+
+/** Flags of `berth deploy`, which are shorter than the fields that they set. */
+const SHORT_FLAGS: Readonly<Record<string, string>> = { git_repository: "git", git_branch: "branch" };
+
+function flagOf(field: string, flagNames: ReadonlySet<string>): string | undefined {
+  const name = [field.replaceAll("_", "-"), SHORT_FLAGS[field]].find((each) => flagNames.has(each ?? ""));
+  return name === undefined ? undefined : `--${name}`;
+}
 
 function fieldLines({ errors = {} }: Problem, flagNames: ReadonlySet<string>): readonly string[] {
   return Object.entries(errors).flatMap(([field, texts]) => {
-    const name = field.replaceAll("_", "-");
-    const shown = flagNames.has(name) ? `--${name}` : field;
-    return texts.map((text) => printable(field === "_" ? text : `${shown}: ${text}`));
+    const shown = flagOf(field, flagNames) ?? field;
+    return texts.map((text) => printable(field === "_" ? inFlags(text, flagNames) : `${shown}: ${text}`));
   });
 }
 
@@ -89,9 +100,19 @@ function nextSteps({ code, status, message, errors }: Problem): readonly string[
     case "rate.limited":
       return ["Try again in a minute."];
     default:
-      return Object.entries(FIELD_STEPS).flatMap(([field, step]) => (errors?.[field] === undefined ? [] : [step]));
+      return [...urlSteps(Object.values(errors ?? {}).flat()), ...fieldSteps(errors)];
   }
 }
+
+/** Users write hosts as browsers show them. */
+const urlSteps = (texts: readonly string[]): readonly string[] =>
+  texts.flatMap((text) => {
+    const [, host = ""] = /Invalid URL: ([\w.-]+\.[\w.:/-]+)$/.exec(text) ?? [];
+    return host === "" || host.includes("://") ? [] : [`Write https:// in front of it: https://${host}`];
+  });
+
+const fieldSteps = (errors: Problem["errors"]): readonly string[] =>
+  Object.entries(FIELD_STEPS).flatMap(([field, step]) => (errors?.[field] === undefined ? [] : [step]));
 
 const FIELD_STEPS: Readonly<Record<string, string>> = {
   frequency: "A frequency is a word (hourly, daily, weekly, …) or five fields: '30 2 * * *' is each day at 02:30.",

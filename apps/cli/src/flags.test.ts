@@ -37,6 +37,13 @@ describe("flags of a schema", () => {
       { build_command: null, health_check_port: null, redirect: null },
     ],
     ["JSON", ["--docker-compose-domains", '[{"name":"web"}]'], { docker_compose_domains: [{ name: "web" }] }],
+    ...["apps/web", "./apps/web", "/apps/web"].map((given): [string, string[], Record<string, unknown>] => [
+      `the folder ${given} of a source`,
+      ["--base-directory", given, "--publish-directory", given],
+      { base_directory: "/apps/web", publish_directory: "/apps/web" },
+    ]),
+    ["the source itself", ["--base-directory", "."], { base_directory: "/" }],
+    ["a hidden file of a source", ["--dockerfile-location", ".docker/web"], { dockerfile_location: "/.docker/web" }],
     ["nothing when nothing is given", [], {}],
   ])("of an application read %s", (_title, argv, expected) => {
     expect(parsed(ApplicationCreateUpload, argv)).toEqual(expected);

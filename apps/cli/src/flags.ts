@@ -120,7 +120,15 @@ const VALUE_NAMES: Readonly<Record<Exclude<Flag["type"], "switch">, string>> = {
   json: "json",
 };
 
-function parse({ type, isNullable, isListOfWords }: Flag, text: string, previous: unknown): unknown {
+/** Paths inside of a source. People write them as they see them there; the API wants the slash. */
+const FROM_THE_ROOT: ReadonlySet<string> = new Set([
+  "base_directory",
+  "publish_directory",
+  "dockerfile_location",
+  "docker_compose_location",
+]);
+
+function parse({ key, type, isNullable, isListOfWords }: Flag, text: string, previous: unknown): unknown {
   if (text === "" && isNullable) return NULL;
   switch (type) {
     case "integer":
@@ -138,7 +146,7 @@ function parse({ type, isNullable, isListOfWords }: Flag, text: string, previous
         throw new InvalidArgumentError("It takes JSON.");
       }
     default:
-      return text;
+      return FROM_THE_ROOT.has(key) && /^[^/]/.test(text) ? `/${text.replace(/^\.(\/|$)/, "")}` : text;
   }
 }
 

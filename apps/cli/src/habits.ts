@@ -5,6 +5,11 @@ export const HABITS: Readonly<Record<string, string>> = {
     "List URLs with: berth apps. Change those of an application with: berth applications update APP --domains https://shop.example",
   ),
   up: "Run a compose file with: berth services up FILE, a folder with: berth deploy FOLDER",
+  push: "Deploy a folder with: berth deploy FOLDER, a repository with: berth deploy --git URL",
+  ...each(
+    ["psql", "mysql", "mongosh", "redis-cli", "clickhouse-client"],
+    "Open a database with its client, such as: berth db psql NAME",
+  ),
   down: "Stop an application with: berth stop APP, a service with: berth services stop NAME",
   ...each(
     ["init", "create", "launch", "link", "add"],
@@ -27,6 +32,15 @@ export const HABITS: Readonly<Record<string, string>> = {
   ...each(["users", "members"], "Invite a user with: berth user invite EMAIL"),
   ...each(["get", "describe", "inspect", "show", "info"], "Show an application with: berth app APP"),
 };
+
+/** How an object of a group is made, if that is what an unknown word means. An application is made by deploying it. */
+export const createHint = (group: string, word: string): string | undefined => {
+  if (!CREATING.has(word)) return undefined;
+  if (group === "app" || group === "apps")
+    return "Create an application from a folder or a repository with: berth deploy";
+  return `To make one: berth ${group} create --help`;
+};
+const CREATING: ReadonlySet<string> = new Set(["create", "add", "new", "make"]);
 
 /** The command that does what an unknown first word means in other tools; `undefined` for any other word. */
 export const habitOf = (word: string): string | undefined => (Object.hasOwn(HABITS, word) ? HABITS[word] : undefined);

@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-import { enableCompileCache } from "node:module";
+import module from "node:module";
 import { homedir } from "node:os";
 import { join } from "node:path";
 import type { System } from "./system.ts";
@@ -7,7 +7,8 @@ import type { System } from "./system.ts";
 const { XDG_CACHE_HOME } = process.env;
 const cacheFolder = XDG_CACHE_HOME?.startsWith("/") ? XDG_CACHE_HOME : join(homedir(), ".cache");
 // Halves the start time from the second run on. In the user's own folder, since files in /tmp may belong to others.
-enableCompileCache(join(cacheFolder, "berth"));
+// Node 20 lacks it.
+module.enableCompileCache?.(join(cacheFolder, "berth"));
 const { run } = await import("./program.ts");
 
 const system: System = {

@@ -1,3 +1,4 @@
+import { VERSION } from "@berth/core";
 import { describe, expect, test } from "vitest";
 import { HABITS } from "./habits.ts";
 import { run } from "./program.ts";
@@ -70,6 +71,8 @@ describe("a group of commands", () => {
     [["cron"], "scheduled-tasks"],
     [["rm"], "delete"],
     [["services", "show"], "services get"],
+    [["db", "create", "postgres"], "databases create postgresql"],
+    [["db", "create", "mongo"], "databases create mongodb"],
     [["app", "get"], "app show"],
   ])("%j is understood as %s", async (argv, name) => {
     const { exitCode, text } = await told(...argv, "--help");
@@ -100,6 +103,15 @@ describe("a group of commands", () => {
     [["apps", "logs", "shop"], "To do this with an application: berth logs shop"],
     [["apps", "db", "shop"], "To show shop: berth app shop"],
     [["apps", "rm", "shop"], "To do this with an application: berth delete shop"],
+    [["app", "delete", "shop"], "To do this with an application: berth delete shop"],
+    [["app", "create", "shop"], "Create an application from a folder or a repository with: berth deploy"],
+    [["apps", "create", "shop"], "Create an application from a folder or a repository with: berth deploy"],
+    [["apps", "delete"], "To do this with an application: berth delete"],
+    [["app", "show", "shop", "more"], "error: too many arguments for 'show'"],
+    [["server", "add", "10.0.0.1"], "To make one: berth servers create --help"],
+    [["server", "add"], "To make one: berth servers create --help"],
+    [["scale", "web=2"], "berth scale APP 2"],
+    [["scale", "shop", "web=2..10"], "berth scale APP 2..10"],
     [["domains", "add", "shop", "x.test"], "berth applications update APP --domains"],
     [["down"], "berth stop APP"],
     [["redeploy", "shop"], "berth deploy FOLDER --app APP"],
@@ -107,5 +119,24 @@ describe("a group of commands", () => {
     const { exitCode, text } = await told(...argv);
     expect(exitCode).toBe(2);
     expect(text).toContain(message);
+  });
+});
+
+describe("--version", () => {
+  test.each([[["--version"]], [["-V"]], [["--version", "db", "create"]], [["--context", "prod", "-V"]]])(
+    "before a command is the version of berth: %j",
+    async (argv) => {
+      expect(await told(...argv)).toEqual({ exitCode: 0, text: `${VERSION}\n` });
+    },
+  );
+
+  test.each([
+    [["db", "create", "mysql", "my", "--version", "5"], "The version is a part of the image: --image NAME:VERSION"],
+    [["run", "shop", "node", "--version"], "The version of berth itself: berth --version"],
+    [["apps", "-V"], "The version of berth itself: berth --version"],
+  ])("after a command is an error: %j", async (argv, hint) => {
+    const { exitCode, text } = await told(...argv);
+    expect([exitCode, text]).toEqual([2, expect.stringMatching(/^error: unknown option '(-V|--version)'/)]);
+    expect(text).toContain(`\n${hint}\n`);
   });
 });

@@ -3,7 +3,7 @@ import { Command, CommanderError, Option } from "commander";
 import { addAppFlag } from "./app-flag.ts";
 import type { Bind, CommandModule } from "./command-module.ts";
 import { EXIT, type ExitCode } from "./failure.ts";
-import { habitOf } from "./habits.ts";
+import { createHint, habitOf } from "./habits.ts";
 import type { Operation } from "./operations/description.ts";
 import { output } from "./output.ts";
 import { printable } from "./printable.ts";
@@ -328,19 +328,32 @@ function commandError(text: string, argv: readonly string[], program: Command): 
   const [first = "", word, ...others] = wordsOf(argv);
   const habit = text.startsWith("error: unknown command") ? habitOf(first) : undefined;
   if (habit !== undefined) return `error: unknown command '${first}'\n${habit}\n`;
-  const isUnknown = text.startsWith("error: too many arguments for 'list'.") && word !== undefined && word !== "list";
-  if (!isUnknown) return text;
+  if (VERSION_FLAGS.some((flag) => text.startsWith(`error: unknown option '${flag}'`)))
+    return [text.trimEnd(), versionHint(commandOf(program, argv)), ""].join("\n");
   const group = commandNamed(program, commandIn(argv) ?? first);
+  const isOfDefault = /^error: too many arguments for '(list|show)'\./.test(text);
+  if (!isOfDefault || word === undefined || (group && commandNamed(group, word) !== undefined)) return text;
   const hint = group === undefined ? [] : hintFor(group, [word, ...others], program);
   return [`error: ${printable(first)} has no command '${printable(word)}'`, ...hint, ""].join("\n");
 }
 
+const versionHint = (command: Command): string =>
+  command.options.some(({ long }) => long === "--image")
+    ? "The version is a part of the image: --image NAME:VERSION"
+    : "The version of berth itself: berth --version";
+
+/** The command that the words name, as deep as they do. */
+const commandOf = (program: Command, argv: readonly string[]): Command =>
+  wordsOf(argv).reduce((command, word) => commandNamed(command, word) ?? command, program);
+
 /** What was probably meant by the words after a group that does not have the first of them. */
 function hintFor(group: Command, [word = "", ...others]: readonly string[], program: Command): readonly string[] {
-  const isOfApplications = group.name() === "apps";
+  const isOfApplications = group.name() === "apps" || group.name() === "app";
   const own = isOfApplications ? commandNamed(program, word) : undefined;
   if (own !== undefined && [DEPLOY, RUN].includes(own.helpGroup()))
     return [`To do this with an application: berth ${[own.name(), ...others].map(printable).join(" ")}`];
+  const creating = createHint(group.name(), word);
+  if (creating !== undefined && (isOfApplications || commandNamed(group, "create") !== undefined)) return [creating];
   const name = printable(others.at(-1) ?? word);
   if (isOfApplications) return [`To show ${name}: berth app ${name}`];
   return commandNamed(group, "get") === undefined ? [] : [`To show ${name}: berth ${group.name()} get ${name}`];
@@ -352,7 +365,6 @@ const commandNamed = (parent: Command, name: string): Command | undefined =>
 function root(system: System, argv: readonly string[]): Command {
   const program: Command = new Command("berth")
     .description("Deploys applications to servers of your own.")
-    .version(VERSION, VERSION_FLAGS.join(", "), "print the version of berth")
     .addOption(new Option("--context <name>", "the connection to use instead of the chosen one"))
     .addOption(new Option("--json", "print what the API answers, and nothing else"))
     .addOption(new Option("--verbose", "print more: whole logs while following, details of errors"))
@@ -371,10 +383,17 @@ function root(system: System, argv: readonly string[]): Command {
     .showSuggestionAfterError()
     .exitOverride()
     .helpCommand(true);
+  // After a command, it is probably the version of what the command makes. To answer with another would hide that.
+  if (!asksVersionAfterCommand(argv)) program.version(VERSION, VERSION_FLAGS.join(", "), "print the version of berth");
   return program;
 }
 
 const VERSION_FLAGS = ["-V", "--version"];
+
+const asksVersionAfterCommand = (argv: readonly string[]): boolean => {
+  const command = argv.findIndex(isWord);
+  return command >= 0 && argv.slice(command).some((text) => VERSION_FLAGS.includes(text));
+};
 
 function outputOf(program: Command, system: System) {
   const { json = false, verbose = false, color } = program.opts();
@@ -382,8 +401,10 @@ function outputOf(program: Command, system: System) {
 }
 
 /** Arguments without options, and without the value of the global option that has one. */
-const wordsOf = (argv: readonly string[]) =>
-  argv.filter((text, index) => !text.startsWith("-") && argv[index - 1] !== "--context");
+const wordsOf = (argv: readonly string[]) => argv.filter(isWord);
+
+const isWord = (text: string, index: number, argv: readonly string[]): boolean =>
+  !text.startsWith("-") && argv[index - 1] !== "--context";
 
 /** Name of the command: the first word. */
 function commandIn(argv: readonly string[]): string | undefined {

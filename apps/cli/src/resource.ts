@@ -18,12 +18,19 @@ export async function namedResource<Kind extends NamedKind>(
   kind: Kind,
   wanted: string,
 ): Promise<NamedKinds[Kind]> {
+  const all = await listOf(api, kind);
+  if (all.length === 0) throw usage(`No ${kind} is called ${printable(wanted)}.`, [HOW_TO_CREATE[kind]]);
   // Each list contains only its own kind.
-  return choose(wanted, await listOf(api, kind), {
+  return choose(wanted, all, {
     thing: kind,
     describe: ({ status }) => status,
   }) as NamedKinds[Kind];
 }
+
+const HOW_TO_CREATE: Readonly<Record<NamedKind, string>> = {
+  database: "None exists yet. Create one with: berth db create postgresql NAME",
+  service: "None exists yet. Create one with: berth services create TYPE NAME",
+};
 
 const listOf = ({ client }: Api, kind: NamedKind): Promise<readonly (Database | Service)[]> =>
   kind === "database" ? client.databases.list.query({}) : client.services.list.query({});

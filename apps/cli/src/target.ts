@@ -4,6 +4,7 @@ import { choose, matchingCandidates } from "./choose.ts";
 import type { Api } from "./connection/api.ts";
 import { problemIn } from "./connection/problem.ts";
 import { usage } from "./failure.ts";
+import { printable } from "./printable.ts";
 import { requireNoOtherKind } from "./resource.ts";
 import type { System } from "./system.ts";
 
@@ -22,6 +23,12 @@ export async function targetApplication(
   }
   const application = await linkedApplication(api, found.links);
   if (application) return application;
+  const former = found.links.find(({ url }) => url === api.connection.url);
+  if (former !== undefined) {
+    throw usage(`${found.folder} was deployed as ${printable(former.name)}, which is no longer on ${former.url}.`, [
+      "It was deleted, or belongs to another team than this token. Deploy the folder again with: berth deploy",
+    ]);
+  }
   const names = found.links.map(({ name, url }) => `${name} on ${url}`).join(", ");
   throw usage(`${found.folder} was deployed as ${names}, which is not on ${api.connection.url}.`, [
     "Choose another connection with: berth context use NAME, or deploy it here with: berth deploy",

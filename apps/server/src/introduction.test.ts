@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { introduce } from "./introduction.ts";
+import { introduce, listApplications } from "./introduction.ts";
 import { progress } from "./progress.ts";
 
 const signInUrl = "http://berth/sign-in#code=once";
@@ -18,6 +18,25 @@ test("the first token is shown on a terminal", () => {
 test("the first sign-in link is shown on a terminal, and nowhere else", () => {
   expect(introduced(true)).toContain(`Sign in    ${signInUrl}\n`);
   expect(introduced(false)).not.toContain("code=once");
+});
+
+test("a file or another program gets the command that makes a sign-in link", () => {
+  expect(introduced(false)).toContain("Sign in    berth login --web makes a link");
+  expect(introduced(true)).not.toContain("makes a link");
+});
+
+test("an application that does not run is listed without its URL", () => {
+  const parts: string[] = [];
+  const applications = [
+    { name: "shop", status: "running:healthy", urls: ["http://shop.test"] },
+    { name: "old", status: "exited:unhealthy", urls: ["http://old.test"] },
+  ];
+  listApplications(progress({ write: (part) => parts.push(part) }), applications, 3);
+  const text = parts.join("");
+  expect(text).toContain(
+    "\n  Applications\n  shop       http://shop.test\n  old        exited:unhealthy\n  and 1 more",
+  );
+  expect(text).toContain("Containers keep running.");
 });
 
 test("of the first token a file or another program gets only the place where it is kept", () => {

@@ -21,7 +21,7 @@ import { followDeployment } from "./follow.ts";
 import { foreignDatabaseUrl } from "./foreign-database-url.ts";
 import { httpServer, listen } from "./http.ts";
 import { ids } from "./ids.ts";
-import { introduce } from "./introduction.ts";
+import { introduce, listApplications } from "./introduction.ts";
 import { takeLastFailure } from "./last-failure.ts";
 import type { Logger } from "./logger.ts";
 import { writePrivateFile } from "./private-file.ts";
@@ -159,9 +159,7 @@ async function start(
       undo.add(async () => following.stop());
     }
   } else {
-    for (const { name, urls } of applications) progress.line(`  ${name.padEnd(10)} ${urls.join(" ")}`);
-    if (total > applications.length) progress.line(`  and ${total - applications.length} more applications`);
-    progress.line("\nReady. Ctrl-C stops Berth and its applications; the next start brings them back.");
+    listApplications(progress, applications, total);
   }
   const releasing = setTimeout(releaseStartMemory, START_MEMORY_SECONDS * 1000).unref();
   undo.add(async () => clearTimeout(releasing));

@@ -3,7 +3,7 @@ import type { Command } from "commander";
 import { choose, chooseOnly } from "../choose.ts";
 import type { Bind } from "../command-module.ts";
 import type { Api } from "../connection/api.ts";
-import { EXIT, type ExitCode } from "../failure.ts";
+import { EXIT, type ExitCode, Failure, usage } from "../failure.ts";
 import { followDeployment } from "../follow/deployment.ts";
 import { ago } from "../format.ts";
 import { cell, type Output } from "../output.ts";
@@ -78,6 +78,17 @@ async function add(
   const api = await session.connect();
   const { uuid, name } = await namedApplication(api, wanted);
   const server = choose(serverName, await api.client.servers.list.query({}), { thing: "server" });
+  // Later, the deployment would fail for it after half a minute.
+  if (options.deploy && !server.settings.is_usable) {
+    const { validation_logs: reason } = server;
+    throw new Failure(`Server ${printable(server.name)} is not usable, so nothing is deployed to it.`, {
+      details: [
+        ...(reason ? [printable(reason)] : []),
+        `Validate it: berth servers validate ${printable(server.name)}`,
+        "Add it all the same, for the next deployment: add --no-deploy",
+      ],
+    });
+  }
   const destinations = await api.client.destinations.listOfServer.query({ uuid: server.uuid });
   const destination = chooseOnly(options.destination, destinations, "destination");
   const sent = { uuid, destination_uuid: destination.uuid };
@@ -99,7 +110,12 @@ async function add(
 async function remove({ connect, output }: Session, wanted: string, serverName: string): Promise<void> {
   const api = await connect();
   const { uuid, name } = await namedApplication(api, wanted);
-  const { uuid: destination_uuid, server_name } = await serverOf(api, uuid, serverName);
+  const { uuid: destination_uuid, server_name, is_primary } = await serverOf(api, uuid, serverName);
+  if (is_primary) {
+    throw usage(`${printable(server_name)} is the first server of ${printable(name)}, which stays.`, [
+      `Move the application to another one: berth move ${printable(name)} --server SERVER`,
+    ]);
+  }
   const detached = await api.client.applications.destinations.detach.mutate({ uuid, destination_uuid });
   output.show(detached, () =>
     output.line(

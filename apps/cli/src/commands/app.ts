@@ -1,7 +1,9 @@
 import type { Application } from "@berth/core/application";
 import type { Command } from "commander";
 import type { Bind } from "../command-module.ts";
+import { Failure, usage } from "../failure.ts";
 import { ago } from "../format.ts";
+import { createHint } from "../habits.ts";
 import { cell, type Output } from "../output.ts";
 import { printable } from "../printable.ts";
 import type { Session } from "../session.ts";
@@ -24,7 +26,11 @@ export function define(command: Command, bind: Bind): void {
 async function show(session: Session, wanted: string | undefined): Promise<void> {
   const { output, system } = session;
   const api = await session.connect();
-  const application = await targetApplication(api, system, wanted);
+  const application = await targetApplication(api, system, wanted).catch((error: unknown) => {
+    // `berth app create` shows the application `create`, if one is called so.
+    const hint = createHint("app", wanted ?? "");
+    throw hint === undefined || !(error instanceof Failure) ? error : usage(error.message, [hint]);
+  });
   const { current } = await api.client.rollbacks.images.query({ uuid: application.uuid });
   output.show(application, () => {
     output.details(pairs(application, current, output));

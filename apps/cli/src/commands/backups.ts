@@ -6,7 +6,7 @@ import {
   type Restore,
 } from "@berth/core/backup";
 import type { Command } from "commander";
-import { choose } from "../choose.ts";
+import { choose, matchingCandidates } from "../choose.ts";
 import type { Bind } from "../command-module.ts";
 import type { Api } from "../connection/api.ts";
 import { EXIT, type ExitCode, Failure, usage } from "../failure.ts";
@@ -46,6 +46,12 @@ export function define(command: Command, bind: Bind): void {
     .argument("<frequency>", "a cron expression, or a word such as daily");
   addFlags(schedule, FLAGS, "Of the schedule:");
   schedule.action(bind(createSchedule));
+  command
+    .command("unschedule")
+    .description("Stop scheduled backups of a database. Those that were made stay.")
+    .argument(...DATABASE)
+    .option("--schedule <uuid>", "the schedule, if there are several")
+    .action(bind(unschedule));
   command
     .command("run")
     .description("Back up a database now, with the settings of one of its schedules, and wait until it has ended.")
@@ -128,18 +134,46 @@ async function createSchedule(
   options: Readonly<Record<string, unknown>>,
 ): Promise<void> {
   const { output } = session;
-  const api = await session.connect();
-  const { uuid, name } = await namedResource(api, "database", wanted);
+  const { api, uuid, name, schedules } = await schedulesOf(session, wanted);
   const sent = valuesOf(FLAGS, options);
   const { s3_storage_uuid: storage } = sent;
   if (typeof storage === "string") {
     const storages = await api.client.s3Storages.list.query({});
     sent.s3_storage_uuid = choose(storage, storages, { thing: "S3 storage" }).uuid;
   }
+  const same = schedules.find((schedule) => schedule.enabled && isSame(schedule, { frequency, ...sent }));
+  if (same !== undefined) {
+    throw usage(`${name} is backed up ${printable(frequency)} already (${same.uuid}).`, [
+      `Stop that with: berth backup unschedule ${name}`,
+      `Back it up now with: berth backup run ${name}`,
+    ]);
+  }
   const made = await api.client.databases.backups.create.mutate({ uuid, frequency, ...sent });
   output.show(made, () => {
-    output.line(`${printable(name)} is backed up ${printable(frequency)} from now on (${made.uuid}).`);
-    if (sent.backup_now !== true) output.line(`Back it up now with: berth backup run ${printable(name)}`);
+    output.line(`${name} is backed up ${printable(frequency)} from now on (${made.uuid}).`);
+    if (sent.backup_now !== true) output.line(`Back it up now with: berth backup run ${name}`);
+  });
+}
+
+/** Whether a schedule has what is asked for. What is not asked for is its own matter. */
+const isSame = (schedule: BackupScheduleDetails, sent: Readonly<Record<string, unknown>>): boolean => {
+  const current = new Map<string, unknown>(Object.entries(schedule));
+  return Object.entries(sent).every(([key, value]) => current.get(key) === value);
+};
+
+/** The schedule stays with its backups, which would be deleted with it. */
+async function unschedule(session: Session, wanted: string, options: { readonly schedule?: string }): Promise<void> {
+  const { output } = session;
+  const saved = await schedulesOf(session, wanted);
+  const { api, uuid, name, schedules } = saved;
+  const enabled = schedules.filter((schedule) => schedule.enabled);
+  if (enabled.length === 0) throw usage(`${name} has no schedule that makes backups.`);
+  const schedule = oneSchedule({ ...saved, schedules: enabled }, options.schedule);
+  const asked = { uuid, scheduled_backup_uuid: schedule.uuid, enabled: false };
+  const answer = await api.client.databases.backups.update.mutate(asked);
+  output.show(answer, () => {
+    output.line(`${name} is no longer backed up ${printable(schedule.frequency)}.`);
+    output.line(`Its backups stay: berth backup list ${name}`);
   });
 }
 
@@ -254,7 +288,7 @@ async function restore(
   const saved = await schedulesOf(session, wanted);
   const { api, uuid } = saved;
   const chosen = chosenBackup(saved, backup);
-  const target = options.to === undefined ? undefined : await namedResource(api, "database", options.to);
+  const target = options.to === undefined ? undefined : await restoreTarget(saved, options.to);
   const into = target === undefined ? saved.name : printable(target.name);
   if (!options.yes) await confirm(session, chosen, into);
   const asked = await api.client.databases.restores.restore.mutate({
@@ -263,6 +297,15 @@ async function restore(
     ...(options.databaseName === undefined ? {} : { database_name: options.databaseName }),
   });
   return followRestore(session, api, { uuid, restore_uuid: asked.uuid }, `Restored into ${into}`);
+}
+
+/** @throws Failure that names the command by which an unknown one is created */
+async function restoreTarget({ api, engine }: Saved, wanted: string) {
+  const all = await api.client.databases.list.query({});
+  if (matchingCandidates(wanted, all).length > 0) return await namedResource(api, "database", wanted);
+  throw usage(`No database is called ${printable(wanted)}.`, [
+    `Create it with: berth db create ${engine ?? "ENGINE"} ${printable(wanted)}`,
+  ]);
 }
 
 async function confirm(

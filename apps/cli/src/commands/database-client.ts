@@ -44,10 +44,15 @@ async function run(session: Session, name: string, wanted: string, { command }: 
     const own = Object.keys(CLIENTS).find((other) => isOf(CLIENTS[other]));
     throw usage(`${printable(called)} cannot be opened with ${name}.`, own ? [`Use: berth db ${own} ${uuid}`] : []);
   }
-  if (command !== undefined) return await send(session, api, uuid, command);
-  if (!system.stdin.isTTY) return await send(session, api, uuid, await readInput(system));
   const instead = `Run one statement: berth db ${name} ${printable(called)} --command STATEMENT`;
-  return await attachTo(session, { kind: "database", uuid, client: true }, [instead]);
+  const statements = command ?? (system.stdin.isTTY ? undefined : await readInput(system));
+  if (statements === undefined) return await attachTo(session, { kind: "database", uuid, client: true }, [instead]);
+  if (statements.trim() === "")
+    throw usage(`${name} needs a terminal, or statements.`, [
+      instead,
+      `Run those of a file: berth db ${name} ${printable(called)} <FILE`,
+    ]);
+  return await send(session, api, uuid, statements);
 }
 
 /** Prints the client's output, and returns its exit code. */

@@ -52,6 +52,12 @@ interface CreateOptions extends PlaceOptions {
   readonly [flag: string]: unknown;
 }
 
+/** What people call them. */
+const ENGINE_ALIASES: Partial<Record<DatabaseEngine, readonly string[]>> = {
+  postgresql: ["postgres"],
+  mongodb: ["mongo"],
+};
+
 const GIVEN = ["name", "project_uuid", "environment_name", "environment_uuid", "server_uuid", "instant_deploy"];
 
 function defineCreate(group: Command, bind: Bind, engine: DatabaseEngine): void {
@@ -59,6 +65,7 @@ function defineCreate(group: Command, bind: Bind, engine: DatabaseEngine): void 
   // Only the schema is read, which every engine has.
   const flags = flagsFor(DATABASE_CREATES[engine] as z.ZodObject).filter(({ key }) => !GIVEN.includes(key));
   const command = addPlaceFlags(group.command(engine).summary(title).description(`Create a database of ${title}.`))
+    .aliases(ENGINE_ALIASES[engine] ?? [])
     .argument("[name]", "default: made from its engine")
     .option("--no-start", "only make it")
     .option("--detach", "do not wait until it runs");

@@ -13,7 +13,7 @@ import {
   rememberTarget,
   type Target,
 } from "../deploy/application.ts";
-import { type DeployFolder, deployFolder } from "../deploy/folder.ts";
+import { type DeployFolder, deployFolder, requireNoFolder } from "../deploy/folder.ts";
 import { addSettingFlags, SETTING_FLAGS } from "../deploy/setting-flags.ts";
 import { pack, upload } from "../deploy/upload.ts";
 import { EXIT, type ExitCode, Failure, usage } from "../failure.ts";
@@ -62,6 +62,7 @@ const collected = (text: string, before: readonly string[] = []): readonly strin
 async function deploy(session: Session, named: string | undefined, options: Options): Promise<ExitCode> {
   const { system } = session;
   const folder = await deployFolder(system, named);
+  if (options.git !== undefined) await requireNoFolder(system, options.git);
   const settings = valuesOf(SETTING_FLAGS, options);
   // Read before anything is created, so that a mistake leaves nothing behind.
   const variables = await readVariables(session, options.env ?? [], { file: options.envFile, mayAsk: false });

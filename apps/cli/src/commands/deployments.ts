@@ -15,31 +15,46 @@ interface Options {
 }
 
 export function define(command: Command, bind: Bind): void {
-  command
-    .argument("[app]", "name or uuid; default: the application of this folder, else all that wait or run")
-    .option("--all", "all queued and running deployments of the team, also inside of a deployed folder")
-    .option("--take <count>", "how many at most", count)
-    .option("--skip <count>", "how many of the newest to skip", count)
-    .action(bind(list));
+  addPaging(
+    command
+      .argument("[app]", "name or uuid; default: the application of this folder, else all that wait or run")
+      .option("--all", "all queued and running deployments of the team, also inside of a deployed folder"),
+  ).action(bind(list));
+  addPaging(command.command("list"))
+    .description("List the waiting and running deployments of the team. Those of an application: berth deployments APP")
+    // Commander gives the flags that the group has too to the group.
+    .action(
+      bind((session: Session, _: Options, self: Command) => listActive(session, self.optsWithGlobals<Options>())),
+    );
 }
+
+const addPaging = (command: Command): Command =>
+  command
+    .option("--take <count>", "how many at most", count)
+    .option("--skip <count>", "how many of the newest to skip", count);
 
 async function list(session: Session, wanted: string | undefined, { all, ...paging }: Options): Promise<void> {
   const { output, system } = session;
-  const { client, ...rest } = await session.connect();
   const isOfTeam = all === true || (wanted === undefined && (await findLinks(system.cwd)) === undefined);
-  if (isOfTeam) {
-    const active = await client.deployments.list.query(paging);
-    output.show(active, () => table(session, active, "No deployment is queued or running."));
-    return;
-  }
-  const { uuid, name } = await targetApplication({ client, ...rest }, system, wanted);
-  const page = await client.deployments.listByApplication.query({ uuid, ...paging });
+  if (isOfTeam) return await listActive(session, paging);
+  const api = await session.connect();
+  const { uuid, name } = await targetApplication(api, system, wanted);
+  const page = await api.client.deployments.listByApplication.query({ uuid, ...paging });
   output.show(page, () => {
     table(session, page.deployments, `${cell(name)} was not deployed yet.`);
     const left = page.count - page.deployments.length - (paging.skip ?? 0);
     if (left > 0) output.line(output.colors.dim(`${left} older ones: --take and --skip show them.`));
   });
 }
+
+async function listActive(session: Session, { take, skip }: Options): Promise<void> {
+  const { client } = await session.connect();
+  const active = await client.deployments.list.query({ take, skip });
+  session.output.show(active, () => table(session, active, NONE_ACTIVE));
+}
+
+const NONE_ACTIVE =
+  "No deployment is queued or running. List those that have ended, of one application, with: berth deployments APP";
 
 function table({ output }: Session, deployments: readonly Deployment[], none: string): void {
   if (deployments.length === 0) {

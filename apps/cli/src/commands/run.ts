@@ -3,6 +3,7 @@ import type { Command } from "commander";
 import type { Bind } from "../command-module.ts";
 import { EXIT, type ExitCode, usage } from "../failure.ts";
 import { addFlags, flagsFor, valuesOf } from "../flags.ts";
+import { NOT_PASSED_ON, watchPipedInput } from "../piped-input.ts";
 import { printable } from "../printable.ts";
 import { namedResource } from "../resource.ts";
 import type { Session } from "../session.ts";
@@ -37,10 +38,12 @@ export interface RunOptions {
 
 export async function run(session: Session, words: readonly string[], options: RunOptions): Promise<ExitCode> {
   const { output } = session;
+  const input = watchPipedInput(session.system);
   const { ref, argv } = await targetOf(session, words, options);
   if (argv.length === 0) throw usage("Which command? Write it after the name: berth run APP -- COMMAND");
   const owner = await tasksOf(session, { [ref.kind === "service" ? "service" : "app"]: ref.uuid });
   const { uuid, tasks } = owner;
+  await input.refuse();
   const command = scriptOf(argv);
   const asked = { timeout: TIMEOUT_SECONDS, ...valuesOf(FLAGS, options), ...NEVER_DUE, name: nameOf(command), command };
   const task = await tasks.create.mutate({ uuid, ...asked });
@@ -64,6 +67,7 @@ export async function run(session: Session, words: readonly string[], options: R
   }
   await tasks.delete.mutate(place);
   output.json(ended);
+  if (input.hasArrived()) output.warn(NOT_PASSED_ON);
   if (ended.exit_code === null) output.warn(printable(ended.error_details ?? "It failed."));
   // The program's exit code is passed on unchanged.
   return (ended.exit_code ?? EXIT.failed) as ExitCode;

@@ -1,4 +1,5 @@
 import type { BackupScheduleDetails } from "@berth/core/backup";
+import { DATABASE_ENGINE_NAMES, databaseType } from "@berth/core/database";
 import { printable } from "../printable.ts";
 import { namedResource } from "../resource.ts";
 import type { Session } from "../session.ts";
@@ -6,9 +7,10 @@ import type { Session } from "../session.ts";
 /** A database's schedules, with their newest executions. */
 export async function schedulesOf(session: Session, wanted: string) {
   const api = await session.connect();
-  const { uuid, name } = await namedResource(api, "database", wanted);
+  const { uuid, name, database_type } = await namedResource(api, "database", wanted);
   const schedules = await api.client.databases.backups.list.query({ uuid });
-  return { api, uuid, name: printable(name), schedules };
+  const engine = DATABASE_ENGINE_NAMES.find((each) => databaseType(each) === database_type);
+  return { api, uuid, name: printable(name), engine, schedules };
 }
 export type Saved = Awaited<ReturnType<typeof schedulesOf>>;
 

@@ -61,6 +61,9 @@ function read(text: string, { cpu, memory, requests }: Options) {
     };
     return { replicas: undefined, settings };
   }
+  const [, number] = /=([0-9.]+)$/.exec(text) ?? [];
+  if (number !== undefined)
+    throw usage(`An application has no processes of several types to scale. Write: berth scale APP ${number}`);
   if (!/^\d+$/.test(text)) {
     throw usage(
       `Expected a number of containers or bounds, got ${printable(text)}. Examples: berth scale shop 3, berth scale shop 2..10`,

@@ -181,6 +181,8 @@ async function up(session: Session, file: string, wanted: string | undefined, op
   const name = wanted ?? folderName(session, file);
   const service = await existing(api, name);
   if (service === undefined) {
+    const { requireNoBuild } = await import("./compose-build.ts");
+    requireNoBuild(docker_compose, file === "-" ? "FOLDER" : dirname(file));
     const make = (place: Place) => api.client.services.create.mutate({ ...place, docker_compose });
     return create(api, session, { name, make, what: name }, options);
   }

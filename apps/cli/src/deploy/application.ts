@@ -163,7 +163,8 @@ async function requireSamePlace(
   if (other === undefined) return;
   const where = printable(known[other][1] ?? known[other][0] ?? "");
   throw usage(`${printable(target.name)} is in the ${other} ${where} and is not moved by --${other}.`, [
-    "Make another application with --new.",
+    `Move it:                   berth move ${printable(target.name)} --${other} ${printable(options[other] ?? "")}`,
+    "Make another application:  repeat the command with --new",
   ]);
 }
 

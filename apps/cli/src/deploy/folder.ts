@@ -28,6 +28,20 @@ export async function deployFolder(system: System, named: string | undefined): P
   return { path, argument, isNamed: named !== undefined, links: isOwn ? found.links : [] };
 }
 
+/** @throws Failure when what should be the address of a repository is a folder here, which the server cannot read */
+export async function requireNoFolder({ cwd }: Pick<System, "cwd">, git: string): Promise<void> {
+  const path = resolve(cwd, git);
+  const isFolder = await stat(path).then(
+    (stats) => stats.isDirectory(),
+    () => false,
+  );
+  if (!isFolder) return;
+  throw usage(`${git} is a folder, not the address of a repository.`, [
+    `Upload the folder:                     berth deploy ${git}`,
+    `Clone it, if Berth is on this machine: berth deploy --git file://${path}`,
+  ]);
+}
+
 async function existingFolder(path: string): Promise<string> {
   const stats = await stat(path).catch(() => undefined);
   if (stats?.isDirectory()) return realpath(path);

@@ -2,6 +2,7 @@ import type { ErrorCode } from "@berth/core";
 import type { DeploymentEvent } from "@berth/core/deploy";
 import type { Api } from "../connection/api.ts";
 import { problemIn } from "../connection/problem.ts";
+import { inFlags } from "../explain.ts";
 import { EXIT, type ExitCode } from "../failure.ts";
 import { duration } from "../format.ts";
 import { printable, printableLine } from "../printable.ts";
@@ -98,6 +99,9 @@ function result(state: FollowState, { output }: Session, uuid: string): ExitCode
   }
 }
 
+/** Of `berth deploy`, which most deployments are followed by. */
+const SOURCE_FLAGS: ReadonlySet<string> = new Set(["git", "branch", "git-commit-sha", "base-directory"]);
+
 function explainFailure(state: FollowState, output: Session["output"], uuid: string): void {
   const { colors } = output;
   const step = failedStep(state);
@@ -109,7 +113,7 @@ function explainFailure(state: FollowState, output: Session["output"], uuid: str
   }
   const reason = state.error ?? step?.error ?? "The server gave no reason.";
   const where = step ? ` at "${STEP_TITLES[step.name]}"` : "";
-  output.line(colors.red(`The deployment failed${where}: ${printable(reason)}`));
+  output.line(colors.red(`The deployment failed${where}: ${printable(inFlags(reason, SOURCE_FLAGS))}`));
   // Its sentence is all there is to read, and a new application is removed again.
   if (step?.error_code !== UNRECOGNISED) output.line(`The whole log:  berth logs --deployment ${uuid}`);
 }

@@ -42,7 +42,7 @@ export async function attach(
     headers: { authorization: `Bearer ${token}` },
     perMessageDeflate: false,
   });
-  const ended = Promise.withResolvers<number | null>();
+  const ended = settleable<number | null>();
   let isOpen = false;
 
   const silence = setTimeout(() => ended.reject(lost(isOpen)), silenceMsMax);
@@ -99,6 +99,15 @@ export async function attach(
     restore();
     socket.terminate();
   }
+}
+
+/** As `Promise.withResolvers`, which Node 20 lacks. */
+function settleable<T>() {
+  let settle: { resolve(value: T): void; reject(error: unknown): void } = { resolve: () => {}, reject: () => {} };
+  const promise = new Promise<T>((resolve, reject) => {
+    settle = { resolve, reject };
+  });
+  return { promise, ...settle };
 }
 
 /** Prints as fast as the terminal shows it. */

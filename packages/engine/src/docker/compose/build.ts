@@ -204,8 +204,11 @@ async function contextOf(
 async function contextFolder(source: StackSource | undefined, name: string, context: string): Promise<string> {
   const folder = source && (await insideSource(source, context));
   if (folder !== undefined) return folder;
-  const missing = source === undefined ? "has no repository to build from" : `has no folder ${context.slice(0, 200)}`;
-  throw new DomainError("deploy.build_failed", `The compose file builds ${name}, but its source ${missing}.`);
+  const reason =
+    source === undefined
+      ? "has no repository to build from. Deploy its folder as an application: berth deploy --build-pack dockercompose"
+      : `has no folder ${context.slice(0, 200)}.`;
+  throw new DomainError("deploy.build_failed", `The compose file builds ${name}, but its source ${reason}`);
 }
 
 async function contextsOf({ source, request }: One, build: Readonly<Record<string, unknown>>) {
