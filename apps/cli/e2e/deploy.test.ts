@@ -214,6 +214,17 @@ describe("berth deploy", () => {
     ]);
   });
 
+  test("from a branch that does not exist names the flag to correct", async () => {
+    using repository = gitRepository(webServer("from git"));
+    using elsewhere = temporaryFolder();
+    const flags = ["--git", `file://${repository.path}`, "--branch", "nope", "--name", "no-branch"];
+    const { code, stdout } = await run(elsewhere.path, "deploy", ...flags);
+    expect([code, stdout]).toEqual([
+      1,
+      expect.stringMatching(/The deployment failed .* has no branch nope\. .* Correct --branch\.$/m),
+    ]);
+  });
+
   test("from git of something that is not recognised says what is there and what helps, once, and leaves nothing", async () => {
     using repository = gitRepository({ "notes.txt": "", "run.js": webServer("by hand")["server.js"] ?? "" });
     using elsewhere = temporaryFolder({ "a.txt": "" });

@@ -48,10 +48,14 @@ describe("what went wrong", () => {
     ["x is not a commit. Set git_commit_sha to a tag.", "Set --git-commit-sha to a tag."],
     ["Correct it.", "Correct it."],
   ])("names the flags of the command for the fields: %s", (message, said) => {
-    const problem = { message, code: "source.invalid", errors: { git_repository: ["Refused."] } };
+    const problem = {
+      message,
+      code: "source.invalid",
+      errors: { git_repository: ["Refused.", "Correct git_repository."] },
+    };
     const text = told(trpcError(422, problem), { flags: ["git", "branch", "git-commit-sha"] });
     expect(text).toContain(said);
-    expect(text).toContain("\n  --git: Refused.\n");
+    expect(text).toContain("\n  --git: Refused.\n  --git: Correct --git.\n");
     expect(told(trpcError(422, problem))).toContain(message);
     expect(told(trpcError(422, problem), { flags: ["git-branch"] })).toContain(message.replace("git_b", "--git-b"));
   });

@@ -82,7 +82,9 @@ function flagOf(field: string, flagNames: ReadonlySet<string>): string | undefin
 function fieldLines({ errors = {} }: Problem, flagNames: ReadonlySet<string>): readonly string[] {
   return Object.entries(errors).flatMap(([field, texts]) => {
     const shown = flagOf(field, flagNames) ?? field;
-    return texts.map((text) => printable(field === "_" ? inFlags(text, flagNames) : `${shown}: ${text}`));
+    return texts
+      .map((text) => inFlags(text, flagNames))
+      .map((text) => printable(field === "_" ? text : `${shown}: ${text}`));
   });
 }
 

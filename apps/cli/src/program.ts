@@ -1,12 +1,12 @@
 import { VERSION } from "@berth/core";
 import { Command, CommanderError, Option } from "commander";
 import { addAppFlag } from "./app-flag.ts";
+import { asksVersionAfterCommand, VERSION_FLAGS, wordsOf } from "./argv.ts";
+import { commandError } from "./command-error.ts";
 import type { Bind, CommandModule } from "./command-module.ts";
 import { EXIT, type ExitCode } from "./failure.ts";
-import { createHint, habitOf } from "./habits.ts";
 import type { Operation } from "./operations/description.ts";
 import { output } from "./output.ts";
-import { printable } from "./printable.ts";
 import type { Session } from "./session.ts";
 import type { System } from "./system.ts";
 
@@ -323,45 +323,6 @@ function groupSummary(group: string, all: readonly Operation[]): string {
 }
 const SHOWN_VERBS_MAX = 6;
 
-/** An unknown word in a group reaches the group's default command, for which commander reports too many arguments. */
-function commandError(text: string, argv: readonly string[], program: Command): string {
-  const [first = "", word, ...others] = wordsOf(argv);
-  const habit = text.startsWith("error: unknown command") ? habitOf(first) : undefined;
-  if (habit !== undefined) return `error: unknown command '${first}'\n${habit}\n`;
-  if (VERSION_FLAGS.some((flag) => text.startsWith(`error: unknown option '${flag}'`)))
-    return [text.trimEnd(), versionHint(commandOf(program, argv)), ""].join("\n");
-  const group = commandNamed(program, commandIn(argv) ?? first);
-  const isOfDefault = /^error: too many arguments for '(list|show)'\./.test(text);
-  if (!isOfDefault || word === undefined || (group && commandNamed(group, word) !== undefined)) return text;
-  const hint = group === undefined ? [] : hintFor(group, [word, ...others], program);
-  return [`error: ${printable(first)} has no command '${printable(word)}'`, ...hint, ""].join("\n");
-}
-
-const versionHint = (command: Command): string =>
-  command.options.some(({ long }) => long === "--image")
-    ? "The version is a part of the image: --image NAME:VERSION"
-    : "The version of berth itself: berth --version";
-
-/** The command that the words name, as deep as they do. */
-const commandOf = (program: Command, argv: readonly string[]): Command =>
-  wordsOf(argv).reduce((command, word) => commandNamed(command, word) ?? command, program);
-
-/** What was probably meant by the words after a group that does not have the first of them. */
-function hintFor(group: Command, [word = "", ...others]: readonly string[], program: Command): readonly string[] {
-  const isOfApplications = group.name() === "apps" || group.name() === "app";
-  const own = isOfApplications ? commandNamed(program, word) : undefined;
-  if (own !== undefined && [DEPLOY, RUN].includes(own.helpGroup()))
-    return [`To do this with an application: berth ${[own.name(), ...others].map(printable).join(" ")}`];
-  const creating = createHint(group.name(), word);
-  if (creating !== undefined && (isOfApplications || commandNamed(group, "create") !== undefined)) return [creating];
-  const name = printable(others.at(-1) ?? word);
-  if (isOfApplications) return [`To show ${name}: berth app ${name}`];
-  return commandNamed(group, "get") === undefined ? [] : [`To show ${name}: berth ${group.name()} get ${name}`];
-}
-
-const commandNamed = (parent: Command, name: string): Command | undefined =>
-  parent.commands.find((each) => each.name() === name || each.aliases().includes(name));
-
 function root(system: System, argv: readonly string[]): Command {
   const program: Command = new Command("berth")
     .description("Deploys applications to servers of your own.")
@@ -377,7 +338,7 @@ function root(system: System, argv: readonly string[]): Command {
       getErrHelpWidth: () => system.stderr.columns ?? 100,
       getOutHasColors: () => false,
       getErrHasColors: () => false,
-      outputError: (text, write) => write(commandError(text, argv, program)),
+      outputError: (text, write) => write(commandError(text, argv, { program, ofApplications: [DEPLOY, RUN] })),
     })
     .showHelpAfterError("Run with --help for usage")
     .showSuggestionAfterError()
@@ -388,23 +349,10 @@ function root(system: System, argv: readonly string[]): Command {
   return program;
 }
 
-const VERSION_FLAGS = ["-V", "--version"];
-
-const asksVersionAfterCommand = (argv: readonly string[]): boolean => {
-  const command = argv.findIndex(isWord);
-  return command >= 0 && argv.slice(command).some((text) => VERSION_FLAGS.includes(text));
-};
-
 function outputOf(program: Command, system: System) {
   const { json = false, verbose = false, color } = program.opts();
   return output(system, { json, verbose, color });
 }
-
-/** Arguments without options, and without the value of the global option that has one. */
-const wordsOf = (argv: readonly string[]) => argv.filter(isWord);
-
-const isWord = (text: string, index: number, argv: readonly string[]): boolean =>
-  !text.startsWith("-") && argv[index - 1] !== "--context";
 
 /** Name of the command: the first word. */
 function commandIn(argv: readonly string[]): string | undefined {

@@ -28,7 +28,7 @@ export async function namedResource<Kind extends NamedKind>(
 }
 
 const HOW_TO_CREATE: Readonly<Record<NamedKind, string>> = {
-  database: "None exists yet. Create one with: berth db create postgresql NAME",
+  database: "None exists yet. Create one with: berth db create postgresql NAME, or another engine",
   service: "None exists yet. Create one with: berth services create TYPE NAME",
 };
 

@@ -83,5 +83,5 @@ test("a database to restore into that does not exist is named with the command t
 
 test("without a database, a backup says how to create one", async () => {
   const ran = await ranWith({ "databases.list": () => [] }, ["backup", "run", "shop"]);
-  expect([ran.exitCode, ran.stderr]).toEqual([2, expect.stringContaining("berth db create postgresql NAME\n")]);
+  expect([ran.exitCode, ran.stderr]).toEqual([2, expect.stringContaining("berth db create postgresql NAME")]);
 });

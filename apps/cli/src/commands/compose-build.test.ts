@@ -12,11 +12,11 @@ describe("a compose file for a service", () => {
     "    build: {dockerfile: Dockerfile.api}",
     "    build: {dockerfile_inline: FROM alpine}\n    image: api",
   ])("is refused where it builds from a folder:\n%s", (api) => {
-    const refused = () => requireNoBuild(file(api), "shop");
+    const refused = () => requireNoBuild(file(api), "shop/docker-compose.yaml");
     expect(refused).toThrow("builds api from a folder");
     expect(refused).toThrow(
       expect.objectContaining({
-        details: expect.arrayContaining([expect.stringContaining("berth deploy shop --build-pack dockercompose")]),
+        details: expect.arrayContaining([expect.stringMatching(/berth deploy shop --build-pack dockercompose$/)]),
       }),
     );
   });
@@ -29,14 +29,17 @@ describe("a compose file for a service", () => {
     "    build: .\n    profiles: [debug]",
     "  - broken: [",
   ])("is left to the server otherwise:\n%s", (api) => {
-    requireNoBuild(file(api), "shop");
+    requireNoBuild(file(api), "shop/docker-compose.yaml");
   });
 
   test("that builds makes no service", async () => {
     using folder = temporaryFolder({ "shop/compose.yaml": file("    build: .") });
     await using server = await answering({ "services.list": () => [] });
     const { exitCode, stderr } = await server.run(["service", "up", "shop/compose.yaml"], { cwd: folder.path });
-    expect([exitCode, stderr]).toEqual([2, expect.stringContaining("berth deploy shop --build-pack dockercompose")]);
+    expect([exitCode, stderr]).toEqual([
+      2,
+      expect.stringContaining("shop --build-pack dockercompose --docker-compose-location compose.yaml\n"),
+    ]);
     expect(server.called).toEqual(["services.list"]);
   });
 });

@@ -182,7 +182,7 @@ async function up(session: Session, file: string, wanted: string | undefined, op
   const service = await existing(api, name);
   if (service === undefined) {
     const { requireNoBuild } = await import("./compose-build.ts");
-    requireNoBuild(docker_compose, file === "-" ? "FOLDER" : dirname(file));
+    requireNoBuild(docker_compose, file === "-" ? "FOLDER/docker-compose.yaml" : file);
     const make = (place: Place) => api.client.services.create.mutate({ ...place, docker_compose });
     return create(api, session, { name, make, what: name }, options);
   }

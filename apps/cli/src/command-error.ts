@@ -1,0 +1,53 @@
+import type { Command } from "commander";
+import { VERSION_FLAGS, wordsOf } from "./argv.ts";
+import { createHint, habitOf } from "./habits.ts";
+import { printable } from "./printable.ts";
+
+interface Commands {
+  readonly program: Command;
+  /** Help groups of the commands that act on an application. */
+  readonly ofApplications: readonly string[];
+}
+
+/** An unknown word in a group reaches the group's default command, for which commander reports too many arguments. */
+export function commandError(text: string, argv: readonly string[], { program, ofApplications }: Commands): string {
+  const [first = "", word, ...others] = wordsOf(argv);
+  const habit = text.startsWith("error: unknown command") ? habitOf(first) : undefined;
+  if (habit !== undefined) return `error: unknown command '${first}'\n${habit}\n`;
+  if (VERSION_FLAGS.some((flag) => text.startsWith(`error: unknown option '${flag}'`)))
+    return [text.trimEnd(), versionHint(commandOf(program, argv)), ""].join("\n");
+  const group = commandNamed(program, first);
+  const isOfDefault = /^error: too many arguments for '(list|show)'\./.test(text);
+  if (!isOfDefault || word === undefined || (group && commandNamed(group, word) !== undefined)) return text;
+  const hint = group === undefined ? [] : hintFor(group, [word, ...others], { program, ofApplications });
+  return [`error: ${printable(first)} has no command '${printable(word)}'`, ...hint, ""].join("\n");
+}
+
+const versionHint = (command: Command): string =>
+  command.options.some(({ long }) => long === "--image")
+    ? "The version is a part of the image: --image NAME:VERSION"
+    : "The version of berth itself: berth --version";
+
+/** The command that the words name, as deep as they do. */
+const commandOf = (program: Command, argv: readonly string[]): Command =>
+  wordsOf(argv).reduce((command, word) => commandNamed(command, word) ?? command, program);
+
+/** What was probably meant by the words after a group that does not have the first of them. */
+function hintFor(
+  group: Command,
+  [word = "", ...others]: readonly string[],
+  { program, ofApplications }: Commands,
+): readonly string[] {
+  const isOfApplications = group.name() === "apps" || group.name() === "app";
+  const own = isOfApplications ? commandNamed(program, word) : undefined;
+  if (own !== undefined && ofApplications.includes(own.helpGroup()))
+    return [`To do this with an application: berth ${[own.name(), ...others].map(printable).join(" ")}`];
+  const creating = createHint(group.name(), word);
+  if (creating !== undefined && (isOfApplications || commandNamed(group, "create") !== undefined)) return [creating];
+  const name = printable(others.at(-1) ?? word);
+  if (isOfApplications) return [`To show ${name}: berth app ${name}`];
+  return commandNamed(group, "get") === undefined ? [] : [`To show ${name}: berth ${group.name()} get ${name}`];
+}
+
+const commandNamed = (parent: Command, name: string): Command | undefined =>
+  parent.commands.find((each) => each.name() === name || each.aliases().includes(name));
