@@ -308,7 +308,10 @@ describe("GET /services/{uuid}/logs", () => {
     for (const name of ["container", "sub_service_name"]) {
       const unknown = await logs(`?${name}=other`);
       const stopped = await logs(`?${name}=web&lines=5&show_timestamps=1`);
-      expect([unknown.status, unknown.json.message]).toEqual([404, "Container not found."]);
+      expect([unknown.status, unknown.json.message]).toEqual([
+        404,
+        expect.stringMatching(/^Service .+ has no container other\. It has web/),
+      ]);
       expect([stopped.status, stopped.json.message]).toEqual([400, "Service is not running."]);
     }
   });

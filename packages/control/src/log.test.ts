@@ -1,4 +1,4 @@
-import { releaseLogTitle } from "@berth/core/deploy";
+import { type ReleaseState, releaseLogTitle } from "@berth/core/deploy";
 import { until } from "@berth/testing";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import type { FollowedLine } from "./log.ts";
@@ -75,6 +75,38 @@ describe("what an application prints", () => {
     await at.db.system.deployments.finish(claim.lease, "failed", "It crashed.");
     expect(await at.own.logs.tail(ref, 10)).toEqual({ logs: "FATAL: no space\nbye" });
     expect(await at.own.logs.tail(ref, 1)).toEqual({ logs: "bye" });
+  });
+
+  test("of a container that it lacks is refused with those that it has, while it runs", async () => {
+    const deploymentUuid = await deployed();
+    at.engine.print(deploymentUuid, "one");
+    const single: ReleaseState = {
+      ...{ resourceUuid: ref.uuid, deploymentUuid, state: "running", upstream: null },
+      ...{ restartCount: 0, exitCode: null, startedAt: null },
+    };
+    const { name } = await at.own.applications.get(ref.uuid);
+    const tail = (container: string) => at.own.logs.tail(ref, 1, { container });
+    at.engine.show(single);
+    await expect(tail("nope")).rejects.toMatchObject({
+      code: "resource.not_found",
+      message: `Application ${name} has no container nope. It is a single one: leave out the name.`,
+    });
+    expect(await tail("replica")).toEqual({ logs: "one" });
+    const container = {
+      ...single,
+      name: "replica",
+      isReplica: true,
+      address: null,
+      port: null,
+      isExcluded: false,
+    } as const;
+    at.engine.show({ ...single, containers: [1, 2].map((number) => ({ ...container, number })) });
+    const sentence = `Application ${name} has no container nope. It has replica-1, replica-2.`;
+    await expect(tail("nope")).rejects.toThrow(sentence);
+    const follow = { lines: 1, after: undefined, signal: new AbortController().signal, container: "nope" };
+    await expect(at.own.logs.follow(ref, follow)).rejects.toThrow(sentence);
+    expect(await tail("replica-2")).toEqual({ logs: "one" });
+    expect(await tail("*")).toEqual({ logs: "one" });
   });
 
   test("[S67] is nobody else's", async () => {

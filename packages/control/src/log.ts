@@ -1,10 +1,11 @@
-import { DomainError, isDomainError, notFound } from "@berth/core";
+import { DomainError, isDomainError } from "@berth/core";
 import { isContainerOf } from "@berth/core/compose";
 import { ALL_CONTAINERS, isReleaseLogTitle, liveKeyOf, namedLine } from "@berth/core/deploy";
 import type { LogQuery, ReleaseRecord, ResourceRecord } from "@berth/core/ports";
 import { RESOURCE_KINDS, type ResourceRef } from "@berth/core/resource";
 import { requireAbility } from "@berth/core/team";
 import { type ControlEngine, engineOf, findResource, resourceOn, type UseCaseContext } from "./context.ts";
+import { noContainer, requireContainerOf } from "./named-container.ts";
 import { whileTokenWorks } from "./token-watch.ts";
 
 /** A line of a resource's output. */
@@ -48,11 +49,23 @@ export interface TailOptions extends LogSource {
 export function logs(context: UseCaseContext) {
   const { scope, stores } = context;
   /** @throws DomainError `resource.not_found` */
-  async function requireContainer({ id }: ResourceRecord, container: string | undefined): Promise<void> {
+  async function requireContainer(resource: ResourceRecord, container: string | undefined): Promise<void> {
     if (container === undefined || container === ALL_CONTAINERS) return;
-    const containers = await stores.services.containers([id]);
+    const containers = await stores.services.containers([resource.id]);
     const names = containers.map(({ name }) => name);
-    if (names.length > 0 && !isContainerOf(names, container)) throw notFound("Container");
+    if (names.length > 0 && !isContainerOf(names, container)) throw noContainer(resource, names, container);
+  }
+
+  /** @throws DomainError `resource.not_found` for a container that the running release lacks */
+  async function requireRunning(
+    engine: ControlEngine,
+    resource: ResourceRecord,
+    release: ReleaseRecord,
+    container: string | undefined,
+  ): Promise<void> {
+    if (container === undefined || container === ALL_CONTAINERS) return;
+    const state = await engine.inspect(refOf(release));
+    if (state !== undefined) requireContainerOf(resource, state, container);
   }
 
   /** The live release, else the candidate: its output shows why its start takes long. */
@@ -85,6 +98,7 @@ export function logs(context: UseCaseContext) {
       const isStopped = release?.role === "live" && resource.desired_state === "stopped" && source.previous !== true;
       if (release === undefined || isStopped) return { logs: await lastWords(resource, lines, ref) };
       const engine = await engineOf(context, resource);
+      await requireRunning(engine, resource, release, source.container);
       const texts: string[] = [];
       try {
         for await (const line of engine.logs(refOf(release), { lines, ...sourceOf(source) })) {
@@ -109,6 +123,7 @@ export function logs(context: UseCaseContext) {
       const release = await shownRelease(resource);
       if (release === undefined) throw notRunning(ref);
       const engine = await engineOf(context, resource);
+      await requireRunning(engine, resource, release, options.container);
       const live = () => stores.releases.live(liveKeyOf(resource));
       return whileTokenWorks({ scope, stores }, options.signal, (signal) =>
         followReleases(engine, live, release, { ...options, signal }),

@@ -1,12 +1,12 @@
-import { namedLine } from "@berth/core/deploy";
+import { type Deployment, namedLine } from "@berth/core/deploy";
 import { type Command, InvalidArgumentError, Option } from "commander";
 import type { Bind } from "../command-module.ts";
 import type { Api } from "../connection/api.ts";
 import { problemIn } from "../connection/problem.ts";
-import { EXIT, type ExitCode, usage } from "../failure.ts";
+import { EXIT, type ExitCode, Failure, usage } from "../failure.ts";
 import { followDeployment } from "../follow/deployment.ts";
 import { followStream, type Handlers } from "../follow/subscription.ts";
-import { printableLine } from "../printable.ts";
+import { printable, printableLine } from "../printable.ts";
 import type { Session } from "../session.ts";
 import { targetApplication } from "../target.ts";
 import { serverField } from "./app-servers.ts";
@@ -54,13 +54,34 @@ async function logs(session: Session, wanted: string | undefined, options: Optio
       throw usage("--deployment takes neither an application nor other flags than --follow.");
     return follow ? followDeployment(api, session, deployment) : deploymentLog(api, session, deployment);
   }
-  const { uuid } = await targetApplication(api, session.system, wanted);
+  const { uuid, name } = await targetApplication(api, session.system, wanted);
   const source = {
     uuid,
     ...(options.container === undefined ? {} : { container: options.container }),
     ...(await serverField(api, uuid, options.server)),
   };
-  return showOutput(session, api.client.applications.logs, source, options);
+  try {
+    return await showOutput(session, api.client.applications.logs, source, options);
+  } catch (error) {
+    if (problemIn(error)?.code !== "resource.not_running") throw error;
+    const { deployments } = await api.client.deployments.listByApplication.query({ uuid, take: 1 });
+    throw notRunning(name, deployments[0]);
+  }
+}
+
+/** @param newest Its newest deployment, whose log says why nothing runs. */
+export function notRunning(name: string, newest: Pick<Deployment, "deployment_uuid" | "status"> | undefined): Failure {
+  const message = `${printable(name)} is not running.`;
+  if (newest === undefined)
+    return new Failure(message, { details: ["It was never deployed. See: berth deploy --help"] });
+  const { deployment_uuid: uuid, status } = newest;
+  if (status === "finished")
+    return new Failure(message, { details: [`Start it with: berth start ${printable(name)}`] });
+  const what = status === "failed" ? "failed" : status === "cancelled-by-user" ? "was cancelled" : "has not ended";
+  const follow = what === "has not ended" ? " -f" : "";
+  return new Failure(message, {
+    details: [`Its last deployment ${what}. Its log: berth logs --deployment ${uuid}${follow}`],
+  });
 }
 
 interface LinesQuery {

@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest";
-import { procfileWeb } from "./detect.ts";
 import { listNames } from "./listing.ts";
 import { parsePackageJson } from "./package-json.ts";
 import { app, type Given, planOf, refusal, summary } from "./plan.fixture.ts";
+import { procfileWeb } from "./procfile.ts";
 
 describe("static files", () => {
   test.each<[string, Given, string]>([
@@ -139,6 +139,33 @@ describe("a Procfile", () => {
     ["# web: a\nweb: b # not a comment", "b # not a comment"],
   ])("%j gives %j", (text, command) => {
     expect(procfileWeb(text)).toBe(command);
+  });
+});
+
+describe("lines of a Procfile beside web", () => {
+  const worker =
+    "To run worker too, deploy the same source as another application with that command as its start_command and " +
+    "without a URL (berth deploy --new --name NAME --start-command COMMAND --no-autogenerate-domain).";
+  const release =
+    "To run release with each deployment, set post_deployment_command (--post-deployment-command), which runs in " +
+    "the new release, or pre_deployment_command, which runs in the one before.";
+  const only = (types: string) => `Of the Procfile only the line web is run, not ${types}.`;
+
+  test.each<[string, Given, readonly string[]]>([
+    ["worker", { procfile: "web: ./run\nworker: ./work\r\n" }, [only("worker"), worker]],
+    ["release", { procfile: "release: ./migrate\nweb: ./run" }, [only("release"), release]],
+    ["both", { procfile: "release: a\nworker: b\nweb: ./run" }, [only("release, worker"), worker, release]],
+    ["a language's start", { procfile: "worker: b", packageJson: app() }, [only("worker"), worker]],
+    ["no command", { procfile: "web: ./run\nworker:\n# worker: b\nnot a line" }, []],
+    ["twice", { procfile: "web: ./run\nworker: a\nworker: b" }, [only("worker"), worker]],
+    // That is what the application of the worker itself has.
+    ["a start command", { procfile: "web: ./run\nworker: b", config: { start_command: "b" } }, []],
+  ])("with %s are named with what to do", (_what, given, notes) => {
+    expect(planOf(given).notes).toEqual(notes);
+  });
+
+  test("are not taken for what starts it", () => {
+    expect(refusal({ procfile: "worker: b", entries: ["Procfile"] })).toContain("its Procfile has no line web");
   });
 });
 

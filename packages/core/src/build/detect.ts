@@ -20,6 +20,7 @@ import {
   scriptStep,
 } from "./plan.ts";
 import { plannedRuntime } from "./planned-runtime.ts";
+import { procfileWeb, unrunTypes } from "./procfile.ts";
 import { requirePrograms } from "./programs.ts";
 import { runScript } from "./run-script.ts";
 import { otherWays, unrecognised } from "./unrecognised.ts";
@@ -60,7 +61,11 @@ export function findPlan(facts: SourceFacts, config: PlanConfig): BuildPlan | un
     steps,
     run: start.run,
     warnings: [...(used.manager?.warnings ?? []), ...(used.language?.warnings ?? [])],
-    notes: otherWays(facts, start.source),
+    notes: [
+      ...otherWays(facts, start.source),
+      // The application of a process type beside web has its command.
+      ...(start.source === "command" ? [] : unrunTypes(facts.procfile)),
+    ],
   };
 }
 
@@ -209,9 +214,3 @@ function neededPrograms({ manager, language }: Project, { source }: Start, steps
 /** Program folders of the base directory, and of the workspace above it. */
 export const nodeBins = ({ workspace }: SourceFacts): string[] =>
   [...new Set([0, workspace.levelsUp])].map((levels) => `${"../".repeat(levels)}node_modules/.bin`);
-
-/** The command of the process type `web`. */
-export function procfileWeb(procfile: string | undefined): string | undefined {
-  const lines = (procfile ?? "").split("\n").filter((line) => /^web[ \t]*:/.test(line));
-  return lines.map((line) => line.slice(line.indexOf(":") + 1).trim()).find((command) => command !== "");
-}

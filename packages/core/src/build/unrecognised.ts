@@ -6,12 +6,12 @@ import type { PlanConfig, SourceFacts } from "./plan.ts";
 
 /** Lists the files that were found, and the settings and `berth deploy` flags that help. */
 export function unrecognised(facts: SourceFacts, { base_directory }: PlanConfig): DomainError {
-  const { entries, packageJson } = facts;
+  const { entries } = facts;
   const language = languageOf(facts);
   const example = language?.help.example ?? "node server.js";
   return new DomainError(
     "deploy.unrecognised",
-    `It is not clear how to start this: ${seen(packageJson !== undefined, language)} ` +
+    `It is not clear how to start this: ${seen(facts, language)} ` +
       `${base_directory} holds ${listNames(entries)}. ` +
       `Set start_command (berth deploy --start-command '${example}'), publish_directory for a static site ` +
       "(--publish-directory /site), or base_directory when the application lies in another folder " +
@@ -19,9 +19,10 @@ export function unrecognised(facts: SourceFacts, { base_directory }: PlanConfig)
   );
 }
 
-function seen(hasPackageJson: boolean, language: LanguageProject | undefined): string {
+function seen({ packageJson, procfile }: SourceFacts, language: LanguageProject | undefined): string {
   if (language !== undefined) return `it is recognised as ${language.title}, but without ${language.help.looked}.`;
-  if (hasPackageJson) return "its package.json has no start script and no main file.";
+  if (packageJson !== undefined) return "its package.json has no start script and no main file.";
+  if (procfile !== undefined) return "its Procfile has no line web, and no other file says how.";
   return "no file of a language that Berth knows, no Procfile and no index.html was found.";
 }
 
