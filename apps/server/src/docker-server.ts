@@ -197,8 +197,9 @@ export function dockerServer(first: ServerRecord, deps: DockerServerDeps): Membe
       const wasIngress = isIngress();
       record = server;
       (front ?? recorded).use(server);
-      if (isIngress()) head()?.nodesChanged();
-      else if (wasIngress) void recorded.sync([]).catch((cause: unknown) => warn("Its proxy keeps sites.", cause));
+      if (isIngress() && !wasIngress) head()?.nodesChanged();
+      if (wasIngress && !isIngress())
+        void recorded.sync([]).catch((cause: unknown) => warn("Its proxy keeps sites.", cause));
       if (isOwn || !isReachedOtherwise(before, server)) return;
       own.forget();
       void host.move().catch((cause: unknown) => warn("It moved.", cause));
