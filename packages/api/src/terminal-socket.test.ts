@@ -1,7 +1,8 @@
 import type { AddressInfo } from "node:net";
+import { liveKeyOf } from "@berth/core/deploy";
 import type { Terminal, TerminalOptions } from "@berth/core/ports";
 import type { TerminalSize } from "@berth/core/resource";
-import { printingEngine, until } from "@berth/testing";
+import { type PrintingEngine, printingEngine, until } from "@berth/testing";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import { WebSocket } from "ws";
 import { gitApplication, type Served, served } from "./berth.fixture.ts";
@@ -49,6 +50,7 @@ class Echo implements Terminal {
 let api: Served;
 let port: number;
 let application: string;
+let engine: PrintingEngine;
 const terminals: Echo[] = [];
 const sockets: WebSocket[] = [];
 const asked: (TerminalOptions | undefined)[] = [];
@@ -67,8 +69,9 @@ beforeAll(async () => {
       return opened(size);
     },
   };
-  const engine = { ...printingEngine(), containers };
-  api = await served({ engineFor: () => engine, machineFor: () => ({ terminal: opened }) });
+  const made = { ...printingEngine(), containers };
+  engine = made;
+  api = await served({ engineFor: () => made, machineFor: () => ({ terminal: opened }) });
   await api.app.listen({ host: "127.0.0.1", port: 0 });
   port = (api.app.server.address() as AddressInfo).port;
   application = await runningApplication();
@@ -173,6 +176,24 @@ describe("a terminal", () => {
     expect(await refusalOf(powerfulToken, server)).toEqual(["404 resource.not_found"]);
     expect(await refusalOf("1|unknown", inApplication())).toEqual(["401 auth.unauthenticated"]);
     expect(await refusalOf(terminal, { ...inApplication(), columns: 0 })).toEqual(["422 request.invalid"]);
+  });
+
+  test("in a container that it lacks is refused with those that it has", async () => {
+    const { id = 0, server_id = 0 } = (await api.stores.applications.find(application)) ?? {};
+    const live = await api.stores.releases.live(liveKeyOf({ id, server_id }));
+    const one = { state: "running", restartCount: 0, exitCode: null, startedAt: null } as const;
+    const replica = { ...one, name: "replica", isReplica: true, address: null, port: null, isExcluded: false } as const;
+    const containers = [1, 2].map((number) => ({ ...replica, number }));
+    const ref = { resourceUuid: application, deploymentUuid: live?.deployment_uuid ?? "" };
+    engine.show({ ...one, ...ref, upstream: null, containers });
+    const token = bearer(await api.tokenWith("terminal"));
+    const { said, isClosed } = await dial(token, { ...inApplication(), container: "nope" });
+    await until(isClosed);
+    expect(said.map(({ error }) => [error?.code, error?.message])).toEqual([
+      ["resource.not_found", expect.stringMatching(/ has no container nope\. It has replica-1, replica-2\.$/)],
+    ]);
+    const other = await dial(token, { ...inApplication(), container: "replica-2" });
+    await until(() => other.said.some((one) => one.opened));
   });
 
   test("on the machine of Berth itself is the root team's alone", async () => {

@@ -7,6 +7,7 @@ import { isOwnMachine } from "@berth/core/server";
 import { requireAbility, requireConfirmation, requireOperator } from "@berth/core/team";
 import { engineOf, findResource, resourceOn, type UseCaseContext } from "./context.ts";
 import { clientOf } from "./database-client.ts";
+import { noContainer, requireContainerOf } from "./named-container.ts";
 
 export interface ContainerTerminal {
   /** If the resource has several. Default: the first that takes requests. */
@@ -72,13 +73,17 @@ export function terminals({ scope, stores, engineFor, machineFor, clock }: UseCa
         ? (await clientOf(stores, ref.uuid, "terminal")).command
         : argv && { argv, variables: {} };
       const names = (await stores.services.containers([resource.id])).map(({ name }) => name);
-      if (container !== undefined && names.length > 0 && !isContainerOf(names, container)) throw notFound("Container");
-      const { containers } = await engineOf({ stores, engineFor }, resource);
+      if (container !== undefined && names.length > 0 && !isContainerOf(names, container))
+        throw noContainer(resource, names, container);
+      const engine = await engineOf({ stores, engineFor }, resource);
+      const { containers } = engine;
       if (containers === undefined) throw noContainers(title);
       const release = await stores.releases.live(liveKeyOf(resource));
       const notRunning = () => new DomainError("resource.not_running", `${title} is not running. Start it first.`);
       if (release === undefined) throw notRunning();
       const releaseRef = { resourceUuid: release.resource_uuid, deploymentUuid: release.deployment_uuid };
+      const state = container === undefined ? undefined : await engine.inspect(releaseRef);
+      if (container !== undefined && state !== undefined) requireContainerOf(resource, state, container);
       const terminal = await containers.terminal(releaseRef, size, { container, command }).catch((cause: unknown) => {
         throw isDomainError(cause, "resource.not_found") ? notRunning() : cause;
       });
