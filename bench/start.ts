@@ -45,7 +45,7 @@ async function memory(): Promise<readonly Figure[]> {
     return [
       atMost("Server process idle, RSS", idle, 110, " MB"),
       atMost("Server process after load, RSS", rssMb(pid), 180, " MB"),
-      atMost("Server, proxy and database together idle, PSS", all, 250, " MB"),
+      atMost("Server, proxy and database together idle, PSS", all, 150, " MB"),
     ];
   } finally {
     await server.dispose();
