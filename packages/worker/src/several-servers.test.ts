@@ -121,6 +121,8 @@ describe("an application on two servers", () => {
   test("is stopped on the one server where it restarts too often", async () => {
     const { away, here, there } = await onTwoServers({ max_restart_count: 2 });
     const [first, second] = await ended(here, there);
+    // Restarts are counted from the first snapshot on.
+    await settled(away);
     await away.engine.crash(second.uuid, 1, 3);
     const isGivenUp = async () => (await world.stores.applicationDestinations.list(here.id))[1]?.is_given_up;
     await until(isGivenUp, { what: "it is given up there" });
