@@ -125,6 +125,20 @@ describeLargeInBrowser("forms and names of the pages", () => {
     await close();
   });
 
+  it("start an application that was stopped, and end at its deployment", async () => {
+    await until(async () => (await server.client.deployments.list.query({})).length === 0);
+    await server.client.applications.stop.mutate({ uuid });
+    await until(async () => (await server.client.applications.get.query({ uuid })).status.startsWith("exited"));
+    const { page, complaints, close } = await visit(browser, server.url);
+    await signIn(page, server);
+    await page.goto(`/applications/${uuid}`);
+    await page.getByRole("button", { name: "Start", exact: true }).click();
+    await page.waitForURL(/\/deployments\//);
+    await until(async () => (await server.client.applications.get.query({ uuid })).status === "running:healthy");
+    expect(complaints).toEqual([]);
+    await close();
+  });
+
   it("find everything by its name with the keyboard alone", async () => {
     const { page, complaints, close } = await visit(browser, server.url, { scheme: "dark" });
     await signIn(page, server);

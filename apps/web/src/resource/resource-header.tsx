@@ -50,12 +50,25 @@ export function ResourceHeader({ resource }: { readonly resource: ShownResource 
           </Anchor>
         ))}
       </div>
-      {!isRemoving && <Actions resource={resource} isUp={isUp(status)} />}
+      {!isRemoving && (
+        <Actions
+          resource={resource}
+          isUp={isUp(status)}
+          // What never ran is deployed. After a rollback, a start runs something else than a deployment.
+          isStartable={!isUp(status) && (kind !== "application" || last !== undefined)}
+        />
+      )}
     </Group>
   );
 }
 
-function Actions({ resource: { kind, uuid }, isUp }: { readonly resource: ShownResource; readonly isUp: boolean }) {
+interface ActionsProps {
+  readonly resource: ShownResource;
+  readonly isUp: boolean;
+  readonly isStartable: boolean;
+}
+
+function Actions({ resource: { kind, uuid }, isUp, isStartable }: ActionsProps) {
   const navigate = useNavigate();
   const open = ({ deployment_uuid }: { readonly deployment_uuid?: string | undefined }) =>
     deployment_uuid !== undefined && navigate({ to: "/deployments/$uuid", params: { uuid: deployment_uuid } });
@@ -66,16 +79,19 @@ function Actions({ resource: { kind, uuid }, isUp }: { readonly resource: ShownR
   };
   return (
     <Group gap="xs">
-      {kind === "application" ? (
+      {kind === "application" && (
         <ActionButton variant="filled" work={deploy} after={open}>
           Deploy
         </ActionButton>
-      ) : (
-        !isUp && (
-          <ActionButton variant="filled" work={() => calls.start.mutate({ uuid })} after={open}>
-            Start
-          </ActionButton>
-        )
+      )}
+      {isStartable && (
+        <ActionButton
+          variant={kind === "application" ? "default" : "filled"}
+          work={() => calls.start.mutate({ uuid })}
+          after={open}
+        >
+          Start
+        </ActionButton>
       )}
       {isUp && (
         <>
