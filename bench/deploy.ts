@@ -10,7 +10,8 @@ import {
   requestDeployment,
   temporaryRepository,
 } from "../apps/server/e2e/applications.fixture.ts";
-import { freePorts, type TestServer, testServer } from "../apps/server/e2e/server.fixture.ts";
+import { freePorts, testServer } from "../apps/server/e2e/server.fixture.ts";
+import { finished } from "./deployment.ts";
 import { median } from "./measure.ts";
 import { atMost, type Figure } from "./report.ts";
 
@@ -57,16 +58,6 @@ export async function benchDeploy(): Promise<readonly Figure[]> {
     await berth.dispose();
     repository.dispose();
     rmSync(folder, { recursive: true, force: true });
-  }
-}
-
-async function finished(berth: TestServer, deployment: string): Promise<void> {
-  for (;;) {
-    const { body } = await berth.rest("GET", `/deployments/${deployment}`);
-    const { status, error } = body as { status: string; error: string | null };
-    if (status === "finished") return;
-    if (status !== "queued" && status !== "in_progress") throw new Error(`The deployment ${status}: ${error}`);
-    await new Promise((resolve) => setTimeout(resolve, 10));
   }
 }
 

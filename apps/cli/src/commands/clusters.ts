@@ -37,7 +37,7 @@ export function define(command: Command, bind: Bind): void {
     .command("ingress")
     .description("Let a node take requests for the sites of the cluster, so that DNS may point to it too.")
     .argument("<node>", "its server, host name or id")
-    .option("--off", "it takes requests no more");
+    .option("--off", "it no longer takes requests");
   withCluster(ingress).action(bind(ingressChanged));
   for (const [name, { summary, change }] of Object.entries(CHANGES)) {
     const own = command.command(name).description(summary).argument("<node>", "its server, host name or id");
