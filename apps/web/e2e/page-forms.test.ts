@@ -1,3 +1,4 @@
+import { randomUUID } from "node:crypto";
 import { sshKeyPair, until } from "@berth/testing";
 import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, expect, it } from "vitest";
@@ -70,12 +71,15 @@ describeLargeInBrowser("forms and names of the pages", () => {
   });
 
   it("move an application to an environment of another project", async () => {
-    const project = await server.client.projects.create.mutate({ name: "Archive" });
+    const name = `Archive ${randomUUID()}`;
+    const project = await server.client.projects.create.mutate({ name });
     const { page, complaints, close } = await visit(browser, server.url);
     await signIn(page, server);
     await page.goto(`/applications/${uuid}/settings`);
+    // The offered names are hidden when their field leaves the window, as on a page that is still growing.
+    await settled(page);
     await page.getByRole("combobox", { name: "Project" }).click();
-    await page.getByRole("option", { name: "Archive" }).click();
+    await page.getByRole("option", { name }).click();
     await page.getByRole("combobox", { name: "Environment" }).click();
     await page.getByRole("option", { name: "production" }).click();
     await page.getByRole("button", { name: "Move", exact: true }).click();
@@ -109,14 +113,16 @@ describeLargeInBrowser("forms and names of the pages", () => {
   it("move an application to another destination and end at the deployment there", async () => {
     await until(async () => (await server.client.deployments.list.query({})).length === 0);
     const [local] = await server.client.servers.list.query({});
-    const place = { uuid: local?.uuid ?? "", name: "second", network: "second" };
+    const name = `second-${randomUUID()}`;
+    const place = { uuid: local?.uuid ?? "", name, network: name };
     const second = await server.client.destinations.create.mutate(place);
     const { page, complaints, close } = await visit(browser, server.url);
     await signIn(page, server);
     await page.goto(`/applications/${uuid}/settings`);
+    await settled(page);
     const section = page.getByRole("region", { name: "Move to another server" });
     await section.getByRole("combobox", { name: "Server" }).click();
-    await page.getByRole("option", { name: "localhost, second" }).click();
+    await page.getByRole("option", { name: `localhost, ${name}` }).click();
     await page.getByRole("button", { name: "Move to the server" }).click();
     await page.getByText("Application migration started.").waitFor();
     await page.waitForURL(/\/deployments\//);

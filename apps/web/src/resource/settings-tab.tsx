@@ -4,6 +4,7 @@ import { useNavigate } from "@tanstack/react-router";
 import { client, trpc } from "../api/client.ts";
 import { DangerButton, notify } from "../parts/action.tsx";
 import { SchemaForm } from "../parts/form.tsx";
+import { InSlices } from "../parts/in-slices.tsx";
 import { Section } from "../parts/page.tsx";
 import { DeployAgain } from "./deploy-again.tsx";
 import { MoveSection } from "./move-section.tsx";
@@ -48,9 +49,12 @@ export default function SettingsTab({ resource }: PanelProps) {
           submit={save}
         />
       </Section>
-      <MoveSection resource={resource} />
-      {resource.application !== undefined && <ServerMoveSection application={resource.application} />}
-      <DangerZone resource={resource} />
+      {/* Drawn with the rest of the long form above, which would push them away from under the pointer. */}
+      <InSlices>
+        <MoveSection resource={resource} />
+        {resource.application !== undefined && <ServerMoveSection application={resource.application} />}
+        <DangerZone resource={resource} />
+      </InSlices>
     </Stack>
   );
 }
