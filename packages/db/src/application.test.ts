@@ -37,6 +37,27 @@ onEachBackend((database) => {
     expect(application.created_at).toBeInstanceOf(Date);
   });
 
+  it("shares no list between teams, kinds, filters or pages that are asked for at once", async () => {
+    const [one, other] = [await testTeam(database()), await testTeam(database())];
+    const place = await testPlace(one);
+    const [first, second] = [await testApplication(one, place), await testApplication(one, place)];
+    const foreign = await testApplication(other, await testPlace(other));
+    const { applications, databases } = one;
+    const lists = [
+      applications.list({}),
+      other.applications.list({}),
+      databases.list({}),
+      applications.list({ tag: "blue" }),
+      applications.list({}, { skip: 1, take: 1 }),
+      applications.list({}),
+    ];
+    const found = (await Promise.all<{ readonly items: readonly { readonly uuid: string }[] }>(lists)).map(
+      ({ items }) => items.map(({ uuid }) => uuid),
+    );
+    const all = [first.uuid, second.uuid];
+    expect(found).toEqual([all, [foreign.uuid], [], [], [second.uuid], all]);
+  });
+
   it("says that a server is not functional once it is unreachable or disabled", async () => {
     const stores = await testTeam(database());
     const place = await testPlace(stores);

@@ -18,6 +18,7 @@ import { countRows, ofOwner, page, within } from "./page.ts";
 import { emitResourceEvent, keptTotal, RESOURCE_COLUMNS } from "./resource-row.ts";
 import { type RoutingKey, routingOf } from "./routing.ts";
 import type { DB } from "./schema.ts";
+import { sharedRead } from "./shared-read.ts";
 
 // Every kind of resource has a row in `resource`, and one in its own table with its settings in one jsonb column and
 // its secrets encrypted in one value.
@@ -166,6 +167,8 @@ export function listOfKind<TB extends keyof DB, Row>(
   );
 }
 
+const sharedList = sharedRead<Page<unknown>>();
+
 /** How the rows of a kind are read. */
 export interface KindRows<TB extends keyof DB, Row, Resource, Secrets> {
   readonly kind: ResourceKind;
@@ -187,9 +190,13 @@ export function readKind<TB extends keyof DB, Row, Resource, Secrets extends obj
   const { db, teamId } = context;
   const secretsOf = (ids: readonly number[]) => secretsOfKind(context, kind, ids, secretDefaults);
   return {
-    async list(filter, paging = {}) {
-      const { items, total } = await listOfKind(context, kind, select(db), filter, paging);
-      return { items: items.map(record), total };
+    list(filter, paging = {}) {
+      const list = async () => {
+        const { items, total } = await listOfKind(context, kind, select(db), filter, paging);
+        return { items: items.map(record), total };
+      };
+      // The key names the kind, which decides what the records are.
+      return sharedList(db, JSON.stringify([kind, teamId, filter, paging]), list) as ReturnType<typeof list>;
     },
     async find(uuid) {
       const row = await findByUuid(db, uuid);
