@@ -1,4 +1,4 @@
-import { readFileSync } from "node:fs";
+import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { freshBuild } from "../../../tooling/build/fresh.mjs";
@@ -35,6 +35,15 @@ const BYTES_MAX = 2_950_000;
 describe("a start of the server loads", () => {
   it("only these packages", () => {
     expect(load().packages).toEqual(PACKAGES);
+  });
+
+  it("no module of Node by import, which would read all of its names and load what these need", () => {
+    const folder = freshBuild("server");
+    const programs = readdirSync(folder).filter((name) => name.endsWith(".js"));
+    const imported = programs.flatMap((name) => [
+      ...readFileSync(join(folder, name), "utf8").matchAll(/\bfrom ?"(node:[^"]+)"/g),
+    ]);
+    expect(new Set(imported.map(([, builtin]) => builtin))).toEqual(new Set(["node:module"]));
   });
 
   it("at most this much script, and not much less than the budget says", () => {
