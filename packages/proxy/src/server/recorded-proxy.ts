@@ -1,8 +1,6 @@
-import { isDomainError } from "@berth/core";
 import type {
   ClusterCertificate,
   ManagedProxy,
-  ManagedProxyStatus,
   ProxyLifecycle,
   ProxyType,
   ServerRecord,
@@ -10,6 +8,7 @@ import type {
   Proxy as SiteProxy,
 } from "@berth/core/ports";
 import { proxyProblem, redirectUrlOf } from "@berth/core/server";
+import { ProxyStart } from "./proxy-start.ts";
 
 type ProxyRecord = Pick<ServerRecord, "uuid" | "name" | "engine" | "proxy_type" | "is_proxy_stopped" | "user"> & {
   readonly settings: Pick<ServerRecord["settings"], "redirect_enabled" | "redirect_url">;
@@ -41,180 +40,66 @@ export function recordedProxy(
   make: (type: ProxyType) => ManagedProxy,
   { placementOf = () => undefined, nowMs = () => performance.now() }: RecordedProxyOptions = {},
 ): RecordedProxy {
-  let wanted = make(typeOf(first));
-  let { is_proxy_stopped: isStopped, user } = first;
-  let placement = placementOf(first);
-  let redirectUrl = redirectUrlOf(first);
-  let problem = proxyProblem(first);
-  /** Aborted when the type changes. */
-  let starting: Promise<void> | undefined;
-  let failure: Failure | undefined;
-  /** The proxy that got the last update. */
-  let told = wanted;
+  const start = new ProxyStart(typeOf(first), make, nowMs);
+  start.isStopped = first.is_proxy_stopped;
+  let current = factsOf(first);
 
-  const noteFailure = (error: unknown) => {
-    const count = (failure?.count ?? 0) + 1;
-    const restMs = Math.min(REST_SECONDS * 2 ** (count - 1), REST_SECONDS_MAX) * 1000;
-    failure = { error, count, atMs: nowMs(), restMs };
-  };
-
-  /** The proxy that still serves while another type is wanted: it gets routes until the other one serves. */
-  const standIn = async (): Promise<ManagedProxy | undefined> => {
-    const { type, state } = await wanted.status();
-    if (state !== "running") return undefined;
-    if (type === wanted.type) return wanted;
-    return told.type === type ? told : make(type);
-  };
-
-  /** @param isPatient Does not retry a failed start before the backoff has passed. */
-  const started = async (isPatient: boolean): Promise<ManagedProxy> => {
-    const proxy = wanted;
-    // A stopped proxy reads changes at its next start.
-    if (isStopped) return proxy;
-    const mine = failure;
-    if (starting === undefined && mine !== undefined) {
-      const other = await standIn();
-      const restMs = isPatient ? mine.restMs : other === undefined ? ASKED_REST_SECONDS * 1000 : Infinity;
-      if (nowMs() - mine.atMs < restMs) {
-        if (other === undefined) throw mine.error;
-        return other;
-      }
-    }
-    starting ??= proxy.ensure();
-    return await settled(proxy, starting);
-  };
-
-  const settled = async (proxy: ManagedProxy, mine: Promise<void>): Promise<ManagedProxy> => {
-    try {
-      await mine;
-      if (starting === mine) failure = undefined;
-      return proxy;
-    } catch (error) {
-      if (wanted !== proxy) throw error;
-      if (starting === mine) {
-        starting = undefined;
-        noteFailure(error);
-      }
-      const other = await standIn().catch(() => undefined);
-      if (other === undefined) throw error;
-      return other;
-    }
-  };
-
-  const tell = async <T>(isPatient: boolean, work: (proxy: ManagedProxy) => Promise<T>): Promise<T> => {
-    const proxy = await started(isPatient);
-    told = proxy;
-    return await work(proxy);
-  };
-
-  /** Requested by a caller who waits for the result, so it is tried at once. */
-  const bring = async (isAnew: boolean): Promise<void> => {
-    const proxy = wanted;
-    if (isStopped) return;
-    starting = proxy.ensure({ isAnew });
-    const mine = starting;
-    try {
-      await mine;
-      failure = undefined;
-      told = proxy;
-    } catch (error) {
-      if (starting === mine) {
-        starting = undefined;
-        noteFailure(error);
-      }
-      throw error;
-    }
-  };
-
-  /** The part of its configuration outside of sites has changed. */
-  const readAnew = () => {
-    starting = undefined;
-    void tell(false, async () => {}).catch(() => undefined);
-  };
+  function factsOf(server: ProxyRecord) {
+    return {
+      user: server.user,
+      placement: placementOf(server),
+      redirectUrl: redirectUrlOf(server),
+      problem: proxyProblem(server),
+    };
+  }
 
   return {
     get capabilities() {
-      return told.capabilities;
+      return start.told.capabilities;
     },
     lifecycle: {
-      start: () => bring(false),
-      restart: () => bring(true),
+      start: () => start.bring({ isAnew: false }),
+      restart: () => start.bring({ isAnew: true }),
       async stop() {
-        starting = undefined;
-        failure = undefined;
-        await wanted.stop();
+        start.forget();
+        start.forgetFailure();
+        await start.wanted.stop();
       },
-      async status() {
-        const status = await wanted.status();
-        return failure === undefined ? status : { ...status, problem: problemOf(failure, status, wanted.type) };
-      },
+      status: () => start.status(),
     },
     use(server) {
-      isStopped = server.is_proxy_stopped;
-      problem = proxyProblem(server);
-      if (isStopped) starting = undefined;
-      const hasRoutes = server.user === user;
-      const isPlacedAnew = placementOf(server) !== placement;
-      placement = placementOf(server);
-      const isRedirectedAnew = redirectUrlOf(server) !== redirectUrl;
-      redirectUrl = redirectUrlOf(server);
-      if (typeOf(server) === wanted.type && hasRoutes && !isPlacedAnew) {
-        if (isRedirectedAnew && starting !== undefined) readAnew();
-        return;
-      }
-      const wasStarted = (starting !== undefined || failure !== undefined) && hasRoutes;
-      user = server.user;
-      wanted = make(typeOf(server));
-      if (!wasStarted) told = wanted;
-      starting = undefined;
-      failure = undefined;
-      // Its routes are saved, and a failed start is retried later.
-      if (wasStarted) void tell(false, async () => {}).catch(() => undefined);
+      start.isStopped = server.is_proxy_stopped;
+      if (start.isStopped) start.forget();
+      const before = current;
+      current = factsOf(server);
+      const keepsRoutes = current.user === before.user;
+      const isSame = typeOf(server) === start.wanted.type && current.placement === before.placement;
+      if (!isSame || !keepsRoutes) start.replace(typeOf(server), { keepsRoutes });
+      else if (current.redirectUrl !== before.redirectUrl) start.readAnew();
     },
     async sync(sites: readonly Site[]) {
       // A server without a site needs no proxy yet; a stopped one is started again.
-      const { state } = await wanted.status();
+      const { state } = await start.wanted.status();
       if (sites.length === 0 && state === "absent") return;
       // Another control plane may have started it first.
-      if (isStopped && state !== "absent") await wanted.stop();
-      if (state !== "running") starting = undefined;
-      await tell(true, (proxy) => proxy.sync(sites));
+      if (start.isStopped && state !== "absent") await start.wanted.stop();
+      if (state !== "running") start.forget();
+      await start.tell(true, (proxy) => proxy.sync(sites));
     },
-    put: (site) => tell(false, (proxy) => proxy.put(site)),
+    put: (site) => start.tell(false, (proxy) => proxy.put(site)),
     delete: async (siteId) => {
-      const { state } = await wanted.status();
-      if (state !== "absent" || starting !== undefined) await tell(false, (proxy) => proxy.delete(siteId));
+      const { state } = await start.wanted.status();
+      if (state !== "absent" || start.isBegun) await start.tell(false, (proxy) => proxy.delete(siteId));
     },
-    certificates: async () => await told.sharing?.certificates(),
-    useCertificates: (certificates) => tell(true, async (proxy) => await proxy.sharing?.useCertificates(certificates)),
-    inFlight: (upstream) => told.inFlight(upstream),
-    answered: () => told.answered(),
-    publicUrl: (url) => wanted.publicUrl(url),
-    urlProblem: (url) => problem && `Nothing answers at ${url}. ${problem}`,
+    certificates: async () => await start.told.sharing?.certificates(),
+    useCertificates: (certificates) =>
+      start.tell(true, async (proxy) => await proxy.sharing?.useCertificates(certificates)),
+    inFlight: (upstream) => start.told.inFlight(upstream),
+    answered: () => start.told.answered(),
+    publicUrl: (url) => start.wanted.publicUrl(url),
+    urlProblem: (url) => current.problem && `Nothing answers at ${url}. ${current.problem}`,
   };
 }
-
-/** Reason why the wanted proxy does not serve. */
-interface Failure {
-  readonly error: unknown;
-  readonly count: number;
-  readonly atMs: number;
-  /** Pause before the automatic retry. */
-  readonly restMs: number;
-}
-
-function problemOf({ error }: Failure, { type, state }: ManagedProxyStatus, wanted: ProxyType): string {
-  const reason = isDomainError(error) ? error.message : "An internal error occurred. See the log of Berth.";
-  if (state !== "running") return reason;
-  const kept = type === wanted ? "The container that it had" : `The proxy ${type.toLowerCase()}`;
-  return `${reason} ${kept} serves until that is mended.`;
-}
-
-/** Longest pause between attempts to pull a missing image. */
-const REST_SECONDS = 5;
-const REST_SECONDS_MAX = 300;
-/** A deployment that needs the proxy retries sooner, since the cause may be fixed by then. */
-const ASKED_REST_SECONDS = 5;
 
 /** Unknown values of older records mean no proxy. */
 const typeOf = ({ proxy_type }: ProxyRecord): ProxyType =>
