@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { createClient } from "@berth/client";
-import { type AnswerCheck, answerCheckOf, until } from "@berth/testing";
+import { type AnswerCheck, answerCheckOf, copyDatabase, until } from "@berth/testing";
 import { freshBuild } from "../../../tooling/build/fresh.mjs";
 import { SERVER_ENV, SERVER_FLAGS } from "../../../tooling/server-flags.mjs";
 
@@ -20,6 +20,7 @@ export interface ServerOptions {
   readonly env?: Readonly<Record<string, string>>;
   /** Another program instead of `MAIN`, such as one with faults. */
   readonly main?: string;
+  /** Default: a temporary folder with a copy of the run's database. In a folder of its own a server creates one itself. */
   readonly dataFolder?: string;
   /** Default: `START_DEADLINE_MS` */
   readonly startSeconds?: number;
@@ -55,6 +56,7 @@ export interface TestServer {
 /** A real server in a process of its own, on free ports and a temporary data folder. */
 export async function testServer(options: ServerOptions = {}): Promise<TestServer> {
   const dataFolder = options.dataFolder ?? mkdtempSync(join(tmpdir(), "berth-"));
+  if (options.dataFolder === undefined && options.env?.BERTH_DATABASE_URL === undefined) await copyDatabase(dataFolder);
   const [apiPort, proxyPort] = await freePorts(2);
   const url = `http://127.0.0.1:${apiPort}`;
   const base = {

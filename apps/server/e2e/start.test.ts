@@ -15,7 +15,8 @@ const RUN = fileURLToPath(new URL("../../../tooling/run.mjs", import.meta.url));
 describe("a first start", () => {
   let server: TestServer;
   beforeAll(async () => {
-    server = await testServer({ env: { BERTH_EXAMPLE: "on" } });
+    // A folder of its own, in which the server creates its database.
+    server = await testServer({ dataFolder: mkdtempSync(join(tmpdir(), "berth-")), env: { BERTH_EXAMPLE: "on" } });
   });
   afterAll(() => server.dispose());
 
