@@ -11,6 +11,7 @@ import { SERVER_ENV, SERVER_FLAGS } from "../../../tooling/server-flags.mjs";
 
 /** The built program. */
 export const MAIN = join(freshBuild("server"), "main.js");
+const DESCRIPTION = fileURLToPath(new URL("../../../openapi.json", import.meta.url));
 /** A run starts hundreds of servers, which share one compile cache. */
 const COMPILE_CACHE = fileURLToPath(new URL("../../../node_modules/.cache/berth-compile", import.meta.url));
 const START_DEADLINE_MS = 240_000; // A bound for one that hangs: a start takes a second on a machine that has nothing else to do.
@@ -53,6 +54,19 @@ export interface TestServer {
   dispose(): Promise<void>;
 }
 
+const CHECK = Symbol.for("berth.test.answers");
+// In the global scope, since a worker loads modules once for each file.
+const shared = globalThis as { [CHECK]?: AnswerCheck };
+
+/**
+ * Made once for all servers of a worker, from the written description, which `tooling/openapi/write.ts --check` compares
+ * with the code, and `start.test.ts` with what a server serves. Generating it takes each server half a second of CPU.
+ */
+function answerCheck(): AnswerCheck {
+  shared[CHECK] ??= answerCheckOf(JSON.parse(readFileSync(DESCRIPTION, "utf8")));
+  return shared[CHECK];
+}
+
 /** A real server in a process of its own, on free ports and a temporary data folder. */
 export async function testServer(options: ServerOptions = {}): Promise<TestServer> {
   const dataFolder = options.dataFolder ?? mkdtempSync(join(tmpdir(), "berth-"));
@@ -78,13 +92,6 @@ export async function testServer(options: ServerOptions = {}): Promise<TestServe
   };
   let running = run(options.main ?? MAIN, base);
   await running.ready(url, options.startSeconds);
-  /** Made from the server's own API description. */
-  let checks = async (): Promise<AnswerCheck> => {
-    const description = await fetch(`${url}/api/v1/openapi.json`).then((response) => response.json());
-    const made = answerCheckOf(description as object);
-    checks = async () => made;
-    return made;
-  };
   const { token } = JSON.parse(readFileSync(join(dataFolder, "cli.json"), "utf8")) as { token: string };
 
   return {
@@ -109,7 +116,7 @@ export async function testServer(options: ServerOptions = {}): Promise<TestServe
       const isJson = response.headers.get("content-type")?.includes("json");
       const answered = isJson ? JSON.parse(text) : text;
       const { status, headers: answerHeaders } = response;
-      (await checks())(method, path, { status, json: isJson ? answered : undefined });
+      answerCheck()(method, path, { status, json: isJson ? answered : undefined });
       return { status, body: answered, headers: answerHeaders };
     },
     stop: () => running.end("SIGTERM"),
