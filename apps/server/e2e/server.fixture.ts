@@ -5,12 +5,13 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { createClient } from "@berth/client";
-import { type AnswerCheck, answerCheckOf, until } from "@berth/testing";
+import { type AnswerCheck, answerCheckOf, copyDatabase, until } from "@berth/testing";
 import { freshBuild } from "../../../tooling/build/fresh.mjs";
 import { SERVER_ENV, SERVER_FLAGS } from "../../../tooling/server-flags.mjs";
 
 /** The built program. */
 export const MAIN = join(freshBuild("server"), "main.js");
+const DESCRIPTION = fileURLToPath(new URL("../../../openapi.json", import.meta.url));
 /** A run starts hundreds of servers, which share one compile cache. */
 const COMPILE_CACHE = fileURLToPath(new URL("../../../node_modules/.cache/berth-compile", import.meta.url));
 const START_DEADLINE_MS = 240_000; // A bound for one that hangs: a start takes a second on a machine that has nothing else to do.
@@ -20,6 +21,7 @@ export interface ServerOptions {
   readonly env?: Readonly<Record<string, string>>;
   /** Another program instead of `MAIN`, such as one with faults. */
   readonly main?: string;
+  /** Default: a temporary folder with a copy of the run's database. In a folder of its own a server creates one itself. */
   readonly dataFolder?: string;
   /** Default: `START_DEADLINE_MS` */
   readonly startSeconds?: number;
@@ -52,9 +54,23 @@ export interface TestServer {
   dispose(): Promise<void>;
 }
 
+const CHECK = Symbol.for("berth.test.answers");
+// In the global scope, since a worker loads modules once for each file.
+const shared = globalThis as { [CHECK]?: AnswerCheck };
+
+/**
+ * Made once for all servers of a worker, from the written description, which `tooling/openapi/write.ts --check` compares
+ * with the code, and `start.test.ts` with what a server serves. Generating it takes each server half a second of CPU.
+ */
+function answerCheck(): AnswerCheck {
+  shared[CHECK] ??= answerCheckOf(JSON.parse(readFileSync(DESCRIPTION, "utf8")));
+  return shared[CHECK];
+}
+
 /** A real server in a process of its own, on free ports and a temporary data folder. */
 export async function testServer(options: ServerOptions = {}): Promise<TestServer> {
   const dataFolder = options.dataFolder ?? mkdtempSync(join(tmpdir(), "berth-"));
+  if (options.dataFolder === undefined && options.env?.BERTH_DATABASE_URL === undefined) await copyDatabase(dataFolder);
   const [apiPort, proxyPort] = await freePorts(2);
   const url = `http://127.0.0.1:${apiPort}`;
   const base = {
@@ -76,13 +92,6 @@ export async function testServer(options: ServerOptions = {}): Promise<TestServe
   };
   let running = run(options.main ?? MAIN, base);
   await running.ready(url, options.startSeconds);
-  /** Made from the server's own API description. */
-  let checks = async (): Promise<AnswerCheck> => {
-    const description = await fetch(`${url}/api/v1/openapi.json`).then((response) => response.json());
-    const made = answerCheckOf(description as object);
-    checks = async () => made;
-    return made;
-  };
   const { token } = JSON.parse(readFileSync(join(dataFolder, "cli.json"), "utf8")) as { token: string };
 
   return {
@@ -107,7 +116,7 @@ export async function testServer(options: ServerOptions = {}): Promise<TestServe
       const isJson = response.headers.get("content-type")?.includes("json");
       const answered = isJson ? JSON.parse(text) : text;
       const { status, headers: answerHeaders } = response;
-      (await checks())(method, path, { status, json: isJson ? answered : undefined });
+      answerCheck()(method, path, { status, json: isJson ? answered : undefined });
       return { status, body: answered, headers: answerHeaders };
     },
     stop: () => running.end("SIGTERM"),

@@ -15,7 +15,8 @@ const RUN = fileURLToPath(new URL("../../../tooling/run.mjs", import.meta.url));
 describe("a first start", () => {
   let server: TestServer;
   beforeAll(async () => {
-    server = await testServer({ env: { BERTH_EXAMPLE: "on" } });
+    // A folder of its own, in which the server creates its database.
+    server = await testServer({ dataFolder: mkdtempSync(join(tmpdir(), "berth-")), env: { BERTH_EXAMPLE: "on" } });
   });
   afterAll(() => server.dispose());
 
@@ -37,7 +38,11 @@ describe("a first start", () => {
 
   it("[S01] serves the description in JSON and YAML, the docs, health and version", async () => {
     const json = await fetch(`${server.url}/api/v1/openapi.json`);
-    expect(await json.json()).toMatchObject({ openapi: expect.stringMatching(/^3\.1/), info: { version: VERSION } });
+    const served: unknown = await json.json();
+    expect(served).toMatchObject({ openapi: expect.stringMatching(/^3\.1/), info: { version: VERSION } });
+    // The answers of all other servers are checked against the file.
+    const file = fileURLToPath(new URL("../../../openapi.json", import.meta.url));
+    expect(served).toEqual(JSON.parse(readFileSync(file, "utf8")));
     expect(await (await fetch(`${server.url}/api/v1/openapi.yaml`)).text()).toContain(`version: ${VERSION}`);
     expect((await fetch(`${server.url}/docs`)).status).toBe(200);
     expect(await (await fetch(`${server.url}/api/health`)).text()).toBe("OK");

@@ -15,8 +15,10 @@ interface Held {
 }
 
 const HELD = Symbol.for("berth.test.docker.slot");
+/** Milliseconds that the current file has waited, for the report of a run (`tooling/vitest/cpu-setup.ts`). */
+const WAIT = Symbol.for("berth.test.docker.slot-wait");
 // Global, since a worker loads modules more than once, and nested suites share a slot.
-const shared = globalThis as { [HELD]?: Held | undefined };
+const shared = globalThis as { [HELD]?: Held | undefined; [WAIT]?: number };
 
 /**
  * Waits for a free slot among those for workers with containers.
@@ -37,11 +39,14 @@ export async function dockerSlot(): Promise<() => void> {
 }
 
 async function freeSlot(): Promise<Server> {
+  const startedMs = performance.now();
   for (;;) {
     for (let slot = 0; slot < SLOTS; slot += 1) {
       // Workers of one run have the same parent process.
       const server = await listen(`\0berth-test-docker-${process.ppid}-${slot}`);
-      if (server !== undefined) return server;
+      if (server === undefined) continue;
+      shared[WAIT] = (shared[WAIT] ?? 0) + performance.now() - startedMs;
+      return server;
     }
     await delay(POLL_MS);
   }

@@ -48,6 +48,7 @@ export * from "./resource.ts";
 export * from "./s3-server.ts";
 export { testExecutions } from "./scheduled-task.ts";
 export * from "./server-container.ts";
+export { copyDatabase } from "./server-data-setup.ts";
 export * from "./service-templates.ts";
 export * from "./swarm.ts";
 export { until } from "./until.ts";

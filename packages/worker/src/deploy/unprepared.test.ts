@@ -54,13 +54,13 @@ describe("a deployment that cannot be prepared", () => {
 
   test("obeys a cancel", async () => {
     const deployment = await world.deploy(await world.application());
-    const subject = async () => {
-      // The reconciler calls it too, before the deployment is claimed.
+    const routing = async () => {
+      // The router calls it too, before the deployment is claimed.
       const isRunning = (await world.find(deployment)).status === "in_progress";
       if (isRunning) await world.stores.deployments.requestCancel(deployment.uuid);
       return tooLarge();
     };
-    world.worker({ stores: { ...world.system, resources: { ...world.system.resources, subject } } });
+    world.worker({ stores: { ...world.system, resources: { ...world.system.resources, routing } } });
     expect(await world.ended(deployment)).toMatchObject({ status: "cancelled-by-user", error: "Cancelled by a user." });
   });
 
