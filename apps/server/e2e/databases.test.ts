@@ -1,3 +1,6 @@
+import { mkdtempSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { testDatabase, until } from "@berth/testing";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import {
@@ -29,7 +32,8 @@ describe.each(BACKENDS)("on the database %s", (backend) => {
   beforeAll(async () => {
     const database = await environments[backend]();
     close = database.close;
-    server = await testServer({ env: database.env });
+    // A folder of its own, in which an embedded database is created with the product's settings.
+    server = await testServer({ dataFolder: mkdtempSync(join(tmpdir(), "berth-")), env: database.env });
   });
   afterAll(async () => {
     await server.dispose();
