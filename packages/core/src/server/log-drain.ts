@@ -41,7 +41,7 @@ export const LogDrainsUpdate = z.strictObject({
     .nullable()
     .optional()
     .describe("Deliver to New Relic. Turns the other log drains off: a server has one at a time."),
-  logdrain_newrelic_license_key: lenient(SafeText.nullable()).optional(),
+  logdrain_newrelic_license_key: lenient(SafeText.nullable()).optional().describe("Stored encrypted."),
   logdrain_newrelic_base_uri: lenient(
     settings.logdrain_newrelic_base_uri
       .unwrap()
@@ -53,8 +53,10 @@ export const LogDrainsUpdate = z.strictObject({
     .nullable()
     .optional()
     .describe("Deliver to Axiom. Turns the other log drains off."),
-  logdrain_axiom_dataset_name: lenient(SafeText.nullable()).optional(),
-  logdrain_axiom_api_key: lenient(SafeText.nullable()).optional(),
+  logdrain_axiom_dataset_name: lenient(SafeText.nullable()).optional().describe("Dataset that gets the lines."),
+  logdrain_axiom_api_key: lenient(SafeText.nullable())
+    .optional()
+    .describe("Token that may ingest into the dataset. Stored encrypted."),
   is_logdrain_custom_enabled: lenient(settings.is_logdrain_custom_enabled.unwrap())
     .nullable()
     .optional()
