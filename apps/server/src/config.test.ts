@@ -86,6 +86,7 @@ const EFFECTS: Record<keyof typeof ENVIRONMENT.shape, readonly [value: string, c
   BERTH_TELEGRAM_URL: ["https://two.example", { notificationUrls: { telegram: "https://two.example" } }],
   BERTH_PUSHOVER_URL: ["https://three.example", { notificationUrls: { pushover: "https://three.example" } }],
   BERTH_RESEND_URL: ["https://four.example", { notificationUrls: { resend: "https://four.example" } }],
+  BERTH_AXIOM_URL: ["https://five.example", { axiomUrl: "https://five.example" }],
   BERTH_DOCKER: ["off", { docker: { ...DOCKER, isWanted: false } }],
   BERTH_DOCKER_SOCKET: ["/run/other.sock", { docker: { ...DOCKER, socketPath: "/run/other.sock" } }],
   BERTH_BUILD_TOOLS: ["fetch", { fetchesBuildTools: true }],

@@ -122,6 +122,7 @@ export const ENVIRONMENT = z.object({
   BERTH_TELEGRAM_URL: serviceUrl("Telegram's"),
   BERTH_PUSHOVER_URL: serviceUrl("Pushover's"),
   BERTH_RESEND_URL: serviceUrl("Resend's"),
+  BERTH_AXIOM_URL: serviceUrl("Axiom's"),
   BERTH_DOCKER: z
     .enum(["auto", "off"])
     .default("auto")
@@ -221,6 +222,7 @@ export interface Config {
   readonly hetznerUrl: string | undefined;
   /** Addresses of services that send notifications, in place of their own. */
   readonly notificationUrls: Partial<Record<"telegram" | "pushover" | "resend", string>>;
+  readonly axiomUrl: string | undefined;
   /** Addresses and ranges of proxies in front of the API and of the servers' proxies. */
   readonly trustedProxies: readonly string[];
   readonly docker: LocalDocker;
@@ -277,6 +279,7 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
       ...(env.BERTH_PUSHOVER_URL !== undefined && { pushover: env.BERTH_PUSHOVER_URL }),
       ...(env.BERTH_RESEND_URL !== undefined && { resend: env.BERTH_RESEND_URL }),
     },
+    axiomUrl: env.BERTH_AXIOM_URL,
     trustedProxies: env.BERTH_TRUSTED_PROXIES,
     baseImages: env.BERTH_BASE_IMAGES,
     fetchesBuildTools: env.BERTH_BUILD_TOOLS === "fetch",

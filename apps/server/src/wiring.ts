@@ -11,7 +11,7 @@ import type { Scope } from "@berth/core/team";
 import { authenticator, cipher, type Database, loadKeyFile, requireKey, stores, systemStores } from "@berth/db";
 import { addressBook, certificateIssuer, diskSpace, keyReader, redactor } from "@berth/host";
 import { identityProviders, mailer, passkeyVerifier } from "@berth/identity";
-import { notificationSender } from "@berth/notification";
+import { logDrainSender, notificationSender } from "@berth/notification";
 import { githubHost, sourceFetcher } from "@berth/source";
 import { gitCredentials, planServerCleanup, type Worker, type WorkerOptions, worker } from "@berth/worker";
 import type { Config } from "./config.ts";
@@ -143,6 +143,7 @@ export async function wire(
           digest,
           decompress,
         },
+        sendLogs: logDrainSender({ allowedPrivateHosts: config.allowedPrivateHosts, axiomUrl: config.axiomUrl }),
         notifications: { send: sendNotification, instanceUrl: config.publicUrl ?? null },
         owner: `${hostname()}-${process.pid}-${ids.secret(8)}`,
         ownsServer: (server) => members.isWithinReach(server),

@@ -40,6 +40,7 @@ export const EXAMPLE_BODIES: Readonly<Record<string, object>> = {
   updateGithubApp: { name: "mine" },
   "update-server-by-uuid": { name: "mine" },
   "update-server-proxy": { proxy_type: "caddy" },
+  "update-server-log-drains": { is_logdrain_newrelic_enabled: true, logdrain_newrelic_license_key: "mine" },
   "join-cluster-by-server-uuid": { manager_uuid: "unknown" },
   "update-node-by-id": { availability: "drain" },
   "create-server-destination": { network: "mine" },

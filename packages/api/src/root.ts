@@ -11,6 +11,7 @@ import { hetzner } from "./hetzner.ts";
 import { identityProviders } from "./identity-provider.ts";
 import { instance, settings } from "./instance.ts";
 import { jobs } from "./job.ts";
+import { logDrains } from "./log-drain.ts";
 import { notifications } from "./notification.ts";
 import { privateKeys } from "./private-key.ts";
 import { projects } from "./project.ts";
@@ -45,6 +46,7 @@ export const appRouter = router({
   projects,
   servers,
   serverProxies,
+  logDrains,
   clusterNodes,
   clusters,
   destinations,

@@ -25,6 +25,7 @@ import { instance } from "./instance.ts";
 import { jobs } from "./job.ts";
 import { lifecycle } from "./lifecycle.ts";
 import { logs } from "./log.ts";
+import { logDrains } from "./log-drain.ts";
 import { members } from "./member.ts";
 import { metrics } from "./metric.ts";
 import { migrations } from "./migrate.ts";
@@ -87,6 +88,7 @@ const USE_CASES = {
   servers,
   cleanups,
   serverProxies,
+  logDrains,
   clusterNodes,
   clusters,
   applicationDestinations,

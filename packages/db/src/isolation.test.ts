@@ -13,6 +13,7 @@ import type {
   StorageFields,
   Stores,
 } from "@berth/core/ports";
+import { NO_LOG_DRAIN_SECRETS } from "@berth/core/server";
 import {
   newDeployment,
   type TestDatabase,
@@ -139,6 +140,7 @@ async function world(database: TestDatabase) {
   ]);
   await releases.saveCandidate(lease, { artifact: { type: "image", image: "i" }, built_by: "x", upstream: null });
   await releases.promote(lease);
+  await stores.logDrains.save(place.server.id, { ...NO_LOG_DRAIN_SECRETS, logdrain_axiom_api_key: "theirs" });
   const cloudToken = await stores.cloudTokens.insert({
     uuid: testUuid(),
     provider: "hetzner",
@@ -554,6 +556,12 @@ const ATTEMPTS: Attempts = {
     setSignIn: (stores) => stores.settings.setSignIn({ second_factor_required: false }),
     instanceId: (stores) => stores.settings.instanceId("ours").then(() => undefined),
   },
+  logDrains: {
+    secrets: (stores, { server }) => stores.logDrains.secrets(server.id),
+    save: (stores, { server }) =>
+      stores.logDrains.save(server.id, { ...NO_LOG_DRAIN_SECRETS, logdrain_axiom_api_key: "mine" }),
+    restart: (stores, { server }) => stores.logDrains.restart(server.id),
+  },
   cloudTokens: {
     list: (stores) => stores.cloudTokens.list().then(({ items }) => items),
     find: (stores, { cloudToken }) => stores.cloudTokens.find(cloudToken.uuid),
@@ -672,6 +680,7 @@ onEachBackend((database) => {
       log: await own.stores.deployments.log(own.deployment.id, {}),
       release: await own.stores.releases.live(liveKeyOf(own.app)),
       active: (await own.stores.deployments.listActive()).items,
+      logDrainSecrets: await own.stores.logDrains.secrets(own.server.id),
       cloudToken: await own.stores.cloudTokens.find(own.cloudToken.uuid),
       cloudSecret: (await own.stores.cloudTokens.secret(own.cloudToken.uuid))?.for("https://api.example"),
     };

@@ -42,7 +42,15 @@ import type {
   SchedulerTable,
   ScheduleTable,
 } from "./schema/scheduled-task.ts";
-import type { CloudTokenTable, DestinationTable, MetricTable, RegistryTable, ServerTable } from "./schema/server.ts";
+import type {
+  CloudTokenTable,
+  DestinationTable,
+  LogDrainPositionTable,
+  LogDrainResourceTable,
+  MetricTable,
+  RegistryTable,
+  ServerTable,
+} from "./schema/server.ts";
 import type {
   EnvironmentTable,
   GithubAppTable,
@@ -87,6 +95,8 @@ export interface DB {
   project: ProjectTable;
   environment: EnvironmentTable;
   server: ServerTable;
+  log_drain_resource: LogDrainResourceTable;
+  log_drain_position: LogDrainPositionTable;
   destination: DestinationTable;
   resource: ResourceTable;
   application_destination: ApplicationDestinationTable;

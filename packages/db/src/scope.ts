@@ -22,6 +22,7 @@ import { githubAppStore } from "./github-app.ts";
 import { identityStore } from "./identity-provider.ts";
 import { jobStore, systemJobStore } from "./job.ts";
 import { leaseStore } from "./lease.ts";
+import { logDrainStore, systemLogDrainStore } from "./log-drain.ts";
 import { memberStore } from "./member.ts";
 import { metricStore, systemMetricStore } from "./metric.ts";
 import { notificationStore } from "./notification.ts";
@@ -107,6 +108,7 @@ const teamStores: (context: TeamContext) => Stores = onDemand({
   events: eventStore,
   settings: settingStore,
   cloudTokens: cloudTokenStore,
+  logDrains: logDrainStore,
   notifications: notificationStore,
 });
 
@@ -126,6 +128,7 @@ function allStores(context: Context): SystemStores {
     services: systemServiceStore(context),
     schedules: systemScheduleStore(context),
     metrics: systemMetricStore(context),
+    logDrains: systemLogDrainStore(context),
     scheduledTasks: systemScheduledTaskStore(context),
     previews: systemPreviewStore(context),
     backups: systemBackupStore(context),

@@ -27,6 +27,7 @@ const COLUMNS = [
   "is_proxy_stopped",
   "proxy_status",
   "proxy_problem",
+  "log_drain_problem",
   "settings",
   "private_key_id",
   "ip_previous",

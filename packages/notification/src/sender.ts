@@ -15,6 +15,7 @@ import {
 } from "@berth/core/notification";
 import type { NotificationSender } from "@berth/core/ports";
 import { guardedExchange, HttpFault, type PrivateHosts, readAtMost } from "@berth/host";
+import { retryAfterOf, saidBy } from "./said.ts";
 import type { MailServerSettings } from "./smtp.ts";
 
 export interface NotificationSenderOptions {
@@ -135,39 +136,6 @@ function refusalOf(name: string, { status, headers }: Refusal, text: string): De
 
 /** Request timeout, too early, too many requests. */
 const RETRIED_STATUSES = new Set([408, 425, 429]);
-
-/** Seconds; a date is rare, and the usual pause does then. */
-function retryAfterOf(header: string | null): number | undefined {
-  const seconds = Number(header ?? Number.NaN);
-  return Number.isFinite(seconds) && seconds >= 0 ? Math.ceil(seconds) : undefined;
-}
-
-/** Words of a service's answer, from the usual fields of an error or its text; and Telegram's time to wait. */
-function saidBy(text: string): { readonly words: string; readonly retryAfterSeconds: number | undefined } {
-  const { message, description, error, errors, parameters } = jsonObject(text);
-  const found = [message, description, error, Array.isArray(errors) ? errors.join(" ") : undefined];
-  const said = found.find((one): one is string => typeof one === "string" && one !== "") ?? text;
-  const words = said.replaceAll(/\s+/g, " ").trim();
-  return {
-    words: words.startsWith("<") ? "" : cut(words, WORDS_LENGTH_MAX),
-    retryAfterSeconds: retryAfterOf(String(jsonField(parameters, "retry_after"))),
-  };
-}
-
-const WORDS_LENGTH_MAX = 200;
-
-function jsonObject(text: string): Readonly<Record<string, unknown>> {
-  try {
-    const value: unknown = JSON.parse(text);
-    return typeof value === "object" && value !== null ? { ...value } : {};
-  } catch (error) {
-    if (error instanceof SyntaxError) return {};
-    throw error;
-  }
-}
-
-const jsonField = (value: unknown, name: string): unknown =>
-  typeof value === "object" && value !== null ? Object.entries(value).find(([key]) => key === name)?.[1] : undefined;
 
 async function mail(sender: Sender, sending: Sending): Promise<DeliveryResult> {
   const settings = storedSettings("email", sending.settings);

@@ -104,6 +104,12 @@ export async function plantCanaries({ made, changed, application, where, private
     ...of("S3Storage", "key", "secret"),
   });
   await made("/registries", { address: "ghcr.io", username: "me", ...of("Registry", "password") });
+  const [config, parser] = ["logdrain_custom_config", "logdrain_custom_config_parser"] as const;
+  await changed(`/servers/${where.server_uuid}/log-drains`, {
+    ...of("LogDrains", "logdrain_newrelic_license_key", "logdrain_axiom_api_key"),
+    [config]: `[OUTPUT]\n  Name loki\n  Host h\n  Header X-Key ${canary(`LogDrains.${config}`)}\n`,
+    [parser]: `[PARSER]\n  Name ${canary(`LogDrains.${parser}`)}\n`,
+  });
   await plantChannels(texts, canary, changed);
   const compose = canary("Service.docker_compose_raw");
   const service = await made("/services", {

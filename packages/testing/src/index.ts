@@ -27,6 +27,7 @@ export * from "./hostile-values.ts";
 export * from "./identity-server.ts";
 export * from "./key-reader.ts";
 export { describeLarge, describeUnless, lateReason } from "./large-suite.ts";
+export * from "./log-drain-server.ts";
 export { type MailServer, mailServer, type ReceivedMail } from "./mail-server.ts";
 export {
   NOTIFICATION_LOGIN,

@@ -13,7 +13,7 @@ export interface PrintingEngine extends Pick<Engine, "kind" | "capabilities" | "
 }
 
 interface Output {
-  readonly lines: string[];
+  readonly lines: { readonly text: string; readonly printedMs: number }[];
   isRemoved: boolean;
   wake: () => void;
 }
@@ -46,7 +46,7 @@ export function printingEngine(capabilities: Partial<Engine["capabilities"]> = {
     print(uuid, ...lines) {
       const output = outputOf(uuid);
       if (output.isRemoved) throw new Error(`${uuid} is removed.`);
-      output.lines.push(...lines);
+      output.lines.push(...lines.map((text) => ({ text, printedMs: Date.now() })));
       output.wake();
     },
     remove(uuid) {
@@ -61,14 +61,17 @@ export function printingEngine(capabilities: Partial<Engine["capabilities"]> = {
 async function* read(
   outputs: ReadonlyMap<string, Output>,
   { deploymentUuid }: ReleaseRef,
-  { lines = 0, after, follow = false, signal }: LogQuery,
+  { lines, after, since, follow = false, signal }: LogQuery,
 ): AsyncGenerator<LogLine> {
   const output = outputs.get(deploymentUuid);
   if (output === undefined) throw new DomainError("resource.not_found", "Release not found.");
-  let next = after === undefined ? Math.max(0, output.lines.length - lines) : Number(after) + 1;
+  const count = lines ?? output.lines.length;
+  let next = after === undefined ? Math.max(0, output.lines.length - count) : Number(after) + 1;
+  const sinceMs = since === undefined ? 0 : Date.parse(since);
+  while (after === undefined && (output.lines[next]?.printedMs ?? sinceMs) < sinceMs) next += 1;
   while (!signal?.aborted) {
     const line = output.lines[next];
-    if (line !== undefined) yield { cursor: String(next++), line, moment: "2026-01-02T03:04:05.000000006Z" };
+    if (line !== undefined) yield { cursor: String(next++), line: line.text, moment: "2026-01-02T03:04:05.000000006Z" };
     else if (!follow || output.isRemoved) return;
     else await change(output, signal);
   }

@@ -11,6 +11,7 @@ import type {
   DiskSpace,
   Engine,
   GitCredentials,
+  LogDrainSender,
   NotificationSender,
   ObjectStorage,
   S3Credentials,
@@ -63,6 +64,8 @@ export interface WorkerDeps {
   readonly backups?: BackupTools | undefined;
   /** Sends notifications. Without it none are. */
   readonly notifications?: NotificationOptions | undefined;
+  /** Sends lines to log drains. Without it none are. */
+  readonly sendLogs?: LogDrainSender | undefined;
   readonly logger: Logger;
 }
 

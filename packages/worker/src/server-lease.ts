@@ -7,6 +7,8 @@ export interface ServerLeases {
   /** `false`: another control plane holds the lease. */
   acquire(serverId: number): Promise<boolean>;
   release(serverId: number): Promise<void>;
+  /** Name and owner of a server's lease, for writes that are fenced by it. */
+  fence(serverId: number): { readonly name: string; readonly owner: string };
 }
 
 export function createServerLeases(
@@ -55,6 +57,7 @@ export function createServerLeases(
       forget(serverId);
       await leases.release(leaseName(serverId), owner);
     },
+    fence: (serverId) => ({ name: leaseName(serverId), owner }),
   };
 }
 

@@ -78,6 +78,12 @@ export interface WorkerSettings {
   /** Interval between usage samples. */
   readonly metricsSeconds: number;
 
+  /** How long lines for a log drain are gathered. */
+  readonly logDrainFlushMs: number;
+  /** Wait before a failed delivery is tried again: doubles from the first to the last. */
+  readonly logDrainRetrySeconds: number;
+  readonly logDrainRetrySecondsMax: number;
+
   readonly logFlushMs: number;
   readonly logBatchLines: number;
   readonly logLinesMax: number;
@@ -130,6 +136,10 @@ export const DEFAULT_SETTINGS: WorkerSettings = {
   taskFlushMs: 500,
 
   metricsSeconds: 60,
+
+  logDrainFlushMs: 1000,
+  logDrainRetrySeconds: 1,
+  logDrainRetrySecondsMax: 60,
 
   logFlushMs: 100,
   logBatchLines: 200,

@@ -2,6 +2,7 @@ import { createBackupRunner } from "./backup/runner.ts";
 import type { DeploymentDeps } from "./deploy/deployment.ts";
 import { createDeploymentRunner } from "./deploy/runner.ts";
 import { createJobs } from "./job.ts";
+import { createLogDrains } from "./log-drain.ts";
 import { createLoops } from "./loop.ts";
 import { createSampler } from "./metric.ts";
 import { createNotifier } from "./notifier.ts";
@@ -64,6 +65,9 @@ export function worker(given: WorkerOptions): Worker {
   const tasks = createTaskRunner({ ...options, settings, adaptersOf }, wake);
   const { notifications } = options;
   const notifier = notifications && createNotifier({ ...options, settings, notifications }, wake);
+  const { sendLogs } = options;
+  const logDrains =
+    sendLogs && createLogDrains({ ...options, settings, serverLeases, adaptersOf, send: sendLogs }, wake);
   const scheduler = createScheduler({ ...options, settings, kinds: SCHEDULED });
   const reachability = createReachabilityWatch({ ...options, settings, serverLeases });
   const sampler = createSampler({ ...options, settings, adaptersOf });
@@ -80,11 +84,14 @@ export function worker(given: WorkerOptions): Worker {
 
   return {
     start() {
-      for (const part of [listener, deployments, ...watchers, scheduler, tasks, backups, notifier]) part?.start();
+      for (const part of [listener, deployments, ...watchers, scheduler, tasks, backups, notifier, logDrains])
+        part?.start();
     },
     async stop({ graceSeconds }) {
       const scheduled = scheduler.stop();
       await Promise.all([deployments, tasks, backups].map((runner) => runner?.stop({ graceSeconds })));
+      // Before the leases of the servers are released, or the next control plane would deliver the same lines.
+      await logDrains?.stop();
       await Promise.all([scheduled, notifier?.stop(), ...[listener, ...watchers].map((part) => part.stop())]);
     },
     pause: () => deployments.pause(),

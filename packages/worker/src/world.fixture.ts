@@ -67,6 +67,7 @@ export interface TestWorkerOptions {
   readonly clock?: WorkerOptions["clock"];
   readonly credentialsFor?: WorkerOptions["credentialsFor"];
   readonly notifications?: WorkerOptions["notifications"];
+  readonly sendLogs?: WorkerOptions["sendLogs"];
   readonly drivesClusters?: WorkerOptions["drivesClusters"];
 }
 
@@ -97,6 +98,8 @@ const QUICK: Partial<WorkerSettings> = {
   moveRetrySeconds: 0.1,
   validationSeconds: 1,
   taskFlushMs: 10,
+  logDrainFlushMs: 10,
+  logDrainRetrySeconds: 0.1,
   probeSeconds: 0.1,
   probeTimeoutSeconds: 0.3,
   giveUpServerSeconds: 1,
@@ -174,6 +177,7 @@ export async function openWorld(database: TestDatabase, settings: Partial<Server
         redactor: options.redactor ?? redactAll,
         credentialsFor: options.credentialsFor ?? (async () => undefined),
         notifications: options.notifications && killable(options.notifications, owner, watch, "notifications"),
+        sendLogs: options.sendLogs && killable({ send: options.sendLogs }, owner, watch, "logs").send,
         clock: options.clock ?? { now: () => new Date() },
         diskOf: async () => world.disk,
         machineOf: ({ engine }) => (ENGINES[engine].hasContainers ? world.machine : undefined),

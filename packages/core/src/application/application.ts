@@ -151,7 +151,7 @@ export const ApplicationSettings = z.object({
   is_log_drain_enabled: z
     .boolean()
     .default(false)
-    .describe("Kept and returned for clients of the API family. No server has a log drain, so no log is sent."),
+    .describe("Whether the log drain of its server gets the lines that it prints."),
   is_http_basic_auth_enabled: z.boolean().default(false),
   http_basic_auth_username: z.string().max(255).nullable().default(null),
   connect_to_docker_network: z.boolean().default(false),

@@ -20,6 +20,7 @@ export type * from "./identity-provider.ts";
 export * from "./job.ts";
 export type * from "./kind-store.ts";
 export type * from "./lease.ts";
+export type * from "./log-drain.ts";
 export type * from "./mail.ts";
 export * from "./member.ts";
 export * from "./metric.ts";

@@ -88,6 +88,8 @@ export interface ServerRecord extends Timestamps {
   readonly proxy_status: ProxyStatus | null;
   /** Why its proxy does not run or does not know its sites. */
   readonly proxy_problem: string | null;
+  /** Why its log drain does not deliver lines. */
+  readonly log_drain_problem: string | null;
   readonly settings: ServerSettings;
   readonly cloud_provider_token_id: number | null;
   /** The provider's number of the rented machine. */

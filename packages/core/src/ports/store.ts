@@ -14,6 +14,7 @@ import type { EventStore } from "./event.ts";
 import type { GithubAppStore } from "./github-app.ts";
 import type { JobStore } from "./job.ts";
 import type { KindStore, NewResource, ResourceChange } from "./kind-store.ts";
+import type { LogDrainStore } from "./log-drain.ts";
 import type { MemberStore } from "./member.ts";
 import type { MetricStore } from "./metric.ts";
 import type { NotificationStore } from "./notification.ts";
@@ -92,6 +93,7 @@ export interface Stores {
   readonly events: EventStore;
   readonly settings: InstanceSettingStore;
   readonly cloudTokens: CloudTokenStore;
+  readonly logDrains: LogDrainStore;
   readonly notifications: NotificationStore;
 }
 

@@ -22,6 +22,7 @@ import type { SystemEventStore } from "./event.ts";
 import type { IdentityStore } from "./identity-provider.ts";
 import type { JobLease, SystemJobStore } from "./job.ts";
 import type { ClaimRequest, RenewableRuns } from "./lease.ts";
+import type { SystemLogDrainStore } from "./log-drain.ts";
 import type { SystemMetricStore } from "./metric.ts";
 import type { SystemNotificationStore } from "./notification.ts";
 import type { PasskeyStore } from "./passkey.ts";
@@ -81,6 +82,7 @@ export interface SystemStores {
   readonly services: SystemServiceStore;
   readonly schedules: SystemScheduleStore;
   readonly metrics: SystemMetricStore;
+  readonly logDrains: SystemLogDrainStore;
   readonly scheduledTasks: SystemScheduledTaskStore;
   readonly previews: SystemPreviewStore;
   readonly backups: SystemBackupStore;

@@ -11,7 +11,7 @@ export const WAKE_TOPICS = [
   /** Resources that are to be removed, or were. */
   "removal",
   "server",
-  /** Anything recorded of a resource. Wakes no loop, but what was read is read again. */
+  /** Anything recorded of a resource: what was read is read again. */
   "record",
 ] as const;
 

@@ -125,7 +125,9 @@ export const Server = z
     unreachable_count: integer.describe("How many of the last five probes failed."),
     host_key: textOrNull.describe("Expected fingerprint of the machine's host key; null until the first connection."),
     high_disk_usage_notification_sent: flag,
-    log_drain_notification_sent: flag,
+    log_drain_notification_sent: flag.describe(
+      "Log lines are not delivered at present: `log-drains` of the server says why.",
+    ),
     swarm_cluster: integer
       .nullable()
       .describe("Id of the team's server that manages its Docker Swarm, the same for all its nodes; null without one."),
@@ -170,6 +172,7 @@ export function serverView(server: ServerRecord, resources?: readonly ListedReso
     unreachable_count: server.unreachable_count,
     unreachable_notification_sent: server.unreachable_count > 0 && !settings.is_reachable,
     high_disk_usage_notification_sent: server.is_disk_usage_high,
+    log_drain_notification_sent: server.log_drain_problem !== null,
     swarm_cluster: server.swarm_cluster,
     server_metadata: server.server_metadata && { ...server.server_metadata },
     ip_previous: server.ip_previous,
@@ -225,20 +228,14 @@ function settingsView({ id, settings, created_at, updated_at }: ServerRecord): S
 
 /** Fields that clients of this API family read, although Berth does not use them. */
 const WITHOUT_MEANING_YET = {
-  log_drain_notification_sent: false,
   hetzner_server_status: null,
   detected_traefik_version: null,
   traefik_outdated_info: null,
 } as const;
 
 const SETTINGS_WITHOUT_MEANING_YET = {
-  is_logdrain_newrelic_enabled: false,
-  logdrain_newrelic_base_uri: null,
   is_logdrain_highlight_enabled: false,
   logdrain_highlight_project_id: null,
-  is_logdrain_axiom_enabled: false,
-  logdrain_axiom_dataset_name: null,
-  is_logdrain_custom_enabled: false,
   is_sentinel_enabled: false,
   is_sentinel_debug_enabled: false,
   sentinel_metrics_refresh_rate_seconds: 10,

@@ -55,6 +55,7 @@ import { requestRates } from "./0267-request-rates.ts";
 import { liveByServer } from "./0290-live-by-server.ts";
 import { changesOfLeftServers } from "./0291-changes-of-left-servers.ts";
 import { severalServers } from "./0292-several-servers.ts";
+import { logDrains } from "./0293-log-drains.ts";
 
 /** In the order of their names, which never change once released. */
 export const MIGRATIONS: Readonly<Record<string, Migration>> = {
@@ -114,4 +115,5 @@ export const MIGRATIONS: Readonly<Record<string, Migration>> = {
   "0290-live-by-server": liveByServer,
   "0291-changes-of-left-servers": changesOfLeftServers,
   "0292-several-servers": severalServers,
+  "0293-log-drains": logDrains,
 };

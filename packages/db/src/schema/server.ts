@@ -18,6 +18,9 @@ export interface ServerTable extends Timestamps {
   is_proxy_stopped: Generated<boolean>;
   proxy_status: ColumnType<ProxyStatus | null, ProxyStatus | null | undefined, ProxyStatus | null>;
   proxy_problem: ColumnType<string | null, string | null | undefined, string | null>;
+  /** Encrypted JSON. */
+  log_drain_secrets: Uint8Array | null;
+  log_drain_problem: string | null;
   settings: Json<Partial<ServerSettings>>;
   ip_previous: string | null;
   is_validating: Generated<boolean>;
@@ -39,6 +42,17 @@ export interface ServerTable extends Timestamps {
   server_metadata: ColumnType<ServerFacts | null, string | null | undefined, string | null>;
   /** Incremented by each update. */
   revision: GeneratedAlways<number>;
+}
+
+export interface LogDrainResourceTable {
+  server_id: number;
+  resource_id: number;
+  since: Generated<Date>;
+}
+
+export interface LogDrainPositionTable {
+  deployment_id: number;
+  cursor: string;
 }
 
 export interface CloudTokenTable extends Timestamps {

@@ -47,6 +47,35 @@ describe("the merged log of several containers", { timeout: 20_000 }, () => {
     expect(again.seen.map(({ line }) => line).sort()).toEqual(["after 1", "after 2"]);
   });
 
+  test("the only container gets its title, and a cursor of all, once another one is added", async () => {
+    const release = new FakeRelease();
+    release.hidesOnly = true;
+    release.add("web-1");
+    const stop = new AbortController();
+    const { seen, ended } = followed(release, { signal: stop.signal });
+    release.print("web-1", "a");
+    await until(() => seen.length === 1, { seconds: 2, what: "the first line arrives" });
+    release.add("web-2");
+    release.print("web-2", "b");
+    await until(() => seen.length === 2, { seconds: 2, what: "the line of the other arrives" });
+    release.print("web-1", "c");
+    await until(() => seen.length === 3, { seconds: 2, what: "the next line arrives" });
+    stop.abort();
+    await ended;
+    expect(seen.map(({ container, line }) => [container, line])).toEqual([
+      [undefined, "a"],
+      ["web-2", "b"],
+      ["web-1", "c"],
+    ]);
+    release.print("web-2", "d");
+    const again = followed(release, { after: seen[2]?.cursor ?? "" });
+    await until(() => again.seen.length > 0, { seconds: 2, what: "the line after it arrives" });
+    release.remove("web-1");
+    release.remove("web-2");
+    await again.ended;
+    expect(again.seen.map(({ line }) => line)).toEqual(["d"]);
+  });
+
   test("a log whose container remains is continued where it ended", async () => {
     const release = new FakeRelease();
     release.add("web-1");
@@ -110,6 +139,8 @@ interface FakeLog {
 class FakeRelease implements MergedLogPlace {
   /** Logs that are being read. */
   open = 0;
+  /** Whether the only container has no title, as with replicas. */
+  hidesOnly = false;
   readonly #logs: FakeLog[] = [];
   #changes = Promise.withResolvers<void>();
 
@@ -138,7 +169,9 @@ class FakeRelease implements MergedLogPlace {
   }
 
   async containers() {
-    return this.#logs.filter(({ isRemoved }) => !isRemoved).map(({ id, title }) => ({ id, title }));
+    const own = this.#logs.filter(({ isRemoved }) => !isRemoved);
+    const hasTitles = own.length > 1 || !this.hidesOnly;
+    return own.map(({ id, title }) => ({ id, title: hasTitles ? title : undefined }));
   }
   async changed(signal: AbortSignal | undefined): Promise<void> {
     await this.#changeOrEnd(signal);

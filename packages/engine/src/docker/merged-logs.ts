@@ -115,7 +115,12 @@ async function* arriving(
   const followContainers = async () => {
     const containers = await place.containers();
     for (const container of containers) {
-      if (followers.has(container.id)) continue;
+      const known = followers.get(container.id);
+      if (known !== undefined) {
+        // The only container has no title until another one is added.
+        known.container = container;
+        continue;
+      }
       const after = positions.get(keyOf(container)) ?? cursorText(LOG_START);
       const lines = place.read(container.id, { after, follow: true, signal: ended })[Symbol.asyncIterator]();
       const follower: Follower = { container, lines, arrived: Promise.resolve() };
@@ -154,7 +159,7 @@ async function* arriving(
 }
 
 interface Follower {
-  readonly container: LoggedContainer;
+  container: LoggedContainer;
   readonly lines: AsyncIterator<LogLine>;
   /** Resolves when its next line is in the queue, or that it has ended or failed. */
   arrived: Promise<void>;
