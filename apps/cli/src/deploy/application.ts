@@ -1,4 +1,4 @@
-import { type Application, buildsImage, type CreatedApplication } from "@berth/core/application";
+import { type Application, buildsImage, type CreatedApplication, namesake } from "@berth/core/application";
 import { ENGINES } from "@berth/core/server";
 import { linkPath, saveLink } from "../application-link.ts";
 import type { Api } from "../connection/api.ts";
@@ -81,7 +81,7 @@ async function sameTarget(
   if (name === undefined) return undefined;
   const { project, environment } = await chooseEnvironment(api, options);
   const applications = await api.client.applications.list.query({});
-  const found = applications.find((each) => each.name === name && each.environment_uuid === environment.uuid);
+  const found = namesake(applications, { name, project_uuid: project.uuid, environment_name: environment.name });
   if (found === undefined) return undefined;
   const isSame =
     git === undefined
@@ -263,7 +263,8 @@ interface NewApplication {
 async function requireFreeName({ client }: Api, { name, place, folder, options }: NewApplication): Promise<void> {
   if (options.new) return;
   const applications = await client.applications.list.query({});
-  const same = applications.find((each) => each.name === name && each.environment_uuid === place.environment.uuid);
+  const wanted = { name, project_uuid: place.project.uuid, environment_name: place.environment.name };
+  const same = namesake(applications, wanted);
   if (!same) return;
   const uploaded = options.git === undefined ? `${folder.argument} ` : "";
   throw new Failure(
