@@ -24,6 +24,8 @@ interface Place {
   readonly cwd?: string;
   /** What its standard input has. */
   readonly input?: string;
+  /** Whether a person types the input. */
+  readonly isTerminal?: boolean;
 }
 
 /** A server that has these answers only. */
@@ -45,10 +47,14 @@ export async function answering(answers: Answers) {
     url,
     /** Paths of the operations so far. */
     called,
-    async run(argv: readonly string[], { cwd = "/", input = "" }: Place = {}) {
+    async run(argv: readonly string[], { cwd = "/", input = "", isTerminal = false }: Place = {}) {
       const [out, err] = [screen(), screen()];
       const system: System = {
-        ...{ stdin: new PassThrough().end(input), stdout: out.stream, stderr: err.stream },
+        ...{
+          stdin: Object.assign(new PassThrough().end(input), { isTTY: isTerminal }),
+          stdout: out.stream,
+          stderr: err.stream,
+        },
         ...{ env: { BERTH_URL: url, BERTH_TOKEN: "1|secret" }, cwd, homeFolder: "/nowhere" },
         ...{ isRoot: false, onInterrupt: () => () => undefined },
       };

@@ -15,7 +15,7 @@ import { pollUntilEnded } from "../follow/poll.ts";
 import { ago, bytes, duration } from "../format.ts";
 import { cell, type Output } from "../output.ts";
 import { printable } from "../printable.ts";
-import { ask } from "../prompt.ts";
+import { requireYes } from "../prompt.ts";
 import { namedResource } from "../resource.ts";
 import type { Session } from "../session.ts";
 import { cancel } from "./backup-cancel.ts";
@@ -316,8 +316,7 @@ async function confirm(
   if (!system.stdin.isTTY) throw usage(`This replaces the content of ${into}. Confirm it with --yes.`);
   const backup = `the backup of ${savedName(database_name)}, made ${ago(created_at, new Date())}`;
   output.line(`This replaces the content of ${into} by ${backup}.`);
-  const typed = await ask(system, "Continue? [y/N] ");
-  if (!/^y(es)?$/i.test(typed)) throw new Failure("Nothing was done.");
+  await requireYes(system);
 }
 
 async function drill(session: Session, wanted: string, backup: string | undefined): Promise<ExitCode> {
