@@ -1,4 +1,4 @@
-import { createServer } from "node:http";
+import { createServer, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { PassThrough } from "node:stream";
 import { text } from "node:stream/consumers";
@@ -28,13 +28,17 @@ interface Place {
   readonly isTerminal?: boolean;
 }
 
-/** A server that has these answers only. */
-export async function answering(answers: Answers) {
+/** A server that has these answers only. @param sendFile Answers requests of REST. */
+export async function answering(answers: Answers, sendFile?: (reply: ServerResponse) => void) {
   const called: string[] = [];
   const server = createServer(async (request, reply) => {
     const { pathname, searchParams } = new URL(request.url ?? "/", "http://berth");
     const body = await text(request);
     const inputs = JSON.parse(body || searchParams.get("input") || "{}");
+    if (sendFile !== undefined && pathname.startsWith("/api/v1/")) {
+      called.push(pathname);
+      return sendFile(reply);
+    }
     const paths = pathname.replace("/trpc/", "").split(",");
     called.push(...paths);
     reply.setHeader("content-type", "application/json");

@@ -75,6 +75,13 @@ export function define(command: Command, bind: Bind): void {
     .argument(...BACKUP)
     .action(bind(drill));
   command
+    .command("download")
+    .description("Download a backup to a file, as it was saved. It contains everything that the database contains.")
+    .argument(...DATABASE)
+    .argument(...BACKUP)
+    .option("-o, --output <file>", "the file, or - for standard output; default: its name, in the current folder")
+    .action(bind(download));
+  command
     .command("cancel")
     .description("Cancel a running backup, restore or drill, and show what remains of it.")
     .argument(...DATABASE)
@@ -331,6 +338,17 @@ async function drill(session: Session, wanted: string, backup: string | undefine
     { uuid, restore_uuid: asked.uuid },
     "The backup is good: it was restored and counted",
   );
+}
+
+async function download(
+  session: Session,
+  wanted: string,
+  backup: string | undefined,
+  options: { readonly output?: string },
+): Promise<ExitCode> {
+  const saved = await schedulesOf(session, wanted);
+  const { downloadBackup } = await import("./backup-download.ts");
+  return downloadBackup(session, saved, chosenBackup(saved, backup), options.output);
 }
 
 function chosenBackup({ name, schedules }: Saved, wanted: string | undefined): ListedExecution {
