@@ -1,4 +1,4 @@
-import { createServer } from "node:http";
+import { createServer, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { PassThrough } from "node:stream";
 import { text } from "node:stream/consumers";
@@ -24,15 +24,21 @@ interface Place {
   readonly cwd?: string;
   /** What its standard input has. */
   readonly input?: string;
+  /** Whether a person types the input. */
+  readonly isTerminal?: boolean;
 }
 
-/** A server that has these answers only. */
-export async function answering(answers: Answers) {
+/** A server that has these answers only. @param sendFile Answers requests of REST. */
+export async function answering(answers: Answers, sendFile?: (reply: ServerResponse) => void) {
   const called: string[] = [];
   const server = createServer(async (request, reply) => {
     const { pathname, searchParams } = new URL(request.url ?? "/", "http://berth");
     const body = await text(request);
     const inputs = JSON.parse(body || searchParams.get("input") || "{}");
+    if (sendFile !== undefined && pathname.startsWith("/api/v1/")) {
+      called.push(pathname);
+      return sendFile(reply);
+    }
     const paths = pathname.replace("/trpc/", "").split(",");
     called.push(...paths);
     reply.setHeader("content-type", "application/json");
@@ -45,10 +51,14 @@ export async function answering(answers: Answers) {
     url,
     /** Paths of the operations so far. */
     called,
-    async run(argv: readonly string[], { cwd = "/", input = "" }: Place = {}) {
+    async run(argv: readonly string[], { cwd = "/", input = "", isTerminal = false }: Place = {}) {
       const [out, err] = [screen(), screen()];
       const system: System = {
-        ...{ stdin: new PassThrough().end(input), stdout: out.stream, stderr: err.stream },
+        ...{
+          stdin: Object.assign(new PassThrough().end(input), { isTTY: isTerminal }),
+          stdout: out.stream,
+          stderr: err.stream,
+        },
         ...{ env: { BERTH_URL: url, BERTH_TOKEN: "1|secret" }, cwd, homeFolder: "/nowhere" },
         ...{ isRoot: false, onInterrupt: () => () => undefined },
       };

@@ -62,11 +62,7 @@ function ambiguous<T extends Candidate>(wanted: string, found: readonly T[], opt
 }
 
 function unknown<T extends Candidate>(wanted: string, candidates: readonly T[], options: ChooseOptions<T>): Failure {
-  const near = candidates
-    .map((candidate) => ({ candidate, distance: leven(candidate.name.toLowerCase(), wanted.toLowerCase()) }))
-    .filter(({ candidate, distance }) => distance <= typosMax(candidate.name) || resembles(candidate.name, wanted))
-    .sort((one, other) => one.distance - other.distance)
-    .map(({ candidate }) => candidate);
+  const near = nearest(wanted, candidates);
   const [best] = near;
   const shown = (best ? near : candidates).slice(0, CANDIDATES_SHOWN);
   const hidden = (best ? near : candidates).length - shown.length;
@@ -78,6 +74,14 @@ function unknown<T extends Candidate>(wanted: string, candidates: readonly T[], 
     },
   );
 }
+
+/** Candidates with a name like the wanted one, the closest first. */
+export const nearest = <T extends Pick<Candidate, "name">>(wanted: string, candidates: readonly T[]): readonly T[] =>
+  candidates
+    .map((candidate) => ({ candidate, distance: leven(candidate.name.toLowerCase(), wanted.toLowerCase()) }))
+    .filter(({ candidate, distance }) => distance <= typosMax(candidate.name) || resembles(candidate.name, wanted))
+    .sort((one, other) => one.distance - other.distance)
+    .map(({ candidate }) => candidate);
 
 /** Swapping two letters counts as two typos. */
 const typosMax = (name: string) => Math.max(name.length > 2 ? 2 : 1, name.length / 3);

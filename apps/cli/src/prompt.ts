@@ -31,6 +31,12 @@ export async function ask(system: System, question: string, { isSecret = false }
   }
 }
 
+/** @throws Failure unless the answer is yes */
+export async function requireYes(system: System): Promise<void> {
+  const typed = await ask(system, "Continue? [y/N] ");
+  if (!/^y(es)?$/i.test(typed)) throw new Failure("Nothing was done.");
+}
+
 const interrupted = () => new Failure("\nNothing was done.", { exitCode: EXIT.interrupted });
 
 /** Reads all of standard input, without the final line end that shells add. */

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { hostname } from "node:os";
 import { setTimeout } from "node:timers/promises";
-import { backupFiles, decompress, digest, objectStorage } from "@berth/backup";
+import { backupFiles, decompress, digest, objectStorage, verifyContent } from "@berth/backup";
 import { cloudProviders } from "@berth/cloud";
 import { type Control, control, type SignIns, signIns, signInTries, type Webhooks, webhooks } from "@berth/control";
 import type { OriginCredential } from "@berth/core";
@@ -82,6 +82,8 @@ export async function wire(
     urls: config.notificationUrls,
   });
 
+  const savedFiles = backupFiles(folder.backups);
+
   return {
     storesFor,
     signIns: signIns(people),
@@ -113,6 +115,8 @@ export async function wire(
         urls: { hetzner: config.hetznerUrl },
       }),
       objectStorage: bucketOf,
+      backupFiles: savedFiles,
+      verifyContent,
       wait,
       certificates: certificateIssuer,
       sendNotification,
@@ -138,7 +142,7 @@ export async function wire(
           servers.isLocal(server) ? await diskSpace(folder.apps) : await members.known(server.id)?.machine?.disk(),
         machineOf: (server) => (members.isWithinReach(server) ? members.member(server).machine : undefined),
         backups: {
-          files: backupFiles(folder.backups),
+          files: savedFiles,
           objectStorage: bucketOf,
           digest,
           decompress,

@@ -83,6 +83,19 @@ describe.skipIf(!hasChromium)("a person without a word of REST", () => {
     await until(async () => (await bodyOf(server, url)) === "good evening");
     await picture(page, "way-new-version");
 
+    // A second one of the name is not made without a word.
+    await page.goto("/new/folder");
+    await page.locator("input[type=file]").setInputFiles(folder);
+    await page.getByText("2 files").waitFor();
+    await page.getByRole("button", { name: "Deploy", exact: true }).click();
+    await page.getByText("An application greeter exists in production already").waitFor();
+    await picture(page, "way-taken-name");
+    expect(await server.client.applications.list.query({})).toHaveLength(1);
+    await page.getByRole("button", { name: "Deploy to greeter" }).click();
+    await page.getByRole("heading", { name: /Deployment of greeter/ }).waitFor();
+    await page.getByText("Deployment finished", { exact: false }).waitFor();
+    expect(await server.client.applications.list.query({})).toHaveLength(1);
+
     await page.getByRole("link", { name: "greeter", exact: true }).click();
     await page.getByRole("tab", { name: "Deployments" }).click();
     await page.getByRole("button", { name: "Roll back to this" }).first().click();

@@ -198,10 +198,7 @@ describe("restores", () => {
     expect(await answerOf(`${running.execution}/drill`)).toEqual([400, "The backup has not ended yet."]);
     const failed = await made();
     await failed.end({ status: "failed", sha256: null, keepsFile: false });
-    expect(await answerOf(`${failed.execution}/drill`)).toEqual([
-      400,
-      "The backup failed: there is nothing to restore.",
-    ]);
+    expect(await answerOf(`${failed.execution}/drill`)).toEqual([400, "The backup failed: nothing of it was kept."]);
     const gone = await made();
     await gone.end();
     await api.db.system.backups.giveUp([gone.executionUuid], "local");
@@ -317,10 +314,7 @@ describe("cancelling", () => {
       { status: "cancelled-by-user", cancel_requested_at: expect.any(String), finished_at: expect.any(String) },
     ]);
     const refused = await api.ask("POST", `${backup}/restore`, { body: {} });
-    expect([refused.status, refused.json.message]).toEqual([
-      400,
-      "The backup was cancelled: there is nothing to restore.",
-    ]);
+    expect([refused.status, refused.json.message]).toEqual([400, "The backup was cancelled: nothing of it was kept."]);
   });
 });
 

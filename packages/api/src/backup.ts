@@ -104,6 +104,23 @@ export const backups = {
       }),
     ),
 
+  download: onResource("database", {
+    method: "GET",
+    path: "/backups/{scheduled_backup_uuid}/executions/{execution_uuid}/download",
+    operationId: "download-database-backup",
+    summary: "Download a backup",
+    description:
+      "The file as it was saved, from the control plane or else from the S3 storage. The connection is broken off " +
+      "before its end if the copy differs from the recorded checksum. A browser's session must have been confirmed.",
+    ability: "read:sensitive",
+    errors: ["auth.confirmation_required", "resource.state", "cloud.failed", "cloud.refused"],
+    download: {
+      contentTypes: ["application/octet-stream", "application/gzip"],
+      description: "The dump: `application/gzip` if its name ends with `.gz`.",
+    },
+    input: z.strictObject({ scheduled_backup_uuid, execution_uuid }),
+  }).query(({ ctx, input }) => ctx.control.backups.download(input, ctx.signal)),
+
   cancelExecution: onResource("database", {
     method: "POST",
     path: "/backups/{scheduled_backup_uuid}/executions/{execution_uuid}/cancel",

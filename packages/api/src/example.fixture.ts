@@ -223,6 +223,22 @@ function exampleRouter({ inputs, scopes, lines, streams }: Omit<Example, "app">)
           }
           return { bytes };
         }),
+      file: operation({
+        ...{ method: "GET", path: "/notes/{uuid}/file", operationId: "get-file", tag: "System", summary: "Download" },
+        ability: "read",
+        download: { contentTypes: ["application/octet-stream"], description: "The file." },
+      } as const)
+        .input(z.strictObject({ uuid: z.string() }))
+        .query(({ input }) => {
+          if (seen(input).uuid === "missing") throw notFound("Note");
+          return {
+            filename: "note.bin",
+            sizeBytes: FILE_CHUNKS * CHUNK.length,
+            sha256: null,
+            content: file(input, seen),
+            close: async () => void seen({ isClosed: true }),
+          };
+        }),
       follow: operation({
         ...{ method: "GET", path: "/notes/{uuid}/lines", operationId: "follow-note", tag: "System", summary: "Follow" },
         ...{ ability: "read", events: Line },
@@ -332,4 +348,20 @@ export async function ask(
     text: response.body,
     json: isJson ? response.json() : undefined,
   };
+}
+
+const CHUNK = new Uint8Array(64 * 1024);
+const FILE_CHUNKS = 1000;
+
+/** Its end, and how much of it was read, are seen as inputs are. */
+async function* file({ uuid }: { readonly uuid: string }, seen: (input: object) => unknown) {
+  let chunks = 0;
+  try {
+    for (; chunks < FILE_CHUNKS; chunks += 1) {
+      if (uuid === "damaged" && chunks === FILE_CHUNKS - 1) throw new DomainError("resource.state", "It is damaged.");
+      yield CHUNK;
+    }
+  } finally {
+    seen({ closedAfter: chunks });
+  }
 }

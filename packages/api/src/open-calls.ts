@@ -2,7 +2,7 @@ import { DomainError } from "@berth/core";
 import type { Scope } from "@berth/core/team";
 
 /** Calls that stay open and use resources meanwhile. */
-export type OpenCall = "stream" | "upload";
+export type OpenCall = "stream" | "upload" | "download";
 
 export interface OpenCallLimits {
   readonly perToken: number;
@@ -16,6 +16,7 @@ export interface OpenCallLimits {
 export const OPEN_CALLS: Readonly<Record<OpenCall, OpenCallLimits>> = {
   stream: { perToken: 400, perTeam: 1000 },
   upload: { perToken: 4, perTeam: 8 },
+  download: { perToken: 4, perTeam: 8 },
 };
 
 /**

@@ -44,7 +44,7 @@ suite("the description", () => {
       ["/notes/new", "post"],
       ["/notes/{uuid}", "delete,get,patch"],
       ["/notes/{uuid}/comments", "patch"],
-      ["/notes/{uuid}/file", "post"],
+      ["/notes/{uuid}/file", "get,post"],
       ["/notes/{uuid}/lines", "get"],
       ["/notes/{uuid}/send", "get,post"],
     ]);

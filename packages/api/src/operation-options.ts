@@ -49,6 +49,8 @@ export interface OperationOptions {
   readonly contentType?: "text/plain";
   /** The body is a file of one of these types, read from `ctx.upload`; input keys are path and query parameters. */
   readonly upload?: { readonly contentTypes: readonly [string, ...string[]]; readonly description: string };
+  /** The answer is a file of one of these types: a `Download`, sent while it is read. */
+  readonly download?: { readonly contentTypes: readonly [string, ...string[]]; readonly description: string };
   /** A body for the description, where the one that is made of the schema would say little or be refused. */
   readonly example?: Readonly<Record<string, unknown>>;
   /** For a subscription: the schema of one event's data. */

@@ -20,9 +20,15 @@ export function operation(options: OperationOptions & { readonly ability: null }
 export function operation(
   options: OperationOptions & { readonly ability: Ability; readonly upload: NonNullable<OperationOptions["upload"]> },
 ): typeof uploadProcedure;
+export function operation(
+  options: OperationOptions & {
+    readonly ability: Ability;
+    readonly download: NonNullable<OperationOptions["download"]>;
+  },
+): typeof downloadProcedure;
 export function operation(options: OperationOptions & { readonly ability: Ability }): typeof scopedProcedure;
 export function operation(options: OperationOptions) {
-  const procedure = options.ability === null ? openProcedure : options.upload ? uploadProcedure : scopedProcedure;
+  const procedure = options.ability === null ? openProcedure : procedureFor(options);
   return procedure.meta({ operation: options });
 }
 
@@ -98,6 +104,19 @@ const uploadProcedure = scopedProcedure.use(({ ctx, meta, next }) => {
   );
 });
 
+const downloadProcedure = scopedProcedure.use(({ ctx, meta, next }) => {
+  if (ctx.rest) return next();
+  const { method, path } = meta?.operation ?? {};
+  throw asTrpcError(
+    new DomainError("request.unsupported_media_type", `Files are downloaded by REST: ${method} /api/v1${path}.`),
+  );
+});
+
+function procedureFor({ upload, download }: OperationOptions) {
+  if (upload) return uploadProcedure;
+  return download ? downloadProcedure : scopedProcedure;
+}
+
 async function entered(
   ctx: Context,
   options: OperationOptions | undefined,
@@ -106,7 +125,7 @@ async function entered(
     const identity = ctx.socket && (await ctx.socket.identify());
     const caller = ctx.socket ? { scope: identity?.scope, isApiEnabled: identity?.isApiEnabled ?? true } : ctx;
     const scope = admitted(caller, options);
-    const kind = options?.events ? "stream" : options?.upload ? "upload" : undefined;
+    const kind = options?.events ? "stream" : options?.upload ? "upload" : options?.download ? "download" : undefined;
     return { scope, leave: kind === undefined ? () => undefined : ctx.enter(kind, scope) };
   } catch (refusal) {
     throw asTrpcError(refusal);

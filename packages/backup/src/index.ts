@@ -1,3 +1,3 @@
-export { decompress, digest } from "./content.ts";
+export { decompress, digest, verifyContent } from "./content.ts";
 export { backupFiles } from "./files.ts";
 export { objectStorage } from "./object-storage.ts";

@@ -24,11 +24,13 @@ import type {
 } from "@berth/core/ports";
 import { requireAbility, requireConfirmation } from "@berth/core/team";
 import { cancelBackupRun } from "./backup-cancel.ts";
+import { type Download, downloadBackup } from "./backup-download.ts";
 import { requireRoom, type UseCaseContext } from "./context.ts";
 import { findDatabase, findDatabaseForUpdate } from "./database-answer.ts";
 import { emitResourceEvent } from "./event.ts";
 import { requireEngineFor } from "./lifecycle.ts";
 import { mapPage } from "./page.ts";
+import type { BackupRef } from "./restore.ts";
 
 /** Number of executions shown with each schedule. */
 const EXECUTIONS_SHOWN = 100;
@@ -121,6 +123,8 @@ export function backups(context: UseCaseContext) {
       });
       return { message: "Backup execution deleted." };
     },
+
+    download: (ref: BackupRef, signal: AbortSignal): Promise<Download> => downloadBackup(context, ref, signal),
 
     /** @throws DomainError `backup.not_cancellable` */
     async cancelExecution(databaseUuid: string, uuid: string, executionUuid: string): Promise<BackupRunCancelled> {

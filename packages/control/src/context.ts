@@ -4,6 +4,7 @@ import { onServer } from "@berth/core/application";
 import type { MagicSource } from "@berth/core/compose";
 import type {
   AddressBook,
+  BackupFiles,
   CertificateIssuer,
   Clock,
   CloudProviders,
@@ -26,6 +27,7 @@ import type {
   SourceFetcher,
   Stores,
   SystemStores,
+  VerifyContent,
 } from "@berth/core/ports";
 import { RESOURCE_KINDS, type ResourceRef } from "@berth/core/resource";
 import type { CleanupOperation } from "@berth/core/server";
@@ -68,6 +70,9 @@ export interface ControlDeps {
   readonly gitHost: Pick<GitHost, "repositories" | "repository" | "branches" | "mayCall">;
   readonly cloud: CloudProviders;
   readonly objectStorage: (storage: S3StorageRecord, credentials: OriginCredential<S3Credentials>) => ObjectStorage;
+  /** Backups on the disk of this control plane. */
+  readonly backupFiles: Pick<BackupFiles, "folder" | "read">;
+  readonly verifyContent: VerifyContent;
   /** Pauses between two attempts. */
   readonly wait: (seconds: number) => Promise<void>;
   /** Issues TLS certificates for databases. */

@@ -12,6 +12,7 @@ type ResourceChange =
   | "resource.scheduled_tasks_changed"
   | "resource.tags_changed"
   | "resource.backups_changed"
+  | "resource.backup_downloaded"
   | "resource.restore_requested"
   | "resource.start_requested"
   | "resource.restart_requested"

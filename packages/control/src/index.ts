@@ -55,6 +55,7 @@ import { teams } from "./team.ts";
 import { terminals } from "./terminal.ts";
 import { tokens } from "./token.ts";
 
+export type { Download } from "./backup-download.ts";
 export type { ControlDeps, ControlEngine } from "./context.ts";
 export type { FollowedEvent } from "./deployment.ts";
 export type { FollowedLine } from "./log.ts";

@@ -1,6 +1,6 @@
 import { notFound } from "@berth/core";
 import { BACKUP_DEFAULTS, type BackupSettings } from "@berth/core/backup";
-import type { BackupScheduleFields, BackupScheduleRecord, BackupStore } from "@berth/core/ports";
+import type { BackupCopies, BackupScheduleFields, BackupScheduleRecord, BackupStore } from "@berth/core/ports";
 import { type Kysely, sql, type UpdateQueryBuilder, type UpdateResult } from "kysely";
 import { cancelExecution } from "./backup-queue.ts";
 import { idsOf, inTransaction, type TeamContext, wakeWorkers } from "./context.ts";
@@ -162,7 +162,7 @@ function executionStore(
   context: TeamContext,
 ): Pick<
   BackupStore,
-  "findExecution" | "executions" | "newestExecutions" | "deleteExecution" | "requestCancel" | "untilEnded"
+  "findExecution" | "copies" | "executions" | "newestExecutions" | "deleteExecution" | "requestCancel" | "untilEnded"
 > {
   const { db, teamId } = context;
   const ownSchedules = (ids: readonly number[]) =>
@@ -181,6 +181,27 @@ function executionStore(
       .executeTakeFirst();
   return {
     findExecution,
+    copies: (scheduleId, uuid) =>
+      db
+        .selectFrom("backup_execution")
+        .leftJoin("s3_storage", "s3_storage.id", "backup_execution.s3_storage_id")
+        .select(({ eb }) => [
+          eb
+            .case()
+            .when(sql<boolean>`filename is not null and not local_storage_deleted`)
+            .then(sql<BackupCopies["file"]>`jsonb_build_object('folder', folder, 'filename', filename)`)
+            .end()
+            .as("file"),
+          eb
+            .case()
+            .when(sql<boolean>`s3_uploaded and not s3_storage_deleted and s3_storage.id is not null`)
+            .then(sql<BackupCopies["object"]>`jsonb_build_object('s3_storage_uuid', s3_storage.uuid, 's3_key', s3_key)`)
+            .end()
+            .as("object"),
+        ])
+        .where("backup_execution.uuid", "=", uuid)
+        .where("scheduled_backup_id", "in", ownSchedules([scheduleId]))
+        .executeTakeFirst(),
     requestCancel: (scheduleId, uuid, at) =>
       inTransaction(context, async (tx) => {
         const own = executionStore(tx);

@@ -403,6 +403,7 @@ const ATTEMPTS: Attempts = {
     request: (stores, { database, schedule }) => stores.backups.request(database.id, schedule.uuid),
     delete: (stores, { database, schedule }) => stores.backups.delete(database.id, schedule.uuid),
     findExecution: (stores, { schedule, execution }) => stores.backups.findExecution(schedule.id, execution.uuid),
+    copies: (stores, { schedule, execution }) => stores.backups.copies(schedule.id, execution.uuid),
     executions: (stores, { schedule }) => stores.backups.executions(schedule.id).then(({ items }) => items),
     newestExecutions: (stores, { schedule }) => stores.backups.newestExecutions([schedule.id], 1),
     requestCancel: (stores, { schedule, execution }) =>

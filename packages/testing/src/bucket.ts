@@ -1,5 +1,5 @@
 import { notFound } from "@berth/core";
-import type { ObjectStorage } from "@berth/core/ports";
+import type { BackupFiles, ObjectStorage } from "@berth/core/ports";
 
 /** A bucket in memory. */
 export function testBucket(): ObjectStorage {
@@ -19,4 +19,17 @@ export function testBucket(): ObjectStorage {
       objects.delete(key);
     },
   };
+}
+
+/** The folder of a control plane with these backups, by their path. */
+export const testBackupFiles = (
+  files: Readonly<Record<string, () => AsyncIterable<Uint8Array>>> = {},
+): Pick<BackupFiles, "folder" | "read"> => ({
+  folder: async () => "folder",
+  read: (path) => files[path]?.() ?? missing(),
+});
+
+// biome-ignore lint/correctness/useYield: as of a file, it is noticed with the first read.
+async function* missing(): AsyncGenerator<Uint8Array> {
+  throw notFound("Backup file");
 }

@@ -15,7 +15,7 @@ import { pollUntilEnded } from "../follow/poll.ts";
 import { ago, bytes, duration } from "../format.ts";
 import { cell, type Output } from "../output.ts";
 import { printable } from "../printable.ts";
-import { ask } from "../prompt.ts";
+import { requireYes } from "../prompt.ts";
 import { namedResource } from "../resource.ts";
 import type { Session } from "../session.ts";
 import { cancel } from "./backup-cancel.ts";
@@ -74,6 +74,13 @@ export function define(command: Command, bind: Bind): void {
     .argument(...DATABASE)
     .argument(...BACKUP)
     .action(bind(drill));
+  command
+    .command("download")
+    .description("Download a backup to a file, as it was saved. It contains everything that the database contains.")
+    .argument(...DATABASE)
+    .argument(...BACKUP)
+    .option("-o, --output <file>", "the file, or - for standard output; default: its name, in the current folder")
+    .action(bind(download));
   command
     .command("cancel")
     .description("Cancel a running backup, restore or drill, and show what remains of it.")
@@ -316,8 +323,7 @@ async function confirm(
   if (!system.stdin.isTTY) throw usage(`This replaces the content of ${into}. Confirm it with --yes.`);
   const backup = `the backup of ${savedName(database_name)}, made ${ago(created_at, new Date())}`;
   output.line(`This replaces the content of ${into} by ${backup}.`);
-  const typed = await ask(system, "Continue? [y/N] ");
-  if (!/^y(es)?$/i.test(typed)) throw new Failure("Nothing was done.");
+  await requireYes(system);
 }
 
 async function drill(session: Session, wanted: string, backup: string | undefined): Promise<ExitCode> {
@@ -332,6 +338,17 @@ async function drill(session: Session, wanted: string, backup: string | undefine
     { uuid, restore_uuid: asked.uuid },
     "The backup is good: it was restored and counted",
   );
+}
+
+async function download(
+  session: Session,
+  wanted: string,
+  backup: string | undefined,
+  options: { readonly output?: string },
+): Promise<ExitCode> {
+  const saved = await schedulesOf(session, wanted);
+  const { downloadBackup } = await import("./backup-download.ts");
+  return downloadBackup(session, saved, chosenBackup(saved, backup), options.output);
 }
 
 function chosenBackup({ name, schedules }: Saved, wanted: string | undefined): ListedExecution {

@@ -1,4 +1,4 @@
-import { expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { ranWith } from "../answers.fixture.ts";
 import { temporaryFolder } from "../temporary-folder.fixture.ts";
 
@@ -27,4 +27,32 @@ test.each([
   };
   const ran = await ranWith(answers, ["deploy", "--app", "shop", flag, place], { cwd: folder.path });
   expect([ran.exitCode, ran.stderr]).toEqual([2, expect.stringContaining(`berth move shop ${flag} ${place}\n`)]);
+});
+
+describe("a folder that was not deployed as the application of its --name", () => {
+  const place = { uuid: "p1", name: "My project", environments: [{ uuid: "e1", name: "production" }] };
+  const application = { name: "shop", source: "upload", project_uuid: "p1", environment_uuid: "e1" };
+  const answers = {
+    "projects.list": () => [place],
+    "projects.get": () => place,
+    "applications.list": () => [{ ...application, uuid: "a1", environment_name: "production" }],
+  };
+  const deployed = async (words: readonly string[], typed?: string) => {
+    // Without a file to upload, the command ends where it would begin to.
+    using folder = temporaryFolder({});
+    const at = { cwd: folder.path, ...(typed === undefined ? {} : { input: `${typed}\n`, isTerminal: true }) };
+    const { stdout, stderr } = await ranWith(answers, ["deploy", ...words, "--name", "shop"], at);
+    const isSaid = stdout.includes(`shop is in My project/production: deploying it again from ${folder.path}`);
+    const isSent = stdout.includes("Undo it with: berth rollback a1\n") && stderr.includes("contains no files");
+    return { isSaid, isAsked: stderr.includes("Continue? [y/N]"), isSent };
+  };
+
+  test.each<[string, readonly string[], string | undefined, boolean, boolean]>([
+    ["is asked about at a terminal, and left out", [], "n", true, false],
+    ["is asked about at a terminal, and sent", [], "y", true, true],
+    ["is sent without a question where it is named", ["."], "", false, true],
+    ["is sent without a question where nobody could answer, as in a CI job", [], undefined, false, true],
+  ])("%s", async (_title, words, typed, isAsked, isSent) => {
+    expect(await deployed(words, typed)).toEqual({ isSaid: true, isAsked, isSent });
+  });
 });

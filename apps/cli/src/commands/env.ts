@@ -2,6 +2,7 @@ import { readFile } from "node:fs/promises";
 import { resolve } from "node:path";
 import { EnvCreate, readEnvFile } from "@berth/core/env";
 import type { Command } from "commander";
+import { nearest } from "../choose.ts";
 import type { Bind } from "../command-module.ts";
 import { ProblemError, problemIn } from "../connection/problem.ts";
 import { Failure, usage } from "../failure.ts";
@@ -74,8 +75,9 @@ async function get(session: Session, key: string, { preview = false, ...named }:
   const { output } = session;
   const { name, isShared, list: read } = await ownerOf(session, undefined, named);
   requireNoPreview(isShared, preview);
-  const found = (await read()).find((env) => env.key === key && (env.is_preview ?? false) === preview);
-  if (found === undefined) throw missing(name, [key]);
+  const envs = (await read()).filter(({ is_preview = false }) => is_preview === preview);
+  const found = envs.find((env) => env.key === key);
+  if (found === undefined) throw missing(name, [key], envs);
   if (found.value === undefined) {
     const because = found.is_shown_once ? "it is shown once" : "this token may not read secrets";
     throw new Failure(`The value of ${printable(key)} is not shown: ${because}.`);
@@ -84,8 +86,13 @@ async function get(session: Session, key: string, { preview = false, ...named }:
   output.show(found, () => output.line(found.value ?? ""));
 }
 
-const missing = (name: string, keys: readonly string[]) =>
-  usage(`${printable(name)} has no ${keys.length === 1 ? "variable" : "variables"} ${keys.map(printable).join(", ")}.`);
+function missing(name: string, keys: readonly string[], known: readonly { readonly key: string }[]) {
+  const named = known.map(({ key }) => ({ name: key }));
+  const near = [...new Set(keys.flatMap((key) => nearest(key, named).slice(0, 1)))].map((each) => printable(each.name));
+  const hint = near.length === 0 ? "" : ` Did you mean ${near.join(", ")}?`;
+  const which = `${keys.length === 1 ? "variable" : "variables"} ${keys.map(printable).join(", ")}`;
+  return usage(`${printable(name)} has no ${which}.${hint}`);
+}
 
 function requireNoPreview(isShared: boolean, preview = false): void {
   if (isShared && preview) throw usage("Shared variables are the same for previews. Leave out --preview.");
@@ -230,7 +237,7 @@ async function remove(
   // All keys are looked up before any variable is removed.
   const found = keys.map((key) => envs.find((env) => env.key === key) ?? key);
   const unknown = found.filter((each) => typeof each === "string");
-  if (unknown.length > 0) throw missing(name, unknown);
+  if (unknown.length > 0) throw missing(name, unknown, envs);
   for (const env of found) {
     if (typeof env === "string") continue;
     const answer = await removeOne(env.uuid);

@@ -1,10 +1,11 @@
-import { type Application, buildsImage, type CreatedApplication } from "@berth/core/application";
+import { type Application, buildsImage, type CreatedApplication, namesake } from "@berth/core/application";
 import { ENGINES } from "@berth/core/server";
 import { linkPath, saveLink } from "../application-link.ts";
 import type { Api } from "../connection/api.ts";
 import { Failure, usage } from "../failure.ts";
 import type { Content } from "../pack/walk.ts";
 import { printable } from "../printable.ts";
+import { requireYes } from "../prompt.ts";
 import type { Session } from "../session.ts";
 import { linkedApplication, namedApplication } from "../target.ts";
 import { type DeployFolder, nameOf } from "./folder.ts";
@@ -27,10 +28,11 @@ export type Target = Pick<Application, "uuid" | "name" | "source">;
 /** The application that is named, or that the folder was deployed to; `undefined` when it must be created. */
 export async function existingTarget(
   api: Api,
-  { output }: Session,
+  session: Session,
   folder: DeployFolder,
   options: DeployOptions,
 ): Promise<Target | undefined> {
+  const { output } = session;
   const { path, argument, links } = folder;
   if (options.app !== undefined) {
     if (options.new) throw usage("--app and --new exclude each other.");
@@ -51,7 +53,7 @@ export async function existingTarget(
       `Deploy it as another application too with --new, or to one that exists with: berth deploy ${argument} --app NAME`,
     ]);
   }
-  return linked ?? (await sameTarget(api, output, path, options));
+  return linked ?? (await sameTarget(api, session, folder, options));
 }
 
 /** Keeps an application from being replaced by a folder that the command only happened to be run in. */
@@ -66,12 +68,12 @@ function requireMeantFolder({ path, argument, isNamed, links }: DeployFolder, { 
 /**
  * The application that the same command made before, where nothing remembers it: a CI job begins with an empty folder
  * each time. A name that was typed means it, and so does its repository; a name that a folder happens to have means it
- * where the command names the place.
+ * where the command names the place. A person at a terminal is asked before a folder that is not named replaces it.
  */
 async function sameTarget(
   api: Api,
-  output: Session["output"],
-  path: string,
+  { output, system }: Session,
+  { path, isNamed }: DeployFolder,
   options: DeployOptions,
 ): Promise<Target | undefined> {
   const { git, branch = "main" } = options;
@@ -81,16 +83,21 @@ async function sameTarget(
   if (name === undefined) return undefined;
   const { project, environment } = await chooseEnvironment(api, options);
   const applications = await api.client.applications.list.query({});
-  const found = applications.find((each) => each.name === name && each.environment_uuid === environment.uuid);
+  const found = namesake(applications, { name, project_uuid: project.uuid, environment_name: environment.name });
   if (found === undefined) return undefined;
   const isSame =
     git === undefined
       ? found.source === "upload"
       : found.source === "git" && found.git_repository === git && found.git_branch === branch;
   if (!isSame) return undefined;
-  output.line(
-    `${printable(name)} is in ${printable(project.name)}/${printable(environment.name)}: deploying it again.`,
-  );
+  const where = `${printable(name)} is in ${printable(project.name)}/${printable(environment.name)}`;
+  if (git !== undefined) {
+    output.line(`${where}: deploying it again.`);
+    return found;
+  }
+  output.line(`${where}: deploying it again from ${path}, which was not deployed as it before.`);
+  if (system.stdin.isTTY && !isNamed) await requireYes(system);
+  output.line(`Undo it with: berth rollback ${found.uuid}`);
   return found;
 }
 
@@ -263,7 +270,8 @@ interface NewApplication {
 async function requireFreeName({ client }: Api, { name, place, folder, options }: NewApplication): Promise<void> {
   if (options.new) return;
   const applications = await client.applications.list.query({});
-  const same = applications.find((each) => each.name === name && each.environment_uuid === place.environment.uuid);
+  const wanted = { name, project_uuid: place.project.uuid, environment_name: place.environment.name };
+  const same = namesake(applications, wanted);
   if (!same) return;
   const uploaded = options.git === undefined ? `${folder.argument} ` : "";
   throw new Failure(

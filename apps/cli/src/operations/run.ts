@@ -31,6 +31,7 @@ export async function runOperation(
     const response = await rest(await session.resolve(), { ...request, signal: interruption.signal });
     if (!response.ok) throw problemError(response.status, await response.text());
     if (operation.isStream) await showStream(session, response);
+    else if (isFile(response)) await sendOut(session, response);
     else return await answered(session, operation, answerOf(response, await response.text()), { options, request });
     return EXIT.ok;
   } catch (cause) {
@@ -149,6 +150,15 @@ async function jsonInput(system: Session["system"], file: string): Promise<objec
 
 function answerOf(response: Response, text: string): unknown {
   return /json/.test(response.headers.get("content-type") ?? "") && text !== "" ? JSON.parse(text) : text || undefined;
+}
+
+const isFile = ({ headers }: Response): boolean => (headers.get("content-disposition") ?? "").startsWith("attachment");
+
+/** A file is written as it arrives, with or without --json. */
+async function sendOut({ system: { stdout } }: Session, response: Response): Promise<void> {
+  if (stdout.isTTY) throw usage("A file is not printed on a terminal. Redirect the output to a file.");
+  for await (const chunk of response.body ?? [])
+    await new Promise<void>((done, failed) => stdout.write(chunk, (error) => (error ? failed(error) : done())));
 }
 
 /** Prints the data of each event as a line of JSON, with or without --json. */

@@ -12,6 +12,7 @@ import {
 import type { inferRouterOutputs } from "@trpc/server";
 import { createTRPCOptionsProxy } from "@trpc/tanstack-react-query";
 import { type KeptPage, restorePage, takeKeptPage } from "./kept.ts";
+import { RestError } from "./rest.ts";
 import { sentenceOf } from "./sentence.ts";
 import { isSignedIn, sessionHeaders, sessionParams } from "./session.ts";
 
@@ -102,6 +103,7 @@ export const trpc = createTRPCOptionsProxy<AppRouter>({ client, queryClient });
 
 /** The server's error with its fields and request id; `undefined` without an answer. */
 export function problemOf(error: unknown): ProblemBody | undefined {
+  if (error instanceof RestError) return error.problem;
   // tRPC errors in this client always come from `AppRouter`.
   return error instanceof TRPCClientError ? (error as TRPCClientError<AppRouter>).data?.problem : undefined;
 }

@@ -10,6 +10,7 @@ import { RunStatus } from "../parts/state.tsx";
 import { type Column, DataTable } from "../parts/table.tsx";
 import { Age } from "../parts/time.tsx";
 import { bytes } from "../parts/units.ts";
+import { downloadBackup } from "./download-backup.ts";
 
 type Saved = Outputs["databases"]["backups"]["executions"]["executions"][number];
 
@@ -42,6 +43,9 @@ export function SavedBackups({ uuid, schedule }: { readonly uuid: string; readon
                 after={({ message }) => notify(message)}
               >
                 Drill
+              </ActionButton>
+              <ActionButton size="compact-xs" needs="read:sensitive" work={() => downloadBackup(of(backup))}>
+                Download
               </ActionButton>
               <ActionButton
                 size="compact-xs"

@@ -1,20 +1,17 @@
 import { Button, Group, Stack, Text } from "@mantine/core";
 import { type DragEvent, useRef, useState } from "react";
-import { sessionHeaders } from "../api/session.ts";
+import { rest } from "../api/rest.ts";
 import { bytes } from "../parts/units.ts";
 import { chosenFolder, droppedFolder, type Folder } from "./folder.ts";
 import { gzipped, tarOf } from "./tar.ts";
 
 /** Uploads the archive over REST, since tRPC cannot transfer files. */
 export async function uploadFolder(uuid: string, files: Folder["files"]): Promise<void> {
-  const response = await fetch(`/api/v1/applications/${encodeURIComponent(uuid)}/source`, {
+  await rest(`/applications/${encodeURIComponent(uuid)}/source`, {
     method: "PUT",
-    headers: { "content-type": "application/gzip", ...sessionHeaders() },
+    headers: { "content-type": "application/gzip" },
     body: await gzipped(tarOf(files)),
   });
-  if (response.ok) return;
-  const { message } = (await response.json()) as { readonly message: string };
-  throw new Error(message);
 }
 
 export function FolderChoice({

@@ -1,7 +1,10 @@
-import { ApplicationCreateUpload } from "@berth/core/application";
+import { type Application, ApplicationCreateUpload, namesake } from "@berth/core/application";
+import { Group, Stack } from "@mantine/core";
 import { useState } from "react";
 import { client } from "../api/client.ts";
+import { ActionButton } from "../parts/action.tsx";
 import { type FieldGroup, SchemaForm } from "../parts/form.tsx";
+import { TextLink } from "../parts/link.tsx";
 import { Section } from "../parts/page.tsx";
 import type { Folder } from "./folder.ts";
 import { FolderChoice, uploadFolder } from "./folder-choice.tsx";
@@ -17,19 +20,34 @@ const FIELDS: readonly FieldGroup[] = [
   },
 ];
 
+type Taken = Pick<Application, "uuid" | "name" | "source" | "environment_name">;
+
 export default function FolderForm({ place, resolvePlace }: SourceProps) {
   const [folder, setFolder] = useState<Folder>();
   const [step, setStep] = useState<string>();
+  const [taken, setTaken] = useState<Taken>();
   const open = useOpenCreated("application");
+  const choose = (chosen: Folder) => {
+    setFolder(chosen);
+    setTaken(undefined);
+  };
+  const uploadTo = async (uuid: string) => {
+    setStep("Uploading …");
+    await uploadFolder(uuid, folder?.files ?? []);
+    const { deployments = [] } = await client.deploy.mutate({ uuid });
+    return { uuid, deployment_uuid: deployments[0]?.deployment_uuid };
+  };
   const deploy = async (sent: Record<string, unknown>) => {
     try {
       setStep("Creating it …");
-      const input = ApplicationCreateUpload.parse({ ...sent, ...(await resolvePlace()) });
+      const resolved = await resolvePlace();
+      const input = ApplicationCreateUpload.parse({ ...sent, ...resolved });
+      const found = input.name && namesake(await client.applications.list.query({}), { ...resolved, name: input.name });
+      setTaken(found || undefined);
+      // The form keeps what was entered only where its work fails.
+      if (found) throw new Error(takenName(found));
       const { uuid } = await client.applications.createUpload.mutate(input);
-      setStep("Uploading …");
-      await uploadFolder(uuid, folder?.files ?? []);
-      const { deployments = [] } = await client.deploy.mutate({ uuid });
-      return { uuid, deployment_uuid: deployments[0]?.deployment_uuid };
+      return await uploadTo(uuid);
     } finally {
       setStep(undefined);
     }
@@ -37,26 +55,48 @@ export default function FolderForm({ place, resolvePlace }: SourceProps) {
   return (
     <>
       <Section title="Folder">
-        <FolderChoice folder={folder} choose={setFolder} />
+        <FolderChoice folder={folder} choose={choose} />
         {folder !== undefined && <Recognised folder={folder} />}
       </Section>
       {folder !== undefined && (
         <Section title="Settings" about="All of it can be changed later.">
-          <SchemaForm
-            key={folder.name}
-            schema={ApplicationCreateUpload}
-            groups={FIELDS}
-            values={{ name: folder.name, build_pack: "nixpacks", base_directory: "/" }}
-            fixed={{ ...place }}
-            isNew
-            operation={{ id: "create-upload-application", client: "applications.createUpload" }}
-            submitLabel="Deploy"
-            note={step}
-            submit={deploy}
-            after={open}
-          />
+          <Stack>
+            <SchemaForm
+              key={folder.name}
+              schema={ApplicationCreateUpload}
+              groups={FIELDS}
+              values={{ name: folder.name, build_pack: "nixpacks", base_directory: "/" }}
+              fixed={{ ...place }}
+              isNew
+              operation={{ id: "create-upload-application", client: "applications.createUpload" }}
+              submitLabel="Deploy"
+              note={step}
+              submit={deploy}
+              after={open}
+            />
+            {taken !== undefined && (
+              <Group>
+                {taken.source === "upload" && (
+                  <ActionButton work={() => uploadTo(taken.uuid).finally(() => setStep(undefined))} after={open}>
+                    {`Deploy to ${taken.name}`}
+                  </ActionButton>
+                )}
+                <TextLink to="/applications/$uuid/{-$tab}" params={{ uuid: taken.uuid }}>
+                  {`Open ${taken.name}`}
+                </TextLink>
+              </Group>
+            )}
+          </Stack>
         </Section>
       )}
     </>
   );
+}
+
+function takenName({ name, source, environment_name }: Taken): string {
+  const remedy =
+    source === "upload"
+      ? `Deploy the folder to ${name}, which replaces what it runs and keeps its settings, or enter another name.`
+      : "Its code does not come from a folder, so enter another name.";
+  return `An application ${name} exists in ${environment_name} already, so nothing was created. ${remedy}`;
 }

@@ -53,17 +53,26 @@ function success({ operation }: Route, { answer }: GeneratedParts, schemas: Exam
   const { options, input } = operation;
   const isList = input !== undefined && "skip" in input.shape && "take" in input.shape;
   return {
-    description: options.status === 204 ? "Done, without an answer." : "Done.",
+    description: options.download?.description ?? (options.status === 204 ? "Done, without an answer." : "Done."),
     headers: {
       ...headersOf("X-Request-Id"),
       ...(options.isUncounted ? {} : headersOf("X-RateLimit-Limit", "X-RateLimit-Remaining")),
+      ...(options.download ? headersOf("Content-Disposition", "Repr-Digest") : {}),
       ...(isList ? headersOf("X-Total-Count", "Link") : {}),
     },
     ...(options.status === 204 ? {} : { content: contentOf(options, answer, schemas) }),
   };
 }
 
-function contentOf({ contentType, events }: OperationOptions, answer: unknown, schemas: ExampleSchemas): unknown {
+function contentOf(
+  { contentType, events, download }: OperationOptions,
+  answer: unknown,
+  schemas: ExampleSchemas,
+): unknown {
+  if (download) {
+    const file = { schema: { type: "string", format: "binary" } };
+    return Object.fromEntries(download.contentTypes.map((type) => [type, file]));
+  }
   if (contentType) return { [contentType]: { schema: { type: "string" } } };
   if (!events) {
     // What the generator makes of a schema is one. A named schema has its example beside it, once for all operations.

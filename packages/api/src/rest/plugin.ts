@@ -1,5 +1,5 @@
-import type { Readable } from "node:stream";
-import type { SignIns } from "@berth/control";
+import { Readable } from "node:stream";
+import type { Download, SignIns } from "@berth/control";
 import { DomainError } from "@berth/core";
 import type { LimitReads, Paging } from "@berth/core/ports";
 import type { Scope } from "@berth/core/team";
@@ -266,8 +266,9 @@ function send(
   { operation }: Route,
   options: RestOptions,
 ): FastifyReply {
-  const { status = 200, contentType, events } = operation.options;
+  const { status = 200, contentType, events, download } = operation.options;
   reply.code(status);
+  if (download) return sendFile(answer as Download, request, reply, options); // as its procedure returns
   if (events) return stream(answer, request, reply, options);
   if (status === 204) return reply.send();
   const text = contentType ? String(answer) : JSON.stringify(answer);
@@ -275,6 +276,33 @@ function send(
   if (request.method === "GET") request.bytes?.hold(text.length);
   else request.bytes?.note(text.length);
   return reply.type(`${contentType ?? "application/json"}; charset=utf-8`).send(text);
+}
+
+/** Sends a file while it is read: no more of it is in memory than the connection takes. */
+function sendFile(
+  { filename, sizeBytes, sha256, content, close }: Download,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  options: RestOptions,
+): FastifyReply {
+  const isGzip = filename.endsWith(".gz");
+  reply.headers({
+    "content-type": isGzip ? "application/gzip" : "application/octet-stream",
+    "content-disposition": `attachment; filename="${filename}"`,
+    "cache-control": "no-store",
+    ...(sizeBytes === null ? {} : { "content-length": sizeBytes }),
+    ...(sha256 === null ? {} : { "repr-digest": `sha-256=:${Buffer.from(sha256, "hex").toString("base64")}:` }),
+  });
+  const file = Readable.from(content, { objectMode: false });
+  reply.raw.once("close", () => void close().catch((error) => report(error, request, options)));
+  file.on("error", (error) => report(error, request, options));
+  if (request.method === "HEAD") {
+    file.destroy();
+    return reply.send();
+  }
+  // A client that stops receiving would keep the file or the connection to the storage open for ever.
+  reply.raw.setTimeout(STALLED_MS, () => reply.raw.destroy());
+  return reply.send(file);
 }
 
 function stream(answer: unknown, request: FastifyRequest, reply: FastifyReply, options: RestOptions): FastifyReply {

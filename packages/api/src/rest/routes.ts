@@ -66,7 +66,8 @@ export function operationsOf(router: AnyRouter): Operation[] {
     const [input] = inputs;
     if (inputs.length > 1 || (input !== undefined && !isStrictObject(input)))
       throw new Error(`The input of ${name} must be one strict object.`);
-    if (!output && !meta.operation.events) throw new Error(`${name} must say what it answers.`);
+    if (!output && !meta.operation.events && !meta.operation.download)
+      throw new Error(`${name} must say what it answers.`);
     operations.push({ name, procedure, options: meta.operation, input, output });
   }
   return operations;

@@ -19,3 +19,22 @@ const PREFIXES = { upload: "upload", dockerfile: "dockerfile", image: "docker-im
   Exclude<ApplicationSource, "git">,
   string
 >;
+
+/** An application with the place where its name counts. */
+export interface PlacedName {
+  readonly name: string;
+  readonly project_uuid: string;
+  readonly environment_name: string;
+}
+
+/**
+ * The application that already has this name in the environment. The API accepts several with one name, but people
+ * rarely intend it, so the command line and the dashboard offer to deploy to this one.
+ */
+export const namesake = <T extends PlacedName>(applications: readonly T[], wanted: PlacedName): T | undefined =>
+  applications.find(
+    ({ name, project_uuid, environment_name }) =>
+      name === wanted.name.trim() &&
+      project_uuid === wanted.project_uuid &&
+      environment_name === wanted.environment_name,
+  );

@@ -32,6 +32,6 @@ describe("a cancelled restore", () => {
 test("a cancelled backup cannot be restored", () => {
   const copies = { sha256: null, filename: "/b/1", local_storage_deleted: true, s3_uploaded: false } as const;
   expect(restoreProblem({ ...copies, status: "cancelled-by-user", s3_storage_deleted: false })).toBe(
-    "The backup was cancelled: there is nothing to restore.",
+    "The backup was cancelled: nothing of it was kept.",
   );
 });

@@ -81,7 +81,7 @@ type Copies = Pick<
 >;
 
 /**
- * Why a backup cannot be restored; `undefined` when it can. A backup whose upload failed can be restored from its
+ * Why a backup can be neither restored nor downloaded; `undefined` when it can. A backup whose upload failed can be restored from its
  * file.
  */
 export function restoreProblem(execution: Copies): string | undefined {
@@ -94,8 +94,8 @@ export function restoreProblem(execution: Copies): string | undefined {
 
 const NOTHING_LEFT: Readonly<Record<BackupOutcome, string>> = {
   success: "No copy of the backup is left.",
-  failed: "The backup failed: there is nothing to restore.",
-  "cancelled-by-user": "The backup was cancelled: there is nothing to restore.",
+  failed: "The backup failed: nothing of it was kept.",
+  "cancelled-by-user": "The backup was cancelled: nothing of it was kept.",
 };
 
 /**

@@ -52,5 +52,14 @@ export interface ObjectStorage {
 /** Computes size and checksum in one pass over the content. */
 export type Digest = (content: AsyncIterable<Uint8Array>) => Promise<StoredContent>;
 
+/**
+ * Passes content on as it is read, and its end only if size and checksum are as recorded; what is `null` is not
+ * compared. @throws DomainError `resource.state`
+ */
+export type VerifyContent = (
+  content: AsyncIterable<Uint8Array>,
+  recorded: { readonly sizeBytes: number | null; readonly sha256: string | null },
+) => AsyncIterable<Uint8Array>;
+
 /** Reverses the compression that `write` applied. */
 export type Decompress = (content: AsyncIterable<Uint8Array>) => AsyncIterable<Uint8Array>;

@@ -58,6 +58,13 @@ export interface BackupExecutionRecord extends Timestamps {
   readonly sha256: string | null;
 }
 
+/** Copies of a backup that are left. */
+export interface BackupCopies {
+  /** `folder` identifies the folder of a control plane. */
+  readonly file: { readonly folder: string; readonly filename: string } | null;
+  readonly object: { readonly s3_storage_uuid: string; readonly s3_key: string } | null;
+}
+
 export interface BackupStore {
   /** Sorted by id. */
   list(resourceId: number, paging?: Paging): Promise<Page<BackupScheduleRecord>>;
@@ -73,6 +80,7 @@ export interface BackupStore {
   findExecution(scheduleId: number, uuid: string): Promise<BackupExecutionRecord | undefined>;
   /** Newest first. */
   executions(scheduleId: number, paging?: Paging): Promise<Page<BackupExecutionRecord>>;
+  copies(scheduleId: number, uuid: string): Promise<BackupCopies | undefined>;
   /** The newest executions of each schedule, newest first. */
   newestExecutions(scheduleIds: readonly number[], take: number): Promise<readonly BackupExecutionRecord[]>;
   /** Also deletes its file, and with `deleteS3` its object. */

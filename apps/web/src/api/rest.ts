@@ -1,0 +1,18 @@
+import type { ProblemBody } from "@berth/api";
+import { sessionHeaders } from "./session.ts";
+
+/** A request of REST that was refused. */
+export class RestError extends Error {
+  readonly problem: ProblemBody;
+  constructor(problem: ProblemBody) {
+    super(problem.message);
+    this.problem = problem;
+  }
+}
+
+/** Sends a request to REST, for files, which tRPC cannot transfer. @throws RestError */
+export async function rest(path: string, init: RequestInit = {}): Promise<Response> {
+  const response = await fetch(`/api/v1${path}`, { ...init, headers: { ...init.headers, ...sessionHeaders() } });
+  if (response.ok) return response;
+  throw new RestError((await response.json()) as ProblemBody); // as every refusal of REST
+}
