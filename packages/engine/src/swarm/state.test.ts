@@ -57,7 +57,7 @@ describe("the state of a release with one container on a swarm", () => {
       { state: "running", restartCount: 0, exitCode: null },
     ],
   ])("%s", (_title, own, parts, wanted) => {
-    const state = clusterState(own, parts);
+    const state = clusterState(ref, [own], parts);
     expect(state).toMatchObject({ ...ref, ...wanted });
     expect(state.containers).toBeUndefined();
   });
@@ -66,12 +66,12 @@ describe("the state of a release with one container on a swarm", () => {
 test("a crash and the wait for the next container are one state", () => {
   const crashed = part(1, 5, ended(3));
   const next = part(1, null, { state: "created", address: null });
-  expect(clusterState(service(), [crashed, next])).toEqual(clusterState(service(), [crashed]));
+  expect(clusterState(ref, [service()], [crashed, next])).toEqual(clusterState(ref, [service()], [crashed]));
 });
 
 describe("the state of a release with several containers on a swarm", () => {
   const numbers = (own: ReleaseService, parts: readonly Part[]) =>
-    clusterState(own, parts).containers?.map(({ number, state }) => `${number} ${state}`);
+    clusterState(ref, [own], parts).containers?.map(({ number, state }) => `${number} ${state}`);
 
   test("has one for each replica, the missing ones too", () => {
     expect(numbers(service({ replicas: 3 }), [part(2, 5)])).toEqual(["1 created", "2 running", "3 created"]);
@@ -96,7 +96,7 @@ describe("the state of a release with several containers on a swarm", () => {
     );
     fc.assert(
       fc.property(fc.integer({ min: 2, max: 5 }), parts, (replicas, found) => {
-        const { containers = [] } = clusterState(service({ replicas }), found);
+        const { containers = [] } = clusterState(ref, [service({ replicas })], found);
         expect(containers.length).toBeGreaterThanOrEqual(replicas);
         expect(new Set(containers.map(({ number }) => number)).size).toBe(containers.length);
         for (const { address, state } of containers) expect(address !== null).toBe(state === "running");
@@ -107,7 +107,7 @@ describe("the state of a release with several containers on a swarm", () => {
 
 test("restarts are counted beyond what the swarm keeps, and anew after a start by Berth", () => {
   const counts = new RestartCounts();
-  const count = (run: number, ...startsMs: number[]) => counts.of("d")(1, run, startsMs);
+  const count = (run: number, ...startsMs: number[]) => counts.of("d")("1", run, startsMs);
   expect(count(1, 10, 20)).toBe(2);
   expect(count(1, 10, 20)).toBe(2);
   expect(count(1, 20, 30, 40)).toBe(4);
