@@ -129,8 +129,8 @@ describeDocker("a compose file on a cluster of two servers", [SERVER_IMAGE, IMAG
     await eventually(async () => expect((await asked()).count).toBeGreaterThan(0));
     await nodes[1]?.up();
     await until(async () => {
-      const found = (await read(`/servers/${uuids[0]}/nodes`)) as unknown as readonly { readonly status: string }[];
-      return found.length === 2 && found.every(({ status }) => status === "ready");
+      const found = (await read(`/servers/${uuids[0]}/nodes`)) as unknown as readonly { readonly state: string }[];
+      return found.length === 2 && found.every(({ state }) => state === "ready");
     });
   });
 

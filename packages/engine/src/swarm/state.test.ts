@@ -3,7 +3,7 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import type { Part } from "../docker/state.ts";
 import { RestartCounts } from "./restart-counts.ts";
-import { clusterState, type ReleaseService } from "./state.ts";
+import { clusterState, type ReleaseService, type StackMember } from "./state.ts";
 
 const ref = { resourceUuid: "r", deploymentUuid: "d" };
 const service = (change: Partial<ReleaseService> = {}): ReleaseService => ({
@@ -116,4 +116,59 @@ test("restarts are counted beyond what the swarm keeps, and anew after a start b
   expect(count(2, 50)).toBe(1);
   counts.forget("d");
   expect(count(2, 50)).toBe(1);
+});
+
+describe("the state of a compose file's containers on a swarm", () => {
+  const member = (name: string, order: number, change: Partial<StackMember> = {}): ReleaseService =>
+    service({
+      member: {
+        ...{ name, order, isNumbered: false, isExcluded: false, port: null, restarts: "always" as const },
+        ...change,
+      },
+      ...(change.isNumbered === true ? { replicas: 2 } : {}),
+    });
+  const partOfMember = (name: string, second: number | null, change: Partial<ReleaseContainer> = {}): Part => {
+    const { container, ...rest } = part(1, second);
+    const { isReplica: _i, number: _n, ...own } = container;
+    return { ...rest, container: { ...own, name, ...change } };
+  };
+  const shown = (services: readonly ReleaseService[], parts: readonly Part[]) =>
+    clusterState(ref, services, parts).containers?.map(
+      ({ name, number, state, restartCount }) => `${name}${number ?? ""} ${state} ${restartCount}`,
+    );
+
+  test("has one of each in the order of the file, and as many numbers as there are replicas", () => {
+    const services = [member("db", 1), member("web", 0, { isNumbered: true })];
+    const parts = [partOfMember("web", 5, { number: 2 }), partOfMember("db", 4)];
+    expect(shown(services, parts)).toEqual(["web1 created 0", "web2 running 0", "db running 0"]);
+  });
+
+  test("is the newest of a container that was moved or restarted, and counts those before", () => {
+    const parts = [partOfMember("web", 5, ended(1)), partOfMember("web", 9), partOfMember("db", 4)];
+    expect(shown([member("web", 0), member("db", 1)], parts)).toEqual(["web running 1", "db running 0"]);
+  });
+
+  test("knows that one which runs once is over, and that one which failed is tried again if it should be", () => {
+    const job = (restarts: StackMember["restarts"], exitCode: number) =>
+      shown([member("job", 0, { restarts })], [partOfMember("job", 5, ended(exitCode))]);
+    expect(job("never", 1)).toEqual(["job exited 0"]);
+    expect(job("on-failure", 0)).toEqual(["job exited 0"]);
+    expect(job("on-failure", 1)).toEqual(["job restarting 1"]);
+    expect(job("always", 0)).toEqual(["job restarting 1"]);
+  });
+
+  test("takes requests at the first with a port, and does not mistake one for that of another name", () => {
+    const services = [member("a", 0), member("replica", 1, { port: 3000 })];
+    const state = clusterState(ref, services, [partOfMember("a", 1, { port: null }), partOfMember("replica", 2)]);
+    expect(state).toMatchObject({ state: "running", upstream: { host: "10.0.0.2", port: 3000 } });
+  });
+
+  test("counts the restarts of each by itself", () => {
+    const counts = new RestartCounts().of("d");
+    const services = [member("a", 0), member("b", 1)];
+    const look = (parts: readonly Part[]) =>
+      clusterState(ref, services, parts, counts).containers?.map(({ restartCount }) => restartCount);
+    expect(look([partOfMember("a", 1, ended(1)), partOfMember("a", 2), partOfMember("b", 1)])).toEqual([1, 0]);
+    expect(look([partOfMember("a", 2), partOfMember("b", 1)])).toEqual([1, 0]);
+  });
 });
