@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { COMPOSE_KEYS, type ComposeDocument, type KeyFate } from "../compose/index.ts";
+import { COMPOSE_KEYS, type KeyFate } from "../compose/keys.ts";
+import type { ComposeDocument } from "../compose/schema.ts";
 import { type ClusterStack, clusterConstraints, clusterProblems } from "./cluster-stack.ts";
 import type { StorageMount } from "./storage-mount.ts";
 

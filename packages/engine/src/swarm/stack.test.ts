@@ -95,6 +95,10 @@ describeDocker("a release of a compose file on a swarm", [SERVER_IMAGE, "busybox
     return [...found.flat(), ...services.map(({ Spec }) => Spec?.Name)];
   };
 
+  /** A node frees a network a moment after its managers have removed it. */
+  const untilLeft = ({ resourceUuid }: ReturnType<typeof stackSpec>, wanted: readonly unknown[]) =>
+    eventually(async () => expect(await leftovers(resourceUuid)).toEqual(wanted));
+
   test("starts in the order that it asks for, keeps its data through the next, and goes without a trace", async () => {
     const spec = stackSpec(TEXT, { containers, stack });
     const state = await engine.start(spec, io());
@@ -138,9 +142,9 @@ describeDocker("a release of a compose file on a swarm", [SERVER_IMAGE, "busybox
     await engine.remove(spec, { graceSeconds: 0 });
     expect(await pageOf(next)).toBe("hello");
     await engine.remove(next, { graceSeconds: 0 });
-    expect(await leftovers(spec.resourceUuid)).toEqual([expect.stringMatching(/^berth-resource-.*_data$/)]);
+    await untilLeft(spec, [expect.stringMatching(/^berth-resource-.*_data$/)]);
     await engine.removeResource(spec.resourceUuid, { deleteVolumes: true });
-    expect(await leftovers(spec.resourceUuid)).toEqual([]);
+    await untilLeft(spec, []);
     const labels = (await clusterNodes(world.manager.docker)).flatMap((node) => Object.keys(node.labels));
     expect(labels.filter((label) => label.includes(spec.resourceUuid))).toEqual([]);
   });
@@ -172,6 +176,43 @@ describeDocker("a release of a compose file on a swarm", [SERVER_IMAGE, "busybox
     await engine.resume(spec);
     await eventually(async () => expect(await statesOf(spec)).toEqual(ALL_RUN));
     await engine.removeResource(spec.resourceUuid, { deleteVolumes: true });
-    expect(await leftovers(spec.resourceUuid)).toEqual([]);
+    await untilLeft(spec, []);
+  });
+
+  test("makes what an interrupted start has left out, and leaves the others alone", async () => {
+    const spec = stackSpec(TEXT, { containers, stack });
+    const before = await engine.start(spec, io());
+    await world.manager.docker.getService(`berth-${spec.deploymentUuid}-0`).remove();
+    await eventually(async () => expect(await statesOf(spec)).toHaveLength(4));
+    const after = await engine.start(spec, io());
+    expect(await statesOf(spec)).toEqual(ALL_RUN);
+    const startOf = (state: typeof before) => state.containers?.slice(1).map(({ startedAt }) => startedAt);
+    expect(startOf(after)).toEqual(startOf(before));
+    await engine.removeResource(spec.resourceUuid, { deleteVolumes: true });
+  });
+
+  test("starts nothing empty elsewhere while the node with its data is down", async () => {
+    const deploy = { placement: { constraints: ["node.role == worker"] } };
+    const keeper = { image: "busybox:stable", init: true, command: ["sleep", "1000"], volumes: ["data:/data"], deploy };
+    const spec = stackSpec(JSON.stringify({ services: { keeper }, volumes: { data: null } }), {
+      stack: { networks: [] },
+    });
+    await engine.start(spec, io());
+    await engine.exec(spec, "echo kept >/data/file", { timeoutSeconds: 20 });
+    const worker = world.servers[1];
+    await worker?.down();
+    await eventually(async () => {
+      const nodes = await clusterNodes(world.manager.docker);
+      expect(nodes.find(({ id }) => id === worker?.nodeId)?.isReady).toBe(false);
+    });
+    const next = { ...spec, deploymentUuid: `${spec.deploymentUuid}-next` };
+    await expect(engine.start(next, io())).rejects.toMatchObject({
+      message: `Its data is on node ${worker?.name}, which is down. Start the node again, or restore a backup.`,
+    });
+    expect(await engine.inspect(next)).toBeUndefined();
+    await worker?.up();
+    await eventually(async () => expect(await printed(spec, "keeper", "cat /data/file")).toBe("kept"));
+    await engine.removeResource(spec.resourceUuid, { deleteVolumes: true });
+    await untilLeft(spec, []);
   });
 });
