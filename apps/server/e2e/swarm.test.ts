@@ -170,7 +170,7 @@ Point the names of its sites at: ${manager().address}, ${second().address}`);
     });
   });
 
-  test("runs a database on one node, and a stack on its manager", async () => {
+  test("runs a database on one node, and a compose file", async () => {
     const image = { image: "postgres:17-alpine", health_check_interval: 1, health_check_retries: 60 };
     const database = await made(server, "/databases/postgresql", { ...(await where()), ...image });
     await deployFirst(server, database);

@@ -115,18 +115,14 @@ export function dockerServer(first: ServerRecord, deps: DockerServerDeps): Membe
   const images = dockerImages({ docker, server: first.name, ...logins });
   const network = isOwn ? local.network : NETWORK;
   const common = { host, docker, instance: instanceId, builder, images, network, warn };
-  const single = dockerEngine({
-    ...common,
-    compose: composeTool({
-      host,
-      folder: join(ownFolder, "stacks"),
-      ...(isOwn ? { socketPath: local.socketPath } : {}),
-    }),
-    networkOptions: isCluster ? OVERLAY : undefined,
+  const compose = composeTool({
+    host,
+    folder: join(ownFolder, "stacks"),
+    ...(isOwn ? { socketPath: local.socketPath } : {}),
   });
-  const cluster = isCluster
-    ? withStacks(swarmEngine({ ...common, nodes: (isFresh) => deps.nodesOf(record, isFresh) }), single)
-    : undefined;
+  const single = dockerEngine({ ...common, compose, networkOptions: isCluster ? OVERLAY : undefined });
+  const nodes = (isFresh?: boolean) => deps.nodesOf(record, isFresh);
+  const cluster = isCluster ? withStacks(swarmEngine({ ...common, compose, nodes }), single, instanceId) : undefined;
   const engine = cluster ?? single;
   const isIngress = () => isClusterIngress(record);
   const proxyOptions = {

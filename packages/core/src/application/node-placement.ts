@@ -27,23 +27,32 @@ type Settings = { readonly [Key in keyof typeof PLACEMENT_SETTINGS]: z.infer<(ty
 /** Problems of the constraints, by field. Swarm accepts unknown keys, and then starts nothing. */
 export function placementProblems(settings: Partial<Settings>): Readonly<Record<string, readonly string[]>> {
   const lines = linesOf(settings.swarm_placement_constraints ?? null);
-  const problems = lines.flatMap((line) => {
-    const read = readConstraint(line);
-    return "problem" in read ? [read.problem] : [];
-  });
+  const problems = [...readConstraints(lines).problems];
   if (lines.length > CONSTRAINTS_MAX) problems.unshift(`Limit reached: at most ${CONSTRAINTS_MAX} constraints.`);
   return problems.length === 0 ? {} : { swarm_placement_constraints: problems };
 }
 
 export function placementOf(settings: Settings): ReleasePlacement {
-  const read = linesOf(settings.swarm_placement_constraints).flatMap((line) => {
-    const constraint = readConstraint(line);
-    return "problem" in constraint ? [] : [constraint];
-  });
+  const { constraints } = readConstraints(linesOf(settings.swarm_placement_constraints));
   return {
-    constraints: read.map(({ key, operator, value }) => `${key}${operator}${value}`),
+    constraints,
     // A constraint for managers would otherwise fit no node.
-    isOnlyOnWorkers: settings.is_swarm_only_worker_nodes && !read.some(({ key }) => key === ROLE),
+    isOnlyOnWorkers: settings.is_swarm_only_worker_nodes && !constraints.some((one) => /^node\.role[=!]/.test(one)),
+  };
+}
+
+export interface ReadConstraints {
+  /** The valid ones, in Swarm's form. */
+  readonly constraints: readonly string[];
+  /** A sentence about each of the others. */
+  readonly problems: readonly string[];
+}
+
+export function readConstraints(lines: readonly string[]): ReadConstraints {
+  const read = lines.map(readConstraint);
+  return {
+    constraints: read.flatMap((one) => ("problem" in one ? [] : `${one.key}${one.operator}${one.value}`)),
+    problems: read.flatMap((one) => ("problem" in one ? one.problem : [])),
   };
 }
 

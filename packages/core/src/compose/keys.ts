@@ -80,7 +80,7 @@ export const COMPOSE_KEYS = {
     endpoint_mode: IN_SWARMS,
     labels: IN_SWARMS,
     mode: { ...IN_SWARMS, when: (value) => value !== "replicated" },
-    placement: IN_SWARMS,
+    placement: { warning: "Only servers that manage a Docker Swarm obey its constraints." },
     rollback_config: IN_SWARMS,
     update_config: IN_SWARMS,
   },

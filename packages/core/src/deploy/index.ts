@@ -1,5 +1,6 @@
 export * from "./artifact.ts";
 export * from "./belonging.ts";
+export * from "./cluster-stack.ts";
 export * from "./command.ts";
 export { generatedValues } from "./compose-values.ts";
 export type * from "./container.ts";

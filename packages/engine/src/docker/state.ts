@@ -52,12 +52,11 @@ export interface Part {
 export function partOf(ref: ReleaseRef, info: ContainerInspectInfo, lastExitCode: number | undefined): Part {
   const state = stateOf(ref, info, lastExitCode);
   const { Labels } = info.Config;
+  const slot = slotOf(Labels);
   const name = labelOf(Labels, LABELS.container);
-  const order = slotOf(Labels) ?? (Number(Labels[LABELS.order]) || 0);
+  const order = (isOfStack(Labels) ? undefined : slot) ?? (Number(Labels[LABELS.order]) || 0);
   const container: ReleaseContainer = {
-    ...(name === undefined || (name === REPLICA && !Labels[COMPOSE_NUMBER])
-      ? { name: REPLICA, isReplica: true, number: order || 1 }
-      : { name, ...composeNumber(Labels) }),
+    ...identityOf(Labels, slot),
     state: state.state,
     ...(state.health === undefined ? {} : { health: state.health }),
     restartCount: state.restartCount,
@@ -71,6 +70,20 @@ export function partOf(ref: ReleaseRef, info: ContainerInspectInfo, lastExitCode
   return { state, container, order, isMember: name !== undefined, run: Number(Labels[LABELS.run]) || 0 };
 }
 
+/** Its name, and its number where there are several alike. @param slot Of a swarm's task. */
+export function identityOf(
+  labels: Labels,
+  slot: number | undefined,
+): Pick<ReleaseContainer, "name" | "number" | "isReplica"> {
+  const name = labelOf(labels, LABELS.container);
+  const isMember = name !== REPLICA || Boolean(labels[COMPOSE_NUMBER]) || isOfStack(labels);
+  if (name !== undefined && isMember) return { name, ...composeNumber(labels, slot) };
+  return { name: REPLICA, isReplica: true, number: slot ?? (Number(labels[LABELS.order]) || 1) };
+}
+
+/** Containers of a compose file, whatever their number, have networks of their own. */
+const isOfStack = (labels: Labels): boolean => labelOf(labels, LABELS.scope) !== undefined;
+
 /** The number of a swarm's task among those of its service. */
 function slotOf(labels: Labels): number | undefined {
   const [, slot] = /^[^.]+\.(\d+)\.[^.]+$/.exec(labels[SWARM_TASK_NAME] ?? "") ?? [];
@@ -80,8 +93,8 @@ function slotOf(labels: Labels): number | undefined {
 /** Set by swarms: `<service>.<slot>.<task>`. */
 const SWARM_TASK_NAME = "com.docker.swarm.task.name";
 
-function composeNumber(labels: Labels): Pick<ReleaseContainer, "number"> {
-  const number = Number(labels[COMPOSE_NUMBER]);
+function composeNumber(labels: Labels, slot: number | undefined): Pick<ReleaseContainer, "number"> {
+  const number = slot ?? Number(labels[COMPOSE_NUMBER]);
   return labelOf(labels, LABELS.replicas) === undefined || !Number.isInteger(number) ? {} : { number };
 }
 

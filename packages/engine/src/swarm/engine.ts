@@ -1,20 +1,23 @@
 import type { Duplex } from "node:stream";
 import { DomainError, notFound } from "@berth/core";
 import { containersNamed, containerTitle } from "@berth/core/compose";
-import type { ReleaseRef } from "@berth/core/deploy";
+import { ALL_CONTAINERS, mainContainer, type ReleaseRef } from "@berth/core/deploy";
 import type { ContainerOperations, Engine, EngineCapabilities, EngineImages, LogQuery } from "@berth/core/ports";
-import { LABELS, ownedLabels, releaseFilter, TASK_ROLE } from "@berth/docker-client";
+import { releaseFilter, TASK_ROLE } from "@berth/docker-client";
 import type { Host } from "@berth/host";
 import type Docker from "dockerode";
 import type { ImageBuilder } from "../docker/builder.ts";
 import { commandIn } from "../docker/command.ts";
+import { DEPENDS_ON, dependenciesOf, stopOrder } from "../docker/compose/order.ts";
+import { isStack } from "../docker/compose/start.ts";
+import type { ComposeTool } from "../docker/compose/tool.ts";
 import { STOP_GRACE_SECONDS, stopContainer } from "../docker/engine.ts";
 import { executeIn } from "../docker/exec.ts";
 import { dockerForwarder } from "../docker/forward.ts";
 import { lockByKey } from "../docker/lock-by-key.ts";
 import { readLog } from "../docker/logs.ts";
 import { type LoggedContainer, readMergedLog } from "../docker/merged-logs.ts";
-import { OVERLAY, removeNetworks } from "../docker/networks.ts";
+import { OVERLAY } from "../docker/networks.ts";
 import { ownCheckIn } from "../docker/own-check.ts";
 import { removeOwnImages } from "../docker/own-images.ts";
 import { listeningPorts } from "../docker/ports.ts";
@@ -26,12 +29,14 @@ import { withDomainErrors } from "../docker/with-domain-errors.ts";
 import { clusterOperations } from "./cluster.ts";
 import { removeFilesContainers } from "./images.ts";
 import { Managers } from "./managers.ts";
+import { removeOverlays } from "./network.ts";
 import { NodeKeeper } from "./node-keeper.ts";
 import type { ReadNodes, SwarmNode } from "./nodes.ts";
 import { unpinStorages } from "./placement.ts";
 import { TaskConnector } from "./reach.ts";
 import { scaleService } from "./scale.ts";
-import { resumed, Services, stopped } from "./services.ts";
+import { type FoundService, resumed, Services, stopped } from "./services.ts";
+import { startClusterStack } from "./stack.ts";
 import { startService } from "./start.ts";
 import { ClusterWatch, type SeenRelease, type TaskContainer } from "./watch.ts";
 
@@ -45,6 +50,8 @@ export interface SwarmEngineOptions {
   /** Builds on the manager. */
   readonly builder: ImageBuilder;
   readonly images?: EngineImages | undefined;
+  /** Reads compose files. Without it, they are refused. */
+  readonly compose?: ComposeTool | undefined;
   /** Its nodes that are servers of Berth's, the manager among them. Only these run releases. */
   readonly nodes: ReadNodes;
   /** The network of releases that name none; created when missing. */
@@ -55,7 +62,14 @@ export interface SwarmEngineOptions {
   readonly warn?: (message: string, cause: unknown) => void;
 }
 
-/** Runs applications as services of a Docker Swarm. */
+interface Stop {
+  readonly graceSeconds: number;
+  readonly isAtOnce?: boolean | undefined;
+  /** Default: all of its services. */
+  readonly isMeant?: (service: FoundService) => boolean;
+}
+
+/** Runs releases as services of a Docker Swarm. */
 export interface SwarmEngine extends Engine {
   readonly containers: ContainerOperations;
   /** Opens a connection to the address of a container, which only the cluster itself can reach, or of its manager. */
@@ -84,9 +98,11 @@ export function swarmEngine(options: SwarmEngineOptions): SwarmEngine {
   }
 
   async function requireContainer(ref: ReleaseRef, name: string | undefined): Promise<TaskContainer> {
-    const { containers } = await require(ref);
+    const seen = await require(ref);
+    const { containers } = seen;
     const all = containers.map(({ container }) => container);
-    const named = name === undefined ? all : containersNamed(all, name);
+    const wanted = name ?? mainName(seen);
+    const named = wanted === undefined ? all : containersNamed(all, wanted);
     const meant = containers.filter(({ container }) => named.includes(container));
     // The newest of those that run: a task that ended left its container behind.
     const found = meant.findLast(({ info }) => info.State.Running) ?? meant.at(-1);
@@ -94,25 +110,56 @@ export function swarmEngine(options: SwarmEngineOptions): SwarmEngine {
     return found;
   }
 
+  /** Stops its services, each before those that it depends on. */
+  async function stop(ref: ReleaseRef, { graceSeconds, isAtOnce = false, isMeant = () => true }: Stop): Promise<void> {
+    const own = (await services.of(ref)).filter(isMeant).map((service) => ({
+      service,
+      name: service.member?.name ?? "",
+      dependsOn: isAtOnce ? [] : dependenciesOf(service.labels[DEPENDS_ON]),
+    }));
+    for (const group of stopOrder(own)) {
+      await Promise.all(group.map(({ service }) => stopService(service, graceSeconds)));
+    }
+  }
+
   /** Ends its tasks. With a grace time shorter than Swarm's own, which it would wait for. */
-  async function stop(ref: ReleaseRef, graceSeconds: number): Promise<void> {
-    if ((await services.update(ref, stopped)) === undefined) return;
-    const seen = await watch.find(ref);
-    const running = seen?.containers.filter(({ info }) => info.State.Running) ?? [];
-    await Promise.all(running.map(({ id, node }) => stopContainer(node.docker, id, graceSeconds)));
+  async function stopService(service: FoundService, graceSeconds: number): Promise<void> {
+    const { ref, member } = service;
+    if ((await services.update(service, stopped)) === undefined) return;
+    const isRunning = ({ info, container }: TaskContainer) =>
+      info.State.Running && (member === undefined || container.name === member.name);
+    const running = (await watch.find(ref))?.containers.filter(isRunning) ?? [];
+    const own = graceSeconds < STOP_GRACE_SECONDS ? graceSeconds : Math.max(graceSeconds, service.graceSeconds);
+    await Promise.all(running.map(({ id, node }) => stopContainer(node.docker, id, own)));
     for (;;) {
       const changed = watch.changed(ref, undefined);
       const now = await watch.find(ref);
-      if (now === undefined || now.containers.every(({ info }) => !info.State.Running)) return;
+      if (now === undefined || !now.containers.some(isRunning)) return;
       await changed;
     }
   }
 
-  async function remove({ service, containers }: SeenRelease): Promise<void> {
-    await services.remove(service);
+  async function remove({ ref, services: own, containers }: SeenRelease): Promise<void> {
+    for (const service of own) await services.remove(service);
     await Promise.all(containers.map(({ id, node }) => removeContainer(node.docker.getContainer(id))));
-    await onAnsweringNodes((node) => removeLeftovers(node, instance, service.ref));
+    await onAnsweringNodes((node) => removeLeftovers(node, instance, ref));
   }
+
+  /** Stops the services of these containers of a release. */
+  const stopSome = async (containers: readonly TaskContainer[]): Promise<void> => {
+    const [first] = containers;
+    if (first === undefined) return;
+    const names = new Set(containers.map(({ container }) => container.name));
+    const isMeant = ({ member }: FoundService) => names.has(member?.name ?? "");
+    await stop(first.part.state, { graceSeconds: STOP_GRACE_SECONDS, isMeant });
+  };
+
+  /** Removes the networks of a resource that none of its services is in. */
+  const removeStackNetworks = async (resourceUuid: string): Promise<void> => {
+    const joined = (await services.of({ resourceUuid })).flatMap(({ networks }) => networks);
+    const nodes = (await watch.answeringNodes()).map(({ node }) => node.docker);
+    await removeOverlays({ docker, nodes, instance }, resourceUuid, joined);
+  };
 
   const onAllNodes = async (work: (node: SwarmNode) => Promise<unknown>): Promise<void> => {
     const ready = await watch.readyNodes();
@@ -136,20 +183,23 @@ export function swarmEngine(options: SwarmEngineOptions): SwarmEngine {
   };
 
   async function* logs(ref: ReleaseRef, query: LogQuery) {
-    let { containers: known, isComplete } = await require(ref);
+    const first = await require(ref);
+    let { containers: known, isComplete } = first;
     const read = (containerId: string, own: LogQuery) => readFrom(ref, known)(containerId, own);
     const { container } = query;
-    const wanted = container === undefined || container === "*" ? undefined : container;
+    const wanted = container === ALL_CONTAINERS ? undefined : (container ?? mainName(first));
     const containers = async (): Promise<readonly LoggedContainer[]> => {
       const seen = await watch.find(ref);
       if (seen === undefined) return [];
       ({ containers: known, isComplete } = seen);
       const all = known.map((one) => one.container);
       const named = wanted === undefined ? all : containersNamed(all, wanted);
-      const hasReplicas = seen.service.replicas > 1;
+      const hasSeveral =
+        seen.services.reduce((sum, { replicas }) => sum + replicas, 0) > 1 &&
+        (wanted === undefined || seen.services.some(({ member }) => member?.name === wanted && member.isNumbered));
       return known
         .filter((one) => named.includes(one.container))
-        .map((one) => ({ id: one.id, title: hasReplicas ? containerTitle(one.container) : undefined }));
+        .map((one) => ({ id: one.id, title: hasSeveral ? containerTitle(one.container) : undefined }));
     };
     const changed = (signal: AbortSignal | undefined) => watch.changed(ref, signal);
     yield* readMergedLog({ containers, read, changed, areReplaced: true, isComplete: () => isComplete }, query);
@@ -157,7 +207,7 @@ export function swarmEngine(options: SwarmEngineOptions): SwarmEngine {
 
   const engine: SwarmEngine = {
     kind: "swarm",
-    capabilities: capabilitiesOf(builder),
+    capabilities: capabilitiesOf(options),
     containers: {
       images: options.images,
       forwards,
@@ -191,24 +241,28 @@ export function swarmEngine(options: SwarmEngineOptions): SwarmEngine {
     build: (request, io) => builder.build(request, io),
     start: (spec, io) =>
       alone(spec.deploymentUuid, async () => {
-        await startService({ docker, instance, network, services, watch, remove }, spec, io);
+        const place = { docker, instance, network, services, watch, remove };
+        if (!isStack(spec)) await startService(place, spec, io);
+        else if (options.compose === undefined) throw noCompose(host.name);
+        else await startClusterStack({ ...place, tool: options.compose, stop: stopSome }, spec, io);
         return (await require(spec)).state;
       }),
     resume: (ref) =>
       alone(ref.deploymentUuid, async () => {
-        await services.update(ref, resumed);
+        for (const service of await services.of(ref)) await services.update(service, resumed);
         return (await watch.find(ref))?.state;
       }),
     // A service's name is permanent. The lasting name is an alias of its tasks, which releases share while both run.
     requireName: async () => {},
     takeName: async () => {},
-    stop: (ref, { graceSeconds }) => alone(ref.deploymentUuid, () => stop(ref, graceSeconds)),
+    stop: (ref, { graceSeconds }) => alone(ref.deploymentUuid, () => stop(ref, { graceSeconds })),
     remove: (ref, removal = {}) =>
       alone(ref.deploymentUuid, async () => {
-        const { graceSeconds = STOP_GRACE_SECONDS, keepsImages = false } = removal;
-        await stop(ref, graceSeconds);
+        const { graceSeconds = STOP_GRACE_SECONDS, isAtOnce, keepsImages = false, keepsNetworks = false } = removal;
+        await stop(ref, { graceSeconds, isAtOnce });
         const seen = await watch.find(ref);
         if (seen !== undefined) await remove(seen);
+        if (!keepsNetworks) await removeStackNetworks(ref.resourceUuid);
         await onAnsweringNodes((node) => removeFilesContainers(node.docker, instance, ref));
         if (!keepsImages) await removeImages(ref);
       }),
@@ -221,7 +275,11 @@ export function swarmEngine(options: SwarmEngineOptions): SwarmEngine {
     },
     logs,
     async listeningPorts(ref) {
-      const running = (await watch.find(ref))?.containers.findLast(({ info }) => info.State.Running);
+      const seen = await watch.find(ref);
+      const main = seen && mainName(seen);
+      const running = seen?.containers.findLast(
+        ({ info, container }) => info.State.Running && (main === undefined || container.name === main),
+      );
       return running === undefined ? [] : await listeningPorts(running.node.docker, running.id);
     },
     async volumesOf(ref) {
@@ -238,8 +296,7 @@ export function swarmEngine(options: SwarmEngineOptions): SwarmEngine {
       const own = (await watch.list()).filter((release) => release.resourceUuid === resourceUuid);
       for (const release of own) await engine.remove(release, kept);
       await forwards.close(resourceUuid);
-      if (!kept.keepsNetworks)
-        await removeNetworks(docker, { ...ownedLabels(instance), [LABELS.resource]: resourceUuid });
+      if (!kept.keepsNetworks) await removeStackNetworks(resourceUuid);
       if (!kept.keepsImages) await removeImages({ resourceUuid });
       if (!deleteVolumes) return;
       const ready = await watch.readyNodes();
@@ -262,8 +319,8 @@ async function removeLeftovers({ docker }: SwarmNode, instance: string, ref: Rel
   await Promise.all(found.map(({ Id }) => removeContainer(docker.getContainer(Id))));
 }
 
-const capabilitiesOf = (builder: ImageBuilder): EngineCapabilities => ({
-  kinds: ["application", "database"],
+const capabilitiesOf = ({ builder, compose }: SwarmEngineOptions): EngineCapabilities => ({
+  kinds: ["application", "database", ...(compose === undefined ? [] : (["service"] as const))],
   build_packs: builder.buildPacks,
   keepsBuilds: true,
   replicas: true,
@@ -274,6 +331,13 @@ const capabilitiesOf = (builder: ImageBuilder): EngineCapabilities => ({
   memory_limit: true,
   cpu_limit: true,
 });
+
+/** The container of a compose file that takes requests, else its first. `undefined`: the release is an image. */
+const mainName = ({ services: [first], state }: SeenRelease): string | undefined =>
+  first?.member === undefined ? undefined : mainContainer(state.containers ?? [])?.name;
+
+const noCompose = (server: string) =>
+  new DomainError("engine.unsupported", `Server ${server} runs no compose files. Use a server with Docker.`);
 
 const notRunning = () =>
   new DomainError("resource.not_running", "No container of it runs in the cluster. Start it, then try again.");

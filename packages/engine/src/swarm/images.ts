@@ -3,7 +3,9 @@ import type { FileMount, ReleaseRef } from "@berth/core/deploy";
 import type { WorkIO } from "@berth/core/ports";
 import { containerImageName, FILES_ROLE, LABELS, ownedLabels, releaseFilter, uninherited } from "@berth/docker-client";
 import type Docker from "dockerode";
-import { putFiles } from "../docker/files.ts";
+import type { ContainerFiles } from "../docker/compose/document.ts";
+import { putSourceFiles } from "../docker/compose/source-image.ts";
+import { putEntries, putFiles } from "../docker/files.ts";
 import { removeContainer } from "../docker/start.ts";
 import type { SwarmNode } from "./nodes.ts";
 
@@ -36,8 +38,8 @@ export async function spreadImage(nodes: readonly SwarmNode[], image: string, io
  * @returns Its name, which is one of the deployment's.
  */
 export async function imageWithFiles(docker: Docker, image: string, release: FilesOfRelease): Promise<string> {
-  const { instance, ref, files, user } = release;
-  const name = containerImageName(ref, "mounted-files");
+  const { instance, ref, files, user, member } = release;
+  const name = containerImageName(ref, ["mounted-files", member?.order].filter((part) => part !== undefined).join("-"));
   const [repo, tag] = name.split(":");
   await removeFilesContainers(docker, instance, ref);
   const labels = { [LABELS.resource]: ref.resourceUuid, [LABELS.deployment]: ref.deploymentUuid };
@@ -46,6 +48,10 @@ export async function imageWithFiles(docker: Docker, image: string, release: Fil
   try {
     const { Config } = await container.inspect();
     await putFiles(container, files, user ?? Config.User);
+    await putEntries(container, member?.entries ?? []);
+    if (member?.source != null) {
+      await putSourceFiles({ docker, instance }, member.source, [{ id: container.id, name: member.name }]);
+    }
     await container.commit({ repo, tag });
     return name;
   } finally {
@@ -59,6 +65,13 @@ export interface FilesOfRelease {
   readonly files: readonly FileMount[];
   /** Of the processes, if not the image's. */
   readonly user: string | null;
+  readonly member?: FilesOfMember | undefined;
+}
+
+/** What a compose file mounts besides. */
+interface FilesOfMember extends Pick<ContainerFiles, "entries" | "source"> {
+  readonly name: string;
+  readonly order: number;
 }
 
 /** Removes the containers of attempts to make the image that a crash interrupted. */

@@ -1,5 +1,6 @@
+import { setTimeout as delay } from "node:timers/promises";
 import { DomainError } from "@berth/core";
-import { LABELS } from "@berth/docker-client";
+import { LABELS, labelFilter, ownedLabels, statusCodeOf, TASK_ROLE } from "@berth/docker-client";
 import type Docker from "dockerode";
 import { ensureNetwork, OVERLAY, removeNetwork } from "../docker/networks.ts";
 
@@ -20,5 +21,66 @@ export async function ensureOverlay(docker: Docker, name: string, instance: stri
   const message = `The network ${name} of the manager is not a network of its Docker Swarm. Remove it with docker network rm ${name}, or choose another destination, then deploy again.`;
   throw new DomainError("deploy.start_failed", message);
 }
+
+interface OverlayPlace {
+  /** Client of a manager. */
+  readonly docker: Docker;
+  /** Clients of the nodes. */
+  readonly nodes: readonly Docker[];
+  readonly instance: string;
+}
+
+/**
+ * Removes the networks that were made for a resource, except those that its services are in. Proxies that have joined
+ * them leave. What a lost node still holds is removed with the next one.
+ * @param joined Ids or names.
+ */
+export async function removeOverlays(
+  { docker, nodes, instance }: OverlayPlace,
+  resourceUuid: string,
+  joined: readonly string[],
+): Promise<void> {
+  const filters = { ...labelFilter({ ...ownedLabels(instance), [LABELS.resource]: resourceUuid }) };
+  const made = await docker.listNetworks({ filters });
+  const unused = made.filter(({ Id, Name }) => !joined.includes(Id) && !joined.includes(Name));
+  for (const { Id } of unused) {
+    for (let attempt = 1; attempt <= ATTEMPTS_MAX; attempt += 1) {
+      await Promise.all(nodes.map((node) => leave(node, Id, instance)));
+      if (await isRemoved(docker, Id)) break;
+      // The swarm frees the network a moment after the last of its containers.
+      await delay(ATTEMPT_MS);
+    }
+  }
+}
+
+/** Takes all containers out of a network that are none of a release. */
+async function leave(docker: Docker, id: string, instance: string): Promise<void> {
+  const filters = { network: [id], ...labelFilter(ownedLabels(instance)) };
+  const found = await docker.listContainers({ all: true, filters }).catch(() => []);
+  for (const { Id, Labels } of found) {
+    if (Labels[LABELS.role] === TASK_ROLE) continue;
+    await docker
+      .getNetwork(id)
+      .disconnect({ Container: Id, Force: true })
+      .catch((cause: unknown) => {
+        if (!(cause instanceof Error) || statusCodeOf(cause) === undefined) throw cause;
+      });
+  }
+}
+
+/** Whether it no longer exists. */
+async function isRemoved(docker: Docker, id: string): Promise<boolean> {
+  try {
+    await docker.getNetwork(id).remove();
+    return true;
+  } catch (cause) {
+    const code = statusCodeOf(cause);
+    if (code === undefined) throw cause;
+    return code === 404;
+  }
+}
+
+const ATTEMPT_MS = 250;
+const ATTEMPTS_MAX = 40;
 
 const SWARM_SCOPE = "swarm";

@@ -19,21 +19,22 @@ export async function scaleService(
   ref: ReleaseRef,
   replicas: number,
 ): Promise<ReleaseState | undefined> {
-  const before = await services.find(ref);
-  if (before === undefined) return undefined;
-  await services.update(ref, scaled(replicas));
+  const [before] = await services.of(ref);
+  // The compose file says how many containers a stack has.
+  if (before === undefined || before.member !== undefined) return undefined;
+  await services.update(before, scaled(replicas));
   for (;;) {
     const changed = watch.changed(ref, undefined);
     const seen = await watch.find(ref);
     if (seen === undefined) return undefined;
-    if (replicas < before.replicas) watch.leave(ref, await leavingNumbers(services, seen.service));
+    if (replicas < before.replicas) watch.leave(ref, await leavingNumbers(services, before));
     if (isDone(seen)) {
       watch.leave(ref, []);
       return (await watch.find(ref))?.state;
     }
-    const problem = problemOf(await services.tasks(seen.service));
+    const problem = problemOf(await services.tasks(before));
     if (problem !== undefined && replicas > before.replicas) {
-      await services.update(ref, scaled(before.replicas));
+      await services.update(before, scaled(before.replicas));
       throw new DomainError("deploy.start_failed", problem);
     }
     await changed;
@@ -47,8 +48,8 @@ async function leavingNumbers(services: Services, service: FoundService): Promis
   return tasks.flatMap(({ Slot }) => (Slot === undefined || wanted.has(Slot) ? [] : Slot));
 }
 
-function isDone({ service, state, containers }: SeenRelease): boolean {
-  if (service.isStopped) return true;
+function isDone({ services: [service], state, containers }: SeenRelease): boolean {
+  if (service === undefined || service.isStopped) return true;
   const running = containers.filter(({ info }) => info.State.Running).length;
   const states = state.containers?.map((one) => one.state) ?? [state.state];
   return running <= service.replicas && states.every((one) => one !== "created" && one !== "starting");

@@ -1,6 +1,6 @@
 import { DomainError } from "@berth/core";
-import type { ReleaseSpec } from "@berth/core/deploy";
-import { LABELS, ownedLabels, RELEASE_ROLE, TASK_ROLE } from "@berth/docker-client";
+import type { ReleaseRef, ReleaseSpec } from "@berth/core/deploy";
+import { LABELS, type Labels, ownedLabels, RELEASE_ROLE, TASK_ROLE } from "@berth/docker-client";
 import type {
   ContainerCreateOptions,
   ContainerTaskSpec,
@@ -13,13 +13,17 @@ import { createOptions, imageOf } from "../docker/container.ts";
 import { STOP_GRACE_SECONDS } from "../docker/engine.ts";
 import { REPLICA_LABELS } from "../docker/replica-options.ts";
 
-/** The name of a release's service. A DNS label, since it is the name of its tasks in networks too. */
-export const serviceName = (deploymentUuid: string): string => `berth-${deploymentUuid}`.slice(0, 63);
+/**
+ * The name of a release's service. A DNS label, since it is the name of its tasks in networks too.
+ * @param order Position in the compose file; `undefined`: the release is an image.
+ */
+export const serviceName = (deploymentUuid: string, order?: number): string => {
+  const end = order === undefined ? "" : `-${order}`;
+  return `${`berth-${deploymentUuid}`.slice(0, 63 - end.length)}${end}`;
+};
 
-export interface ServicePlace {
+interface TaskPlace {
   readonly instance: string;
-  /** An overlay network. */
-  readonly network: string;
   /** Id of the image, so that no node asks a registry for it. */
   readonly imageId: string;
   /** Conditions for nodes, in Swarm's form. */
@@ -28,32 +32,72 @@ export interface ServicePlace {
   readonly run: number;
 }
 
+export interface ServicePlace extends TaskPlace {
+  /** An overlay network. */
+  readonly network: string;
+}
+
 /** Definition of a release's service. Pure. @throws DomainError `deploy.start_failed` for options that Swarm lacks */
 export function serviceSpec(spec: ReleaseSpec, place: ServicePlace): CreateServiceOptions {
-  const { instance, network, imageId, constraints, run } = place;
+  const { instance, network } = place;
   const options = createOptions(spec, { instance, network, image: imageOf(spec) });
   const { HostConfig: host = {}, Labels: labels = {} } = options;
   assertSupported(options, host);
-  const aliases = [...(spec.container?.networkAliases ?? []), ...(spec.containerName ? [spec.containerName] : [])];
+  return definition(spec, place, {
+    name: serviceName(spec.deploymentUuid),
+    labels: { [LABELS.spec]: labels[LABELS.spec] ?? "" },
+    options: { ...options, Labels: { ...labels, ...REPLICA_LABELS } },
+    networks: [
+      {
+        name: network,
+        aliases: [...(spec.container?.networkAliases ?? []), ...(spec.containerName ? [spec.containerName] : [])],
+      },
+    ],
+    replicas: spec.replicas ?? 1,
+    healthCheck: patient,
+    graceSeconds: STOP_GRACE_SECONDS,
+    restarts: { Condition: "any", MaxAttempts: 0 },
+  });
+}
+
+/** What a service runs, and how. */
+export interface ServiceTasks {
+  readonly name: string;
+  /** Of the service, besides those that every one has. */
+  readonly labels: Labels;
+  readonly options: ContainerCreateOptions;
+  readonly networks: readonly { readonly name: string; readonly aliases: readonly string[] }[];
+  readonly replicas: number;
+  readonly healthCheck: (check: HealthConfig) => HealthConfig;
+  readonly graceSeconds: number;
+  readonly restarts: { readonly Condition: "any" | "on-failure" | "none"; readonly MaxAttempts: number };
+  /** Processors that Swarm keeps free for each. */
+  readonly reservedCpus?: number | undefined;
+}
+
+/** Definition of a service. Pure. */
+export function definition(ref: ReleaseRef, place: TaskPlace, tasks: ServiceTasks): CreateServiceOptions {
+  const { instance, constraints, run } = place;
+  const { name, labels, options, networks, replicas, restarts, reservedCpus } = tasks;
   return {
-    Name: serviceName(spec.deploymentUuid),
+    Name: name,
     Labels: {
       ...ownedLabels(instance),
       [LABELS.role]: RELEASE_ROLE,
-      [LABELS.resource]: spec.resourceUuid,
-      [LABELS.deployment]: spec.deploymentUuid,
-      [LABELS.spec]: labels[LABELS.spec] ?? "",
+      [LABELS.resource]: ref.resourceUuid,
+      [LABELS.deployment]: ref.deploymentUuid,
+      ...labels,
       [LABELS.run]: String(run),
     },
     TaskTemplate: {
-      ContainerSpec: containerSpec(options, { imageId, run }),
-      Resources: resourcesOf(host),
-      RestartPolicy: { Condition: "any", Delay: RESTART_DELAY_SECONDS * NANOSECONDS, MaxAttempts: 0 },
+      ContainerSpec: containerSpec(tasks, place),
+      Resources: resourcesOf(options.HostConfig ?? {}, reservedCpus),
+      RestartPolicy: { ...restarts, Delay: RESTART_DELAY_SECONDS * NANOSECONDS },
       Placement: { Constraints: [...constraints] },
-      Networks: [{ Target: network, Aliases: aliases }],
+      Networks: networks.map((network) => ({ Target: network.name, Aliases: [...network.aliases] })),
       LogDriver: { Name: "json-file", Options: { "max-size": "20m", "max-file": "3" } },
     },
-    Mode: { Replicated: { Replicas: spec.replicas ?? 1 } },
+    Mode: { Replicated: { Replicas: replicas } },
     // Releases are never replaced in place: an update only stops or starts all tasks, or leaves them alone.
     UpdateConfig: { Parallelism: 0, Order: "stop-first", FailureAction: "continue" },
     EndpointSpec: { Mode: "dnsrr" },
@@ -70,8 +114,8 @@ interface NewerFields {
 }
 
 function containerSpec(
-  options: ContainerCreateOptions,
-  { imageId, run }: Pick<ServicePlace, "imageId" | "run">,
+  { options, healthCheck, graceSeconds }: ServiceTasks,
+  { imageId, run }: Pick<TaskPlace, "imageId" | "run">,
 ): ContainerSpec {
   const { HostConfig: host = {} } = options;
   const entrypoint = [options.Entrypoint ?? []].flat();
@@ -84,7 +128,7 @@ function containerSpec(
   };
   return {
     Image: imageId,
-    Labels: { ...options.Labels, ...REPLICA_LABELS, [LABELS.role]: TASK_ROLE, [LABELS.run]: String(run) },
+    Labels: { ...options.Labels, [LABELS.role]: TASK_ROLE, [LABELS.run]: String(run) },
     ...(entrypoint.length > 0 ? { Command: entrypoint } : {}),
     ...(options.Cmd === undefined ? {} : { Args: [...options.Cmd] }),
     Env: (options.Env ?? []).map(literal),
@@ -92,15 +136,17 @@ function containerSpec(
     ...(options.User === undefined ? {} : { User: options.User }),
     ...(options.WorkingDir === undefined ? {} : { Dir: options.WorkingDir }),
     ...(options.StopSignal === undefined ? {} : { StopSignal: options.StopSignal }),
-    ...(healthcheck === undefined ? {} : { HealthCheck: patient(healthcheck) }),
+    ...(healthcheck === undefined ? {} : { HealthCheck: healthCheck(healthcheck) }),
     Groups: [...(host.GroupAdd ?? [])].map(String),
     Init: host.Init ?? true,
     ReadOnly: host.ReadonlyRootfs === true,
     Mounts: [...(host.Mounts ?? []).map(mountOf), ...tmpfsMounts(host)],
     Hosts: (host.ExtraHosts ?? []).map(hostLine),
-    DNSConfig: { Nameservers: host.Dns ?? [] },
+    DNSConfig: { Nameservers: host.Dns ?? [], Search: host.DnsSearch ?? [], Options: host.DnsOptions ?? [] },
+    TTY: options.Tty === true,
+    OpenStdin: options.OpenStdin === true,
     // What Berth stops gets the grace time of that stop; this is for what Swarm itself moves away.
-    StopGracePeriod: STOP_GRACE_SECONDS * NANOSECONDS,
+    StopGracePeriod: graceSeconds * NANOSECONDS,
     ...newer,
   } as ContainerSpec; // With fields that the types lack.
 }
@@ -111,7 +157,7 @@ function containerSpec(
  */
 const patient = (check: HealthConfig): HealthConfig => (isChecked(check) ? { ...check, Retries: RETRIES_MAX } : check);
 
-const isChecked = ({ Test = [] }: HealthConfig): boolean => Test[0] !== "NONE";
+export const isChecked = ({ Test = [] }: HealthConfig): boolean => Test[0] !== "NONE";
 
 /**
  * Swarm takes environments, host names and mounts for Go templates, by which a value could read what Berth did not
@@ -119,18 +165,20 @@ const isChecked = ({ Test = [] }: HealthConfig): boolean => Test[0] !== "NONE";
  */
 export const literal = (value: string): string => value.replaceAll("{{", `{{"{{"}}`);
 
-const mountOf = ({ Type, Source, Target, ReadOnly }: MountConfig[number]) => ({
+const mountOf = ({ Type, Source, Target, ReadOnly, TmpfsOptions }: MountConfig[number]): object => ({
   Type,
   Source: literal(Source),
   Target: literal(Target),
   ReadOnly,
+  ...(TmpfsOptions === undefined ? {} : { TmpfsOptions }),
 });
 
-function tmpfsMounts({ Tmpfs = {}, ShmSize }: HostConfig) {
+function tmpfsMounts({ Tmpfs = {}, ShmSize }: HostConfig): readonly object[] {
   const mounts = Object.entries(Tmpfs).map(([target, options]) => {
     const [, size] = /(?:^|,)size=(\d+)(?:,|$)/.exec(options) ?? [];
     return {
       Type: "tmpfs",
+
       Target: literal(target),
       ...(size === undefined ? {} : { TmpfsOptions: { SizeBytes: Number(size) } }),
     };
@@ -145,13 +193,16 @@ function hostLine(extra: string): string {
   return `${extra.slice(at + 1)} ${extra.slice(0, at)}`;
 }
 
-const resourcesOf = ({ Memory, NanoCpus, PidsLimit, MemoryReservation }: HostConfig) => ({
+const resourcesOf = ({ Memory, NanoCpus, PidsLimit, MemoryReservation }: HostConfig, reservedCpus = 0) => ({
   Limits: {
     ...(Memory === undefined ? {} : { MemoryBytes: Memory }),
     ...(NanoCpus === undefined ? {} : { NanoCPUs: NanoCpus }),
     ...(typeof PidsLimit === "number" && PidsLimit > 0 ? { Pids: PidsLimit } : {}),
   },
-  Reservations: MemoryReservation === undefined ? {} : { MemoryBytes: MemoryReservation },
+  Reservations: {
+    ...(MemoryReservation === undefined ? {} : { MemoryBytes: MemoryReservation }),
+    ...(reservedCpus > 0 ? { NanoCPUs: Math.round(reservedCpus * NANOSECONDS) } : {}),
+  },
 });
 
 /** @throws DomainError `deploy.start_failed` */

@@ -11,15 +11,21 @@ import {
 } from "@berth/docker-client";
 import type Docker from "dockerode";
 import type { ContainerTaskSpec, CreateServiceOptions, Service, ServiceSpec } from "dockerode";
-import { serviceName } from "./service-spec.ts";
-import type { ReleaseService } from "./state.ts";
+import { STOP_GRACE_SECONDS } from "../docker/engine.ts";
+import type { ReleaseService, StackMember } from "./state.ts";
 
-/** The service of a release. */
+/** A service of a release. */
 export interface FoundService extends ReleaseService {
   readonly id: string;
   /** Fingerprint of what it was made from, as `LABELS.spec`. */
   readonly fingerprint: string;
   readonly imageId: string;
+  /** Of its containers. */
+  readonly labels: Labels;
+  /** What its containers get to stop. */
+  readonly graceSeconds: number;
+  /** Its networks, by id or name. */
+  readonly networks: readonly string[];
   readonly spec: ServiceSpec;
   /** Swarm refuses an update of another version. */
   readonly version: number;
@@ -46,19 +52,23 @@ export class Services {
     this.#instance = instance;
   }
 
-  async find(ref: ReleaseRef): Promise<FoundService | undefined> {
+  /** Those of a release: one for an image, one for each container of a compose file. */
+  async of(ref: Partial<ReleaseRef>): Promise<readonly FoundService[]> {
+    const filters = { ...releaseFilter(this.#instance, ref) };
+    return (await this.#docker.listServices({ filters })).flatMap((service) => this.#read(service) ?? []);
+  }
+
+  list(): Promise<readonly FoundService[]> {
+    return this.of({});
+  }
+
+  async #find(id: string): Promise<FoundService | undefined> {
     try {
-      const found = this.#read(await this.#docker.getService(serviceName(ref.deploymentUuid)).inspect());
-      return found?.ref.resourceUuid === ref.resourceUuid ? found : undefined;
+      return this.#read(await this.#docker.getService(id).inspect());
     } catch (cause) {
       if (statusCodeOf(cause) === 404) return undefined;
       throw cause;
     }
-  }
-
-  async list(): Promise<readonly FoundService[]> {
-    const filters = { ...releaseFilter(this.#instance) };
-    return (await this.#docker.listServices({ filters })).flatMap((service) => this.#read(service) ?? []);
   }
 
   /** @throws DomainError `deploy.start_failed` */
@@ -75,16 +85,16 @@ export class Services {
 
   /** Changes a service, as often as others change it at the same moment. `undefined`: it no longer exists. */
   async update(
-    ref: ReleaseRef,
+    { id }: Pick<FoundService, "id">,
     change: (service: FoundService) => ServiceSpec | undefined,
   ): Promise<FoundService | undefined> {
     for (let attempt = 1; ; attempt += 1) {
-      const found = await this.find(ref);
+      const found = await this.#find(id);
       const wanted = found && change(found);
       if (found === undefined || wanted === undefined) return found;
       try {
         await this.#docker.getService(found.id).update({ ...wanted, version: found.version });
-        return await this.find(ref);
+        return await this.#find(id);
       } catch (cause) {
         if (statusCodeOf(cause) === 404) return undefined;
         const isOutdated = cause instanceof Error && /update out of sequence/.test(cause.message);
@@ -139,16 +149,38 @@ export class Services {
     return {
       id: ID,
       ref: { resourceUuid, deploymentUuid },
+      member: memberOf(labels, task),
       replicas: Spec.Mode?.Replicated?.Replicas ?? 0,
       isStopped: constraintsOf(Spec).includes(STOPPED),
       run: Number(labels[LABELS.run]) || 0,
       fingerprint: labels[LABELS.spec] ?? "",
       imageId: task.ContainerSpec?.Image ?? "",
+      labels: task.ContainerSpec?.Labels ?? {},
+      graceSeconds: (task.ContainerSpec?.StopGracePeriod ?? STOP_GRACE_SECONDS * NANOSECONDS) / NANOSECONDS,
+      networks: (task.Networks ?? []).map(({ Target = "" }) => Target),
       spec: Spec,
       version: Version?.Index ?? 0,
     };
   }
 }
+
+function memberOf(labels: Labels, { ContainerSpec, RestartPolicy }: ContainerTaskSpec): StackMember | undefined {
+  const name = labelOf(labels, LABELS.container);
+  if (name === undefined) return undefined;
+  const own = ContainerSpec?.Labels ?? {};
+  const port = Number(labelOf(own, LABELS.port) ?? Number.NaN);
+  return {
+    name,
+    order: Number(labels[LABELS.order]) || 0,
+    isNumbered: labelOf(own, LABELS.replicas) !== undefined,
+    isExcluded: own[LABELS.excluded] === "true",
+    port: Number.isInteger(port) ? port : null,
+    restarts: RESTARTS[RestartPolicy?.Condition ?? "any"] ?? "always",
+  };
+}
+
+const RESTARTS: Readonly<Record<string, StackMember["restarts"]>> = { none: "never", "on-failure": "on-failure" };
+const NANOSECONDS = 1e9;
 
 /**
  * The condition of a stopped service, which no node fulfils. With no replicas instead, Swarm would remove the

@@ -1,5 +1,5 @@
 import { DomainError } from "@berth/core";
-import type { ReleaseSpec } from "@berth/core/deploy";
+import type { ReleaseRef, ReleaseSpec } from "@berth/core/deploy";
 import type { WorkIO } from "@berth/core/ports";
 import { LABELS } from "@berth/docker-client";
 import type Docker from "dockerode";
@@ -7,11 +7,11 @@ import { createOptions, imageOf } from "../docker/container.ts";
 import { explain, requireWanted, startFailed } from "../docker/start.ts";
 import { imageWithFiles, spreadImage } from "./images.ts";
 import { ensureOverlay } from "./network.ts";
-import { type ClusterNode, labelNode } from "./nodes.ts";
+import { type ClusterNode, labelNode, type SwarmNode } from "./nodes.ts";
 import { NO_NODE, pinStorages, readyLabel } from "./placement.ts";
 import { serviceSpec } from "./service-spec.ts";
 import { resumed, type Services, type Task } from "./services.ts";
-import type { ClusterWatch, SeenRelease } from "./watch.ts";
+import type { ClusterWatch, ReadyNode, SeenRelease } from "./watch.ts";
 
 export interface StartPlace {
   /** Client of a manager. */
@@ -35,9 +35,10 @@ export async function startService(place: StartPlace, spec: ReleaseSpec, io: Wor
   const network = spec.network ?? place.network;
   const { Labels: labels } = createOptions(spec, { instance, network, image: imageOf(spec) });
   const seen = await watch.find(spec);
+  const service = seen?.services[0];
   // A start never replaces running containers, whose environment belongs to their deployment.
-  if (seen !== undefined && (!seen.service.isStopped || seen.service.fingerprint === labels?.[LABELS.spec])) {
-    await services.update(spec, resumed);
+  if (service !== undefined && (!service.isStopped || service.fingerprint === labels?.[LABELS.spec])) {
+    await services.update(service, resumed);
     return await untilStarted(place, spec, io.signal);
   }
   if (seen !== undefined) await place.remove(seen);
@@ -56,18 +57,15 @@ export async function startService(place: StartPlace, spec: ReleaseSpec, io: Wor
 }
 
 /** Makes all that the tasks need on their nodes. */
-async function prepare({ docker, instance, watch }: StartPlace, spec: ReleaseSpec, network: string, io: WorkIO) {
-  const ready = await watch.readyNodes(true);
-  const nodes = await watch.answeringNodes();
-  const adapters = nodes.map(({ node }) => node);
+async function prepare(place: StartPlace, spec: ReleaseSpec, network: string, io: WorkIO) {
+  const { docker, instance } = place;
+  const { nodes, adapters, source, isEligible } = await eligibleNodes(place, io);
   const { resourceUuid, deploymentUuid, storages } = spec;
   const files = storages.filter((mount) => mount.type === "file");
   await ensureOverlay(docker, network, instance);
   const chosen = constraintsOf(spec, nodes);
   const owner = { resourceUuid, deploymentUuid };
   const pins = await pinStorages({ docker, nodes, owner: { instance, ...owner } }, spec, chosen);
-  const source = adapters[0];
-  if (source === undefined) throw new DomainError("deploy.start_failed", NO_NODE);
   await spreadImage(adapters, imageOf(spec), io);
   const user = spec.container?.run.user ?? null;
   const image =
@@ -75,23 +73,54 @@ async function prepare({ docker, instance, watch }: StartPlace, spec: ReleaseSpe
       ? imageOf(spec)
       : await imageWithFiles(source.docker, imageOf(spec), { instance, ref: owner, files, user });
   if (files.length > 0) await spreadImage(adapters, image, io);
-  const label = readyLabel(instance);
-  for (const { id } of adapters) await labelNode(docker, id, { [label]: "yes" });
-  // Their ready label stays: without it, the swarm would end what runs there.
-  const unreached = ready.filter(({ id }) => nodes.every((node) => node.id !== id));
-  for (const { node } of unreached) io.onLine(`Leaves out ${node.name}, which does not answer`, "stdout");
   const imageId = (await source.images.find(image))?.id ?? image;
   return serviceSpec(spec, {
     instance,
     network,
     imageId,
     run: 1,
-    constraints: [`node.labels.${label}==yes`, ...unreached.map(({ id }) => `node.id!=${id}`), ...chosen, ...pins],
+    constraints: [...(await isEligible()), ...chosen, ...pins],
   });
 }
 
+/** The nodes that a release can start on. */
+export interface EligibleNodes {
+  readonly nodes: readonly ReadyNode[];
+  readonly adapters: readonly SwarmNode[];
+  /** One of them. */
+  readonly source: SwarmNode;
+  /** To be called once they have the images. @returns Conditions for tasks. */
+  isEligible(): Promise<readonly string[]>;
+}
+
+/** @throws DomainError `deploy.start_failed` if no node answers */
+export async function eligibleNodes(
+  { docker, instance, watch }: StartPlace,
+  { onLine }: Pick<WorkIO, "onLine">,
+): Promise<EligibleNodes> {
+  const ready = await watch.readyNodes(true);
+  const nodes = await watch.answeringNodes();
+  const adapters = nodes.map(({ node }) => node);
+  const [source] = adapters;
+  if (source === undefined) throw new DomainError("deploy.start_failed", NO_NODE);
+  return {
+    ...{ nodes, adapters, source },
+    async isEligible() {
+      const label = readyLabel(instance);
+      for (const { id } of adapters) await labelNode(docker, id, { [label]: "yes" });
+      // Their ready label stays: without it, the swarm would end what runs there.
+      const unreached = ready.filter(({ id }) => nodes.every((node) => node.id !== id));
+      for (const { node } of unreached) onLine(`Leaves out ${node.name}, which does not answer`, "stdout");
+      return [`node.labels.${label}==yes`, ...unreached.map(({ id }) => `node.id!=${id}`)];
+    },
+  };
+}
+
 /** Conditions that its resource has for nodes. */
-function constraintsOf({ placement }: ReleaseSpec, nodes: readonly ClusterNode[]): readonly string[] {
+export function constraintsOf(
+  { placement }: Pick<ReleaseSpec, "placement">,
+  nodes: readonly ClusterNode[],
+): readonly string[] {
   if (placement === undefined) return [];
   const hasWorkers = nodes.some(({ isManager }) => !isManager);
   return placement.isOnlyOnWorkers && hasWorkers
@@ -99,18 +128,31 @@ function constraintsOf({ placement }: ReleaseSpec, nodes: readonly ClusterNode[]
     : placement.constraints;
 }
 
-/** Waits until each task has a container that was started. @throws DomainError `deploy.start_failed` */
-async function untilStarted({ services, watch }: StartPlace, spec: ReleaseSpec, signal: AbortSignal): Promise<void> {
+/**
+ * Waits until each task has a container that was started.
+ * @param isMeant Which containers of a compose file. Default: all.
+ * @throws DomainError `deploy.start_failed`
+ */
+export async function untilStarted(
+  { services, watch }: StartPlace,
+  spec: ReleaseRef,
+  signal: AbortSignal,
+  isMeant: (name: string) => boolean = () => true,
+): Promise<void> {
   for (;;) {
     requireWanted(signal);
     // Registered before the look, so that no change between the two is missed.
     const changed = watch.changed(spec, signal);
     const seen = await watch.find(spec);
     if (seen === undefined) throw new DomainError("deploy.start_failed", "Its service was removed from the cluster.");
-    const states = seen.state.containers?.map(({ state }) => state) ?? [seen.state.state];
+    const { containers } = seen.state;
+    const states = containers?.flatMap(({ name, state }) => (isMeant(name) ? state : [])) ?? [seen.state.state];
     if (!states.some((state) => WAITING.has(state))) return;
-    const problem = problemOf(await services.tasks(seen.service));
-    if (problem !== undefined) throw new DomainError("deploy.start_failed", problem);
+    for (const service of seen.services) {
+      const problem = problemOf(await services.tasks(service));
+      const title = service.member === undefined ? "" : `${service.member.name}: `;
+      if (problem !== undefined) throw new DomainError("deploy.start_failed", `${title}${problem}`);
+    }
     await changed;
   }
 }
@@ -127,7 +169,7 @@ export function problemOf(tasks: readonly Task[]): string | undefined {
   return `No node of the cluster fits: ${reason}. Check its placement constraints, limits and ports, and that the nodes are ready and active.`;
 }
 
-async function discard(place: StartPlace, spec: ReleaseSpec): Promise<void> {
+export async function discard(place: StartPlace, spec: ReleaseRef): Promise<void> {
   const seen = await place.watch.find(spec).catch(() => undefined);
   if (seen !== undefined) await place.remove(seen).catch(() => undefined);
 }

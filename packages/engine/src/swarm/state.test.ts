@@ -3,7 +3,7 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import type { Part } from "../docker/state.ts";
 import { RestartCounts } from "./restart-counts.ts";
-import { clusterState, type ReleaseService } from "./state.ts";
+import { clusterState, type ReleaseService, type StackMember } from "./state.ts";
 
 const ref = { resourceUuid: "r", deploymentUuid: "d" };
 const service = (change: Partial<ReleaseService> = {}): ReleaseService => ({
@@ -57,7 +57,7 @@ describe("the state of a release with one container on a swarm", () => {
       { state: "running", restartCount: 0, exitCode: null },
     ],
   ])("%s", (_title, own, parts, wanted) => {
-    const state = clusterState(own, parts);
+    const state = clusterState(ref, [own], parts);
     expect(state).toMatchObject({ ...ref, ...wanted });
     expect(state.containers).toBeUndefined();
   });
@@ -66,12 +66,12 @@ describe("the state of a release with one container on a swarm", () => {
 test("a crash and the wait for the next container are one state", () => {
   const crashed = part(1, 5, ended(3));
   const next = part(1, null, { state: "created", address: null });
-  expect(clusterState(service(), [crashed, next])).toEqual(clusterState(service(), [crashed]));
+  expect(clusterState(ref, [service()], [crashed, next])).toEqual(clusterState(ref, [service()], [crashed]));
 });
 
 describe("the state of a release with several containers on a swarm", () => {
   const numbers = (own: ReleaseService, parts: readonly Part[]) =>
-    clusterState(own, parts).containers?.map(({ number, state }) => `${number} ${state}`);
+    clusterState(ref, [own], parts).containers?.map(({ number, state }) => `${number} ${state}`);
 
   test("has one for each replica, the missing ones too", () => {
     expect(numbers(service({ replicas: 3 }), [part(2, 5)])).toEqual(["1 created", "2 running", "3 created"]);
@@ -96,7 +96,7 @@ describe("the state of a release with several containers on a swarm", () => {
     );
     fc.assert(
       fc.property(fc.integer({ min: 2, max: 5 }), parts, (replicas, found) => {
-        const { containers = [] } = clusterState(service({ replicas }), found);
+        const { containers = [] } = clusterState(ref, [service({ replicas })], found);
         expect(containers.length).toBeGreaterThanOrEqual(replicas);
         expect(new Set(containers.map(({ number }) => number)).size).toBe(containers.length);
         for (const { address, state } of containers) expect(address !== null).toBe(state === "running");
@@ -107,7 +107,7 @@ describe("the state of a release with several containers on a swarm", () => {
 
 test("restarts are counted beyond what the swarm keeps, and anew after a start by Berth", () => {
   const counts = new RestartCounts();
-  const count = (run: number, ...startsMs: number[]) => counts.of("d")(1, run, startsMs);
+  const count = (run: number, ...startsMs: number[]) => counts.of("d")("1", run, startsMs);
   expect(count(1, 10, 20)).toBe(2);
   expect(count(1, 10, 20)).toBe(2);
   expect(count(1, 20, 30, 40)).toBe(4);
@@ -116,4 +116,59 @@ test("restarts are counted beyond what the swarm keeps, and anew after a start b
   expect(count(2, 50)).toBe(1);
   counts.forget("d");
   expect(count(2, 50)).toBe(1);
+});
+
+describe("the state of a compose file's containers on a swarm", () => {
+  const member = (name: string, order: number, change: Partial<StackMember> = {}): ReleaseService =>
+    service({
+      member: {
+        ...{ name, order, isNumbered: false, isExcluded: false, port: null, restarts: "always" as const },
+        ...change,
+      },
+      ...(change.isNumbered === true ? { replicas: 2 } : {}),
+    });
+  const partOfMember = (name: string, second: number | null, change: Partial<ReleaseContainer> = {}): Part => {
+    const { container, ...rest } = part(1, second);
+    const { isReplica: _i, number: _n, ...own } = container;
+    return { ...rest, container: { ...own, name, ...change } };
+  };
+  const shown = (services: readonly ReleaseService[], parts: readonly Part[]) =>
+    clusterState(ref, services, parts).containers?.map(
+      ({ name, number, state, restartCount }) => `${name}${number ?? ""} ${state} ${restartCount}`,
+    );
+
+  test("has one of each in the order of the file, and as many numbers as there are replicas", () => {
+    const services = [member("db", 1), member("web", 0, { isNumbered: true })];
+    const parts = [partOfMember("web", 5, { number: 2 }), partOfMember("db", 4)];
+    expect(shown(services, parts)).toEqual(["web1 created 0", "web2 running 0", "db running 0"]);
+  });
+
+  test("is the newest of a container that was moved or restarted, and counts those before", () => {
+    const parts = [partOfMember("web", 5, ended(1)), partOfMember("web", 9), partOfMember("db", 4)];
+    expect(shown([member("web", 0), member("db", 1)], parts)).toEqual(["web running 1", "db running 0"]);
+  });
+
+  test("knows that one which runs once is over, and that one which failed is tried again if it should be", () => {
+    const job = (restarts: StackMember["restarts"], exitCode: number) =>
+      shown([member("job", 0, { restarts })], [partOfMember("job", 5, ended(exitCode))]);
+    expect(job("never", 1)).toEqual(["job exited 0"]);
+    expect(job("on-failure", 0)).toEqual(["job exited 0"]);
+    expect(job("on-failure", 1)).toEqual(["job restarting 1"]);
+    expect(job("always", 0)).toEqual(["job restarting 1"]);
+  });
+
+  test("takes requests at the first with a port, and does not mistake one for that of another name", () => {
+    const services = [member("a", 0), member("replica", 1, { port: 3000 })];
+    const state = clusterState(ref, services, [partOfMember("a", 1, { port: null }), partOfMember("replica", 2)]);
+    expect(state).toMatchObject({ state: "running", upstream: { host: "10.0.0.2", port: 3000 } });
+  });
+
+  test("counts the restarts of each by itself", () => {
+    const counts = new RestartCounts().of("d");
+    const services = [member("a", 0), member("b", 1)];
+    const look = (parts: readonly Part[]) =>
+      clusterState(ref, services, parts, counts).containers?.map(({ restartCount }) => restartCount);
+    expect(look([partOfMember("a", 1, ended(1)), partOfMember("a", 2), partOfMember("b", 1)])).toEqual([1, 0]);
+    expect(look([partOfMember("a", 2), partOfMember("b", 1)])).toEqual([1, 0]);
+  });
 });

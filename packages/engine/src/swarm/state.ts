@@ -1,17 +1,32 @@
+import { containerTitle } from "@berth/core/compose";
 import { REPLICA, type ReleaseContainer, type ReleaseRef, type ReleaseState, stackState } from "@berth/core/deploy";
 import type { Part } from "../docker/state.ts";
 
-/** What the service of a release says of it. */
+/** What a service of a release says of it. */
 export interface ReleaseService {
   readonly ref: ReleaseRef;
+  /** `undefined`: the release is an image, and has no other service. */
+  readonly member?: StackMember | undefined;
   readonly replicas: number;
   /** Berth stopped it: its tasks find no node. */
   readonly isStopped: boolean;
   readonly run: number;
 }
 
+/** A container of a compose file. */
+export interface StackMember {
+  readonly name: string;
+  /** Position in the compose file. */
+  readonly order: number;
+  /** There are several, which have numbers. */
+  readonly isNumbered: boolean;
+  readonly isExcluded: boolean;
+  readonly port: number | null;
+  readonly restarts: "always" | "on-failure" | "never";
+}
+
 /** Counts the containers of a replica that have ended in this run, also those that the swarm has removed since. */
-export type CountEnded = (number: number, run: number, startsMs: readonly number[]) => number;
+export type CountEnded = (title: string, run: number, startsMs: readonly number[]) => number;
 
 /**
  * State of a release on a swarm. A task that ends is replaced by another container, maybe on another node: the
@@ -20,17 +35,23 @@ export type CountEnded = (number: number, run: number, startsMs: readonly number
  * @param parts Its containers on all nodes, also those that have ended.
  */
 export function clusterState(
-  service: ReleaseService,
+  ref: ReleaseRef,
+  services: readonly ReleaseService[],
   parts: readonly Part[],
-  countEnded: CountEnded = (_number, _run, startsMs) => startsMs.length,
+  countEnded: CountEnded = (_title, _run, startsMs) => startsMs.length,
 ): ReleaseState {
-  const numbers = numbersOf(service, parts);
-  const containers = numbers.map((number) => replicaOf(service, parts, number, countEnded));
+  const containers = services
+    .toSorted((a, b) => (a.member?.order ?? 0) - (b.member?.order ?? 0))
+    .flatMap((service) => {
+      const own = parts.filter(({ container }) => container.name === (service.member?.name ?? REPLICA));
+      return numbersOf(service, own).map((number) => replicaOf(service, own, number, countEnded));
+    });
   const [first] = containers;
-  if (first === undefined || containers.length > 1) return { ...service.ref, ...stackState(containers) };
+  const isStack = services.some(({ member }) => member !== undefined);
+  if (first === undefined || containers.length > 1 || isStack) return { ...ref, ...stackState(containers) };
   const { state, restartCount, exitCode, startedAt, health } = first;
   return {
-    ...service.ref,
+    ...ref,
     state,
     upstream: upstreamOf(first),
     restartCount,
@@ -67,30 +88,37 @@ function replicaOf(
   const health = state === "running" ? current?.container.health : undefined;
   // Until the next container has started, all is as its predecessor left it.
   const last = state === "restarting" && !hasCrashed ? previous : current?.container;
+  const { member } = service;
+  const identity =
+    member === undefined
+      ? { name: REPLICA, isReplica: true as const, number }
+      : { name: member.name, ...(member.isNumbered ? { number } : {}) };
   return {
-    name: REPLICA,
-    isReplica: true,
-    number,
+    ...identity,
     state,
     ...(health === undefined ? {} : { health }),
-    restartCount: countEnded(number, current?.run ?? 0, ended.map(startOf)),
+    restartCount: countEnded(containerTitle(identity), current?.run ?? 0, ended.map(startOf)),
     exitCode: last !== undefined && hasEnded(last) ? last.exitCode : (previous?.exitCode ?? null),
     startedAt: last?.startedAt ?? null,
     address: state === "running" ? (current?.container.address ?? null) : null,
-    port: current?.container.port ?? null,
-    isExcluded: false,
+    port: current?.container.port ?? member?.port ?? null,
+    isExcluded: member?.isExcluded ?? false,
   };
 }
 
 function stateOf(
-  { isStopped }: ReleaseService,
+  { isStopped, member }: ReleaseService,
   current: ReleaseContainer | undefined,
   hasPast: boolean,
 ): ReleaseContainer["state"] {
   if (current === undefined) return isStopped ? "exited" : "created";
-  if (hasEnded(current)) return isStopped ? "exited" : "restarting";
+  if (hasEnded(current)) return isStopped || isOver(member, current) ? "exited" : "restarting";
   return current.state === "running" || !hasPast ? current.state : "restarting";
 }
+
+/** Whether one that has ended will not be started again. */
+const isOver = (member: StackMember | undefined, { exitCode }: ReleaseContainer): boolean =>
+  member?.restarts === "never" || (member?.restarts === "on-failure" && exitCode === 0);
 
 /** A container that has not started yet is the newest. */
 export const byAge = (parts: readonly Part[]): readonly Part[] => parts.toSorted((a, b) => startOf(a) - startOf(b));

@@ -1,6 +1,6 @@
-import { REPLICA, type ReleaseContainer } from "@berth/core/deploy";
+import type { ReleaseContainer } from "@berth/core/deploy";
 import { LABELS, labelOf, refOf } from "@berth/docker-client";
-import type { Part } from "../docker/state.ts";
+import { identityOf, type Part } from "../docker/state.ts";
 import type { Task } from "./services.ts";
 
 /**
@@ -16,7 +16,8 @@ export function partOfTask(task: Task, instance: string): Part | undefined {
   const port = Number(labelOf(labels, LABELS.port) ?? Number.NaN);
   const [address] = (task.NetworksAttachments ?? []).flatMap(({ Addresses }) => Addresses ?? []);
   const container: ReleaseContainer = {
-    ...{ name: REPLICA, isReplica: true, number, restartCount: 0, exitCode: null, isExcluded: false },
+    ...identityOf(labels, number),
+    ...{ restartCount: 0, exitCode: null, isExcluded: labels[LABELS.excluded] === "true" },
     state: isRunning ? "running" : "starting",
     startedAt: isRunning ? new Date(Status.Timestamp ?? 0) : null,
     address: isRunning ? (address?.split("/")[0] ?? null) : null,
@@ -26,7 +27,7 @@ export function partOfTask(task: Task, instance: string): Part | undefined {
   return {
     container,
     state: { ...ref, state, startedAt, upstream: null, restartCount: 0, exitCode: null },
-    order: number,
+    order: container.isReplica === true ? number : Number(labels[LABELS.order]) || 0,
     isMember: true,
     run: Number(labels[LABELS.run]) || 0,
   };

@@ -1,4 +1,5 @@
 import { isServerAway } from "@berth/core";
+import { containerTitle } from "@berth/core/compose";
 import type { ReleaseContainer, ReleaseRef, ReleaseState } from "@berth/core/deploy";
 import { engineError, TASK_ROLE } from "@berth/docker-client";
 import type Docker from "dockerode";
@@ -35,15 +36,28 @@ export interface TaskContainer {
   readonly part: Part;
   readonly container: ReleaseContainer;
   readonly node: SwarmNode;
+  /** The releases that it belongs to: only its own. */
+  readonly owners: readonly string[];
 }
 
 export interface SeenRelease {
-  readonly service: FoundService;
+  readonly ref: ReleaseRef;
+  /** One of an image, one for each container of a compose file. */
+  readonly services: readonly FoundService[];
   readonly state: ReleaseState;
   /** On the nodes that can be reached, the oldest first; also those that have ended. */
   readonly containers: readonly TaskContainer[];
   /** All nodes can be reached. */
   readonly isComplete: boolean;
+}
+
+/** The newest container of each that the compose file names, with the state that the release shows for it. */
+export function currentContainers(seen: SeenRelease | undefined): readonly TaskContainer[] {
+  return (seen?.state.containers ?? []).flatMap((container) => {
+    const title = containerTitle(container);
+    const newest = seen?.containers.findLast((one) => containerTitle(one.container) === title);
+    return newest === undefined ? [] : { ...newest, container };
+  });
 }
 
 /** A node on which tasks may run, and that is a server of Berth's. */
@@ -62,7 +76,7 @@ export class ClusterWatch {
   /** Numbers of replicas that the swarm removes, by deployment. */
   readonly #leaving = new Map<string, ReadonlySet<number>>();
   /** As last looked up; `undefined` while changes may be missed. */
-  #services: ReadonlyMap<string, ReleaseService> | undefined;
+  #services: readonly ReleaseService[] | undefined;
   #readyIds: ReadonlySet<string> = new Set();
   #isStarted = false;
   #isFailureReported = false;
@@ -127,8 +141,8 @@ export class ClusterWatch {
   }
 
   async find(ref: ReleaseRef): Promise<SeenRelease | undefined> {
-    const [service, nodes] = await Promise.all([this.#options.services.find(ref), this.#ownNodes()]);
-    if (service === undefined) return undefined;
+    const [services, nodes] = await Promise.all([this.#options.services.of(ref), this.#ownNodes()]);
+    if (services.length === 0) return undefined;
     const ready = nodes.filter(({ isReady }) => isReady);
     const found = await Promise.all(
       ready.map(async ({ node }) => {
@@ -143,10 +157,10 @@ export class ClusterWatch {
     const byPart = new Map(found.flatMap(({ containers }) => containers).map((one) => [one.part, one]));
     const containers = byAge([...byPart.keys()]).flatMap((part) => byPart.get(part) ?? []);
     const [state] = this.#statesOf(
-      [service],
+      services,
       found.flatMap(({ parts }) => parts),
     );
-    return state && { service, containers, state, isComplete };
+    return state && { ref, services, containers, state, isComplete };
   }
 
   async list(): Promise<readonly ReleaseState[]> {
@@ -159,7 +173,7 @@ export class ClusterWatch {
 
   lastSeen(): readonly ReleaseState[] | undefined {
     const parts = this.#lastParts();
-    return this.#services && parts && this.#statesOf([...this.#services.values()], parts);
+    return this.#services && parts && this.#statesOf(this.#services, parts);
   }
 
   /** Shows these replicas as leaving from now on: they get no requests, though they still run. */
@@ -176,12 +190,14 @@ export class ClusterWatch {
 
   #statesOf(services: readonly ReleaseService[], parts: readonly Part[]): readonly ReleaseState[] {
     const byDeployment = Map.groupBy(parts, ({ state }) => state.deploymentUuid);
-    return services.map((service) => {
-      const { deploymentUuid } = service.ref;
+    const byRelease = Map.groupBy(services, ({ ref }) => ref.deploymentUuid);
+    return [...byRelease].flatMap(([deploymentUuid, ofRelease]) => {
+      const [first] = ofRelease;
+      if (first === undefined) return [];
       const leaving = this.#leaving.get(deploymentUuid);
       const own = byDeployment.get(deploymentUuid) ?? [];
       const staying = own.filter(({ container }) => leaving?.has(container.number ?? 0) !== true);
-      return clusterState(service, staying, this.#restarts.of(deploymentUuid));
+      return clusterState(first.ref, ofRelease, staying, this.#restarts.of(deploymentUuid));
     });
   }
 
@@ -194,7 +210,8 @@ export class ClusterWatch {
   async #containersOn(node: SwarmNode, ref: ReleaseRef): Promise<readonly TaskContainer[]> {
     const seen = await this.#watchOf(node).findAll(ref);
     return (seen?.containers ?? []).map(({ id, info, container }) => {
-      return { id, info, container, node, part: partOf(ref, info, undefined) };
+      const owners = [ref.deploymentUuid];
+      return { id, info, container, node, owners, part: partOf(ref, info, undefined) };
     });
   }
 
@@ -215,10 +232,8 @@ export class ClusterWatch {
     const [found, nodes, own] = await Promise.all([services.list(), clusterNodes(docker), this.#options.nodes()]);
     this.#readyIds = new Set(nodes.filter(({ isReady }) => isReady).map(({ id }) => id));
     for (const node of own) if (this.#readyIds.has(node.id)) this.#watchOf(node);
-    const gone = [...(this.#services?.values() ?? [])].filter(({ ref }) =>
-      found.every((one) => !isSameRef(one.ref, ref)),
-    );
-    this.#services = new Map(found.map((service) => [service.ref.deploymentUuid, service]));
+    const gone = (this.#services ?? []).filter(({ ref }) => found.every((one) => !isSameRef(one.ref, ref)));
+    this.#services = found;
     this.#isFailureReported = false;
     onNodes?.(nodes);
     const parts = this.#lastParts();
@@ -229,10 +244,10 @@ export class ClusterWatch {
 
   async #emitChange({ resourceUuid, deploymentUuid }: ReleaseRef): Promise<void> {
     const ref = { resourceUuid, deploymentUuid };
-    const service = await this.#options.services.find(ref);
-    if (service === undefined) return this.#emitGone(ref);
+    const services = await this.#options.services.of(ref);
+    if (services.length === 0) return this.#emitGone(ref);
     const parts = this.#lastParts();
-    if (parts !== undefined) for (const state of this.#statesOf([service], parts)) this.#emit(state);
+    if (parts !== undefined) for (const state of this.#statesOf(services, parts)) this.#emit(state);
   }
 
   #emit(state: ReleaseState): void {

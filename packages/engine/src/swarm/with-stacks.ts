@@ -1,18 +1,30 @@
 import type { ReleaseRef } from "@berth/core/deploy";
+import type { WorkIO } from "@berth/core/ports";
 import type { StackSpec } from "../docker/compose/spec.ts";
 import { isStack } from "../docker/compose/start.ts";
-import type { DockerEngine } from "../docker/engine.ts";
+import { type DockerEngine, STOP_GRACE_SECONDS } from "../docker/engine.ts";
 import type { SwarmEngine } from "./engine.ts";
+import { fittingPlan } from "./stack.ts";
 
 /**
- * A swarm whose stacks run as containers of the manager alone: compose files share volumes and networks between their
- * containers in ways that services of a swarm cannot.
+ * A swarm that also knows the stacks which run as containers of the manager alone, as all did before they became
+ * services. Their next deployment makes services of them, on the manager if they have volumes there.
  */
-export function withStacks(swarm: SwarmEngine, manager: DockerEngine): SwarmEngine {
+export function withStacks(swarm: SwarmEngine, manager: DockerEngine, instance: string): SwarmEngine {
   const engineOf = async (ref: ReleaseRef) => ((await swarm.inspect(ref)) === undefined ? manager : swarm);
+
+  /** Its containers and the services cannot share what they write to. */
+  async function stopEarlier({ resourceUuid, stack, ...spec }: StackSpec, { onLine }: WorkIO): Promise<void> {
+    const { replaces } = stack;
+    const earlier = replaces && { resourceUuid, deploymentUuid: replaces.deploymentUuid };
+    if (earlier === undefined || (await manager.inspect(earlier)) === undefined) return;
+    fittingPlan({ ...spec, resourceUuid, stack }, instance);
+    onLine("Stops the previous release, which ran on one node alone", "stdout");
+    await manager.stop(earlier, { graceSeconds: STOP_GRACE_SECONDS });
+  }
+
   return {
     ...swarm,
-    capabilities: { ...swarm.capabilities, kinds: manager.capabilities.kinds },
     containers: {
       ...swarm.containers,
       command: async (ref, command, io) => (await engineOf(ref)).containers.command(ref, command, io),
@@ -23,9 +35,13 @@ export function withStacks(swarm: SwarmEngine, manager: DockerEngine): SwarmEngi
     async close() {
       await Promise.all([swarm.close(), manager.close({ stopReleases: false })]);
     },
-    start: (spec, io) => (isStack(spec) ? manager.start(replacingAll(spec), io) : swarm.start(spec, io)),
+    async start(spec, io) {
+      if (!isStack(spec)) return await swarm.start(spec, io);
+      if ((await manager.inspect(spec)) !== undefined) return await manager.start(replacingAll(spec), io);
+      await stopEarlier(spec, io);
+      return await swarm.start(spec, io);
+    },
     resume: async (ref) => (await engineOf(ref)).resume(ref),
-    requireName: (spec) => (isStack(spec) ? manager : swarm).requireName(spec),
     takeName: async (ref) => (await engineOf(ref)).takeName(ref),
     stop: async (ref, options) => (await engineOf(ref)).stop(ref, options),
     async remove(ref, options) {

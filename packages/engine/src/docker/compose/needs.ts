@@ -6,21 +6,24 @@ import type { WorkIO } from "@berth/core/ports";
 import type Docker from "dockerode";
 import { readLog } from "../logs.ts";
 import { ownCheckIn } from "../own-check.ts";
-import type { Seen, SeenContainer } from "../watch.ts";
+import type { SeenContainer } from "../watch.ts";
 import type { StartNeed } from "./order.ts";
 
-interface StartedStack {
-  readonly docker: Docker;
-  /** Its existing containers. */
-  seen(): Promise<Seen | undefined>;
+interface StartedStack<Container extends SeenContainer> {
+  /** The engine that has a container. */
+  dockerOf(container: Container): Docker;
+  /** Its existing containers, without those that others have replaced. */
+  containers(): Promise<readonly Container[]>;
+  /** Whether a check that Berth runs itself is enough. Default: yes. */
+  readonly hasOwnChecks?: boolean;
 }
 
 /**
  * Waits until containers are what the next ones need, by their own checks.
  * @throws DomainError `deploy.start_failed` when one cannot become that any more, `deploy.cancelled`
  */
-export async function awaitNeeds(
-  { docker, seen }: StartedStack,
+export async function awaitNeeds<Container extends SeenContainer>(
+  { dockerOf, containers: look, hasOwnChecks = true }: StartedStack<Container>,
   needs: readonly StartNeed[],
   io: WorkIO,
 ): Promise<void> {
@@ -28,7 +31,7 @@ export async function awaitNeeds(
   const restartsBefore = new Map<string, number>();
   const said = new Set<string>();
   for (let open = needs; open.length > 0; ) {
-    const containers = (await seen())?.containers ?? [];
+    const containers = await look();
     const states = await Promise.all(open.map(async (need) => ({ need, state: await stateOf(need) })));
     open = states.flatMap(({ need, state }) => (state === "waits" ? need : []));
     for (const { name, condition } of open) {
@@ -53,9 +56,10 @@ export async function awaitNeeds(
   }
 
   /** Most failures are explained only in the container's own log. */
-  async function sayLastLines(ofName: readonly SeenContainer[]): Promise<void> {
-    for (const { id, container } of ofName) {
-      const source = { docker, containerId: id, changed: async () => undefined };
+  async function sayLastLines(ofName: readonly Container[]): Promise<void> {
+    for (const one of ofName) {
+      const { id, container } = one;
+      const source = { docker: dockerOf(one), containerId: id, changed: async () => undefined };
       const lines: string[] = [];
       try {
         for await (const { line } of readLog(source, { lines: LAST_LINES, signal: io.signal })) lines.push(line);
@@ -67,23 +71,27 @@ export async function awaitNeeds(
     }
   }
 
-  async function isReached(one: SeenContainer, condition: StartNeed["condition"]): Promise<boolean> {
+  async function isReached(one: Container, condition: StartNeed["condition"]): Promise<boolean> {
     const { Status, ExitCode, Health } = one.info.State;
-    const isOver = Status === "exited" || Status === "dead";
+    const { state } = one.container;
+    // A swarm replaces the containers of one that restarts.
+    const isOver = state === "exited" || state === "dead";
+    const title = containerTitle(one.container);
     if (condition === "service_completed_successfully") {
       if (isOver && ExitCode !== 0) throw failed(one, `exited with code ${ExitCode}`);
       return isOver;
     }
     if (isOver) throw failed(one, `exited with code ${ExitCode} before it was healthy`);
-    const before = restartsBefore.get(one.id) ?? one.container.restartCount;
-    restartsBefore.set(one.id, before);
+    const before = restartsBefore.get(title) ?? one.container.restartCount;
+    restartsBefore.set(title, before);
     if (one.container.restartCount - before >= RESTARTS_MAX) throw failed(one, "keeps restarting");
     if (Health === undefined || Health.Status === "none") throw failed(one, "has no health check");
     // The engine calls a container unhealthy, too, that has ended and will be restarted.
     if (Status !== "running") return false;
     if (Health.Status === "unhealthy") throw failed(one, "is unhealthy");
     if (Health.Status === "healthy" || passed.has(one.id)) return true;
-    if ((await ownCheckIn(docker, one.info, io.signal))?.exitCode !== 0) return false;
+    if (!hasOwnChecks) return false;
+    if ((await ownCheckIn(dockerOf(one), one.info, io.signal))?.exitCode !== 0) return false;
     passed.add(one.id);
     return true;
   }

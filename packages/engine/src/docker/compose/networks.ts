@@ -112,18 +112,20 @@ const MARK_LENGTH = 12;
 /**
  * Engines cannot change an existing network. When its definition has changed, a new one is created, with the
  * definition's fingerprint in its name, beside the one that the previous release uses.
+ * @param separator Between the name and the fingerprint.
  * @returns New names by old ones, only for networks that get a new name.
  */
 export async function renamedNetworks(
   docker: Docker,
   wanted: readonly WantedNetwork[],
+  separator = ".",
 ): Promise<{ readonly names: ReadonlyMap<string, string>; readonly lines: readonly string[] }> {
   const names = new Map<string, string>();
   const lines: string[] = [];
   for (const network of wanted) {
     if (network.key === null) continue;
     const mark = networkMark(network);
-    const other = `${network.name}.${mark}`;
+    const other = `${network.name}${separator}${mark}`;
     const there = await docker.listNetworks({ filters: { name: [network.name] } });
     const [found, foundOther] = [network.name, other].map((name) => there.find(({ Name }) => Name === name));
     const foundMark = labelOf(found?.Labels, LABELS.spec);

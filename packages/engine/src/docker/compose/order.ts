@@ -7,7 +7,10 @@ export interface Dependent {
   readonly dependsOn: readonly string[];
 }
 
-/** Parses the compose tool's label: `db:service_healthy:false,cache:service_started:true`. */
+/** The compose tool's label of what a container depends on. */
+export const DEPENDS_ON = "com.docker.compose.depends_on";
+
+/** Parses that label: `db:service_healthy:false,cache:service_started:true`. */
 export const dependenciesOf = (label: string | undefined): readonly string[] =>
   (label ?? "").split(",").flatMap((entry) => entry.split(":", 1).filter(Boolean));
 
@@ -46,8 +49,13 @@ export interface StartGroup {
  * Groups in start order: a container that needs a healthy one is in a later group than that. So Berth can wait for it
  * by its own check instead of the engine's, which runs after a whole interval, 30 seconds by default.
  * @param existing Containers that continue from the previous release.
+ * @param isLater Whether a container with this condition is in a later group. Default: for a healthy one alone.
  */
-export function startGroups(services: Services, existing: ReadonlySet<string>): readonly StartGroup[] {
+export function startGroups(
+  services: Services,
+  existing: ReadonlySet<string>,
+  isLater: (condition: string) => boolean = (condition) => condition === "service_healthy",
+): readonly StartGroup[] {
   const isStarting = (name: string) =>
     Object.hasOwn(services, name) && !existing.has(name) && !isInactive(services[name]);
   const levels = new Map<string, number>();
@@ -63,7 +71,7 @@ export function startGroups(services: Services, existing: ReadonlySet<string>): 
     const level = Math.max(
       0,
       ...coupled.map((other) => levelOf(String(other))),
-      ...after.map(({ name: other, condition }) => levelOf(other) + (condition === "service_healthy" ? 1 : 0)),
+      ...after.map(({ name: other, condition }) => levelOf(other) + (isLater(condition) ? 1 : 0)),
     );
     levels.set(name, level);
     return level;

@@ -14,7 +14,7 @@ import { planKeeping } from "./keep.ts";
 import { rename } from "./member.ts";
 import { awaitNeeds } from "./needs.ts";
 import { networkMark, renamedNetworks, type WantedNetwork } from "./networks.ts";
-import { dependenciesOf, startGroups, stopOrder } from "./order.ts";
+import { DEPENDS_ON, dependenciesOf, startGroups, stopOrder } from "./order.ts";
 import { putSourceFiles } from "./source-image.ts";
 import { projectName, type StackSpec, scopeOf } from "./spec.ts";
 import type { ComposeTool } from "./tool.ts";
@@ -75,7 +75,8 @@ export async function startStack(place: StackPlace, spec: StackSpec, io: WorkIO)
     await fill(place, plan);
   }
   for (const { names, needs } of groups) {
-    await awaitNeeds(place, needs, io);
+    const containers = async () => (await place.seen())?.containers ?? [];
+    await awaitNeeds({ dockerOf: () => docker, containers }, needs, io);
     const ofGroup = isInGroups ? { keepsExisting: true, names } : { keepsExisting };
     await tool.up(spec.deploymentUuid, document, { isCreateOnly: false, ...ofGroup }, io);
   }
@@ -177,7 +178,12 @@ async function fill(place: StackPlace, { files }: StackPlan): Promise<void> {
   for (const [image, ofImage] of targets) await putSourceFiles(place, image, ofImage);
 }
 
-async function makeNetwork({ docker, instance }: StackPlace, spec: StackSpec, wanted: WantedNetwork): Promise<void> {
+/** @throws DomainError `deploy.start_failed` */
+export async function makeNetwork(
+  { docker, instance }: Pick<StackPlace, "docker" | "instance">,
+  spec: StackSpec,
+  wanted: WantedNetwork,
+): Promise<void> {
   await ensureNetwork(docker, wanted.name, instance, {
     Driver: wanted.driver,
     Internal: wanted.isInternal,
@@ -214,7 +220,7 @@ export async function stopStack(
   const dependents = containers.map((one) => ({
     one,
     name: one.container.name,
-    dependsOn: dependenciesOf(one.info.Config.Labels["com.docker.compose.depends_on"]),
+    dependsOn: dependenciesOf(one.info.Config.Labels[DEPENDS_ON]),
   }));
   for (const group of stopOrder(dependents)) await Promise.all(group.map(({ one }) => stop(one)));
 }
