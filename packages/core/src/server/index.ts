@@ -16,6 +16,7 @@ export * from "./forward.ts";
 export * from "./host-key.ts";
 export * from "./job.ts";
 export * from "./job-status.ts";
+export * from "./managing-node.ts";
 export * from "./place-input.ts";
 export * from "./proxy-status.ts";
 export * from "./reachability.ts";

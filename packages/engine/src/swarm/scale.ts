@@ -21,6 +21,7 @@ export async function scaleService(
 ): Promise<ReleaseState | undefined> {
   const before = await services.find(ref);
   if (before === undefined) return undefined;
+  await watch.settled();
   await services.update(ref, scaled(replicas));
   for (;;) {
     const changed = watch.changed(ref, undefined);
@@ -32,7 +33,7 @@ export async function scaleService(
       return (await watch.find(ref))?.state;
     }
     const problem = problemOf(await services.tasks(seen.service));
-    if (problem !== undefined && replicas > before.replicas) {
+    if (problem !== undefined && replicas > before.replicas && !(await watch.isSettling())) {
       await services.update(ref, scaled(before.replicas));
       throw new DomainError("deploy.start_failed", problem);
     }

@@ -57,6 +57,7 @@ export async function startService(place: StartPlace, spec: ReleaseSpec, io: Wor
 
 /** Makes all that the tasks need on their nodes. */
 async function prepare({ docker, instance, watch }: StartPlace, spec: ReleaseSpec, network: string, io: WorkIO) {
+  await watch.settled();
   const ready = await watch.readyNodes(true);
   const nodes = await watch.answeringNodes();
   const adapters = nodes.map(({ node }) => node);
@@ -110,7 +111,7 @@ async function untilStarted({ services, watch }: StartPlace, spec: ReleaseSpec, 
     const states = seen.state.containers?.map(({ state }) => state) ?? [seen.state.state];
     if (!states.some((state) => WAITING.has(state))) return;
     const problem = problemOf(await services.tasks(seen.service));
-    if (problem !== undefined) throw new DomainError("deploy.start_failed", problem);
+    if (problem !== undefined && !(await watch.isSettling())) throw new DomainError("deploy.start_failed", problem);
     await changed;
   }
 }

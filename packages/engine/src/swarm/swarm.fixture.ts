@@ -52,6 +52,7 @@ export async function swarmWorld(
       host,
       docker,
       images: dockerImages({ docker, server: server.name }),
+      builder: NO_BUILDER,
     };
   });
   const [manager] = nodes;
