@@ -1,6 +1,6 @@
 import { describeDocker, eventually, SERVER_IMAGE, type SwarmServer } from "@berth/testing";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { outcomeOf, requestDeployment } from "./applications.fixture.ts";
+import { outcomeOf, requestDeployment, visit } from "./applications.fixture.ts";
 import { ON_ALL_NODES, type TestCluster, testCluster } from "./cluster.fixture.ts";
 import { type PlacedResource, placedApplication } from "./placed-resource.fixture.ts";
 
@@ -30,10 +30,63 @@ describeDocker("a cluster of three managers", IMAGES, (docker) => {
   const scaled = (replicas: number) => cluster.server.rest("PATCH", `/applications/${application.uuid}`, { replicas });
   const shown = () => read(`/applications/${application.uuid}`);
   const runningOn = async (at: number) => (await node(at).client.listContainers(TASKS)).length;
+  const liveServices = async () =>
+    (await node(1).client.listServices()).filter(({ Spec }) => {
+      const task = Spec?.TaskTemplate as { readonly Placement?: { readonly Constraints?: readonly string[] } };
+      return task.Placement?.Constraints?.includes("node.id==stopped") !== true;
+    });
   const onManager = async (...argv: readonly string[]) => {
     const { exitCode, output } = await cluster.manager.exec(argv);
     expect(exitCode, output).toBe(0);
   };
+
+  test("is deployed to, scaled and visited while its server is lost, which then takes part again", async () => {
+    const [second] = ((await nodes()).body as readonly ListedNode[]).filter(
+      ({ server_name }) => server_name === "node-2",
+    );
+    const ingress = (is_ingress: boolean) =>
+      cluster.server.rest("PATCH", `/servers/${cluster.uuids[0]}/nodes/${second?.id}`, { is_ingress });
+    expect(await ingress(true)).toMatchObject({ status: 200 });
+    const host = new URL(((await shown()) as { readonly fqdn: string }).fqdn).hostname;
+    const visitSecond = () => visit({ host: node(1).address, port: 80 }, host);
+    await eventually(async () => expect(await visitSecond()).toMatchObject({ status: 200, body: "0" }));
+
+    await cluster.manager.cutNetwork();
+    const outcome = await deployed("h");
+    expect(outcome, outcome.log).toMatchObject({ status: "finished" });
+    expect(await visitSecond()).toMatchObject({ status: 200, body: "h" });
+    expect(await scaled(2)).toMatchObject({ status: 200 });
+    await eventually(async () => expect((await runningOn(1)) + (await runningOn(2))).toBe(2));
+    await eventually(async () => {
+      expect((await nodes()).body).toContainEqual(expect.objectContaining({ server_name: "node-1", state: "down" }));
+      expect(await shown()).toMatchObject({ server_status: true, status: "running:healthy", replicas: 2 });
+    });
+    const { logs } = (await read(`/applications/${application.uuid}/logs`)) as { readonly logs: string };
+    expect(logs).toBeTypeOf("string");
+    await eventually(async () => {
+      const { events } = (await read("/events?type=server.unreachable")) as { readonly events: readonly object[] };
+      const problem = expect.stringMatching(
+        / Its cluster is managed through node-[23] meanwhile\. .* start it again\.$/,
+      );
+      expect(events).toContainEqual(expect.objectContaining({ payload: { server_name: "node-1", problem } }));
+    });
+    expect(await shown()).toMatchObject({ server_status: true });
+
+    await cluster.manager.joinNetwork();
+    await eventually(async () => expect(await application.visit()).toMatchObject({ status: 200, body: "h" }));
+    await eventually(async () => {
+      expect((await read(`/servers/${cluster.uuids[0]}`)) as object).toMatchObject({ is_reachable: true });
+    });
+    // The return of a manager makes the others choose a leader anew.
+    await eventually(async () => expect(await ingress(false)).toMatchObject({ status: 200 }));
+    expect(await scaled(3)).toMatchObject({ status: 200 });
+    await eventually(async () => {
+      const counts = await Promise.all([0, 1, 2].map(runningOn));
+      expect(counts.reduce((sum, count) => sum + count, 0)).toBe(3);
+    });
+    // The release before is kept, and stopped.
+    await eventually(async () => expect((await liveServices()).length).toBe(1));
+  });
 
   test("is deployed to and scaled while one of them is lost", async () => {
     await node(1).down();
@@ -86,5 +139,10 @@ describeDocker("a cluster of three managers", IMAGES, (docker) => {
     await returned({ role: "manager", is_reachable: true });
   });
 });
+
+interface ListedNode {
+  readonly id: string;
+  readonly server_name: string | null;
+}
 
 const TASKS = { filters: { label: ["berth.role=task"] } };

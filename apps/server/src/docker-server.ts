@@ -13,6 +13,7 @@ import {
   dockerImages,
   type InWorkplace,
   imageBuilder,
+  ManagingNode,
   OVERLAY,
   type SwarmNode,
   serverMachine,
@@ -120,9 +121,25 @@ export function dockerServer(first: ServerRecord, deps: DockerServerDeps): Membe
     folder: join(ownFolder, "stacks"),
     ...(isOwn ? { socketPath: local.socketPath } : {}),
   });
-  const single = dockerEngine({ ...common, compose, networkOptions: isCluster ? OVERLAY : undefined });
+  const node = { name: first.name, host, docker, images, builder, compose };
   const nodes = (isFresh?: boolean) => deps.nodesOf(record, isFresh);
-  const cluster = isCluster ? withStacks(swarmEngine({ ...common, compose, nodes }), single, instanceId) : undefined;
+  const managing = isCluster
+    ? new ManagingNode({
+        head: () => ({ ...node, id: record.swarm_node_id }),
+        nodes,
+        onChange(name) {
+          log.info("Calls to a cluster go through this manager from now on.", { server: record.name, manager: name });
+          if (name === record.name) headReturned();
+        },
+      })
+    : undefined;
+  const single = dockerEngine({ ...common, compose, networkOptions: isCluster ? OVERLAY : undefined });
+  const cluster =
+    managing &&
+    withStacks(swarmEngine({ ...common, ...callsOf(managing), ownDocker: docker, nodes }), single, {
+      managing,
+      instance: instanceId,
+    });
   const engine = cluster ?? single;
   const isIngress = () => isClusterIngress(record);
   const proxyOptions = {
@@ -154,7 +171,10 @@ export function dockerServer(first: ServerRecord, deps: DockerServerDeps): Membe
   const front = isOwn ? frontDoor(first, recorded, deps.guests) : undefined;
   const ingressNodes = () => deps.ingressOf(record);
   const copies = new CertificateCopies({ read: () => recorded.certificates(), nodes: ingressNodes, warn });
-  const shared = isCluster ? clusterProxy(front ?? recorded, ingressNodes, copies, warn) : undefined;
+  const isLost = async () => (await managing?.isHeadLost()) ?? false;
+  const shared = isCluster ? clusterProxy(front ?? recorded, ingressNodes, { copies, isLost, warn }) : undefined;
+  const tellAll = (work: () => Promise<void>) => void work().catch((cause: unknown) => warn(NOT_TOLD, cause));
+  const headReturned = () => shared && tellAll(() => shared.ownReturned());
   const proxy = shared ?? front ?? nodeProxy(recorded, isIngress);
   let address: Address | undefined;
 
@@ -168,23 +188,27 @@ export function dockerServer(first: ServerRecord, deps: DockerServerDeps): Membe
       retryNow: () => ssh?.retryNow(),
       reconnect: () => host.move(),
       requireLeader: cluster?.cluster?.requireLeader,
+      substitute: managing && (() => managing.substitute()),
       ...(isOwn ? { socketPath: local.socketPath } : {}),
     }),
     cleaner: dockerCleaner({ docker, server: first.name, instance: instanceId }),
-    node: { name: first.name, host, docker, images },
+    node,
     ingress: { name: first.name, proxy: recorded },
     ingressHead: shared && {
       async overlays() {
-        const { Swarm } = await docker.info();
-        address = { host: Swarm?.NodeAddr || record.ip, port: proxyOptions.httpPort ?? HTTP_PORT };
-        return await overlaysOf(docker, instanceId);
+        const asked = managing ?? { docker };
+        const isAway = (await managing?.substitute()) !== undefined;
+        const { Swarm } = isAway ? {} : await docker.info();
+        const own = Swarm?.NodeAddr || address?.host || record.ip;
+        address = { host: own, port: proxyOptions.httpPort ?? HTTP_PORT };
+        return await overlaysOf(asked.docker, instanceId);
       },
       issuingProxy: () => address,
       nodesChanged: () =>
-        void deps
-          .ingressOf(record, true)
-          .then(() => shared.nodesChanged())
-          .catch((cause: unknown) => warn(NOT_TOLD, cause)),
+        tellAll(async () => {
+          await deps.ingressOf(record, true);
+          await shared.nodesChanged();
+        }),
     },
     membership: swarmMembership(docker, first.name),
     connect: cluster?.connect ?? (isOwn ? undefined : (address, signal) => host.connectTcp(address, signal)),
@@ -208,6 +232,8 @@ export function dockerServer(first: ServerRecord, deps: DockerServerDeps): Membe
     },
   };
 }
+
+const callsOf = ({ docker, images, builder, compose }: ManagingNode) => ({ docker, images, builder, compose });
 
 /** When a host key is recorded for the first time, it is that of the open connection. */
 const isReachedOtherwise = (before: ServerRecord, now: ServerRecord): boolean =>

@@ -34,7 +34,7 @@ const applicationStart = {
     ability: "deploy",
     alsoByGet: true,
     query: ["force", "instant_deploy"],
-    errors: ["resource.already_running", "queue.full"],
+    errors: ["resource.already_running", "queue.full", "cluster.no_leader"],
     input: DeploymentStart,
   })
     .output(DeploymentQueued)
@@ -50,7 +50,7 @@ const applicationStart = {
     description: "Queues a deployment of the last build, without building again.",
     ability: "deploy",
     alsoByGet: true,
-    errors: ["queue.full"],
+    errors: ["queue.full", "cluster.no_leader"],
   })
     .output(DeploymentQueued)
     .mutation(({ ctx, input: { uuid } }) => ctx.control.lifecycle.restart({ kind: "application", uuid })),
@@ -65,7 +65,7 @@ const recordStart = perKind(["service", "database"], (kind) => ({
     description: "Queues a deployment with the current settings. Refused while it runs.",
     ability: "deploy",
     alsoByGet: true,
-    errors: ["resource.already_running", "resource.state", "queue.full", "engine.unsupported"],
+    errors: ["resource.already_running", "resource.state", "queue.full", "engine.unsupported", "cluster.no_leader"],
   })
     .output(DeploymentQueued)
     .mutation(({ ctx, input: { uuid } }) => ctx.control.lifecycle.start({ kind, uuid })),
@@ -79,7 +79,7 @@ const recordStart = perKind(["service", "database"], (kind) => ({
     ability: "deploy",
     alsoByGet: true,
     query: Object.keys(RESTART_INPUT[kind].shape),
-    errors: ["resource.state", "queue.full", "engine.unsupported"],
+    errors: ["resource.state", "queue.full", "engine.unsupported", "cluster.no_leader"],
     input: RESTART_INPUT[kind],
   })
     .output(DeploymentQueued)
@@ -96,7 +96,7 @@ const anyKind = perKind(["application", "service", "database"], (kind) => ({
     ability: "deploy",
     alsoByGet: true,
     query: ["docker_cleanup"],
-    errors: ["resource.already_stopped"],
+    errors: ["resource.already_stopped", "cluster.no_leader"],
     input: ResourceStop,
   })
     .output(Message)

@@ -49,8 +49,11 @@ export async function requireOnEachServer(
   }
 }
 
-/** All servers that an application is deployed to. */
-export async function serversOf(stores: Stores, application: ApplicationRecord): Promise<readonly ServerRecord[]> {
+/** All servers that a resource is deployed to. Only applications have several. */
+export async function serversOf(
+  stores: Stores,
+  application: Pick<ApplicationRecord, "id" | "server_id">,
+): Promise<readonly ServerRecord[]> {
   const attached = await stores.applicationDestinations.list(application.id);
   const ids = attached.length === 0 ? [application.server_id] : attached.map(({ server_id }) => server_id);
   const servers = await Promise.all(ids.map((id) => stores.servers.findById(id)));

@@ -58,10 +58,12 @@ export async function requireLeader(
   server: ServerRecord | undefined,
 ): Promise<void> {
   if (server === undefined) throw notFound("Server");
-  const { cluster } = await engineFor(server);
-  await cluster?.requireLeader().catch((error: unknown) => {
+  try {
+    const { cluster } = await engineFor(server);
+    await cluster?.requireLeader();
+  } catch (error) {
     if (isDomainError(error, "cluster.no_leader") || !isServerAway(error)) throw error;
-  });
+  }
 }
 
 /** @throws DomainError `engine.unsupported` if the server's engine does not choose between nodes */

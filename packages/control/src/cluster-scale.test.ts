@@ -45,3 +45,19 @@ test.each<[string, "running" | "stopped", object, DomainError | undefined, numbe
   problem = thrown;
   expect(await scaled(state, fields)).toEqual({ outcome: "changed", replicas });
 });
+
+test.each(["start", "restart", "stop"] as const)("a %s is refused while its cluster has no leader", async (action) => {
+  const { id, uuid } = await testApplication(at.stores, at.place);
+  if (action === "stop") await at.stores.resources.setDesiredState(id, "running");
+  const requested = () => at.own.lifecycle[action]({ kind: "application", uuid });
+  problem = noLeader("web-1", { since: SINCE });
+  await expect(requested()).rejects.toBe(problem);
+  expect((await at.own.deployments.listActive({})).items.filter((one) => one.application_id === String(id))).toEqual(
+    [],
+  );
+  expect((await at.stores.resources.find({ kind: "application", uuid }))?.desired_state).toBe(
+    action === "stop" ? "running" : "stopped",
+  );
+  problem = AWAY;
+  await requested();
+});

@@ -4,6 +4,8 @@ import type { ResourceRecord, Stores } from "@berth/core/ports";
 import { RESOURCE_KINDS, type ResourceKind, type ResourceRef } from "@berth/core/resource";
 import type { JobStarted } from "@berth/core/server";
 import { requireAbility, requireConfirmation } from "@berth/core/team";
+import { serversOf } from "./application-server.ts";
+import { requireLeader } from "./application-support.ts";
 import { requireUnused } from "./attachment.ts";
 import { findResource, type UseCaseContext } from "./context.ts";
 import { renewCertificateOf } from "./database-certificate.ts";
@@ -44,9 +46,10 @@ export function lifecycle(context: UseCaseContext) {
   };
 
   return {
-    /** @throws DomainError `resource.already_running`, `queue.full`, `engine.unsupported` */
+    /** @throws DomainError `resource.already_running`, `queue.full`, `engine.unsupported`, `cluster.no_leader` */
     async start(ref: ResourceRef, options: StartOptions = {}): Promise<DeploymentStarted> {
       requireAbility(scope, "deploy");
+      await requireLeaders(context, ref);
       return stores.transaction(async (tx) => {
         const resource = await findResource(tx, ref);
         // A resource that is being stopped may be started again.
@@ -56,15 +59,17 @@ export function lifecycle(context: UseCaseContext) {
       });
     },
 
-    /** @throws DomainError `queue.full`, `engine.unsupported` */
+    /** @throws DomainError `queue.full`, `engine.unsupported`, `cluster.no_leader` */
     async restart(ref: ResourceRef): Promise<DeploymentStarted> {
       requireAbility(scope, "deploy");
+      await requireLeaders(context, ref);
       return stores.transaction(async (tx) => starters[ref.kind].restart(tx, await findResource(tx, ref)));
     },
 
-    /** The worker stops it. @throws DomainError `resource.already_stopped` */
+    /** The worker stops it. @throws DomainError `resource.already_stopped`, `cluster.no_leader` */
     async stop(ref: ResourceRef, { docker_cleanup = true }: ResourceStop = {}): Promise<{ message: string }> {
       requireAbility(scope, "deploy");
+      await requireLeaders(context, ref);
       await stores.transaction(async (tx) => {
         const resource = await findResource(tx, ref);
         // A resource that has crashed, or waits for its deployment, may be stopped too; it then stays stopped.
@@ -93,6 +98,15 @@ export function lifecycle(context: UseCaseContext) {
       return { message: `${RESOURCE_KINDS[ref.kind].title} deletion request queued.`, job_uuid: job.uuid };
     },
   };
+}
+
+/**
+ * Asked before anything is recorded, since it may take seconds.
+ * @throws DomainError `cluster.no_leader`
+ */
+async function requireLeaders(context: UseCaseContext, ref: ResourceRef): Promise<void> {
+  const resource = await findResource(context.stores, ref);
+  for (const server of await serversOf(context.stores, resource)) await requireLeader(context, server);
 }
 
 /**

@@ -413,7 +413,17 @@ describe("servers of one cluster", () => {
     await expect(at.own.servers.update(other.uuid, { proxy_type: "none" })).rejects.toMatchObject({
       fields: { proxy_type: [expect.stringMatching(/^Server node-2 takes requests for its cluster.* --off$/)] },
     });
+    const before = (await at.own.servers.get(head.uuid)).proxy_type;
+    const another = before === "traefik" ? "caddy" : "traefik";
+    await expect(at.own.servers.update(head.uuid, { proxy_type: another })).rejects.toMatchObject({
+      fields: {
+        proxy_type: [
+          "The proxies of node-2 serve the certificates of server head, which only CADDY shares. First: berth cluster ingress node-2 --off",
+        ],
+      },
+    });
     await at.stores.servers.update(other.uuid, { settings: { is_cluster_ingress: false } });
+    await at.own.servers.update(head.uuid, { proxy_type: another });
     await at.own.servers.update(other.uuid, { proxy_type: "none" });
 
     const [destination] = items;

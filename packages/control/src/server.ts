@@ -133,7 +133,7 @@ export function servers(context: UseCaseContext) {
           ...(hasMoved ? { probes: 0, unreachable_count: 0 } : {}),
           private_key_id: key?.id ?? server.private_key_id,
           user: sent.user ?? server.user,
-          ...proxyChange(server, sent),
+          ...(await proxyChange(tx, server, sent)),
           settings: serverSettingsChange(sent),
         });
         await tx.events.append({ type: "server.updated", resource_uuid: uuid, payload: {} });
@@ -187,13 +187,21 @@ export function servers(context: UseCaseContext) {
 
 /**
  * Observations of another type of proxy do not apply to this one.
- * @throws DomainError `request.invalid` for a node whose proxy serves its cluster
+ * @throws DomainError `request.invalid` for a server whose proxy shares certificates with others of its cluster
  */
-function proxyChange(server: ServerRecord, sent: ServerUpdate) {
+async function proxyChange(tx: Stores, server: ServerRecord, sent: ServerUpdate) {
   const proxy_type = (sent.proxy_type ?? server.proxy_type).toUpperCase();
   if (proxy_type === server.proxy_type) return {};
   if (isClusterIngress(server)) {
     const problem = `Server ${server.name} takes requests for its cluster, with copied certificates that only ${SHARING_PROXY} serves. First: berth cluster ingress ${server.name} --off`;
+    throw invalid({ proxy_type: [problem] });
+  }
+  const others = ENGINES[server.engine].isCluster ? (await tx.servers.list()).items : [];
+  const nodes = others.filter((node) => node.swarm_cluster === server.id && isClusterIngress(node));
+  if (nodes.length > 0) {
+    const names = nodes.map(({ name }) => name);
+    const commands = names.map((name) => `berth cluster ingress ${name} --off`).join(", ");
+    const problem = `The proxies of ${names.join(", ")} serve the certificates of server ${server.name}, which only ${SHARING_PROXY} shares. First: ${commands}`;
     throw invalid({ proxy_type: [problem] });
   }
   return { proxy_type, proxy_status: null, proxy_problem: null };

@@ -12,7 +12,8 @@ const RECORD = sql<ApplicationDestinationRecord>`jsonb_build_object(
   'restart_count', attached.restart_count, 'is_given_up', attached.is_given_up,
   'scale_problem', attached.scale_problem,
   'server_uuid', server.uuid, 'server_name', server.name, 'server_ip', server.ip, 'server_engine', server.engine,
-  'is_server_functional', coalesce((server.settings ->> 'is_reachable')::boolean, false)
+  'is_server_functional', (coalesce((server.settings ->> 'is_reachable')::boolean, false)
+      or coalesce((server.settings ->> 'is_substituted')::boolean, false))
     and coalesce((server.settings ->> 'is_usable')::boolean, false)
     and not coalesce((server.settings ->> 'force_disabled')::boolean, false),
   'destination_uuid', destination.uuid, 'destination_name', destination.name,

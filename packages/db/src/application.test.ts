@@ -68,6 +68,15 @@ onEachBackend((database) => {
     }
   });
 
+  it("says that a server is functional while another manager of its cluster replaces it", async () => {
+    const stores = await testTeam(database());
+    const place = await testPlace(stores);
+    const { uuid } = await testApplication(stores, place);
+    const settings = { ...place.server.settings, is_reachable: false, is_substituted: true };
+    await stores.servers.update(place.server.uuid, { settings });
+    expect((await stores.applications.find(uuid))?.placement.is_server_functional).toBe(true);
+  });
+
   it("keeps the lasting name of a container for one resource of its server", async () => {
     const stores = await testTeam(database());
     const place = await testPlace(stores);

@@ -191,13 +191,13 @@ export function systemServerStore(context: Context): SystemServerStore {
       }),
     recordProbe: (before, after, problem) =>
       inTransaction(context, async (tx) => {
-        const { probes, unreachable_count, is_reachable } = after;
+        const { probes, unreachable_count, is_reachable, is_substituted } = after;
         const server = await tx.db
           .updateTable("server")
           .set({
             probes,
             unreachable_count,
-            settings: sql<string>`settings || ${JSON.stringify({ is_reachable })}::jsonb`,
+            settings: sql<string>`settings || ${JSON.stringify({ is_reachable, is_substituted })}::jsonb`,
           })
           .where("id", "=", before.id)
           .where("probes", "=", before.probes)
@@ -267,7 +267,8 @@ export function systemServerStore(context: Context): SystemServerStore {
         const error = is_usable ? null : validation_logs;
         const isHeld = await systemJobStore(tx).finish(lease, is_usable ? "finished" : "failed", error);
         if (!isHeld) return false;
-        const settings = JSON.stringify({ is_reachable, is_usable, ...node.settings });
+        const reached = is_reachable ? { is_substituted: false } : {};
+        const settings = JSON.stringify({ is_reachable, is_usable, ...reached, ...node.settings });
         const server = await tx.db
           .updateTable("server")
           .set({

@@ -14,6 +14,7 @@ export { type ProcessEngine, type ProcessEngineOptions, processEngine } from "./
 export { prepareRuntime, type Runtime } from "./process/runtime.ts";
 export { PROCESS_SETTINGS, type ProcessSettings } from "./process/settings.ts";
 export { type SwarmEngine, type SwarmEngineOptions, swarmEngine } from "./swarm/engine.ts";
+export { ManagingNode } from "./swarm/managing-node.ts";
 export { swarmMembership } from "./swarm/membership.ts";
 export type { SwarmNode } from "./swarm/nodes.ts";
 export { withStacks } from "./swarm/with-stacks.ts";

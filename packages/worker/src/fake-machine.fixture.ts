@@ -26,14 +26,18 @@ export const INSPECTION: ServerInspection = {
 export function fakeMachine(
   options: {
     readonly inspection?: Partial<ServerInspection>;
-    readonly ping?: () => Promise<void>;
+    /** Returns a string as the port does, or anything else for a machine that answers. */
+    readonly ping?: () => Promise<unknown>;
     readonly disk?: ServerMachine["disk"];
     readonly install?: ServerMachine["installEngine"];
   } = {},
 ): ServerMachine {
   return {
     inspect: async () => ({ ...INSPECTION, ...options.inspection }),
-    ping: options.ping ?? (async () => {}),
+    async ping() {
+      const answer = await options.ping?.();
+      return typeof answer === "string" ? answer : null;
+    },
     disk: options.disk ?? (async () => INSPECTION.disk ?? undefined),
     installEngine: options.install ?? (async () => {}),
     terminal: () => Promise.reject(new Error("It opens no terminals.")),

@@ -64,6 +64,19 @@ describe("a server with containers", () => {
     expect((await eventsOf(server)).map(({ type }) => type)).toEqual(["server.unreachable", "server.reachable"]);
   });
 
+  test("is unreachable while another manager of its cluster replaces it, and its resources are not", async () => {
+    const server = await dockerServer();
+    let answer: string | null = "It does not answer. Its cluster is managed through node-2 meanwhile.";
+    world.machine = fakeMachine({ ping: async () => answer });
+    world.worker();
+    await until(async () => (await eventsOf(server))[0], { what: "it is reported" });
+    expect((await eventsOf(server))[0]).toMatchObject({ type: "server.unreachable", payload: { problem: answer } });
+    expect(await serverOf(server)).toMatchObject({ settings: { is_reachable: false, is_substituted: true } });
+    answer = null;
+    await until(async () => (await serverOf(server)).settings.is_reachable || undefined, { what: "it is back" });
+    expect(await serverOf(server)).toMatchObject({ settings: { is_substituted: false } });
+  });
+
   test("that hangs counts as failed, and holds up no other", async () => {
     const [hanging, sound] = [await dockerServer(), await dockerServer()];
     world.machine = fakeMachine({ ping: () => new Promise(() => {}) });

@@ -50,28 +50,32 @@ export function createReachabilityWatch(deps: ReachabilityDeps): ReachabilityWat
 
   const probe = async (server: ServerRecord, machine: ServerMachine) => {
     const seconds = Math.min(settings.probeTimeoutSeconds, server.settings.connection_timeout);
-    const problem = await problemOf(server, machine, seconds);
-    const before = { probes: server.probes, is_reachable: server.settings.is_reachable };
-    const after = reachabilityAfter(before, problem === null);
-    const isSame = after.probes === before.probes && after.is_reachable === before.is_reachable;
+    const { problem, isSubstituted } = await seen(server, machine, seconds);
+    const { is_reachable, is_substituted } = server.settings;
+    const before = { probes: server.probes, is_reachable };
+    const after = { ...reachabilityAfter(before, problem === null), is_substituted: isSubstituted };
+    const isSame =
+      after.probes === before.probes && after.is_reachable === is_reachable && isSubstituted === is_substituted;
     if (isSame || signal.aborted) return;
     await stores.servers.recordProbe(server, after, problem);
-    if (after.is_reachable !== before.is_reachable) {
+    if (after.is_reachable !== is_reachable) {
       logger.info(after.is_reachable ? "A server is back." : "A server is gone.", { server: server.name, problem });
     }
   };
 
-  const problemOf = async (server: ServerRecord, machine: ServerMachine, seconds: number): Promise<string | null> => {
+  const seen = async (server: ServerRecord, machine: ServerMachine, seconds: number): Promise<SeenServer> => {
+    const failed = (problem: string): SeenServer => ({ problem, isSubstituted: false });
     const asked = AbortSignal.any([signal, AbortSignal.timeout(seconds * 1000)]);
     try {
       const answer = await within(
         seconds,
-        machine.ping(asked).then(() => true),
+        machine.ping(asked).then((problem) => ({ problem, isSubstituted: problem !== null })),
       );
-      return answer === undefined ? `Server ${server.name} did not answer within ${seconds} s.` : null;
+      return answer?.value ?? failed(`Server ${server.name} did not answer within ${seconds} s.`);
     } catch (error) {
-      if (isDomainError(error, "deploy.cancelled")) return `Server ${server.name} did not answer within ${seconds} s.`;
-      return isDomainError(error) ? error.message : `Server ${server.name} does not answer.`;
+      if (isDomainError(error, "deploy.cancelled"))
+        return failed(`Server ${server.name} did not answer within ${seconds} s.`);
+      return failed(isDomainError(error) ? error.message : `Server ${server.name} does not answer.`);
     }
   };
 
@@ -95,6 +99,13 @@ export function createReachabilityWatch(deps: ReachabilityDeps): ReachabilityWat
   ]);
   const { signal } = loops;
   return loops;
+}
+
+interface SeenServer {
+  /** Why it does not answer; `null`: it does. */
+  readonly problem: string | null;
+  /** Its cluster is managed through another server meanwhile. */
+  readonly isSubstituted: boolean;
 }
 
 function forgetOthers(known: Map<number, Date>, servers: readonly ServerRecord[]): void {

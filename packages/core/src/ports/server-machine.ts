@@ -37,9 +37,11 @@ export interface ServerMachine {
   inspect(): Promise<ServerInspection>;
   /**
    * Checks cheaply whether machine and engine answer, whatever failed before, and the managers of the cluster that
-   * Berth manages through it. @throws DomainError that says why not
+   * Berth manages through it.
+   * @returns Why the machine does not answer, while another manager of its cluster replaces it; else `null`.
+   * @throws DomainError that says why not
    */
-  ping(signal: AbortSignal): Promise<void>;
+  ping(signal: AbortSignal): Promise<string | null>;
   /** `undefined` if unknown. */
   disk(): Promise<DiskSpace | undefined>;
   /**

@@ -121,7 +121,11 @@ export interface SystemServerStore {
    * Records one more probe, if the server is unchanged since `before`; emits an event when it becomes unreachable or
    * reachable.
    */
-  recordProbe(before: ServerRecord, after: Reachability, problem: string | null): Promise<void>;
+  recordProbe(
+    before: ServerRecord,
+    after: Reachability & { readonly is_substituted: boolean },
+    problem: string | null,
+  ): Promise<void>;
   /** Emits an event when the usage exceeds the threshold for the first time. */
   recordDiskUsage(id: number, usage: DiskUsage): Promise<void>;
   /** Records the proxy's status and emits an event when it changed. @param problem Unchanged if left out. */

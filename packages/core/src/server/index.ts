@@ -19,6 +19,7 @@ export * from "./job.ts";
 export * from "./job-status.ts";
 export * from "./log-drain.ts";
 export * from "./log-drain-request.ts";
+export * from "./managing-node.ts";
 export * from "./place-input.ts";
 export * from "./proxy-status.ts";
 export * from "./reachability.ts";

@@ -12,6 +12,10 @@ export const ServerSettings = z.object({
   is_jump_server: z.boolean().default(false),
   is_reachable: z.boolean().default(false),
   is_usable: z.boolean().default(false),
+  is_substituted: z
+    .boolean()
+    .default(false)
+    .describe("It is out of reach, and its cluster is managed through another of its managers meanwhile."),
   wildcard_domain: z
     .string()
     .max(255)

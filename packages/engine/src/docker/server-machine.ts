@@ -1,4 +1,6 @@
+import { setTimeout as delay } from "node:timers/promises";
 import type { ServerMachine } from "@berth/core/ports";
+import { managedThroughOther } from "@berth/core/server";
 import type { Host } from "@berth/host";
 import { inspectServer, pingServer, serverDisk } from "./inspect-server.ts";
 import { installEngine } from "./install-engine.ts";
@@ -14,6 +16,8 @@ export interface ServerMachineOptions {
   readonly socketPath?: string | undefined;
   /** Asked after the engine has answered a ping. */
   readonly requireLeader?: (() => Promise<void>) | undefined;
+  /** Name of the server that manages the cluster of this one in its place; `undefined`: nobody has to. */
+  readonly substitute?: (() => Promise<string | undefined>) | undefined;
   /** Time limit of one inspection. Default 30. */
   readonly timeoutSeconds?: number | undefined;
 }
@@ -29,8 +33,21 @@ export function serverMachine(options: ServerMachineOptions): ServerMachine {
     },
     async ping(signal) {
       retryNow();
-      await pingServer(host, { socketPath, signal });
-      await requireLeader?.();
+      const pinged = pingServer(host, { socketPath, signal }).then(
+        () => null,
+        (error: Error) => error,
+      );
+      // Asked at the same time: a machine that is away uses up the caller's time.
+      const other = await options.substitute?.();
+      if (other === undefined) {
+        const failure = await pinged;
+        if (failure !== null) throw failure;
+        await requireLeader?.();
+        return null;
+      }
+      const late = delay(LATE_MS, new Error(`Server ${host.name} does not answer.`), { ref: false });
+      const failure = await Promise.race([pinged, late]);
+      return failure && managedThroughOther(failure.message, host.name, other);
     },
     terminal: (size) => host.terminal(size),
     disk: () => serverDisk(host, look()),
@@ -42,3 +59,6 @@ export function serverMachine(options: ServerMachineOptions): ServerMachine {
     },
   };
 }
+
+/** Another manager was asked before, so the machine has had some time. */
+const LATE_MS = 1000;

@@ -7,6 +7,7 @@ const node = {
     hostname: "web-1",
     isManager: false,
     isReady: true,
+    isUnknown: false,
     isActive: true,
     os: "linux",
     architecture: "x86_64",

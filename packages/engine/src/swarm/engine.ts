@@ -20,6 +20,7 @@ import { type LoggedContainer, readMergedLog } from "../docker/merged-logs.ts";
 import { OVERLAY } from "../docker/networks.ts";
 import { ownCheckIn } from "../docker/own-check.ts";
 import { removeOwnImages } from "../docker/own-images.ts";
+import { ownersOf } from "../docker/owners.ts";
 import { listeningPorts } from "../docker/ports.ts";
 import { removeContainer } from "../docker/start.ts";
 import { terminalIn } from "../docker/terminal.ts";
@@ -43,11 +44,13 @@ import { ClusterWatch, type SeenRelease, type TaskContainer } from "./watch.ts";
 export interface SwarmEngineOptions {
   /** A manager. */
   readonly host: Host;
-  /** Client for the engine of `host`. */
+  /** Client for the engine of a manager, which may be another one than `host`. */
   readonly docker: Docker;
+  /** Client for the engine of `host`, which has the public ports. Default: `docker`. */
+  readonly ownDocker?: Docker | undefined;
   /** Id of this Berth instance, among all that may use the same swarm. */
   readonly instance: string;
-  /** Builds on the manager. */
+  /** Builds on a manager. */
   readonly builder: ImageBuilder;
   readonly images?: EngineImages | undefined;
   /** Reads compose files. Without it, they are refused. */
@@ -89,7 +92,12 @@ export function swarmEngine(options: SwarmEngineOptions): SwarmEngine {
   const watch = new ClusterWatch({ docker, services, instance, nodes, resyncSeconds, warn, onNodes });
   const alone = lockByKey();
   const connector = new TaskConnector(instance);
-  const forwards = dockerForwarder({ docker, server: host.name, instance, networkOptions: OVERLAY });
+  const forwards = dockerForwarder({
+    docker: options.ownDocker ?? docker,
+    server: host.name,
+    instance,
+    networkOptions: OVERLAY,
+  });
 
   async function require(ref: ReleaseRef): Promise<SeenRelease> {
     const seen = await watch.find(ref);
@@ -225,8 +233,7 @@ export function swarmEngine(options: SwarmEngineOptions): SwarmEngine {
         return await ownCheckIn(node.docker, info, signal);
       },
       scale: (ref, replicas) => alone(ref.deploymentUuid, () => scaleService({ services, watch }, ref, replicas)),
-      // Only stacks name objects of others.
-      ownersOf: async () => [],
+      ownersOf: (objects) => ownersOf({ docker, instance }, objects),
     },
     cluster: clusterOperations(docker, services, new Managers(docker, host.name)),
     connect: async (address, signal) => {

@@ -1,6 +1,8 @@
 import type { EngineImages } from "@berth/core/ports";
 import type { Host } from "@berth/host";
 import type Docker from "dockerode";
+import type { ImageBuilder } from "../docker/builder.ts";
+import type { ComposeTool } from "../docker/compose/tool.ts";
 
 /** A node of a swarm that is a server of Berth's: its containers are reached by its own engine. */
 export interface SwarmNode {
@@ -11,6 +13,8 @@ export interface SwarmNode {
   readonly host: Host;
   readonly docker: Docker;
   readonly images: EngineImages;
+  readonly builder: ImageBuilder;
+  readonly compose: ComposeTool;
 }
 
 /**
@@ -24,8 +28,10 @@ export interface ClusterNode {
   readonly id: string;
   readonly hostname: string;
   readonly isManager: boolean;
-  /** The managers hear from it. */
+  /** The managers hear from it, or have just chosen a leader, which has not heard from it yet. */
   readonly isReady: boolean;
+  /** The leader is new and has not heard from it yet: it gives it no tasks until then, and takes none away. */
+  readonly isUnknown: boolean;
   /** It accepts tasks: it is neither paused nor drained. */
   readonly isActive: boolean;
   readonly labels: Readonly<Record<string, string>>;
@@ -62,7 +68,8 @@ export async function clusterNodes(docker: Docker): Promise<readonly ClusterNode
     id: ID,
     hostname: Description?.Hostname ?? "",
     isManager: Spec.Role === "manager",
-    isReady: Status.State === "ready",
+    isReady: Status.State === "ready" || Status.State === "unknown",
+    isUnknown: Status.State === "unknown",
     isActive: Spec.Availability === "active",
     labels: Spec.Labels ?? {},
     engineLabels: Description?.Engine?.Labels ?? {},

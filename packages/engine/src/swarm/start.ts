@@ -98,6 +98,7 @@ export async function eligibleNodes(
   { docker, instance, watch }: StartPlace,
   { onLine }: Pick<WorkIO, "onLine">,
 ): Promise<EligibleNodes> {
+  await watch.settled();
   const ready = await watch.readyNodes(true);
   const nodes = await watch.answeringNodes();
   const adapters = nodes.map(({ node }) => node);
@@ -151,7 +152,9 @@ export async function untilStarted(
     for (const service of seen.services) {
       const problem = problemOf(await services.tasks(service));
       const title = service.member === undefined ? "" : `${service.member.name}: `;
-      if (problem !== undefined) throw new DomainError("deploy.start_failed", `${title}${problem}`);
+      if (problem !== undefined && !(await watch.isSettling())) {
+        throw new DomainError("deploy.start_failed", `${title}${problem}`);
+      }
     }
     await changed;
   }

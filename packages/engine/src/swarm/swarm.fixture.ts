@@ -10,6 +10,7 @@ import type { SshHost } from "@berth/host";
 import { type DockerFixture, type SwarmServer, startSwarm } from "@berth/testing";
 import type Docker from "dockerode";
 import type { Answer } from "../conformance.fixture.ts";
+import { composeTool } from "../docker/compose/tool.ts";
 import { type DockerWorld, dockerWorld, NO_BUILDER } from "../docker/docker.fixture.ts";
 import { dockerImages } from "../docker/images.ts";
 import { farHost } from "../docker/server.fixture.ts";
@@ -52,6 +53,8 @@ export async function swarmWorld(
       host,
       docker,
       images: dockerImages({ docker, server: server.name }),
+      builder: NO_BUILDER,
+      compose: composeTool({ host, folder }),
     };
   });
   const [manager] = nodes;

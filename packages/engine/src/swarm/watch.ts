@@ -1,3 +1,4 @@
+import { setTimeout as delay } from "node:timers/promises";
 import { isServerAway } from "@berth/core";
 import { containerTitle } from "@berth/core/compose";
 import type { ReleaseContainer, ReleaseRef, ReleaseState } from "@berth/core/deploy";
@@ -128,6 +129,17 @@ export class ClusterWatch {
     const ready = await this.readyNodes(isFresh);
     const answers = await Promise.all(ready.map(({ node }) => answered(node.docker.ping())));
     return ready.filter((_node, at) => answers[at] !== undefined);
+  }
+
+  /** Whether a new leader has not heard from all nodes yet. It then finds that no node fits. */
+  async isSettling(): Promise<boolean> {
+    return (await clusterNodes(this.#options.docker)).some(({ isUnknown }) => isUnknown);
+  }
+
+  /** Waits for that, for a limited time: a node that does not answer is down for the leader after some 15 s. */
+  async settled(): Promise<void> {
+    const endMs = performance.now() + SETTLING_MS_MAX;
+    while ((await this.isSettling()) && performance.now() < endMs) await delay(SETTLING_PAUSE_MS);
   }
 
   async #ownNodes(isFresh = false): Promise<readonly ReadyNode[]> {
@@ -281,5 +293,8 @@ export class ClusterWatch {
 }
 
 const isSameRef = (one: ReleaseRef, other: ReleaseRef): boolean => one.deploymentUuid === other.deploymentUuid;
+
+const SETTLING_MS_MAX = 30_000;
+const SETTLING_PAUSE_MS = 250;
 
 const WAITING: ReadonlySet<string> = new Set(["created", "starting"]);

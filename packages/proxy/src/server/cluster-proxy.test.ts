@@ -61,9 +61,20 @@ function cluster(...names: readonly string[]) {
   const nodes = async () => present;
   const warn = (message: string) => void warnings.push(message);
   const copies = new CertificateCopies({ read: () => own.proxy.certificates(), nodes, warn });
-  const proxy: ClusterProxy = clusterProxy(own.proxy, nodes, copies, warn);
+  let isOwnLost = false;
+  const isLost = async () => isOwnLost;
+  const proxy: ClusterProxy = clusterProxy(own.proxy, nodes, { copies, isLost, warn });
   const idsOf = () => [own, ...others].map(({ state }) => [...state.kept.keys()].join());
-  return { own, others, proxy, warnings, idsOf, leave: () => (present = []), copies };
+  return {
+    own,
+    others,
+    proxy,
+    warnings,
+    idsOf,
+    leave: () => (present = []),
+    copies,
+    lose: (is: boolean) => (isOwnLost = is),
+  };
 }
 
 const UPSTREAM = { host: "10.0.1.2", port: 3000 };
@@ -108,6 +119,28 @@ test("a node that serves and cannot be told fails the change, after all others w
   if (others[0] !== undefined) others[0].state.failure = new DomainError("engine.failed", "The disk is full.");
   await expect(proxy.put(site("a", []))).rejects.toThrow("The disk is full.");
   expect(idsOf()).toEqual(["a", "", "a"]);
+});
+
+test("a manager that is lost keeps no change back, and gets the present sites when it is back", async () => {
+  const { proxy, own, idsOf, lose } = cluster("b");
+  await proxy.sync([site("a", []), site("b", [])]);
+  own.state.failure = new DomainError("server.unreachable", "It does not answer.");
+  own.state.inFlight = 3;
+  lose(true);
+  await proxy.put(site("c", []));
+  await proxy.delete("a");
+  expect(idsOf()).toEqual(["a,b", "b,c"]);
+  expect(await proxy.inFlight(UPSTREAM)).toBe(0);
+  own.state.failure = undefined;
+  lose(false);
+  await proxy.ownReturned();
+  expect(idsOf()).toEqual(["b,c", "b,c"]);
+});
+
+test("a manager that only Berth does not reach fails the change: its proxy may serve", async () => {
+  const { proxy, own } = cluster("b");
+  own.state.failure = new DomainError("server.unreachable", "It does not answer.");
+  await expect(proxy.put(site("a", []))).rejects.toThrow("It does not answer.");
 });
 
 test("requests are counted on all nodes together", async () => {

@@ -7,6 +7,19 @@ import type { RecordedProxy } from "./recorded-proxy.ts";
 export interface ClusterProxy extends SiteProxy {
   /** Makes the nodes serve the present sites, since one has begun to take requests. */
   nodesChanged(): Promise<void>;
+  /** Makes the manager's proxy serve the present sites, since its machine is back. */
+  ownReturned(): Promise<void>;
+}
+
+export interface ClusterProxyOptions {
+  readonly copies: CertificateCopies;
+  /**
+   * Whether the manager's machine is lost for the other managers too. Its proxy then leads no requests anywhere, and is
+   * told the sites when it is back.
+   */
+  readonly isLost: () => Promise<boolean>;
+  /** Called once when a node fails, until it succeeds again. */
+  readonly warn: (message: string, cause: unknown) => void;
 }
 
 /**
@@ -15,13 +28,11 @@ export interface ClusterProxy extends SiteProxy {
  *
  * @param own The manager's proxy.
  * @param nodes The other nodes, as of now.
- * @param warn Called once when a node fails, until it succeeds again.
  */
 export function clusterProxy(
   own: SiteProxy,
   nodes: () => Promise<readonly IngressNode[]>,
-  copies: CertificateCopies,
-  warn: (message: string, cause: unknown) => void,
+  { copies, isLost, warn }: ClusterProxyOptions,
 ): ClusterProxy {
   /** `undefined` before the first synchronisation: the nodes keep the sites that they had. */
   let sites: Map<string, Site> | undefined;
@@ -39,6 +50,16 @@ export function clusterProxy(
   };
   const tellNodes = async (work: (proxy: IngressNode["proxy"]) => Promise<void>) =>
     await all((await nodes()).map((node) => tell(node, work)));
+  /** Asked before too: the connection to a machine that is lost takes seconds to fail. */
+  const askOwn = async <T>(ask: () => Promise<T>, otherwise: T): Promise<T> => {
+    if (await isLost()) return otherwise;
+    try {
+      return await ask();
+    } catch (error) {
+      if (await isLost()) return otherwise;
+      throw error;
+    }
+  };
   const copyCertificates = () => copies.request([...(sites?.values() ?? [])]);
 
   return {
@@ -47,29 +68,31 @@ export function clusterProxy(
     },
     lifecycle: own.lifecycle,
     async sync(wanted) {
-      await own.sync(wanted);
+      await askOwn(() => own.sync(wanted), undefined);
       sites = new Map(wanted.map((site) => [site.id, site]));
       await tellNodes((proxy) => proxy.sync(wanted));
       copyCertificates();
     },
     async put(site) {
-      await all([own.put(site), tellNodes((proxy) => proxy.put(site))]);
+      await all([askOwn(() => own.put(site), undefined), tellNodes((proxy) => proxy.put(site))]);
       sites?.set(site.id, site);
       copyCertificates();
     },
     async delete(siteId) {
-      await all([own.delete(siteId), tellNodes((proxy) => proxy.delete(siteId))]);
+      await all([askOwn(() => own.delete(siteId), undefined), tellNodes((proxy) => proxy.delete(siteId))]);
       sites?.delete(siteId);
     },
     async inFlight(upstream) {
       // Nobody counts the requests on a node that cannot be asked.
       const others = (await nodes()).map(({ proxy }) => proxy.inFlight(upstream).catch(() => 0));
-      const counts = await Promise.all([own.inFlight(upstream), ...others]);
+      const counts = await Promise.all([askOwn(() => own.inFlight(upstream), 0), ...others]);
       return counts.reduce((sum, count) => sum + count, 0);
     },
     async answered() {
       const others = (await nodes()).map(({ proxy }) => proxy.answered().catch(() => undefined));
-      const seen = (await Promise.all([own.answered(), ...others])).filter((each) => each !== undefined);
+      const seen = (await Promise.all([askOwn(() => own.answered(), undefined), ...others])).filter(
+        (each) => each !== undefined,
+      );
       if (seen.length === 0) return undefined;
       const bySite = new Map<string, number>();
       for (const each of seen) {
@@ -85,6 +108,9 @@ export function clusterProxy(
       if (present === undefined) return;
       await tellNodes((proxy) => proxy.sync([...present.values()]));
       copyCertificates();
+    },
+    async ownReturned() {
+      if (sites !== undefined) await own.sync([...sites.values()]);
     },
   };
 }
