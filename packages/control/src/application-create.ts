@@ -195,9 +195,11 @@ function insert(
     const requested = draft.isInstant
       ? await requestDeployment(context, tx, applicationRequest(application, { isInstant: true }))
       : undefined;
+    const urls = wanted.claims.map(({ url }) => url);
     return {
       uuid,
-      fqdn: wanted.claims.map(({ url }) => url).join(",") || null,
+      fqdn: urls.join(",") || null,
+      urls: urls.map((url) => context.publicUrl(url, server.id)),
       ...(requested ? { deployment_uuid: requested.deployment.uuid } : {}),
       ...(overridden.length > 0 ? { overridden } : {}),
     };
