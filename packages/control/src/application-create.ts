@@ -195,11 +195,9 @@ function insert(
     const requested = draft.isInstant
       ? await requestDeployment(context, tx, applicationRequest(application, { isInstant: true }))
       : undefined;
-    const urls = wanted.claims.map(({ url }) => url);
     return {
       uuid,
-      fqdn: urls.join(",") || null,
-      urls: urls.map((url) => context.publicUrl(url, server.id)),
+      fqdn: wanted.claims.map(({ url }) => url).join(",") || null,
       ...(requested ? { deployment_uuid: requested.deployment.uuid } : {}),
       ...(overridden.length > 0 ? { overridden } : {}),
     };

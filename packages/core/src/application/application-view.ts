@@ -179,10 +179,6 @@ export const CreatedApplication = z
   .object({
     uuid: text,
     fqdn: textOrNull.describe("Its URLs, separated by commas."),
-    urls: z
-      .array(text)
-      .optional()
-      .describe("Its URLs for a browser, with the proxy's port unless it is the default one."),
     deployment_uuid: text.optional().describe("With instant_deploy: the deployment that was queued."),
     overridden: z
       .array(DomainConflict)
