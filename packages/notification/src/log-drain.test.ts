@@ -1,18 +1,9 @@
 import { type DrainedLine, type LogDrain, readFluentBitOutput } from "@berth/core/server";
+import { DRAINED_SOURCE as source } from "@berth/core/testing";
 import { DRAIN_DATASET, DRAIN_LOGIN, type LogDrainServer, logDrainServer } from "@berth/testing";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { logDrainSender } from "./log-drain.ts";
 
-const source = {
-  server_name: "web-1",
-  project_name: "Shop",
-  environment_name: "production",
-  resource_kind: "application",
-  resource_name: "api",
-  resource_uuid: "r1",
-  deployment_uuid: "d1",
-  pull_request_id: 0,
-};
 const lines: readonly DrainedLine[] = ["one", "two"].map((line) => ({
   moment: "2026-01-02T03:04:05.000000006Z",
   line,

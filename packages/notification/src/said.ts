@@ -14,7 +14,7 @@ export function saidBy(text: string): { readonly words: string; readonly retryAf
   return { words: wordsOf(said), retryAfterSeconds: retryAfterOf(String(jsonField(parameters, "retry_after"))) };
 }
 
-/** Cut to one short line; a page is no help. Control characters do not belong into a record or a log. */
+/** One short line, without control characters, which would disturb a record or a log. Pages of HTML are left out. */
 export function wordsOf(text: string): string {
   const words = text.replaceAll(/[\s\p{Cc}]+/gu, " ").trim();
   return words.startsWith("<") ? "" : cut(words, WORDS_LENGTH_MAX);

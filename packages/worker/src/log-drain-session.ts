@@ -111,7 +111,7 @@ export function createDrainSession(deps: DrainSessionDeps, first: ServerRecord):
     }
   };
 
-  /** `undefined`: nothing was sent, since there is no receiver or another control plane has the lease. */
+  /** @returns `undefined` if nothing was sent: no receiver is set, or another control plane has the lease. */
   const attempt = async (batch: readonly BufferedLine[]): Promise<DrainResult | undefined> => {
     try {
       if (drain === undefined || !(await serverLeases.acquire(server.id))) return undefined;

@@ -1,8 +1,10 @@
 import type { BackupScheduleDetails } from "@berth/core/backup";
 import { DATABASE_ENGINE_NAMES, databaseType } from "@berth/core/database";
+import { Failure, usage } from "../failure.ts";
 import { printable } from "../printable.ts";
 import { namedResource } from "../resource.ts";
 import type { Session } from "../session.ts";
+import { isRestorable } from "./backup-execution.ts";
 
 /** A database's schedules, with their newest executions. */
 export async function schedulesOf(session: Session, wanted: string) {
@@ -32,3 +34,14 @@ export const executionParameters = (
   scheduled_backup_uuid,
   execution_uuid,
 });
+
+/** The named backup, or the newest good one. @throws Failure */
+export function chosenBackup({ name, schedules }: Saved, wanted: string | undefined): ListedExecution {
+  const executions = executionsOf(schedules);
+  const chosen = executions.find((each) => (wanted === undefined ? isRestorable(each) : each.uuid === wanted));
+  if (chosen !== undefined) return chosen;
+  if (wanted !== undefined) {
+    throw usage(`${name} has no backup ${printable(wanted)}.`, [`Its backups: berth backup list ${name}`]);
+  }
+  throw new Failure(`${name} has no good backup.`, { details: [`Make one with: berth backup run ${name}`] });
+}

@@ -1,17 +1,8 @@
 import { describe, expect, test } from "vitest";
 import { readFluentBitOutput } from "./fluent-bit.ts";
+import { DRAINED_SOURCE as source } from "./log-drain.fixture.ts";
 import { type DrainedLine, logDrainRequest } from "./log-drain-request.ts";
 
-const source = {
-  server_name: "web-1",
-  project_name: "Shop",
-  environment_name: "production",
-  resource_kind: "application",
-  resource_name: "api",
-  resource_uuid: "r1",
-  deployment_uuid: "d1",
-  pull_request_id: 0,
-};
 const MOMENT = "2026-01-02T03:04:05.123456789Z";
 const LINES: readonly DrainedLine[] = [
   { moment: MOMENT, line: 'one "quoted"\u0000', source },

@@ -42,6 +42,7 @@ function world() {
         ...NO_BUILDER,
         build: () => (id === "head" ? new Promise(() => {}) : Promise.resolve(`built by ${id}`)),
       },
+      compose: { up: async () => void calls.push(`compose ${id}`) },
       docker: {
         modem: { dial: dialTo(id) },
         async listNodes() {
@@ -107,6 +108,17 @@ describe("the manager that calls of a cluster go through", () => {
     expect(await by()).toMatch(/^(?:a|head)$/);
     await vi.waitFor(async () => expect(await by()).toBe("head"));
     expect(changes).toEqual(["server-a", "server-head"]);
+  });
+
+  test("has its containers of compose files made by its own tool", async () => {
+    const { states, calls, managing } = world();
+    const io = { onLine() {}, signal: new AbortController().signal };
+    const up = () => managing.compose.up("d", {}, { isCreateOnly: true, keepsExisting: false }, io);
+    await up();
+    states.head = "away";
+    vi.advanceTimersByTime(LATER_MS);
+    await up();
+    expect(calls.filter((call) => call.startsWith("compose"))).toEqual(["compose head", "compose a"]);
   });
 
   test("begins a build again on another manager, as the step of a deployment is told at once", async () => {

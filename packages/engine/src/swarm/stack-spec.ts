@@ -91,7 +91,7 @@ function optionsOf(
   };
 }
 
-/** Zero is no limit. */
+/** Docker reports 0 for a limit that is not set. */
 const limitsOf = ({ Memory, NanoCpus, MemoryReservation, PidsLimit }: ContainerInspectInfo["HostConfig"]) => ({
   ...(Memory ? { Memory } : {}),
   ...(NanoCpus ? { NanoCpus } : {}),
