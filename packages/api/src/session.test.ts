@@ -314,7 +314,7 @@ describe("the password again", () => {
   test("is due after 15 minutes for secrets and dangerous acts", async () => {
     const { browser, id, teamId } = await person(api);
     const { database, schedule, execution } = await testBackup(api.db, api.stores, api.place);
-    const restore = `/databases/${database.uuid}/backups/${schedule.uuid}/executions/${execution.uuid}/restore`;
+    const backup = `/databases/${database.uuid}/backups/${schedule.uuid}/executions/${execution.uuid}`;
     const uuid = await createdApplication(api);
     await api.ask("POST", `/applications/${uuid}/envs`, { body: { key: "SECRET", value: "hidden" } });
     const { session, confirmed_until } = (await browser.ask("GET", "/auth/session")).json;
@@ -331,7 +331,8 @@ describe("the password again", () => {
       await browser.ask("POST", "/auth/links", {}),
       await browser.ask("POST", `/teams/${teamId}/members`, { email: "eve@example.com", role: "admin" }),
       await browser.ask("PATCH", `/teams/${teamId}/members/${id}`, { role: "admin" }),
-      await browser.ask("POST", restore, {}),
+      await browser.ask("POST", `${backup}/restore`, {}),
+      await browser.ask("GET", `${backup}/download`),
       await browser.ask("PATCH", "/auth/user", { email: "other@example.com" }),
       await browser.ask("PATCH", `/teams/${teamId}`, { second_factor_required: false }),
     ]) {
