@@ -39,6 +39,14 @@ async function heldLease({ system }: TestDatabase) {
   return lease;
 }
 
+/** A delivered line of the release, which is drained since its resource was turned on last. */
+async function positionOf({ system }: TestDatabase, { id }: { readonly id: number }, release: number) {
+  const { releases } = await system.logDrains.drained(id);
+  const listed = releases.find(({ deployment_id }) => deployment_id === release);
+  if (listed === undefined) throw new Error(`The release ${release} is not listed.`);
+  return { deployment_id: release, since: listed.since, cursor: "7" };
+}
+
 onEachBackend((database) => {
   it("keeps secrets encrypted, for the server they were written to alone", async () => {
     const { stores, server } = await drainedApplication(database());
@@ -70,7 +78,7 @@ onEachBackend((database) => {
         cursor: null,
       },
     ]);
-    await logDrains.savePositions(await heldLease(database()), [{ deployment_id: release, cursor: "7" }]);
+    await logDrains.savePositions(await heldLease(database()), [await positionOf(database(), server, release)]);
     expect((await logDrains.drained(server.id)).releases).toMatchObject([{ cursor: "7" }]);
   });
 
@@ -84,11 +92,13 @@ onEachBackend((database) => {
   it("lists nothing of resources that do not ask, and forgets what was delivered of them", async () => {
     const { stores, app, server, release } = await drainedApplication(database());
     const { logDrains } = database().system;
-    await logDrains.drained(server.id);
-    await logDrains.savePositions(await heldLease(database()), [{ deployment_id: release, cursor: "7" }]);
+    const position = await positionOf(database(), server, release);
+    await logDrains.savePositions(await heldLease(database()), [position]);
     await flag(stores, app, false);
     expect(await logDrains.drained(server.id)).toEqual({ resourceIds: new Set(), releases: [] });
     await flag(stores, app, true);
+    // Sent before, and saved late.
+    await logDrains.savePositions(await heldLease(database()), [position]);
     const [again] = (await logDrains.drained(server.id)).releases;
     expect(again?.cursor).toBeNull();
     expect(again?.since.getTime()).toBeGreaterThanOrEqual(again?.created_at.getTime() ?? 0);
@@ -98,19 +108,20 @@ onEachBackend((database) => {
     const { server, release } = await drainedApplication(database());
     const { logDrains, leases, releases } = database().system;
     const lease = await heldLease(database());
-    await logDrains.savePositions({ ...lease, owner: "other" }, [{ deployment_id: release, cursor: "8" }]);
+    const position = await positionOf(database(), server, release);
+    await logDrains.savePositions({ ...lease, owner: "other" }, [position]);
     await leases.release(lease.name, lease.owner);
-    await logDrains.savePositions(lease, [{ deployment_id: release, cursor: "9" }]);
+    await logDrains.savePositions(lease, [position]);
     expect((await logDrains.drained(server.id)).releases).toMatchObject([{ cursor: null }]);
     await releases.delete(release);
-    await logDrains.savePositions(await heldLease(database()), [{ deployment_id: release, cursor: "9" }]);
+    await logDrains.savePositions(await heldLease(database()), [position]);
     expect((await logDrains.drained(server.id)).releases).toEqual([]);
   });
 
   it("begins anew when the log drain of a server is turned on again", async () => {
     const { stores, server, release } = await drainedApplication(database());
     const { logDrains, servers } = database().system;
-    await logDrains.savePositions(await heldLease(database()), [{ deployment_id: release, cursor: "7" }]);
+    await logDrains.savePositions(await heldLease(database()), [await positionOf(database(), server, release)]);
     await logDrains.recordProblem(server.id, "It answered 403.");
     expect((await servers.find(server.id))?.log_drain_problem).toBe("It answered 403.");
     await stores.logDrains.restart(server.id);

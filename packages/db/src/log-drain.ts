@@ -87,8 +87,11 @@ export function systemLogDrainStore(context: Context): SystemLogDrainStore {
       if (positions.length === 0) return;
       await sql`insert into log_drain_position (deployment_id, cursor)
         select release.deployment_id, position.cursor
-        from jsonb_to_recordset(${JSON.stringify(positions)}::jsonb) position (deployment_id bigint, cursor text)
+        from jsonb_to_recordset(${JSON.stringify(positions)}::jsonb)
+          position (deployment_id bigint, since timestamptz, cursor text)
         join release on release.deployment_id = position.deployment_id
+        join log_drain_resource drained on drained.server_id = release.server_id
+          and drained.resource_id = release.resource_id and drained.since = position.since
         where exists (select from lease where lease.name = ${name} and lease.owner = ${owner} and lease.expires_at > now())
         on conflict (deployment_id) do update set cursor = excluded.cursor`.execute(db);
     },
@@ -122,16 +125,9 @@ async function forgetOthers({ db }: Context, serverId: number): Promise<void> {
       where release.server_id = ${serverId})`.execute(db);
 }
 
-/** A position that was saved a moment after its resource was forgotten is from before. */
 async function rememberNew({ db }: Context, serverId: number): Promise<void> {
-  await sql`with remembered as (
-      insert into log_drain_resource (server_id, resource_id)
-        select ${serverId}::bigint, asked.id from (${drainedOn(serverId)}) asked
-        on conflict do nothing returning resource_id
-    )
-    delete from log_drain_position where deployment_id in (
-      select deployment_id from release join remembered on remembered.resource_id = release.resource_id
-      where release.server_id = ${serverId})`.execute(db);
+  await sql`insert into log_drain_resource (server_id, resource_id)
+    select ${serverId}::bigint, asked.id from (${drainedOn(serverId)}) asked on conflict do nothing`.execute(db);
 }
 
 /** Kept releases are stopped, and what they printed was followed before. */

@@ -8,7 +8,7 @@ import type { ServerAdapters } from "./server-adapters.ts";
 import { pause } from "./wait.ts";
 
 interface Follower {
-  readonly resourceId: number;
+  readonly release: DrainedRelease;
   readonly ended: AbortController;
 }
 
@@ -30,11 +30,14 @@ export class DrainedLogs {
 
   /** Follows these releases and no others. Lines of resources that are not drained any more are dropped. */
   update(adapters: ServerAdapters, { resourceIds, releases }: Drained): void {
-    const ids = new Set(releases.map(({ deployment_id }) => deployment_id));
-    for (const [id, { resourceId, ended }] of this.#followers) {
-      if (!resourceIds.has(resourceId)) ended.abort();
+    const current = new Map(releases.map((release) => [release.deployment_id, release]));
+    for (const [id, { release, ended }] of this.#followers) {
+      const now = current.get(id);
+      // Turned off and on again since the last look, which begins anew.
+      const isOutdated = now !== undefined && now.since.getTime() !== release.since.getTime();
+      if (isOutdated || !resourceIds.has(release.resource_id)) ended.abort();
       // Its last lines are still read.
-      else if (!ids.has(id)) void pause(LAST_LINES_SECONDS, ended.signal).then(() => ended.abort());
+      else if (now === undefined) void pause(LAST_LINES_SECONDS, ended.signal).then(() => ended.abort());
       else continue;
       this.#followers.delete(id);
     }
@@ -42,7 +45,7 @@ export class DrainedLogs {
     for (const release of releases) {
       if (this.#followers.has(release.deployment_id)) continue;
       const ended = new AbortController();
-      this.#followers.set(release.deployment_id, { resourceId: release.resource_id, ended });
+      this.#followers.set(release.deployment_id, { release, ended });
       void this.#follow(adapters, release, AbortSignal.any([this.#stopping, ended.signal]));
     }
   }
@@ -79,6 +82,7 @@ export class DrainedLogs {
     return {
       deploymentId: release.deployment_id,
       resourceId: release.resource_id,
+      since: release.since,
       cursor,
       line: {
         moment: moment ?? this.#deps.clock.now().toISOString(),

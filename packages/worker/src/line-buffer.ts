@@ -3,6 +3,8 @@ import type { DrainedLine } from "@berth/core/server";
 export interface BufferedLine {
   readonly deploymentId: number;
   readonly resourceId: number;
+  /** Since when its resource is drained. */
+  readonly since: Date;
   /** Position behind it in the log of its release. */
   readonly cursor: string;
   readonly line: DrainedLine;

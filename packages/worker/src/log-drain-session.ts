@@ -44,7 +44,6 @@ export class DrainSession {
     this.#server = adapters.server;
     await this.#readReceiver();
     if (this.#stopping.signal.aborted) return;
-    this.#positions.keepOnly(drained.resourceIds);
     this.#logs.update(adapters, drained);
     await this.#positions.save();
   }
@@ -155,37 +154,29 @@ interface Receiver {
 class DeliveredPositions {
   readonly #deps: DrainSessionDeps;
   readonly #server: ServerRecord;
-  /** Cursors by the id of the deployment. */
-  readonly #unsaved = new Map<number, string>();
-  #resourceIds: ReadonlySet<number> = new Set();
+  /** By the id of the deployment. */
+  readonly #unsaved = new Map<number, DeliveredPosition>();
 
   constructor(deps: DrainSessionDeps, server: ServerRecord) {
     this.#deps = deps;
     this.#server = server;
   }
 
-  /** Of a resource that is turned off, nothing more is remembered. */
-  keepOnly(resourceIds: ReadonlySet<number>): void {
-    this.#resourceIds = resourceIds;
-  }
-
   add(batch: readonly BufferedLine[]): void {
-    for (const { deploymentId, resourceId, cursor } of batch) {
-      if (this.#resourceIds.has(resourceId)) this.#unsaved.set(deploymentId, cursor);
+    for (const { deploymentId, since, cursor } of batch) {
+      this.#unsaved.set(deploymentId, { deployment_id: deploymentId, since, cursor });
     }
   }
 
   async save(): Promise<void> {
     if (this.#unsaved.size === 0) return;
     const { stores, serverLeases, logger } = this.#deps;
-    const positions: readonly DeliveredPosition[] = [...this.#unsaved].map(([deployment_id, cursor]) => ({
-      deployment_id,
-      cursor,
-    }));
+    const positions = [...this.#unsaved.values()];
     try {
       await stores.logDrains.savePositions(serverLeases.fence(this.#server.id), positions);
-      for (const { deployment_id, cursor } of positions) {
-        if (this.#unsaved.get(deployment_id) === cursor) this.#unsaved.delete(deployment_id);
+      for (const position of positions) {
+        const { deployment_id } = position;
+        if (this.#unsaved.get(deployment_id) === position) this.#unsaved.delete(deployment_id);
       }
     } catch (error) {
       const { name } = this.#server;

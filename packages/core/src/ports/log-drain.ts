@@ -30,6 +30,8 @@ export interface Drained {
 
 export interface DeliveredPosition {
   readonly deployment_id: number;
+  /** As the release was listed with. A position from before its resource was turned off and on is not saved. */
+  readonly since: Date;
   readonly cursor: string;
 }
 
