@@ -22,6 +22,13 @@ export const useConnection = (): Connection =>
     () => connection,
   );
 
+const START_MS = 300;
+/**
+ * Resolves when the page has had time to draw. The streams that a page begins with wait for it: so they do not compete
+ * with drawing, and share one message to the server, which then looks up their session once.
+ */
+export const pageStarted: Promise<void> = new Promise((resolve) => setTimeout(resolve, START_MS));
+
 /** Events come in bursts, which one refresh covers. */
 const REFRESH_DELAY_MS = 150;
 const RETRY_DELAY_MS = 2000;
@@ -83,7 +90,7 @@ export function useLiveUpdates(team: number | undefined): void {
         keepPage(queryClient, { team, position: last }, Date.now());
     };
     setConnection("connecting");
-    void eventPosition().then((position) => {
+    void Promise.all([eventPosition(), pageStarted]).then(([position]) => {
       if (isOver) return;
       last = position;
       follow();

@@ -1,7 +1,7 @@
 import { useDocumentVisibility } from "@mantine/hooks";
 import { useState } from "react";
 import { client, type Outputs } from "../api/client.ts";
-import { useStream } from "../api/live.ts";
+import { pageStarted, useStream } from "../api/live.ts";
 import { bytes, percent } from "../parts/units.ts";
 
 type Sample = Outputs["resources"]["usage"]["list"][number];
@@ -18,8 +18,19 @@ export function useUsage(): Usage {
   const visibility = useDocumentVisibility();
   const stream = useStream<readonly Sample[]>(
     visibility,
-    (handlers) =>
-      visibility === "hidden" ? { unsubscribe: () => {} } : client.resources.usage.follow.subscribe({}, handlers),
+    (handlers) => {
+      let stop = () => {};
+      let isOver = visibility === "hidden";
+      void pageStarted.then(() => {
+        if (!isOver) stop = client.resources.usage.follow.subscribe({}, handlers).unsubscribe;
+      });
+      return {
+        unsubscribe() {
+          isOver = true;
+          stop();
+        },
+      };
+    },
     (samples) => setUsage(usageOf(samples)),
   );
   // What is not followed any more would be shown for ever.
