@@ -145,6 +145,30 @@ describeLargeInBrowser("forms and names of the pages", () => {
     await close();
   });
 
+  it("turn a server's log drain on, and say at its field what is missing", async () => {
+    const [machine] = await server.client.servers.list.query({});
+    if (machine === undefined) throw new Error("Berth's own machine is a server.");
+    const { page, close } = await visit(browser, server.url);
+    await signIn(page, server);
+    await page.goto(`/servers/${machine.uuid}/settings`);
+    await settled(page);
+    const form = page.getByRole("form", { name: "Save log drains" });
+    await form.getByLabel("Dataset name").fill("shop");
+    await form.getByLabel("Axiom enabled").check({ force: true });
+    await form.getByRole("button", { name: "Save log drains" }).click();
+    await form.getByText(/^Needed for/).waitFor();
+    await form.getByLabel("Api key", { exact: true }).fill("xaat-key");
+    await form.getByRole("button", { name: "Save log drains" }).click();
+    await page.getByText("Saved.").waitFor();
+    expect(await server.client.logDrains.get.query({ uuid: machine.uuid })).toMatchObject({
+      is_logdrain_axiom_enabled: true,
+      logdrain_axiom_dataset_name: "shop",
+      logdrain_axiom_api_key: "xaat-key",
+    });
+    expect(await accessibilityProblems(page)).toEqual([]);
+    await close();
+  });
+
   it("find everything by its name with the keyboard alone", async () => {
     const { page, complaints, close } = await visit(browser, server.url, { scheme: "dark" });
     await signIn(page, server);

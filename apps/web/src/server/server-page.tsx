@@ -15,6 +15,7 @@ import { ResourceLink } from "../resource/resource-link.tsx";
 import { serverState } from "./server-state.ts";
 
 const CleanupTab = lazy(() => import("./cleanup-tab.tsx"));
+const LogDrainsSection = lazy(() => import("./log-drains-section.tsx"));
 const NodesTab = lazy(() => import("./nodes-tab.tsx"));
 const ProxyTab = lazy(() => import("./proxy-tab.tsx"));
 const MetricsTab = lazy(() => import("./metrics-tab.tsx"));
@@ -202,6 +203,7 @@ function Settings({ server }: { readonly server: Server }) {
           submit={(sent) => client.servers.update.mutate({ uuid, ...ServerUpdate.parse(sent) })}
         />
       </Section>
+      <LogDrainsSection uuid={uuid} />
       {!server.is_coolify_host && (
         <Section title="Danger zone">
           <DangerButton
