@@ -1,4 +1,5 @@
-import { type ProxyWorld, proxyConformance } from "./conformance.fixture.ts";
+import type { ProxyWorld } from "./conformance/bed.fixture.ts";
+import { proxyConformance } from "./conformance.fixture.ts";
 import { startProxy } from "./proxy.fixture.ts";
 
 async function embedded(): Promise<ProxyWorld> {

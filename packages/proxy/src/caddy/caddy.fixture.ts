@@ -9,7 +9,7 @@ import type { DockerFixture } from "@berth/testing";
 import { until } from "@berth/testing";
 import { afterAll, afterEach, beforeAll } from "vitest";
 import { WebSocket, WebSocketServer } from "ws";
-import type { ProxyWorld } from "../conformance.fixture.ts";
+import type { ProxyWorld } from "../conformance/bed.fixture.ts";
 import { HOST, listen, startUpstream, type TestUpstream } from "../proxy.fixture.ts";
 import type { ServerProxyOptions } from "../server/settings.ts";
 import { caddyProxy } from "./caddy.ts";
