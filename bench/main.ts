@@ -14,6 +14,7 @@ import { benchClusterWatch, benchFleet } from "./fleet.ts";
 import { endAllOf } from "./leftovers.ts";
 import { benchLists } from "./lists.ts";
 import { withRun } from "./page.ts";
+import { benchProxy } from "./proxy.ts";
 import { benchProxyChange } from "./proxy-change.ts";
 import { benchRead } from "./read.ts";
 import { type Figure, table } from "./report.ts";
@@ -33,6 +34,7 @@ const BENCHES = {
   "database-start": benchDatabaseStart,
   switch: benchSwitch,
   "docker-switch": benchDockerSwitch,
+  proxy: benchProxy,
   "proxy-change": benchProxyChange,
   dashboard: benchDashboard,
   fleet: benchFleet,
