@@ -44,6 +44,7 @@ function variablesOf({
       if (changed === undefined) throw notFound("Shared variable");
       return changed;
     },
+    flush: async (changed) => changed,
     delete: (uuid) => stored.delete(owner, uuid),
     async emitChange(keys) {
       const { total } = await stored.list(owner, { take: 0 });
