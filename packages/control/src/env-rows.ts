@@ -1,6 +1,6 @@
-import { notFound } from "@berth/core";
 import type { EnvFields, EnvRecord, ResourceRecord, Stores } from "@berth/core/ports";
 import { openLoopbackPorts } from "./loopback-port.ts";
+import { rowBuffer } from "./row-buffer.ts";
 
 /** Reads and writes the variables of one resource, with the loopback ports that their values need. */
 export interface EnvRows {
@@ -26,48 +26,26 @@ export const storedEnvs = (stores: Stores, owner: ResourceRecord): EnvRows => ({
   flush: async (changed) => changed,
 });
 
-/**
- * Keeps the variables with these keys in memory until `flush`: a thousand changes are then a few statements instead of
- * some four thousand. The owner must be locked.
- */
+/** Keeps the variables with these keys in memory until `flush`. The owner must be locked. */
 export async function bufferedEnvs(tx: Stores, owner: ResourceRecord, keys: readonly string[]): Promise<EnvRows> {
-  const rows = new Map((await tx.envs.withKeys(owner.id, keys)).map((row) => [nameOf(row), row]));
-  const names = new Map([...rows].map(([name, { uuid }]) => [uuid, name]));
-  const changedNames = new Set<string>();
+  const rows = rowBuffer(await tx.envs.withKeys(owner.id, keys), { title: "Environment variable", nameOf });
   const values: (string | null | undefined)[] = [];
-  const put = (row: EnvRecord): EnvRecord => {
-    const name = nameOf(row);
-    rows.set(name, row);
-    names.set(row.uuid, name);
-    changedNames.add(name);
-    return row;
-  };
   return {
-    find: async (key, is_preview) => rows.get(nameOf({ key, is_preview })),
+    find: async (key, is_preview) => rows.find(nameOf({ key, is_preview })),
     async insert(uuid, fields) {
       values.push(fields.value);
-      const now = new Date();
-      return put({ ...fields, id: 0, uuid, created_at: now, updated_at: now });
+      return rows.insert(uuid, fields);
     },
     async update(uuid, change) {
       values.push(change.value);
-      const current = rows.get(names.get(uuid) ?? "");
-      return current && put({ ...current, ...change });
+      return rows.update(uuid, change);
     },
     async flush(changed) {
-      const unsaved = [...changedNames].flatMap((name) => rows.get(name) ?? []);
-      const saved = new Map((await tx.envs.saveAll(owner.id, unsaved)).map((row) => [row.uuid, row]));
+      const saved = await rows.flush(changed, (all) => tx.envs.saveAll(owner.id, all));
       await openLoopbackPorts(tx, owner, values);
-      return changed.map((row) => {
-        const { id, created_at, updated_at } = saved.get(row.uuid) ?? raise();
-        return { ...row, id, created_at, updated_at };
-      });
+      return saved;
     },
   };
 }
 
 const nameOf = ({ key, is_preview }: Pick<EnvRecord, "key" | "is_preview">): string => `${key} ${is_preview}`;
-
-const raise = (): never => {
-  throw notFound("Environment variable");
-};

@@ -479,6 +479,12 @@ const ATTEMPTS: Attempts = {
       ),
     update: (stores, theirs) =>
       ofEach(theirs, (owner, uuid) => stores.sharedVariables.update(owner, uuid, { value: "stolen" })),
+    withKeys: (stores, theirs) =>
+      ofEach(theirs, (owner) => stores.sharedVariables.withKeys(owner, [shared.key]).then(([one]) => one)),
+    saveAll: (stores, theirs) =>
+      ofEach(theirs, (owner, uuid) =>
+        stores.sharedVariables.saveAll(owner, [{ ...shared, uuid, value: "stolen" }]).then(([one]) => one),
+      ),
     delete: (stores, theirs) =>
       ofEach(theirs, (owner, uuid) => stores.sharedVariables.delete(owner, uuid).then((is) => is || undefined)),
     seenBy: (stores, { app }) =>
