@@ -1,4 +1,5 @@
 // Builds a program: its imports are bundled into a few JavaScript files beside the program's assets.
+import { execFileSync } from "node:child_process";
 import { createHash, randomUUID } from "node:crypto";
 import {
   cpSync,
@@ -20,6 +21,8 @@ import { startLoad } from "./start-load.mjs";
 
 /** A running server loads chunks of the build that it was started from. */
 const BUILDS_KEPT = 4;
+
+const PRINTED_BYTES_MAX = 16 * 1_048_576;
 
 /** CommonJS packages expect these names, which modules lack. Modules may declare the same names themselves. */
 const COMMON_JS = {
@@ -63,6 +66,12 @@ async function buildOnce(program) {
     const inputs = await (program.entries === undefined ? bundleForBrowsers : bundle)(program, temporary);
     for (const [name, source] of Object.entries(program.assets ?? {})) {
       cpSync(join(ROOT, source), join(temporary, name), { recursive: true });
+      inputs.push(...filesBelow(source));
+    }
+    for (const [name, { program: printer, source }] of Object.entries(program.generated ?? {})) {
+      // In a process of its own, which reads its modules anew when a source has changed during the build.
+      const printed = execFileSync(process.execPath, [join(ROOT, printer)], { maxBuffer: PRINTED_BYTES_MAX });
+      writeFileSync(join(temporary, name), printed);
       inputs.push(...filesBelow(source));
     }
     const own = inputs.filter((path) => !path.includes("node_modules/"));

@@ -9,6 +9,8 @@
  * @property {Record<string, string>} [standalone] Like `entries`, but without shared chunks: programs that run as
  *   separate processes, versioned by their single file.
  * @property {Record<string, string>} [assets] Files and folders that the program reads, by their place in the build.
+ * @property {Record<string, { program: string, source: string }>} [generated] Files that a program prints from a source, a
+ *   file or folder, by their place in the build.
  * @property {string} [target] The oldest Node that it runs on. Default: the one that Berth brings.
  * @property {readonly string[]} [external] Packages that are found at run time: native ones, and those whose files are
  *   read or executed.
@@ -24,9 +26,9 @@ const SERVER = {
   },
   assets: {
     "buildkit.proto": "packages/engine/src/docker/buildkit/buildkit.proto",
-    templates: "templates",
     "examples/hello": "examples/hello",
   },
+  generated: { "templates.json": { program: "tooling/build/templates.mjs", source: "templates" } },
   external: ["@electric-sql/pglite", "swagger-ui-dist", "tinypool"],
 };
 

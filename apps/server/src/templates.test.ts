@@ -8,13 +8,13 @@ import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { hostPrivileges, interpolateCompose, parseCompose, renderCompose, withDefaults } from "@berth/core/compose";
 import { ServerSettings } from "@berth/core/server";
-import { chosenTemplate, planUrls, planVariables, ServiceSettings } from "@berth/core/service";
+import { chosenTemplate, planUrls, planVariables, ServiceSettings, templateCompose } from "@berth/core/service";
 import { Ajv } from "ajv";
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
 import { ids } from "./ids.ts";
 import { magic } from "./magic.ts";
-import { readTemplates, TEMPLATES_FOLDER } from "./templates.ts";
+import { readTemplates } from "./templates.ts";
 
 const run = promisify(execFile);
 const PATH = process.env.PATH ?? "";
@@ -25,7 +25,7 @@ const hasCompose = await run("docker", ["compose", "version"], { env: { PATH } }
 if (!hasCompose)
   process.stderr.write("docker compose is not installed: whether it reads the templates is not tried.\n");
 
-const templates = await readTemplates(TEMPLATES_FOLDER);
+const templates = await readTemplates();
 // Published with the compose specification; it lies beside the repository where it was developed.
 const schemaFile = fileURLToPath(new URL("../../../../shared/scripts/schemas/compose-spec.json", import.meta.url));
 const isComposeFile = existsSync(schemaFile) ? compiled(await readFile(schemaFile, "utf8")) : undefined;
@@ -85,12 +85,12 @@ test.each([
   ["logto", ["LOGTO_ENDPOINT logto", "LOGTO_ADMIN_ENDPOINT logto-admin"]],
   ["garage", ["GARAGE_S3_API_URL s3", "GARAGE_WEB_URL web", "GARAGE_ADMIN_URL admin"]],
 ] as const)("%s gets a URL in each variable of its own", (type, wanted) => {
-  const { urls } = chosenTemplate(templates, type).compose;
+  const { urls } = templateCompose(chosenTemplate(templates, type));
   expect(urls.map(({ variable, label }) => `${variable} ${label}`)).toEqual(wanted);
 });
 
 describe.each(byType)("%s", (type, template) => {
-  const { compose } = template;
+  const compose = templateCompose(template);
   const uuid = ids.uuid();
   const server = { ip: "10.0.0.7", settings: ServerSettings.parse({}) };
   const urls = planUrls(

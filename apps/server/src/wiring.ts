@@ -14,6 +14,7 @@ import { identityProviders, mailer, passkeyVerifier } from "@berth/identity";
 import { logDrainSender, notificationSender } from "@berth/notification";
 import { githubHost, sourceFetcher } from "@berth/source";
 import { gitCredentials, planServerCleanup, type Worker, type WorkerOptions, worker } from "@berth/worker";
+import { readTemplates } from "#templates";
 import type { Config } from "./config.ts";
 import type { DataFolder } from "./data-folder.ts";
 import type { DockerServerDeps } from "./docker-server.ts";
@@ -22,7 +23,6 @@ import type { Logger } from "./logger.ts";
 import { magic } from "./magic.ts";
 import { passwordHasher } from "./passwords.ts";
 import { Servers } from "./servers.ts";
-import { readTemplates, TEMPLATES_FOLDER } from "./templates.ts";
 
 const wait = (seconds: number) => setTimeout(seconds * 1000);
 const clock: Clock = { now: () => new Date() };
@@ -48,7 +48,7 @@ export async function wire(
   { log, hostOf }: { readonly log: Logger; readonly hostOf?: DockerServerDeps["hostOf"] },
 ): Promise<Inside> {
   const secrets = { cipher: cipher(await loadKeyFile(folder.keyFile)) };
-  const templates = await readTemplates(TEMPLATES_FOLDER);
+  const templates = await readTemplates();
   await requireKey(database, secrets.cipher);
   const storesFor = stores(database, secrets);
   const source = sourceFetcher({

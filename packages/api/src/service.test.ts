@@ -183,7 +183,7 @@ describe("one-click services", () => {
 
   test("are listed with what they are", async () => {
     const { status, json, headers } = await api.ask("GET", "/services/templates?search=keeps&take=1");
-    const [{ compose: _, ...notes } = {}] = testTemplates;
+    const [{ text: _, ...notes } = {}] = testTemplates;
     expect([status, json, headers["x-total-count"]]).toEqual([200, [notes], "1"]);
     expect((await api.ask("GET", "/services/templates?tags=web")).json).toMatchObject([{ type: "pages" }]);
   });

@@ -60,8 +60,8 @@ export function applicationDestinations(context: UseCaseContext) {
         const change = async () => {
           if (!(await tx.applicationDestinations.attach(current.id, destination.id)))
             throw refused("Destination is already attached.");
-          for (const { value } of (await tx.envs.list(current.id)).items)
-            await openLoopbackPorts(tx, current, value, server.id);
+          const values = (await tx.envs.list(current.id)).items.map(({ value }) => value);
+          await openLoopbackPorts(tx, current, values, server.id);
         };
         const place = `server ${server.name}`;
         const remedy = "Add it there or change the variables first.";

@@ -97,6 +97,41 @@ describe("environment variables", () => {
     ]);
   });
 
+  test("changes in bulk as one by one: a preview variable follows until it is changed itself", async () => {
+    await at.own.envs.create(ref, { key: "A", value: "0", comment: "why" });
+    const saved = await at.own.envs.updateBulk(ref, {
+      data: [
+        { key: "A", value: "1" },
+        { key: "P", value: "2", is_preview: true },
+        { key: "P", value: "3" },
+        { key: "A", value: "4", is_preview: true },
+        { key: "A", value: "5" },
+        { key: "B", value: "6" },
+      ],
+    });
+    expect(saved.map(({ key, value, comment }) => [key, value, comment])).toEqual([
+      ["A", "1", "why"],
+      ["P", "2", null],
+      ["P", "3", null],
+      ["A", "4", "why"],
+      ["A", "5", "why"],
+      ["B", "6", null],
+    ]);
+    const { items } = await at.own.envs.list(ref, {});
+    expect(items.map(({ key, value, is_preview }) => [key, value, is_preview])).toEqual([
+      ["A", "5", false],
+      ["P", "3", false],
+      ["B", "6", false],
+      ["A", "4", true],
+      ["P", "2", true],
+      ["B", "6", true],
+    ]);
+    const dates = new Map(items.map(({ uuid, created_at, updated_at }) => [uuid, [created_at, updated_at]]));
+    expect(saved.map(({ uuid, created_at, updated_at }) => [uuid, [created_at, updated_at]])).toEqual(
+      saved.map(({ uuid }) => [uuid, dates.get(uuid)]),
+    );
+  });
+
   test("in bulk are all saved or none", async () => {
     // The schema accepts this comment but the database cannot store it, so the request fails in its middle.
     const bulk = {

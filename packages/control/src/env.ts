@@ -14,9 +14,9 @@ import type { EnvRecord, ResourceRecord, Stores } from "@berth/core/ports";
 import type { ResourceKind, ResourceRef } from "@berth/core/resource";
 import { maySeeSecrets } from "@berth/core/team";
 import { findResource, findResourceForUpdate, type UseCaseContext } from "./context.ts";
+import { bufferedEnvs, type EnvRows, storedEnvs } from "./env-rows.ts";
 import { emitResourceEvent } from "./event.ts";
 import { keyedVariables, type OwnedVariables, type VariableKind } from "./keyed-variables.ts";
-import { openLoopbackPorts } from "./loopback-port.ts";
 
 /** Kinds whose previews have variables of their own. */
 const HAS_PREVIEWS = { application: true, service: false, database: false } as const satisfies Record<
@@ -34,28 +34,27 @@ function envsOf({
   ids,
   reportedVersion: version,
 }: UseCaseContext): VariableKind<ResourceRef, EnvCreate, EnvRecord, EnvironmentVariable> {
-  const owned = (stores: Stores, owner: ResourceRecord): Owned => ({
+  const owned = (stores: Stores, owner: ResourceRecord, rows: EnvRows = storedEnvs(stores, owner)): Owned => ({
     list: (paging) => stores.envs.list(owner.id, paging),
-    find: ({ key, is_preview = false }) => stores.envs.findByKey(owner.id, key, is_preview),
+    find: ({ key, is_preview = false }) => rows.find(key, is_preview),
+    flush: (changed) => rows.flush(changed),
 
     async insert(sent) {
       const fields = newEnv(sent);
-      const made = await stores.envs.insert(owner.id, ids.uuid(), fields);
-      await openLoopbackPorts(stores, owner, fields.value);
+      const made = await rows.insert(ids.uuid(), fields);
       const needsTwin = HAS_PREVIEWS[owner.kind] && !fields.is_preview;
-      if (needsTwin && (await stores.envs.findByKey(owner.id, fields.key, true)) === undefined) {
-        await stores.envs.insert(owner.id, ids.uuid(), previewTwin(fields));
+      if (needsTwin && (await rows.find(fields.key, true)) === undefined) {
+        await rows.insert(ids.uuid(), previewTwin(fields));
       }
       return made;
     },
 
     async change(current, sent) {
       const fields = envChange(sent);
-      const twin = current.is_preview ? undefined : await stores.envs.findByKey(owner.id, current.key, true);
-      if (twin !== undefined && mirrorsPreview(twin, current)) await stores.envs.update(owner.id, twin.uuid, fields);
-      const changed = await stores.envs.update(owner.id, current.uuid, fields);
+      const twin = current.is_preview ? undefined : await rows.find(current.key, true);
+      if (twin !== undefined && mirrorsPreview(twin, current)) await rows.update(twin.uuid, fields);
+      const changed = await rows.update(current.uuid, fields);
       if (changed === undefined) throw notFound("Environment variable");
-      await openLoopbackPorts(stores, owner, fields.value);
       return changed;
     },
 
@@ -76,6 +75,9 @@ function envsOf({
   return {
     title: "Environment variable",
     of: async (stores, ref) => owned(stores, await findResource(stores, ref)),
-    forUpdate: async (tx, ref) => owned(tx, await findResourceForUpdate(tx, ref)),
+    async forUpdate(tx, ref, keys) {
+      const owner = await findResourceForUpdate(tx, ref);
+      return owned(tx, owner, keys && (await bufferedEnvs(tx, owner, keys)));
+    },
   };
 }

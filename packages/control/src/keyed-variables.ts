@@ -21,6 +21,8 @@ export interface OwnedVariables<Change extends Sent, Row extends Variable, View>
   find(sent: Change): Promise<Row | undefined>;
   insert(sent: Change): Promise<Row>;
   change(current: Row, sent: Change): Promise<Row>;
+  /** Saves changes that are still in memory. @returns The rows as they were after each change, with what was saved. */
+  flush(changed: readonly Row[]): Promise<readonly Row[]>;
   delete(uuid: string): Promise<boolean>;
   /** Emitted after all changes of a request. @param keys Keys of the written variables; values are secrets. */
   emitChange(keys: readonly string[]): Promise<void>;
@@ -33,8 +35,12 @@ export interface VariableKind<Ref, Change extends Sent, Row extends Variable, Vi
   readonly title: string;
   /** @throws DomainError `resource.not_found` */
   of(stores: Stores, ref: Ref): Promise<OwnedVariables<Change, Row, View>>;
-  /** Locks the owner, so that changes are serialised. @throws DomainError `resource.not_found` */
-  forUpdate(tx: Stores, ref: Ref): Promise<OwnedVariables<Change, Row, View>>;
+  /**
+   * Locks the owner, so that changes are serialised.
+   * @param keys Keys that many changes name: such variables may be changed in memory until `flush`.
+   * @throws DomainError `resource.not_found`
+   */
+  forUpdate(tx: Stores, ref: Ref, keys?: readonly string[]): Promise<OwnedVariables<Change, Row, View>>;
 }
 
 /** Use cases for variables that requests select by key. */
@@ -107,10 +113,13 @@ export function keyedVariables<Ref, Change extends Sent, Row extends Variable, V
       requireAbility(scope, "write");
       if (data.length === 0) throw new DomainError("request.malformed", "Bulk data is required.");
       requireNone(Object.assign({}, ...data.map((sent, at) => entryProblems(sent, `data.${at}.`))));
-      return write(ref, async (owned) => {
-        const saved: Row[] = [];
-        for (const [at, sent] of data.entries()) saved.push(await save(owned, sent, `data.${at}.`));
-        await owned.emitChange([...new Set(data.map(({ key }) => key))]);
+      const keys = [...new Set(data.map(({ key }) => key))];
+      return stores.transaction(async (tx) => {
+        const owned = await forUpdate(tx, ref, keys);
+        const changed: Row[] = [];
+        for (const [at, sent] of data.entries()) changed.push(await save(owned, sent, `data.${at}.`));
+        const saved = await owned.flush(changed);
+        await owned.emitChange(keys);
         return [...(await owned.views(saved))];
       });
     },

@@ -3,19 +3,20 @@ import { databaseNameIn, referencesIn } from "@berth/core/env";
 import type { ResourceRecord, Stores } from "@berth/core/ports";
 
 /**
- * Assigns loopback ports to databases that this value references. Before the first deployment, so that the ports are
+ * Assigns loopback ports to databases that these values reference. Before the first deployment, so that the ports are
  * open by then.
  * @param serverId Which of its several servers the resource is on. Default: the primary one.
  */
 export async function openLoopbackPorts(
   tx: Stores,
   { id }: Pick<ResourceRecord, "id">,
-  value: string | null | undefined,
+  values: readonly (string | null | undefined)[],
   serverId?: number,
 ): Promise<void> {
-  const names = referencesIn([value ?? null]).flatMap((reference) => databaseNameIn(reference) ?? []);
-  if (names.length === 0) return;
-  for (const { client, database } of await tx.databases.namedBy([id], names, serverId)) {
+  const references = referencesIn(values.map((value) => value ?? null));
+  const names = new Set(references.flatMap((reference) => databaseNameIn(reference) ?? []));
+  if (names.size === 0) return;
+  for (const { client, database } of await tx.databases.namedBy([id], [...names], serverId)) {
     if (!database.is_public && isOnOwnMachine(client, database)) await tx.databases.giveLoopbackPort(database.id);
   }
 }

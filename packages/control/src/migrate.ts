@@ -49,7 +49,8 @@ export function migrations(context: UseCaseContext) {
         if (server.id !== current.server_id && (sent.migrate_volumes ?? true)) await requireNoData(tx, current);
         const change = async () => {
           if (!(await tx.resources.migrate(current.id, destination.id))) throw notFound("Destination");
-          for (const { value } of (await tx.envs.list(current.id)).items) await openLoopbackPorts(tx, current, value);
+          const values = (await tx.envs.list(current.id)).items.map(({ value }) => value);
+          await openLoopbackPorts(tx, current, values);
         };
         const place = `server ${server.name}`;
         await keepingReferences(tx, current, change, { place, remedy: "Add it there or change the variables first." });

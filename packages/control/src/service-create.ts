@@ -10,6 +10,7 @@ import {
   ServiceSettings,
   serviceSource,
   serviceUrls,
+  templateCompose,
 } from "@berth/core/service";
 import { requireWrite } from "@berth/core/team";
 import type { UseCaseContext } from "./context.ts";
@@ -22,7 +23,7 @@ export function createService(context: UseCaseContext) {
 
   function ofTemplate(sent: ServiceCreate, type: string): Promise<SavedService> {
     const template = chosenTemplate(templates, type);
-    return create(context, sent, template.compose, type);
+    return create(context, sent, templateCompose(template), type);
   }
 
   return {

@@ -13,6 +13,7 @@ import type { UseCaseContext } from "./context.ts";
 import { findEnvironment } from "./environment.ts";
 import { keyedVariables, type OwnedVariables, type VariableKind } from "./keyed-variables.ts";
 import { findProject } from "./project.ts";
+import { rowBuffer } from "./row-buffer.ts";
 import { findServer } from "./server.ts";
 
 /** Owner of the shared variables in a request. `uuid` is the project's, also for one of its environments. */
@@ -29,37 +30,50 @@ interface NamedOwner extends SharedVariableOwner {
   readonly name: string;
 }
 
+const TITLE = "Shared variable";
+
 type Owned = OwnedVariables<SharedVariableCreate, SharedVariableRecord, SharedVariable>;
 
 function variablesOf({
   scope: caller,
   ids,
 }: UseCaseContext): VariableKind<SharedOwnerRef, SharedVariableCreate, SharedVariableRecord, SharedVariable> {
-  const owned = ({ sharedVariables: stored, events }: Stores, owner: NamedOwner): Owned => ({
-    list: (paging) => stored.list(owner, paging),
-    find: ({ key }) => stored.findByKey(owner, key),
-    insert: (sent) => stored.insert(owner, ids.uuid(), newSharedVariable(sent)),
+  const stored = ({ sharedVariables: rows, events }: Stores, owner: NamedOwner): Owned => ({
+    list: (paging) => rows.list(owner, paging),
+    find: ({ key }) => rows.findByKey(owner, key),
+    insert: (sent) => rows.insert(owner, ids.uuid(), newSharedVariable(sent)),
     async change(current, sent) {
-      const changed = await stored.update(owner, current.uuid, sharedVariableChange(sent));
-      if (changed === undefined) throw notFound("Shared variable");
+      const changed = await rows.update(owner, current.uuid, sharedVariableChange(sent));
+      if (changed === undefined) throw notFound(TITLE);
       return changed;
     },
-    delete: (uuid) => stored.delete(owner, uuid),
+    flush: async (changed) => changed,
+    delete: (uuid) => rows.delete(owner, uuid),
     async emitChange(keys) {
-      const { total } = await stored.list(owner, { take: 0 });
+      const { total } = await rows.list(owner, { take: 0 });
       if (keys.length > 0 && total > SHARED_VARIABLES_MAX) throw full(owner);
       const { scope, uuid, name } = owner;
       await events.append({ type: "shared_variables.changed", resource_uuid: uuid, payload: { scope, name, keys } });
     },
     views: async (rows) => rows.map((row) => sharedVariableView(owner.scope, row, maySeeSecrets(caller))),
   });
+  const buffered = async (tx: Stores, owner: NamedOwner, keys: readonly string[]): Promise<Owned> => {
+    const rows = rowBuffer(await tx.sharedVariables.withKeys(owner, keys), { title: TITLE, nameOf: ({ key }) => key });
+    return {
+      ...stored(tx, owner),
+      find: async ({ key }) => rows.find(key),
+      insert: async (sent) => rows.insert(ids.uuid(), newSharedVariable(sent)),
+      change: async (current, sent) => rows.update(current.uuid, sharedVariableChange(sent)) ?? current,
+      flush: (changed) => rows.flush(changed, (all) => tx.sharedVariables.saveAll(owner, all)),
+    };
+  };
   return {
-    title: "Shared variable",
-    of: async (stores, ref) => owned(stores, await findOwner(stores, ref)),
-    async forUpdate(tx, ref) {
+    title: TITLE,
+    of: async (stores, ref) => stored(stores, await findOwner(stores, ref)),
+    async forUpdate(tx, ref, keys) {
       const owner = await findOwner(tx, ref);
       if (!(await tx.sharedVariables.alone(owner))) throw notFound("Owner");
-      return owned(tx, owner);
+      return keys === undefined ? stored(tx, owner) : await buffered(tx, owner, keys);
     },
   };
 }

@@ -44,6 +44,27 @@ onEachBackend((database) => {
     expect(rows[0]?.text).not.toContain("canary-value");
   });
 
+  it("saves many at once: new ones in their order, and those that exist by their uuid", async () => {
+    const stores = await testTeam(database());
+    const { id } = await testApplication(stores, await testPlace(stores));
+    const old = await stores.envs.insert(id, testUuid(), env({ key: "OLD", value: null, order: 3 }));
+    const wanted = [
+      { ...env({ key: "Z", value: "naïve '\"\\ {,} 🚢\n", comment: 'a "b" \\ {,}' }), uuid: testUuid() },
+      { ...env({ key: "OLD", value: "", is_literal: true, order: 4 }), uuid: old.uuid },
+      { ...env({ key: "A", value: null, is_preview: true, is_runtime: false }), uuid: testUuid() },
+      { ...env({ key: "A", value: "x".repeat(100_000), is_shown_once: true }), uuid: testUuid() },
+    ];
+    const saved = await stores.envs.saveAll(id, wanted);
+    expect(new Set(saved.map(({ uuid }) => uuid))).toEqual(new Set(wanted.map(({ uuid }) => uuid)));
+    const { items } = await stores.envs.list(id);
+    expect(items).toMatchObject([1, 0, 3, 2].map((at) => wanted[at]));
+    expect(items[0]).toMatchObject({ id: old.id, created_at: old.created_at });
+    expect(await stores.envs.withKeys(id, ["A", "Z", "MISSING"])).toHaveLength(3);
+    const taken = [{ ...env({ key: "Z" }), uuid: testUuid() }];
+    await expect(stores.envs.saveAll(id, taken)).rejects.toMatchObject({ code: "resource.already_exists" });
+    expect(await stores.envs.saveAll(id, [])).toEqual([]);
+  });
+
   it("lists normal ones, then preview ones, each in the order they were made", async () => {
     const stores = await testTeam(database());
     const { id } = await testApplication(stores, await testPlace(stores));

@@ -39,6 +39,19 @@ const FIELDS = [
   "order",
 ] as const;
 
+const TYPES = {
+  key: "text",
+  is_preview: "boolean",
+  is_literal: "boolean",
+  is_multiline: "boolean",
+  is_shown_once: "boolean",
+  is_runtime: "boolean",
+  is_buildtime: "boolean",
+  is_required: "boolean",
+  comment: "text",
+  order: "integer",
+} as const satisfies Record<(typeof FIELDS)[number], string>;
+
 type EnvRow = Omit<Selectable<DB["env"]>, "resource_id" | "names_database">;
 
 /** Stored beside the encrypted value, so that users of a database are found without decrypting all values. */
@@ -142,6 +155,39 @@ export function envStore(context: TeamContext): EnvStore {
       });
       return row && record(context, row);
     },
+    async withKeys(resourceId, keys) {
+      const named = sql<string>`(select unnest(${keys}::text[]))`;
+      const rows = await ofResource(resourceId).select(COLUMNS).where("env.key", "in", named).execute();
+      return rows.map((row) => record(context, row));
+    },
+    async saveAll(resourceId, variables) {
+      const columns = FIELDS.map((field) => sql.ref(field));
+      const arrays = FIELDS.map(
+        (field) => sql`${variables.map((variable) => variable[field])}::${sql.raw(TYPES[field])}[]`,
+      );
+      const values = variables
+        .map(({ uuid, value }) => seal(context, uuid, value))
+        .map((sealed) => sealed && hex(sealed));
+      const changes = [...FIELDS, "value", "names_database"].map(
+        (column) => sql`${sql.ref(column)} = ${sql.ref(`excluded.${column}`)}`,
+      );
+      const write = sql<EnvRow>`
+        insert into env (resource_id, uuid, value, names_database, ${sql.join(columns)})
+        select owner.id, sent.uuid, decode(sent.value, 'hex'), sent.names_database,
+          ${sql.join(FIELDS.map((field) => sql.ref(`sent.${field}`)))}
+        from (${ownResource(resourceId)}) owner, unnest(
+          ${variables.map(({ uuid }) => uuid)}::text[], ${values}::text[],
+          ${variables.map(({ value }) => namesDatabase(value))}::boolean[], ${sql.join(arrays)}
+        ) with ordinality sent (uuid, value, names_database, ${sql.join(columns)}, place)
+        order by sent.place
+        on conflict (uuid) do update set ${sql.join(changes)}, updated_at = now()
+          where env.resource_id = excluded.resource_id
+        returning ${sql.join(COLUMNS.map((column) => sql.ref(column)))}`;
+      const { rows } = await write.execute(db).catch((error: unknown) => {
+        throw violates(error, "env_key") ? taken(undefined, error) : error;
+      });
+      return rows.map((row) => record(context, row));
+    },
     async delete(resourceId, uuid) {
       const deleted = await db
         .deleteFrom("env")
@@ -153,9 +199,11 @@ export function envStore(context: TeamContext): EnvStore {
   };
 }
 
+const hex = (bytes: Uint8Array): string => Buffer.from(bytes).toString("hex");
+
 const taken = (key: string | undefined, cause?: unknown) =>
   new DomainError(
     "resource.already_exists",
-    `The environment variable ${key} already exists. Update it, or choose another key.`,
+    `The environment variable ${key ?? "of this change"} already exists. Update it, or choose another key.`,
     { cause },
   );

@@ -459,6 +459,9 @@ const ATTEMPTS: Attempts = {
     findByKeys: (stores, { app }) => stores.envs.findByKeys([app.id], [env.key]),
     namingDatabases: (stores, { environment }) => stores.envs.namingDatabases(environment.id),
     insert: (stores, { app }) => refused(stores.envs.insert(app.id, testUuid(), { ...env, key: "STOLEN" })),
+    withKeys: (stores, { app }) => stores.envs.withKeys(app.id, [env.key]),
+    saveAll: (stores, { app, variable }) =>
+      stores.envs.saveAll(app.id, [{ ...env, uuid: variable.uuid, value: "stolen" }]),
     update: (stores, { app, variable }) => stores.envs.update(app.id, variable.uuid, { value: "stolen" }),
     delete: (stores, { app, variable }) => stores.envs.delete(app.id, variable.uuid),
   },
@@ -476,6 +479,12 @@ const ATTEMPTS: Attempts = {
       ),
     update: (stores, theirs) =>
       ofEach(theirs, (owner, uuid) => stores.sharedVariables.update(owner, uuid, { value: "stolen" })),
+    withKeys: (stores, theirs) =>
+      ofEach(theirs, (owner) => stores.sharedVariables.withKeys(owner, [shared.key]).then(([one]) => one)),
+    saveAll: (stores, theirs) =>
+      ofEach(theirs, (owner, uuid) =>
+        stores.sharedVariables.saveAll(owner, [{ ...shared, uuid, value: "stolen" }]).then(([one]) => one),
+      ),
     delete: (stores, theirs) =>
       ofEach(theirs, (owner, uuid) => stores.sharedVariables.delete(owner, uuid).then((is) => is || undefined)),
     seenBy: (stores, { app }) =>

@@ -50,6 +50,24 @@ onEachBackend((database) => {
     expect(await other.stores.sharedVariables.seenBy([other.app.id, app.id], keysOf("A"))).toEqual([]);
   });
 
+  it("saves many at once: new ones in their order, and those that exist by their uuid", async () => {
+    const { stores, all } = await owners();
+    for (const owner of all) {
+      const old = await stores.sharedVariables.insert(owner, testUuid(), fields("OLD", null));
+      const wanted = [
+        { ...fields("Z", "naïve '\"\\ {,} 🚢\n"), comment: 'a "b" \\ {,}', uuid: testUuid() },
+        { ...fields("OLD", ""), is_multiline: true, uuid: old.uuid },
+        { ...fields("A", null), is_shown_once: true, uuid: testUuid() },
+      ];
+      const saved = await stores.sharedVariables.saveAll(owner, wanted);
+      expect(new Set(saved.map(({ uuid }) => uuid))).toEqual(new Set(wanted.map(({ uuid }) => uuid)));
+      const { items } = await stores.sharedVariables.list(owner);
+      expect(items).toMatchObject([1, 0, 2].map((at) => wanted[at]));
+      expect(items[0]).toMatchObject({ id: old.id, created_at: old.created_at });
+      expect(await stores.sharedVariables.withKeys(owner, ["A", "Z", "MISSING"])).toHaveLength(2);
+    }
+  });
+
   it("takes a key once with an owner, and changes only what is sent", async () => {
     const { stores, all } = await owners();
     for (const owner of all) {

@@ -95,6 +95,30 @@ export function sharedVariableStore(context: TeamContext): Omit<SharedVariableSt
         .executeTakeFirst();
       return row && record(context, owner.scope, row);
     },
+    async withKeys(owner, keys) {
+      const named = sql<string>`(select unnest(${keys}::text[]))`;
+      const rows = await ofOwnTeam(owner).select(COLUMNS).where("key", "in", named).execute();
+      return rows.map((row) => record(context, owner.scope, row));
+    },
+    async saveAll(owner, variables) {
+      const { scope } = owner;
+      const sealed = variables.map(({ uuid, value }) => seal(scope, uuid, value));
+      const { rows } = await sql<Row>`
+        insert into ${sql.table(tableOf(scope))} as variable
+          (owner_id, uuid, value, key, is_multiline, is_shown_once, comment)
+        select owner.id, sent.uuid, decode(sent.value, 'hex'), sent.key, is_multiline, is_shown_once, sent.comment
+        from (${rowOf(owner)}) owner, unnest(
+          ${variables.map(({ uuid }) => uuid)}::text[], ${sealed.map((value) => value && hex(value))}::text[],
+          ${variables.map(({ key }) => key)}::text[], ${variables.map((one) => one.is_multiline)}::boolean[],
+          ${variables.map((one) => one.is_shown_once)}::boolean[], ${variables.map(({ comment }) => comment)}::text[]
+        ) with ordinality sent (uuid, value, key, is_multiline, is_shown_once, comment, place)
+        order by sent.place
+        on conflict (uuid) do update set value = excluded.value, is_multiline = excluded.is_multiline,
+          is_shown_once = excluded.is_shown_once, comment = excluded.comment, updated_at = now()
+          where variable.owner_id = excluded.owner_id
+        returning ${sql.join(COLUMNS.map((column) => sql.ref(column)))}`.execute(db);
+      return rows.map((row) => record(context, scope, row));
+    },
     async delete(owner, uuid) {
       const deleted = await db
         .deleteFrom(tableOf(owner.scope))
@@ -155,6 +179,8 @@ const record = (context: Context, scope: SharedScope, row: Row): SharedVariableR
   ...row,
   value: open(context, scope, row),
 });
+
+const hex = (bytes: Uint8Array): string => Buffer.from(bytes).toString("hex");
 
 const taken = (key: string) =>
   new DomainError(

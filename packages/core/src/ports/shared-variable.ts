@@ -43,6 +43,12 @@ export interface SharedVariableStore {
     uuid: string,
     change: Partial<SharedVariableFields>,
   ): Promise<SharedVariableRecord | undefined>;
+  withKeys(owner: SharedVariableOwner, keys: readonly string[]): Promise<readonly SharedVariableRecord[]>;
+  /** Inserts or updates variables by their uuid, in one statement. New ones are created in this order. */
+  saveAll(
+    owner: SharedVariableOwner,
+    variables: readonly (SharedVariableFields & { readonly uuid: string })[],
+  ): Promise<readonly SharedVariableRecord[]>;
   delete(owner: SharedVariableOwner, uuid: string): Promise<boolean>;
   /**
    * The targets of these references for each of these resources: in its team, project and so on. The URL of a

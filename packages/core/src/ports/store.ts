@@ -312,6 +312,16 @@ export interface EnvStore {
   /** @throws DomainError `resource.already_exists` if the key is taken. */
   insert(resourceId: number, uuid: string, env: EnvFields): Promise<EnvRecord>;
   update(resourceId: number, uuid: string, change: Partial<EnvFields>): Promise<EnvRecord | undefined>;
+  /** Variables with one of these keys, preview variables included. */
+  withKeys(resourceId: number, keys: readonly string[]): Promise<readonly EnvRecord[]>;
+  /**
+   * Inserts or updates variables by their uuid, in one statement. New ones are created in this order.
+   * @throws DomainError `resource.already_exists` if a key is taken.
+   */
+  saveAll(
+    resourceId: number,
+    variables: readonly (EnvFields & { readonly uuid: string })[],
+  ): Promise<readonly EnvRecord[]>;
   delete(resourceId: number, uuid: string): Promise<boolean>;
 }
 

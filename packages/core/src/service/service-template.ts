@@ -19,8 +19,10 @@ export const ServiceTemplate = z
   .meta({ id: "ServiceTemplate", description: "A one-click service." });
 export type ServiceTemplate = z.infer<typeof ServiceTemplate>;
 
+/** Plain JSON, so that a build can write it. */
 export interface TemplateRecord extends ServiceTemplate {
-  readonly compose: ComposeText;
+  /** The compose file. Hundreds of them are listed and few are used, so it is kept unparsed. */
+  readonly text: string;
 }
 
 export const ServiceTemplateFilter = z.strictObject({
@@ -40,10 +42,7 @@ export type ServiceTemplateFilter = z.infer<typeof ServiceTemplateFilter>;
  * @throws DomainError `setup.failed` with the problem of the template
  */
 export function parseTemplate(type: string, text: string): TemplateRecord {
-  const compose = parseCompose(text);
-  if ("problems" in compose) {
-    throw new DomainError("setup.failed", `The template ${type} cannot be used: ${compose.problems.join(" ")}`);
-  }
+  const compose = templateCompose({ type, text });
   const said = headOf(text);
   const port = Number(said.get("port"));
   return {
@@ -56,8 +55,17 @@ export function parseTemplate(type: string, text: string): TemplateRecord {
     logo: said.get("logo") ?? null,
     port: Number.isInteger(port) && port > 0 ? port : null,
     containers: compose.containers.map(({ name, image }) => ({ name, image })),
-    compose: { ...compose, text },
+    text,
   };
+}
+
+/** @throws DomainError `setup.failed` with the problem of the template */
+export function templateCompose({ type, text }: Pick<TemplateRecord, "type" | "text">): ComposeText {
+  const compose = parseCompose(text);
+  if ("problems" in compose) {
+    throw new DomainError("setup.failed", `The template ${type} cannot be used: ${compose.problems.join(" ")}`);
+  }
+  return { ...compose, text };
 }
 
 /** The comments at the beginning of the compose file. */
@@ -110,4 +118,4 @@ export function chosenTemplate(templates: readonly TemplateRecord[], type: strin
   });
 }
 
-export const templateView = ({ compose: _, ...template }: TemplateRecord): ServiceTemplate => template;
+export const templateView = ({ text: _, ...template }: TemplateRecord): ServiceTemplate => template;
