@@ -29,7 +29,7 @@ interface Place {
 }
 
 /** A server that has these answers only. @param sendFile Answers requests of REST. */
-export async function answering(answers: Answers, sendFile?: (reply: ServerResponse) => void) {
+export async function answering(answers: Answers, sendFile?: (reply: ServerResponse, body: string) => void) {
   const called: string[] = [];
   const server = createServer(async (request, reply) => {
     const { pathname, searchParams } = new URL(request.url ?? "/", "http://berth");
@@ -37,7 +37,7 @@ export async function answering(answers: Answers, sendFile?: (reply: ServerRespo
     const inputs = JSON.parse(body || searchParams.get("input") || "{}");
     if (sendFile !== undefined && pathname.startsWith("/api/v1/")) {
       called.push(pathname);
-      return sendFile(reply);
+      return sendFile(reply, body);
     }
     const paths = pathname.replace("/trpc/", "").split(",");
     called.push(...paths);

@@ -12,9 +12,13 @@ import type { Session } from "../session.ts";
 export async function pack({ output }: Session, folder: string): Promise<Content> {
   const content = await walk(folder);
   for (const reason of content.leftOut) output.warn(`left out ${printable(reason)}`);
+  if (content.variableFiles.length > 0) output.warn(variableFilesText(content.variableFiles));
   assertUploadable(content);
   return content;
 }
+
+const variableFilesText = (paths: readonly string[]): string =>
+  `uploads ${paths.map(printable).join(", ")}, which may hold secrets. Leave it out by a line in .gitignore or .berthignore, or keep it without this warning by a line with ! in .berthignore. Variables are set with --env-file.`;
 
 /** @throws Failure 130 on Ctrl-C, an error of the API, or a file that cannot be read */
 export async function upload(

@@ -3,6 +3,7 @@ import type { Bind } from "../command-module.ts";
 import { addFlags } from "../flags.ts";
 import { addWaitFlag } from "../follow/job.ts";
 import type { Operation } from "./description.ts";
+import { addSecretFiles } from "./secret-files.ts";
 
 /**
  * Adds a command for each operation below `group`. Existing handwritten commands stay.
@@ -41,6 +42,7 @@ function defineOperation(command: Command, operation: Operation, bind: Bind): vo
   for (const { name, help } of pathParameters) command.argument(`<${name.replaceAll("_", "-")}>`, help);
   const queryNames = new Set(queryFlags.map(({ name }) => name));
   addFlags(command, [...queryFlags, ...bodyFlags.filter(({ name }) => !queryNames.has(name))], "Fields:");
+  addSecretFiles(command, bodyFlags, "Fields:");
   if (operation.hasBody) command.option("--input <file>", "all fields as JSON: a file, or - for standard input");
   if (operation.fileType !== undefined) command.requiredOption("--file <file>", "what to send; - for standard input");
   if (operation.startsJob) addWaitFlag(command);

@@ -12,6 +12,7 @@ import type { Session } from "../session.ts";
 import { showAnswer } from "./answer.ts";
 import type { Operation } from "./description.ts";
 import { type Ask, fieldValues, filledPath, pathValues } from "./names.ts";
+import { secretsFromFiles } from "./secret-files.ts";
 
 /** @param args Commander's arguments: the path's parameters, the options, the command. */
 export async function runOperation(
@@ -113,7 +114,8 @@ async function requestOf(
     options,
   );
   const given = options.input === undefined ? {} : await jsonInput(system, String(options.input));
-  const body = { ...given, ...(await fieldValues(asker(session), fields)) };
+  const secrets = await secretsFromFiles(system, bodyFlags, options);
+  const body = { ...given, ...secrets, ...(await fieldValues(asker(session), fields)) };
   if (Object.keys(body).length === 0) {
     if (method === "DELETE") return base;
     requireFields(bodyFlags);

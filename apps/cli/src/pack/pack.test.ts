@@ -32,6 +32,33 @@ describe("what is uploaded", () => {
     expect(await packed(files)).toEqual([".env.example", "index.js", "packages/web/index.js"]);
   });
 
+  test("leaves out files of variables where git does not decide, and says how to set them", async () => {
+    const files = {
+      ".env": "SECRET=1",
+      ".env.production": "",
+      ".env.example": "",
+      "web/.env.local": "",
+      "web/.environment": "",
+      "web/x.env": "",
+    };
+    using folder = temporaryFolder(files);
+    const { entries, leftOut, variableFiles } = await walk(folder.path);
+    expect(entries.map(({ path }) => path)).toEqual([".env.example", "web", "web/.environment", "web/x.env"]);
+    expect(leftOut.map((line) => line.split(":")[0])).toEqual([".env", ".env.production", "web/.env.local"]);
+    expect(leftOut[0]).toContain("--env-file");
+    expect(variableFiles).toEqual([]);
+    expect(await packed({ ...files, ".berthignore": "!.env" })).toContain(".env");
+  });
+
+  test("names files of variables that a repository has and no ignore file mentions", async () => {
+    using folder = temporaryFolder({ ".git/HEAD": "", ".env": "", "web/.env": "", "web/.gitignore": ".env" });
+    const { entries, variableFiles } = await walk(folder.path);
+    expect(entries.map(({ path }) => path)).toEqual([".env", "web", "web/.gitignore"]);
+    expect(variableFiles).toEqual([".env"]);
+    folder.write({ ".berthignore": "!.env" });
+    expect((await walk(folder.path)).variableFiles).toEqual([]);
+  });
+
   test.each<[string, Files, readonly string[]]>([
     [
       "leaves out what .gitignore says, in every folder",

@@ -11,6 +11,10 @@ const NEVER = new Set([".git", ".berth", "node_modules"]);
 
 export const isNeverUploaded = (name: string): boolean => NEVER.has(name);
 
+/** `.env`, `.env.local` and the like, in any folder, but not the examples of them that are meant to be shared. */
+export const isVariableFile = (path: string): boolean =>
+  /(^|\/)\.env(\.[^/]+)?$/.test(path) && !/\.(example|sample|template|dist|defaults?)$/.test(path);
+
 /**
  * Parses a `.gitignore` or `.berthignore`.
  *

@@ -2,7 +2,7 @@ import type { Stats } from "node:fs";
 import { lstat, readdir, readFile, readlink, realpath } from "node:fs/promises";
 import { dirname, isAbsolute, join, posix, relative, sep } from "node:path";
 import { Failure, hasCode } from "../failure.ts";
-import { dockerRules, gitRules, isNeverUploaded, type Rules } from "./rules.ts";
+import { dockerRules, gitRules, isNeverUploaded, isVariableFile, type Rules } from "./rules.ts";
 
 /** A file, folder or link to upload. */
 export interface Entry {
@@ -20,6 +20,8 @@ export interface Content {
   readonly sizeBytes: number;
   /** Entries that cannot be uploaded, with the reason. */
   readonly leftOut: readonly string[];
+  /** Files of variables that are uploaded although no ignore file says so. */
+  readonly variableFiles: readonly string[];
 }
 
 /** Rules that apply in a folder. */
@@ -36,6 +38,7 @@ export async function walk(folder: string): Promise<Content> {
   const root = await realpath(folder);
   const entries: Entry[] = [];
   const leftOut: string[] = [];
+  const variableFiles: string[] = [];
   const above = await rulesAbove(root);
   const docker = await readIfThere(join(root, ".dockerignore"));
 
@@ -55,7 +58,13 @@ export async function walk(folder: string): Promise<Content> {
       if (isKept || mayHoldExceptions(path, scope)) await visit(path, narrowed(path, scope));
       return;
     }
-    if (isIgnored(path, scope)) return;
+    const decided = verdict(path, scope);
+    if (decided === "ignored") return;
+    if (decided === "undecided" && isVariableFile(path)) {
+      // In a repository git has it, or shows it as one that is not ignored. Elsewhere nobody was asked.
+      if (above === undefined) return void leftOut.push(`${path}: ${VARIABLE_FILE_LEFT_OUT}`);
+      variableFiles.push(path);
+    }
     if (stats.isFile()) entries.push({ path, stats });
     else if (stats.isSymbolicLink()) await addLink(path, stats);
     else leftOut.push(`${path}: neither a file, a folder nor a link`);
@@ -67,15 +76,23 @@ export async function walk(folder: string): Promise<Content> {
     else entries.push({ path, stats, target });
   }
 
-  await visit("", { berth: [], git: above, docker: docker === undefined ? undefined : dockerRules(docker) });
+  await visit("", { berth: [], git: above ?? [], docker: docker === undefined ? undefined : dockerRules(docker) });
   const sizeBytes = entries.reduce((sum, { stats }) => sum + (stats.isFile() ? stats.size : 0), 0);
-  return { entries, sizeBytes, leftOut };
+  return { entries, sizeBytes, leftOut, variableFiles };
 }
 
-function isIgnored(path: string, { berth, git, docker }: Scope): boolean {
+const VARIABLE_FILE_LEFT_OUT =
+  "such a file mostly holds secrets. Set its variables with --env-file, or upload it by a line with ! and its name in .berthignore";
+
+const isIgnored = (path: string, scope: Scope): boolean => verdict(path, scope) === "ignored";
+
+function verdict(path: string, { berth, git, docker }: Scope): ReturnType<Rules["judge"]> {
   const decided = firstVerdict(path, berth);
-  if (decided !== "undecided") return decided === "ignored";
-  return firstVerdict(path, git) === "ignored" || docker?.judge(path) === "ignored";
+  if (decided !== "undecided") return decided;
+  const ofGit = firstVerdict(path, git);
+  const ofDocker = docker?.judge(path) ?? "undecided";
+  if (ofGit === "ignored" || ofDocker === "ignored") return "ignored";
+  return ofGit === "undecided" ? ofDocker : ofGit;
 }
 
 function firstVerdict(path: string, rules: readonly Rules[]): ReturnType<Rules["judge"]> {
@@ -113,19 +130,21 @@ async function scopeIn(root: string, path: string, outer: Scope): Promise<Scope>
 /**
  * The `.gitignore` files between the folder and its repository's root: secrets that are kept out of git must not be
  * uploaded either. They are not used if they ignore the folder itself, as for a built `dist` that is deployed.
+ *
+ * @returns `undefined` if git does not decide what belongs to the folder
  */
-async function rulesAbove(root: string): Promise<readonly Rules[]> {
+async function rulesAbove(root: string): Promise<readonly Rules[] | undefined> {
   const rules: Rules[] = [];
   let folder = root;
   while (!(await isThere(join(folder, ".git")))) {
     const parent = dirname(folder);
     // The folder is not in a repository.
-    if (parent === folder) return [];
+    if (parent === folder) return undefined;
     folder = parent;
     const above = relative(folder, root).split(sep).join("/");
     const text = await readIfThere(join(folder, ".gitignore"));
     if (text === undefined) continue;
-    if (gitRules(text).judge(`${above}/`) === "ignored") return [];
+    if (gitRules(text).judge(`${above}/`) === "ignored") return undefined;
     rules.push(gitRules(text, { above }));
   }
   return rules;

@@ -4,7 +4,7 @@ import { type EnvironmentEntry, environmentOf } from "./environment.ts";
 import { foreignFiles } from "./host-access.ts";
 import { composeKeyProblems } from "./keys.ts";
 import { withoutContents } from "./mounted-content.ts";
-import { replicasOf, replicasProblem } from "./replicas.ts";
+import { replicasOf, replicasProblem, withInheritedScale } from "./replicas.ts";
 import { ComposeDocument, type ComposeService } from "./schema.ts";
 import { type UsedVariables, usedVariables } from "./variables.ts";
 import { type ComposeVolume, volumeProblem, volumesOf } from "./volume.ts";
@@ -67,7 +67,7 @@ function composeOf(yaml: ReturnType<typeof readYaml>): Compose | { readonly prob
   if (problems.length > 0) return { problems: placed(problems) };
   const environments = environmentsOf(yaml);
   const containers = Object.entries(document.services).map(([name, service]) =>
-    containerOf(name, service, environments.get(name) ?? []),
+    containerOf(name, service, environments.get(name) ?? [], replicasOf(withInheritedScale(name, document)) ?? 1),
   );
   const applications = containers.filter(({ kind }) => kind === "application");
   const used = usedVariables({ environments, texts: textsOf(document), applications });
@@ -160,7 +160,12 @@ function serviceProblems(name: string, service: ComposeService): readonly string
   return [...sourceProblems, ...volumeProblems, ...(count === undefined ? [] : [`services.${shown}: ${count}`])];
 }
 
-function containerOf(name: string, service: ComposeService, entries: readonly EnvironmentEntry[]): ComposeContainer {
+function containerOf(
+  name: string,
+  service: ComposeService,
+  entries: readonly EnvironmentEntry[],
+  replicas: number,
+): ComposeContainer {
   const image = service.image || null;
   return {
     name,
@@ -168,7 +173,7 @@ function containerOf(name: string, service: ComposeService, entries: readonly En
     image,
     ports: (service.ports ?? []).map(portText).join(",") || null,
     exposes: (service.expose ?? []).map(String).join(",") || null,
-    replicas: replicasOf(service) ?? 1,
+    replicas,
     isExcluded: service.exclude_from_hc === true || isOnce(service) || isLeftOut(service),
     volumes: volumesOf(service.volumes ?? []),
   };

@@ -110,6 +110,14 @@ networks: { gone: }
     for (const key of ["container_name", "networks"]) expect(services.next).not.toHaveProperty(key);
   });
 
+  test("gives no name to a service that another one extends, whose containers would have it too", () => {
+    const { services } = rendered(`
+services: { base: { image: a }, many: { extends: base, scale: 3 }, few: { extends: { service: many }, scale: 1 } }
+`);
+    const named = Object.keys(services).filter((name) => services[name].container_name !== undefined);
+    expect(named).toEqual(["few"]);
+  });
+
   test("joins the destination's network when it is asked to", () => {
     const { services, networks } = rendered(TEXT, { connect_to_docker_network: true });
     expect(services.web.networks).toEqual({ front: null, abc: null, berth: null });

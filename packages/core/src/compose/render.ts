@@ -5,7 +5,7 @@ import type { EnvironmentEntry } from "./environment.ts";
 import { isCutOff, serviceNetworks } from "./joined-networks.ts";
 import type { Compose, ComposeContainer } from "./parse.ts";
 import { recordOf } from "./record.ts";
-import { replicasOf } from "./replicas.ts";
+import { isExtended, replicasOf, withInheritedScale } from "./replicas.ts";
 import type { ComposeDocument, ComposeService } from "./schema.ts";
 import { volumeName } from "./storages.ts";
 
@@ -93,17 +93,8 @@ function labelsOf(labels: unknown, { is_container_label_escape_enabled }: Servic
   return Object.fromEntries(Object.entries(labels).map(([key, value]) => [key, escaped(value)]));
 }
 
-/** Also considers the services that it extends. */
-function isAlone(name: string, { services }: ComposeDocument): boolean {
-  const seen = new Set<string>();
-  for (let at: unknown = name; typeof at === "string" && !seen.has(at); ) {
-    seen.add(at);
-    const service = Object.hasOwn(services, at) ? services[at] : undefined;
-    if (service !== undefined && replicasOf(service) !== 1) return false;
-    at = typeof service?.extends === "string" ? service.extends : recordOf(service?.extends).service;
-  }
-  return true;
-}
+const isAlone = (name: string, document: ComposeDocument): boolean =>
+  replicasOf(withInheritedScale(name, document)) === 1 && !isExtended(name, document);
 
 function optionalFile(file: unknown) {
   return typeof file === "string" ? { path: file, required: false } : { ...recordOf(file), required: false };

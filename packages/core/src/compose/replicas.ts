@@ -1,5 +1,6 @@
+import { recordOf } from "./record.ts";
 import { withDefaults } from "./reference.ts";
-import type { ComposeService } from "./schema.ts";
+import type { ComposeDocument, ComposeService } from "./schema.ts";
 
 type Scaled = Pick<ComposeService, "scale" | "deploy">;
 
@@ -13,6 +14,31 @@ export function replicasOf({ scale, deploy }: Scaled): number | undefined {
   const [first = 1, second = first] = numbers;
   return first === second && Number.isInteger(first) && first >= 0 ? first : undefined;
 }
+
+/** The service with the number that it has from the services that it extends, unless it says one. */
+export function withInheritedScale(name: string, { services }: Services): ComposeService {
+  const own = Object.hasOwn(services, name) ? (services[name] ?? {}) : {};
+  const seen = new Set<string>();
+  for (let at: unknown = name; typeof at === "string" && Object.hasOwn(services, at) && !seen.has(at); ) {
+    seen.add(at);
+    const service: ComposeService = services[at] ?? {};
+    const replicas = service.deploy?.replicas;
+    if (service.scale != null || replicas != null) {
+      return { ...own, scale: service.scale, deploy: { ...own.deploy, replicas } };
+    }
+    at = baseOf(service);
+  }
+  return own;
+}
+
+/** Whether another service has its settings: a name that only one container can have must not be one of them. */
+export const isExtended = (name: string, { services }: Services): boolean =>
+  Object.values(services).some((service) => baseOf(service) === name);
+
+type Services = Pick<ComposeDocument, "services">;
+
+const baseOf = ({ extends: base }: ComposeService): unknown =>
+  typeof base === "string" ? base : recordOf(base).service;
 
 /** The problem as a sentence; `undefined` when valid. Values from variables are checked at the start. */
 export function replicasProblem(service: Scaled): string | undefined {

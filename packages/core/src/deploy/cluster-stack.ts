@@ -1,6 +1,6 @@
 import { readConstraints } from "../application/node-placement.ts";
 import { recordOf } from "../compose/record.ts";
-import { replicasOf } from "../compose/replicas.ts";
+import { replicasOf, withInheritedScale } from "../compose/replicas.ts";
 import type { ComposeDocument, ComposeService } from "../compose/schema.ts";
 import { volumesOf } from "../compose/volume.ts";
 import type { StackContainer, StackFile, StackOptions } from "./stack.ts";
@@ -23,7 +23,7 @@ export interface ClusterStack {
 export function clusterProblems({ document, containers, scale = {}, files = [] }: ClusterStack): readonly string[] {
   const ofServices = Object.entries(document.services).flatMap(([name, service]) => {
     const own = Object.hasOwn(containers, name) ? containers[name] : undefined;
-    const replicas = (Object.hasOwn(scale, name) ? scale[name] : replicasOf(service)) ?? 1;
+    const replicas = (Object.hasOwn(scale, name) ? scale[name] : replicasOf(withInheritedScale(name, document))) ?? 1;
     return [
       ...keyProblems(service, own),
       ...deployProblems(service),

@@ -508,6 +508,19 @@ describe("a proxy that does not answer", () => {
     expect(await world.steps(second)).toMatchObject({ health: "undone", switch: "failed", retire: "skipped" });
   });
 
+  test("fails the deployment in time when a further try hangs", async () => {
+    world.worker({ settings: { routeSecondsMax: 2 } });
+    const { application } = await deployed();
+    world.points.fail("put", away(), 2);
+    const held = world.points.hold("put");
+    const asked = await world.deploy(application);
+    await held.reached;
+    await until(async () => (await world.steps(asked)).switch === "failed", { what: "the switch gives up" });
+    held.open();
+    const error = expect.stringContaining("The proxy is away.");
+    expect(await world.ended(asked)).toMatchObject({ status: "failed", error });
+  });
+
   test("fails the first deployment too, and nothing is left of it", async () => {
     world.worker({ settings: { routeSecondsMax: 0.2 } });
     const application = await world.application();

@@ -103,15 +103,19 @@ async function route(ctx: StepContext): Promise<string | undefined> {
   const { adapters, settings, leaseKeeper } = ctx;
   const part = partOf(ctx);
   const endMs = performance.now() + settings.routeSecondsMax * 1000;
+  let problem = "It does not answer.";
   for (let attempt = 1; ; attempt++) {
     try {
       const told = adapters.router.route(part);
-      if ((await within(settings.proxySecondsMax, told)) === undefined) return "It does not answer.";
+      // The first one may start a proxy. A further one must not double the time of a proxy that hangs.
+      const seconds = attempt === 1 ? settings.proxySecondsMax : Math.max(0, endMs - performance.now()) / 1000;
+      if ((await within(seconds, told)) === undefined) return problem;
       await warnOfUnanswered(ctx);
       return undefined;
     } catch (error) {
       if (!isDomainError(error) || leaseKeeper.leaving.aborted) throw error;
-      if (performance.now() > endMs) return error.message;
+      problem = error.message;
+      if (performance.now() > endMs) return problem;
       await pause(Math.min(0.1 * 2 ** attempt, 2), leaseKeeper.leaving);
     }
   }

@@ -148,6 +148,28 @@ services:
     expect(() => documentOf(text, { stack: { variables: { COUNT: "many" } } })).toThrow("must be an integer from 0 to");
   });
 
+  test("numbers the containers of a service that another one extends, and inherits how many there are", () => {
+    const text = `
+services:
+  web: { image: x, deploy: { replicas: 2 } }
+  same: { extends: { service: web } }
+  one: { extends: web, scale: 1 }
+  base: { image: x }
+  many: { extends: { service: base }, scale: 3 }
+`;
+    const { services } = documentOf(text);
+    const scales = Object.entries(services).map(([name, { scale }]) => [name, scale]);
+    expect(scales).toEqual([
+      ["web", 2],
+      ["same", 2],
+      ["one", 1],
+      ["base", 1],
+      ["many", 3],
+    ]);
+    const named = Object.keys(services).filter((name) => services[name]?.container_name !== undefined);
+    expect(named).toEqual(["one"]);
+  });
+
   test("keeps volumes and networks as the text defines them", () => {
     const text = `
 services: { a: { image: x, volumes: ["data:/data"], networks: [back] } }

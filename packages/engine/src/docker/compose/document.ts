@@ -7,8 +7,10 @@ import {
   interpolated,
   interpolatedDocument,
   isActive,
+  isExtended,
   recordOf,
   replicasOf,
+  withInheritedScale,
 } from "@berth/core/compose";
 import type { FileMount, StackContainer, VolumeMount } from "@berth/core/deploy";
 import { requireStartable } from "@berth/core/env";
@@ -168,7 +170,8 @@ function planContainer(planned: Planned, compose: Compose, instance: string) {
   const { scale = {} } = spec.stack;
   const replicas = Object.hasOwn(scale, container.name)
     ? (scale[container.name] ?? 1)
-    : replicasIn(service, container.name);
+    : replicasIn(withInheritedScale(container.name, document), container.name);
+  const isBase = isExtended(container.name, document);
   const isIdle = !isActive(service, spec.stack.variables);
   return {
     container,
@@ -179,8 +182,9 @@ function planContainer(planned: Planned, compose: Compose, instance: string) {
       ...(image === undefined ? {} : { image }),
       ...deployOf(service),
       ...(isIdle ? { profiles } : {}),
-      // Several replicas cannot share a name: the tool numbers them.
-      ...(replicas === 1 ? { container_name: stackContainerName(container.name, spec) } : { scale: replicas }),
+      // Several replicas cannot share a name, nor can a service and those that extend it: the tool numbers them.
+      ...(replicas === 1 && !isBase ? { container_name: stackContainerName(container.name, spec) } : {}),
+      ...(replicas === 1 && !isBase && service.extends == null ? {} : { scale: replicas }),
       pull_policy: "never",
       ...processesOf(service),
       ...restartOf(service),
