@@ -37,7 +37,7 @@ import { unpinStorages } from "./placement.ts";
 import { TaskConnector } from "./reach.ts";
 import { scaleService } from "./scale.ts";
 import { type FoundService, resumed, Services, stopped } from "./services.ts";
-import { startClusterStack } from "./stack.ts";
+import { fittingPlan, startClusterStack } from "./stack.ts";
 import { startService } from "./start.ts";
 import { ClusterWatch, type SeenRelease, type TaskContainer } from "./watch.ts";
 
@@ -235,6 +235,7 @@ export function swarmEngine(options: SwarmEngineOptions): SwarmEngine {
         return await ownCheckIn(node.docker, info, signal);
       },
       scale: (ref, replicas) => alone(ref.deploymentUuid, () => scaleService({ services, watch }, ref, replicas)),
+      requireFit: (spec) => void (isStack(spec) && fittingPlan(spec, instance)),
       ownersOf: (objects) => ownersOf({ docker, instance }, objects),
     },
     cluster: clusterOperations(docker, services, new Managers(docker, host.name)),
