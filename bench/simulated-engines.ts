@@ -64,6 +64,8 @@ for (let n = 0; n < Number(count); n += 1) {
     response.setHeader("content-type", "application/json");
     response.writeHead(answer.status).end(JSON.stringify(answer.body));
   });
+  // A Docker engine leaves idle connections open. Node ends them after five seconds, and says so in each answer.
+  server.keepAliveTimeout = 0;
   server.listen(join(folder, `server-${n + 1}.sock`));
 }
 

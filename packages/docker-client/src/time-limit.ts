@@ -1,3 +1,4 @@
+import { inspect } from "node:util";
 import { DomainError } from "@berth/core";
 import type Docker from "dockerode";
 
@@ -22,6 +23,8 @@ export function withTimeLimits(docker: Docker, server: string, limits: TimeLimit
     const late = new AbortController();
     const timer = setTimeout(() => late.abort(), seconds * 1000).unref();
     const abortSignal = request.abortSignal ? AbortSignal.any([request.abortSignal, late.signal]) : late.signal;
+    // docker-modem describes each request to its log, also while that is off.
+    Object.assign(abortSignal, { [inspect.custom]: () => "[AbortSignal]" });
     dial({ ...request, abortSignal }, (error, answer) => {
       clearTimeout(timer);
       callback?.(error && late.signal.aborted ? tooLate(server, seconds, error) : error, answer);

@@ -41,6 +41,8 @@ export interface Observer {
    * `undefined`: the engine has to be asked.
    */
   cachedSnapshot(adapters: ServerAdapters): Promise<Snapshot | undefined>;
+  /** Whether any resource is recorded with a server, read now. */
+  hasResources(serverId: number): Promise<boolean>;
   /** Number of resources of all servers, as read last. */
   resourceCount(): number;
   forget(serverId: number): void;
@@ -121,6 +123,7 @@ export function createObserver(stores: SystemStores, { wakeSignal, keptSeconds }
       const releases = adapters.engine.lastSeen();
       return releases && (await snapshotFrom(adapters, releases, recentRecords));
     },
+    hasResources: async (serverId) => (await readRecords(serverId)).resources.length > 0,
     resourceCount: () => [...recent.values()].reduce((sum, { records }) => sum + records.resources.length, 0),
     forget: (serverId) => void recent.delete(serverId),
   };

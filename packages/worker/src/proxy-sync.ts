@@ -47,6 +47,8 @@ export class ProxySync {
     if (proxy.lifecycle !== undefined && this.#backoff.isResting(about)) return false;
     try {
       await router.sync(async () => {
+        // Whatever runs on a server without resources, it has no sites: most nodes of a cluster are such servers.
+        if (!(await observer.hasResources(server.id))) return [];
         const { wanted, releases } = await observer.look(adapters);
         return sitesOf(wanted, releases);
       });

@@ -368,6 +368,15 @@ describe("while nothing changes", () => {
     await until(() => world.engine.starts.get(deployment.uuid) === 2, { what: "it is brought back" });
   });
 
+  test("an engine is not asked for the sites of a server without resources", async () => {
+    const calls = new Map<string, number>();
+    const watch = { before: (name: string) => void calls.set(name, (calls.get(name) ?? 0) + 1) };
+    const count = (name: string) => calls.get(name) ?? 0;
+    world.worker({ watch });
+    await until(() => count("proxy.sync") > 0, { what: "the proxy was told" });
+    expect(count("engine.list")).toBe(0);
+  });
+
   test("an engine that tells nothing is asked at each look", async () => {
     world.engine.isWatched = false;
     world.worker();

@@ -293,6 +293,12 @@ export interface ContainerOperations {
   ownCheck(ref: ReleaseRef, signal: AbortSignal, container?: string): Promise<OwnCheck | undefined>;
 
   /**
+   * Missing for an engine that can run everything that it can build. Asks nobody; the images need not exist yet.
+   * @throws DomainError `deploy.start_failed` with all that it cannot run
+   */
+  requireFit?(spec: ReleaseSpec): void;
+
+  /**
    * The owner of each of these objects, in the same order.
    * @throws DomainError `deploy.start_failed` for an invalid name.
    */

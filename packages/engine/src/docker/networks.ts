@@ -55,9 +55,13 @@ async function makeNetwork(docker: Docker, name: string, instance: string, more:
   }
 }
 
-/** Removes networks with all of these labels. Networks in use stay. */
+/** Networks of this server alone with all of these labels. A manager lists those of its swarm too, which keeps them. */
+export const ownNetworks = (docker: Docker, labels: Labels): Promise<NetworkInspectInfo[]> =>
+  docker.listNetworks({ filters: { ...labelFilter(labels), scope: ["local"] } });
+
+/** Removes networks of this server alone with all of these labels. Networks in use stay. */
 export async function removeNetworks(docker: Docker, labels: Labels): Promise<void> {
-  const found = await docker.listNetworks({ filters: { ...labelFilter(labels) } });
+  const found = await ownNetworks(docker, labels);
   for (const { Id } of found) await removeNetwork(docker, Id);
 }
 

@@ -39,6 +39,8 @@ export const nameOf = ({ Name }: Pick<ContainerInspectInfo, "Name">): string => 
 
 /** One container of a release. */
 export interface Part {
+  /** Id of the container; empty where only a manager of its swarm was asked. */
+  readonly id: string;
   readonly state: ReleaseState;
   readonly container: ReleaseContainer;
   /** Position among the containers of its release. */
@@ -67,7 +69,7 @@ export function partOf(ref: ReleaseRef, info: ContainerInspectInfo, lastExitCode
     isExcluded: Labels[LABELS.excluded] === "true",
     ...(isStopped(info) ? { isStopped: true } : {}),
   };
-  return { state, container, order, isMember: name !== undefined, run: Number(Labels[LABELS.run]) || 0 };
+  return { id: info.Id, state, container, order, isMember: name !== undefined, run: Number(Labels[LABELS.run]) || 0 };
 }
 
 /** Its name, and its number where there are several alike. @param slot Of a swarm's task. */

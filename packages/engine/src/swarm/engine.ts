@@ -37,7 +37,7 @@ import { unpinStorages } from "./placement.ts";
 import { TaskConnector } from "./reach.ts";
 import { scaleService } from "./scale.ts";
 import { type FoundService, resumed, Services, stopped } from "./services.ts";
-import { startClusterStack } from "./stack.ts";
+import { fittingPlan, startClusterStack } from "./stack.ts";
 import { startService } from "./start.ts";
 import { ClusterWatch, type SeenRelease, type TaskContainer } from "./watch.ts";
 
@@ -77,6 +77,8 @@ export interface SwarmEngine extends Engine {
   readonly containers: ContainerOperations;
   /** Opens a connection to the address of a container, which only the cluster itself can reach, or of its manager. */
   connect(address: { readonly host: string; readonly port: number }, signal?: AbortSignal): Promise<Duplex>;
+  /** Whether the release is known to be one of the swarm's, without asking. */
+  hasSeen(ref: ReleaseRef): boolean;
   close(): Promise<void>;
 }
 
@@ -233,12 +235,17 @@ export function swarmEngine(options: SwarmEngineOptions): SwarmEngine {
         return await ownCheckIn(node.docker, info, signal);
       },
       scale: (ref, replicas) => alone(ref.deploymentUuid, () => scaleService({ services, watch }, ref, replicas)),
+      requireFit: (spec) => void (isStack(spec) && fittingPlan(spec, instance)),
       ownersOf: (objects) => ownersOf({ docker, instance }, objects),
     },
     cluster: clusterOperations(docker, services, new Managers(docker, host.name)),
     connect: async (address, signal) => {
       const readyNodes = async () => (await watch.readyNodes()).map(({ node }) => node);
-      const task = await connector.connect(readyNodes, address, signal);
+      const task = await connector.connect(
+        { running: watch.runningAt(address.host), nodes: readyNodes },
+        address,
+        signal,
+      );
       return task ?? (await host.connectTcp(address, signal));
     },
     async close() {
@@ -275,6 +282,7 @@ export function swarmEngine(options: SwarmEngineOptions): SwarmEngine {
       }),
     inspect: async (ref) => (await watch.find(ref))?.state,
     list: () => watch.list(),
+    hasSeen: (ref) => watch.hasSeen(ref),
     lastSeen: () => watch.lastSeen(),
     async exec(ref, script, execOptions) {
       const { id, node } = await requireContainer(ref, execOptions.container);
@@ -313,7 +321,8 @@ export function swarmEngine(options: SwarmEngineOptions): SwarmEngine {
     },
     onStateChange: (listener) => watch.onChange(listener),
     async usage(ref) {
-      const running = (await watch.find(ref))?.containers.filter(({ info }) => info.State.Running) ?? [];
+      const isRunning = ({ info }: TaskContainer) => info.State.Running;
+      const running = watch.runningOf(ref) ?? (await watch.find(ref))?.containers.filter(isRunning) ?? [];
       return sumOf(await Promise.all(running.map(({ id, node }) => usageOf(node.docker, id))));
     },
   };

@@ -112,6 +112,32 @@ describeDocker("a swarm whose nodes cannot all reach each other", [...IMAGES, SE
     expect(await world.containersOf(spec)).toEqual([]);
   });
 
+  test("has nothing of a release that was replaced while its node was cut off, once that is back", async () => {
+    const { manager, other, cut } = worker();
+    const spec = await started();
+    const runningOn = async (nodeId: string) =>
+      (await world.containersOf({})).filter(
+        ({ State, Labels }) => State === "running" && Labels["com.docker.swarm.node.id"] === nodeId,
+      );
+    const others = [manager.address, other.address];
+    await cut.cutFrom(...others);
+    onTestFinished(() => cut.joinTo(...others).catch(() => undefined));
+    await until(async () => (await isReady(cut.nodeId)) === false, { seconds: 60 });
+    const next = await started();
+    await engine.remove(spec, { graceSeconds: 0 });
+    expect(await states(next)).toEqual(ALL_RUN);
+    // What nobody can end there yet. It gets no requests: it is no container of a release.
+    expect(await runningOn(cut.nodeId)).toHaveLength(1);
+    expect((await engine.list()).map(({ deploymentUuid }) => deploymentUuid)).toEqual([next.deploymentUuid]);
+    await cut.joinTo(...others);
+    await until(async () => (await isReady(cut.nodeId)) === true, { seconds: 60 });
+    await eventually(async () => expect(await runningOn(cut.nodeId)).toEqual([]));
+    await eventually(async () => expect(await world.containersOf(spec)).toEqual([]));
+    expect(await states(next)).toEqual(ALL_RUN);
+    await engine.remove(next, { graceSeconds: 0 });
+    expect(await world.containersOf({})).toEqual([]);
+  });
+
   test("has what a node runs that the managers do not reach in its log, but not among its containers", async () => {
     const { manager, other, cut } = worker();
     const spec = await started();

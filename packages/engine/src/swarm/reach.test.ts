@@ -2,6 +2,7 @@ import { PassThrough } from "node:stream";
 import { afterEach, expect, test, vi } from "vitest";
 import type { SwarmNode } from "./nodes.ts";
 import { TaskConnector } from "./reach.ts";
+import type { RunningTask } from "./watch.ts";
 
 const ADDRESS = "10.201.0.2";
 const CHECK_SECONDS = 30;
@@ -13,6 +14,7 @@ function cluster() {
   const asked: string[] = [];
   const connected: string[] = [];
   const at = { node: "b" };
+  let isRefused = false;
   const nodeOf = (id: string): SwarmNode => {
     const docker = {
       async listContainers() {
@@ -26,6 +28,7 @@ function cluster() {
     };
     const host = {
       connectTcp: async ({ host: address }: { readonly host: string }) => {
+        if (isRefused) throw new Error("Nothing listens there.");
         connected.push(`${id} ${address}`);
         return new PassThrough();
       },
@@ -35,14 +38,23 @@ function cluster() {
   };
   const nodes = ["a", "b", "c"].map(nodeOf);
   const connector = new TaskConnector("test");
+  let running: RunningTask | undefined;
   const clock = vi.spyOn(performance, "now").mockReturnValue(0);
   return {
     at,
+    /** What events say. */
+    say: (id: string, node: string, startedAt = new Date(0)) => {
+      running = { id, startedAt, node: nodeOf(node) };
+    },
+    refuse: (is: boolean) => {
+      isRefused = is;
+    },
     async check(seconds: number) {
       clock.mockReturnValue(seconds * 1000);
       asked.length = 0;
       connected.length = 0;
-      await connector.connect(async () => nodes, { host: ADDRESS, port: 80 });
+      const surroundings = { running, nodes: async () => nodes };
+      await connector.connect(surroundings, { host: ADDRESS, port: 80 }).catch(() => undefined);
       return { asked: [...asked].sort().join(""), connected: [...connected] };
     },
   };
@@ -63,4 +75,34 @@ test("a container whose address another node has now is found there", async () =
   at.node = "c";
   expect(await check(CHECK_SECONDS)).toEqual({ asked: "abc", connected: ["c 172.18.0.3"] });
   expect(await check(2 * CHECK_SECONDS)).toEqual({ asked: "c", connected: ["c 172.18.0.3"] });
+});
+
+test("nobody is asked again while events say that the same container runs there, but every few minutes", async () => {
+  const { check, say } = cluster();
+  say("c", "b");
+  const connected = ["b 172.18.0.3"];
+  expect(await check(0)).toEqual({ asked: "b", connected });
+  for (const round of [1, 2, 3]) expect(await check(round * CHECK_SECONDS)).toEqual({ asked: "", connected });
+  expect(await check(301)).toEqual({ asked: "b", connected });
+});
+
+test("another container with the address, and another run of it, are looked for", async () => {
+  const { check, say, at } = cluster();
+  say("c", "b");
+  await check(0);
+  at.node = "c";
+  say("d", "c");
+  expect(await check(CHECK_SECONDS)).toEqual({ asked: "c", connected: ["c 172.18.0.3"] });
+  say("d", "c", new Date(1000));
+  expect(await check(2 * CHECK_SECONDS)).toMatchObject({ asked: "c" });
+});
+
+test("a container that refuses is looked for again", async () => {
+  const { check, say, refuse } = cluster();
+  say("c", "b");
+  await check(0);
+  refuse(true);
+  expect(await check(CHECK_SECONDS)).toEqual({ asked: "", connected: [] });
+  refuse(false);
+  expect(await check(CHECK_SECONDS + 1)).toEqual({ asked: "b", connected: ["b 172.18.0.3"] });
 });

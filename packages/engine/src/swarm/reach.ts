@@ -3,10 +3,18 @@ import { releaseFilter, TASK_ROLE } from "@berth/docker-client";
 import type { NetworkInspectInfo } from "dockerode";
 import { answered } from "./answered.ts";
 import type { SwarmNode } from "./nodes.ts";
+import type { RunningTask } from "./watch.ts";
 
 interface Address {
   readonly host: string;
   readonly port: number;
+}
+
+/** Who has an address, and who can be asked. */
+export interface Surroundings {
+  /** The container that has it by its events; `undefined` where they do not say. */
+  readonly running: RunningTask | undefined;
+  readonly nodes: () => Promise<readonly SwarmNode[]>;
 }
 
 /** Where a container is reached from its node. */
@@ -14,11 +22,13 @@ interface Way {
   readonly node: SwarmNode;
   readonly address: string;
   readonly foundMs: number;
+  /** The run of the container that had the overlay address then. */
+  readonly run: string | undefined;
 }
 
 /**
  * Connects to containers by their address in an overlay. That is not reachable from the network of a node itself, but
- * each container has another address, in the bridge between its node and its networks.
+ * each container has another address, in the bridge between its node and its networks, as long as it runs.
  */
 export class TaskConnector {
   readonly #instance: string;
@@ -30,23 +40,32 @@ export class TaskConnector {
 
   /** @returns `undefined` if no container of a release on these nodes has the address. */
   async connect(
-    nodes: () => Promise<readonly SwarmNode[]>,
+    { running, nodes }: Surroundings,
     { host, port }: Address,
     signal?: AbortSignal,
   ): Promise<Duplex | undefined> {
+    const run = running && `${running.id} ${running.startedAt?.getTime()}`;
     const known = this.#ways.get(host);
-    const isRecent = known !== undefined && performance.now() - known.foundMs < KEPT_MS;
-    const way = isRecent ? known : await this.#look(await nodes(), host, known?.node.id);
-    return await way?.node.host.connectTcp({ host: way.address, port }, signal);
+    const keptMs = run !== undefined && run === known?.run ? KEPT_OF_RUN_MS : KEPT_MS;
+    const isRecent = known !== undefined && performance.now() - known.foundMs < keptMs;
+    const lastId = running?.node.id ?? known?.node.id;
+    const way = isRecent ? known : await this.#look(await nodes(), { host, lastId, run });
+    try {
+      return await way?.node.host.connectTcp({ host: way.address, port }, signal);
+    } catch (cause) {
+      // Nothing listens there, or its networks were changed by hand.
+      this.#ways.delete(host);
+      throw cause;
+    }
   }
 
-  /** @param lastId The node on which it was: most often it still is, and no other has to be asked. */
-  async #look(nodes: readonly SwarmNode[], host: string, lastId: string | undefined): Promise<Way | undefined> {
+  /** The node on which it is or was comes first: most often no other has to be asked. */
+  async #look(nodes: readonly SwarmNode[], { lastId, ...wanted }: Wanted): Promise<Way | undefined> {
     const { last = [], others = [] } = Object.groupBy(nodes, ({ id }) => (id === lastId ? "last" : "others"));
-    return (last.length > 0 ? await this.#find(last, host) : undefined) ?? (await this.#find(others, host));
+    return (last.length > 0 ? await this.#find(last, wanted) : undefined) ?? (await this.#find(others, wanted));
   }
 
-  async #find(nodes: readonly SwarmNode[], host: string): Promise<Way | undefined> {
+  async #find(nodes: readonly SwarmNode[], { host, run }: Omit<Wanted, "lastId">): Promise<Way | undefined> {
     const asked = nodes.map(async (node) => {
       const address = await answered(bridgeAddress(node, this.#instance, host));
       if (address === undefined) throw new Error("It is not on this node.");
@@ -57,16 +76,24 @@ export class TaskConnector {
     const nowMs = performance.now();
     for (const [key, { foundMs }] of this.#ways) if (nowMs - foundMs >= FORGOTTEN_MS) this.#ways.delete(key);
     if (found === undefined) return undefined;
-    const way = { ...found, foundMs: nowMs };
+    const way = { ...found, run, foundMs: nowMs };
     this.#ways.set(host, way);
     return way;
   }
 }
 
+interface Wanted {
+  readonly host: string;
+  readonly lastId: string | undefined;
+  readonly run: string | undefined;
+}
+
 /** Health checks ask each second, and another container may get the address later. */
 const KEPT_MS = 5000;
-/** Health checks of what runs ask more often. */
-const FORGOTTEN_MS = 120_000;
+/** Events say that the same container runs there. The limit is for what they do not say: networks changed by hand. */
+const KEPT_OF_RUN_MS = 300_000;
+/** Health checks of what runs ask more often than the difference. */
+const FORGOTTEN_MS = 420_000;
 
 /** Address in the node's bridge of the container with this overlay address; `undefined`: it is not on this node. */
 async function bridgeAddress({ docker }: SwarmNode, instance: string, host: string): Promise<string | undefined> {

@@ -2,13 +2,17 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describeDocker, eventually, SERVER_IMAGE } from "@berth/testing";
+import type { ContainerTaskSpec } from "dockerode";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { stackSpec } from "../docker/compose/stack.fixture.ts";
 import { composeTool } from "../docker/compose/tool.ts";
-import { io } from "../docker/docker.fixture.ts";
+import { io, NO_BUILDER } from "../docker/docker.fixture.ts";
+import { dockerEngine } from "../docker/engine.ts";
+import { OVERLAY } from "../docker/networks.ts";
 import type { SwarmEngine } from "./engine.ts";
 import { clusterNodes } from "./nodes.ts";
 import { type SwarmWorld, swarmWorld } from "./swarm.fixture.ts";
+import { withStacks } from "./with-stacks.ts";
 
 const TEXT = `
 services:
@@ -95,6 +99,20 @@ describeDocker("a release of a compose file on a swarm", [SERVER_IMAGE, "busybox
     return [...found.flat(), ...services.map(({ Spec }) => Spec?.Name)];
   };
 
+  /** Containers that may run on the node with their data alone. */
+  const pinnedOf = async ({ deploymentUuid }: ReturnType<typeof stackSpec>) => {
+    const filters = { label: [`berth.deployment=${deploymentUuid}`] };
+    const services = await world.manager.docker.listServices({ filters });
+    const isPinned = ({ Spec }: (typeof services)[number]) => {
+      const { Placement } = (Spec?.TaskTemplate ?? {}) as ContainerTaskSpec; // Berth's services run containers.
+      return Placement?.Constraints?.some((one) => one.startsWith("node.labels.berth.storage.")) === true;
+    };
+    return services
+      .filter(isPinned)
+      .map(({ Spec }) => Spec?.Labels?.["berth.container"])
+      .sort();
+  };
+
   /** A node frees a network a moment after its managers have removed it. */
   const untilLeft = ({ resourceUuid }: ReturnType<typeof stackSpec>, wanted: readonly unknown[]) =>
     eventually(async () => expect(await leftovers(resourceUuid)).toEqual(wanted));
@@ -124,6 +142,7 @@ describeDocker("a release of a compose file on a swarm", [SERVER_IMAGE, "busybox
         .map(({ Labels }) => Labels["com.docker.swarm.node.id"]),
     );
     expect(nodes.size).toBe(1);
+    expect(await pinnedOf(spec)).toEqual(["db", "job"]);
 
     await engine.stop(spec, { graceSeconds: 1 });
     expect(await engine.inspect(spec)).toMatchObject({ state: "exited" });
@@ -152,11 +171,46 @@ describeDocker("a release of a compose file on a swarm", [SERVER_IMAGE, "busybox
   test("refuses what a cluster cannot run before it makes anything", async () => {
     const text = TEXT.replace("stop_grace_period: 1s", "privileged: true");
     const spec = stackSpec(text, { containers, stack });
-    await expect(engine.start(spec, io())).rejects.toMatchObject({
+    const refusal = {
       code: "deploy.start_failed",
       message: expect.stringMatching(/^The compose file cannot run on a cluster: services\.web\.privileged: /),
-    });
+    };
+    await expect(engine.start(spec, io())).rejects.toMatchObject(refusal);
+    expect(() => engine.containers.requireFit?.(spec)).toThrow(expect.objectContaining(refusal));
+    expect(() => engine.containers.requireFit?.(stackSpec(TEXT, { containers, stack }))).not.toThrow();
     expect(await leftovers(spec.resourceUuid)).toEqual([]);
+  });
+
+  test("takes over from a release that ran as containers of the manager alone, with its data", async () => {
+    const { host, docker, images } = world.manager;
+    const compose = composeTool({ host, folder });
+    const common = { host, docker, instance: fixture.instance, builder: NO_BUILDER, images, compose };
+    const earlier = dockerEngine({ ...common, network: "berth", networkOptions: OVERLAY });
+    const managing = { substitute: async () => undefined, hasSubstitute: () => false, headName: () => host.name };
+    const both = withStacks(engine, earlier, { managing, instance: fixture.instance });
+    const keeper = { image: "busybox:stable", init: true, command: ["sleep", "1000"], volumes: ["data:/data"] };
+    const text = JSON.stringify({ services: { keeper }, volumes: { data: null } });
+    const spec = stackSpec(text, { stack: { networks: [] } });
+    await earlier.start(spec, io());
+    await earlier.exec(spec, "echo kept >/data/file", { timeoutSeconds: 20 });
+
+    const unfit = JSON.stringify({ services: { keeper: { ...keeper, privileged: true } }, volumes: { data: null } });
+    const replaces = { deploymentUuid: spec.deploymentUuid, keeps: "unchanged", isRestart: false } as const;
+    const change = { resourceUuid: spec.resourceUuid, stack: { networks: [], replaces } };
+    await expect(both.start(stackSpec(unfit, change), io())).rejects.toThrow("services.keeper.privileged");
+    expect(await both.inspect(spec)).toMatchObject({ state: "running" });
+
+    const next = stackSpec(text, change);
+    expect(await both.start(next, io())).toMatchObject({ state: "running" });
+    expect(await both.inspect(spec)).toMatchObject({ state: "exited" });
+    expect((await both.exec(next, "cat /data/file", { timeoutSeconds: 20 })).output.trim()).toBe("kept");
+    const where = (await world.containersOf(next)).map(({ Labels }) => Labels["com.docker.swarm.node.id"]);
+    expect(where).toEqual([world.manager.id]);
+    await both.remove(spec, { graceSeconds: 0 });
+    expect((await both.list()).map(({ deploymentUuid }) => deploymentUuid)).toEqual([next.deploymentUuid]);
+    await both.removeResource(spec.resourceUuid, { deleteVolumes: true });
+    await untilLeft(spec, []);
+    await earlier.close({ stopReleases: false });
   });
 
   test("keeps the previous release when one that others wait for fails", async () => {

@@ -21,7 +21,7 @@ function part(number: number, second: number | null, change: Partial<ReleaseCont
   };
   const { state, startedAt, exitCode } = container;
   const own = { ...ref, state, startedAt, exitCode, restartCount: 0, upstream: null };
-  return { container, state: own, order: number, isMember: true, run };
+  return { id: "", container, state: own, order: number, isMember: true, run };
 }
 const ended = (exitCode: number) => ({ state: "exited", exitCode, address: null }) as const;
 

@@ -25,6 +25,7 @@ export function partOfTask(task: Task, instance: string): Part | undefined {
   };
   const { state, startedAt } = container;
   return {
+    id: "",
     container,
     state: { ...ref, state, startedAt, upstream: null, restartCount: 0, exitCode: null },
     order: container.isReplica === true ? number : Number(labels[LABELS.order]) || 0,

@@ -61,6 +61,13 @@ export function currentContainers(seen: SeenRelease | undefined): readonly TaskC
   });
 }
 
+/** A container that runs, as far as its events say. */
+export interface RunningTask {
+  readonly id: string;
+  readonly startedAt: Date | null;
+  readonly node: SwarmNode;
+}
+
 /** A node on which tasks may run, and that is a server of Berth's. */
 export type ReadyNode = ClusterNode & { readonly node: SwarmNode };
 
@@ -188,6 +195,31 @@ export class ClusterWatch {
     return this.#services && parts && this.#statesOf(this.#services, parts);
   }
 
+  /** Whether it is a release of the swarm, as last looked up. */
+  hasSeen(wanted: ReleaseRef): boolean {
+    return this.#services?.some(({ ref }) => isSameRef(ref, wanted)) === true;
+  }
+
+  /** The container with this address, known without asking anybody. `undefined`: not known, or events may be missed. */
+  runningAt(address: string): RunningTask | undefined {
+    return this.#lastRunning(({ container }) => container.address === address)[0];
+  }
+
+  /** As `runningAt`, all of a release. `undefined` while events of any node may be missed. */
+  runningOf(ref: ReleaseRef): readonly RunningTask[] | undefined {
+    const { deploymentUuid } = ref;
+    const isKnown = this.#lastParts() !== undefined && this.hasSeen(ref);
+    return isKnown ? this.#lastRunning(({ state }) => state.deploymentUuid === deploymentUuid) : undefined;
+  }
+
+  #lastRunning(isMeant: (part: Part) => boolean): readonly RunningTask[] {
+    return this.#readyWatches().flatMap(({ node, watch }) =>
+      (watch.lastParts() ?? [])
+        .filter((part) => part.container.state === "running" && isMeant(part))
+        .map(({ id, container: { startedAt } }) => ({ id, startedAt, node })),
+    );
+  }
+
   /** Shows these replicas as leaving from now on: they get no requests, though they still run. */
   leave(ref: ReleaseRef, numbers: readonly number[]): void {
     this.#leaving.set(ref.deploymentUuid, new Set(numbers));
@@ -214,9 +246,12 @@ export class ClusterWatch {
   }
 
   #lastParts(): readonly Part[] | undefined {
-    const all = [...this.#watches.values()].filter(({ node }) => this.#readyIds.has(node.id));
-    const parts = all.map(({ watch }) => watch.lastParts());
+    const parts = this.#readyWatches().map(({ watch }) => watch.lastParts());
     return parts.some((one) => one === undefined) ? undefined : parts.flatMap((one) => one ?? []);
+  }
+
+  #readyWatches() {
+    return [...this.#watches.values()].filter(({ node }) => this.#readyIds.has(node.id));
   }
 
   async #containersOn(node: SwarmNode, ref: ReleaseRef): Promise<readonly TaskContainer[]> {

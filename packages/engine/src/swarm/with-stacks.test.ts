@@ -20,6 +20,7 @@ function cluster() {
       capabilities: { kinds: [] },
       containers: { ownersOf: () => call([name]) },
       list: () => call([stateOf(name)]),
+      hasSeen: () => false,
       lastSeen: () => (isThere() ? [stateOf(name)] : undefined),
       inspect: (ref: ReleaseRef) => call(ref.deploymentUuid === name ? stateOf(name) : undefined),
       stop: () => call(undefined),

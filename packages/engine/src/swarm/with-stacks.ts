@@ -22,7 +22,8 @@ export function withStacks(
 ): SwarmEngine {
   /** As listed last. */
   let known: readonly ReleaseState[] | undefined;
-  const engineOf = async (ref: ReleaseRef) => ((await swarm.inspect(ref)) === undefined ? stacks : swarm);
+  const engineOf = async (ref: ReleaseRef) =>
+    swarm.hasSeen(ref) || (await swarm.inspect(ref)) !== undefined ? swarm : stacks;
   const isKnown = (ref: ReleaseRef) => known?.some(({ deploymentUuid }) => deploymentUuid === ref.deploymentUuid);
 
   async function listStacks(): Promise<readonly ReleaseState[]> {

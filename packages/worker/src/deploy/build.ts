@@ -1,12 +1,12 @@
 import { DomainError } from "@berth/core";
 import { isLocalHost } from "@berth/core/application";
-import type { Step } from "@berth/core/deploy";
+import type { StackArtifact, Step } from "@berth/core/deploy";
 import { isOwnMachine } from "@berth/core/server";
 import { chooseBuildPlace, otherBuildPlace } from "./build-place.ts";
 import type { Built, CheckedOut } from "./checkout.ts";
 import type { StepContext } from "./context.ts";
 import { deliver, discardBuild, pullLostImages } from "./delivery.ts";
-import { generateVariables } from "./generated-variables.ts";
+import { generateVariables, withGenerated } from "./generated-variables.ts";
 
 /** Turns the source into an artifact that the engine can start. */
 export const build: Step<StepContext, CheckedOut, Built> = {
@@ -28,6 +28,10 @@ export const build: Step<StepContext, CheckedOut, Built> = {
       ...ctx.kind.buildRequest({ ...ctx, deployment: { ...ctx.deployment, commit } }, source),
       // Push access to a repository must not grant control of Berth's own machine.
       isHostGuarded: isLocalHost(server.ip) || isOwnMachine(server),
+      requireFit: (planned: StackArtifact) => {
+        const input = { ...ctx, deployment: { ...ctx.deployment, commit } };
+        ctx.adapters.engine.containers?.requireFit?.(ctx.kind.releaseSpec(input, withGenerated(ctx, planned)));
+      },
     };
     const place = await chooseBuildPlace(ctx);
     const artifact = await place.engine.build(request, ctx.io);

@@ -9,13 +9,10 @@ type Context = Pick<StepContext, "stores" | "subject" | "deployment" | "envs" | 
  * it from then on. Only the build knows that file. Services get theirs when they are created.
  */
 export async function generateVariables(ctx: Context, artifact: Artifact): Promise<Artifact> {
-  const { magic, subject, deployment, envs, clock } = ctx;
-  if (artifact.type !== "stack" || subject.record.kind !== "application" || magic === undefined) return artifact;
+  const { magic, subject, deployment } = ctx;
+  const made = missingValues(ctx, artifact);
+  if (made.size === 0 || magic === undefined) return artifact;
   const isPreview = deployment.pull_request_id !== 0;
-  const own = envs.filter(({ is_preview }) => is_preview === isPreview).map(({ key, value }) => [key, value] as const);
-  const existing = new Map([...Object.entries(artifact.variables ?? {}), ...own]);
-  const made = generatedValues(composeOf(artifact), { source: magic, now: clock.now(), existing });
-  if (made.size === 0) return artifact;
   const team = ctx.stores.forTeam(deployment.team_id);
   await team.transaction(async (tx) => {
     const insert = async (fields: ReturnType<typeof newEnv>) => {
@@ -29,5 +26,25 @@ export async function generateVariables(ctx: Context, artifact: Artifact): Promi
     }
   });
   ctx.say(`Generated ${[...made.keys()].join(", ")}, variables of the application from now on.`);
-  return { ...artifact, variables: { ...artifact.variables, ...Object.fromEntries(made) } };
+  return withValues(artifact, made);
 }
+
+/** The same with values that are thrown away, for looking at what is not built yet. */
+export const withGenerated = (ctx: Context, artifact: Artifact): Artifact =>
+  withValues(artifact, missingValues(ctx, artifact));
+
+function missingValues(
+  { magic, subject, deployment, envs, clock }: Context,
+  artifact: Artifact,
+): ReadonlyMap<string, string> {
+  if (artifact.type !== "stack" || subject.record.kind !== "application" || magic === undefined) return new Map();
+  const isPreview = deployment.pull_request_id !== 0;
+  const own = envs.filter(({ is_preview }) => is_preview === isPreview).map(({ key, value }) => [key, value] as const);
+  const existing = new Map([...Object.entries(artifact.variables ?? {}), ...own]);
+  return generatedValues(composeOf(artifact), { source: magic, now: clock.now(), existing });
+}
+
+const withValues = (artifact: Artifact, made: ReadonlyMap<string, string>): Artifact =>
+  artifact.type === "stack" && made.size > 0
+    ? { ...artifact, variables: { ...artifact.variables, ...Object.fromEntries(made) } }
+    : artifact;

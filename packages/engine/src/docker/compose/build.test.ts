@@ -1,5 +1,7 @@
 import { symlink } from "node:fs/promises";
 import { join } from "node:path";
+import { DomainError } from "@berth/core";
+import type { StackArtifact } from "@berth/core/deploy";
 import { localHost } from "@berth/host";
 import { describeDocker } from "@berth/testing";
 import { afterAll, beforeAll, expect, test } from "vitest";
@@ -67,6 +69,27 @@ describeDocker("a compose file in a repository", ["busybox:stable"], (fixture) =
       details: { missing_variables: ["A", "B"] },
     });
     expect(lines).toEqual([]);
+  });
+
+  test("is refused before anything is pulled or built where it cannot be started", async () => {
+    const engine = await engineOf();
+    const text = `services:
+  web: { image: "127.0.0.1:9/not/there", privileged: true }
+  other: { build: . }
+`;
+    const config = { build_pack: "dockercompose", docker_compose_location: "/docker-compose.yaml" } as const;
+    const files = { "docker-compose.yaml": text, Dockerfile: "FROM busybox:stable\nRUN exit 1\n" };
+    const lines: string[] = [];
+    const planned: unknown[] = [];
+    const requireFit = (artifact: StackArtifact) => {
+      planned.push(artifact);
+      throw new DomainError("deploy.start_failed", "It does not fit.");
+    };
+    const request = { ...suite.request(files, config), requireFit };
+    const build = engine.build(request, { ...io(), onLine: (line) => lines.push(line) });
+    await expect(build).rejects.toMatchObject({ code: "deploy.start_failed", message: "It does not fit." });
+    expect(lines).toEqual([]);
+    expect(planned).toEqual([expect.objectContaining({ type: "stack", images: {}, files: [] })]);
   });
 
   test("is one text with the files beside it, and knows the variables of others", async () => {

@@ -52,6 +52,8 @@ export async function buildStack(place: StackBuildPlace, written: BuildRequest, 
   await otherWork();
   const demands = { text: compose, started, isGenerating: source !== undefined };
   requireBuildable(demands, request.env, { ...variables, ...(written.variables ?? written.env) });
+  const more = Object.keys(variables).length === 0 ? {} : { variables };
+  request.requireFit?.({ type: "stack", compose: artifactText, ...more, images: {}, files });
   const images: Record<string, StackImage> = {};
   const pulled = new Map<string, StackImage>();
   for (const name of buildOrder(compose)) {
@@ -71,7 +73,6 @@ export async function buildStack(place: StackBuildPlace, written: BuildRequest, 
     images[name] = { ...known, image };
   }
   if (sent.length > 0) images[SOURCE_IMAGE] = await buildSourceImage(place, request, sent, io);
-  const more = Object.keys(variables).length === 0 ? {} : { variables };
   return { type: "stack", compose: artifactText, ...more, images, files };
 }
 

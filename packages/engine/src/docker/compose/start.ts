@@ -5,7 +5,7 @@ import type { WorkIO } from "@berth/core/ports";
 import { LABELS, type Labels, labelFilter, ownedLabels, statusCodeOf } from "@berth/docker-client";
 import type Docker from "dockerode";
 import { putEntries, putFiles } from "../files.ts";
-import { ensureNetwork, type NetworkMore, removeNetwork, removeNetworks } from "../networks.ts";
+import { ensureNetwork, type NetworkMore, ownNetworks, removeNetwork, removeNetworks } from "../networks.ts";
 import { explain, requireWanted } from "../start.ts";
 import { ensureVolumes } from "../volumes.ts";
 import type { Seen, SeenContainer } from "../watch.ts";
@@ -243,9 +243,7 @@ export async function removeMadeNetworks(
   { resourceUuid, deploymentUuid }: ReleaseRef,
 ): Promise<void> {
   const own = { ...ownedLabels(instance), [LABELS.resource]: resourceUuid };
-  const made = await docker.listNetworks({
-    filters: { ...labelFilter({ ...own, [LABELS.deployment]: deploymentUuid }) },
-  });
+  const made = await ownNetworks(docker, { ...own, [LABELS.deployment]: deploymentUuid });
   if (made.length === 0) return;
   const left = await docker.listContainers({ all: true, filters: { ...labelFilter(own) } });
   const joined = new Set(left.flatMap(({ NetworkSettings }) => Object.keys(NetworkSettings?.Networks ?? {})));
