@@ -20,8 +20,6 @@ export const theme = createTheme({
     // A link in a sentence must be recognisable without its colour.
     Anchor: { defaultProps: { underline: "always" } },
     Button: { defaultProps: { size: "xs" } },
-    // A closed list of choices would be drawn with each field, which takes ten times as long as a field for text.
-    Combobox: { defaultProps: { keepMounted: false } },
     TextInput: { defaultProps: { size: "sm" } },
     Table: { defaultProps: { verticalSpacing: 6, horizontalSpacing: "sm" } },
   },
