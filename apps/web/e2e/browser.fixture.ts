@@ -266,6 +266,10 @@ export async function expectNothingSticksOut(page: Page): Promise<void> {
     return out.map((one) => one.outerHTML.slice(0, 120));
   })()`);
   expect({ url: page.url(), tooWide }).toEqual({ url: page.url(), tooWide: [] });
+  const scrolled = await page.evaluate(`[...document.querySelectorAll("main [role=table]")]
+    .filter((table) => table.scrollWidth > table.parentElement.clientWidth)
+    .map((table) => table.parentElement.ariaLabel)`);
+  expect({ url: page.url(), scrolled }).toEqual({ url: page.url(), scrolled: [] });
 }
 
 export async function picture(page: Page, name: string): Promise<void> {

@@ -62,6 +62,8 @@ describe.skipIf(!hasChromium)("open pages", () => {
     await settled(page);
     const reads = readsOf(page);
     const newest = async () => (await server.client.events.list.query({ take: 1 })).events[0]?.id;
+    // Only a page that follows the events keeps what it shows.
+    await page.getByText("Live", { exact: true }).waitFor();
     const reloadReads = async () => {
       const before = await newest();
       reads();

@@ -70,6 +70,22 @@ describeLargeInBrowser("forms and names of the pages", () => {
     await close();
   });
 
+  it("choose from a list by the keyboard, beginning at what is chosen", async () => {
+    const { page, complaints, close } = await visit(browser, server.url);
+    await signIn(page, server);
+    await page.goto(`/applications/${uuid}/settings`);
+    const field = page.getByRole("combobox", { name: "Build pack" });
+    const chosen = await field.inputValue();
+    await field.press("ArrowDown");
+    await page.getByRole("option", { name: chosen }).and(page.locator("[aria-selected=true]")).waitFor();
+    await field.press("ArrowDown");
+    await field.press("Enter");
+    await until(async () => ![chosen, ""].includes(await field.inputValue()));
+    expect(await page.getByRole("listbox").isVisible()).toBe(false);
+    expect(complaints).toEqual([]);
+    await close();
+  });
+
   it("move an application to an environment of another project", async () => {
     const name = `Archive ${randomUUID()}`;
     const project = await server.client.projects.create.mutate({ name });

@@ -2,32 +2,25 @@ import "./nonce.ts";
 import "./without-eval.ts";
 import "./styles/mantine.ts";
 import "./styles/berth.css";
-import { MantineProvider } from "@mantine/core";
-import { Notifications } from "@mantine/notifications";
-import { QueryClientProvider } from "@tanstack/react-query";
-import { RouterProvider } from "@tanstack/react-router";
-import { StrictMode, startTransition } from "react";
-import { createRoot } from "react-dom/client";
-import { queryClient } from "./api/client.ts";
-import { router } from "./router.tsx";
-import { cssVariables, theme } from "./styles/theme.ts";
+import { isSignedIn, signInFor } from "./api/session.ts";
+import { PAGES } from "./pages.ts";
 
 // After an update, an old tab requests files that no longer exist: reload to get the new build.
 window.addEventListener("vite:preloadError", () => window.location.reload());
 
-const root = document.getElementById("root");
-if (root === null) throw new Error("The page has no element with the id root.");
-const page = createRoot(root);
-// In slices, so that the page reacts while it is drawn for the first time.
-startTransition(() =>
-  page.render(
-    <StrictMode>
-      <MantineProvider theme={theme} cssVariablesResolver={cssVariables} defaultColorScheme="auto">
-        <QueryClientProvider client={queryClient}>
-          <Notifications position="bottom-right" autoClose={6000} />
-          <RouterProvider router={router} />
-        </QueryClientProvider>
-      </MantineProvider>
-    </StrictMode>,
-  ),
-);
+const isAt = (path: string): boolean => location.pathname === path || location.pathname.startsWith(`${path}/`);
+
+if (!isSignedIn() && !isAt("/sign-in")) {
+  history.replaceState(null, "", signInFor(location.pathname + location.search + location.hash));
+}
+// In parts, between which the page reacts. Their files are requested together.
+void import("react-dom/client");
+void import("./parts/draw.tsx");
+void (isAt("/sign-in") ? import("./sign-in/start.tsx") : appWithPage()).then(({ start }) => start());
+
+/** Requests the page's own files together with the router, which would request them only after it was loaded itself. */
+function appWithPage() {
+  const page = location.pathname.split("/")[1] as keyof typeof PAGES;
+  void PAGES[page]?.();
+  return import("./app.tsx");
+}

@@ -1,29 +1,19 @@
 import { createRootRoute, createRoute, createRouter, lazyRouteComponent, redirect } from "@tanstack/react-router";
 import { restoreKept } from "./api/client.ts";
-import { isSignedIn } from "./api/session.ts";
+import { isSignedIn, signInFor } from "./api/session.ts";
+import { PAGES } from "./pages.ts";
 import { NotFound } from "./shell/not-found.tsx";
+import { Shell } from "./shell/shell.tsx";
 
 const root = createRootRoute({ notFoundComponent: NotFound });
 
-const signIn = createRoute({
-  getParentRoute: () => root,
-  path: "/sign-in",
-  component: lazyRouteComponent(() => import("./sign-in/sign-in-page.tsx"), "SignInPage"),
-});
-
-const callback = createRoute({
-  getParentRoute: () => root,
-  path: "/sign-in/callback",
-  component: lazyRouteComponent(() => import("./sign-in/callback-page.tsx"), "CallbackPage"),
-});
-
-/** Everything else is for who is signed in. */
+/** Every page here is for who is signed in. The sign-in is drawn without the router, see `main.tsx`. */
 const shell = createRoute({
   getParentRoute: () => root,
   id: "shell",
-  component: lazyRouteComponent(() => import("./shell/shell.tsx"), "Shell"),
+  component: Shell,
   async beforeLoad({ location }) {
-    if (!isSignedIn()) throw redirect({ to: "/sign-in", search: { to: location.href } });
+    if (!isSignedIn()) throw redirect({ href: signInFor(location.href), reloadDocument: true });
     await restoreKept();
   },
 });
@@ -31,17 +21,17 @@ const shell = createRoute({
 const overview = createRoute({
   getParentRoute: () => shell,
   path: "/",
-  component: lazyRouteComponent(() => import("./overview/overview-page.tsx"), "OverviewPage"),
+  component: lazyRouteComponent(PAGES[""], "OverviewPage"),
 });
 
 const project = createRoute({
   getParentRoute: () => shell,
   path: "/projects/$uuid",
   validateSearch: (search): { view?: "map" } => (search.view === "map" ? { view: "map" } : {}),
-  component: lazyRouteComponent(() => import("./project/project-page.tsx"), "ProjectPage"),
+  component: lazyRouteComponent(PAGES.projects, "ProjectPage"),
 });
 
-const resources = lazyRouteComponent(() => import("./resource/resource-page.tsx"), "ResourcePage");
+const resources = lazyRouteComponent(PAGES.applications, "ResourcePage");
 const application = createRoute({
   getParentRoute: () => shell,
   path: "/applications/$uuid/{-$tab}",
@@ -53,7 +43,7 @@ const service = createRoute({ getParentRoute: () => shell, path: "/services/$uui
 const deployment = createRoute({
   getParentRoute: () => shell,
   path: "/deployments/$uuid",
-  component: lazyRouteComponent(() => import("./deployment/deployment-page.tsx"), "DeploymentPage"),
+  component: lazyRouteComponent(PAGES.deployments, "DeploymentPage"),
 });
 
 const text = (value: unknown): string | undefined => (typeof value === "string" && value !== "" ? value : undefined);
@@ -66,13 +56,13 @@ const create = createRoute({
     ...(text(search.environment) && { environment: text(search.environment) }),
     ...(text(search.template) && { template: text(search.template) }),
   }),
-  component: lazyRouteComponent(() => import("./new/new-page.tsx"), "NewPage"),
+  component: lazyRouteComponent(PAGES.new, "NewPage"),
 });
 
 const servers = createRoute({
   getParentRoute: () => shell,
   path: "/servers",
-  component: lazyRouteComponent(() => import("./server/servers-page.tsx"), "ServersPage"),
+  component: lazyRouteComponent(PAGES.servers, "ServersPage"),
 });
 
 const server = createRoute({
@@ -84,19 +74,19 @@ const server = createRoute({
 const team = createRoute({
   getParentRoute: () => shell,
   path: "/team/{-$tab}",
-  component: lazyRouteComponent(() => import("./team/team-page.tsx"), "TeamPage"),
+  component: lazyRouteComponent(PAGES.team, "TeamPage"),
 });
 
 const account = createRoute({
   getParentRoute: () => shell,
   path: "/account",
-  component: lazyRouteComponent(() => import("./account/account-page.tsx"), "AccountPage"),
+  component: lazyRouteComponent(PAGES.account, "AccountPage"),
 });
 
 const pages = [overview, project, application, database, service, deployment, create, servers, server, team, account];
 
 export const router = createRouter({
-  routeTree: root.addChildren([signIn, callback, shell.addChildren(pages)]),
+  routeTree: root.addChildren([shell.addChildren(pages)]),
   defaultPreload: "intent",
   defaultPreloadStaleTime: 0,
   scrollRestoration: true,

@@ -23,3 +23,6 @@ export function sessionParams(): Record<string, string> | null {
 
 /** Reloads the page for another session, so that queries and socket of the old one are dropped. */
 export const reloadAt = (path: string): void => window.location.assign(path);
+
+/** The sign-in, which afterwards opens the wanted page. */
+export const signInFor = (wanted: string): string => `/sign-in?to=${encodeURIComponent(wanted)}`;

@@ -1,4 +1,5 @@
-import { NumberInput, PasswordInput, Select, Switch, Textarea, TextInput } from "@mantine/core";
+import { NumberInput, PasswordInput, Switch, Textarea, TextInput } from "@mantine/core";
+import { Choice } from "./choice.tsx";
 import type { Choices, Field } from "./field.ts";
 import { labelOf } from "./units.ts";
 
@@ -41,7 +42,7 @@ export function FieldInput({
   if (choices !== undefined || field.type === "choice") {
     const data = choices ?? field.options.map((option) => ({ value: option, label: option }));
     return (
-      <Select
+      <Choice
         {...shared}
         data={[...data]}
         value={text === "" ? null : text}

@@ -57,7 +57,7 @@ export function SchemaForm<Result>(props: FormProps<Result>) {
   const [failure, setFailure] = useState<unknown>();
   const [isBusy, setBusy] = useState(false);
   // A long form is drawn from the top: what is below the window follows without blocking it.
-  const drawnGroups = useDeferredValue(groups.length, GROUPS_AT_ONCE);
+  const drawnGroups = useDeferredValue(groups.length, groupsAtOnce(groups));
   const now = { ...values, ...edits };
   const all = [...fields.values()];
   const changed = isNew ? changedFields(all, {}, now) : changedFields(all, values, now);
@@ -152,7 +152,18 @@ export function SchemaForm<Result>(props: FormProps<Result>) {
   );
 }
 
-const GROUPS_AT_ONCE = 3;
+/** About as many as a window shows below the head of a page. */
+const FIELDS_AT_ONCE = 10;
+
+/** Number of groups that have at most `FIELDS_AT_ONCE` fields together; at least one. */
+function groupsAtOnce(groups: readonly FieldGroup[]): number {
+  let fields = 0;
+  const rest = groups.findIndex((group) => {
+    fields += group.fields.length;
+    return fields > FIELDS_AT_ONCE;
+  });
+  return rest === -1 ? groups.length : Math.max(1, rest);
+}
 
 function sortIssues({ issues }: z.ZodError, fields: ReadonlyMap<string, unknown>) {
   const own: Record<string, string> = {};

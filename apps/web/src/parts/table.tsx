@@ -1,6 +1,6 @@
 import { Group, Table, Text, TextInput } from "@mantine/core";
 import { useVirtualizer } from "@tanstack/react-virtual";
-import { type ReactNode, useDeferredValue, useMemo, useRef, useState } from "react";
+import { type ReactNode, type Ref, useDeferredValue, useMemo, useRef, useState } from "react";
 
 export interface Column<Row> {
   readonly header: string;
@@ -54,19 +54,16 @@ export function DataTable<Row>({ label, rows, columns, keyOf, textOf, empty }: T
       {shown.length > DRAWN_ROWS_MAX ? (
         <VirtualRows label={label} rows={shown} columns={columns} keyOf={keyOf} />
       ) : (
-        <Table.ScrollContainer
-          minWidth={columns.length > 2 ? 420 : 240}
-          scrollAreaProps={{ viewportProps: { tabIndex: 0, role: "region", "aria-label": label } }}
-        >
-          <Table>
+        <Scroller label={label}>
+          <Table className={layoutOf(columns)} role="table">
             <Head columns={columns} />
-            <Table.Tbody>
+            <Table.Tbody role="rowgroup">
               {shown.map((row) => (
                 <Cells key={keyOf(row)} row={row} columns={columns} />
               ))}
             </Table.Tbody>
           </Table>
-        </Table.ScrollContainer>
+        </Scroller>
       )}
     </>
   );
@@ -89,19 +86,40 @@ function VirtualRows<Row>({
   const above = items[0]?.start ?? 0;
   const below = virtual.getTotalSize() - (items.at(-1)?.end ?? 0);
   return (
-    // biome-ignore lint/a11y/noNoninteractiveTabindex: a scrollable area must be focusable for keyboard users.
-    <section ref={scroller} style={{ height: "65vh", overflow: "auto" }} tabIndex={0} aria-label={label}>
-      <Table stickyHeader aria-rowcount={rows.length}>
+    <Scroller label={label} scroller={scroller} height="65vh">
+      <Table className={layoutOf(columns)} role="table" stickyHeader aria-rowcount={rows.length}>
         <Head columns={columns} />
-        <Table.Tbody>
+        <Table.Tbody role="rowgroup">
           <tr style={{ height: above }} />
           {items.map(({ index }) => {
             const row = rows[index];
-            return row === undefined ? null : <Cells key={keyOf(row)} row={row} columns={columns} />;
+            if (row === undefined) return null;
+            return (
+              <Cells key={keyOf(row)} row={row} columns={columns} index={index} measure={virtual.measureElement} />
+            );
           })}
           <tr style={{ height: below }} />
         </Table.Tbody>
       </Table>
+    </Scroller>
+  );
+}
+
+function Scroller({
+  label,
+  scroller,
+  height,
+  children,
+}: {
+  readonly label: string;
+  readonly scroller?: Ref<HTMLDivElement>;
+  readonly height?: string;
+  readonly children: ReactNode;
+}) {
+  return (
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: a scrollable area must be focusable for keyboard users.
+    <section ref={scroller} style={{ height, overflow: "auto" }} tabIndex={0} aria-label={label}>
+      {children}
     </section>
   );
 }
@@ -109,11 +127,16 @@ function VirtualRows<Row>({
 const visibility = ({ isExtra }: { readonly isExtra?: boolean }) =>
   isExtra === true ? { visibleFrom: "sm" as const } : {};
 
+/** Two columns fit on a narrow screen; of more, each row is shown there as a list of its cells. */
+const layoutOf = (columns: readonly Pick<Column<never>, "isExtra">[]): string =>
+  columns.filter(({ isExtra }) => isExtra !== true).length > 2 ? "rows" : "";
+
+// Roles are named, since elements that a narrow screen shows as blocks have none by themselves.
 const Head = <Row,>({ columns }: { readonly columns: readonly Column<Row>[] }) => (
-  <Table.Thead>
-    <Table.Tr>
+  <Table.Thead role="rowgroup">
+    <Table.Tr role="row">
       {columns.map((column) => (
-        <Table.Th key={column.header} {...visibility(column)}>
+        <Table.Th key={column.header} role="columnheader" {...visibility(column)}>
           {column.header}
         </Table.Th>
       ))}
@@ -121,10 +144,21 @@ const Head = <Row,>({ columns }: { readonly columns: readonly Column<Row>[] }) =
   </Table.Thead>
 );
 
-const Cells = <Row,>({ row, columns }: { readonly row: Row; readonly columns: readonly Column<Row>[] }) => (
-  <Table.Tr className="table-row-link">
+const Cells = <Row,>({
+  row,
+  columns,
+  index,
+  measure,
+}: {
+  readonly row: Row;
+  readonly columns: readonly Column<Row>[];
+  readonly index?: number;
+  /** Called with the drawn row: rows of a narrow screen are of different heights. */
+  readonly measure?: (element: HTMLTableRowElement | null) => void;
+}) => (
+  <Table.Tr ref={measure} role="row" className="table-row-link" data-index={index}>
     {columns.map((column) => (
-      <Table.Td key={column.header} {...visibility(column)} className="break">
+      <Table.Td key={column.header} role="cell" data-label={column.header} {...visibility(column)} className="break">
         {column.cell(row)}
       </Table.Td>
     ))}

@@ -1,5 +1,5 @@
 import { EnvCreate } from "@berth/core/env";
-import { Button, Group, Modal, Stack, Text, Textarea } from "@mantine/core";
+import { Anchor, Button, Group, Modal, Stack, Text, Textarea } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import type { Outputs } from "../api/client.ts";
@@ -35,9 +35,15 @@ export default function VariablesTab({ resource }: PanelProps) {
     {
       header: "Name",
       cell: (variable) => (
-        <Button variant="transparent" px={0} className="mono" onClick={() => setEdited(variable)}>
+        <Anchor
+          component="button"
+          type="button"
+          underline="hover"
+          className="mono break"
+          onClick={() => setEdited(variable)}
+        >
           {variable.key}
-        </Button>
+        </Anchor>
       ),
     },
     { header: "Value", cell: (variable) => <Value variable={variable} /> },

@@ -5,7 +5,7 @@ import { Outlet, useRouter, useRouterState } from "@tanstack/react-router";
 import { lazy, Suspense, useEffect, useState } from "react";
 import { client, statusOf, trpc } from "../api/client.ts";
 import { useLiveUpdates } from "../api/live.ts";
-import { forgetSession, reloadAt } from "../api/session.ts";
+import { forgetSession, reloadAt, signInFor } from "../api/session.ts";
 import { notifyProblem } from "../parts/action.tsx";
 import { PasswordDialog } from "../parts/confirmation.tsx";
 import { InSlices } from "../parts/in-slices.tsx";
@@ -116,7 +116,7 @@ function useCurrent(): { readonly team: number | undefined; readonly needsSecond
   useEffect(() => {
     if (!isRefused) return;
     forgetSession();
-    reloadAt(`/sign-in?to=${encodeURIComponent(location.pathname)}`);
+    reloadAt(signInFor(location.pathname));
   }, [isRefused]);
   // It stays until its last step, the recovery codes, when the team waits for nothing any more.
   const [needsSecondFactor, setNeeded] = useState(false);

@@ -1,7 +1,6 @@
 import { Button, Code, Paper, PasswordInput, Text, TextInput, Title } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
-import { useRouterState } from "@tanstack/react-router";
-import { useState } from "react";
+import { useState, useSyncExternalStore } from "react";
 import { client } from "../api/client.ts";
 import { reloadAt, saveSession } from "../api/session.ts";
 import { Loaded, Problem, useDocumentTitle } from "../parts/page.tsx";
@@ -13,7 +12,7 @@ import { SignInForm } from "./sign-in-form.tsx";
 /** Signs in by password, or by a one-time link. Its code is behind `#`, so that it appears in no log. */
 export function SignInPage() {
   useDocumentTitle("Sign in");
-  const hash = useRouterState({ select: ({ location }) => location.hash });
+  const hash = useSyncExternalStore(followHash, () => location.hash);
   const code = new URLSearchParams(hash.replace(/^#/, "")).get("code");
   return (
     <Paper component="main" withBorder p="xl" maw={420} mx="auto" mt="10vh">
@@ -23,6 +22,11 @@ export function SignInPage() {
       {code === null ? <ByPassword /> : <ByLink code={code} />}
     </Paper>
   );
+}
+
+function followHash(changed: () => void): () => void {
+  window.addEventListener("hashchange", changed);
+  return () => window.removeEventListener("hashchange", changed);
 }
 
 function ByPassword() {

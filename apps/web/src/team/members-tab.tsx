@@ -1,10 +1,11 @@
 import { MemberAdd } from "@berth/core/team";
-import { Modal, Select, Text } from "@mantine/core";
+import { Modal, Text } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import { client, type Outputs, queryClient, trpc } from "../api/client.ts";
 import { ActionButton, notifyProblem } from "../parts/action.tsx";
 import { useRefusal } from "../parts/allowed.tsx";
+import { Choice } from "../parts/choice.tsx";
 import { Collection } from "../parts/collection.tsx";
 import { confirmed } from "../parts/confirmation.tsx";
 import { CopyText } from "../parts/copy.tsx";
@@ -35,7 +36,7 @@ export default function MembersTab() {
     {
       header: "Role",
       cell: (member) => (
-        <Select
+        <Choice
           size="xs"
           aria-label={`Role of ${member.name}`}
           disabled={refusalFor(member.role) !== undefined}
