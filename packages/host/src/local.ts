@@ -35,8 +35,8 @@ export interface RunOptions extends Identity {
   readonly marker?: string | undefined;
   /** Finds further processes of this run, e.g. those in a cgroup, which are ended as well. */
   readonly others?: (() => readonly number[]) | undefined;
-  /** Called once the program runs and before it receives `stdin`, e.g. to put it in a cgroup. */
-  readonly onStart?: ((pid: number) => void) | undefined;
+  /** Awaited once the program runs and before it receives `stdin`, e.g. to put it in a cgroup. */
+  readonly onStart?: ((pid: number) => Promise<void> | undefined) | undefined;
 }
 
 export interface RunResult {
@@ -59,18 +59,24 @@ export interface RunResult {
 export async function run(argv: Argv, options: RunOptions): Promise<RunResult> {
   if (options.programEnv === undefined) return runWith(argv, options);
   const env = { ...options.env, ...carriedEnv(options.programEnv) };
-  return runWith(gatedArgv(argv), { ...options, env, stdin: "go\n" });
+  const result = await runWith(gatedArgv(argv), { ...options, env, stdin: "go\n" });
+  // Looked at afterwards, since that costs a process: only this code may be of the folder instead of the program.
+  if (result.exitCode === NOT_ENTERED) await checkFolder(argv, options);
+  return result;
 }
+
+const NOT_ENTERED = 125; // Of `env --chdir`.
 
 async function runWith(argv: Argv, options: RunOptions): Promise<RunResult> {
   // Without a user nothing is awaited here, because `stdin` may fail at any time.
-  if (options.user !== undefined) await checkFolder(argv, options);
+  if (options.user !== undefined && options.programEnv === undefined) await checkFolder(argv, options);
   if (isAborted(options.signal)) throw cancelled();
   const child = spawnAs(argv, options, [options.stdin === undefined ? "ignore" : "pipe", "pipe", "pipe"]);
   const output = collectOutput(child, options);
   const pid = await pidOf(child, argv, options.cwd);
-  options.onStart?.(pid);
   const group: ProcessGroup = { groupId: pid, others: othersOf(options) };
+  const grouped = options.onStart?.(pid);
+  if (grouped !== undefined) await grouped.catch((cause: unknown) => endedBy(group, cause));
   const broken = brokenStream(child, options);
   const stop = AbortSignal.any([broken.signal, ...(options.signal === undefined ? [] : [options.signal])]);
 
@@ -82,6 +88,12 @@ async function runWith(argv: Argv, options: RunOptions): Promise<RunResult> {
   await broken.settled;
   if (broken.signal.aborted) throw brokenError(argv, broken.signal.reason);
   return { ...output.kept(), exitCode: end === "timeout" ? 124 : exitCode, isTimedOut: end === "timeout" };
+}
+
+/** Its program has not started yet. */
+async function endedBy(group: ProcessGroup, cause: unknown): Promise<never> {
+  await endGroup(group, 0);
+  throw cause;
 }
 
 function othersOf({ marker, others }: RunOptions): ProcessGroup["others"] {

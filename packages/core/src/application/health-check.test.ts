@@ -56,7 +56,7 @@ describe("the schedule", () => {
       const before = follow(BUILT_IN_CHECK, failures - 1).elapsedSeconds;
       const { verdict, elapsedSeconds } = follow(BUILT_IN_CHECK, failures);
       expect(verdict).toBe("healthy");
-      expect(elapsedSeconds - before).toBeLessThanOrEqual(Math.max(0.05, before * 0.1) + 1e-9);
+      expect(elapsedSeconds - before).toBeLessThanOrEqual(Math.max(0.02, before * 0.1) + 1e-9);
     }
   });
 

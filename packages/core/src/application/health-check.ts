@@ -298,7 +298,7 @@ export const PORT_REMEDY =
 const seconds = (count: number) => (count === 1 ? "1 second" : `${count} seconds`);
 
 const START_DELAY_SHARE = 0.1;
-const START_DELAY_SECONDS_MIN = 0.05;
+const START_DELAY_SECONDS_MIN = 0.02;
 const START_DELAY_SECONDS_MAX = 1;
 const WATCH_SECONDS_MIN = 5;
 // Single crashes may come from a dependency that was not ready yet.

@@ -36,7 +36,7 @@ export interface BuildPlace {
 /** Limits the processes of a build, and finds those that it left running. */
 export interface BuildGroup {
   /** Adds a process to the group, with all that it starts from now on. */
-  join(pid: number): void;
+  join(pid: number): Promise<void>;
   /** Living processes of the group; empty where the machine cannot group processes. */
   members(): readonly number[];
 }

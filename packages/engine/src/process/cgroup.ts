@@ -1,4 +1,5 @@
 import { existsSync, mkdirSync, readFileSync, rmdirSync, writeFileSync } from "node:fs";
+import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { DomainError } from "@berth/core";
@@ -12,7 +13,7 @@ export interface Cgroups {
   /** Makes the group or changes its limits. */
   create(name: string, limits: CgroupLimits): void;
   /** Moves a process into the group, with all that it starts from now on. */
-  join(name: string, pid: number): void;
+  join(name: string, pid: number): Promise<void>;
   /** Process ids in the group; empty where it does not exist. */
   members(name: string): number[];
   /** Removes an empty group. Idempotent. */
@@ -42,8 +43,8 @@ export function findCgroups(root = "/sys/fs/cgroup"): Cgroups {
         for (const [file, value] of Object.entries(files[controller])) setLimit(join(folder, file), value);
       }
     },
-    join(name, pid) {
-      for (const folder of new Set(folders(name).values())) joinGroup(folder, pid);
+    async join(name, pid) {
+      await Promise.all([...new Set(folders(name).values())].map((folder) => joinGroup(folder, pid)));
     },
     members(name) {
       return [...new Set([...folders(name).values()].flatMap(membersOf))];
@@ -111,9 +112,10 @@ function setLimit(path: string, value: string): void {
   throw new DomainError("deploy.start_failed", message, { cause: new Error(`${path} = ${value}`) });
 }
 
-function joinGroup(folder: string, pid: number): void {
+/** The kernel waits for all processors before it moves a process: 10 ms and more, in which nothing else may wait. */
+async function joinGroup(folder: string, pid: number): Promise<void> {
   try {
-    writeFileSync(join(folder, "cgroup.procs"), String(pid));
+    await writeFile(join(folder, "cgroup.procs"), String(pid));
   } catch (cause) {
     // ESRCH: the process has already exited.
     if (!(cause instanceof Error && "code" in cause && cause.code === "ESRCH")) throw cause;

@@ -143,7 +143,10 @@ export function processEngine(options: ProcessEngineOptions): ProcessEngine {
       yield* readLogLines(source, query);
     },
     // Requests come from the same machine, so that a loopback address is as good as any.
-    listeningPorts: async (ref) => listeningPorts((await find(ref))?.pids() ?? []).map((port) => ({ port })),
+    listeningPorts: async (ref) => {
+      const ports = await listeningPorts((await find(ref))?.pids() ?? []);
+      return ports.map((port) => ({ port }));
+    },
     async removeVolumes(resourceUuid, volumes) {
       await opened();
       await removeVolumeFolders(

@@ -56,8 +56,7 @@ export async function launch(
   try {
     const identity = identify(child.pid);
     if (identity === undefined) throw new DomainError("deploy.start_failed", "The application ended while it started.");
-    host.cgroups.join(spec.deploymentUuid, child.pid);
-    await record(identity);
+    await Promise.all([host.cgroups.join(spec.deploymentUuid, child.pid), record(identity)]);
   } catch (cause) {
     await endGroup({ groupId: child.pid }, 0);
     throw cause;

@@ -16,6 +16,7 @@ import { mountStorages } from "./storages.ts";
 
 const LEFTOVER_GRACE_SECONDS = 2; // For child processes that remain after a crash.
 const INTERRUPTED_STOP_GRACE_SECONDS = 10; // Docker's own default for "docker stop".
+const PORT_LOOK_MS = 200; // A look reads the sockets of the whole machine.
 
 /** A release that is restarted after each exit until it is stopped. */
 export class SupervisedRelease {
@@ -34,6 +35,7 @@ export class SupervisedRelease {
   #watcher: FSWatcher | undefined;
   #isDetached = false;
   #isPortFound = false;
+  #nextPortLookMs = 0;
 
   constructor(host: ReleaseHost, spec: ReleaseSpec, record: ReleaseRecord) {
     const { resourceUuid, deploymentUuid } = spec;
@@ -82,7 +84,12 @@ export class SupervisedRelease {
    */
   async findPort(): Promise<void> {
     if (this.#isPortFound || this.#phase !== "running" || this.#spec.ports.length === 0) return;
-    const listening = listeningPorts(this.pids());
+    // Most listen where they are told, which the first request to it shows sooner.
+    if (Date.now() < this.#nextPortLookMs) return;
+    this.#nextPortLookMs = Date.now() + PORT_LOOK_MS;
+    const { process } = this.#record;
+    const listening = await listeningPorts(this.pids());
+    if (this.#record.process !== process) return;
     const isTold = this.#record.port !== null && listening.includes(this.#record.port);
     const ownPort = isTold ? null : this.#spec.ports.find((exposed) => listening.includes(exposed));
     if (ownPort === undefined) return;
@@ -207,6 +214,7 @@ export class SupervisedRelease {
     await this.log.endLine();
     this.times.look();
     this.#isPortFound = false;
+    this.#nextPortLookMs = Date.now() + PORT_LOOK_MS;
     const port = await this.#host.ports.claim(this.#ref.deploymentUuid, this.#record.port);
     await this.#save({ port, runtime: this.#host.runtime.folder });
     await launch(this.#host, this.#spec, port, (process) => this.#save({ process, startedAt: Date.now() }));
