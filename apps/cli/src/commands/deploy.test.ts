@@ -55,4 +55,14 @@ describe("a folder that was not deployed as the application of its --name", () =
   ])("%s", async (_title, words, typed, isAsked, isSent) => {
     expect(await deployed(words, typed)).toEqual({ isSaid: true, isAsked, isSent });
   });
+
+  test("on another server is refused before anything is said of a deployment, or of undoing one", async () => {
+    using folder = temporaryFolder({ "index.html": "" });
+    const own = { server_uuid: "s1", destination: { server: { name: "docker" } } };
+    const located = { ...answers, "applications.get": () => ({ ...application, ...own, uuid: "a1" }) };
+    const words = ["deploy", ".", "--name", "shop", "--server", "web-2"];
+    const ran = await ranWith(located, words, { cwd: folder.path });
+    expect([ran.exitCode, ran.stdout]).toEqual([2, ""]);
+    expect(ran.stderr).toContain("shop is on the server docker and is not moved by --server.");
+  });
 });

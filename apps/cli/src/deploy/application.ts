@@ -9,7 +9,7 @@ import { requireYes } from "../prompt.ts";
 import type { Session } from "../session.ts";
 import { linkedApplication, namedApplication } from "../target.ts";
 import { type DeployFolder, nameOf } from "./folder.ts";
-import { chooseEnvironment, choosePlace, type Place, type PlaceOptions } from "./place.ts";
+import { chooseEnvironment, choosePlace, type Place, type PlaceOptions, requireFreeName } from "./place.ts";
 import { type RecognisedFolder, recognised } from "./recognised.ts";
 
 export interface DeployOptions extends PlaceOptions {
@@ -90,6 +90,8 @@ async function sameTarget(
       ? found.source === "upload"
       : found.source === "git" && found.git_repository === git && found.git_branch === branch;
   if (!isSame) return undefined;
+  // Before anything is said or asked of a deployment that would be refused.
+  await requireSamePlace(api, found, options);
   const where = `${printable(name)} is in ${printable(project.name)}/${printable(environment.name)}`;
   if (git !== undefined) {
     output.line(`${where}: deploying it again.`);
@@ -169,7 +171,8 @@ async function requireSamePlace(
   const other = named.find((flag) => !known[flag].some((value) => isNamed(value, flag)));
   if (other === undefined) return;
   const where = printable(known[other][1] ?? known[other][0] ?? "");
-  throw usage(`${printable(target.name)} is in the ${other} ${where} and is not moved by --${other}.`, [
+  const position = other === "server" ? "on" : "in";
+  throw usage(`${printable(target.name)} is ${position} the ${other} ${where} and is not moved by --${other}.`, [
     `Move it:                   berth move ${printable(target.name)} --${other} ${printable(options[other] ?? "")}`,
     "Make another application:  repeat the command with --new",
   ]);
@@ -193,7 +196,7 @@ export async function createTarget(
   const needsDocker = isImage || buildsImage(settings.build_pack);
   const place = await choosePlace(api, options, needsDocker ? "image" : "application");
   const name = options.name ?? (options.git === undefined ? await nameOf(folder.path) : repositoryName(options.git));
-  await requireFreeName(api, { name, place, folder, options });
+  await requireUnusedName(api, { name, place, folder, options });
   const { output } = session;
   if (isImage) {
     output.line(
@@ -267,22 +270,16 @@ interface NewApplication {
 }
 
 /** Two applications with one name in an environment are rarely intended: probably the folder was cloned. */
-async function requireFreeName({ client }: Api, { name, place, folder, options }: NewApplication): Promise<void> {
+async function requireUnusedName({ client }: Api, { name, place, folder, options }: NewApplication): Promise<void> {
   if (options.new) return;
-  const applications = await client.applications.list.query({});
-  const wanted = { name, project_uuid: place.project.uuid, environment_name: place.environment.name };
-  const same = namesake(applications, wanted);
-  if (!same) return;
   const uploaded = options.git === undefined ? `${folder.argument} ` : "";
-  throw new Failure(
-    `There is an application ${printable(name)} in ${printable(place.project.name)}/${printable(place.environment.name)} already.`,
-    {
-      details: [
-        `Deploy to it:       berth deploy ${uploaded}--app ${same.uuid}`,
-        "Make another one:   berth deploy --name OTHER",
-      ],
-    },
-  );
+  requireFreeName(await client.applications.list.query({}), {
+    ...{ name, place, kind: "application" },
+    remedies: ({ uuid }) => [
+      `Deploy to it:       berth deploy ${uploaded}--app ${uuid}`,
+      "Make another one:   berth deploy --name OTHER",
+    ],
+  });
 }
 
 /** `https://example.com/acme/web.git` → `web`. */
