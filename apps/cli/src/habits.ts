@@ -29,7 +29,6 @@ export const HABITS: Readonly<Record<string, string>> = {
   ...each(["preview", "previews"], "List previews of pull requests with: berth applications previews list APP"),
   ...each(["key", "keys", "ssh-keys"], "List private keys with: berth private-keys list"),
   ...each(["node", "nodes"], "List the machines of a cluster with: berth clusters nodes"),
-  ...each(["users", "members"], "Invite a user with: berth user invite EMAIL"),
   ...each(["get", "describe", "inspect", "show", "info"], "Show an application with: berth app APP"),
 };
 
