@@ -2,7 +2,7 @@ import { type Application, buildsImage, type CreatedApplication, namesake } from
 import { ENGINES } from "@berth/core/server";
 import { linkPath, saveLink } from "../application-link.ts";
 import type { Api } from "../connection/api.ts";
-import { Failure, usage } from "../failure.ts";
+import { usage } from "../failure.ts";
 import type { Content } from "../pack/walk.ts";
 import { printable } from "../printable.ts";
 import { requireYes } from "../prompt.ts";
