@@ -192,8 +192,10 @@ export async function createTarget(
   const isOpen = content !== undefined && settings.build_pack === undefined;
   const found = isOpen ? await recognised(folder.path, content, settings) : undefined;
   const isImage = found !== undefined && (await isBuiltByDockerfile(api, content, found, options));
-  if (found !== undefined && !isImage && found.plan === undefined) throw found.refusal();
-  const needsDocker = isImage || buildsImage(settings.build_pack);
+  const isUnknown = found !== undefined && !isImage && found.plan === undefined;
+  const compose = isUnknown ? await runnableCompose(api, content, settings, options) : undefined;
+  if (isUnknown && compose === undefined) throw found.refusal();
+  const needsDocker = isImage || compose !== undefined || buildsImage(settings.build_pack);
   const place = await choosePlace(api, options, needsDocker ? "image" : "application");
   const name = options.name ?? (options.git === undefined ? await nameOf(folder.path) : repositoryName(options.git));
   await requireUnusedName(api, { name, place, folder, options });
@@ -205,13 +207,13 @@ export async function createTarget(
         : `Its Dockerfile builds it. To let Berth build it as ${found.plan.detected}: --build-pack nixpacks`,
     );
   }
-  const created = await create(
-    api,
-    name,
-    place,
-    options,
-    isImage ? { ...settings, build_pack: "dockerfile" } : settings,
-  );
+  if (compose !== undefined)
+    output.line(`It has a compose file and nothing else that says how to start it, so ${compose} runs it.`);
+  const chosen = {
+    ...(isImage ? { build_pack: "dockerfile" } : {}),
+    ...(compose === undefined ? {} : { build_pack: "dockercompose", docker_compose_location: `/${compose}` }),
+  };
+  const created = await create(api, name, place, options, { ...settings, ...chosen });
   const where = `${printable(place.project.name)}/${printable(place.environment.name)} on ${printable(place.server.name)}`;
   output.line(`Created application ${printable(name)} (${created.uuid}) in ${where}`);
   // Elsewhere the deployment's log shows them, line by line.
@@ -231,7 +233,27 @@ async function isBuiltByDockerfile(
 ): Promise<boolean> {
   const names = new Set(content?.entries.map(({ path }) => path));
   if (!names.has("Dockerfile") || names.has("package.json") || names.has("Procfile")) return false;
-  if (plan === undefined) return true;
+  return plan === undefined || hasContainers(client, server);
+}
+
+/** The order in which the compose tool looks for them. */
+const COMPOSE_FILES = ["compose.yaml", "compose.yml", "docker-compose.yml", "docker-compose.yaml"];
+
+/** The compose file of a folder that nothing else says how to start, where a server has Docker. */
+async function runnableCompose(
+  { client }: Api,
+  content: Content | undefined,
+  { base_directory }: Readonly<Record<string, unknown>>,
+  { server }: DeployOptions,
+): Promise<string | undefined> {
+  const names = new Set(content?.entries.map(({ path }) => path));
+  const file = COMPOSE_FILES.find((name) => names.has(name));
+  const isRoot = base_directory === undefined || base_directory === "/";
+  return isRoot && file !== undefined && (await hasContainers(client, server)) ? file : undefined;
+}
+
+/** Whether the named server, or any, runs containers. */
+async function hasContainers(client: Api["client"], server: string | undefined): Promise<boolean> {
   const servers = await client.servers.list.query({});
   const possible = servers.filter(({ name, uuid }) => server === undefined || server === name || server === uuid);
   return possible.some(
