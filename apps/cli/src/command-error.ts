@@ -42,12 +42,21 @@ function hintFor(
   const own = isOfApplications ? commandNamed(program, word) : undefined;
   if (own !== undefined && ofApplications.includes(own.helpGroup()))
     return [`To do this with an application: berth ${[own.name(), ...others].map(printable).join(" ")}`];
+  const owner = OWNER_FLAGS[group.name()];
+  if (owner !== undefined && isGroupOf(program, "env", word))
+    return [`Variables: berth env list ${owner} NAME, berth env set KEY=VALUE ${owner} NAME`];
   const creating = createHint(group.name(), word);
   if (creating !== undefined && (isOfApplications || commandNamed(group, "create") !== undefined)) return [creating];
   const name = printable(others.at(-1) ?? word);
   if (isOfApplications) return [`To show ${name}: berth app ${name}`];
   return commandNamed(group, "get") === undefined ? [] : [`To show ${name}: berth ${group.name()} get ${name}`];
 }
+
+/** Groups whose objects have variables, and the flag of `berth env` that names one. */
+const OWNER_FLAGS: Readonly<Record<string, string>> = { services: "--service", databases: "--database" };
+
+const isGroupOf = (program: Command, name: string, word: string): boolean =>
+  commandNamed(program, word)?.name() === name;
 
 const commandNamed = (parent: Command, name: string): Command | undefined =>
   parent.commands.find((each) => each.name() === name || each.aliases().includes(name));

@@ -33,6 +33,8 @@ describe("what went wrong", () => {
     const [refusal, users] = ["Private Key is in use and cannot be deleted.", "Used by server web-1."];
     const problem = { message: `${refusal} ${users}`, errors: { _: [refusal, users] } };
     expect(told(trpcError(422, problem))).toBe(`${refusal} ${users}\n`);
+    const unsupported = { message: refusal, errors: { build_pack: [refusal], name: ["Taken."] } };
+    expect(told(trpcError(422, unsupported), { flags: ["build-pack"] })).toBe(`${refusal}\n  name: Taken.\n`);
   });
 
   test("with a field that helps names its flag, where the command has it", () => {

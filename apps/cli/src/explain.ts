@@ -51,8 +51,7 @@ function problemFailure(problem: Problem, cause: unknown, options: ExplainOption
     cause,
     details: [
       ...(problem.error === undefined ? [] : [printable(problem.error)]),
-      // Some messages repeat what is wrong, for clients that print nothing else.
-      ...fieldLines(problem, options.flagNames).filter((line) => !said.includes(line)),
+      ...fieldLines(problem, said, options.flagNames),
       ...(problem.conflicts ?? []).map((conflict) => printable(conflict.message)),
       ...nextSteps(problem),
       ...(isVerbose ? [`code ${problem.code ?? "none"}, request ${problem.request_id ?? "unknown"}`] : []),
@@ -79,12 +78,13 @@ function flagOf(field: string, flagNames: ReadonlySet<string>): string | undefin
   return name === undefined ? undefined : `--${name}`;
 }
 
-function fieldLines({ errors = {} }: Problem, flagNames: ReadonlySet<string>): readonly string[] {
+/** Some messages repeat what is wrong, for clients that print nothing else: that is not said twice. */
+function fieldLines({ errors = {} }: Problem, said: string, flagNames: ReadonlySet<string>): readonly string[] {
   return Object.entries(errors).flatMap(([field, texts]) => {
     const shown = flagOf(field, flagNames) ?? field;
-    return texts
-      .map((text) => inFlags(text, flagNames))
-      .map((text) => printable(field === "_" ? text : `${shown}: ${text}`));
+    const lines = texts.map((text) => printable(inFlags(text, flagNames)));
+    if (field === "_") return lines.filter((text) => !said.includes(text));
+    return lines.filter((text) => text !== said).map((text) => `${printable(shown)}: ${text}`);
   });
 }
 

@@ -29,7 +29,19 @@ export const HABITS: Readonly<Record<string, string>> = {
   ...each(["preview", "previews"], "List previews of pull requests with: berth applications previews list APP"),
   ...each(["key", "keys", "ssh-keys"], "List private keys with: berth private-keys list"),
   ...each(["node", "nodes"], "List the machines of a cluster with: berth clusters nodes"),
-  ...each(["users", "members"], "Invite a user with: berth user invite EMAIL"),
+  ...each(
+    ["restore", "dump"],
+    "Save a database with: berth backup run NAME. Restore it with: berth backup restore NAME",
+  ),
+  ...each(
+    ["set", "unset", "export"],
+    "Set a variable with: berth env set KEY=VALUE, remove one with: berth env unset KEY",
+  ),
+  ...each(
+    ["update", "edit", "configure"],
+    "Change settings with: berth applications update APP, berth db update NAME or berth services update NAME",
+  ),
+  ...each(["attach", "connect", "detach"], "Give an application the URL of a database with: berth db attach NAME APP"),
   ...each(["get", "describe", "inspect", "show", "info"], "Show an application with: berth app APP"),
 };
 

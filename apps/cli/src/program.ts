@@ -71,7 +71,7 @@ const COMMANDS: readonly Entry[] = [
     name: "scheduled-tasks",
     aliases: ["task", "tasks", "cron"],
     group: RUN,
-    summary: "list, create and run scheduled tasks, show what they printed",
+    summary: "list, create, run and delete scheduled tasks, show what they printed",
     load: () => import("./commands/scheduled-tasks.ts"),
   },
   {
@@ -164,8 +164,9 @@ const COMMANDS: readonly Entry[] = [
   },
   {
     name: "user",
+    aliases: ["users", "members"],
     group: CONNECT,
-    summary: "invite a user, or reset a lost second factor",
+    summary: "list, invite and remove users, reset a lost second factor",
     load: () => import("./commands/user.ts"),
   },
   {

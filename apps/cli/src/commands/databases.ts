@@ -10,7 +10,7 @@ import type { Command } from "commander";
 import type { z } from "zod";
 import type { Bind } from "../command-module.ts";
 import type { Api } from "../connection/api.ts";
-import { addPlaceFlags, choosePlace, type PlaceOptions } from "../deploy/place.ts";
+import { addPlaceFlags, choosePlace, type PlaceOptions, requireFreeName } from "../deploy/place.ts";
 import { EXIT, type ExitCode, Failure } from "../failure.ts";
 import { addFlags, flagsFor, valuesOf } from "../flags.ts";
 import { cell } from "../output.ts";
@@ -88,7 +88,17 @@ async function create(
 ): Promise<ExitCode> {
   const { output } = session;
   const api = await session.connect();
-  const { project, environment, server } = await choosePlace(api, options, "database");
+  const place = await choosePlace(api, options, "database");
+  const { project, environment, server } = place;
+  if (name !== undefined) {
+    requireFreeName(await api.client.databases.list.query({}), {
+      ...{ name, place, kind: "database" },
+      remedies: () => [
+        `Show its URL:      berth db url ${printable(name)}`,
+        `Make another one:  berth db create ${engine} OTHER`,
+      ],
+    });
+  }
   const body = {
     ...fields,
     ...(name === undefined ? {} : { name }),

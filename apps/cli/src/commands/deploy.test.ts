@@ -55,4 +55,61 @@ describe("a folder that was not deployed as the application of its --name", () =
   ])("%s", async (_title, words, typed, isAsked, isSent) => {
     expect(await deployed(words, typed)).toEqual({ isSaid: true, isAsked, isSent });
   });
+
+  test("on another server is refused before anything is said of a deployment, or of undoing one", async () => {
+    using folder = temporaryFolder({ "index.html": "" });
+    const own = { server_uuid: "s1", destination: { server: { name: "docker" } } };
+    const located = { ...answers, "applications.get": () => ({ ...application, ...own, uuid: "a1" }) };
+    const words = ["deploy", ".", "--name", "shop", "--server", "web-2"];
+    const ran = await ranWith(located, words, { cwd: folder.path });
+    expect([ran.exitCode, ran.stdout]).toEqual([2, ""]);
+    expect(ran.stderr).toContain("shop is on the server docker and is not moved by --server.");
+  });
+});
+
+describe("a folder that only a compose file says how to start", () => {
+  const place = { uuid: "p1", name: "My project", environments: [{ uuid: "e1", name: "production" }] };
+  const server = (engine: string) => ({
+    ...{ uuid: engine, name: engine, engine, is_coolify_host: true, swarm_cluster: null },
+    settings: { is_build_server: false, is_reachable: true, is_usable: true },
+  });
+  const deployed = async (engines: readonly string[], files: readonly string[], words: readonly string[] = []) => {
+    using folder = temporaryFolder(Object.fromEntries(files.map((file) => [file, "services: {}\n"])));
+    const made: unknown[] = [];
+    const answers = {
+      "servers.list": () => engines.map(server),
+      "projects.list": () => [place],
+      "projects.get": () => place,
+      "applications.list": () => [],
+      "applications.createUpload": (input: object) => {
+        made.push(input);
+        return { uuid: "a1" };
+      },
+    };
+    // The server refuses the variable, with which the command ends before it uploads.
+    return { ...(await ranWith(answers, ["deploy", ...words, "-e", "A=1"], { cwd: folder.path })), made };
+  };
+
+  test("is run by it where a server has Docker", async () => {
+    const { made, stdout } = await deployed(["docker", "process"], ["api/main.txt", "docker-compose.yml"]);
+    const settings = { build_pack: "dockercompose", docker_compose_location: "/docker-compose.yml" };
+    expect(made).toEqual([expect.objectContaining({ ...settings, server_uuid: "docker" })]);
+    expect(stdout).toContain("so docker-compose.yml runs it.\n");
+    const several = await deployed(["docker"], ["docker-compose.yml", "compose.yaml"]);
+    expect(several.made).toEqual([expect.objectContaining({ docker_compose_location: "/compose.yaml" })]);
+  });
+
+  test.each<[string, readonly string[], readonly string[], readonly string[]]>([
+    ["where no server has Docker", ["process"], ["compose.yml"], []],
+    ["where the named server has none", ["docker", "process"], ["compose.yml"], ["--server", "process"]],
+    ["in another folder of it", ["docker"], ["deploy/compose.yml"], []],
+  ])("is refused, and nothing is made of it, %s", async (_where, engines, files, words) => {
+    const { made, exitCode, stderr } = await deployed(engines, files, words);
+    expect([made, exitCode, stderr]).toEqual([[], 1, expect.stringContaining("It is not clear how to start this")]);
+  });
+
+  test("is started as another file says, where one does", async () => {
+    const { made } = await deployed(["docker"], ["compose.yml", "index.html"]);
+    expect(made).toEqual([expect.not.objectContaining({ build_pack: "dockercompose" })]);
+  });
 });

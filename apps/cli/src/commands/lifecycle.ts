@@ -108,10 +108,11 @@ async function untilStopped(
   read: () => Promise<{ readonly status: string }>,
 ): Promise<ExitCode> {
   const deadline = Date.now() + STOP_PATIENCE_MS;
-  const isStopped = await pollUntilEnded(session, async () => {
+  const look = async () => {
     if ((await read()).status.startsWith("exited")) return true;
     return Date.now() > deadline ? false : undefined;
-  });
+  };
+  const isStopped = await pollUntilEnded(session, look, `Waiting until ${printable(name)} has stopped`);
   if (isStopped === undefined) return EXIT.interrupted;
   if (!isStopped) throw new Failure(`${printable(name)} has not stopped within 5 minutes. Berth continues to try.`);
   session.output.line(`${printable(name)} is stopped.`);

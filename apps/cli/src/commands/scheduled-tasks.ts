@@ -1,14 +1,20 @@
-import { type ScheduledTask, ScheduledTaskCreate, type ScheduledTaskExecution } from "@berth/core/schedule";
+import {
+  type ScheduledTask,
+  ScheduledTaskCreate,
+  type ScheduledTaskExecution,
+  ScheduledTaskUpdate,
+} from "@berth/core/schedule";
 import type { Command } from "commander";
 import { choose } from "../choose.ts";
 import type { Bind } from "../command-module.ts";
 import type { Api } from "../connection/api.ts";
-import { EXIT, type ExitCode } from "../failure.ts";
+import { EXIT, type ExitCode, usage } from "../failure.ts";
 import { addFlags, flagsFor, valuesOf } from "../flags.ts";
 import { pollUntilEnded } from "../follow/poll.ts";
 import { ago, duration } from "../format.ts";
 import { cell, type Output } from "../output.ts";
 import { printable, printableLine } from "../printable.ts";
+import { requireYes } from "../prompt.ts";
 import { namedResource } from "../resource.ts";
 import type { Session } from "../session.ts";
 import { targetApplication } from "../target.ts";
@@ -20,6 +26,7 @@ interface Options {
 }
 
 const FLAGS = flagsFor(ScheduledTaskCreate.omit({ name: true, frequency: true, command: true }));
+const CHANGES = flagsFor(ScheduledTaskUpdate);
 
 export function define(command: Command, bind: Bind): void {
   const of = (made: Command) =>
@@ -33,6 +40,15 @@ export function define(command: Command, bind: Bind): void {
     .argument("<command>", "for the container's own shell: quote it");
   addFlags(create, FLAGS, "Of the task:");
   create.action(bind(createTask));
+  const update = of(command.command("update").description("Change a scheduled task, or switch it off and on."));
+  addFlags(update.argument("<task>", "name or uuid"), CHANGES, "Changed:");
+  update.action(bind(updateTask));
+  of(
+    command.command("delete").alias("remove").description("Delete a scheduled task, with what its executions printed."),
+  )
+    .argument("<task>", "name or uuid")
+    .option("--yes", "do not ask")
+    .action(bind(deleteTask));
   of(command.command("run").description("Run a scheduled task now, and show what it prints."))
     .argument("<task>", "name or uuid")
     .option("-d, --detach", "do not wait for its end")
@@ -98,6 +114,28 @@ async function createTask(
   const { uuid, tasks } = await tasksOf(session, options);
   const made = await tasks.create.mutate({ uuid, name, frequency, command, ...valuesOf(FLAGS, options) });
   session.output.show(made, () => session.output.line(`Created ${printable(made.name)} (${made.uuid}).`));
+}
+
+async function updateTask(session: Session, wanted: string, options: Options): Promise<void> {
+  const { output } = session;
+  const changes = valuesOf(CHANGES, options);
+  const keys = Object.keys(changes);
+  if (keys.length === 0) throw usage("Nothing to change.", ["The flags: berth scheduled-tasks update --help"]);
+  const { uuid, tasks, task } = await taskOf(session, wanted, options);
+  const changed = await tasks.update.mutate({ uuid, task_uuid: task.uuid, ...changes });
+  output.show(changed, () => output.line(`${printable(task.name)}: changed ${keys.join(", ")}.`));
+}
+
+async function deleteTask(session: Session, wanted: string, options: Options): Promise<void> {
+  const { output, system } = session;
+  if (options.yes !== true && !system.stdin.isTTY) throw usage("Delete a scheduled task: confirm it with --yes.");
+  const { uuid, tasks, task } = await taskOf(session, wanted, options);
+  if (options.yes !== true) {
+    output.line(`This deletes the scheduled task ${printable(task.name)}. This cannot be undone.`);
+    await requireYes(system);
+  }
+  const answer = await tasks.delete.mutate({ uuid, task_uuid: task.uuid });
+  output.show(answer, () => output.line(printable(answer.message)));
 }
 
 async function run(session: Session, wanted: string, options: Options): Promise<ExitCode> {

@@ -6,7 +6,7 @@ import type { Command } from "commander";
 import type { Bind } from "../command-module.ts";
 import type { Api } from "../connection/api.ts";
 import { problemIn } from "../connection/problem.ts";
-import { addPlaceFlags, choosePlace, type PlaceOptions } from "../deploy/place.ts";
+import { addPlaceFlags, chooseEnvironment, choosePlace, type PlaceOptions, requireFreeName } from "../deploy/place.ts";
 import { EXIT, type ExitCode, Failure, usage } from "../failure.ts";
 import { addFlags, flagsFor, valuesOf } from "../flags.ts";
 import { cell, type Output } from "../output.ts";
@@ -103,6 +103,15 @@ async function createOneClick(
   const api = await session.connect();
   const fields = valuesOf(FLAGS, options);
   const make = (place: Place) => api.client.services.createOneClick.mutate({ ...fields, ...place, type });
+  if (name !== undefined) {
+    requireFreeName(await api.client.services.list.query({}), {
+      ...{ name, place: await chooseEnvironment(api, options), kind: "service" },
+      remedies: () => [
+        `Show it:           berth services get ${printable(name)}`,
+        `Make another one:  berth services create ${printable(type)} OTHER`,
+      ],
+    });
+  }
   const called = name ?? (await freeName(api, type));
   return create(api, session, { name: called, make, what: type }, options).catch((error: unknown) => {
     throw withNearTypes(error, type);

@@ -2,12 +2,18 @@ import { ROLES, type Role } from "@berth/core/team";
 import { type Command, Option } from "commander";
 import type { Bind } from "../command-module.ts";
 import type { Api } from "../connection/api.ts";
-import { EXIT, Failure } from "../failure.ts";
+import { EXIT, Failure, usage } from "../failure.ts";
+import { cell } from "../output.ts";
 import { printable } from "../printable.ts";
+import { requireYes } from "../prompt.ts";
 import type { Session } from "../session.ts";
 import { showLink } from "../sign-in-link.ts";
 
 export function define(command: Command, bind: Bind): void {
+  command
+    .command("list", { isDefault: true })
+    .description("List the users of the team, and their roles.")
+    .action(bind(list));
   command
     .command("invite")
     .description("Add a user to the team, and make a link that signs them in.")
@@ -15,10 +21,43 @@ export function define(command: Command, bind: Bind): void {
     .addOption(new Option("--role <role>", "what they may do").choices(ROLES).default("member"))
     .action(bind(invite));
   command
+    .command("remove")
+    .alias("rm")
+    .description("Remove a user from the team. Their tokens of the team stop working at once.")
+    .argument("<email>", "their address")
+    .option("--yes", "do not ask")
+    .action(bind(remove));
+  command
     .command("reset-second-factor")
     .description("Take the second factor away from a user of the team who lost it.")
     .argument("<email>", "their address")
     .action(bind(resetSecondFactor));
+}
+
+async function list(session: Session): Promise<void> {
+  const { output } = session;
+  const { client } = await session.connect();
+  const { id } = await client.teams.current.query();
+  const members = await client.teams.members.list.query({ id });
+  output.show(members, () => {
+    const rows = members.map((member) => [cell(member.name), cell(member.email), cell(member.role), String(member.id)]);
+    output.table(["NAME", "EMAIL", "ROLE", "ID"], rows);
+  });
+}
+
+async function remove(session: Session, email: string, { yes = false }: { readonly yes?: boolean }): Promise<void> {
+  const { output, system } = session;
+  if (!yes && !system.stdin.isTTY) throw usage("Remove a user from the team: confirm it with --yes.");
+  const { client } = await session.connect();
+  const { id, name } = await client.teams.current.query();
+  const member = await memberOf(client, id, email);
+  if (member === undefined) throw notMember(name);
+  if (!yes) {
+    output.line(`This removes ${printable(member.email)} from the team ${printable(name)}.`);
+    await requireYes(system);
+  }
+  const answer = await client.teams.members.remove.mutate({ id, user_id: member.id });
+  output.show(answer, () => output.line(printable(answer.message)));
 }
 
 async function invite(session: Session, email: string, { role }: { readonly role: Role }): Promise<void> {
@@ -36,12 +75,15 @@ async function resetSecondFactor(session: Session, email: string): Promise<void>
   const { client } = await session.connect();
   const { id, name } = await client.teams.current.query();
   const member = await memberOf(client, id, email);
-  if (member === undefined) {
-    throw new Failure(`The team ${printable(name)} has no member with this address.`, { exitCode: EXIT.failed });
-  }
+  if (member === undefined) throw notMember(name);
   const answer = await client.teams.members.resetSecondFactor.mutate({ id, user_id: member.id });
   session.output.show(answer, () => session.output.line(printable(answer.message)));
 }
+
+const notMember = (team: string): Failure =>
+  new Failure(`The team ${printable(team)} has no member with this address.`, {
+    ...{ exitCode: EXIT.failed, details: ["List its users with: berth user list"] },
+  });
 
 async function memberOf({ teams }: Api["client"], id: number, email: string) {
   const members = await teams.members.list.query({ id });

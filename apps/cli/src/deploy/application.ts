@@ -2,14 +2,14 @@ import { type Application, buildsImage, type CreatedApplication, namesake } from
 import { ENGINES } from "@berth/core/server";
 import { linkPath, saveLink } from "../application-link.ts";
 import type { Api } from "../connection/api.ts";
-import { Failure, usage } from "../failure.ts";
+import { usage } from "../failure.ts";
 import type { Content } from "../pack/walk.ts";
 import { printable } from "../printable.ts";
 import { requireYes } from "../prompt.ts";
 import type { Session } from "../session.ts";
 import { linkedApplication, namedApplication } from "../target.ts";
 import { type DeployFolder, nameOf } from "./folder.ts";
-import { chooseEnvironment, choosePlace, type Place, type PlaceOptions } from "./place.ts";
+import { chooseEnvironment, choosePlace, type Place, type PlaceOptions, requireFreeName } from "./place.ts";
 import { type RecognisedFolder, recognised } from "./recognised.ts";
 
 export interface DeployOptions extends PlaceOptions {
@@ -90,6 +90,8 @@ async function sameTarget(
       ? found.source === "upload"
       : found.source === "git" && found.git_repository === git && found.git_branch === branch;
   if (!isSame) return undefined;
+  // Before anything is said or asked of a deployment that would be refused.
+  await requireSamePlace(api, found, options);
   const where = `${printable(name)} is in ${printable(project.name)}/${printable(environment.name)}`;
   if (git !== undefined) {
     output.line(`${where}: deploying it again.`);
@@ -169,7 +171,8 @@ async function requireSamePlace(
   const other = named.find((flag) => !known[flag].some((value) => isNamed(value, flag)));
   if (other === undefined) return;
   const where = printable(known[other][1] ?? known[other][0] ?? "");
-  throw usage(`${printable(target.name)} is in the ${other} ${where} and is not moved by --${other}.`, [
+  const position = other === "server" ? "on" : "in";
+  throw usage(`${printable(target.name)} is ${position} the ${other} ${where} and is not moved by --${other}.`, [
     `Move it:                   berth move ${printable(target.name)} --${other} ${printable(options[other] ?? "")}`,
     "Make another application:  repeat the command with --new",
   ]);
@@ -189,11 +192,13 @@ export async function createTarget(
   const isOpen = content !== undefined && settings.build_pack === undefined;
   const found = isOpen ? await recognised(folder.path, content, settings) : undefined;
   const isImage = found !== undefined && (await isBuiltByDockerfile(api, content, found, options));
-  if (found !== undefined && !isImage && found.plan === undefined) throw found.refusal();
-  const needsDocker = isImage || buildsImage(settings.build_pack);
+  const isUnknown = found !== undefined && !isImage && found.plan === undefined;
+  const compose = isUnknown ? await runnableCompose(api, content, settings, options) : undefined;
+  if (isUnknown && compose === undefined) throw found.refusal();
+  const needsDocker = isImage || compose !== undefined || buildsImage(settings.build_pack);
   const place = await choosePlace(api, options, needsDocker ? "image" : "application");
   const name = options.name ?? (options.git === undefined ? await nameOf(folder.path) : repositoryName(options.git));
-  await requireFreeName(api, { name, place, folder, options });
+  await requireUnusedName(api, { name, place, folder, options });
   const { output } = session;
   if (isImage) {
     output.line(
@@ -202,13 +207,13 @@ export async function createTarget(
         : `Its Dockerfile builds it. To let Berth build it as ${found.plan.detected}: --build-pack nixpacks`,
     );
   }
-  const created = await create(
-    api,
-    name,
-    place,
-    options,
-    isImage ? { ...settings, build_pack: "dockerfile" } : settings,
-  );
+  if (compose !== undefined)
+    output.line(`It has a compose file and nothing else that says how to start it, so ${compose} runs it.`);
+  const chosen = {
+    ...(isImage ? { build_pack: "dockerfile" } : {}),
+    ...(compose === undefined ? {} : { build_pack: "dockercompose", docker_compose_location: `/${compose}` }),
+  };
+  const created = await create(api, name, place, options, { ...settings, ...chosen });
   const where = `${printable(place.project.name)}/${printable(place.environment.name)} on ${printable(place.server.name)}`;
   output.line(`Created application ${printable(name)} (${created.uuid}) in ${where}`);
   // Elsewhere the deployment's log shows them, line by line.
@@ -228,7 +233,27 @@ async function isBuiltByDockerfile(
 ): Promise<boolean> {
   const names = new Set(content?.entries.map(({ path }) => path));
   if (!names.has("Dockerfile") || names.has("package.json") || names.has("Procfile")) return false;
-  if (plan === undefined) return true;
+  return plan === undefined || hasContainers(client, server);
+}
+
+/** The order in which the compose tool looks for them. */
+const COMPOSE_FILES = ["compose.yaml", "compose.yml", "docker-compose.yml", "docker-compose.yaml"];
+
+/** The compose file of a folder that nothing else says how to start, where a server has Docker. */
+async function runnableCompose(
+  { client }: Api,
+  content: Content | undefined,
+  { base_directory }: Readonly<Record<string, unknown>>,
+  { server }: DeployOptions,
+): Promise<string | undefined> {
+  const names = new Set(content?.entries.map(({ path }) => path));
+  const file = COMPOSE_FILES.find((name) => names.has(name));
+  const isRoot = base_directory === undefined || base_directory === "/";
+  return isRoot && file !== undefined && (await hasContainers(client, server)) ? file : undefined;
+}
+
+/** Whether the named server, or any, runs containers. */
+async function hasContainers(client: Api["client"], server: string | undefined): Promise<boolean> {
   const servers = await client.servers.list.query({});
   const possible = servers.filter(({ name, uuid }) => server === undefined || server === name || server === uuid);
   return possible.some(
@@ -267,22 +292,16 @@ interface NewApplication {
 }
 
 /** Two applications with one name in an environment are rarely intended: probably the folder was cloned. */
-async function requireFreeName({ client }: Api, { name, place, folder, options }: NewApplication): Promise<void> {
+async function requireUnusedName({ client }: Api, { name, place, folder, options }: NewApplication): Promise<void> {
   if (options.new) return;
-  const applications = await client.applications.list.query({});
-  const wanted = { name, project_uuid: place.project.uuid, environment_name: place.environment.name };
-  const same = namesake(applications, wanted);
-  if (!same) return;
   const uploaded = options.git === undefined ? `${folder.argument} ` : "";
-  throw new Failure(
-    `There is an application ${printable(name)} in ${printable(place.project.name)}/${printable(place.environment.name)} already.`,
-    {
-      details: [
-        `Deploy to it:       berth deploy ${uploaded}--app ${same.uuid}`,
-        "Make another one:   berth deploy --name OTHER",
-      ],
-    },
-  );
+  requireFreeName(await client.applications.list.query({}), {
+    ...{ name, place, kind: "application" },
+    remedies: ({ uuid }) => [
+      `Deploy to it:       berth deploy ${uploaded}--app ${uuid}`,
+      "Make another one:   berth deploy --name OTHER",
+    ],
+  });
 }
 
 /** `https://example.com/acme/web.git` → `web`. */

@@ -1,3 +1,4 @@
+import { type Application, namesake } from "@berth/core/application";
 import { defaultServers, type EngineKind, type Server } from "@berth/core/server";
 import type { Command } from "commander";
 import { choose } from "../choose.ts";
@@ -33,6 +34,33 @@ export async function chooseEnvironment({ client }: Api, options: PlaceOptions):
   const { environments } = await client.projects.get.query({ uuid: project.uuid });
   const environment = chosen("environment", environments, options.environment, "production");
   return { project, environment };
+}
+
+/**
+ * Keeps a command that is typed twice from making a second resource of one name: neither commands nor references such as
+ * `{{ database.shop.url }}` would find either of them from then on.
+ *
+ * @throws Failure when the environment has one of that name
+ */
+export function requireFreeName<T extends Named>(existing: readonly T[], wanted: NewName<T>): void {
+  const { name, kind, place } = wanted;
+  const { project, environment } = place;
+  const same = namesake(existing, { name, project_uuid: project.uuid, environment_name: environment.name } as T);
+  if (same === undefined) return;
+  const where = `${printable(project.name)}/${printable(environment.name)}`;
+  throw new Failure(`There is ${kind === "application" ? "an" : "a"} ${kind} ${printable(name)} in ${where} already.`, {
+    details: wanted.remedies(same),
+  });
+}
+
+type Named = Pick<Application, "name" | "project_uuid" | "environment_name">;
+
+interface NewName<T> {
+  readonly name: string;
+  readonly place: Omit<Place, "server">;
+  readonly kind: "application" | "database" | "service";
+  /** What to do with the one that exists, or instead. */
+  remedies(same: T): readonly string[];
 }
 
 /** Adds the flags for the place of a new resource. */

@@ -2,8 +2,8 @@ import { duration } from "../format.ts";
 import type { Colors } from "../output.ts";
 import { printableLine } from "../printable.ts";
 import { type FollowState, STEP_TITLES, type StepView, tookMilliseconds } from "./state.ts";
+import { SPINNER } from "./waiting.ts";
 
-const SPINNER = ["⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "⠇", "⠏"];
 const INDENT = "    ";
 
 export interface FrameOptions {

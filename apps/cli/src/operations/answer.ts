@@ -1,6 +1,6 @@
 import type { Output } from "../output.ts";
 import { cell } from "../output.ts";
-import { printable } from "../printable.ts";
+import { printable, printableLine } from "../printable.ts";
 
 /** Most informative columns, in order. */
 const PREFERRED = [
@@ -36,12 +36,20 @@ function showObject(output: Output, answer: Readonly<Record<string, unknown>>): 
     return;
   }
   const tables = entries.flatMap(([key, value]) => (isTable(value) ? [[key, value] as const] : []));
-  const pairs = entries.filter(([, value]) => !isTable(value)).flatMap(([key, value]) => pairsOf(key, value));
+  const plain = entries.filter(([, value]) => !isTable(value) && !hasLines(value));
+  const pairs = plain.flatMap(([key, value]) => pairsOf(key, value));
   if (pairs.length > 0) output.details(pairs);
+  for (const [key, value] of entries) if (hasLines(value)) showText(output, key, value);
   for (const [key, rows] of tables) {
     output.line(`${pairs.length > 0 || key !== tables[0]?.[0] ? "\n" : ""}${key.replaceAll("_", " ")}`);
     showList(output, rows);
   }
+}
+
+/** A compose file or a key keeps its lines, which are its meaning. */
+function showText(output: Output, key: string, text: string): void {
+  output.line(`\n${key.replaceAll("_", " ")}`);
+  for (const line of text.trimEnd().split("\n")) output.line(`  ${printableLine(line, false)}`.trimEnd());
 }
 
 /** Fields of nested objects get one line each, prefixed with the object's name. */
@@ -83,7 +91,8 @@ const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
   typeof value === "object" && value !== null && !Array.isArray(value);
 const isPlain = (value: unknown) => typeof value !== "object" || value === null;
 /** Texts with several lines, such as keys, do not fit into a table. */
-const isShown = (value: unknown) => isPlain(value) && !(typeof value === "string" && value.includes("\n"));
+const isShown = (value: unknown) => isPlain(value) && !hasLines(value);
+const hasLines = (value: unknown): value is string => typeof value === "string" && value.trimEnd().includes("\n");
 const short = (text: string) => (text.length > CELL_LENGTH_MAX ? `${text.slice(0, CELL_LENGTH_MAX - 1)}…` : text);
 const isEmpty = (value: unknown) => value === null || value === undefined || value === "";
 const textOf = (value: unknown) => printable(isPlain(value) ? String(value) : JSON.stringify(value));

@@ -75,6 +75,24 @@ describe("an answer as people read it", () => {
     expect(shown({ details: [{ uuid: "a" }] })).toEqual(["details", ["UUID"], [["a"]]]);
   });
 
+  test("keeps the lines of a text that has several, below the rest", () => {
+    const answer = {
+      name: "shop",
+      docker_compose: "services:\n  web:\n    image: \u001b[2Jnginx\n",
+      status: "running",
+    };
+    expect(shown(answer)).toEqual([
+      [
+        ["name", "shop"],
+        ["status", "running"],
+      ],
+      "\ndocker compose",
+      "  services:",
+      "    web:",
+      "      image: nginx",
+    ]);
+  });
+
   test("is a table of what tells most for a list", () => {
     const items = [
       { id: 1, uuid: "a", name: "web", nested: { x: 1 }, note: null, status: "running" },

@@ -80,6 +80,8 @@ interface Start {
   readonly name: string;
   readonly source: StartSource;
   readonly run: PlannedRun;
+  /** What it is started with, beside what builds it. */
+  readonly program?: string | undefined;
 }
 
 export type StartSource = "command" | "Procfile" | "language" | "package.json" | "static files";
@@ -133,7 +135,7 @@ function nodeProject({ facts, config, manager }: Project): Start | undefined {
   }
   if (start === undefined) return undefined;
   const script = runScript(start.command, { binFolders: nodeBins(facts), isNode: true });
-  return { name: start.name, source: "package.json", run: { type: "shell", script } };
+  return { name: start.name, source: "package.json", run: { type: "shell", script }, program: start.program };
 }
 
 /** For sites that the user declared static. With a build step, its output folders are tried first. */
@@ -205,10 +207,15 @@ const stepsOf = (language: LanguageProject | undefined, name: BuildStep["name"])
   (language?.steps ?? []).filter((step) => step.name === name);
 
 /** A user's own commands are not checked: a missing program fails when they run. */
-function neededPrograms({ manager, language }: Project, { source }: Start, steps: readonly BuildStep[]): string[] {
+function neededPrograms(
+  { manager, language }: Project,
+  { source, program }: Start,
+  steps: readonly BuildStep[],
+): string[] {
   const isLanguages = source === "language" || steps.some((step) => language?.steps.includes(step));
   const isBun = manager?.name === "bun" && (source === "package.json" || steps.some(({ argv }) => argv[0] === "bun"));
-  return [...(isLanguages ? (language?.programs ?? []) : []), ...(isBun ? ["bun"] : [])];
+  const own = program === undefined ? [] : [program];
+  return [...(isLanguages ? (language?.programs ?? []) : []), ...(isBun ? ["bun"] : own)];
 }
 
 /** Program folders of the base directory, and of the workspace above it. */

@@ -51,6 +51,16 @@ describe("Python", () => {
     ],
     ["a program alone", { entries: ["app.py"] }, "Python > exec python3 app.py"],
     [
+      "a program whose Procfile says python, on a server that has python3 alone",
+      { entries: ["app.py"], procfile: "web: python app.py\n", missingPrograms: ["python"] },
+      "Python, Procfile > python3 -m venv --without-pip .venv > exec python app.py",
+    ],
+    [
+      "whatever its Procfile says, on a server that has neither",
+      { entries: ["app.py"], procfile: "web: ./serve\n", missingPrograms: ["python", "python3"] },
+      "Python, Procfile > exec ./serve",
+    ],
+    [
       "uv with its lockfile",
       { entries: ["uv.lock", "main.py"], files: { "pyproject.toml": '[project]\ndependencies = ["httpx"]\n' } },
       `Python > ${WITH("uv", "sync --frozen --no-dev")} > exec python main.py`,

@@ -96,6 +96,18 @@ describe("the package manager", () => {
     );
   });
 
+  test("says that bun is missing where only bun starts what is there", () => {
+    const given = { entries: ["index.ts"], missingPrograms: ["bun"] };
+    const packageJson = { packageManager: "bun@1.2.0" };
+    expect(refusal({ ...given, packageJson })).toContain(
+      "deploy.build_failed bun is not installed on this server: the application is recognised as Bun.",
+    );
+    expect(summary({ ...given, packageJson, config: { start_command: "node --import tsx index.ts" } })).toBe(
+      "Start command (npm) > exec node --import tsx index.ts",
+    );
+    expect(refusal({ ...given, packageJson: {} })).toContain("deploy.unrecognised");
+  });
+
   test("installs what the build needs, whatever NODE_ENV is", () => {
     const npm = planOf({ entries: ["package-lock.json"], packageJson: app() }).steps[0];
     expect(npm?.env).toEqual({ npm_config_include: "dev" });

@@ -11,6 +11,8 @@ export interface PackageManager {
   /** Runs one of the scripts of package.json. */
   run(script: string): Argv;
   readonly warnings: readonly string[];
+  /** The project's own, which the server lacks. */
+  readonly insteadOf?: "bun";
 }
 
 export function packageManagerOf({ workspace, packageJson, missingPrograms }: SourceFacts): PackageManager {
@@ -27,9 +29,9 @@ export function packageManagerOf({ workspace, packageJson, missingPrograms }: So
   const isLocked = has("bun.lock") || has("bun.lockb");
   if (!needsBun && !isLocked && declared !== "bun") return npm(false, []);
   if (needsBun || !missingPrograms.includes("bun")) return bun(isLocked);
-  return npm(false, [
-    "bun is not installed on this server: npm installs the dependencies, without the versions of bun.lock.",
-  ]);
+  const warning =
+    "bun is not installed on this server: npm installs the dependencies, without the versions of bun.lock.";
+  return { ...npm(false, [warning]), insteadOf: "bun" };
 }
 
 function bun(isLocked: boolean): PackageManager {
@@ -109,7 +111,7 @@ export function saysStart({ scripts, dependencies }: PackageJson): boolean {
 
 /** How a Node project starts, the most explicit first. */
 export type NodeStart =
-  | { readonly type: "command"; readonly command: string; readonly name: string }
+  | { readonly type: "command"; readonly command: string; readonly name: string; readonly program?: "bun" }
   | { readonly type: "static"; readonly framework: StaticFramework }
   | undefined;
 
@@ -131,9 +133,12 @@ export function nodeStart(packageJson: PackageJson, facts: SourceFacts, manager:
   if (statics !== undefined) return { type: "static", framework: statics };
   if (start !== undefined) return { type: "command", command: start, name };
   const file = mainFile(packageJson, facts, isBun ? [...MAIN_FILES, ...TYPED_MAIN_FILES] : MAIN_FILES);
-  return file === undefined
+  if (file !== undefined) return { type: "command", command: `${isBun ? "bun" : "node"} ${quoted(file)}`, name };
+  // npm installs in place of Bun, but Node does not run what Bun does.
+  const typed = manager.insteadOf === "bun" ? mainFile(packageJson, facts, TYPED_MAIN_FILES) : undefined;
+  return typed === undefined
     ? undefined
-    : { type: "command", command: `${isBun ? "bun" : "node"} ${quoted(file)}`, name };
+    : { type: "command", command: `bun ${quoted(typed)}`, name: "Bun", program: "bun" };
 }
 
 export function staticFramework(

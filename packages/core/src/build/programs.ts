@@ -17,8 +17,8 @@ const INSTALL = {
   bun: "https://bun.com/docs/installation",
 } as const;
 
-/** All programs that rules may need. */
-export const PROGRAMS = Object.keys(INSTALL);
+/** All programs that rules may need or use. */
+export const PROGRAMS = [...Object.keys(INSTALL), "python"];
 
 /** @throws DomainError `deploy.build_failed` when the server lacks one of the programs. */
 export function requirePrograms(title: string, programs: readonly string[], missing: readonly string[]): void {

@@ -26,6 +26,9 @@ export const pythonProject: LanguageRule = (facts) => {
   const isProject = isInstalled || has(facts, "manage.py");
   const main = firstFile(facts, MAIN_FILES);
   if (!isProject && (main === undefined || isPage(facts))) return undefined;
+  // Many Linux systems have python3 alone, and a Procfile or start command says python.
+  const lacks = (program: string) => facts.missingPrograms.includes(program);
+  const lacksPython = !isInstalled && lacks("python") && !lacks("python3");
   const python = isInstalled ? "python" : "python3";
   const found = django(facts, python) ?? webApplication(facts) ?? streamlit(facts, main) ?? program(main, python);
   return {
@@ -33,10 +36,10 @@ export const pythonProject: LanguageRule = (facts) => {
     title: found?.framework === undefined ? "Python" : `Python, ${found.framework}`,
     version: versionOf(facts),
     programs: ["python3"],
-    steps: [...installSteps(facts), ...(found?.build ?? [])],
+    steps: [...(lacksPython ? [BARE_ENVIRONMENT] : installSteps(facts)), ...(found?.build ?? [])],
     start: found?.start,
     help: { looked: "manage.py, main.py or app.py", example: "gunicorn app:app --bind 0.0.0.0:$PORT" },
-    bins: isInstalled ? [".venv/bin"] : [],
+    bins: isInstalled || lacksPython ? [".venv/bin"] : [],
     env: { PYTHONUNBUFFERED: "1" },
     warnings: found?.warnings ?? [],
   };
@@ -157,6 +160,9 @@ function withTool(tool: string, args: readonly string[], env: Readonly<Record<st
 }
 
 const environment = (folder: string): BuildStep => argvStep("install", ["python3", "-m", "venv", folder]);
+
+/** Names python3 `python`. Nothing is installed into it, and pip would need a package of its own on Debian. */
+const BARE_ENVIRONMENT: BuildStep = argvStep("install", ["python3", "-m", "venv", "--without-pip", ".venv"]);
 
 const pip = (folder: string, what: readonly string[]): BuildStep =>
   argvStep("install", [`${folder}/bin/python`, "-m", "pip", "install", "--disable-pip-version-check", ...what]);

@@ -1,3 +1,4 @@
+// biome-ignore-all lint/suspicious/noTemplateCurlyInString: variables of compose files.
 import { expect, test } from "vitest";
 import { parseCompose } from "../compose/parse.ts";
 import { stackReplacement } from "./stack-replacement.ts";
@@ -25,6 +26,17 @@ test.each([
   ["web: { image: a, volumes: [data:/data] }", "stop_first", "volumes"],
   ["web: { image: postgres }", "stop_first", "a database"],
   ['web: { image: a, ports: ["80:80"] }', "stop_first", "ports of the server"],
+  ['web: { image: a, ports: ["127.0.0.1:8080:80/tcp"] }', "stop_first", "ports of the server"],
+  ['web: { image: a, ports: ["${PORT:-8080}:80"] }', "stop_first", "ports of the server"],
+  ['web: { image: a, ports: ["${PORT}"] }', "stop_first", "ports of the server"],
+  ['web: { image: a, ports: ["3000", "8080:80"] }', "stop_first", "ports of the server"],
+  ["web: { image: a, ports: [{ target: 80, published: 8080 }] }", "stop_first", "ports of the server"],
+  [
+    'web: { image: a, ports: ["3000", "${PORT:-80}/tcp", "127.0.0.1::80", "[::1]::80", "9000-9010"] }',
+    "candidate_first",
+    "",
+  ],
+  ["web: { image: a, ports: [3000, { target: 80 }] }", "candidate_first", ""],
   ["web: { image: a, network_mode: host }", "stop_first", "own network"],
   ["web: { image: a, networks: { n: { ipv4_address: 10.0.0.2 } } }", "stop_first", "a fixed address"],
 ])("of %s, web is replaced %s", (services, mode, why) => {

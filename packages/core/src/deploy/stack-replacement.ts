@@ -1,5 +1,6 @@
 import type { Compose, ComposeContainer } from "../compose/parse.ts";
 import { recordOf } from "../compose/record.ts";
+import { withDefaults } from "../compose/reference.ts";
 import type { ComposeDocument } from "../compose/schema.ts";
 
 export interface StackReplacement {
@@ -65,7 +66,7 @@ export function exclusiveContainerReason(
     return "it has volumes, which only one may write to";
   }
   if (kind === "database") return "it is a database";
-  if (ports !== null) return "it uses ports of the server, which only one can use";
+  if (takesServerPorts(ports)) return "it uses ports of the server, which only one can use";
   if (service.network_mode === "host") return "it is in the server's own network";
   if (coupledTo(service).length > 0) return "it shares a part of another container";
   if (hasAddress(service.networks)) return "it has a fixed address, which only one can have";
@@ -81,6 +82,15 @@ export function exclusiveStackReason({ document, containers }: Stack): string | 
   }
   return undefined;
 }
+
+/** A port without one of the server, such as `3000` or `127.0.0.1::3000`, is published at any that is free. */
+const takesServerPorts = (ports: string | null): boolean =>
+  ports !== null &&
+  !withDefaults(ports)
+    .split(",")
+    .every((port) => PUBLISHED_ANYWHERE.test(port.trim()));
+
+const PUBLISHED_ANYWHERE = /^(?:(?:[^:[\]]+|\[[^\]]+\])::)?\d{1,5}(?:-\d{1,5})?(?:\/[a-z]+)?$/;
 
 const hasAddress = (networks: unknown): boolean =>
   Object.values(recordOf(networks)).some((options) =>
