@@ -18,9 +18,13 @@ void import("react-dom/client");
 void import("./parts/draw.tsx");
 void (isAt("/sign-in") ? import("./sign-in/start.tsx") : appWithPage()).then(({ start }) => start());
 
+function isPage(name: string): name is keyof typeof PAGES {
+  return Object.hasOwn(PAGES, name);
+}
+
 /** Requests the page's own files together with the router, which would request them only after it was loaded itself. */
 function appWithPage() {
-  const page = location.pathname.split("/")[1] as keyof typeof PAGES;
-  void PAGES[page]?.();
+  const [, page = ""] = location.pathname.split("/");
+  if (isPage(page)) void PAGES[page]();
   return import("./app.tsx");
 }

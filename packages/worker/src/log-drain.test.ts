@@ -236,12 +236,14 @@ test("turning it off or on takes effect for the server and for one resource, wit
   await flag(false);
   await world.followed(0);
   print("between");
+  await nextMoment();
   await flag(true);
   print("two");
   await arrived(world, "two");
   await world.turn(false);
   await world.followed(0);
   print("off");
+  await nextMoment();
   await world.turn(true, "other");
   print("three");
   await arrived(world, "three");
@@ -249,6 +251,12 @@ test("turning it off or on takes effect for the server and for one resource, wit
   expect(world.received.at(-1)?.license).toBe("other");
   await world.close();
 });
+
+/** Times have milliseconds, and a line of the moment in which a log drain is turned on belongs to it. */
+async function nextMoment(): Promise<void> {
+  const nowMs = Date.now();
+  await until(() => Date.now() > nowMs + 1, { what: "the next millisecond" });
+}
 
 test("a new key is tried at once, with the lines that wait", async () => {
   const world = await drainWorld();
