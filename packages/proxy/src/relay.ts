@@ -57,7 +57,7 @@ export function relayAnswer(
   let isBodyWritten = false;
   answer.on("data", (chunk: Buffer) => {
     isBodyWritten = true;
-    if (!response.write(chunk)) answer.pause();
+    if (!response.write(chunk, freeing(chunk))) answer.pause();
   });
   response.on("drain", () => answer.resume());
   answer.once("end", () => {
@@ -72,6 +72,18 @@ export function relayAnswer(
   });
   return true;
 }
+
+/**
+ * Frees the memory of a piece of an answer once it is written. Otherwise it stays until a garbage collection: large
+ * answers then fill the memory with what was sent long ago, and its collection costs more than sending it.
+ */
+function freeing({ buffer, byteLength }: Buffer): (() => void) | undefined {
+  // Small pieces may share their memory with others.
+  const isOwn = byteLength === buffer.byteLength && byteLength >= FREED_BYTES_MIN;
+  return isOwn && buffer instanceof ArrayBuffer ? () => void buffer.transfer(0) : undefined;
+}
+
+const FREED_BYTES_MIN = 16_384;
 
 /**
  * Passes on informational responses (1xx), if the client knows them and reads fast enough.

@@ -101,8 +101,13 @@ export class UpstreamAgent extends http.Agent {
     return CONNECTIONS;
   }
 
-  override createConnection(...args: Parameters<Agent["createConnection"]>): Duplex | null | undefined {
-    const socket = super.createConnection(...args);
+  override createConnection(...[options, onCreated]: Parameters<Agent["createConnection"]>): Duplex | null | undefined {
+    const receive = (data: Buffer) => {
+      // Nothing was asked: the next answer on this connection would not be that of its request.
+      if (socket?.emit("data", data) !== true) socket?.destroy();
+    };
+    const reading = { ...options, onread: readInto(receive) };
+    const socket: Duplex | null | undefined = super.createConnection(reading, onCreated);
     // Node would close our side later, and might use the connection for a request before.
     socket?.once("end", () => {
       if (this.freeSockets[CONNECTIONS]?.some((idle) => idle === socket)) socket.destroy();
@@ -130,6 +135,19 @@ export class UpstreamAgent extends http.Agent {
 }
 
 const CONNECTIONS = "upstream";
+
+/**
+ * All answers are read into the same memory. Node's parser copies what it passes on before the next read; memory of its
+ * own for each read would be garbage at once, and large answers would be slowed down by its collection.
+ */
+const readInto = (receive: (data: Buffer) => void) => ({
+  buffer: READ_BUFFER,
+  callback(length: number, buffer: Uint8Array) {
+    receive(Buffer.from(buffer.buffer, buffer.byteOffset, length));
+    return true;
+  },
+});
+const READ_BUFFER = Buffer.allocUnsafeSlow(65_536); // As much as Node reads at once.
 
 export const upstreamKey = ({ host, port }: Upstream) => `${host}:${port}`;
 

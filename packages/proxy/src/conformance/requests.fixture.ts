@@ -1,3 +1,6 @@
+import { once } from "node:events";
+import { type IncomingMessage, request } from "node:http";
+import { setTimeout as pause } from "node:timers/promises";
 import { expect, test } from "vitest";
 import { ask, HOST, site } from "../proxy.fixture.ts";
 import { type ConformanceBed, received } from "./bed.fixture.ts";
@@ -91,6 +94,29 @@ export function requestGuarantees(bed: ConformanceBed): void {
     expect((await forwarded("berth_session=7.abc; berth_session=8.def")) ?? "").toBe("");
   });
 
+  test("large answers beside each other arrive whole, also where they are read slowly", async () => {
+    const letters = "abcdef";
+    const answering = await upstream((request, response) => {
+      response.end(Buffer.alloc(LARGE_BYTES, request.url?.at(-1)));
+    });
+    await bed.proxy.put(site("a", [answering]));
+    const read = async (letter: string) => {
+      const headers = { Host: "a.test" };
+      const sent = request({ host: HOST, port: bed.httpPort, path: `/${letter}`, headers }).end();
+      const [answer] = (await once(sent, "response")) as [IncomingMessage];
+      const pieces: Buffer[] = [];
+      for await (const piece of answer) {
+        pieces.push(piece);
+        if (letter < "d") await pause(1); // A slow reader.
+      }
+      return Buffer.concat(pieces).equals(Buffer.alloc(LARGE_BYTES, letter));
+    };
+    // Several on each connection to the upstream.
+    for (let round = 0; round < 3; round += 1) {
+      expect(await Promise.all([...letters].map(read))).toEqual([...letters].map(() => true));
+    }
+  });
+
   test("a large body arrives whole, both ways", async () => {
     const mirror = await upstream((request, response) => void request.pipe(response));
     await bed.proxy.put(site("a", [mirror]));
@@ -99,3 +125,5 @@ export function requestGuarantees(bed: ConformanceBed): void {
     expect([answer.status, answer.text === body]).toEqual([200, true]);
   });
 }
+
+const LARGE_BYTES = 4 * 1024 * 1024;
