@@ -1,6 +1,6 @@
 import type { TestServer } from "../apps/server/e2e/server.fixture.ts";
 
-/** Follows its log to the end, as the command line does: asking again and again would slow down what is measured. */
+/** Follows the log of the deployment to its end, as the command line does. Polling would slow down what is measured. */
 export async function finished(berth: TestServer, deployment: string): Promise<void> {
   const log = await fetch(`${berth.url}/api/v1/deployments/${deployment}/logs/follow`, {
     headers: { authorization: `Bearer ${berth.token}` },

@@ -4,10 +4,11 @@
 import { randomBytes } from "node:crypto";
 import { mkdtemp, rm } from "node:fs/promises";
 import { createServer } from "node:http";
-import { type AddressInfo, createServer as createTcpServer, type Server } from "node:net";
+import type { AddressInfo, Server } from "node:net";
 import { join } from "node:path";
 import { dockerClient } from "../packages/docker-client/src/client.ts";
 import { localHost } from "../packages/host/src/local-host.ts";
+import { freePort } from "../packages/host/src/testing.ts";
 import { LOAD_HOST, startClients } from "../packages/proxy/src/caddy/load-clients.fixture.ts";
 import { serverProxy } from "../packages/proxy/src/server/server-proxy.ts";
 import { removeLabelled, testInstance } from "../packages/testing/src/docker-leftovers.ts";
@@ -94,11 +95,4 @@ const HOST = "127.0.0.1";
 async function listen(server: Server): Promise<number> {
   await new Promise<void>((resolve) => server.listen(0, HOST, resolve));
   return (server.address() as AddressInfo).port; // It listens at TCP.
-}
-
-async function freePort(): Promise<number> {
-  const server = createTcpServer();
-  const port = await listen(server);
-  await new Promise((resolve) => server.close(resolve));
-  return port;
 }

@@ -7,6 +7,7 @@ import { violates } from "./errors.ts";
 import { countRows, page, within } from "./page.ts";
 import { pick } from "./pick.ts";
 import type { DB } from "./schema.ts";
+import { hex } from "./storable.ts";
 
 const COLUMNS = [
   "env.id",
@@ -198,8 +199,6 @@ export function envStore(context: TeamContext): EnvStore {
     },
   };
 }
-
-const hex = (bytes: Uint8Array): string => Buffer.from(bytes).toString("hex");
 
 const taken = (key: string | undefined, cause?: unknown) =>
   new DomainError(

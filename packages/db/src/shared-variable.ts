@@ -6,6 +6,7 @@ import { type Context, idsOf, type TeamContext } from "./context.ts";
 import { countRows, ofOwner, page, within } from "./page.ts";
 import { pick } from "./pick.ts";
 import type { SharedVariableTable } from "./schema/resource.ts";
+import { hex } from "./storable.ts";
 
 const COLUMNS = [
   "id",
@@ -179,8 +180,6 @@ const record = (context: Context, scope: SharedScope, row: Row): SharedVariableR
   ...row,
   value: open(context, scope, row),
 });
-
-const hex = (bytes: Uint8Array): string => Buffer.from(bytes).toString("hex");
 
 const taken = (key: string) =>
   new DomainError(

@@ -92,7 +92,9 @@ async function create(
   const { project, environment, server } = place;
   if (name !== undefined) {
     requireFreeName(await api.client.databases.list.query({}), {
-      ...{ name, place, kind: "database" },
+      name,
+      place,
+      kind: "database",
       remedies: () => [
         `Show its URL:      berth db url ${printable(name)}`,
         `Make another one:  berth db create ${engine} OTHER`,

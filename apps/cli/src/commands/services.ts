@@ -105,7 +105,9 @@ async function createOneClick(
   const make = (place: Place) => api.client.services.createOneClick.mutate({ ...fields, ...place, type });
   if (name !== undefined) {
     requireFreeName(await api.client.services.list.query({}), {
-      ...{ name, place: await chooseEnvironment(api, options), kind: "service" },
+      name,
+      place: await chooseEnvironment(api, options),
+      kind: "service",
       remedies: () => [
         `Show it:           berth services get ${printable(name)}`,
         `Make another one:  berth services create ${printable(type)} OTHER`,

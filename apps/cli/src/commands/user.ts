@@ -82,7 +82,8 @@ async function resetSecondFactor(session: Session, email: string): Promise<void>
 
 const notMember = (team: string): Failure =>
   new Failure(`The team ${printable(team)} has no member with this address.`, {
-    ...{ exitCode: EXIT.failed, details: ["List its users with: berth user list"] },
+    exitCode: EXIT.failed,
+    details: ["List its users with: berth user list"],
   });
 
 async function memberOf({ teams }: Api["client"], id: number, email: string) {

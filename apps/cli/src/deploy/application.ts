@@ -296,7 +296,9 @@ async function requireUnusedName({ client }: Api, { name, place, folder, options
   if (options.new) return;
   const uploaded = options.git === undefined ? `${folder.argument} ` : "";
   requireFreeName(await client.applications.list.query({}), {
-    ...{ name, place, kind: "application" },
+    name,
+    place,
+    kind: "application",
     remedies: ({ uuid }) => [
       `Deploy to it:       berth deploy ${uploaded}--app ${uuid}`,
       "Make another one:   berth deploy --name OTHER",

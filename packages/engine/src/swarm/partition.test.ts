@@ -126,7 +126,7 @@ describeDocker("a swarm whose nodes cannot all reach each other", [...IMAGES, SE
     const next = await started();
     await engine.remove(spec, { graceSeconds: 0 });
     expect(await states(next)).toEqual(ALL_RUN);
-    // What nobody can end there yet. It gets no requests: it is no container of a release.
+    // The old container still runs, since its node cannot be reached. It belongs to no release, so it gets no requests.
     expect(await runningOn(cut.nodeId)).toHaveLength(1);
     expect((await engine.list()).map(({ deploymentUuid }) => deploymentUuid)).toEqual([next.deploymentUuid]);
     await cut.joinTo(...others);
