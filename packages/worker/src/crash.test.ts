@@ -23,7 +23,7 @@ async function prepare(world: World, settings = {}) {
   const worker = world.worker();
   const application = await world.application(settings);
   const first = await world.deploy(application);
-  expect((await world.ended(first)).status).toBe("finished");
+  expect(await world.ended(first)).toMatchObject({ error: null, status: "finished" });
   await until(async () => (await world.steps(first)).retire === "skipped", {
     what: "the first deployment has retired nothing",
   });

@@ -21,16 +21,16 @@ export const start: Step<StepContext, Built & Pick<CheckedOut, "commit">, Starte
   async run(ctx, { artifact, builtBy, commit }) {
     const { stores, lease, leaseKeeper, adapters, deployment, kind } = ctx;
     const record = { artifact, built_by: builtBy };
-    const live = await stores.transaction(async ({ releases }) => {
-      assertLease(leaseKeeper, await releases.saveCandidate(lease, { ...record, upstream: null }));
-      return await releases.live(deployment);
-    });
+    if (lease.attempt > 1 || ctx.wasInterrupted) {
+      // The reconciler may have discarded what an earlier attempt recorded.
+      assertLease(leaseKeeper, await stores.releases.saveCandidate(lease, { ...record, upstream: null }));
+    }
     const spec = kind.releaseSpec({ ...ctx, deployment: { ...deployment, commit } }, artifact);
     // Checked before any running release is stopped.
     await assertOwnedByTeam({ stores, adapters, teamId: ctx.subject.record.team_id }, spec);
     await adapters.engine.requireName(spec);
     warnOfUnknownContainers(ctx, artifact);
-    const { spec: wanted, ranPreCommand } = await stopPrevious(ctx, spec, live);
+    const { spec: wanted, ranPreCommand } = await stopPrevious(ctx, spec);
     const { upstream } = await adapters.engine.start(wanted, ctx.io);
     await recordVolumes(stores, ctx.subject.record, spec);
     ctx.saveAtEnd((tx) => tx.releases.saveCandidate(lease, { ...record, upstream }));

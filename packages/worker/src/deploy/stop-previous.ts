@@ -1,5 +1,4 @@
 import type { ReleaseSpec } from "@berth/core/deploy";
-import type { ReleaseRecord } from "@berth/core/ports";
 import { STOP_GRACE_SECONDS } from "../settings.ts";
 import { runPreCommand } from "./command.ts";
 import type { StepContext } from "./context.ts";
@@ -15,12 +14,9 @@ export interface StopResult {
  * Stops the live release where the candidate cannot run beside it. For several containers the engine decides each, by
  * the predecessor in the spec. When the deployment fails, the reconciler starts the stopped ones again.
  */
-export async function stopPrevious(
-  ctx: StepContext,
-  spec: ReleaseSpec,
-  live: ReleaseRecord | undefined,
-): Promise<StopResult> {
-  const { adapters, deployment, subject, kind, say } = ctx;
+export async function stopPrevious(ctx: StepContext, spec: ReleaseSpec): Promise<StopResult> {
+  const { stores, adapters, deployment, subject, kind, say } = ctx;
+  const live = await stores.releases.live(deployment);
   if (live === undefined || live.deployment_id === deployment.id) return { spec, ranPreCommand: false };
   const { resource_uuid: resourceUuid, deployment_uuid: deploymentUuid } = live;
   if (spec.stack !== undefined) {
