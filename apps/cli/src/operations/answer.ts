@@ -118,7 +118,8 @@ const isPlain = (value: unknown) => typeof value !== "object" || value === null;
 const isShown = (value: unknown) => isPlain(value) && !hasLines(value);
 const hasLines = (value: unknown): value is string => typeof value === "string" && value.trimEnd().includes("\n");
 const short = (text: string) => (text.length > CELL_LENGTH_MAX ? `${text.slice(0, CELL_LENGTH_MAX - 1)}…` : text);
-const isEmpty = (value: unknown) => value === null || value === undefined || value === "";
+const isEmpty = (value: unknown) =>
+  value === null || value === undefined || value === "" || (Array.isArray(value) && value.length === 0);
 const textOf = (value: unknown): string => {
   if (Array.isArray(value) && value.every(isPlain)) return value.map(textOf).join(", ");
   return printable(isPlain(value) ? String(value) : JSON.stringify(value));

@@ -143,7 +143,7 @@ describe("an answer as people read it", () => {
 
   test("is the sentence of a message, pairs of an object, and a word for nothing", () => {
     expect(shown({ message: "Done so." })).toEqual(["Done so."]);
-    expect(shown({ uuid: "a", urls: ["b"], none: null })).toEqual([
+    expect(shown({ uuid: "a", urls: ["b"], none: null, tags: [] })).toEqual([
       [
         ["uuid", "a"],
         ["urls", "b"],
