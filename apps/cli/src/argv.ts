@@ -11,3 +11,15 @@ export const asksVersionAfterCommand = (argv: readonly string[]): boolean => {
   const command = argv.findIndex(isWord);
   return command >= 0 && argv.slice(command).some((text) => VERSION_FLAGS.includes(text));
 };
+
+/** `--help db create` and `help db create` ask for what `db create --help` shows. Alone they mean the program. */
+export function helpLast(argv: readonly string[]): readonly string[] {
+  const first = argv.findIndex(isWord);
+  if (first < 0) return argv;
+  const isCommand = argv[first] === "help" && argv.slice(first + 1).some((text) => !text.startsWith("-"));
+  const before = argv.slice(0, first).filter((text) => !HELP_FLAGS.includes(text));
+  if (!isCommand && before.length === first) return argv;
+  return [...before, ...argv.slice(isCommand ? first + 1 : first), "--help"];
+}
+
+const HELP_FLAGS = ["-h", "--help"];

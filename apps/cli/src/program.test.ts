@@ -47,6 +47,24 @@ describe("a group of commands", () => {
     for (const flag of ["--project-uuid", "--name ", "--instant-deploy"]) expect(text).not.toContain(flag);
   });
 
+  test.each([
+    ["--help", "deploy"],
+    ["help", "deploy"],
+    ["-h", "db", "create", "postgresql"],
+    ["help", "db", "create", "postgresql"],
+    ["--no-color", "help", "servers", "validate"],
+    ["--context", "here", "--help", "service", "up"],
+  ])("is explained wherever help is asked for: %s %s %s %s", async (...argv) => {
+    const words = argv.filter((word) => !["--help", "-h", "help"].includes(word));
+    const usual = await told(...words, "--help");
+    expect(usual.text).toMatch(/^Usage: berth \w/);
+    expect(await told(...argv)).toEqual(usual);
+  });
+
+  test("of the program is its own when no command is named", async () => {
+    for (const word of ["help", "--help"]) expect((await told(word)).text).toContain("Deploying:");
+  });
+
   test("says what is missing, and how to see what there is", async () => {
     const { exitCode, text } = await told("db", "url");
     expect(exitCode).toBe(2);

@@ -1,7 +1,7 @@
 import { VERSION } from "@berth/core";
 import { Command, CommanderError, Option } from "commander";
 import { addAppFlag } from "./app-flag.ts";
-import { asksVersionAfterCommand, VERSION_FLAGS, wordsOf } from "./argv.ts";
+import { asksVersionAfterCommand, helpLast, VERSION_FLAGS, wordsOf } from "./argv.ts";
 import { commandError } from "./command-error.ts";
 import type { Bind, CommandModule } from "./command-module.ts";
 import { EXIT, type ExitCode } from "./failure.ts";
@@ -217,8 +217,9 @@ const COMMANDS: readonly Entry[] = [
   { name: "api", group: CONNECT, summary: "send any request to the REST API", load: () => import("./commands/api.ts") },
 ];
 
-/** @param argv Arguments after the program's name. */
-export async function run(argv: readonly string[], system: System): Promise<ExitCode> {
+/** @param typed Arguments after the program's name. */
+export async function run(typed: readonly string[], system: System): Promise<ExitCode> {
+  const argv = helpLast(typed);
   let exitCode: ExitCode = EXIT.ok;
   let current: Session | undefined;
   const program = root(system, argv);

@@ -18,7 +18,23 @@ const dockerApp = (version: string): RepositoryFiles => ({
   Dockerfile: `FROM node:24-alpine\nWORKDIR /app\nCOPY . .\nENV PORT=3000\nEXPOSE 3000\nCMD ["node", "server.js"]\n`,
 });
 
-describeDocker("this machine's Docker engine", ["node:24-alpine", "caddy:2"], (docker) => {
+/** Without dependencies, so that no registry is asked; the installation makes its environment nevertheless. */
+const pythonApp = (text: string): RepositoryFiles => ({
+  "requirements.txt": "",
+  "main.py": `import os
+from http.server import BaseHTTPRequestHandler, HTTPServer
+
+class Handler(BaseHTTPRequestHandler):
+    def do_GET(self):
+        self.send_response(200)
+        self.end_headers()
+        self.wfile.write(b"${text}")
+
+HTTPServer(("", int(os.environ["PORT"])), Handler).serve_forever()
+`,
+});
+
+describeDocker("this machine's Docker engine", ["node:24-alpine", "python:3.13-slim", "caddy:2"], (docker) => {
   let server: DockerServer;
   let app: Deployed;
   const source = temporaryRepository(dockerApp("0"));
@@ -48,6 +64,22 @@ describeDocker("this machine's Docker engine", ["node:24-alpine", "caddy:2"], (d
     expect(others).toEqual([]);
     expect(container?.Ports.filter(({ PublicPort }) => PublicPort !== undefined)).toEqual([]);
     expect(await statusOf(app.uuid)).toBe("running:healthy");
+  });
+
+  test("installs the dependencies of an application once while only other files change", async () => {
+    const python = temporaryRepository(pythonApp("one"));
+    try {
+      const { uuid, host } = await create({ name: "python", build_pack: "nixpacks" }, python);
+      const INSTALLED = /^CACHED .* -m pip install .* -r requirements\.txt$/m;
+      const first = await deploy(server, uuid);
+      expect(first, first.log).toMatchObject({ status: "finished", log: expect.not.stringMatching(INSTALLED) });
+      python.commit(pythonApp("two"));
+      const second = await deploy(server, uuid);
+      expect(second, second.log).toMatchObject({ status: "finished", log: expect.stringMatching(INSTALLED) });
+      expect(await get(server, host)).toEqual({ status: 200, body: "two" });
+    } finally {
+      python.dispose();
+    }
   });
 
   test("reports a URL that leads to a port where nothing listens", async () => {

@@ -198,6 +198,26 @@ describeDocker("services on Docker", ["node:24-alpine", "postgres:17-alpine", "c
     await begun("/restart");
   });
 
+  test("leaves all containers running when the same text is sent again, and replaces them where that is asked for", async () => {
+    const idsOf = async () => {
+      const all = await docker.client.listContainers(labelled());
+      return all
+        .filter(({ State }) => State === "running")
+        .map(({ Id }) => Id)
+        .sort();
+    };
+    const before = await idsOf();
+    await change({ docker_compose: compose("one"), instant_deploy: true });
+    await ended();
+    expect(await idsOf()).toEqual(before);
+    expect((await newest()).log).toContain("Keeps web, which is unchanged");
+    expect((await environment()).VERSION).toBe("one");
+    expect((await server.rest("POST", `/deploy?uuid=${uuid}&force=true`)).status).toBe(200);
+    await ended();
+    const isReplaced = async () => ((await idsOf()).some((id) => before.includes(id)) ? undefined : true);
+    expect(await until(isReplaced, { seconds: 60 })).toBe(true);
+  });
+
   test("is replaced by what its changed text says, and keeps its data", async () => {
     await server.rest("POST", `/services/${uuid}/envs`, { key: "LEVEL_TOO", value: "a $b 'c'" });
     expect(await change({ docker_compose: compose("two"), dry_run: true })).toMatchObject({

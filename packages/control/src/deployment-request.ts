@@ -18,6 +18,8 @@ export interface DeploymentRequest {
   readonly isForced?: boolean | undefined;
   /** Runs the live release again instead of building: always, or only if a rollback chose an older build. */
   readonly isRestart?: boolean | "after_rollback" | undefined;
+  /** Of a service: leaves containers running that have not changed, even if none has. */
+  readonly keepsUnchanged?: boolean | undefined;
   /** Starts at once, ignoring other deployments; only the limit of the queue applies. */
   readonly isInstant?: boolean | undefined;
   /** Default `HEAD`: the newest commit. */
@@ -128,7 +130,15 @@ async function newDeployment(
   request: DeploymentRequest,
   { resource_id, server_id, destination_id }: Place & ServerPart,
 ): Promise<Omit<NewDeployment, "follows">> {
-  const { resource, preview, isForced = false, isRestart = false, isInstant = false, gitType } = request;
+  const {
+    resource,
+    preview,
+    isForced = false,
+    isRestart = false,
+    isInstant = false,
+    keepsUnchanged = false,
+    gitType,
+  } = request;
   if (resource.removing_at !== null) {
     const sentence = `${RESOURCE_KINDS[resource.kind].title} ${resource.name} is being removed, so it cannot be deployed.`;
     throw new DomainError("resource.state", sentence);
@@ -148,6 +158,7 @@ async function newDeployment(
     commit: request.rollbackTo?.commit ?? request.commit ?? "HEAD",
     force_rebuild: isForced,
     restart_only: hasRelease,
+    keeps_unchanged: keepsUnchanged,
     rollback: rollbackTo !== undefined,
     rollback_to: rollbackTo?.built_by ?? null,
     is_webhook: gitType !== undefined,

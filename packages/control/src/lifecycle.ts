@@ -18,6 +18,8 @@ export interface StartOptions {
   /** Builds the newest source without cache, and even if it is already running. */
   readonly force?: boolean | undefined;
   readonly instant_deploy?: boolean | undefined;
+  /** Of a service: leaves containers running that have not changed, even if none has. */
+  readonly keepsUnchanged?: boolean | undefined;
 }
 
 interface ForcedDelete extends ResourceDelete {
@@ -140,11 +142,11 @@ export function recordStarter(context: UseCaseContext): Starter {
     tx: Stores,
     resource: ResourceRecord,
     doing: "starting" | "restarting",
-    { force }: StartOptions,
+    { force, keepsUnchanged }: StartOptions,
   ): Promise<DeploymentStarted> {
     await requireEngineFor(context, tx, resource);
     await renewCertificateOf(context, tx, resource);
-    const { deployment } = await requestDeployment(context, tx, { resource, isForced: force });
+    const { deployment } = await requestDeployment(context, tx, { resource, isForced: force, keepsUnchanged });
     await emitResourceEvent(tx, resource, `resource.${doing === "starting" ? "start" : "restart"}_requested`);
     const message = `${RESOURCE_KINDS[resource.kind].title} ${doing} request queued.`;
     return { message, deployment_uuid: deployment.uuid };

@@ -89,7 +89,7 @@ async function update(context: UseCaseContext, uuid: string, sent: ServiceUpdate
     const { containers, overridden, plan } = await redefine(context, tx, service, server, sent, changed);
     const hasNewSettings = Object.keys(changeOf(sent).settings).length > 0;
     await emitResourceEvent(tx, service, "resource.updated", { fields: Object.keys(sent).sort() });
-    if (sent.instant_deploy && !sent.dry_run) await recordStarter(context).start(tx, service, {});
+    if (sent.instant_deploy && !sent.dry_run) await recordStarter(context).start(tx, service, { keepsUnchanged: true });
     return {
       uuid,
       domains: serviceUrls(containers),

@@ -22,6 +22,7 @@ export const DEPLOYMENT_COLUMNS = [
   "deployment.commit_message",
   "deployment.force_rebuild",
   "deployment.restart_only",
+  "deployment.keeps_unchanged",
   "deployment.rollback",
   "deployment.rollback_to",
   "deployment.follows",

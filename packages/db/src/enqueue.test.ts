@@ -112,6 +112,14 @@ onEachBackend((database) => {
     expect([await ask(true), await ask(false)]).toEqual([["duplicate"], ["duplicate"]]);
   });
 
+  it("takes a restart for no duplicate of a deployment that keeps what has not changed", async () => {
+    const stores = await testTeam(database());
+    const app = await testApplication(stores, await testPlace(stores));
+    const ask = (keeps_unchanged: boolean) => queue(stores, newDeployment(app, { commit: "HEAD", keeps_unchanged }));
+    expect([await ask(true), await ask(true), await ask(false)]).toEqual([["queued"], ["duplicate"], ["queued"]]);
+    expect(await ask(true)).toEqual(["duplicate"]);
+  });
+
   it("takes nothing for a duplicate of what is being cancelled", async () => {
     const stores = await testTeam(database());
     const place = await testPlace(stores);

@@ -84,6 +84,7 @@ type Wanted = Pick<
   | "commit"
   | "docker_registry_image_tag"
   | "restart_only"
+  | "keeps_unchanged"
   | "rollback_to"
 > &
   Partial<Pick<DeploymentRecord, "status" | "cancel_requested_at">>;
@@ -96,6 +97,8 @@ function covers(earlier: Wanted, later: NewDeployment): boolean {
   if (earlier.resource_id !== later.resource_id || earlier.pull_request_id !== later.pull_request_id) return false;
   if (earlier.server_id !== later.server_id) return false;
   if (earlier.commit !== later.commit || earlier.restart_only !== later.restart_only) return false;
+  // It may leave containers running that `later` replaces.
+  if (earlier.keeps_unchanged && !later.keeps_unchanged) return false;
   // It runs another build than the newest of that commit.
   if (earlier.rollback_to !== later.rollback_to) return false;
   if (earlier.docker_registry_image_tag !== later.docker_registry_image_tag) return false;
@@ -168,6 +171,7 @@ const FIELDS = [
   "commit",
   "force_rebuild",
   "restart_only",
+  "keeps_unchanged",
   "rollback",
   "rollback_to",
   "follows",

@@ -166,6 +166,7 @@ onEachBackend((database) => {
       commit: "HEAD",
       force_rebuild: false,
       restart_only: false,
+      keeps_unchanged: false,
       rollback: false,
       rollback_to: null,
       follows: null,

@@ -158,6 +158,7 @@ export function newDeployment(
     commit: randomBytes(20).toString("hex"),
     force_rebuild: false,
     restart_only: false,
+    keeps_unchanged: false,
     rollback: false,
     rollback_to: null,
     follows: null,

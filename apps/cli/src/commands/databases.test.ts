@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { ranWith } from "../answers.fixture.ts";
+import { temporaryFolder } from "../temporary-folder.fixture.ts";
 
 const PROJECT = { uuid: "p1", name: "Shop", environments: [{ uuid: "e1", name: "production" }] };
 const SERVER = {
@@ -44,4 +45,18 @@ describe.each([
     expect(ran.called).toContain(creation);
     expect([ran.exitCode, ran.stderr]).toEqual([0, ""]);
   });
+});
+
+test("a password of a database is read from a file, which the list of processes does not show", async () => {
+  using folder = temporaryFolder({ password: "s3cret 'x'\n" });
+  const bodies: unknown[] = [];
+  const made = (input: object) => {
+    bodies.push(input);
+    return { uuid: "d2", internal_db_url: "postgres://d2" };
+  };
+  const answers = { ...answersWith(of("p2", "production")), "databases.create.postgresql": made };
+  const words = ["db", "create", "postgresql", "orders", "--no-start", "--postgres-password-file", "password"];
+  const ran = await ranWith(answers, words, { cwd: folder.path });
+  expect([ran.exitCode, ran.stderr]).toEqual([0, ""]);
+  expect(bodies).toEqual([expect.objectContaining({ name: "orders", postgres_password: "s3cret 'x'" })]);
 });

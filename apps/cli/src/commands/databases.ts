@@ -13,6 +13,7 @@ import type { Api } from "../connection/api.ts";
 import { addPlaceFlags, choosePlace, type PlaceOptions, requireFreeName } from "../deploy/place.ts";
 import { EXIT, type ExitCode, Failure } from "../failure.ts";
 import { addFlags, flagsFor, valuesOf } from "../flags.ts";
+import { addSecretFiles, secretsFromFiles } from "../operations/secret-files.ts";
 import { cell } from "../output.ts";
 import { printable } from "../printable.ts";
 import { namedResource } from "../resource.ts";
@@ -70,9 +71,10 @@ function defineCreate(group: Command, bind: Bind, engine: DatabaseEngine): void 
     .option("--no-start", "only make it")
     .option("--detach", "do not wait until it runs");
   addFlags(command, flags, "Of the database:");
+  addSecretFiles(command, flags, "Of the database:");
   command.action(
     bind(async (session: Session, name: string | undefined, options: CreateOptions) => {
-      const sent = valuesOf(flags, options);
+      const sent = { ...valuesOf(flags, options), ...(await secretsFromFiles(session.system, flags, options)) };
       // A requested port implies public access.
       const access = sent.public_port === undefined ? {} : { is_public: true };
       return create(session, engine, { name, fields: { ...access, ...sent } }, options);

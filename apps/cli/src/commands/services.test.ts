@@ -1,6 +1,8 @@
 import type { ServiceChanges } from "@berth/core/service";
 import pico from "picocolors";
 import { describe, expect, test } from "vitest";
+import { ranWith } from "../answers.fixture.ts";
+import { temporaryFolder } from "../temporary-folder.fixture.ts";
 import { showChanges } from "./services.ts";
 
 const NONE: ServiceChanges = {
@@ -69,5 +71,63 @@ describe("what a compose file would change", () => {
 
   test("cannot move the cursor", () => {
     expect(shown({ ...NONE, variables: [{ key: "A\u001b[2J", change: "added" }] })).toContain("+ variable A\n");
+  });
+});
+
+describe("a compose file that is run again", () => {
+  const FILE = "services:\n  web:\n    image: nginx\n";
+  const CHANGED: ServiceChanges = { ...NONE, containers: [{ name: "web", change: "changed", fields: ["image"] }] };
+
+  async function ranAgain(changes: ServiceChanges, ...flags: readonly string[]) {
+    using folder = temporaryFolder({ "compose.yaml": FILE });
+    const sent: object[] = [];
+    const service = { uuid: "s1", name: "shop", applications: [] };
+    const ran = await ranWith(
+      {
+        "services.list": () => [service],
+        "services.get": () => service,
+        "services.update": (input) => {
+          sent.push(input);
+          return { uuid: "s1", domains: [], ...(input.dry_run === true ? { changes } : {}) };
+        },
+        deploy: (input) => {
+          sent.push(input);
+          return { deployments: [{ deployment_uuid: "d1", resource_uuid: "s1", message: "Queued." }] };
+        },
+      },
+      ["service", "up", "compose.yaml", "shop", "--detach", ...flags],
+      { cwd: folder.path },
+    );
+    expect([ran.exitCode, ran.stderr]).toEqual([0, ""]);
+    const [rehearsed, ...done] = sent;
+    expect(rehearsed).toMatchObject({ docker_compose: FILE, dry_run: true });
+    return { done, stdout: ran.stdout };
+  }
+
+  test("leaves running what has not changed, and says so", async () => {
+    const { done, stdout } = await ranAgain(NONE);
+    expect(done).toEqual([{ uuid: "s1", docker_compose: FILE, instant_deploy: true }]);
+    expect(stdout).toBe(
+      "Nothing changed in the compose file of shop (s1): its containers keep running unless their variables or images have changed. Replace them with --force-recreate.\n",
+    );
+  });
+
+  test("says that it changed", async () => {
+    expect((await ranAgain(CHANGED)).stdout).toBe("Changed service shop (s1)\n");
+  });
+
+  test("replaces everything where that is asked for", async () => {
+    const { done, stdout } = await ranAgain(NONE, "--force-recreate");
+    expect(done).toEqual([
+      { uuid: "s1", docker_compose: FILE, instant_deploy: false },
+      { uuid: "s1", force: true },
+    ]);
+    expect(stdout).toContain("all its containers are replaced");
+  });
+
+  test("is only recorded where nothing is to be started", async () => {
+    const { done, stdout } = await ranAgain(NONE, "--no-start");
+    expect(done).toEqual([{ uuid: "s1", docker_compose: FILE, instant_deploy: false }]);
+    expect(stdout).toBe("Nothing changed in the compose file of shop (s1).\n");
   });
 });

@@ -48,6 +48,7 @@ export function define(command: Command, bind: Bind): void {
     .description("Run a compose file: create its service on first use, change and deploy it from then on.")
     .argument("<file>", "the compose file; - for standard input")
     .argument("[service]", "name, or uuid of an existing one; default: named as the file's folder")
+    .option("--force-recreate", "replace all its containers, also those that have not changed")
     .action(bind(up));
   command
     .command("diff")
@@ -72,6 +73,7 @@ const making = (command: Command): Command =>
 interface MakeOptions extends PlaceOptions {
   readonly start: boolean;
   readonly detach?: boolean;
+  readonly forceRecreate?: boolean;
   readonly [flag: string]: unknown;
 }
 
@@ -197,12 +199,28 @@ async function up(session: Session, file: string, wanted: string | undefined, op
     const make = (place: Place) => api.client.services.create.mutate({ ...place, docker_compose });
     return create(api, session, { name, make, what: name }, options);
   }
-  const changed = await api.client.services.update.mutate({ uuid: service.uuid, docker_compose });
+  const { uuid } = service;
+  const { changes } = await api.client.services.update.mutate({ uuid, docker_compose, dry_run: true });
+  const instant_deploy = options.start && options.forceRecreate !== true;
+  const changed = await api.client.services.update.mutate({ uuid, docker_compose, instant_deploy });
+  if (options.start && options.forceRecreate) await api.client.deploy.mutate({ uuid, force: true });
   output.json(changed);
-  output.line(`Changed service ${printable(service.name)} (${service.uuid})`);
-  if (!options.start) return EXIT.ok;
-  await api.client.services.restart.mutate({ uuid: service.uuid });
+  output.line(whatChanged(changes, `${printable(service.name)} (${uuid})`, options));
   return follow(api, session, changed, options);
+}
+
+/** Variables, files and images may have changed since the last deployment, which only its server can say. */
+function whatChanged(
+  changes: ServiceChanges | undefined,
+  service: string,
+  { start, forceRecreate }: MakeOptions,
+): string {
+  if (changes !== undefined && changeLines(changes).length > 0) return `Changed service ${service}`;
+  const nothing = `Nothing changed in the compose file of ${service}`;
+  if (!start) return `${nothing}.`;
+  return forceRecreate
+    ? `${nothing}: all its containers are replaced, as --force-recreate says.`
+    : `${nothing}: its containers keep running unless their variables or images have changed. Replace them with --force-recreate.`;
 }
 
 /** The service with this name or uuid, if any; several with one name are an error. */

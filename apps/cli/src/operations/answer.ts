@@ -55,8 +55,32 @@ function showText(output: Output, key: string, text: string): void {
 /** Fields of nested objects get one line each, prefixed with the object's name. */
 function pairsOf(key: string, value: unknown): readonly (readonly [string, string])[] {
   if (isEmpty(value)) return [];
+  const urls = key.endsWith(COMPOSE_DOMAINS) ? urlsByContainer(value) : undefined;
+  if (urls !== undefined)
+    return urls.map(([name, text]) => [`${key.slice(0, -COMPOSE_DOMAINS.length)}url of ${name}`, text]);
   if (!isObject(value)) return [[key, textOf(value)]];
   return Object.entries(value).flatMap(([inner, each]) => pairsOf(`${key}.${inner}`, each));
+}
+
+/** The API has the URLs of a compose application as JSON in a text: `{"web":{"domain":"https://shop.example"}}`. */
+const COMPOSE_DOMAINS = "docker_compose_domains";
+
+function urlsByContainer(value: unknown): readonly (readonly [string, string])[] | undefined {
+  if (typeof value !== "string") return undefined;
+  const parsed = parsedOf(value);
+  if (!isObject(parsed)) return undefined;
+  return Object.entries(parsed).flatMap(([name, each]) => {
+    const domain = isObject(each) ? each.domain : each;
+    return isEmpty(domain) ? [] : [[printable(name), textOf(domain).split(",").join(" ")] as const];
+  });
+}
+
+function parsedOf(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined; // Shown as it is.
+  }
 }
 
 const isTable = (value: unknown): value is readonly unknown[] =>
@@ -94,5 +118,9 @@ const isPlain = (value: unknown) => typeof value !== "object" || value === null;
 const isShown = (value: unknown) => isPlain(value) && !hasLines(value);
 const hasLines = (value: unknown): value is string => typeof value === "string" && value.trimEnd().includes("\n");
 const short = (text: string) => (text.length > CELL_LENGTH_MAX ? `${text.slice(0, CELL_LENGTH_MAX - 1)}…` : text);
-const isEmpty = (value: unknown) => value === null || value === undefined || value === "";
-const textOf = (value: unknown) => printable(isPlain(value) ? String(value) : JSON.stringify(value));
+const isEmpty = (value: unknown) =>
+  value === null || value === undefined || value === "" || (Array.isArray(value) && value.length === 0);
+const textOf = (value: unknown): string => {
+  if (Array.isArray(value) && value.every(isPlain)) return value.map(textOf).join(", ");
+  return printable(isPlain(value) ? String(value) : JSON.stringify(value));
+};

@@ -66,13 +66,30 @@ describe("an answer as people read it", () => {
       [
         ["name", "docker"],
         ["settings.builds", "2"],
-        ["settings.more.x", "[1]"],
+        ["settings.more.x", "1"],
       ],
       "\nhosts",
       ["UUID"],
       [["a"]],
     ]);
     expect(shown({ details: [{ uuid: "a" }] })).toEqual(["details", ["UUID"], [["a"]]]);
+  });
+
+  test("has the URLs of a compose application one container a line, and a list of texts without its brackets", () => {
+    const docker_compose_domains = JSON.stringify({
+      web: { domain: "https://a.example,https://b.example" },
+      "api\u001b[2J": { domain: "https://c.example" },
+      db: { domain: "" },
+    });
+    expect(shown({ name: "shop", docker_compose_domains, urls: ["https://a.example", "https://b.example"] })).toEqual([
+      [
+        ["name", "shop"],
+        ["url of web", "https://a.example https://b.example"],
+        ["url of api", "https://c.example"],
+        ["urls", "https://a.example, https://b.example"],
+      ],
+    ]);
+    expect(shown({ docker_compose_domains: "none" })).toEqual([[["docker_compose_domains", "none"]]]);
   });
 
   test("keeps the lines of a text that has several, below the rest", () => {
@@ -126,10 +143,10 @@ describe("an answer as people read it", () => {
 
   test("is the sentence of a message, pairs of an object, and a word for nothing", () => {
     expect(shown({ message: "Done so." })).toEqual(["Done so."]);
-    expect(shown({ uuid: "a", urls: ["b"], none: null })).toEqual([
+    expect(shown({ uuid: "a", urls: ["b"], none: null, tags: [] })).toEqual([
       [
         ["uuid", "a"],
-        ["urls", '["b"]'],
+        ["urls", "b"],
       ],
     ]);
     expect([shown([]), shown(undefined), shown("OK")]).toEqual([["None."], ["Done."], ["OK"]]);

@@ -13,10 +13,18 @@ defmodule Hello do
 
   defp accept(socket) do
     {:ok, client} = :gen_tcp.accept(socket)
-    {:ok, _request} = :gen_tcp.recv(client, 0)
-    body = "Hello from Elixir\n"
-    :gen_tcp.send(client, "HTTP/1.1 200 OK\r\nContent-Length: #{byte_size(body)}\r\nConnection: close\r\n\r\n#{body}")
+    # A client may connect and leave without a request, as a check of the port does.
+    case :gen_tcp.recv(client, 0) do
+      {:ok, _request} -> answer(client)
+      {:error, _reason} -> :ok
+    end
+
     :gen_tcp.close(client)
     accept(socket)
+  end
+
+  defp answer(client) do
+    body = "Hello from Elixir\n"
+    :gen_tcp.send(client, "HTTP/1.1 200 OK\r\nContent-Length: #{byte_size(body)}\r\nConnection: close\r\n\r\n#{body}")
   end
 end

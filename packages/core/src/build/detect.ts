@@ -1,4 +1,5 @@
 import { DomainError } from "../errors.ts";
+import { earlyInstall } from "./early-install.ts";
 import type { LanguageProject } from "./language.ts";
 import { languageOf } from "./languages.ts";
 import {
@@ -54,11 +55,14 @@ export function findPlan(facts: SourceFacts, config: PlanConfig): BuildPlan | un
   const isPlain = start.source === "static files" || (isUnbuilt && start.run.type === "static");
   const used = usedParts(project, start, isPlain);
   const steps = [...installSteps(used), ...buildSteps(used)];
+  // A user's own command may read any file.
+  const early = config.install_command === null ? earlyInstall({ ...used, steps }) : undefined;
   requirePrograms(start.name, neededPrograms(used, start, steps), facts.missingPrograms);
   return {
     detected: `${start.name}${used.manager === undefined ? "" : ` (${used.manager.name})`}`,
     runtime: plannedRuntime(used),
     steps,
+    early,
     run: start.run,
     warnings: [...(used.manager?.warnings ?? []), ...(used.language?.warnings ?? [])],
     notes: [

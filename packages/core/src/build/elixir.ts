@@ -1,5 +1,5 @@
-import { has, type LanguageRule, lineMatch, textOf, versionIn } from "./language.ts";
-import { argvStep } from "./plan.ts";
+import { has, type LanguageRule, lineMatch, textOf, versionIn, wholeText } from "./language.ts";
+import { argvStep, type SourceFacts } from "./plan.ts";
 
 export const ELIXIR_FILES = ["mix.exs", ".elixir-version"];
 
@@ -28,6 +28,7 @@ export const elixirProject: LanguageRule = (facts) => {
       ...(/["']assets\.deploy["']/.test(mix) ? [step("build", "assets.deploy")] : []),
       step("build", "release", "--overwrite"),
     ],
+    early: needsHex && readsNoFile(facts) ? { files: ["mix.exs", "mix.lock"], steps: installs } : undefined,
     start: app === undefined ? undefined : `_build/prod/rel/${app}/bin/${app} start`,
     help: { looked: "an `app:` in its mix.exs", example: "mix run --no-halt" },
     bins: [],
@@ -36,3 +37,12 @@ export const elixirProject: LanguageRule = (facts) => {
     warnings: isPhoenix ? ["Phoenix needs the variable SECRET_KEY_BASE, and PHX_HOST for its links"] : [],
   };
 };
+
+/** Its manifest is a program: it may read a version from a file, or name dependencies in folders. */
+function readsNoFile(facts: SourceFacts): boolean {
+  const mix = wholeText(facts, "mix.exs");
+  if (mix === undefined || has(facts, "deps/") || has(facts, "_build/")) return false;
+  return !/\b(File|Code|System|Path|IO|Application)\.|\bpath:|\b(in_umbrella|apps_path|config_path):|__DIR__|~x|:os\b/.test(
+    mix,
+  );
+}

@@ -1,4 +1,4 @@
-import { firstFile, has, isPage, type LanguageRule, MADE_FOLDER, textOf } from "./language.ts";
+import { firstFile, has, isPage, type LanguageRule, MADE_FOLDER, textOf, wholeText } from "./language.ts";
 import { argvStep, type SourceFacts } from "./plan.ts";
 
 export const GO_FILES = ["go.mod"];
@@ -16,6 +16,7 @@ export const goProject: LanguageRule = (facts) => {
     version: undefined,
     programs: ["go"],
     steps: main === undefined ? download : [...download, build],
+    early: isAlone(facts) ? { files: ["go.mod", "go.sum"], steps: download } : undefined,
     start: main === undefined ? undefined : `./${program}`,
     help: { looked: "main.go, or one program in cmd/", example: "go run ./cmd/web" },
     bins: [],
@@ -23,6 +24,12 @@ export const goProject: LanguageRule = (facts) => {
     warnings: [],
   };
 };
+
+/** Whether its modules are found by go.mod alone: a replacement by a folder, and a workspace, have files of their own. */
+function isAlone(facts: SourceFacts): boolean {
+  const manifest = wholeText(facts, "go.mod");
+  return manifest !== undefined && !has(facts, "go.work") && !/=>\s*["'`]?[./~]/.test(manifest);
+}
 
 /** Program of the base directory, the only one in `cmd`, or one with a common server name. */
 function mainPackage(facts: SourceFacts): string | undefined {

@@ -1,4 +1,4 @@
-import type { BuildStep, Language, SourceFacts } from "./plan.ts";
+import type { BuildStep, EarlyInstall, Language, SourceFacts } from "./plan.ts";
 
 /** A project of a language that is neither Node nor static files: how it is built and started. */
 export interface LanguageProject {
@@ -10,6 +10,11 @@ export interface LanguageProject {
   /** Programs that its steps and its start need. */
   readonly programs: readonly string[];
   readonly steps: readonly BuildStep[];
+  /**
+   * The part of its installation that needs only these files. Left out: the installation may read any file. A step that
+   * is also one of `steps` is not run again with the others.
+   */
+  readonly early?: Omit<EarlyInstall, "later"> | undefined;
   /** Shell command line; `undefined` if no start command was found. */
   readonly start: string | undefined;
   /** What was searched for, and an example, for the message that asks for a start command. */
@@ -45,6 +50,15 @@ export function lineMatch(text: string, pattern: RegExp): RegExpExecArray | unde
     if (found !== null) return found;
   }
   return undefined;
+}
+
+/** The first bytes of a file are read, at most this many: of a lockfile only the first lines are looked at. */
+export const TEXT_BYTES_MAX = 64 << 10;
+
+/** The text of a file that was certainly read to its end; a link has none. */
+export function wholeText({ texts }: SourceFacts, path: string): string | undefined {
+  const text = texts.get(path);
+  return text === undefined || new TextEncoder().encode(text).length >= TEXT_BYTES_MAX ? undefined : text;
 }
 
 const LINE_LENGTH_MAX = 8192; // Longer lines are no settings that somebody wrote.

@@ -1,5 +1,5 @@
-import { parseJsonObject } from "./json-object.ts";
-import { firstFile, has, isPage, type LanguageRule, LISTEN_HOST, textOf } from "./language.ts";
+import { isObject, parseJsonObject } from "./json-object.ts";
+import { firstFile, has, isPage, type LanguageRule, LISTEN_HOST, textOf, wholeText } from "./language.ts";
 import { argvStep, type SourceFacts } from "./plan.ts";
 
 export const PHP_FILES = ["composer.json"];
@@ -17,6 +17,10 @@ export const phpProject: LanguageRule = (facts) => {
     version: undefined,
     programs: isInstalled ? ["php", "composer"] : ["php"],
     steps: isInstalled ? [argvStep("install", ["composer", "install", ...options])] : [],
+    early:
+      isInstalled && isPlainComposer(facts)
+        ? { files: COMPOSER_FILES, steps: [argvStep("install", FETCH)] }
+        : undefined,
     start: index === undefined ? undefined : serve(index.replace(/\/?index\.php$/, "") || "."),
     help: { looked: "index.php or public/index.php", example: "php -S 0.0.0.0:$PORT -t public" },
     bins: isInstalled ? ["vendor/bin"] : [],
@@ -40,6 +44,35 @@ const serve = (root: string): string =>
     'echo "frankenphp is not installed here: the server for development that PHP brings along answers the requests"',
     `PHP_CLI_SERVER_WORKERS="\${PHP_CLI_SERVER_WORKERS:-4}" exec php -S "${LISTEN_HOST}:$PORT" -t ${root}`,
   ].join("\n");
+
+const COMPOSER_FILES = ["composer.json", "composer.lock", "auth.json"];
+
+/** Only unpacks the packages: the whole installation that follows has the files for the autoloader and the scripts. */
+const FETCH = [
+  ...(["composer", "install", "--no-dev", "--no-interaction", "--prefer-dist"] as const),
+  ...(["--no-scripts", "--no-plugins", "--no-autoloader"] as const),
+] as const;
+
+/** Plugins that do nothing when a package is installed, so that it does not matter that it was installed without them. */
+const HARMLESS_PLUGINS = ["pestphp/pest-plugin", "php-http/discovery"];
+
+/** Whether packages come from registries alone, to the usual folder, without plugins that place or change them. */
+function isPlainComposer(facts: SourceFacts): boolean {
+  const text = wholeText(facts, "composer.json");
+  if (text === undefined || has(facts, "vendor/")) return false;
+  const { config, repositories, require, extra } = parseJsonObject(text, "composer.json");
+  const { "allow-plugins": plugins = {}, ...settings } = isObject(config) ? config : {};
+  const used = isObject(plugins) ? Object.keys(plugins).filter((name) => plugins[name] === true) : [`${plugins}`];
+  if (!used.every((name) => HARMLESS_PLUGINS.includes(name))) return false;
+  if (["vendor-dir", "bin-dir", "data-dir"].some((name) => name in settings)) return false;
+  if (isObject(require) && Object.keys(require).some((name) => /^(symfony\/flex|composer\/installers)$/.test(name))) {
+    return false;
+  }
+  return (
+    !/"(path|artifact)"/.test(JSON.stringify(repositories ?? {})) &&
+    !/merge-plugin|patches/.test(JSON.stringify(extra ?? {}))
+  );
+}
 
 const requiredBy = (facts: SourceFacts): string[] => {
   const required = parseJsonObject(textOf(facts, "composer.json"), "composer.json").require;

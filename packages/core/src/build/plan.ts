@@ -58,11 +58,22 @@ export interface BuildPlan {
   /** Runtime of its steps and its start; `undefined` for plain files and commands. */
   readonly runtime: PlannedRuntime | undefined;
   readonly steps: readonly BuildStep[];
+  /** How an image installs before it has the whole source; `undefined` where that is not safe. */
+  readonly early: EarlyInstall | undefined;
   readonly run: PlannedRun;
   /** Log lines about probable mistakes. */
   readonly warnings: readonly string[];
   /** Log lines about other ways to build it. */
   readonly notes: readonly string[];
+}
+
+/** An installation in two parts, so that an image keeps the first one while manifests and lockfiles do not change. */
+export interface EarlyInstall {
+  /** Names in the base directory of all files that the first part reads. */
+  readonly files: readonly string[];
+  readonly steps: readonly BuildStep[];
+  /** What runs once all files are there, in place of the plan's steps. */
+  readonly later: readonly BuildStep[];
 }
 
 export type Language = "bun" | "deno" | "elixir" | "go" | "java" | "node" | "php" | "python" | "ruby" | "rust";

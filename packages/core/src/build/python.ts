@@ -9,6 +9,7 @@ import {
   MADE_FOLDER,
   textOf,
   versionIn,
+  wholeText,
 } from "./language.ts";
 import { argvStep, type BuildStep, type SourceFacts } from "./plan.ts";
 
@@ -31,12 +32,14 @@ export const pythonProject: LanguageRule = (facts) => {
   const lacksPython = !isInstalled && lacks("python") && !lacks("python3");
   const python = isInstalled ? "python" : "python3";
   const found = django(facts, python) ?? webApplication(facts) ?? streamlit(facts, main) ?? program(main, python);
+  const installs = lacksPython ? [BARE_ENVIRONMENT] : installSteps(facts);
   return {
     language: "python",
     title: found?.framework === undefined ? "Python" : `Python, ${found.framework}`,
     version: versionOf(facts),
     programs: ["python3"],
-    steps: [...(lacksPython ? [BARE_ENVIRONMENT] : installSteps(facts)), ...(found?.build ?? [])],
+    steps: [...installs, ...(found?.build ?? [])],
+    early: needsManifestsOnly(facts) ? { files: INSTALL_FILES, steps: installs } : undefined,
     start: found?.start,
     help: { looked: "manage.py, main.py or app.py", example: "gunicorn app:app --bind 0.0.0.0:$PORT" },
     bins: isInstalled || lacksPython ? [".venv/bin"] : [],
@@ -137,20 +140,72 @@ function moduleOf(file: string): { readonly folder: string | undefined; readonly
   return { folder: inner === file ? undefined : "src", module };
 }
 
-function installSteps(facts: SourceFacts): BuildStep[] {
+type Tool = "uv" | "poetry" | "pip";
+
+/** What installs its dependencies: the tool whose lockfile is there comes before a table of its manifest. */
+function toolOf(facts: SourceFacts): Tool | undefined {
   const pyproject = textOf(facts, "pyproject.toml");
-  if (has(facts, "uv.lock") || (/^\[tool\.uv\b/m.test(pyproject) && !has(facts, "requirements.txt"))) {
+  const isRequired = has(facts, "requirements.txt");
+  if (has(facts, "uv.lock")) return "uv";
+  if (has(facts, "poetry.lock")) return "poetry";
+  if (isRequired) return "pip";
+  if (/^\[tool\.uv\b/m.test(pyproject)) return "uv";
+  if (/^\[tool\.poetry\b/m.test(pyproject)) return "poetry";
+  return has(facts, "pyproject.toml") ? "pip" : undefined;
+}
+
+function installSteps(facts: SourceFacts): BuildStep[] {
+  const tool = toolOf(facts);
+  if (tool === "uv") {
     const env = { UV_PYTHON_DOWNLOADS: "never", UV_LINK_MODE: "copy" };
     const frozen = has(facts, "uv.lock") ? ["--frozen"] : [];
     return withTool("uv", ["sync", ...frozen, "--no-dev"], env);
   }
-  if (has(facts, "poetry.lock") || (/^\[tool\.poetry\]/m.test(pyproject) && !has(facts, "requirements.txt"))) {
+  if (tool === "poetry") {
     const options = ["--only", "main", "--no-root", "--no-interaction", "--no-ansi"];
     return withTool("poetry", ["install", ...options], { POETRY_VIRTUALENVS_IN_PROJECT: "true" });
   }
-  const isRequired = has(facts, "requirements.txt");
-  if (!isRequired && !has(facts, "pyproject.toml")) return [];
-  return [environment(".venv"), pip(".venv", isRequired ? ["-r", "requirements.txt"] : ["."])];
+  if (tool === undefined) return [];
+  return [environment(".venv"), pip(".venv", has(facts, "requirements.txt") ? ["-r", "requirements.txt"] : ["."])];
+}
+
+/** Whether nothing of the project itself is installed, and no dependency is a folder of it. */
+function needsManifestsOnly(facts: SourceFacts): boolean {
+  const tool = toolOf(facts);
+  if (has(facts, ".venv/") || has(facts, `${MADE_FOLDER}/`)) return false;
+  return tool === "pip" ? isPlainRequirements(wholeText(facts, "requirements.txt")) : isPlainPyproject(facts, tool);
+}
+
+const INSTALL_FILES = [
+  ...["requirements.txt", "pyproject.toml", "uv.lock", "uv.toml", "poetry.lock", "poetry.toml", ".python-version"],
+];
+
+/** Options that name no file of the source. */
+const PLAIN_OPTION =
+  /^(-i|--(index-url|extra-index-url|trusted-host|no-binary|only-binary|prefer-binary|pre|require-hashes|hash|no-index))\b/;
+
+/** Each line names a package of an index or of a URL: none is a path, and none includes another file. */
+function isPlainRequirements(text: string | undefined): boolean {
+  return text?.split("\n").every((line) => isPlainRequirement(line.replace(/(^|\s)#.*$/, "").trim())) ?? false;
+}
+
+function isPlainRequirement(line: string): boolean {
+  if (line === "" || line === "\\") return true;
+  if (line.startsWith("-")) return PLAIN_OPTION.test(line) && !/file:/.test(line);
+  const [, rest = ""] = /^[A-Za-z0-9][\w.-]*\s*(?:\[[\w\s,.-]*\])?\s*(.*)$/.exec(line) ?? [];
+  if (/\.(whl|zip|tar\.gz|tgz|tar\.bz2)\b/.test(line) && !rest.startsWith("@")) return false;
+  return (
+    /^[A-Za-z0-9]/.test(line) &&
+    (rest === "" || /^[<>=!~;(\\]/.test(rest) || /^@\s*(https?|git\+https?|git\+ssh):/.test(rest))
+  );
+}
+
+/** poetry never installs the project itself here, and uv only where it has a build system. */
+function isPlainPyproject(facts: SourceFacts, tool: Tool | undefined): boolean {
+  const text = wholeText(facts, "pyproject.toml");
+  if (text === undefined || tool === undefined) return false;
+  if (/\b(path|file|workspace|directory)["']?\s*=|@\s*file:/.test(text)) return false;
+  return tool === "poetry" || !/^\s*(\[build-system\]|\[tool\.uv\.workspace|package\s*=\s*true)/m.test(text);
 }
 
 /** The tool has its own environment, which keeps its dependencies out of the application's. */

@@ -1,4 +1,14 @@
-import { firstFile, has, isPage, type LanguageRule, LISTEN_HOST, lineMatch, textOf, versionIn } from "./language.ts";
+import {
+  firstFile,
+  has,
+  isPage,
+  type LanguageRule,
+  LISTEN_HOST,
+  lineMatch,
+  textOf,
+  versionIn,
+  wholeText,
+} from "./language.ts";
 import { argvStep, type SourceFacts } from "./plan.ts";
 
 export const RUBY_FILES = ["Gemfile", ".ruby-version"];
@@ -28,6 +38,7 @@ export const rubyProject: LanguageRule = (facts) => {
     version: versionOf(facts),
     programs: hasGems ? ["ruby", "bundle"] : ["ruby"],
     steps: hasGems ? [install, ...(isRails && hasAssets ? [assets] : [])] : [],
+    early: isPlainGemfile(facts) ? { files: GEM_FILES, steps: [install] } : undefined,
     start: startOf(facts, isRails, main),
     help: { looked: "config.ru, app.rb or main.rb", example: "bundle exec puma -p $PORT" },
     bins: [],
@@ -52,6 +63,22 @@ function startOf(facts: SourceFacts, isRails: boolean, main: string | undefined)
   }
   return main === undefined ? undefined : `${prefix}ruby ${main}`;
 }
+
+const GEM_FILES = ["Gemfile", "Gemfile.lock", ".ruby-version", ".tool-versions"];
+
+/** A Gemfile is a program: only lines that are known to read no other file are let through. */
+function isPlainGemfile(facts: SourceFacts): boolean {
+  const gemfile = wholeText(facts, "Gemfile");
+  if (gemfile === undefined || has(facts, ".bundle/")) return false;
+  return gemfile.split("\n").every((line) => {
+    const text = line.trim();
+    if (text === "" || text.startsWith("#")) return true;
+    return /^(source|gem|ruby|group|platforms?|end\b|["':\w]+:\s|require:)/.test(text) && !READS_FILES.test(text);
+  });
+}
+
+const READS_FILES =
+  /\bpath\b|\bgemspec\b|\beval|\bFile\b|\bDir\b|\bIO\b|\brequire_relative\b|__dir__|__FILE__|`|%x|\bsystem\b/;
 
 const gem = (facts: SourceFacts, name: string): boolean =>
   lineMatch(textOf(facts, "Gemfile"), new RegExp(`^gem\\s{0,20}\\(?\\s{0,20}["']${name}["']`)) !== undefined;

@@ -125,7 +125,11 @@ describe("a database is reached", () => {
     });
     // Have only the fields that are read.
     const both = [named("b4"), named("c5")] as unknown as Parameters<typeof seenDatabase>[1];
-    expect(seenDatabase("shopdb", both)).toMatchObject({ value: null, problem: expect.stringContaining("its uuid") });
+    expect(seenDatabase("shopdb", both)).toMatchObject({
+      value: null,
+      problem:
+        "2 databases of the environment are named shopdb: b4, c5. Name one by its uuid, such as {{ database.b4.url }}, or give them different names.",
+    });
     expect(seenDatabase("c5", both)).toMatchObject({ value: `${LOGIN}c5:5432/shop`, key: "c5.url" });
     expect(seenDatabase("none", both)).toBeUndefined();
   });

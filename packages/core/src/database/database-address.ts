@@ -68,14 +68,18 @@ export function seenDatabase(name: string, seen: readonly NamedDatabase[]): Seen
   const [first] = found;
   if (first === undefined) return undefined;
   const { resource_id, client, database, secrets, is_shown_once } = first;
-  const address = found.length > 1 ? ambiguous(name) : databaseReach(client, database, secrets);
+  const address = found.length > 1 ? ambiguous(name, found) : databaseReach(client, database, secrets);
   const variable = { ...databaseReference(name), resource_id, is_shown_once };
   return "problem" in address ? { ...variable, value: null, ...address } : { ...variable, value: address.url };
 }
 
-const ambiguous = (name: string) => ({
-  problem: `Several databases of the environment are named ${name}. Name one by its uuid instead.`,
-});
+function ambiguous(name: string, found: readonly NamedDatabase[]) {
+  const uuids = found.map(({ database }) => database.uuid).sort();
+  const example = `{{ database.${uuids[0]}.url }}`;
+  return {
+    problem: `${found.length} databases of the environment are named ${name}: ${uuids.join(", ")}. Name one by its uuid, such as ${example}, or give them different names.`,
+  };
+}
 
 interface Port {
   readonly route: DatabaseRoute;

@@ -79,7 +79,10 @@ describe("the variables of a release", () => {
     expect(runtimeEnv(subject(envs))).not.toHaveProperty("BUILD");
     expect(buildtimeEnv(subject(envs))).toMatchObject({ BUILD: "1" });
     expect(buildtimeEnv(subject(envs))).not.toHaveProperty("RUN");
-    expect(buildtimeEnv(subject(envs))).not.toHaveProperty("SOURCE_COMMIT");
+    // A build with other variables finds no cached layer.
+    const { deployment, ...rest } = subject(envs);
+    const later = { ...rest, deployment: { ...deployment, uuid: "dep2", commit: "later" } };
+    expect(buildtimeEnv(later)).toEqual(buildtimeEnv(subject(envs)));
   });
 
   test("of a preview are the preview ones only", () => {

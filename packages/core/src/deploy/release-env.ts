@@ -19,11 +19,13 @@ type EnvValues = Readonly<Record<string, string>>;
 
 /** Variables of a release. Those of the user override those that every release gets. */
 export function runtimeEnv(subject: EnvSubject): EnvValues {
-  const given = { ...givenEnv(subject), SOURCE_COMMIT: subject.deployment.commit };
+  const { application, deployment } = subject;
+  const names = withFamilyNames({ BERTH_CONTAINER_NAME: containerName(application.uuid, deployment.uuid) });
+  const given = { ...names, ...givenEnv(subject), SOURCE_COMMIT: deployment.commit };
   return withUserValues(subject, given, ({ is_runtime }) => is_runtime);
 }
 
-/** Variables of a build. The commit is left out: it would invalidate every cached layer. */
+/** Variables of a build. What differs in each deployment is left out: it would invalidate every cached layer. */
 export function buildtimeEnv(subject: EnvSubject): EnvValues {
   return withUserValues(subject, givenEnv(subject), ({ is_buildtime }) => is_buildtime);
 }
@@ -34,10 +36,10 @@ export const containerName = (resourceUuid: string, deploymentUuid: string): str
 
 function givenEnv(subject: EnvSubject): EnvValues {
   const { application, deployment, domains } = subject;
+  const lasting = lastingContainerName(application, deployment.pull_request_id);
   return withFamilyNames({
     BERTH_RESOURCE_UUID: application.uuid,
-    BERTH_CONTAINER_NAME:
-      lastingContainerName(application, deployment.pull_request_id) ?? containerName(application.uuid, deployment.uuid),
+    ...(lasting === undefined ? {} : { BERTH_CONTAINER_NAME: lasting }),
     BERTH_APP_NAME: application.name,
     ...placeEnv(application.placement),
     ...addressEnv(domains),

@@ -300,6 +300,8 @@ export interface DeploymentRecord extends Timestamps {
   readonly force_rebuild: boolean;
   /** Starts an existing build. */
   readonly restart_only: boolean;
+  /** Of a service: containers that have not changed continue, even if none has. */
+  readonly keeps_unchanged: boolean;
   readonly rollback: boolean;
   /** Uuid of the deployment whose build a rollback uses. */
   readonly rollback_to: string | null;
@@ -336,6 +338,7 @@ export interface NewDeployment {
   readonly commit: string;
   readonly force_rebuild: boolean;
   readonly restart_only: boolean;
+  readonly keeps_unchanged: boolean;
   readonly rollback: boolean;
   /** Uuid of the deployment whose build a rollback uses. */
   readonly rollback_to: string | null;

@@ -28,7 +28,9 @@ export type ServiceUrl = z.infer<typeof ServiceUrl>;
 
 const COMMON = {
   description: ResourceDescription.optional().describe("Free text, shown to the team."),
-  instant_deploy: flag("Start at once. If the server's engine cannot run services, nothing is created or changed."),
+  instant_deploy: flag(
+    "Start at once; containers that run and have not changed are kept. If the server's engine cannot run services, nothing is created or changed.",
+  ),
   urls: z.array(ServiceUrl).max(URLS_MAX).nullable().optional().describe("URLs of its containers."),
   force_domain_override: flag("Take URLs over from other resources of the team."),
   connect_to_docker_network: flag("Join the network of its destination too. Default false."),

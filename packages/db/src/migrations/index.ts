@@ -56,6 +56,7 @@ import { liveByServer } from "./0290-live-by-server.ts";
 import { changesOfLeftServers } from "./0291-changes-of-left-servers.ts";
 import { severalServers } from "./0292-several-servers.ts";
 import { logDrains } from "./0293-log-drains.ts";
+import { unchangedContainers } from "./0294-unchanged-containers.ts";
 
 /** In the order of their names, which never change once released. */
 export const MIGRATIONS: Readonly<Record<string, Migration>> = {
@@ -116,4 +117,5 @@ export const MIGRATIONS: Readonly<Record<string, Migration>> = {
   "0291-changes-of-left-servers": changesOfLeftServers,
   "0292-several-servers": severalServers,
   "0293-log-drains": logDrains,
+  "0294-unchanged-containers": unchangedContainers,
 };

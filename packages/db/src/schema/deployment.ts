@@ -21,6 +21,7 @@ export interface DeploymentTable extends Timestamps {
   commit_message: string | null;
   force_rebuild: boolean;
   restart_only: boolean;
+  keeps_unchanged: Generated<boolean>;
   rollback: boolean;
   is_webhook: boolean;
   is_api: boolean;

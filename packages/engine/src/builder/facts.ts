@@ -12,6 +12,7 @@ import {
   parsePackageJson,
   type SourceFacts,
   sourceFacts,
+  TEXT_BYTES_MAX,
   type WorkspaceFacts,
   workspaceFacts,
 } from "@berth/core/build";
@@ -112,7 +113,6 @@ const packageJsonOf = (texts: ReadonlyMap<string, string>): PackageJson | undefi
 };
 
 const PACKAGE_BYTES_MAX = 1 << 20;
-const TEXT_BYTES_MAX = 64 << 10; // Of a lockfile only the first lines are looked at.
 /** Sources are untrusted and may have a thousand files with such names. Texts are held as long as the build lasts. */
 const ALL_BYTES_MAX = 3 << 20;
 

@@ -36,6 +36,18 @@ describe("a failed step", () => {
     [1, 'npm error Missing script: "build"', "no such script"],
     [1, "npm error code E404", "does not exist in the registry"],
     [1, "npm error errno ENOTFOUND", "could not be reached"],
+    [1, "NewConnectionError('<x>: Failed to establish a new connection: [Errno -2]')", "could not be reached"],
+    [128, "fatal: unable to access 'https://x/': Could not resolve host: x", "could not be reached"],
+    [1, 'go: x: Get "https://p/": dial tcp: lookup p: no such host', "could not be reached"],
+    [
+      1,
+      "pyproject.toml changed significantly since poetry.lock was last generated. Run `poetry lock` to fix the lock file.",
+      "does not match pyproject.toml",
+    ],
+    [2, "error: No interpreter found for Python >=3.14 in search path", "does not allow this version of Python"],
+    [1, "The currently activated Python version 3.11.2 is not supported by the project (>=3.13).", "BERTH_BASE_IMAGE"],
+    [1, "ERROR: Package 'x' requires a different Python: 3.11.2 not in '>=3.13'", "does not allow this version"],
+    [1, "error: Multiple top-level modules discovered in a flat-layout: ['main', 'other'].", "requirements.txt"],
     [1, "npm error code ENOSPC", "disk is full"],
     [1, "error: command 'x86_64-linux-gnu-gcc' failed: No such file or directory", "BERTH_BASE_IMAGE=python:3.13"],
   ])("with code %i and output %j says why", (exitCode, text, expected) => {

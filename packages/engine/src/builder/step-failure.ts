@@ -30,6 +30,20 @@ const HINTS: readonly Hint[] = [
     hint: "The lockfile does not match package.json: install on your machine and commit the lockfile.",
   },
   {
+    pattern:
+      /pyproject\.toml changed significantly since poetry\.lock was last generated|`uv\.lock` needs to be updated/,
+    hint: "The lockfile does not match pyproject.toml: run `poetry lock` or `uv lock` on your machine and commit the lockfile.",
+  },
+  {
+    pattern:
+      /No interpreter found for|requires a different Python|current(ly activated)? Python version .* is not (supported|allowed|compatible)/i,
+    hint: "The project does not allow this version of Python: install another one on the server, or on Docker set the build variable BERTH_BASE_IMAGE, such as python:3.12.",
+  },
+  {
+    pattern: /Multiple top-level (packages|modules) discovered/,
+    hint: "The folder cannot be installed as a package: list its dependencies in requirements.txt, or commit the lockfile of uv or poetry.",
+  },
+  {
     pattern: /ERR_PNPM_IGNORED_BUILDS/,
     hint: "pnpm refuses scripts of dependencies: allow them with `pnpm approve-builds` and commit the change.",
   },
@@ -48,7 +62,8 @@ const HINTS: readonly Hint[] = [
     hint: "A dependency does not exist in the registry, or needs a login.",
   },
   {
-    pattern: /\b(ENOTFOUND|EAI_AGAIN|ETIMEDOUT|ECONNREFUSED|ECONNRESET|ENETUNREACH)\b/,
+    pattern:
+      /\b(ENOTFOUND|EAI_AGAIN|ETIMEDOUT|ECONNREFUSED|ECONNRESET|ENETUNREACH)\b|Failed to establish a new connection|Could not resolve host|dial tcp: lookup|failed to lookup address/,
     hint: "A host could not be reached: check the server's network and try again.",
   },
   {

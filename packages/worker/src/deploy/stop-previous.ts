@@ -22,7 +22,8 @@ export async function stopPrevious(ctx: StepContext, spec: ReleaseSpec): Promise
   if (spec.stack !== undefined) {
     await runPreCommand(ctx, async () => live);
     const keeps = deployment.force_rebuild || deployment.restart_only || spec.stack.isRecreated ? "none" : "unchanged";
-    const replaces = { deploymentUuid, keeps, isRestart: kind.isDeployedByRestart } as const;
+    const isRestart = kind.isDeployedByRestart && !deployment.keeps_unchanged;
+    const replaces = { deploymentUuid, keeps, isRestart } as const;
     return { spec: { ...spec, stack: { ...spec.stack, replaces } }, ranPreCommand: true };
   }
   if (deployment.pull_request_id !== 0) return { spec, ranPreCommand: false };

@@ -51,6 +51,25 @@ describe.skipIf(!hasEngine)("a language of Berth's own rules", () => {
     expect(Config.Healthcheck?.Test ?? ["NONE"]).toEqual(["NONE"]);
   });
 
+  test("installs dependencies once, however often other files change", async () => {
+    const source = (text: string, requirements = "") => ({
+      "requirements.txt": requirements,
+      ".dockerignore": "*.md\n.python-version\n",
+      ".python-version": "3.13\n",
+      "main.py": `print("${text}")\n`,
+    });
+    const INSTALLS = /^(CACHED )?\[.*\$ .venv\/bin\/python -m pip install/;
+    const built = async (files: Files) => {
+      suite.lines.splice(0);
+      const { image } = await suite.build(files, { build_pack: "nixpacks" });
+      const installs = suite.lines.filter((line) => INSTALLS.test(line)).at(-1) ?? "";
+      return { isCached: installs.startsWith("CACHED "), output: await suite.output(image) };
+    };
+    expect(await built(source("one"))).toEqual({ isCached: false, output: "one\n" });
+    expect(await built(source("two"))).toEqual({ isCached: true, output: "two\n" });
+    expect(await built(source("two", "# changed\n"))).toEqual({ isCached: false, output: "two\n" });
+  });
+
   test("runs a compiled program in another image than the one that built it, as build variables name them", async () => {
     // A compiler takes a minute on a small machine: this one only writes where it is told to.
     const go =

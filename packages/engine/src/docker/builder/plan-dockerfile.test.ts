@@ -103,3 +103,28 @@ test("a user's text stays one element of a list", () => {
   expect(text.split("\n").some((line) => line.startsWith("RUN id"))).toBe(false);
   expect(instructions(text, "CMD")).toHaveLength(1);
 });
+
+describe("the order of a generated Dockerfile", () => {
+  const kinds = (text: string): string[] =>
+    text.split("\n").flatMap((line) => {
+      if (line.startsWith("COPY ")) return [line];
+      const step = /"berth-step-\d+-hash","env",(.*)\]$/.exec(line)?.[1];
+      return step === undefined ? [] : [`RUN ${step}`];
+    });
+
+  test("installs from manifests and lockfiles before the other files are copied, each name as a pattern", () => {
+    const files = { "package.json": '{"main":"a.js","dependencies":{"x":"1"},"scripts":{"build":"make"}}' };
+    const text = dockerfile({ ...files, "package-lock.json": "{}" }, { way: "apps/web" });
+    expect(kinds(text)).toEqual([
+      'COPY ["apps/web/package.jso[n]","apps/web/package-lock.jso[n]","/app/apps/web/"]',
+      'RUN "npm_config_include=dev","npm","ci"',
+      'COPY [".", "/app/"]',
+      'RUN "npm","run","build"',
+    ]);
+  });
+
+  test("copies everything first where an installation may read any file", () => {
+    const text = dockerfile({ "package.json": '{"main":"a.js","dependencies":{"x":"file:x"}}' });
+    expect(kinds(text)).toEqual(['COPY [".", "/app/"]', 'RUN "npm_config_include=dev","npm","install"']);
+  });
+});

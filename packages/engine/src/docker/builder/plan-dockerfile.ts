@@ -38,26 +38,42 @@ export function planDockerfile(image: PlannedImage): PlannedDockerfile {
   const images = baseImages(plan, image.env, image.replacements);
   const folder = folderOf(way);
   // The mark contains the hash of the secrets, so that changed secrets invalidate BuildKit's cache.
-  const steps = plan.steps.map((step, index) => ({ step, mark: `berth-step-${index}-${image.secretsHash}` }));
+  const { files, steps: first, later } = plan.early ?? { files: [], steps: [], later: plan.steps };
+  const marked = [...first, ...later].map((step, index) => ({
+    step,
+    mark: `berth-step-${index}-${image.secretsHash}`,
+  }));
+  const run = (some: typeof marked) => some.map(({ step, mark }) => stepInstruction(step, mark, image, folder));
   const build = [
     ...(images.node === undefined ? [] : [`FROM ${images.node} AS node`]),
     `FROM ${images.build} AS build`,
     ...(images.node === undefined ? [] : NODE_INSTRUCTIONS),
     ...extensionInstructions(plan),
-    "WORKDIR /app",
-    'COPY [".", "/app/"]',
     `WORKDIR ${folder}`,
     ...toolSteps(plan, image.cacheId),
-    ...steps.map(({ step, mark }) => stepInstruction(step, mark, image, folder)),
+    ...earlyCopy(files, way, folder),
+    ...run(marked.slice(0, first.length)),
+    'COPY [".", "/app/"]',
+    ...run(marked.slice(first.length)),
   ];
-  const run =
+  const ending =
     plan.run.type === "shell"
       ? runInstructions(plan.run.script, images, folder)
       : [publishInstruction(plan.run, way), ...builtSiteInstructions(config, image.secretsHash)];
   return {
-    text: [...build, ...run, ""].join("\n"),
-    steps: new Map(steps.map(({ step, mark }) => [mark, step])),
+    text: [...build, ...ending, ""].join("\n"),
+    steps: new Map(marked.map(({ step, mark }) => [mark, step])),
   };
+}
+
+/**
+ * Manifests and lockfiles before everything else. Each name is a pattern, because BuildKit refuses a plain name that
+ * `.dockerignore` leaves out, and a pattern without a match copies nothing.
+ */
+function earlyCopy(files: readonly string[], way: string, folder: string): string[] {
+  if (files.length === 0) return [];
+  const patterns = files.map((file) => `${way === "" ? "" : `${way}/`}${file.slice(0, -1)}[${file.slice(-1)}]`);
+  return [`COPY ${JSON.stringify([...patterns, `${folder}/`])}`];
 }
 
 /** From the build's own folder where that is another image: what only the build needs does not come along. */
