@@ -118,9 +118,9 @@ export class Services {
     return (await this.#docker.listTasks({ filters })) as readonly Task[]; // Typed as any by the library.
   }
 
-  /** The tasks of this instance's releases that should run. */
-  async wantedTasks(): Promise<readonly Task[]> {
-    const filters = JSON.stringify({ ...releaseFilter(this.#instance), "desired-state": ["running"] });
+  /** The tasks of this instance's releases, also those that have ended. */
+  async allTasks(): Promise<readonly Task[]> {
+    const filters = JSON.stringify(releaseFilter(this.#instance));
     return (await this.#docker.listTasks({ filters })) as readonly Task[]; // Typed as any by the library.
   }
 
