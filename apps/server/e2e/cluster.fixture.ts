@@ -1,5 +1,6 @@
-import { type DockerFixture, type SwarmServer, startSwarm } from "@berth/testing";
+import { type DockerFixture, type SwarmServer, startSwarm, until } from "@berth/testing";
 import { CRASHING, type Place } from "./crash.fixture.ts";
+import { keptBy, placedComposeApplication } from "./placed-compose.fixture.ts";
 import { type PlacedResource, placedApplication } from "./placed-resource.fixture.ts";
 import { type SeenServer, seenOverSsh, sshServer } from "./seen-server.fixture.ts";
 import { type TestServer, testServer } from "./server.fixture.ts";
@@ -47,17 +48,25 @@ export async function testCluster(docker: DockerFixture, options: ClusterOptions
 /** Fields of an application with a container on each node of a cluster of three. */
 export const ON_ALL_NODES = { replicas: 3, is_swarm_only_worker_nodes: false };
 
-/** A cluster of three nodes with an application on all of them, deployed once as version `0`. */
+/**
+ * A cluster of three nodes with an application on all of them and a compose file with data, which an application
+ * has in its repository. Both were deployed once as version `0`.
+ */
 export async function clusterPlace(docker: DockerFixture, options: ClusterOptions = {}): Promise<Place> {
   const cluster = await testCluster(docker, options);
   const { server, nodes } = cluster;
   try {
-    const application = await clusterApplication(cluster);
+    const resources = await Promise.all([
+      placedApplication(cluster.seen, ON_ALL_NODES),
+      placedComposeApplication(cluster.seen),
+    ]);
+    const [, { uuid }] = resources;
+    const kept = keptBy((script) => shellInStore(cluster, uuid, script));
     const before = new Set(await ownersOn(cluster).then((all) => all.map(({ id }) => id)));
     return {
       server,
       machines: nodes,
-      resources: [application],
+      resources: resources.map((one) => ({ ...one, ...seenOn(cluster, one), ...(one.uuid === uuid && { kept }) })),
       async strays() {
         const [found, services] = await Promise.all([ownersOn(cluster), servicesOn(cluster)]);
         const known = new Set(services.map(({ deployment }) => deployment));
@@ -65,7 +74,10 @@ export async function clusterPlace(docker: DockerFixture, options: ClusterOption
           .filter(({ id, deployment }) => !before.has(id) && !known.has(deployment))
           .map(({ what, id }) => `${what} ${id}`);
       },
-      dispose: () => server.dispose(),
+      async dispose() {
+        await server.dispose();
+        for (const one of resources) await one.dispose?.();
+      },
     };
   } catch (cause) {
     await server.dispose();
@@ -73,15 +85,15 @@ export async function clusterPlace(docker: DockerFixture, options: ClusterOption
   }
 }
 
-async function clusterApplication(cluster: TestCluster): Promise<PlacedResource> {
-  const application = await placedApplication(cluster.seen, ON_ALL_NODES);
+/** What its releases are on all nodes. */
+function seenOn(cluster: TestCluster, { uuid }: PlacedResource): Pick<PlacedResource, "releases" | "traces"> {
   return {
-    ...application,
     async releases() {
       const [services, all] = await Promise.all([servicesOn(cluster), ownersOn(cluster)]);
       const running = all.filter(({ what, isRunning }) => what === "container" && isRunning);
       const live = services.filter(({ isStopped }) => !isStopped);
-      return new Set([...live, ...running].flatMap(({ deployment }) => deployment ?? [])).size;
+      const own = [...live, ...running].filter(({ resource }) => resource === uuid);
+      return new Set(own.flatMap(({ deployment }) => deployment ?? [])).size;
     },
     async traces(deploymentUuid) {
       const all = [...(await servicesOn(cluster)), ...(await ownersOn(cluster))];
@@ -90,10 +102,29 @@ async function clusterApplication(cluster: TestCluster): Promise<PlacedResource>
   };
 }
 
+/** Runs a script in the container with the data, on whichever node it is, as soon as it runs. */
+async function shellInStore({ nodes }: TestCluster, uuid: string, script: string): Promise<string> {
+  const label = [`berth.resource=${uuid}`, "berth.role=task", "berth.container=store"];
+  const { output } = await until(
+    async () => {
+      for (const node of nodes) {
+        const [found] = await node.client.listContainers({ filters: { label, status: ["running"] } });
+        if (found === undefined) continue;
+        const ended = await node.exec(["docker", "exec", found.Id, "sh", "-c", script]);
+        if (ended.exitCode === 0) return ended;
+      }
+      return undefined;
+    },
+    { what: "the container with the data runs", seconds: 60 },
+  );
+  return output;
+}
+
 /** Something on a node, and the deployment that it belongs to. */
 interface Owned {
   readonly what: string;
   readonly id: string;
+  readonly resource?: string | undefined;
   readonly deployment: string | undefined;
   readonly isRunning: boolean;
 }
@@ -110,8 +141,8 @@ async function ownersOn({ nodes, manager }: TestCluster): Promise<readonly Owned
       ]);
       return [
         ...containers.map(({ Id, State, Labels }) => {
-          const deployment = Labels["berth.deployment"];
-          return { what: "container", id: Id, deployment, isRunning: State === "running" };
+          const [resource, deployment] = [Labels["berth.resource"], Labels["berth.deployment"]];
+          return { what: "container", id: Id, resource, deployment, isRunning: State === "running" };
         }),
         ...(volumes.Volumes ?? []).map(({ Name }) => owned("volume", `${name} ${Name}`)),
         ...images
@@ -132,6 +163,7 @@ async function servicesOn({ manager }: TestCluster) {
   return (await manager.client.listServices()).map(({ ID, Spec }) => ({
     what: "service",
     id: ID,
+    resource: Spec?.Labels?.["berth.resource"],
     deployment: Spec?.Labels?.["berth.deployment"],
     isStopped: Spec?.TaskTemplate?.Placement?.Constraints?.includes("node.id==stopped") ?? false,
   }));

@@ -137,11 +137,12 @@ function composed(seen: SeenServer, { kind, uuid, host, others }: Composed) {
     ...placed(seen, { kind, uuid, size: hasStore ? 2 : 1 }),
     isSeamless: !hasStore,
     visit: () => seen.visit(host),
-    ...(hasStore && {
-      kept: {
-        add: (text: string) => shell(`echo ${text} >>/data/kept; sync`),
-        all: async () => linesOf(await shell("cat /data/kept")),
-      },
-    }),
+    ...(hasStore && { kept: keptBy(shell) }),
   };
 }
+
+/** Access to the data by scripts in the container that has it. */
+export const keptBy = (shell: (script: string) => Promise<string>) => ({
+  add: (text: string) => shell(`echo ${text} >>/data/kept; sync`),
+  all: async () => linesOf(await shell("cat /data/kept")),
+});

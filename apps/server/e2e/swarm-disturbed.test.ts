@@ -2,27 +2,35 @@ import { mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describeDocker, SERVER_IMAGE } from "@berth/testing";
-import { afterAll, afterEach } from "vitest";
+import { afterAll, afterEach, beforeAll } from "vitest";
 import { cancelSuite } from "./cancel-suite.fixture.ts";
 import { clusterPlace } from "./cluster.fixture.ts";
 import type { Place } from "./crash.fixture.ts";
 import { crashSuite, STEPS } from "./crash-suite.fixture.ts";
+import { type EndlessRegistry, endlessRegistry } from "./endless-registry.fixture.ts";
 import { WIDE } from "./faults/suites.ts";
 import { endDeployments } from "./placed-resource.fixture.ts";
 
 const isWide = process.env[WIDE] !== undefined;
 
 describeDocker(
-  "a deployment of three containers to a cluster of three nodes",
+  "a deployment of three containers, and one of a compose file, to a cluster of three nodes",
   [SERVER_IMAGE, "busybox:stable", "caddy:2"],
   (docker) => {
     const folder = mkdtempSync(join(tmpdir(), "berth-pause-"));
     let place: Place;
+    let registry: EndlessRegistry;
+    beforeAll(async () => {
+      registry = await endlessRegistry(docker);
+    });
     afterEach(async () => {
       for (const name of readdirSync(folder)) rmSync(join(folder, name));
       if (place !== undefined) await endDeployments(place.server, place.resources);
     });
-    afterAll(() => rmSync(folder, { recursive: true, force: true }));
+    afterAll(() => {
+      registry?.close();
+      rmSync(folder, { recursive: true, force: true });
+    });
 
     crashSuite({
       open: async () => (place = await clusterPlace(docker, { env: { BERTH_PAUSE: folder } })),
@@ -30,6 +38,6 @@ describeDocker(
       // The others do not involve the cluster.
       steps: isWide ? STEPS : ["start", "health", "switch"],
     });
-    cancelSuite({ place: () => place, folder, steps: STEPS });
+    cancelSuite({ place: () => place, folder, steps: STEPS, registry: () => registry });
   },
 );

@@ -1,6 +1,7 @@
 import { describeDocker, eventually, SERVER_IMAGE, type SwarmServer, startSwarm, until } from "@berth/testing";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { deploy, deployFirst, made, placeOf, visit } from "./applications.fixture.ts";
+import { berth } from "../../cli/e2e/cli.fixture.ts";
+import { deploy, deployFirst, made, outcomeOf, placeOf, requestDeployment, visit } from "./applications.fixture.ts";
 import { sshServer } from "./seen-server.fixture.ts";
 import { type TestServer, testServer } from "./server.fixture.ts";
 
@@ -40,10 +41,32 @@ const composeOf = (change: object = {}): string =>
     configs: { key: { content: "from-config" } },
   });
 
+/** Counts on the second server, beside one that waits for it. */
+const keeperOf = (isHealthy: boolean): string =>
+  JSON.stringify({
+    services: {
+      keeper: program(DATABASE, {
+        volumes: ["data:/data"],
+        deploy: { placement: { constraints: ["node.role == worker"] } },
+        healthcheck: {
+          test: ["CMD", "node", "-e", `process.exit(${isHealthy ? 0 : 1})`],
+          interval: "1s",
+          retries: 200,
+        },
+      }),
+      front: program(WEB.replace("db:8000", "keeper:8000"), {
+        environment: ["SERVICE_URL_FRONT_3000"],
+        depends_on: { keeper: { condition: "service_healthy" } },
+      }),
+    },
+    volumes: { data: null },
+  });
+
 describeDocker("a compose file on a cluster of two servers", [SERVER_IMAGE, IMAGE, "caddy:2"], (docker) => {
   let server: TestServer;
   let nodes: readonly SwarmServer[];
   let uuids: readonly string[];
+  let keeper: string;
   let service: { readonly uuid: string; readonly host: string };
 
   beforeAll(async () => {
@@ -61,12 +84,15 @@ describeDocker("a compose file on a cluster of two servers", [SERVER_IMAGE, IMAG
   const read = async (path: string) => (await server.rest("GET", path)).body as Record<string, unknown>;
   const filters = () => ({ label: [`berth.resource=${service.uuid}`] });
   const where = async () => ({ ...(await placeOf(server)), server_uuid: uuids[0] });
-  const ask = () => visit({ host: nodes[0]?.address ?? "", port: 80 }, service.host);
-  const asked = async () => {
-    const { status, body } = await ask();
+  const asked = async (site = service.host) => {
+    const { status, body } = await visit({ host: nodes[0]?.address ?? "", port: 80 }, site);
     expect([status, body]).toEqual([200, expect.stringMatching(/^\d+ /)]);
     const [count, host] = body.split(" ");
     return { count: Number(count), host };
+  };
+  const hostOf = async (uuid: string) => {
+    const { applications } = (await read(`/services/${uuid}`)) as { applications: readonly { fqdn: string | null }[] };
+    return new URL(applications.find((one) => one.fqdn)?.fqdn ?? "").hostname;
   };
   /** Names of the running containers of each node. */
   const running = () =>
@@ -81,9 +107,7 @@ describeDocker("a compose file on a cluster of two servers", [SERVER_IMAGE, IMAG
     const uuid = await made(server, "/services", { ...(await where()), docker_compose: composeOf() });
     service = { uuid, host: "" };
     await deployFirst(server, uuid);
-    const { applications } = (await read(`/services/${uuid}`)) as { applications: readonly { fqdn: string | null }[] };
-    const fqdn = applications.find((one) => one.fqdn)?.fqdn ?? "";
-    service = { uuid, host: new URL(fqdn).hostname };
+    service = { uuid, host: await hostOf(uuid) };
     const hosts = new Set<string | undefined>();
     await until(async () => hosts.add((await asked()).host).size === 2);
     const [first = [], second = []] = await running();
@@ -117,8 +141,20 @@ describeDocker("a compose file on a cluster of two servers", [SERVER_IMAGE, IMAG
     await server.rest("PATCH", `/services/${service.uuid}`, { docker_compose: composeOf() });
   });
 
-  test("serves on while a node is lost: what has no data there starts on the other", async () => {
+  test("serves on while a node is lost: what has no data there starts on the other, and a deployment that needs the data ends", async () => {
+    keeper = await made(server, "/services", { ...(await where()), docker_compose: keeperOf(true) });
+    await deployFirst(server, keeper);
+    const host = await hostOf(keeper);
+    const { count } = await eventually(() => asked(host));
+    await server.rest("PATCH", `/services/${keeper}`, { docker_compose: keeperOf(false) });
+    const deployment = await requestDeployment(server, keeper);
+    const logOf = async () => JSON.stringify(await read(`/deployments/${deployment}/logs`));
+    await until(async () => (await logOf()).includes("Waits until keeper is healthy"), { seconds: 60 });
+
     await nodes[1]?.down();
+    const outcome = await outcomeOf(server, deployment);
+    const error = expect.stringContaining(`Its data is on node ${nodes[1]?.name}, which is down. Start the node again`);
+    expect(outcome, outcome.log).toMatchObject({ status: "failed", error });
     await until(
       async () => {
         const [first = []] = await running();
@@ -132,6 +168,24 @@ describeDocker("a compose file on a cluster of two servers", [SERVER_IMAGE, IMAG
       const found = (await read(`/servers/${uuids[0]}/nodes`)) as unknown as readonly { readonly state: string }[];
       return found.length === 2 && found.every(({ state }) => state === "ready");
     });
+    // The previous release has its data again.
+    await eventually(async () => expect((await asked(host)).count).toBeGreaterThan(count));
+  });
+
+  test("a node that is drained is waited for until it is empty, and what has its data there waits for it", async () => {
+    const host = await hostOf(keeper);
+    const { count } = await asked(host);
+    const env = { PATH: process.env.PATH ?? "", HOME: server.dataFolder, BERTH_DATA: server.dataFolder };
+    const run = async (...argv: string[]) =>
+      (await berth(["cluster", ...argv], { cwd: server.dataFolder, env })).stdout;
+    const drained = await run("drain", "node-2");
+    expect(drained).toMatch(/^\d containers? (is|are) still on node-2\n/);
+    expect(drained).toContain("node-2 is a worker, drained.\nThe data of 1 storage is on it alone");
+    expect(await nodes[1]?.client.listContainers({ filters: { label: ["berth.role=task"] } })).toEqual([]);
+    expect(await run("nodes")).toContain(`Point the names of its sites at: ${nodes[0]?.address}\n`);
+    await run("activate", "node-2");
+    await eventually(async () => expect((await asked(host)).count).toBeGreaterThan(count));
+    await server.rest("DELETE", `/services/${keeper}?delete_volumes=true`);
   });
 
   test("leaves nothing when it is deleted with its data", async () => {

@@ -12,8 +12,10 @@ import type { Bind } from "../command-module.ts";
 import type { Client } from "../connection/api.ts";
 import { EXIT, type ExitCode, Failure } from "../failure.ts";
 import { addFlags, flagsFor, valuesOf } from "../flags.ts";
-import { followJob } from "../follow/job.ts";
-import { cell } from "../output.ts";
+import { addWaitFlag, followJob } from "../follow/job.ts";
+import { pollUntilEnded } from "../follow/poll.ts";
+import type { WaitingLine } from "../follow/waiting.ts";
+import { cell, type Output } from "../output.ts";
 import { printable } from "../printable.ts";
 import type { Session } from "../session.ts";
 
@@ -41,6 +43,7 @@ export function define(command: Command, bind: Bind): void {
   withCluster(ingress).action(bind(ingressChanged));
   for (const [name, { summary, change }] of Object.entries(CHANGES)) {
     const own = command.command(name).description(summary).argument("<node>", "its server, host name or id");
+    if ("availability" in change && change.availability === "drain") addWaitFlag(own);
     withCluster(own).action(
       bind((session: Session, node: string, options: Options) => changed(session, node, options, change)),
     );
@@ -68,7 +71,7 @@ async function list(session: Session, options: Options): Promise<void> {
   const { uuid } = await clusterOf(client, options);
   const nodes = await client.clusterNodes.list.query({ uuid });
   const { colors } = output;
-  output.show(nodes, () =>
+  output.show(nodes, () => {
     output.table(
       ["NODE", "SERVER", "ROLE", "STATE", "AVAILABILITY", "CONTAINERS", "INGRESS", "ID"],
       nodes.map((node) => [
@@ -81,8 +84,9 @@ async function list(session: Session, options: Options): Promise<void> {
         node.is_ingress ? "yes" : "",
         cell(node.id),
       ]),
-    ),
-  );
+    );
+    sayWhereToPoint(output, nodes);
+  });
 }
 
 async function created(session: Session, wanted: string, options: Options): Promise<ExitCode> {
@@ -112,14 +116,50 @@ async function rotated(session: Session, options: Options): Promise<void> {
   session.output.show(answer, () => session.output.line(printable(answer.message)));
 }
 
-async function changed(session: Session, wanted: string, options: Options, change: ClusterNodeUpdate): Promise<void> {
+async function changed(
+  session: Session,
+  wanted: string,
+  options: Options,
+  change: ClusterNodeUpdate,
+): Promise<ExitCode> {
   const { output } = session;
-  const node = await changedNode(session, wanted, options, change);
-  output.show(node, () =>
+  const { node: asked, cluster } = await changedNode(session, wanted, options, change);
+  const isWaitedFor = change.availability === "drain" && options.wait !== false;
+  const node = isWaitedFor ? await emptied(session, cluster, asked) : asked;
+  if (node === undefined) {
+    output.warn("It is still being drained. Check with: berth cluster");
+    return EXIT.interrupted;
+  }
+  output.show(node, () => {
     output.line(
       `${nameOf(node)} is ${node.role === "manager" ? "a manager" : "a worker"}, ${STATES[node.availability]}.`,
-    ),
-  );
+    );
+    if (node.availability === "drain" && node.storages > 0) {
+      const count = node.storages === 1 ? "1 storage" : `${node.storages} storages`;
+      output.line(`The data of ${count} is on it alone: what needs it waits until the node is active again.`);
+    }
+  });
+  return EXIT.ok;
+}
+
+/** Waits until the containers of a node have stopped. @returns `undefined` after Ctrl-C */
+async function emptied(session: Session, cluster: string, node: ClusterNode): Promise<ClusterNode | undefined> {
+  const { output } = session;
+  const { client } = await session.connect();
+  let said = 0;
+  const look = async (waiting: WaitingLine | undefined) => {
+    const nodes = await client.clusterNodes.list.query({ uuid: cluster });
+    const now = nodes.find(({ id }) => id === node.id);
+    const left = now === undefined ? 0 : now.containers + now.containers_leaving;
+    if (left === 0) return now ?? node;
+    if (left !== said) {
+      waiting?.clear();
+      output.line(`${left === 1 ? "1 container is" : `${left} containers are`} still on ${nameOf(node)}`);
+    }
+    said = left;
+    return undefined;
+  };
+  return await pollUntilEnded(session, look, "Waiting until its containers have stopped");
 }
 
 async function changedNode(
@@ -127,33 +167,32 @@ async function changedNode(
   wanted: string,
   options: Options,
   change: ClusterNodeUpdate,
-): Promise<ClusterNode> {
+): Promise<{ readonly node: ClusterNode; readonly cluster: string }> {
   const { client } = await session.connect();
   const { uuid } = await clusterOf(client, options);
   const nodes = await client.clusterNodes.list.query({ uuid });
   const candidates = nodes.map((node) => ({ ...node, uuid: node.id, name: node.server_name ?? node.hostname }));
   const byHostname = candidates.find(({ hostname }) => hostname === wanted);
   const { id } = byHostname ?? choose(wanted, candidates, { thing: "node" });
-  return await client.clusterNodes.update.mutate({ uuid, node_id: id, ...change });
+  return { node: await client.clusterNodes.update.mutate({ uuid, node_id: id, ...change }), cluster: uuid };
 }
 
 const nameOf = ({ server_name, hostname }: ClusterNode) => printable(server_name ?? hostname);
 
 async function ingressChanged(session: Session, wanted: string, options: Options): Promise<void> {
   const { output } = session;
-  const node = await changedNode(session, wanted, options, { is_ingress: options.off !== true });
+  const { node, cluster: uuid } = await changedNode(session, wanted, options, { is_ingress: options.off !== true });
   const { client } = await session.connect();
-  const { uuid } = await clusterOf(client, options);
-  const [nodes, servers] = await Promise.all([client.clusterNodes.list.query({ uuid }), client.servers.list.query({})]);
-  const addresses = nodes
-    .filter(({ is_ingress }) => is_ingress)
-    .flatMap(({ server_uuid }) =>
-      servers.filter(({ uuid: own }) => own === server_uuid).map(({ ip }) => printable(ip)),
-    );
+  const nodes = await client.clusterNodes.list.query({ uuid });
   output.show(node, () => {
     output.line(`${nameOf(node)} takes ${node.is_ingress ? "requests of the cluster too" : "no requests any more"}.`);
-    output.line(`Point the names of its sites at: ${addresses.join(", ")}`);
+    sayWhereToPoint(output, nodes);
   });
+}
+
+function sayWhereToPoint(output: Output, nodes: readonly ClusterNode[]): void {
+  const addresses = nodes.flatMap(({ is_ingress, server_ip }) => (is_ingress && server_ip ? printable(server_ip) : []));
+  if (addresses.length > 0) output.line(`Point the names of its sites at: ${addresses.join(", ")}`);
 }
 
 const STATES = { active: "active", pause: "paused", drain: "drained" } as const;

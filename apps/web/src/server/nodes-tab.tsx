@@ -9,7 +9,12 @@ type Node = Outputs["clusterNodes"]["list"][number];
 
 /** @param uuid Uuid of the server that manages the cluster. */
 export default function NodesTab({ uuid }: { readonly uuid: string }) {
-  const query = useQuery(trpc.clusterNodes.list.queryOptions({ uuid }));
+  const query = useQuery({
+    ...trpc.clusterNodes.list.queryOptions({ uuid }),
+    // Shows how a node that is drained empties.
+    refetchInterval: ({ state }) =>
+      state.data?.some(({ containers_leaving }) => containers_leaving > 0) ? 1000 : false,
+  });
   const columns: readonly Column<Node>[] = [
     {
       header: "Node",
@@ -28,7 +33,11 @@ export default function NodesTab({ uuid }: { readonly uuid: string }) {
       cell: ({ state, availability }) => (availability === "active" ? state : `${state}, ${STATES[availability]}`),
     },
     { header: "Requests", cell: ({ is_ingress }) => (is_ingress ? "yes" : "no") },
-    { header: "Containers", cell: ({ containers }) => containers },
+    {
+      header: "Containers",
+      cell: ({ containers, containers_leaving }) =>
+        containers_leaving === 0 ? containers : `${containers}, ${containers_leaving} stopping`,
+    },
     { header: "Engine", isExtra: true, cell: ({ engine_version }) => engine_version ?? "–" },
     { header: "Change", cell: (node) => <Actions uuid={uuid} node={node} /> },
   ];
@@ -36,17 +45,29 @@ export default function NodesTab({ uuid }: { readonly uuid: string }) {
     <Section title="Nodes" about="Machines of the cluster. Containers of a drained or lost node start on the others.">
       <Loaded query={query}>
         {(nodes) => (
-          <DataTable
-            label="Nodes"
-            rows={nodes}
-            columns={columns}
-            keyOf={({ id }) => id}
-            empty={<Empty title="No nodes" />}
-          />
+          <>
+            <DataTable
+              label="Nodes"
+              rows={nodes}
+              columns={columns}
+              keyOf={({ id }) => id}
+              empty={<Empty title="No nodes" />}
+            />
+            <Text size="sm">Point the names of its sites at: {addressesOf(nodes).join(", ")}</Text>
+          </>
         )}
       </Loaded>
     </Section>
   );
+}
+
+/** Of the nodes that take requests. */
+const addressesOf = (nodes: readonly Node[]): readonly string[] =>
+  nodes.flatMap(({ is_ingress, server_ip }) => (is_ingress && server_ip !== null ? server_ip : []));
+
+function waitingOf({ storages }: Node): string {
+  if (storages === 0) return "It has no data of storages.";
+  return `It alone has the data of ${storages === 1 ? "1 storage" : `${storages} storages`}: what needs it waits for the node.`;
 }
 
 const STATES = { pause: "paused", drain: "drained" } as const;
@@ -61,7 +82,7 @@ function Actions({ uuid, node }: { readonly uuid: string; readonly node: Node })
         <ActionButton
           size="compact-sm"
           aria-label={`Drain ${name}`}
-          question={`Drain ${name}? Its containers start on other nodes; those with a storage wait for it.`}
+          question={`Drain ${name}? Its containers start on other nodes. ${waitingOf(node)}`}
           work={change({ availability: "drain" })}
         >
           Drain

@@ -103,6 +103,12 @@ describe("a compose file on a cluster", () => {
     const files = ["/conf/a", "/a.txt"].map((mountPath) => ({ container: "web", mountPath }));
     expect(problemsOf(web, {}, { files })).toEqual([]);
     expect(problemsOf(web)).toHaveLength(1);
+    const folder = { uuid: "u", name: "conf", type: "volume", mountPath: "/conf" } as const;
+    const recorded = (isReadOnly: boolean) => own({ storages: [{ ...folder, isReadOnly }] });
+    expect(problemsOf(web, {}, { files, ...recorded(true) })).toEqual([]);
+    expect(problemsOf({ ...web, scale: 1 }, {}, { files, ...recorded(false) })).toEqual([
+      expect.stringContaining("/conf/a is inside a volume"),
+    ]);
   });
 
   test("has its constraints in Swarm's form", () => {

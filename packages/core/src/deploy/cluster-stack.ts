@@ -131,7 +131,7 @@ function volumeProblems(
   { storages, replicas, carried }: Mounted,
 ): readonly string[] {
   const given = new Set(storages.map(({ mountPath }) => mountPath));
-  const isCarried = ({ mountPath, isReadOnly }: { readonly mountPath: string; readonly isReadOnly: boolean }) =>
+  const isCarried = ({ mountPath, isReadOnly = false }: Pick<StorageMount, "mountPath" | "isReadOnly">) =>
     carried.some((path) => path === mountPath || (isReadOnly && path.startsWith(`${mountPath}/`)));
   const read = volumesOf(volumes ?? []).filter((volume) => !given.has(volume.mountPath) && !isCarried(volume));
   const folders = [
@@ -141,7 +141,7 @@ function volumeProblems(
   const external = read.flatMap(({ name }) => (name !== null && defined?.[name]?.external ? [name] : []));
   const kept = [
     ...read.filter(({ content, hostPath }) => content === null && !/^[/~]/.test(hostPath ?? "")),
-    ...storages.filter(({ type }) => type === "volume"),
+    ...storages.filter((mount) => mount.type === "volume" && !isCarried(mount)),
   ];
   const files = [
     ...carried,

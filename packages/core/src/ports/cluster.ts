@@ -14,6 +14,8 @@ export interface SeenClusterNode {
   readonly memoryBytes: number | null;
   /** Containers of this instance's resources that should run on it. */
   readonly containers: number;
+  /** Those that still run on it though they should not, as after a drain. */
+  readonly leaving: number;
   /** Storages whose data is on it and nowhere else. */
   readonly storages: number;
 }

@@ -299,6 +299,12 @@ export interface ContainerOperations {
   requireFit?(spec: ReleaseSpec): void;
 
   /**
+   * Missing for an engine of a single machine, whose containers wait for no node.
+   * @throws DomainError `deploy.start_failed` if containers wait and no node fits, or the one with their data is lost
+   */
+  requireNodes?(ref: ReleaseRef): Promise<void>;
+
+  /**
    * The owner of each of these objects, in the same order.
    * @throws DomainError `deploy.start_failed` for an invalid name.
    */

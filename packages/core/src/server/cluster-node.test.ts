@@ -15,7 +15,7 @@ import { ServerSettings } from "./server-settings.ts";
 const node = (id: string, change: Partial<SeenClusterNode> = {}): SeenClusterNode => ({
   ...{ id, hostname: `host-${id}`, address: "10.0.0.1", isManager: true, isLeader: false, isReachable: true },
   ...{ availability: "active", state: "ready", engineVersion: "26.1.5", cpus: 2, memoryBytes: 1 << 30 },
-  ...{ containers: 0, storages: 0 },
+  ...{ containers: 0, leaving: 0, storages: 0 },
   ...change,
 });
 const worker = (id: string, change: Partial<SeenClusterNode> = {}) =>
@@ -23,7 +23,8 @@ const worker = (id: string, change: Partial<SeenClusterNode> = {}) =>
 
 type ClusterServer = Parameters<typeof assertIngressChange>[1] & { readonly private_key_id: number | null };
 const SERVER: ClusterServer = {
-  ...{ id: 1, uuid: "s1", name: "head", engine: "swarm", proxy_type: "CADDY", private_key_id: 7, swarm_node_id: "a" },
+  ...{ id: 1, uuid: "s1", name: "head", ip: "192.0.2.1", engine: "swarm", proxy_type: "CADDY" },
+  ...{ private_key_id: 7, swarm_node_id: "a" },
   settings: ServerSettings.parse({}),
 };
 const OTHER: ClusterServer = { ...SERVER, id: 2, uuid: "s2", name: "other", engine: "docker", swarm_node_id: "b" };
@@ -72,12 +73,19 @@ test("a node shows the team's server that it is", () => {
     role: "manager",
     is_reachable: true,
     server_name: "web-1",
+    server_ip: "192.0.2.1",
   });
   expect(clusterNodeView(worker("b"), servers)).toMatchObject({
     role: "worker",
     is_reachable: null,
     server_uuid: null,
+    server_ip: null,
   });
+});
+
+test("a node that is drained shows what still runs on it, one that is down nothing", () => {
+  expect(clusterNodeView(node("a", { leaving: 2 }), [])).toMatchObject({ containers: 0, containers_leaving: 2 });
+  expect(clusterNodeView(node("a", { leaving: 2, state: "down" }), [])).toMatchObject({ containers_leaving: 0 });
 });
 
 describe("a node that takes requests of the cluster", () => {

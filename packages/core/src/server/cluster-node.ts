@@ -37,17 +37,27 @@ export const ClusterNode = z
     cpus: z.number().nullable(),
     memory_bytes: z.int().nullable(),
     containers: z.int().describe("Containers of this instance's resources that should run on it now."),
+    containers_leaving: z
+      .int()
+      .describe("Containers that still run on it and are being stopped, as after a drain. 0 for a node that is down."),
+    storages: z
+      .int()
+      .describe("Storages whose data is on it alone. Their containers wait while it is drained or down."),
     server_uuid: z
       .string()
       .nullable()
       .describe("The team's server that is this node. Without one it gets no containers."),
     server_name: z.string().nullable(),
+    server_ip: z.string().nullable().describe("The address of that server, where DNS may point if it is an ingress."),
     is_ingress: z.boolean().describe("Whether DNS may point to it: its proxy takes requests for the cluster's sites."),
   })
   .meta({ id: "ClusterNode", description: "A machine of a cluster." });
 export type ClusterNode = z.infer<typeof ClusterNode>;
 
-type NodeServer = Pick<ServerRecord, "id" | "uuid" | "name" | "engine" | "proxy_type" | "settings" | "swarm_node_id">;
+type NodeServer = Pick<
+  ServerRecord,
+  "id" | "uuid" | "name" | "ip" | "engine" | "proxy_type" | "settings" | "swarm_node_id"
+>;
 
 export function clusterNodeView(node: SeenClusterNode, servers: readonly NodeServer[]): ClusterNode {
   const server = servers.find(({ swarm_node_id }) => swarm_node_id === node.id);
@@ -64,8 +74,11 @@ export function clusterNodeView(node: SeenClusterNode, servers: readonly NodeSer
     cpus: node.cpus,
     memory_bytes: node.memoryBytes,
     containers: node.containers,
+    containers_leaving: node.state === "ready" ? node.leaving : 0,
+    storages: node.storages,
     server_uuid: server?.uuid ?? null,
     server_name: server?.name ?? null,
+    server_ip: server?.ip ?? null,
     is_ingress: server !== undefined && (ENGINES[server.engine].isCluster || server.settings.is_cluster_ingress),
   };
 }

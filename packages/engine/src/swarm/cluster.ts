@@ -4,7 +4,7 @@ import type Docker from "dockerode";
 import type { Managers } from "./managers.ts";
 import { listNodes, type NodeAnswer, updateNode } from "./nodes.ts";
 import { storagesOn } from "./placement.ts";
-import type { Services } from "./services.ts";
+import type { Services, Task } from "./services.ts";
 
 interface SwarmAnswer {
   readonly Version: { readonly Index: number };
@@ -16,8 +16,8 @@ interface SwarmAnswer {
 export const clusterOperations = (docker: Docker, services: Services, managers: Managers): ClusterOperations => ({
   async nodes() {
     const found = await managers.nodes();
-    const tasks = await services.wantedTasks();
-    return found.map((node) => seenNode(node, tasks.filter(({ NodeID }) => NodeID === node.ID).length));
+    const tasks = Map.groupBy(await services.allTasks(), ({ NodeID = "" }) => NodeID);
+    return found.map((node) => seenNode(node, tasks.get(node.ID) ?? []));
   },
   async requireLeader() {
     await managers.nodes();
@@ -53,7 +53,11 @@ export const clusterOperations = (docker: Docker, services: Services, managers: 
   },
 });
 
-function seenNode({ ID, Spec, Description, Status, ManagerStatus }: NodeAnswer, containers: number): SeenClusterNode {
+function seenNode(
+  { ID, Spec, Description, Status, ManagerStatus }: NodeAnswer,
+  tasks: readonly Task[],
+): SeenClusterNode {
+  const isWanted = ({ DesiredState }: Task) => DesiredState === "running";
   const { Resources: resources, Engine: engine } = Description ?? {};
   return {
     id: ID,
@@ -67,7 +71,8 @@ function seenNode({ ID, Spec, Description, Status, ManagerStatus }: NodeAnswer, 
     engineVersion: engine?.EngineVersion ?? null,
     cpus: resources?.NanoCPUs === undefined ? null : resources.NanoCPUs / 1e9,
     memoryBytes: resources?.MemoryBytes ?? null,
-    containers,
+    containers: tasks.filter(isWanted).length,
+    leaving: tasks.filter((task) => !isWanted(task) && task.Status.State === "running").length,
     storages: storagesOn(Spec.Labels ?? {}),
   };
 }

@@ -38,7 +38,7 @@ import { TaskConnector } from "./reach.ts";
 import { scaleService } from "./scale.ts";
 import { type FoundService, resumed, Services, stopped } from "./services.ts";
 import { fittingPlan, startClusterStack } from "./stack.ts";
-import { startService } from "./start.ts";
+import { requireNodes, startService } from "./start.ts";
 import { ClusterWatch, type SeenRelease, type TaskContainer } from "./watch.ts";
 
 export interface SwarmEngineOptions {
@@ -235,6 +235,10 @@ export function swarmEngine(options: SwarmEngineOptions): SwarmEngine {
         return await ownCheckIn(node.docker, info, signal);
       },
       scale: (ref, replicas) => alone(ref.deploymentUuid, () => scaleService({ services, watch }, ref, replicas)),
+      async requireNodes(ref) {
+        const seen = await watch.find(ref);
+        if (seen !== undefined) await requireNodes({ docker, services, watch }, seen);
+      },
       requireFit: (spec) => void (isStack(spec) && fittingPlan(spec, instance)),
       ownersOf: (objects) => ownersOf({ docker, instance }, objects),
     },

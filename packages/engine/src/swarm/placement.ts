@@ -95,6 +95,17 @@ const leastUsed = (
 export const storagesOn = (labels: ClusterNode["labels"]): number =>
   Object.keys(labels).filter((label) => label.startsWith(storageLabel(""))).length;
 
+/** What keeps tasks with these conditions waiting: the node with their data. `undefined`: it is ready, or they have none. */
+export async function lostData(docker: Docker, constraints: readonly string[]): Promise<DomainError | undefined> {
+  const labels = constraints.flatMap((one) => PIN.exec(one)?.[1] ?? []);
+  if (labels.length === 0) return undefined;
+  const all = await clusterNodes(docker);
+  const holder = all.find((node) => !node.isReady && labels.some((label) => node.labels[label] !== undefined));
+  return holder && unreachable(holder.id, all);
+}
+
+const PIN = /^node\.labels\.(berth\.storage\..+)==here$/;
+
 function unreachable(holder: string | undefined, all: readonly ClusterNode[]): DomainError {
   if (holder === undefined) return new DomainError("deploy.start_failed", NO_NODE);
   const node = all.find(({ id }) => id === holder);

@@ -118,9 +118,9 @@ export class Services {
     return (await this.#docker.listTasks({ filters })) as readonly Task[]; // Typed as any by the library.
   }
 
-  /** The tasks of this instance's releases that should run. */
-  async wantedTasks(): Promise<readonly Task[]> {
-    const filters = JSON.stringify({ ...releaseFilter(this.#instance), "desired-state": ["running"] });
+  /** The tasks of this instance's releases, also those that have ended. */
+  async allTasks(): Promise<readonly Task[]> {
+    const filters = JSON.stringify(releaseFilter(this.#instance));
     return (await this.#docker.listTasks({ filters })) as readonly Task[]; // Typed as any by the library.
   }
 
@@ -151,7 +151,7 @@ export class Services {
       ref: { resourceUuid, deploymentUuid },
       member: memberOf(labels, task),
       replicas: Spec.Mode?.Replicated?.Replicas ?? 0,
-      isStopped: constraintsOf(Spec).includes(STOPPED),
+      isStopped: placementOf(Spec).includes(STOPPED),
       run: Number(labels[LABELS.run]) || 0,
       fingerprint: labels[LABELS.spec] ?? "",
       imageId: task.ContainerSpec?.Image ?? "",
@@ -190,13 +190,13 @@ const STOPPED = "node.id==stopped";
 
 /** The service with its tasks stopped. `undefined`: they are. */
 export function stopped({ spec, isStopped }: FoundService): ServiceSpec | undefined {
-  return isStopped ? undefined : withTask(spec, { constraints: [...constraintsOf(spec), STOPPED] });
+  return isStopped ? undefined : withTask(spec, { constraints: [...placementOf(spec), STOPPED] });
 }
 
 /** The service with tasks that run again. `undefined`: they do. */
 export function resumed({ spec, isStopped, run }: FoundService): ServiceSpec | undefined {
   if (!isStopped) return undefined;
-  const constraints = constraintsOf(spec).filter((one) => one !== STOPPED);
+  const constraints = placementOf(spec).filter((one) => one !== STOPPED);
   return withTask(spec, { constraints, run: run + 1 });
 }
 
@@ -227,6 +227,7 @@ function withTask(
 /** Berth's services run containers. */
 const templateOf = ({ TaskTemplate = {} }: ServiceSpec): ContainerTaskSpec => TaskTemplate as ContainerTaskSpec;
 
-const constraintsOf = (spec: ServiceSpec): readonly string[] => templateOf(spec).Placement?.Constraints ?? [];
+/** Where the tasks of a service may run. */
+export const placementOf = (spec: ServiceSpec): readonly string[] => templateOf(spec).Placement?.Constraints ?? [];
 
 const ATTEMPTS_MAX = 10;

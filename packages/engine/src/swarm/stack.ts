@@ -22,7 +22,15 @@ import type { ServiceTasks } from "./service-spec.ts";
 import { resumed } from "./services.ts";
 import { draftStack } from "./stack-draft.ts";
 import { memberSpec } from "./stack-spec.ts";
-import { constraintsOf, discard, type EligibleNodes, eligibleNodes, type StartPlace, untilStarted } from "./start.ts";
+import {
+  constraintsOf,
+  discard,
+  type EligibleNodes,
+  eligibleNodes,
+  requireNodes,
+  type StartPlace,
+  untilStarted,
+} from "./start.ts";
 import { currentContainers, type TaskContainer } from "./watch.ts";
 
 export interface ClusterStackPlace extends StartPlace {
@@ -54,7 +62,13 @@ export async function startClusterStack(place: ClusterStackPlace, spec: StackSpe
       await awaitNeeds(
         {
           dockerOf: ({ node }: TaskContainer) => node.docker,
-          containers: async () => currentContainers(await watch.find(spec)),
+          containers: async () => {
+            const seen = await watch.find(spec);
+            // One whose node was lost may never be made again.
+            if (seen !== undefined) await requireNodes(place, seen);
+            return currentContainers(seen);
+          },
+          replicasOf: (name) => replicasOf(plan, name),
           // Its names lead nowhere before the swarm's own check has passed.
           hasOwnChecks: false,
         },

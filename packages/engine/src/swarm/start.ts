@@ -8,9 +8,9 @@ import { explain, requireWanted, startFailed } from "../docker/start.ts";
 import { imageWithFiles, spreadImage } from "./images.ts";
 import { ensureOverlay } from "./network.ts";
 import { type ClusterNode, labelNode, type SwarmNode } from "./nodes.ts";
-import { NO_NODE, pinStorages, readyLabel } from "./placement.ts";
+import { lostData, NO_NODE, pinStorages, readyLabel } from "./placement.ts";
 import { serviceSpec } from "./service-spec.ts";
-import { resumed, type Services, type Task } from "./services.ts";
+import { type FoundService, placementOf, resumed, type Services, type Task } from "./services.ts";
 import type { ClusterWatch, ReadyNode, SeenRelease } from "./watch.ts";
 
 export interface StartPlace {
@@ -135,11 +135,12 @@ export function constraintsOf(
  * @throws DomainError `deploy.start_failed`
  */
 export async function untilStarted(
-  { services, watch }: StartPlace,
+  place: StartPlace,
   spec: ReleaseRef,
   signal: AbortSignal,
   isMeant: (name: string) => boolean = () => true,
 ): Promise<void> {
+  const { services, watch } = place;
   for (;;) {
     requireWanted(signal);
     // Registered before the look, so that no change between the two is missed.
@@ -149,16 +150,34 @@ export async function untilStarted(
     const { containers } = seen.state;
     const states = containers?.flatMap(({ name, state }) => (isMeant(name) ? state : [])) ?? [seen.state.state];
     if (!states.some((state) => WAITING.has(state))) return;
+    await requireNodes(place, seen);
     for (const service of seen.services) {
       const problem = problemOf(await services.tasks(service));
-      const title = service.member === undefined ? "" : `${service.member.name}: `;
-      if (problem !== undefined && !(await watch.isSettling())) {
-        throw new DomainError("deploy.start_failed", `${title}${problem}`);
-      }
+      if (problem !== undefined && !(await watch.isSettling())) throw failed(service, problem);
     }
     await changed;
   }
 }
+
+/**
+ * @throws DomainError `deploy.start_failed` if containers wait for a node and none fits, or the one with their data is
+ *   lost
+ */
+export async function requireNodes(
+  { docker, services, watch }: Pick<StartPlace, "docker" | "services" | "watch">,
+  seen: SeenRelease,
+): Promise<void> {
+  const states = seen.state.containers?.map(({ state }) => state) ?? [seen.state.state];
+  if (!states.some((state) => WAITING.has(state))) return;
+  for (const service of seen.services) {
+    const problem = unplacedOf(await services.tasks(service));
+    if (service.isStopped || problem === undefined || (await watch.isSettling())) continue;
+    throw (await lostData(docker, placementOf(service.spec))) ?? failed(service, problem);
+  }
+}
+
+const failed = ({ member }: FoundService, problem: string): DomainError =>
+  new DomainError("deploy.start_failed", member === undefined ? problem : `${member.name}: ${problem}`);
 
 /** Why tasks will not start; `undefined`: they may. */
 export function problemOf(tasks: readonly Task[]): string | undefined {
@@ -166,6 +185,11 @@ export function problemOf(tasks: readonly Task[]): string | undefined {
   if (rejected !== undefined) {
     return `The container could not be started: ${explain(new Error(rejected.Status.Err ?? "the node rejected it"))}`;
   }
+  return unplacedOf(tasks);
+}
+
+/** Why tasks find no node; `undefined`: they do. */
+function unplacedOf(tasks: readonly Task[]): string | undefined {
   const waiting = tasks.find(({ Status }) => Status.State === "pending" && /no suitable node/.test(Status.Err ?? ""));
   if (waiting === undefined) return undefined;
   const reason = waiting.Status.Err ?? "";

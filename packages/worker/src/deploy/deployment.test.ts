@@ -711,6 +711,29 @@ describe("a release with a health check of its own", () => {
     expect(await world.log(deployment)).toContain("container web: it exited with code 7");
   });
 
+  test("does not wait for a container that its engine cannot start on any node", async () => {
+    seenAsStack(({ restartCount, exitCode, startedAt }) => {
+      const one = { restartCount, exitCode, startedAt, address: null, port: null, isExcluded: false };
+      return [
+        { ...one, name: "web", state: "running" },
+        { ...one, name: "db", state: "created" },
+      ];
+    });
+    const message = "Its data is on node node-2, which is down.";
+    const engineFor = world.engine.for;
+    world.engine.for = (owner) => {
+      const engine = engineFor(owner);
+      const { containers } = engine;
+      if (containers === undefined) throw new Error("It has no containers.");
+      const requireNodes = () => Promise.reject(new DomainError("deploy.start_failed", message));
+      return { ...engine, containers: { ...containers, requireNodes } };
+    };
+    world.engine.registry = new Map();
+    world.worker();
+    const deployment = await world.ended(await world.deploy(await world.application()));
+    expect(deployment).toMatchObject({ status: "failed", error: message });
+  });
+
   test("tells a database how it is given more time", async () => {
     world.worker();
     world.engine.behave = () => ({ health: () => "unhealthy" });

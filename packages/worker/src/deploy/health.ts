@@ -66,6 +66,7 @@ export const health: Step<StepContext, Started, Healthy> = {
       const crash = state?.containers === undefined ? crashOf(state, crashesMax) : stackCrash(state);
       if (crash !== undefined) throw await crashed(ctx, crash, failingContainer(state));
 
+      if (isWaiting(state)) await ctx.adapters.engine.containers?.requireNodes?.(ctx.ref);
       if (state?.health !== undefined && check !== OWN_CHECK && !isStack) {
         if (check.probe.type !== "steady") ctx.say("Using the image's HEALTHCHECK.");
         check = OWN_CHECK;
@@ -99,6 +100,10 @@ export const health: Step<StepContext, Started, Healthy> = {
     }
   },
 };
+
+/** Whether a container has not been made, as of one whose node was lost. */
+const isWaiting = (state: ReleaseState | undefined): boolean =>
+  (state?.containers ?? [state]).some((one) => one?.state === "created");
 
 /** Its engine has found that it listens on a port of its own choice, which only the application itself may hold. */
 async function followUpstream(ctx: StepContext, { upstream }: Started, state: ReleaseState | undefined): Promise<void> {

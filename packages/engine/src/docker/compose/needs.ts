@@ -14,6 +14,8 @@ interface StartedStack<Container extends SeenContainer> {
   dockerOf(container: Container): Docker;
   /** Its existing containers, without those that others have replaced. */
   containers(): Promise<readonly Container[]>;
+  /** How many containers one should have. Default: those that exist. */
+  replicasOf?(name: string): number;
   /** Whether a check that Berth runs itself is enough. Default: yes. */
   readonly hasOwnChecks?: boolean;
 }
@@ -23,7 +25,7 @@ interface StartedStack<Container extends SeenContainer> {
  * @throws DomainError `deploy.start_failed` when one cannot become that any more, `deploy.cancelled`
  */
 export async function awaitNeeds<Container extends SeenContainer>(
-  { dockerOf, containers: look, hasOwnChecks = true }: StartedStack<Container>,
+  { dockerOf, containers: look, replicasOf, hasOwnChecks = true }: StartedStack<Container>,
   needs: readonly StartNeed[],
   io: WorkIO,
 ): Promise<void> {
@@ -44,7 +46,9 @@ export async function awaitNeeds<Container extends SeenContainer>(
       const ofName = containers.filter(({ container }) => container.name === name);
       try {
         const reached = await Promise.all(ofName.map((one) => isReached(one, condition)));
-        return reached.includes(false) ? "waits" : "reached";
+        // A swarm has not made those yet whose node was lost.
+        const isWhole = ofName.length >= (replicasOf?.(name) ?? 0);
+        return isWhole && !reached.includes(false) ? "reached" : "waits";
       } catch (cause) {
         if (!(cause instanceof DomainError) || cause.code !== "deploy.start_failed") throw cause;
         await sayLastLines(ofName);
