@@ -97,10 +97,10 @@ describeLargeInBrowser("forms and names of the pages", () => {
     for (let times = 0; times < 2; times += 1) {
       await button.press("Enter");
       await dialog.waitFor();
-      await until(() => dialog.evaluate((element) => element.contains(document.activeElement)));
+      await dialog.locator(":focus").waitFor();
       await page.keyboard.press("Escape");
       await dialog.waitFor({ state: "detached" });
-      await until(() => button.evaluate((element) => element === document.activeElement));
+      await button.and(page.locator(":focus")).waitFor();
     }
     expect(complaints).toEqual([]);
     await close();
