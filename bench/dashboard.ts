@@ -17,7 +17,9 @@ import { atMost, type Figure } from "./report.ts";
 
 const CHROMIUM = "/usr/bin/chromium";
 const THROTTLING = 4;
-const FIRST_LOADS = 3;
+const FIRST_LOADS = 5;
+const ROUTE_ROUNDS = 3;
+const BETWEEN_ROUTES_MS = 500;
 const OVERVIEW_RESOURCES = 500;
 const OVERVIEW_LOADS = 30;
 const LIST_RESOURCES = 1_000;
@@ -66,7 +68,11 @@ async function signedIn(browser: Browser, server: TestServer): Promise<Page> {
   return page;
 }
 
-/** The page of somebody who was never here: script as it is sent, and the work of the browser until a field is there. */
+/**
+ * The page of somebody who was never here: script as it is sent, and the CPU time of the page's thread until it can be
+ * filled in. Time that other programs of the machine take is not the page's, and neither are the 0.13 seconds of
+ * what Playwright runs in a page to find a button by its name.
+ */
 async function firstPage(browser: Browser, server: TestServer): Promise<readonly Figure[]> {
   const works: number[] = [];
   let scriptBytes = 0;
@@ -77,22 +83,29 @@ async function firstPage(browser: Browser, server: TestServer): Promise<readonly
     const scripts = new Set<string>();
     let bytes = 0;
     await devtools.send("Network.enable");
-    await devtools.send("Performance.enable");
+    await devtools.send("Performance.enable", { timeDomain: "threadTicks" });
     await devtools.send("Emulation.setCPUThrottlingRate", { rate: THROTTLING });
     devtools.on("Network.responseReceived", ({ requestId, type }) => type === "Script" && scripts.add(requestId));
     devtools.on("Network.loadingFinished", ({ requestId, encodedDataLength }) => {
       if (scripts.has(requestId)) bytes += encodedDataLength;
     });
     await page.goto(`${server.url}/sign-in`);
-    await page.getByRole("button", { name: "Sign in" }).waitFor();
+    await until(() => isTrue(devtools, HAS_SIGN_IN), { what: "the sign-in is drawn" });
     works.push(await taskMs(devtools));
     scriptBytes = bytes;
     await context.close();
   }
   return [
     atMost("First page, compressed script", scriptBytes / 1024, 250, " KB"),
-    atMost(`First page, work of the browser at ${THROTTLING} times throttling`, median(works) / 1000, 1, " s"),
+    atMost(`First page, CPU of the browser at ${THROTTLING} times throttling`, median(works) / 1000, 1, " s"),
   ];
+}
+
+const HAS_SIGN_IN = `document.querySelector("button[type=submit]") !== null`;
+
+async function isTrue(devtools: CDPSession, expression: string): Promise<boolean> {
+  const { result } = await devtools.send("Runtime.evaluate", { expression });
+  return result.value === true;
 }
 
 async function taskMs(devtools: CDPSession): Promise<number> {
@@ -100,40 +113,52 @@ async function taskMs(devtools: CDPSession): Promise<number> {
   return (metrics.find(({ name }) => name === "TaskDuration")?.value ?? Number.NaN) * 1000;
 }
 
-/** From the last byte of a page's data until it is drawn. */
+/** From the last byte of a page's data, or from the click where they are there, until it is drawn. */
 async function routeChanges(page: Page, server: TestServer, uuid: string): Promise<readonly Figure[]> {
-  const all: number[] = [];
+  const all = new Map<string, number[]>();
   const ways = ["Deployments", "Variables", "Domains", "Settings", "Overview"];
   await page.goto(`${server.url}/applications/${uuid}`);
   await page.getByRole("tab", { name: "Overview" }).waitFor();
-  // The second round is measured: a part's script is loaded with the first.
-  for (const isMeasured of [false, true]) {
+  await page.evaluate(MEASURE_CLICKS);
+  // Only the rounds after the first are measured: a part's script is loaded with the first.
+  for (let round = 0; round <= ROUTE_ROUNDS; round += 1) {
     for (const name of ways) {
       const tab = page.getByRole("tab", { name, exact: true });
       if ((await tab.count()) === 0) continue;
-      await page.evaluate(FORGET_REQUESTS);
       await tab.click();
-      const drawnMs = Number(await page.evaluate(DRAWN_AFTER_DATA_MS));
-      if (!isMeasured) continue;
-      console.log(`  ${name} is drawn ${drawnMs.toFixed(0)} ms after its data`);
-      all.push(drawnMs);
+      const drawnMs = Number(await page.evaluate("window.drawnMs"));
+      if (round > 0) all.set(name, [...(all.get(name) ?? []), drawnMs]);
+      await page.waitForTimeout(BETWEEN_ROUTES_MS); // What is drawn after what is seen is not the next page's.
     }
   }
-  return [atMost("A page is drawn after its data", Math.max(...all), 100, " ms")];
+  const medians = [...all].map(([name, ms]) => ({ name, ms: median(ms) }));
+  for (const { name, ms } of medians) console.log(`  ${name} is drawn ${ms.toFixed(0)} ms after its data`);
+  return [atMost("A page is drawn after its data", Math.max(...medians.map(({ ms }) => ms)), 100, " ms")];
 }
 
-const FORGET_REQUESTS = "performance.clearResourceTimings(); window.clickedAt = performance.now()";
-/** Resolves when no placeholder is left for two frames. */
-const DRAWN_AFTER_DATA_MS = `new Promise((resolve) => {
-  const frame = () => requestAnimationFrame(() => requestAnimationFrame(() => {
-    if (document.querySelector(".mantine-Loader-root, .mantine-Skeleton-root")) return frame();
-    const drawnAt = performance.now();
-    const ends = performance.getEntriesByType("resource").filter(({ name }) => name.includes("/trpc/"))
-      .map(({ responseEnd }) => responseEnd).filter((end) => end < drawnAt);
-    resolve(drawnAt - Math.max(window.clickedAt, ...ends));
-  }));
-  frame();
-})`;
+/**
+ * Counts from the event itself: Playwright waits for frames before it clicks. Resolves once the tab is selected and no
+ * placeholder is left for two frames.
+ */
+const MEASURE_CLICKS = `addEventListener("click", ({ target, timeStamp }) => {
+  const tab = target.closest("[role=tab]");
+  performance.clearResourceTimings();
+  const isDrawn = () => tab.getAttribute("aria-selected") === "true"
+    && document.querySelector(".mantine-Loader-root, .mantine-Skeleton-root") === null;
+  window.drawnMs = new Promise((resolve) => {
+    const frame = () => requestAnimationFrame(() => {
+      if (!isDrawn()) return frame();
+      requestAnimationFrame(() => {
+        if (!isDrawn()) return frame();
+        const drawnAt = performance.now();
+        const ends = performance.getEntriesByType("resource").filter(({ name }) => name.includes("/trpc/"))
+          .map(({ responseEnd }) => responseEnd).filter((end) => end < drawnAt);
+        resolve(drawnAt - Math.max(timeStamp, ...ends));
+      });
+    });
+    frame();
+  });
+}, { capture: true })`;
 
 /**
  * What a load of the overview costs the server, beside what it does at rest; what its browser has kept is not asked for

@@ -86,6 +86,26 @@ describeLargeInBrowser("forms and names of the pages", () => {
     await close();
   });
 
+  it("open a dialog by the keyboard, and give the focus back when it is closed", async () => {
+    const { page, complaints, close } = await visit(browser, server.url);
+    await signIn(page, server);
+    await page.goto(`/applications/${uuid}/settings`);
+    await settled(page);
+    const button = page.getByRole("button", { name: "As code" }).first();
+    const dialog = page.getByRole("dialog", { name: "The same by a program" });
+    // Opened again, it is already there.
+    for (let times = 0; times < 2; times += 1) {
+      await button.press("Enter");
+      await dialog.waitFor();
+      await dialog.locator(":focus").waitFor();
+      await page.keyboard.press("Escape");
+      await dialog.waitFor({ state: "detached" });
+      await button.and(page.locator(":focus")).waitFor();
+    }
+    expect(complaints).toEqual([]);
+    await close();
+  });
+
   it("move an application to an environment of another project", async () => {
     const name = `Archive ${randomUUID()}`;
     const project = await server.client.projects.create.mutate({ name });

@@ -28,6 +28,18 @@ describe.skipIf(!hasChromium)("signing in", () => {
     await server?.dispose();
   });
 
+  it("is drawn by scripts that browsers compile while they arrive", async () => {
+    const page = await (await fetch(`${server.url}/sign-in`, { headers: { accept: "text/html" } })).text();
+    const scripts = [...page.matchAll(/rel="modulepreload"[^>]*href="([^"]+\/(?:react|base)-[^"]+)"/g)].map(
+      ([, path]) => path,
+    );
+    expect(scripts).toHaveLength(2);
+    for (const path of scripts) {
+      const script = await (await fetch(`${server.url}${path}`)).text();
+      expect(script.startsWith("//# allFunctionsCalledOnLoad\n")).toBe(true);
+    }
+  });
+
   it("asks for a code once an authenticator app was set up, and takes a recovery code instead", async () => {
     const { page, complaints, close } = await visit(browser, server.url, { scheme: "dark", width: NARROW });
     await signIn(page, server);

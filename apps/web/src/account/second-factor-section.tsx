@@ -1,10 +1,11 @@
 import { SecondFactorEnable } from "@berth/core/team";
-import { Button, Group, Modal, Skeleton, Stack, Text } from "@mantine/core";
+import { Button, Group, Skeleton, Stack, Text } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { lazy, Suspense, useState } from "react";
 import { client, type Outputs, trpc } from "../api/client.ts";
 import { ActionButton, notify } from "../parts/action.tsx";
 import { CopyButton, CopyText } from "../parts/copy.tsx";
+import { Dialog } from "../parts/dialog.tsx";
 import { SchemaForm } from "../parts/form.tsx";
 import { Loaded, Section } from "../parts/page.tsx";
 import { Age } from "../parts/time.tsx";
@@ -28,7 +29,7 @@ export default function SecondFactorSection({ done }: { readonly done?: () => vo
       <Loaded query={query}>
         {(factor) => (factor.is_enabled ? <Enabled factor={factor} show={setCodes} /> : <Disabled begin={setSetup} />)}
       </Loaded>
-      <Modal opened={setup !== undefined} onClose={() => setSetup(undefined)} title="Set up an authenticator app">
+      <Dialog opened={setup !== undefined} onClose={() => setSetup(undefined)} title="Set up an authenticator app">
         {setup !== undefined && (
           <SetupForm
             setup={setup}
@@ -38,10 +39,10 @@ export default function SecondFactorSection({ done }: { readonly done?: () => vo
             }}
           />
         )}
-      </Modal>
-      <Modal opened={codes !== undefined} onClose={closeCodes} title="Your recovery codes">
+      </Dialog>
+      <Dialog opened={codes !== undefined} onClose={closeCodes} title="Your recovery codes">
         {codes !== undefined && <Codes codes={codes} close={closeCodes} />}
-      </Modal>
+      </Dialog>
     </Section>
   );
 }

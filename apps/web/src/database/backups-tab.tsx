@@ -1,10 +1,11 @@
 import { BackupCreate, BackupUpdate } from "@berth/core/backup";
-import { Button, Group, Modal, Stack, Text } from "@mantine/core";
+import { Button, Group, Stack, Text } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import { client, type Outputs, trpc } from "../api/client.ts";
 import { ActionButton, notify } from "../parts/action.tsx";
 import { AllowedButton } from "../parts/allowed.tsx";
+import { Dialog } from "../parts/dialog.tsx";
 import { type FieldGroup, SchemaForm } from "../parts/form.tsx";
 import { Empty, Loaded, Section } from "../parts/page.tsx";
 import { RunStatus } from "../parts/state.tsx";
@@ -92,7 +93,7 @@ export default function BackupsTab({ resource: { uuid } }: PanelProps) {
         </Loaded>
       </Section>
       <Restores uuid={uuid} />
-      <Modal
+      <Dialog
         opened={edited !== undefined}
         onClose={close}
         title={edited === "new" ? "New schedule" : "Schedule"}
@@ -131,7 +132,7 @@ export default function BackupsTab({ resource: { uuid } }: PanelProps) {
             after={close}
           />
         )}
-      </Modal>
+      </Dialog>
     </Stack>
   );
 }

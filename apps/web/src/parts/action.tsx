@@ -1,9 +1,10 @@
-import { Button, type ButtonProps, Group, Modal, Stack, Text, TextInput } from "@mantine/core";
+import { Button, type ButtonProps, Group, Stack, Text, TextInput } from "@mantine/core";
 import { notifications } from "@mantine/notifications";
 import { type ReactNode, useState } from "react";
 import { messageOf, problemOf, queryClient } from "../api/client.ts";
 import { AllowedButton, type Needs } from "./allowed.tsx";
 import { confirmed } from "./confirmation.tsx";
+import { Dialog } from "./dialog.tsx";
 
 export const notify = (message: string): void => void notifications.show({ message, color: "indigo" });
 
@@ -60,7 +61,7 @@ export function ActionButton<Result>({ work, after, children, question, ...butto
         {isBusy ? "Working …" : children}
       </AllowedButton>
       {question !== undefined && (
-        <Modal opened={isAsking} onClose={() => setAsking(false)} title={question} size="sm">
+        <Dialog opened={isAsking} onClose={() => setAsking(false)} title={question} size="sm">
           <Group justify="flex-end">
             <Button variant="default" onClick={() => setAsking(false)}>
               Keep it
@@ -75,7 +76,7 @@ export function ActionButton<Result>({ work, after, children, question, ...butto
               {children}
             </Button>
           </Group>
-        </Modal>
+        </Dialog>
       )}
     </>
   );
@@ -103,7 +104,7 @@ export function DangerButton<Result>({
       <AllowedButton color="red" variant="outline" onClick={() => setOpen(true)}>
         {children}
       </AllowedButton>
-      <Modal opened={isOpen} onClose={() => setOpen(false)} title={`${children}: ${name}`}>
+      <Dialog opened={isOpen} onClose={() => setOpen(false)} title={`${children}: ${name}`}>
         <Stack>
           <Text size="sm">{about}</Text>
           <TextInput
@@ -126,7 +127,7 @@ export function DangerButton<Result>({
             </Button>
           </Group>
         </Stack>
-      </Modal>
+      </Dialog>
     </>
   );
 }

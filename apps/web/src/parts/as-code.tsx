@@ -1,7 +1,8 @@
-import { Button, Code, Group, Modal, SegmentedControl, Stack, Text } from "@mantine/core";
+import { Button, Code, Group, SegmentedControl, Stack, Text } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import { CopyButton } from "./copy.tsx";
+import { Dialog } from "./dialog.tsx";
 import { exampleOf, type Language, type Route } from "./example.ts";
 import { Loaded } from "./page.tsx";
 
@@ -27,9 +28,9 @@ export function AsCode({
       <Button variant="subtle" onClick={() => setOpen(true)}>
         As code
       </Button>
-      <Modal opened={isOpen} onClose={() => setOpen(false)} title="The same by a program" size="lg">
+      <Dialog opened={isOpen} onClose={() => setOpen(false)} title="The same by a program" size="lg">
         <Examples operation={operation} input={input} />
-      </Modal>
+      </Dialog>
     </>
   );
 }

@@ -1,9 +1,9 @@
-import { Modal } from "@mantine/core";
 import type { UseQueryResult } from "@tanstack/react-query";
 import { type ReactNode, useState } from "react";
 import type { z } from "zod";
 import { AllowedButton } from "./allowed.tsx";
 import type { Operation } from "./as-code.tsx";
+import { Dialog } from "./dialog.tsx";
 import type { Choices } from "./field.ts";
 import { type FieldGroup, SchemaForm, type Values } from "./form.tsx";
 import { Loaded, Section } from "./page.tsx";
@@ -53,7 +53,7 @@ export function Collection<Row, Created>({ create, ...list }: CollectionProps<Ro
           />
         )}
       </Loaded>
-      <Modal opened={isAdding} onClose={() => setAdding(false)} title={create.label} size="lg">
+      <Dialog opened={isAdding} onClose={() => setAdding(false)} title={create.label} size="lg">
         {create.intro}
         <SchemaForm
           schema={create.schema}
@@ -69,7 +69,7 @@ export function Collection<Row, Created>({ create, ...list }: CollectionProps<Ro
             await create.after?.(created);
           }}
         />
-      </Modal>
+      </Dialog>
     </Section>
   );
 }

@@ -1,9 +1,10 @@
-import { Button, Group, Modal, PasswordInput, Stack, Text } from "@mantine/core";
+import { Button, Group, PasswordInput, Stack, Text } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { type FormEvent, useState, useSyncExternalStore } from "react";
 import { client, problemOf, queryClient, trpc } from "../api/client.ts";
 import { canUsePasskeys, confirmWithPasskey } from "../passkey/use-passkey.ts";
 import { AllowedButton } from "./allowed.tsx";
+import { Dialog } from "./dialog.tsx";
 import { Problem } from "./page.tsx";
 
 /** The caller that waits for the password or a passkey; receives whether it was given. */
@@ -46,9 +47,9 @@ export function PasswordDialog() {
     wait(undefined);
   };
   return (
-    <Modal opened={answer !== undefined} onClose={() => end(false)} title="Confirm that it is you" size="sm">
+    <Dialog opened={answer !== undefined} onClose={() => end(false)} title="Confirm that it is you" size="sm">
       {answer !== undefined && <PasswordForm end={end} />}
-    </Modal>
+    </Dialog>
   );
 }
 

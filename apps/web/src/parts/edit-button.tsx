@@ -1,5 +1,6 @@
-import { Button, Modal } from "@mantine/core";
+import { Button } from "@mantine/core";
 import { type ComponentProps, useState } from "react";
+import { Dialog } from "./dialog.tsx";
 import { SchemaForm } from "./form.tsx";
 
 interface EditProps<Result> extends ComponentProps<typeof SchemaForm<Result>> {
@@ -17,7 +18,7 @@ export function EditButton<Result>({ title, children, "aria-label": label, after
       <Button size="compact-xs" variant="default" onClick={() => setOpen(true)} aria-label={label}>
         {children}
       </Button>
-      <Modal opened={isOpen} onClose={() => setOpen(false)} title={title} size="lg">
+      <Dialog opened={isOpen} onClose={() => setOpen(false)} title={title} size="lg">
         <SchemaForm
           {...form}
           after={(result) => {
@@ -25,7 +26,7 @@ export function EditButton<Result>({ title, children, "aria-label": label, after
             return after?.(result);
           }}
         />
-      </Modal>
+      </Dialog>
     </>
   );
 }

@@ -1,9 +1,10 @@
 import { PasskeyCreate, PasskeyRename } from "@berth/core/team";
-import { Button, Modal, Text } from "@mantine/core";
+import { Button, Text } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import { client, type Outputs, trpc } from "../api/client.ts";
 import { ActionButton, notify } from "../parts/action.tsx";
+import { Dialog } from "../parts/dialog.tsx";
 import { EditButton } from "../parts/edit-button.tsx";
 import { SchemaForm } from "../parts/form.tsx";
 import { Loaded, Section } from "../parts/page.tsx";
@@ -55,7 +56,7 @@ export default function PasskeysSection({ done }: { readonly done?: () => void }
           />
         )}
       </Loaded>
-      <Modal opened={isAdding} onClose={() => setAdding(false)} title="Add a passkey">
+      <Dialog opened={isAdding} onClose={() => setAdding(false)} title="Add a passkey">
         <SchemaForm
           needs={null}
           schema={NewName}
@@ -70,7 +71,7 @@ export default function PasskeysSection({ done }: { readonly done?: () => void }
             done?.();
           }}
         />
-      </Modal>
+      </Dialog>
     </Section>
   );
 }

@@ -1,10 +1,11 @@
 import { Attachment, DatabaseAttach, DEFAULT_VARIABLE } from "@berth/core/database";
-import { Modal, Text } from "@mantine/core";
+import { Text } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import { client, trpc } from "../api/client.ts";
 import { ActionButton, notify } from "../parts/action.tsx";
 import { AllowedButton } from "../parts/allowed.tsx";
+import { Dialog } from "../parts/dialog.tsx";
 import { type FieldGroup, SchemaForm } from "../parts/form.tsx";
 import { Empty, Loaded, Section } from "../parts/page.tsx";
 import { type Column, DataTable } from "../parts/table.tsx";
@@ -92,14 +93,14 @@ export function AttachmentsSection({ resource }: PanelProps) {
           />
         )}
       </Loaded>
-      <Modal
+      <Dialog
         opened={isAttaching}
         onClose={() => setAttaching(false)}
         title={isDatabase ? `Attach ${resource.name}` : "Attach a database"}
         size="lg"
       >
         <AttachForm resource={resource} after={() => setAttaching(false)} />
-      </Modal>
+      </Dialog>
     </Section>
   );
 }

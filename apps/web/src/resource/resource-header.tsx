@@ -1,6 +1,7 @@
 import { Anchor, Group, Text, Title } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { useNavigate } from "@tanstack/react-router";
+import { memo } from "react";
 import { client, trpc } from "../api/client.ts";
 import { ActionButton, notify } from "../parts/action.tsx";
 import { TextLink } from "../parts/link.tsx";
@@ -12,7 +13,8 @@ import { KindIcon } from "./resource-link.tsx";
 
 const isUp = (status: string): boolean => !/^(exited|stopped)/.test(status);
 
-export function ResourceHeader({ resource }: { readonly resource: ShownResource }) {
+/** Drawn again only for another state of the resource, not for each tab. */
+export const ResourceHeader = memo(function ResourceHeader({ resource }: { readonly resource: ShownResource }) {
   const { kind, uuid, name, status, urls } = resource;
   useDocumentTitle(name);
   const project = useQuery(trpc.projects.get.queryOptions({ uuid: resource.project_uuid }));
@@ -60,7 +62,7 @@ export function ResourceHeader({ resource }: { readonly resource: ShownResource 
       )}
     </Group>
   );
-}
+});
 
 interface ActionsProps {
   readonly resource: ShownResource;

@@ -13,10 +13,15 @@ export function ResourcePage() {
   const kind = kindOfPath(useRouterState({ select: ({ location }) => location.pathname }));
   const navigate = useNavigate();
   const query = useResource(kind, uuid);
-  // On narrow screens the open tab may be scrolled out of view.
+  const isShown = query.isSuccess;
+  // On narrow screens the open tab may be scrolled out of view. It is looked for once per tab and with the next frame,
+  // since the browser has to lay the page out for it.
   useEffect(() => {
-    document.querySelector("[role=tab][aria-selected=true]")?.scrollIntoView({ block: "nearest", inline: "nearest" });
-  });
+    const frame = requestAnimationFrame(() =>
+      document.querySelector("[role=tab][aria-selected=true]")?.scrollIntoView({ block: "nearest", inline: "nearest" }),
+    );
+    return () => cancelAnimationFrame(frame);
+  }, [tab, isShown]);
   return (
     <Loaded query={query}>
       {(resource) => {

@@ -34,25 +34,38 @@ const common = (
   server_uuid: found.server_uuid,
 });
 
+// Outside of the component: a query keeps its answer as long as these are the same.
+const ofApplication = (found: Outputs["applications"]["get"]): ShownResource => ({
+  ...common("application", found),
+  urls: found.urls,
+  application: found,
+});
+const ofDatabase = (found: Outputs["databases"]["get"]): ShownResource => ({
+  ...common("database", found),
+  urls: [],
+  database: found,
+});
+const ofService = (found: Outputs["services"]["get"]): ShownResource => ({
+  ...common("service", found),
+  urls: found.applications.flatMap(({ urls }) => urls),
+  service: found,
+});
+
 export function useResource(kind: ResourceKind, uuid: string) {
   const application = useQuery({
     ...trpc.applications.get.queryOptions({ uuid }),
     enabled: kind === "application",
-    select: (found): ShownResource => ({ ...common(kind, found), urls: found.urls, application: found }),
+    select: ofApplication,
   });
   const database = useQuery({
     ...trpc.databases.get.queryOptions({ uuid }),
     enabled: kind === "database",
-    select: (found): ShownResource => ({ ...common(kind, found), urls: [], database: found }),
+    select: ofDatabase,
   });
   const service = useQuery({
     ...trpc.services.get.queryOptions({ uuid }),
     enabled: kind === "service",
-    select: (found): ShownResource => ({
-      ...common(kind, found),
-      urls: found.applications.flatMap(({ urls }) => urls),
-      service: found,
-    }),
+    select: ofService,
   });
   return { application, database, service }[kind];
 }

@@ -1,10 +1,11 @@
 import { type AttachedDestination, DestinationAttach } from "@berth/core/application";
-import { Group, Modal, Stack, Text } from "@mantine/core";
+import { Group, Stack, Text } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import { client, trpc } from "../api/client.ts";
 import { ActionButton, notify } from "../parts/action.tsx";
 import { AllowedButton } from "../parts/allowed.tsx";
+import { Dialog } from "../parts/dialog.tsx";
 import { SchemaForm } from "../parts/form.tsx";
 import { TextLink } from "../parts/link.tsx";
 import { Empty, Loaded, Section } from "../parts/page.tsx";
@@ -35,9 +36,9 @@ export function ServersSection({ resource: { uuid, name } }: PanelProps) {
           />
         )}
       </Loaded>
-      <Modal opened={isAdding} onClose={() => setAdding(false)} title={`Deploy ${name} to another server`} size="lg">
+      <Dialog opened={isAdding} onClose={() => setAdding(false)} title={`Deploy ${name} to another server`} size="lg">
         <AddForm uuid={uuid} attached={query.data ?? []} after={() => setAdding(false)} />
-      </Modal>
+      </Dialog>
     </Section>
   );
 }

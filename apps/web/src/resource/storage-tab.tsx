@@ -1,9 +1,9 @@
 import { StorageCreate } from "@berth/core/storage";
-import { Modal } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import { ActionButton } from "../parts/action.tsx";
 import { AllowedButton } from "../parts/allowed.tsx";
+import { Dialog } from "../parts/dialog.tsx";
 import { type FieldGroup, SchemaForm } from "../parts/form.tsx";
 import { Empty, Loaded, Section } from "../parts/page.tsx";
 import { type Column, DataTable } from "../parts/table.tsx";
@@ -83,7 +83,7 @@ export default function StorageTab({ resource }: PanelProps) {
           />
         )}
       </Loaded>
-      <Modal opened={isAdding} onClose={() => setAdding(false)} title="New storage" size="lg">
+      <Dialog opened={isAdding} onClose={() => setAdding(false)} title="New storage" size="lg">
         <SchemaForm
           schema={StorageCreate}
           groups={FIELDS}
@@ -99,7 +99,7 @@ export default function StorageTab({ resource }: PanelProps) {
           }}
           after={() => setAdding(false)}
         />
-      </Modal>
+      </Dialog>
     </Section>
   );
 }

@@ -1,10 +1,11 @@
 import { ScheduledTaskCreate, ScheduledTaskUpdate } from "@berth/core/schedule";
-import { Button, Modal, Stack, Text } from "@mantine/core";
+import { Button, Stack, Text } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import type { Outputs } from "../api/client.ts";
 import { ActionButton, notify } from "../parts/action.tsx";
 import { AllowedButton } from "../parts/allowed.tsx";
+import { Dialog } from "../parts/dialog.tsx";
 import { type FieldGroup, SchemaForm } from "../parts/form.tsx";
 import { Empty, Loaded, Section } from "../parts/page.tsx";
 import { RowActions } from "../parts/row-actions.tsx";
@@ -100,7 +101,7 @@ function Tasks({ resource, kind }: { readonly resource: ShownResource; readonly 
         </Loaded>
       </Section>
       {open !== undefined && <Runs uuid={uuid} task={open} kind={kind} />}
-      <Modal
+      <Dialog
         opened={edited !== undefined}
         onClose={close}
         title={typeof edited === "object" ? edited.name : "New task"}
@@ -139,7 +140,7 @@ function Tasks({ resource, kind }: { readonly resource: ShownResource; readonly 
             after={close}
           />
         )}
-      </Modal>
+      </Dialog>
     </Stack>
   );
 }

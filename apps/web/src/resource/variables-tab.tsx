@@ -1,5 +1,5 @@
 import { EnvCreate } from "@berth/core/env";
-import { Anchor, Button, Group, Modal, Stack, Text, Textarea } from "@mantine/core";
+import { Anchor, Button, Group, Stack, Text, Textarea } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import type { Outputs } from "../api/client.ts";
@@ -7,6 +7,7 @@ import { ActionButton, useAction } from "../parts/action.tsx";
 import { AllowedButton } from "../parts/allowed.tsx";
 import { HiddenSecret } from "../parts/confirmation.tsx";
 import { CopyText } from "../parts/copy.tsx";
+import { Dialog } from "../parts/dialog.tsx";
 import { type FieldGroup, SchemaForm } from "../parts/form.tsx";
 import { Empty, Loaded, Section } from "../parts/page.tsx";
 import { type Column, DataTable } from "../parts/table.tsx";
@@ -92,18 +93,18 @@ export default function VariablesTab({ resource }: PanelProps) {
                 </Empty>
               }
             />
-            <Modal opened={edited === "text"} onClose={close} title="Variables as text" size="xl">
+            <Dialog opened={edited === "text"} onClose={close} title="Variables as text" size="xl">
               <AsText
                 variables={variables}
                 save={(data) => calls.updateBulk.mutate({ uuid, data: [...data] })}
                 remove={(variable) => calls.delete.mutate({ uuid, env_uuid: variable.uuid })}
                 close={close}
               />
-            </Modal>
+            </Dialog>
           </>
         )}
       </Loaded>
-      <Modal
+      <Dialog
         opened={edited !== undefined && edited !== "text"}
         onClose={close}
         title={typeof edited === "object" ? edited.key : "New variable"}
@@ -135,7 +136,7 @@ export default function VariablesTab({ resource }: PanelProps) {
             after={close}
           />
         )}
-      </Modal>
+      </Dialog>
     </Section>
   );
 }

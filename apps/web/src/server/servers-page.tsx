@@ -1,10 +1,11 @@
 import { ServerCreate } from "@berth/core/server";
-import { Modal, Paper, Skeleton, Text } from "@mantine/core";
+import { Paper, Skeleton, Text } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { useNavigate } from "@tanstack/react-router";
 import { lazy, Suspense, useState } from "react";
 import { client, type Outputs, trpc } from "../api/client.ts";
 import { AllowedButton } from "../parts/allowed.tsx";
+import { Dialog } from "../parts/dialog.tsx";
 import { type FieldGroup, SchemaForm } from "../parts/form.tsx";
 import { TextLink } from "../parts/link.tsx";
 import { Empty, Loaded, PageTitle } from "../parts/page.tsx";
@@ -77,12 +78,12 @@ export function ServersPage() {
           )}
         </Loaded>
       </Paper>
-      <Modal opened={opened === "rent"} onClose={close} title="Rent a server at Hetzner Cloud" size="lg">
+      <Dialog opened={opened === "rent"} onClose={close} title="Rent a server at Hetzner Cloud" size="lg">
         <Suspense fallback={<Skeleton h={240} />}>
           <RentServer />
         </Suspense>
-      </Modal>
-      <Modal opened={opened === "add"} onClose={close} title="Add a server" size="lg">
+      </Dialog>
+      <Dialog opened={opened === "add"} onClose={close} title="Add a server" size="lg">
         <Text size="sm" mb="sm">
           Berth connects by SSH with one of the team's keys: put its public key into the machine's authorized_keys
           first. Then it checks the system, Docker and the disk, and can install Docker on Debian and Ubuntu.{" "}
@@ -102,7 +103,7 @@ export function ServersPage() {
           submit={(sent) => client.servers.create.mutate(ServerCreate.parse(sent))}
           after={({ uuid }) => navigate({ to: "/servers/$uuid/{-$tab}", params: { uuid } })}
         />
-      </Modal>
+      </Dialog>
     </>
   );
 }

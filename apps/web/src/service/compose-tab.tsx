@@ -1,10 +1,11 @@
-import { Button, Group, Modal, Stack } from "@mantine/core";
+import { Button, Group, Stack } from "@mantine/core";
 import { useState } from "react";
 import { client, type Outputs } from "../api/client.ts";
 import { notify, useAction } from "../parts/action.tsx";
 import { AllowedButton } from "../parts/allowed.tsx";
 import { AsCode } from "../parts/as-code.tsx";
 import { HiddenSecret } from "../parts/confirmation.tsx";
+import { Dialog } from "../parts/dialog.tsx";
 import { Editor } from "../parts/lazy.tsx";
 import { Section } from "../parts/page.tsx";
 import { DeployAgain } from "../resource/deploy-again.tsx";
@@ -57,7 +58,7 @@ export default function ComposeTab({ resource }: PanelProps) {
           />
         </Group>
       </Stack>
-      <Modal opened={changes !== undefined} onClose={() => setChanges(undefined)} title="What would change" size="lg">
+      <Dialog opened={changes !== undefined} onClose={() => setChanges(undefined)} title="What would change" size="lg">
         {changes !== undefined && (
           <Stack>
             <ChangeList changes={changes} />
@@ -71,7 +72,7 @@ export default function ComposeTab({ resource }: PanelProps) {
             </Group>
           </Stack>
         )}
-      </Modal>
+      </Dialog>
     </Section>
   );
 }

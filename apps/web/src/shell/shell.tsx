@@ -30,12 +30,9 @@ const PLACES = [
 export function Shell() {
   const [isOpen, { toggle, close }] = useDisclosure();
   const [wantsPalette, setWantsPalette] = useState(false);
-  const path = useRouterState({ select: ({ location }) => location.pathname });
   const { team, needsSecondFactor } = useCurrent();
   // Of a team that waits for a second factor nothing may be read.
   useLiveUpdates(needsSecondFactor ? undefined : team);
-  // Another page closes the navigation of narrow screens.
-  useEffect(close, [path]);
   useEffect(() => {
     const open = (event: KeyboardEvent) => {
       if (event.key.toLowerCase() !== "k" || !(event.metaKey || event.ctrlKey)) return;
@@ -78,15 +75,7 @@ export function Shell() {
           </Group>
         </AppShell.Header>
         <AppShell.Navbar p="xs" aria-label="Main">
-          {PLACES.map(({ to, label, Icon }) => (
-            <NavigationLink
-              key={to}
-              to={to}
-              label={label}
-              leftSection={<Icon />}
-              active={to === "/" ? path === "/" : path.startsWith(to.replace(/\/\{.*$/, ""))}
-            />
-          ))}
+          <Places close={close} />
           <NavLink href="/docs" label="API" leftSection={<BookIcon />} />
         </AppShell.Navbar>
         <AppShell.Main id="content">
@@ -107,6 +96,21 @@ export function Shell() {
       </AppShell>
     </InSlices>
   );
+}
+
+/** Links to the main pages. Another page closes the navigation of narrow screens. */
+function Places({ close }: { readonly close: () => void }) {
+  const path = useRouterState({ select: ({ location }) => location.pathname });
+  useEffect(close, [path]);
+  return PLACES.map(({ to, label, Icon }) => (
+    <NavigationLink
+      key={to}
+      to={to}
+      label={label}
+      leftSection={<Icon />}
+      active={to === "/" ? path === "/" : path.startsWith(to.replace(/\/\{.*$/, ""))}
+    />
+  ));
 }
 
 /** The team of the session, and what it waits for. One that has ended leads to the sign-in. */

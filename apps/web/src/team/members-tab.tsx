@@ -1,5 +1,5 @@
 import { MemberAdd } from "@berth/core/team";
-import { Modal, Text } from "@mantine/core";
+import { Text } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import { client, type Outputs, queryClient, trpc } from "../api/client.ts";
@@ -9,6 +9,7 @@ import { Choice } from "../parts/choice.tsx";
 import { Collection } from "../parts/collection.tsx";
 import { confirmed } from "../parts/confirmation.tsx";
 import { CopyText } from "../parts/copy.tsx";
+import { Dialog } from "../parts/dialog.tsx";
 import { RowActions } from "../parts/row-actions.tsx";
 import type { Column } from "../parts/table.tsx";
 
@@ -79,12 +80,12 @@ export default function MembersTab() {
   ];
   return (
     <>
-      <Modal opened={link !== undefined} onClose={() => setLink(undefined)} title="Send them this link">
+      <Dialog opened={link !== undefined} onClose={() => setLink(undefined)} title="Send them this link">
         <Text size="sm" mb="sm">
           It signs them in once, within 24 hours, and lets them choose a password. It is not shown again.
         </Text>
         {link !== undefined && <CopyText text={link} />}
-      </Modal>
+      </Dialog>
       <Collection
         title="Members"
         about="The members of this team, with their roles."

@@ -1,5 +1,5 @@
 import { ABILITIES, type Ability, TokenCreate } from "@berth/core/team";
-import { Alert, Button, Checkbox, Modal, Stack, TextInput } from "@mantine/core";
+import { Alert, Button, Checkbox, Stack, TextInput } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { type FormEvent, useState } from "react";
 import { client, type Outputs, trpc } from "../api/client.ts";
@@ -7,6 +7,7 @@ import { ActionButton, useAction } from "../parts/action.tsx";
 import { AllowedButton } from "../parts/allowed.tsx";
 import { AsCode } from "../parts/as-code.tsx";
 import { CopyText } from "../parts/copy.tsx";
+import { Dialog } from "../parts/dialog.tsx";
 import { Empty, Loaded, Section } from "../parts/page.tsx";
 import { type Column, DataTable } from "../parts/table.tsx";
 import { Age } from "../parts/time.tsx";
@@ -81,7 +82,7 @@ export default function TokensTab() {
           />
         )}
       </Loaded>
-      <Modal opened={isMaking} onClose={close} title="New token" size="lg">
+      <Dialog opened={isMaking} onClose={close} title="New token" size="lg">
         {made === undefined ? (
           <TokenForm made={setMade} />
         ) : (
@@ -89,7 +90,7 @@ export default function TokensTab() {
             <CopyText text={made} />
           </Alert>
         )}
-      </Modal>
+      </Dialog>
     </Section>
   );
 }
