@@ -19,16 +19,16 @@ const REQUESTS = 10_000;
 const REQUESTS_PER_SECOND = 300;
 const FAILURES_MAX = 10;
 
-interface Wanted {
+interface WantedProxy {
   readonly type: "CADDY" | "TRAEFIK";
   readonly image: string;
 }
 interface Pair {
   readonly name: string;
-  readonly first: Wanted;
-  readonly second: Wanted;
+  readonly first: WantedProxy;
+  readonly second: WantedProxy;
 }
-const CADDY: Wanted = { type: "CADDY", image: "caddy:2" };
+const CADDY: WantedProxy = { type: "CADDY", image: "caddy:2" };
 const PAIRS: readonly Pair[] = [
   // Names of one image: to Berth they are two.
   { name: "between images of Caddy", first: CADDY, second: { type: "CADDY", image: "caddy:2-alpine" } },
@@ -64,7 +64,7 @@ async function changes(pair: Pair): Promise<Figure> {
   const folder = await mkdtemp(join("/tmp", "berth-bench-"));
   const [httpPort, httpsPort] = [await freePort(), await freePort()];
   const options = { host, docker, instance, folder, httpPort, httpsPort, tls: { issuer: "internal" } } as const;
-  const proxyOf = ({ type, image }: Wanted) => serverProxy(type, { ...options, image });
+  const proxyOf = ({ type, image }: WantedProxy) => serverProxy(type, { ...options, image });
   const upstream = createServer((request, response) => void request.pipe(response));
   const port = await listen(upstream);
   const clients = startClients({ port: httpPort, requestsPerSecond: REQUESTS_PER_SECOND, talkers: 0 });

@@ -20,7 +20,7 @@ export class Refusal extends Error {
   }
 }
 
-interface Place {
+interface TerminalInput {
   readonly cwd?: string;
   /** What its standard input has. */
   readonly input?: string;
@@ -51,7 +51,7 @@ export async function answering(answers: Answers, sendFile?: (reply: ServerRespo
     url,
     /** Paths of the operations so far. */
     called,
-    async run(argv: readonly string[], { cwd = "/", input = "", isTerminal = false }: Place = {}) {
+    async run(argv: readonly string[], { cwd = "/", input = "", isTerminal = false }: TerminalInput = {}) {
       const [out, err] = [screen(), screen()];
       const system: System = {
         ...{
@@ -72,7 +72,7 @@ export async function answering(answers: Answers, sendFile?: (reply: ServerRespo
 }
 
 /** Runs one command against a server that has these answers only. */
-export async function ranWith(answers: Answers, argv: readonly string[], place: Place = {}) {
+export async function ranWith(answers: Answers, argv: readonly string[], place: TerminalInput = {}) {
   await using server = await answering(answers);
   return { ...(await server.run(argv, place)), called: server.called, url: server.url };
 }

@@ -5,7 +5,7 @@ import { asksVersionAfterCommand, helpLast, VERSION_FLAGS, wordsOf } from "./arg
 import { commandError } from "./command-error.ts";
 import type { Bind, CommandModule } from "./command-module.ts";
 import { EXIT, type ExitCode } from "./failure.ts";
-import type { Operation } from "./operations/description.ts";
+import type { DescribedOperation } from "./operations/description.ts";
 import { output } from "./output.ts";
 import type { Session } from "./session.ts";
 import type { System } from "./system.ts";
@@ -316,7 +316,7 @@ async function addEveryOperation(program: Command, wanted: string | undefined, b
   }
 }
 
-function groupSummary(group: string, all: readonly Operation[]): string {
+function groupSummary(group: string, all: readonly DescribedOperation[]): string {
   const own = all.filter(({ words }) => words[0] === group);
   const [only, ...others] = own;
   if (only !== undefined && others.length === 0) return only.summary;

@@ -49,14 +49,14 @@ export function npmLockfile(manifest: object): string {
   }
 }
 
-interface Place {
+interface DefaultPlacement {
   readonly project_uuid: string;
   readonly server_uuid: string;
   readonly environment_name: string;
 }
 
 /** The project and local server that the first start creates. */
-export async function placeOf(server: TestServer): Promise<Place> {
+export async function placeOf(server: TestServer): Promise<DefaultPlacement> {
   const projects = (await server.rest("GET", "/projects")).body as { uuid: string }[];
   const servers = (await server.rest("GET", "/servers")).body as { uuid: string; name: string }[];
   const local = servers.find(({ name }) => name === "localhost");

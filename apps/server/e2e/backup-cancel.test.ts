@@ -7,7 +7,7 @@ import { type DockerServer, dockerServer, execIn } from "./docker.fixture.ts";
 import { engineObjectsOf, isOf } from "./engine-objects.fixture.ts";
 import { type PausableEndpoint, pausableEndpoint } from "./pausable-endpoint.fixture.ts";
 
-interface Run {
+interface ReportedRun {
   readonly uuid: string;
   readonly status: string;
   readonly step: string | null;
@@ -59,13 +59,13 @@ describeDocker("a backup, restore or drill that is cancelled", ["postgres:17-alp
     (await ask("POST", backups(), { frequency: "yearly", backup_now: true, ...settings })).uuid;
   /** All fields of each execution. */
   const executions = async (schedule: string) => {
-    const all = await ask<{ uuid: string; executions: Run[] }[]>("GET", backups());
+    const all = await ask<{ uuid: string; executions: ReportedRun[] }[]>("GET", backups());
     return all.find(({ uuid }) => uuid === schedule)?.executions ?? [];
   };
   const begun = (schedule: string) => until(async () => (await executions(schedule))[0]);
   const executionOf = async (schedule: string, wanted: string) =>
     (await executions(schedule)).find(({ uuid }) => uuid === wanted);
-  const restoreOf = (uuid: string) => ask<Run>("GET", `/databases/${database}/restores/${uuid}`);
+  const restoreOf = (uuid: string) => ask<ReportedRun>("GET", `/databases/${database}/restores/${uuid}`);
   const asked = async (kind: "restore" | "drill") => {
     const path = `${backups()}/${good.schedule}/executions/${good.execution}/${kind}`;
     return (await ask("POST", path, kind === "restore" ? {} : undefined)).uuid;
@@ -92,7 +92,7 @@ describeDocker("a backup, restore or drill that is cancelled", ["postgres:17-alp
     );
 
   /** Cancels a run, and checks that all of it ends soon. Returns the shown messages. */
-  async function cancelled(path: string, find: () => Promise<Run | undefined>, isGone: () => Promise<boolean>) {
+  async function cancelled(path: string, find: () => Promise<ReportedRun | undefined>, isGone: () => Promise<boolean>) {
     const ms = await took(async () => {
       await ask("POST", `${path}/cancel`);
       await until(isGone);
@@ -160,8 +160,8 @@ describeDocker("a backup, restore or drill that is cancelled", ["postgres:17-alp
 
   // Cleans up after a failed try.
   beforeEach(async () => {
-    const restores = await ask<Run[]>("GET", `/databases/${database}/restores`);
-    const schedules = await ask<{ uuid: string; executions: Run[] }[]>("GET", backups());
+    const restores = await ask<ReportedRun[]>("GET", `/databases/${database}/restores`);
+    const schedules = await ask<{ uuid: string; executions: ReportedRun[] }[]>("GET", backups());
     const runs = [
       ...restores.map((run) => ({ ...run, path: `/databases/${database}/restores/${run.uuid}` })),
       ...schedules.flatMap(({ uuid, executions }) =>

@@ -4,8 +4,8 @@ import { assertTook, until } from "@berth/testing";
 import pLimit from "p-limit";
 import { expect, test } from "vitest";
 import { outcomeOf, requestDeployment } from "./applications.fixture.ts";
-import { type Place, watching } from "./crash.fixture.ts";
-import type { Step } from "./crash-suite.fixture.ts";
+import { type CrashInstallation, watching } from "./crash.fixture.ts";
+import type { CrashStep } from "./crash-suite.fixture.ts";
 import type { EndlessRegistry } from "./endless-registry.fixture.ts";
 import { dockerfile, type PlacedResource, setDockerfile } from "./placed-resource.fixture.ts";
 
@@ -15,10 +15,10 @@ const ENDLESS = "31415";
 
 export interface CancelSuite {
   /** Applications only. */
-  readonly place: () => Place;
+  readonly place: () => CrashInstallation;
   /** `BERTH_PAUSE` of the place's server. */
   readonly folder: string;
-  readonly steps: readonly Step[];
+  readonly steps: readonly CrashStep[];
   /** Serves what compose files wait for in their builds. */
   readonly registry?: () => EndlessRegistry;
 }
@@ -30,7 +30,7 @@ export function cancelSuite({ place, folder, steps, registry }: CancelSuite): vo
   const started = () => place().server.output().split("Paused at start-end\n").length - 1;
 
   /** How to make each step long. A step that would end at once is paused instead. */
-  const LONG: Readonly<Record<Step, (application: PlacedResource) => Promise<unknown>>> = {
+  const LONG: Readonly<Record<CrashStep, (application: PlacedResource) => Promise<unknown>>> = {
     checkout: async () => hold("checkout"),
     build: ({ uuid, hang }) =>
       registry !== undefined && hang !== undefined
@@ -51,7 +51,7 @@ export function cancelSuite({ place, folder, steps, registry }: CancelSuite): vo
   const setPreCommand = (uuid: string, pre_deployment_command: string | null) =>
     place().server.rest("PATCH", `/applications/${uuid}`, { pre_deployment_command });
 
-  const runs = (deployment: string, step: Step) =>
+  const runs = (deployment: string, step: CrashStep) =>
     until(
       async () => {
         const { body } = await place().server.rest("GET", `/deployments/${deployment}/steps`);

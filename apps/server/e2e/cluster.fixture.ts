@@ -1,5 +1,5 @@
 import { type DockerFixture, type SwarmServer, startSwarm, until } from "@berth/testing";
-import { CRASHING, type Place } from "./crash.fixture.ts";
+import { CRASHING, type CrashInstallation } from "./crash.fixture.ts";
 import { keptBy, placedComposeApplication } from "./placed-compose.fixture.ts";
 import { type PlacedResource, placedApplication } from "./placed-resource.fixture.ts";
 import { type SeenServer, seenOverSsh, sshServer } from "./seen-server.fixture.ts";
@@ -52,7 +52,7 @@ export const ON_ALL_NODES = { replicas: 3, is_swarm_only_worker_nodes: false };
  * A cluster of three nodes with an application on all of them and a compose file with data, which an application
  * has in its repository. Both were deployed once as version `0`.
  */
-export async function clusterPlace(docker: DockerFixture, options: ClusterOptions = {}): Promise<Place> {
+export async function clusterPlace(docker: DockerFixture, options: ClusterOptions = {}): Promise<CrashInstallation> {
   const cluster = await testCluster(docker, options);
   const { server, nodes } = cluster;
   try {

@@ -1,29 +1,29 @@
 import { eventually, until } from "@berth/testing";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { outcomeOf, requestDeployment } from "./applications.fixture.ts";
-import { type Place, watching } from "./crash.fixture.ts";
+import { type CrashInstallation, watching } from "./crash.fixture.ts";
 import type { PlacedResource } from "./placed-resource.fixture.ts";
 import type { TestServer } from "./server.fixture.ts";
 
 export const STEPS = ["checkout", "build", "start", "health", "switch"] as const;
-export type Step = (typeof STEPS)[number];
+export type CrashStep = (typeof STEPS)[number];
 
 /** Before a step begins, while it runs, and after it is done but not yet recorded. */
 type Moment = "before" | "middle" | "after";
 
 export interface CrashSuite {
   /** Deploys the resources of the suite. */
-  readonly open: () => Promise<Place>;
+  readonly open: () => Promise<CrashInstallation>;
   readonly moments: readonly Moment[];
   /** Steps to test. Default: all. */
-  readonly steps?: readonly Step[];
+  readonly steps?: readonly CrashStep[];
   /** Whether the product's own leases and intervals are tested as well. */
   readonly hasProductTimes?: boolean;
 }
 
 /** Kills the server in each step of a deployment, at each of these moments. */
 export function crashSuite({ open, moments, steps = STEPS, hasProductTimes = false }: CrashSuite): void {
-  let place: Place;
+  let place: CrashInstallation;
   let version = 0;
   /** Values that were stored in resources with data. */
   const kept: string[] = [];

@@ -20,7 +20,7 @@ import { type TestServer, testServer } from "./server.fixture.ts";
 export const CRASHING = join(freshBuild("test-server"), "crash-main.js");
 
 /** Server with resources that were deployed once, as version `0`. */
-export interface Place {
+export interface CrashInstallation {
   readonly server: TestServer;
   readonly resources: readonly PlacedResource[];
   /** Machines of the servers; empty for resources on Berth's own machine. */
@@ -31,7 +31,7 @@ export interface Place {
 }
 
 /** Resources that run as processes of this machine. */
-export async function processPlace(): Promise<Place> {
+export async function processPlace(): Promise<CrashInstallation> {
   const server = await testServer({ main: CRASHING });
   const source = temporaryRepository(plainServer("0"));
   const { uuid, host } = await createApplication(server, source, { name: "plain" });
@@ -76,7 +76,7 @@ export interface Placement {
 }
 
 /** Docker servers with the placed resources, in the order of the placement. */
-export async function enginePlace(docker: DockerFixture, placement: Placement): Promise<Place> {
+export async function enginePlace(docker: DockerFixture, placement: Placement): Promise<CrashInstallation> {
   const { here, machines: remote = [], env = {} } = placement;
   const own = { BERTH_INSTANCE_ID: docker.instance, BERTH_ALLOWED_PRIVATE_HOSTS: "127.0.0.1" };
   const options = { main: CRASHING, env: { ...own, ...env } };

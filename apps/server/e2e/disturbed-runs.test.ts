@@ -7,7 +7,7 @@ import { type DockerServer, dockerServer, execIn } from "./docker.fixture.ts";
 import { engineObjectsOf } from "./engine-objects.fixture.ts";
 import { type PausableEndpoint, pausableEndpoint } from "./pausable-endpoint.fixture.ts";
 
-interface Run {
+interface ReportedRun {
   readonly uuid: string;
   readonly status: "running" | "success" | "failed";
   readonly message: string | null;
@@ -56,7 +56,7 @@ describeDocker("backups, restores and tasks that run", ["postgres:17-alpine", "b
   const scheduled = async (settings: object) =>
     (await ask("POST", backups(), { frequency: "yearly", backup_now: true, ...settings })).uuid;
   const executions = async (schedule: string) =>
-    (await ask<{ executions: Run[] }>("GET", `${backups()}/${schedule}/executions`)).executions;
+    (await ask<{ executions: ReportedRun[] }>("GET", `${backups()}/${schedule}/executions`)).executions;
   const endedBackup = (schedule: string, count = 1) =>
     until(
       async () => {
@@ -65,9 +65,9 @@ describeDocker("backups, restores and tasks that run", ["postgres:17-alpine", "b
       },
       { seconds: 90 },
     );
-  const restores = () => ask<Run[]>("GET", `/databases/${database}/restores`);
+  const restores = () => ask<ReportedRun[]>("GET", `/databases/${database}/restores`);
   const tasks = () => `/services/${service}/scheduled-tasks`;
-  const taskRuns = (task: string) => ask<Run[]>("GET", `${tasks()}/${task}/executions`);
+  const taskRuns = (task: string) => ask<ReportedRun[]>("GET", `${tasks()}/${task}/executions`);
   const ran = async () => Number(await execIn(docker, service, ["sh", "-c", "wc -l </data/runs"]));
   const folder = () => join(server.dataFolder, "backups", database);
   const containersOf = (uuid: string) =>

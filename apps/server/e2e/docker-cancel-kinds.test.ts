@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { assertTook, describeLargeDocker, SERVER_IMAGE, until } from "@berth/testing";
 import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
 import { outcomeOf, requestDeployment } from "./applications.fixture.ts";
-import { enginePlace, type Place, watching } from "./crash.fixture.ts";
+import { type CrashInstallation, enginePlace, watching } from "./crash.fixture.ts";
 import { type EndlessRegistry, endlessRegistry } from "./endless-registry.fixture.ts";
 import {
   type EngineObject,
@@ -31,7 +31,7 @@ const DELETE_MS_MAX = 30_000;
 
 describeLargeDocker("a deployment of each other kind, here and over SSH,", IMAGES, (docker) => {
   const folder = mkdtempSync(join(tmpdir(), "berth-pause-"));
-  let place: Place;
+  let place: CrashInstallation;
   let registry: EndlessRegistry;
   const deleted = new Set<PlacedResource>();
   beforeAll(async () => {

@@ -5,8 +5,8 @@ import { describeLargeDocker, SERVER_IMAGE, type ServerContainer, until } from "
 import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
 import { type Outcome, outcomeOf, requestDeployment } from "./applications.fixture.ts";
 import { cancelSuite, sleepers } from "./cancel-suite.fixture.ts";
-import { enginePlace, type Place, watching } from "./crash.fixture.ts";
-import { STEPS, type Step } from "./crash-suite.fixture.ts";
+import { type CrashInstallation, enginePlace, watching } from "./crash.fixture.ts";
+import { type CrashStep, STEPS } from "./crash-suite.fixture.ts";
 import { dockerfile, endDeployments, type PlacedResource, setDockerfile } from "./placed-resource.fixture.ts";
 
 const OUTAGE_MS = 2000; // Longer than any step needs to notice.
@@ -17,7 +17,7 @@ describeLargeDocker(
   [SERVER_IMAGE, "busybox:stable", "caddy:2"],
   (docker) => {
     const folder = mkdtempSync(join(tmpdir(), "berth-pause-"));
-    let place: Place;
+    let place: CrashInstallation;
     let version = 0;
     beforeAll(async () => {
       const one = ["application"] as const;
@@ -38,12 +38,12 @@ describeLargeDocker(
       if (machine === undefined || application === undefined) throw new Error("The place has no server over SSH.");
       return { server, machine, application };
     };
-    const hold = (step: Step) => writeFileSync(join(folder, step), "");
+    const hold = (step: CrashStep) => writeFileSync(join(folder, step), "");
     const release = () => {
       for (const name of readdirSync(folder)) rmSync(join(folder, name));
     };
     /** How often the server paused at a step since its start. */
-    const heldAt = (step: Step) => place.server.output().split(`Paused at ${step}\n`).length - 1;
+    const heldAt = (step: CrashStep) => place.server.output().split(`Paused at ${step}\n`).length - 1;
 
     const stepOf = async (deployment: string, name: string) => {
       const { body } = await place.server.rest("GET", `/deployments/${deployment}/steps`);

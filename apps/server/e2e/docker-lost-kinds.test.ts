@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { describeLargeDocker, SERVER_IMAGE, until } from "@berth/testing";
 import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
 import { made, type Outcome, outcomeOf, requestDeployment } from "./applications.fixture.ts";
-import { enginePlace, type Place } from "./crash.fixture.ts";
+import { type CrashInstallation, enginePlace } from "./crash.fixture.ts";
 import { execIn } from "./docker.fixture.ts";
 import { type EngineObject, engineObjectsOn, filesOn, sorted } from "./engine-objects.fixture.ts";
 import { DATABASE_IMAGE, endDeployments, type PlacedResource } from "./placed-resource.fixture.ts";
@@ -14,7 +14,7 @@ const OUTAGE_MS = 2000; // Longer than every step needs to notice.
 
 const LOST = /^Server web-0 |^The connection to the program was lost/;
 
-interface Run {
+interface ReportedRun {
   readonly status: string;
   readonly message: string | null;
   readonly error_details: string | null;
@@ -26,7 +26,7 @@ describeLargeDocker(
   [SERVER_IMAGE, "busybox:stable", DATABASE_IMAGE, "caddy:2"],
   (docker) => {
     const folder = mkdtempSync(join(tmpdir(), "berth-lost-"));
-    let place: Place;
+    let place: CrashInstallation;
     beforeAll(async () => {
       place = await enginePlace(docker, { machines: [KINDS], env: { BERTH_PAUSE: folder } });
       await Promise.all(place.resources.map((one) => one.kept?.add("first")));
@@ -125,7 +125,7 @@ describeLargeDocker(
       const backups = `/databases/${database.uuid}/backups`;
       const runs = async (path: string) => {
         const { body } = await server.rest("GET", `${path}/executions`);
-        return Array.isArray(body) ? (body as Run[]) : (body as { executions: Run[] }).executions;
+        return Array.isArray(body) ? (body as ReportedRun[]) : (body as { executions: ReportedRun[] }).executions;
       };
       const ended = (path: string, count: number) =>
         until(

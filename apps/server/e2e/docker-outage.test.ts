@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { describeLargeDocker, SERVER_IMAGE, until } from "@berth/testing";
 import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
 import { deploy, outcomeOf, requestDeployment } from "./applications.fixture.ts";
-import { enginePlace, type Place, watching } from "./crash.fixture.ts";
+import { type CrashInstallation, enginePlace, watching } from "./crash.fixture.ts";
 import { endDeployments } from "./placed-resource.fixture.ts";
 
 const PATIENCE_SECONDS = "2";
@@ -14,7 +14,7 @@ describeLargeDocker(
   [SERVER_IMAGE, "busybox:stable", "caddy:2"],
   (docker) => {
     const folder = mkdtempSync(join(tmpdir(), "berth-outage-"));
-    let place: Place;
+    let place: CrashInstallation;
     beforeAll(async () => {
       const env = { BERTH_PAUSE: folder, BERTH_OUTAGE: PATIENCE_SECONDS };
       place = await enginePlace(docker, { machines: [["application"]], env });

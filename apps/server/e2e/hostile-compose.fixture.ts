@@ -1,4 +1,4 @@
-type Part = Readonly<Record<string, unknown>>;
+type ComposeSection = Readonly<Record<string, unknown>>;
 
 /** JSON is YAML, so the value stays the same whatever it contains. */
 export const composeText = (place: string, value: string): string => JSON.stringify(COMPOSE_PLACES[place]?.(value));
@@ -25,7 +25,7 @@ export function composeOfTexts(values: readonly string[], markers: string): stri
 }
 
 /** Compose files with a value in each of the fields that a user may write. */
-export const COMPOSE_PLACES: Readonly<Record<string, (value: string) => Part>> = {
+export const COMPOSE_PLACES: Readonly<Record<string, (value: string) => ComposeSection>> = {
   "a service's name": (value) => ({ services: { [value]: WORKER } }),
   image: worker((image) => ({ image })),
   command: worker((command) => ({ command })),
@@ -95,7 +95,7 @@ export const COMPOSE_PLACES: Readonly<Record<string, (value: string) => Part>> =
 };
 
 // With a quick health check; without one it would be watched for a while.
-const WORKER: Part = {
+const WORKER: ComposeSection = {
   image: "busybox:stable",
   init: true,
   command: ["sleep", "600"],
@@ -103,6 +103,6 @@ const WORKER: Part = {
   healthcheck: { test: ["CMD", "true"], interval: "1s", retries: 2 },
 };
 
-function worker(part: (value: string) => Part): (value: string) => Part {
+function worker(part: (value: string) => ComposeSection): (value: string) => ComposeSection {
   return (value) => ({ services: { worker: { ...WORKER, ...part(value) } } });
 }

@@ -3,7 +3,7 @@ import { expect } from "vitest";
 import type { TestServer } from "./server.fixture.ts";
 
 export type Json = Readonly<Record<string, unknown>>;
-interface Refusal {
+interface ShownRefusal {
   readonly errors?: Readonly<Record<string, unknown>>;
   readonly message?: string;
 }
@@ -24,7 +24,7 @@ export const FAILING_FIELDS = [
 /** A tenant's access to the API. */
 export interface Tenant {
   /** Sends any request, which must be accepted or refused without an internal error. */
-  ask(method: string, path: string, body?: Json): Promise<{ status: number; body: Json & Refusal }>;
+  ask(method: string, path: string, body?: Json): Promise<{ status: number; body: Json & ShownRefusal }>;
   /** Sends all fields, and then again without the refused ones. @returns The accepted fields. */
   patchWhatIsTaken(path: string, wanted: Json): Promise<readonly string[]>;
   /** Fields of an update whose values are or contain texts. */
@@ -38,7 +38,11 @@ export async function tenantOf(server: TestServer, abilities: readonly string[] 
   const { body: made } = await server.rest("POST", "/tokens", { name: "tenant", abilities });
   const { token } = made as { token: string };
 
-  async function ask(method: string, path: string, body?: Json): Promise<{ status: number; body: Json & Refusal }> {
+  async function ask(
+    method: string,
+    path: string,
+    body?: Json,
+  ): Promise<{ status: number; body: Json & ShownRefusal }> {
     const response = await fetch(`${server.url}/api/v1${path}`, {
       method,
       headers: { authorization: `Bearer ${token}`, "content-type": "application/json" },
@@ -46,7 +50,7 @@ export async function tenantOf(server: TestServer, abilities: readonly string[] 
     }).catch((cause: unknown) => {
       throw new Error(`The server does not answer ${JSON.stringify([path, body])}: ${server.output()}`, { cause });
     });
-    const answer = { status: response.status, body: (await response.json()) as Json & Refusal };
+    const answer = { status: response.status, body: (await response.json()) as Json & ShownRefusal };
     expect(answer.status, JSON.stringify([path, body, answer.body]).slice(0, 500)).toBeLessThan(500);
     return answer;
   }
@@ -178,10 +182,10 @@ interface Schema {
 }
 
 interface Description {
-  readonly paths: Readonly<Record<string, { readonly patch?: Operation } | undefined>>;
+  readonly paths: Readonly<Record<string, { readonly patch?: DescribedOperation } | undefined>>;
   readonly components: { readonly schemas: Readonly<Record<string, Schema | undefined>> };
 }
 
-interface Operation {
+interface DescribedOperation {
   readonly requestBody?: { readonly content: Readonly<Record<string, { readonly schema: Schema } | undefined>> };
 }

@@ -15,7 +15,7 @@ import { deployFirst, made, placeOf } from "./applications.fixture.ts";
 import { sshServer } from "./seen-server.fixture.ts";
 import { type TestServer, testServer } from "./server.fixture.ts";
 
-interface Run {
+interface TaskRun {
   readonly uuid: string;
   readonly status: string;
 }
@@ -81,8 +81,8 @@ describeDocker("two control planes on one database", IMAGES, (docker) => {
       readdirSync(folder, { recursive: true, encoding: "utf8" }).filter((name) => name.includes(".dump")),
     );
     return {
-      tasks: ran as Run[],
-      backups: (saved as { executions: Run[] }).executions,
+      tasks: ran as TaskRun[],
+      backups: (saved as { executions: TaskRun[] }).executions,
       lines: output.split("\n").filter((line) => line !== ""),
       files,
     };
@@ -102,7 +102,7 @@ describeDocker("two control planes on one database", IMAGES, (docker) => {
       const seen = await until(
         async () => {
           const runs = await runsOf(server, task, schedule);
-          const isOver = ({ length }: readonly Run[]) => length >= count;
+          const isOver = ({ length }: readonly TaskRun[]) => length >= count;
           const all = [...runs.tasks, ...runs.backups];
           const isDone = isOver(runs.tasks) && isOver(runs.backups) && all.every(({ status }) => status !== "running");
           return isDone ? runs : undefined;

@@ -5,7 +5,7 @@ import { describeDocker, SERVER_IMAGE } from "@berth/testing";
 import { afterAll, afterEach, beforeAll } from "vitest";
 import { cancelSuite } from "./cancel-suite.fixture.ts";
 import { clusterPlace } from "./cluster.fixture.ts";
-import type { Place } from "./crash.fixture.ts";
+import type { CrashInstallation } from "./crash.fixture.ts";
 import { crashSuite, STEPS } from "./crash-suite.fixture.ts";
 import { type EndlessRegistry, endlessRegistry } from "./endless-registry.fixture.ts";
 import { WIDE } from "./faults/suites.ts";
@@ -18,7 +18,7 @@ describeDocker(
   [SERVER_IMAGE, "busybox:stable", "caddy:2"],
   (docker) => {
     const folder = mkdtempSync(join(tmpdir(), "berth-pause-"));
-    let place: Place;
+    let place: CrashInstallation;
     let registry: EndlessRegistry;
     beforeAll(async () => {
       registry = await endlessRegistry(docker);

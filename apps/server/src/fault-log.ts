@@ -1,7 +1,7 @@
 import { isDomainError } from "@berth/core";
 import type { Logger } from "./logger.ts";
 
-interface Request {
+interface LoggedRequest {
   readonly id: string;
   readonly operation: string | undefined;
 }
@@ -12,7 +12,7 @@ interface Request {
  */
 export function faultLog(log: Pick<Logger, "error">, now: () => number = Date.now) {
   const known = new Map<string, { writtenMs: number; others: number }>();
-  return (error: unknown, { id, operation }: Request): void => {
+  return (error: unknown, { id, operation }: LoggedRequest): void => {
     const reason = reasonOf(error);
     const kind = `${reason.code} ${reason.message}`;
     const before = known.get(kind);

@@ -3,27 +3,27 @@ import type { FastifyInstance } from "fastify";
 
 /** Parts that this server needs, in the order in which they start. */
 const PARTS = ["database", "disk", "proxy", "applications", "worker"] as const;
-type Part = (typeof PARTS)[number];
+type ReadinessPart = (typeof PARTS)[number];
 
 export interface ReadinessReport {
   readonly isReady: boolean;
   /** `ok`, or a sentence about the problem, without paths, addresses and names, because access is public. */
-  readonly checks: Readonly<Record<Part, string>>;
+  readonly checks: Readonly<Record<ReadinessPart, string>>;
 }
 
 /** Readiness of this server. */
 export interface Readiness {
   /** Sets a part's check. Without one the part counts as starting. */
-  provide(part: Part, check: () => Promise<unknown>): void;
+  provide(part: ReadinessPart, check: () => Promise<unknown>): void;
   report(): Promise<ReadinessReport>;
 }
 
 /** Access is public, so calls within a second share one result. */
 export function readiness(): Readiness {
-  const checks = new Map<Part, () => Promise<unknown>>();
+  const checks = new Map<ReadinessPart, () => Promise<unknown>>();
   let last: { readonly report: Promise<ReadinessReport>; readonly atMs: number } | undefined;
 
-  const problemOf = async (part: Part): Promise<string> => {
+  const problemOf = async (part: ReadinessPart): Promise<string> => {
     const check = checks.get(part);
     if (check === undefined) return "It is starting.";
     const late = Promise.withResolvers<never>();
@@ -43,7 +43,7 @@ export function readiness(): Readiness {
     return {
       isReady: found.every(([, problem]) => problem === OK),
       // Contains all parts.
-      checks: Object.fromEntries(found) as Record<Part, string>,
+      checks: Object.fromEntries(found) as Record<ReadinessPart, string>,
     };
   };
 

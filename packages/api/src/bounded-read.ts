@@ -1,6 +1,6 @@
 import { asDomainError } from "./errors.ts";
 import { fairTurns } from "./fair-turns.ts";
-import type { Context } from "./trpc.ts";
+import type { RequestContext } from "./trpc.ts";
 
 /**
  * What a query reads is in memory several times: as rows, as views and as text. Most read little. Those that need more
@@ -19,7 +19,7 @@ export async function readBounded<R extends { readonly ok: boolean }>(
   return await turn(teamId, () => limitReads(ANSWER_BYTES_MAX, read));
 }
 
-interface BoundedRead extends Pick<Context, "limitReads" | "isDivisible"> {
+interface BoundedRead extends Pick<RequestContext, "limitReads" | "isDivisible"> {
   readonly teamId: number;
 }
 

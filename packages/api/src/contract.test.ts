@@ -7,7 +7,7 @@ import { hashOfSecret } from "./auth.ts";
 import { browsers } from "./browser.ts";
 import { describe as describeApi } from "./openapi.ts";
 import { restPlugin } from "./rest/plugin.ts";
-import { type Operation, operationsOf, type Route, routesOf } from "./rest/routes.ts";
+import { type ApiOperation, operationsOf, type Route, routesOf } from "./rest/routes.ts";
 import { serverOptions } from "./rest/server-options.ts";
 import { appRouter } from "./root.ts";
 import type { Control } from "./trpc.ts";
@@ -134,7 +134,8 @@ describe("every operation", () => {
   });
 });
 
-const isTyped = (output: Operation["output"]) => output !== undefined && !["any", "unknown"].includes(output.def.type);
+const isTyped = (output: ApiOperation["output"]) =>
+  output !== undefined && !["any", "unknown"].includes(output.def.type);
 
 /** Paths in a body's schema where unknown fields are allowed. */
 function openObjects(node: unknown, components: unknown, path = ""): string[] {

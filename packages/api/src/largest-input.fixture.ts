@@ -1,5 +1,5 @@
 import { z } from "zod";
-import type { Operation } from "./rest/routes.ts";
+import type { ApiOperation } from "./rest/routes.ts";
 
 type Fields = Readonly<Record<string, unknown>>;
 
@@ -22,7 +22,7 @@ interface Described {
  * The largest input of at most `room` characters that the schema of an operation allows: every field that it has, each
  * as long as its rules and its share of the room allow. A field whose values follow a pattern is the example's.
  */
-export function largestInput({ input }: Operation, example: Fields, room: number, keys: readonly string[]): Fields {
+export function largestInput({ input }: ApiOperation, example: Fields, room: number, keys: readonly string[]): Fields {
   let built: Fields = example;
   let left = room - length(example);
   for (const [at, key] of keys.entries()) {

@@ -1,6 +1,6 @@
 import type { Page, Paging } from "@berth/core/ports";
 import { z } from "zod";
-import type { Context } from "./trpc.ts";
+import type { RequestContext } from "./trpc.ts";
 
 export const TAKE_MAX = 1000;
 
@@ -21,7 +21,11 @@ export const pagingOf = (takeDefault: number) => ({
  *
  * @param asked `skip` and `take` as passed to the store
  */
-export function listed<T>({ rest }: Pick<Context, "rest">, { items, total }: Page<T>, asked: Paging): readonly T[] {
+export function listed<T>(
+  { rest }: Pick<RequestContext, "rest">,
+  { items, total }: Page<T>,
+  asked: Paging,
+): readonly T[] {
   if (!rest) return items;
   rest.setHeader("x-total-count", String(total));
   rest.setHeader("link", links(rest.url, total, rest.asked ?? asked));

@@ -13,7 +13,7 @@ import {
   testUuid,
 } from "@berth/testing";
 import { COMPOSE, createdApplication, createdService, type Served, whereOf } from "./berth.fixture.ts";
-import type { Operation, Route } from "./rest/routes.ts";
+import type { ApiOperation, Route } from "./rest/routes.ts";
 
 /** Values of path parameters by the path, or by the parameter in it; for some, by the kind of resource. */
 export type Objects = Readonly<Record<string, string>>;
@@ -141,7 +141,7 @@ const CREATIONS: Readonly<Record<string, object>> = {
 };
 
 /** A valid body for an operation; `{}` for one without a body. */
-export function exampleBody({ where }: Pick<Served, "where">, { options, input }: Operation): object {
+export function exampleBody({ where }: Pick<Served, "where">, { options, input }: ApiOperation): object {
   const shape = input?.shape ?? {};
   const place = Object.fromEntries(Object.entries(where).filter(([key]) => key in shape));
   return { ...place, ...CREATIONS[options.operationId], ...EXAMPLE_BODIES[options.operationId] };

@@ -7,7 +7,7 @@ import { asTrpcError } from "./errors.ts";
 import type { OperationOptions } from "./operation-options.ts";
 import { assertStorable } from "./storable.ts";
 import { checkedEvents } from "./stream.ts";
-import { type Context, type Control, t } from "./trpc.ts";
+import { type Control, type RequestContext, t } from "./trpc.ts";
 
 /**
  * The only way to define an operation, for both REST and tRPC:
@@ -79,7 +79,7 @@ async function bounded<R extends { readonly ok: boolean }>(
 }
 
 interface BoundedCall {
-  readonly ctx: Context;
+  readonly ctx: RequestContext;
   readonly path: string;
   readonly type: ProcedureType;
   readonly scope: Scope;
@@ -89,7 +89,7 @@ interface BoundedCall {
 /**
  * Limits, roles and sizes of lists are checked for each HTTP request; over a socket only subscriptions are supported.
  */
-function assertServed(ctx: Context, type: ProcedureType): void {
+function assertServed(ctx: RequestContext, type: ProcedureType): void {
   if (ctx.socket === undefined || type === "subscription") return;
   const message = "Only subscriptions run over a WebSocket. Use HTTP for other operations.";
   throw asTrpcError(new DomainError("request.method_not_allowed", message));
@@ -118,7 +118,7 @@ function procedureFor({ upload, download }: OperationOptions) {
 }
 
 async function entered(
-  ctx: Context,
+  ctx: RequestContext,
   options: OperationOptions | undefined,
 ): Promise<{ readonly scope: Scope; readonly leave: () => void }> {
   try {
@@ -138,7 +138,7 @@ async function entered(
  *   `auth.root_team_only`
  */
 export const admitted = (
-  caller: Pick<Context, "scope" | "isApiEnabled">,
+  caller: Pick<RequestContext, "scope" | "isApiEnabled">,
   options: OperationOptions | undefined,
 ): Scope =>
   // A procedure without options is none of ours: nobody but root gets in.
@@ -146,7 +146,7 @@ export const admitted = (
 
 /** The same, for what is not an operation. */
 export function admittedWith(
-  { scope, isApiEnabled }: Pick<Context, "scope" | "isApiEnabled">,
+  { scope, isApiEnabled }: Pick<RequestContext, "scope" | "isApiEnabled">,
   ability: Ability,
   options?: Pick<OperationOptions, "evenWhenDisabled" | "rootTeamOnly" | "withoutSecondFactor">,
 ): Scope {

@@ -2,14 +2,14 @@ import { type Ability, ROLES, type Role, roleAllows } from "@berth/core/team";
 import type { AnyRouter } from "@trpc/server";
 import { z } from "zod";
 import type { Extra } from "./operation-options.ts";
-import { type Operation, operationsOf } from "./rest/routes.ts";
+import { type ApiOperation, operationsOf } from "./rest/routes.ts";
 
 /**
  * The requirements of an operation. The OpenAPI document, `docs/permissions.md` and the tests of each requirement are
  * generated from it.
  */
 export interface Permission {
-  readonly operation: Operation;
+  readonly operation: ApiOperation;
   readonly ability: Ability | null;
   /** Roles whose tokens may have that ability. */
   readonly roles: readonly Role[];
@@ -22,7 +22,7 @@ export interface Permission {
 
 export const permissionsOf = (router: AnyRouter): readonly Permission[] => operationsOf(router).map(permissionOf);
 
-export function permissionOf(operation: Operation): Permission {
+export function permissionOf(operation: ApiOperation): Permission {
   const { ability, path, rootTeamOnly, isOwnerOnly = false, rootTeamReaches } = operation.options;
   const keys = Object.keys(operation.input?.shape ?? {});
   return {
@@ -39,7 +39,7 @@ export function permissionOf(operation: Operation): Permission {
 }
 
 /** A sentence for the OpenAPI document. */
-export function needsText(operation: Operation): string {
+export function needsText(operation: ApiOperation): string {
   const { ability, isRootTeamOnly, roles, extras } = permissionOf(operation);
   if (ability === null) return "Needs no token.";
   const place = isRootTeamOnly ? " in the root team" : "";
@@ -57,14 +57,14 @@ const NEEDS: Readonly<Partial<Record<Extra["needs"], string>>> = {
   same: "each of its abilities",
 };
 
-function extrasOf({ options, input }: Operation, keys: readonly string[]): readonly Extra[] {
+function extrasOf({ options, input }: ApiOperation, keys: readonly string[]): readonly Extra[] {
   const { description = "" } = z.globalRegistry.get(input?.shape.instant_deploy ?? z.never()) ?? {};
   const deploys = keys.includes("instant_deploy") && options.ability !== "deploy" && !description.includes("ignored");
   return [...(deploys ? [{ needs: "deploy", for: "`instant_deploy`" } as const] : []), ...(options.extras ?? [])];
 }
 
 /** Fields of the answer, at any depth, that are documented as returned only with `read:sensitive`. */
-export function sensitiveFields({ options, output }: Operation): readonly string[] {
+export function sensitiveFields({ options, output }: ApiOperation): readonly string[] {
   const schema = options.events ?? output;
   if (schema === undefined) return [];
   const names = sensitiveIn(z.toJSONSchema(schema, { unrepresentable: "any" }));

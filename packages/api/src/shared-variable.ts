@@ -23,7 +23,7 @@ export const sharedVariables = {
   server: variablesOf("server", { path: "/servers/{uuid}", tag: "Servers", owner: { uuid: server } }),
 };
 
-interface Place<Owner extends z.ZodRawShape> {
+interface ScopePath<Owner extends z.ZodRawShape> {
   readonly path: Path;
   readonly tag: Tag;
   /** Path parameters that identify the owner. */
@@ -36,7 +36,10 @@ interface OnScope extends Omit<OperationOptions, "path" | "tag" | "ability"> {
   readonly path: Path | "";
 }
 
-function variablesOf<Owner extends z.ZodRawShape>(scope: SharedOwnerRef["scope"], { path, tag, owner }: Place<Owner>) {
+function variablesOf<Owner extends z.ZodRawShape>(
+  scope: SharedOwnerRef["scope"],
+  { path, tag, owner }: ScopePath<Owner>,
+) {
   const anOwner = `${/^[aeiou]/.test(scope) ? "an" : "a"} ${scope}`;
   const on = <Shape extends z.ZodRawShape>(options: OnScope, sent: z.ZodObject<Shape>) => {
     const operationId = options.operationId.replace("{scope}", scope);

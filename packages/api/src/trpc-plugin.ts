@@ -10,7 +10,7 @@ import { assertFewValues } from "./rest/input.ts";
 import type { RestOptions } from "./rest/plugin.ts";
 import { asRequestError } from "./rest/request-error.ts";
 import { operationsOf } from "./rest/routes.ts";
-import type { Context, Control } from "./trpc.ts";
+import type { Control, RequestContext } from "./trpc.ts";
 import { trpcSocket } from "./trpc-socket.ts";
 import { type ListBounds, listBounds } from "./whole-list.ts";
 import { withholdBodies } from "./withheld-body.ts";
@@ -64,7 +64,7 @@ export function trpcPlugin(app: FastifyInstance, options: TrpcOptions, done: () 
       maxBatchSize: BATCH_MAX,
       createContext: async (request: CreateFastifyContextOptions) =>
         contextOf(request, options, { bounds, caller: callers.get(request.req) }),
-      responseMeta({ errors, ctx }: { errors: readonly unknown[]; ctx?: Context | undefined }) {
+      responseMeta({ errors, ctx }: { errors: readonly unknown[]; ctx?: RequestContext | undefined }) {
         const { headers } = errors.length > 0 ? problemOf(errors[0], ctx?.requestId ?? "") : { headers: {} };
         return { headers: { ...headers } };
       },
@@ -137,7 +137,7 @@ function contextOf(
   { req, res }: CreateFastifyContextOptions,
   { controlFor, limitReads, signIns, browsers, admission }: TrpcOptions,
   { bounds, caller }: { readonly bounds: ListBounds; readonly caller: TrpcCaller | undefined },
-): Context {
+): RequestContext {
   const found = caller?.found;
   if (found !== undefined && "refusal" in found) throw asTrpcError(found.refusal);
   const identity = found?.identity;

@@ -6,7 +6,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { problemOf } from "./errors.ts";
 import type { OpenCall } from "./open-calls.ts";
 import type { RestOptions } from "./rest/plugin.ts";
-import type { Context, SocketCaller } from "./trpc.ts";
+import type { RequestContext, SocketCaller } from "./trpc.ts";
 
 /** For `@fastify/websocket`, which is registered once. Messages of subscriptions are short. */
 export const SOCKET_OPTIONS = { options: { maxPayload: 65_536 } } as const;
@@ -98,7 +98,7 @@ function contextOf(
   key: unknown,
   { admission, browsers, controlFor, signIns }: SocketOptions,
   { signal, enter }: Connection,
-): Context {
+): RequestContext {
   const caller = {
     authorization: request.headers.authorization,
     session: browsers.session(request, typeof key === "string" ? key : undefined),

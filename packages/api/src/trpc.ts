@@ -12,7 +12,7 @@ import { shortenCalls } from "./short-call.ts";
 export type { Control } from "@berth/control";
 
 /** Context of a request, made before its operation runs. */
-export interface Context {
+export interface RequestContext {
   /** Part of every answer's `X-Request-Id`, of error bodies and of the log. */
   readonly requestId: string;
   /** Scope of the caller; `undefined` without a valid token. */
@@ -74,7 +74,7 @@ export interface Meta {
 }
 
 export const t = initTRPC
-  .context<Context>()
+  .context<RequestContext>()
   .meta<Meta>()
   .create({
     isDev: false,

@@ -35,7 +35,7 @@ import type { UseCaseContext } from "./context.ts";
 import { applicationRequest, requestDeployment } from "./deployment-request.ts";
 import { claimDomains, requestedDomains, requireFreeDomains, requireServable } from "./domain.ts";
 import { type GithubRepository, githubRepository } from "./github-repository.ts";
-import { type Place, resolvePlace } from "./placement.ts";
+import { type ResolvedPlacement, resolvePlace } from "./placement.ts";
 import { findPrivateKey } from "./private-key.ts";
 
 /** One creation for each source, with the same steps. */
@@ -55,7 +55,7 @@ const DEFAULT_SECRETS = ApplicationSecrets.parse({});
 
 interface Draft {
   readonly uuid: string;
-  readonly place: Place;
+  readonly place: ResolvedPlacement;
   readonly name: string;
   readonly description: string | null;
   readonly source: ApplicationSource;
@@ -119,7 +119,7 @@ function drafted(
   source: ApplicationSource,
   sent: ApplicationCreate,
   buildPack: BuildPack,
-  place: Place,
+  place: ResolvedPlacement,
 ): Omit<Draft, "privateKeyId"> {
   const change = applicationChange({ ...sent, build_pack: buildPack });
   const settings: ApplicationSettings = { ...DEFAULT_SETTINGS, ...sourceDefaults(source), ...change.settings };

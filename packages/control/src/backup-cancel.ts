@@ -5,15 +5,15 @@ import type { BackupExecutionRecord, RestoreRecord } from "@berth/core/ports";
 /** Cancelled work ends within five seconds; the answer waits a little longer. */
 const CANCEL_WAIT_SECONDS = 8;
 
-type Run = Pick<BackupExecutionRecord | RestoreRecord, "uuid" | "status" | "message">;
+type RunState = Pick<BackupExecutionRecord | RestoreRecord, "uuid" | "status" | "message">;
 
 /** A backup, restore or drill that may be cancelled. */
 export interface CancellableRun {
   /** Name for people. */
   readonly title: "Backup execution" | "Restore" | "Drill";
-  find(): Promise<Run | undefined>;
-  requestCancel(): Promise<Run | undefined>;
-  untilEnded(secondsMax: number): Promise<Run | undefined>;
+  find(): Promise<RunState | undefined>;
+  requestCancel(): Promise<RunState | undefined>;
+  untilEnded(secondsMax: number): Promise<RunState | undefined>;
 }
 
 /**
@@ -31,10 +31,10 @@ export async function cancelBackupRun(run: CancellableRun): Promise<BackupRunCan
   return { message: `${run.title} cancellation requested.`, uuid, status, detail };
 }
 
-function known({ title }: CancellableRun, run: Run | undefined): Run {
+function known({ title }: CancellableRun, run: RunState | undefined): RunState {
   if (run === undefined) throw notFound(title);
   return run;
 }
 
-const notCancellable = ({ title }: CancellableRun, { status }: Pick<Run, "status">) =>
+const notCancellable = ({ title }: CancellableRun, { status }: Pick<RunState, "status">) =>
   new DomainError("backup.not_cancellable", `${title} cannot be cancelled. Current status: ${status}`);

@@ -57,9 +57,9 @@ interface Rental {
   readonly isValidatedAtOnce: boolean;
 }
 
-type Wanted = HetznerServerCreate & ReturnType<typeof addressesWanted>;
+type WantedServer = HetznerServerCreate & ReturnType<typeof addressesWanted>;
 
-async function rent(context: UseCaseContext, rental: Rental, sent: Wanted): Promise<Machine> {
+async function rent(context: UseCaseContext, rental: Rental, sent: WantedServer): Promise<Machine> {
   const { cloud, wait } = context;
   const { name, uuid, key, token } = rental;
   const patiently = patience(wait);

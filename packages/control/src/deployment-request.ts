@@ -108,10 +108,13 @@ export async function requestDeployment(
 
 export const DUPLICATE_MESSAGE = "Deployment already queued for this commit.";
 
-type Place = Pick<ResourceRecord, "server_id" | "destination_id">;
+type DeploymentTarget = Pick<ResourceRecord, "server_id" | "destination_id">;
 
 /** Where the request deploys to, the primary server first. */
-async function placesOf(tx: Stores, { resource, preview, serverUuid }: DeploymentRequest): Promise<readonly Place[]> {
+async function placesOf(
+  tx: Stores,
+  { resource, preview, serverUuid }: DeploymentRequest,
+): Promise<readonly DeploymentTarget[]> {
   if (serverUuid !== undefined) return [await resourceOn(tx, resource, serverUuid)];
   if (resource.kind !== "application" || preview !== undefined) return [resource];
   const destinations = await tx.applicationDestinations.list(resource.id);
@@ -128,7 +131,7 @@ async function newDeployment(
   uuid: string,
   tx: Stores,
   request: DeploymentRequest,
-  { resource_id, server_id, destination_id }: Place & ServerPart,
+  { resource_id, server_id, destination_id }: DeploymentTarget & ServerPart,
 ): Promise<Omit<NewDeployment, "follows">> {
   const {
     resource,

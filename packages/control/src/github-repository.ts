@@ -5,7 +5,7 @@ import { parseRepositoryName, type RepositoryName, repositoryText } from "@berth
 import type { UseCaseContext } from "./context.ts";
 import { loginOf } from "./github-app.ts";
 
-type Context = Pick<UseCaseContext, "stores" | "gitHost">;
+type GithubContext = Pick<UseCaseContext, "stores" | "gitHost">;
 
 /** The repository of an application that uses a GitHub app. */
 export interface GithubRepository {
@@ -21,7 +21,7 @@ export interface GithubRepository {
 
 /** @throws DomainError `resource.not_found`, `request.invalid` */
 export async function githubRepository(
-  context: Context,
+  context: GithubContext,
   sent: { readonly github_app_uuid: string; readonly git_repository: string },
 ): Promise<GithubRepository> {
   const app = await context.stores.githubApps.findByUuid(sent.github_app_uuid);
@@ -31,7 +31,7 @@ export async function githubRepository(
 
 /** Changes the repository of an application. @throws DomainError `request.invalid` */
 export async function changedRepository(
-  context: Context,
+  context: GithubContext,
   { github_app }: ApplicationRecord,
   git_repository: string | null | undefined,
 ): Promise<GithubRepository | undefined> {
@@ -41,7 +41,7 @@ export async function changedRepository(
   return repositoryOf(context, app, git_repository ?? "");
 }
 
-function repositoryOf(context: Context, app: GithubAppRecord, text: string): GithubRepository {
+function repositoryOf(context: GithubContext, app: GithubAppRecord, text: string): GithubRepository {
   const name = parseRepositoryName(text, app.html_url);
   if (name === undefined) {
     const problem = `Must be owner/name, or the address of a repository at ${app.html_url}.`;
@@ -65,7 +65,7 @@ const unreadable = ({ api_url }: GithubAppRecord) =>
     `${new URL(api_url).host} returned an invalid name for the repository. Check api_url.`,
   );
 
-async function find({ stores, gitHost }: Context, app: GithubAppRecord, name: RepositoryName) {
+async function find({ stores, gitHost }: GithubContext, app: GithubAppRecord, name: RepositoryName) {
   try {
     return await gitHost.repository(await loginOf(stores, app), name);
   } catch (cause) {

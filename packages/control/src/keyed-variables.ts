@@ -4,7 +4,7 @@ import type { Page, Paging, Stores } from "@berth/core/ports";
 import { requireAbility, type Scope } from "@berth/core/team";
 
 /** The part of a request that selects one variable. */
-interface Sent {
+interface SentVariable {
   readonly key: string;
   readonly value?: string | null | undefined;
   readonly is_shown_once?: boolean | undefined;
@@ -16,7 +16,7 @@ interface Variable {
 }
 
 /** The variables of one owner, in the stores (or transaction) that the owner was read from. */
-export interface OwnedVariables<Change extends Sent, Row extends Variable, View> {
+export interface OwnedVariables<Change extends SentVariable, Row extends Variable, View> {
   list(paging: Paging): Promise<Page<Row>>;
   find(sent: Change): Promise<Row | undefined>;
   insert(sent: Change): Promise<Row>;
@@ -30,7 +30,7 @@ export interface OwnedVariables<Change extends Sent, Row extends Variable, View>
 }
 
 /** What differs between variables of resources and shared variables. */
-export interface VariableKind<Ref, Change extends Sent, Row extends Variable, View> {
+export interface VariableKind<Ref, Change extends SentVariable, Row extends Variable, View> {
   /** Name of one in messages. */
   readonly title: string;
   /** @throws DomainError `resource.not_found` */
@@ -44,7 +44,7 @@ export interface VariableKind<Ref, Change extends Sent, Row extends Variable, Vi
 }
 
 /** Use cases for variables that requests select by key. */
-export function keyedVariables<Ref, Change extends Sent, Row extends Variable, View>(
+export function keyedVariables<Ref, Change extends SentVariable, Row extends Variable, View>(
   { scope, stores }: { readonly scope: Scope; readonly stores: Stores },
   { title, of, forUpdate }: VariableKind<Ref, Change, Row, View>,
 ) {

@@ -14,7 +14,7 @@ export async function keepingReferences(
   tx: Stores,
   resource: ResourceRecord,
   change: () => Promise<void>,
-  { place, remedy, serverId }: Place,
+  { place, remedy, serverId }: ReferenceHolder,
 ): Promise<void> {
   const { items } = await tx.envs.list(resource.id);
   const before = await targetsOf(tx, resource, items);
@@ -29,7 +29,7 @@ export async function keepingReferences(
   throw new DomainError("resource.state", broken[1].problem);
 }
 
-interface Place {
+interface ReferenceHolder {
   /** What does not have the targets that are lost, and what helps. */
   readonly place: string;
   readonly remedy: string;

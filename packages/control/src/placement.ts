@@ -13,7 +13,7 @@ export interface WantedPlace {
   readonly destination_uuid?: string | null | undefined;
 }
 
-export interface Place {
+export interface ResolvedPlacement {
   readonly environment: EnvironmentRecord;
   readonly server: ServerRecord;
   readonly destination: DestinationRecord;
@@ -30,7 +30,7 @@ export async function resolvePlace(
   wanted: WantedPlace,
   { needsContainers }: { readonly needsContainers: boolean },
   unknownEnvironment = () => notFound("Environment"),
-): Promise<Place> {
+): Promise<ResolvedPlacement> {
   const names = [wanted.environment_name, wanted.environment_uuid].map((name) => name?.trim()).filter(Boolean);
   if (names.length === 0) {
     throw invalid({ environment_name: [ENVIRONMENT_NEEDED], environment_uuid: [ENVIRONMENT_NEEDED] });

@@ -3,11 +3,11 @@ import type { DeploymentRecord, JobRecord, ResourceRecord, ServerRecord, Stores 
 import type { UseCaseContext } from "./context.ts";
 import { requestJob } from "./job.ts";
 
-type Context = Pick<UseCaseContext, "ids">;
+type RemovalContext = Pick<UseCaseContext, "ids">;
 
 /** Marks a resource for removal by the worker. Idempotent. */
 export async function requestRemoval(
-  context: Context,
+  context: RemovalContext,
   tx: Stores,
   resource: ResourceRecord,
   flags: RemovalFlags,
@@ -20,7 +20,7 @@ export async function requestRemoval(
 
 /** Does the same for all resources of a server on which nothing new can be created. */
 export async function requestRemovalOfAll(
-  { ids }: Context,
+  { ids }: RemovalContext,
   tx: Stores,
   server: ServerRecord,
   flags: RemovalFlags,

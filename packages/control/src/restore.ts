@@ -31,7 +31,7 @@ export function restores(context: UseCaseContext) {
   async function request(
     tx: Stores,
     kind: RestoreKind,
-    { source, target, execution, database_name }: Wanted,
+    { source, target, execution, database_name }: WantedRestore,
   ): Promise<{ uuid: string }> {
     await requireEngineFor(context, tx, target);
     const restore = await tx.restores.insert({
@@ -108,7 +108,7 @@ export function restores(context: UseCaseContext) {
   };
 }
 
-interface Wanted {
+interface WantedRestore {
   readonly source: DatabaseRecord;
   readonly target: DatabaseRecord;
   readonly execution: BackupExecutionRecord;

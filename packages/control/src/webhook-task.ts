@@ -19,7 +19,7 @@ export interface WebhookTask {
   readonly intent: WebhookIntent;
 }
 
-interface Context extends Omit<PreviewContext, "scope"> {
+interface WebhookContext extends Omit<PreviewContext, "scope"> {
   readonly stores: SystemStores;
 }
 
@@ -29,7 +29,7 @@ interface Context extends Omit<PreviewContext, "scope"> {
  * @throws DomainError `queue.full`
  */
 export async function applyDecision(
-  { stores, ...context }: Context,
+  { stores, ...context }: WebhookContext,
   provider: WebhookProvider,
   tasks: readonly WebhookTask[],
 ): Promise<readonly WebhookResult[]> {

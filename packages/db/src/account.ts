@@ -1,7 +1,7 @@
 import { DomainError } from "@berth/core";
 import type { AccountStore, SessionRecord, TeamMembership } from "@berth/core/ports";
 import { sql } from "kysely";
-import { type Context, isId } from "./context.ts";
+import { isId, type StoreContext } from "./context.ts";
 import { violates } from "./errors.ts";
 import { isAnyOf, lookup } from "./lookup.ts";
 import { pick } from "./pick.ts";
@@ -15,7 +15,7 @@ const SESSION = [
 ] as const satisfies readonly (keyof DB["token"])[];
 
 /** Users are independent of teams, so this store has no team. */
-export function accountStore({ db }: Context): AccountStore {
+export function accountStore({ db }: StoreContext): AccountStore {
   const users = () => db.selectFrom("user").select(ACCOUNT);
   const ofUser = (userId: number) =>
     db

@@ -2,7 +2,7 @@ import { notFound } from "@berth/core";
 import { combinedStatus } from "@berth/core/application";
 import type { ApplicationDestinationRecord, ApplicationDestinationStore, SystemResourceStore } from "@berth/core/ports";
 import { type RawBuilder, sql } from "kysely";
-import { type Context, inTransaction, type TeamContext } from "./context.ts";
+import { inTransaction, type StoreContext, type TeamContext } from "./context.ts";
 import { stayingServerOf } from "./destination.ts";
 import { setResourceStatus } from "./resource-row.ts";
 import { storable } from "./storable.ts";
@@ -36,7 +36,7 @@ export const destinationOn = (serverId: number | null): RawBuilder<ApplicationDe
 export function applicationDestinationStore(context: TeamContext): ApplicationDestinationStore {
   const { teamId } = context;
   /** Locks the application, so that its destinations are changed one after the other. */
-  const lockOwn = async ({ db }: Context, id: number) =>
+  const lockOwn = async ({ db }: StoreContext, id: number) =>
     await db
       .selectFrom("resource")
       .select(["server_id", "destination_id", "status"])
@@ -105,7 +105,7 @@ export function applicationDestinationStore(context: TeamContext): ApplicationDe
 
 /** What is observed of a resource on one of its servers. For a resource on one server, it is the resource's own. */
 export function observedOnServer(
-  context: Context,
+  context: StoreContext,
 ): Pick<SystemResourceStore, "setStatus" | "setRestarts" | "setScaleProblem" | "giveUp"> {
   return {
     setStatus: (part, status) =>
@@ -152,7 +152,7 @@ interface Observed {
  * @returns `false` if the resource is on one server.
  */
 async function change(
-  { db }: Context,
+  { db }: StoreContext,
   { resource_id, server_id }: Parameters<SystemResourceStore["giveUp"]>[0],
   observed: Observed,
 ): Promise<boolean> {
@@ -184,7 +184,7 @@ const worst = <T>(resourceId: number, value: RawBuilder<unknown>) =>
   sql<T>`(select ${value} from application_destination where resource_id = ${resourceId})`;
 
 /** Gives a resource what is observed on all of its servers. Where one is left, that becomes the resource's own. */
-async function combine(context: Context, resourceId: number): Promise<void> {
+async function combine(context: StoreContext, resourceId: number): Promise<void> {
   const rows = await context.db
     .selectFrom("application_destination")
     .select(["status", "restart_count", "scale_problem"])

@@ -4,7 +4,7 @@ import type { SiteSettings } from "@berth/core/deploy";
 import type { ApplicationRecord, ApplicationStore, GithubSource } from "@berth/core/ports";
 import { type Kysely, sql } from "kysely";
 import { claimContainerName } from "./container-name.ts";
-import { type Context, inTransaction, type TeamContext } from "./context.ts";
+import { inTransaction, type StoreContext, type TeamContext } from "./context.ts";
 import {
   insertResource,
   openSecrets,
@@ -95,7 +95,7 @@ const ROWS = {
 } as const;
 
 /** The subject of a deployment, of any team. */
-export const applicationSubject = (context: Context, key: RoutingKey) => readSubject(context, ROWS, key);
+export const applicationSubject = (context: StoreContext, key: RoutingKey) => readSubject(context, ROWS, key);
 
 export function applicationStore(context: TeamContext): ApplicationStore {
   return {
@@ -173,7 +173,7 @@ async function holdApp(
   if (own === undefined) throw notFound("GitHub app");
 }
 
-async function setRepository({ db }: Context, id: number, repositoryId: number | undefined): Promise<void> {
+async function setRepository({ db }: StoreContext, id: number, repositoryId: number | undefined): Promise<void> {
   if (repositoryId === undefined) return;
   await db
     .updateTable("application")
@@ -183,5 +183,5 @@ async function setRepository({ db }: Context, id: number, repositoryId: number |
     .execute();
 }
 
-export const openApplicationSecrets = (context: Context, uuid: string, sealed: Uint8Array | null) =>
+export const openApplicationSecrets = (context: StoreContext, uuid: string, sealed: Uint8Array | null) =>
   openSecrets(context, "application", uuid, sealed, SECRET_DEFAULTS);

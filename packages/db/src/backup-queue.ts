@@ -8,7 +8,7 @@ import {
 import type { DatabaseEngine } from "@berth/core/database";
 import type { BackupEnd, BackupRemoval, ClaimedBackup, ClaimRequest, SystemBackupStore } from "@berth/core/ports";
 import { type RawBuilder, sql } from "kysely";
-import { type Context, emit, idsOf, inTransaction, notifyRunEnd, wakeWorkers } from "./context.ts";
+import { emit, idsOf, inTransaction, notifyRunEnd, type StoreContext, wakeWorkers } from "./context.ts";
 import {
   ABANDONED,
   busyTeams,
@@ -26,7 +26,7 @@ import { storable } from "./storable.ts";
 const OVERLAP = "Skipped: the run before it had not ended.";
 const NO_TARGET = "No database to back up. Name one in databases_to_backup, or set dump_all.";
 
-export function systemBackupStore(context: Context): SystemBackupStore {
+export function systemBackupStore(context: StoreContext): SystemBackupStore {
   const { db } = context;
   return {
     begin: (scheduleId, dueAt) => inTransaction(context, (tx) => begin(tx, scheduleId, dueAt)),
@@ -105,7 +105,7 @@ interface ScheduleRow {
 }
 
 /** Locks the schedules until the transaction ends, so that nobody else starts a run of them. */
-async function schedules(context: Context, isMeant: RawBuilder<unknown>): Promise<readonly ScheduleRow[]> {
+async function schedules(context: StoreContext, isMeant: RawBuilder<unknown>): Promise<readonly ScheduleRow[]> {
   const { rows } = await sql<ScheduleRow>`
     select schedule.id, schedule.uuid, resource.name,
       (select engine from database where database.resource_id = schedule.resource_id), schedule.settings, resource.team_id,
@@ -117,7 +117,7 @@ async function schedules(context: Context, isMeant: RawBuilder<unknown>): Promis
   return rows;
 }
 
-async function begin(context: Context, scheduleId: number, at: Date): ReturnType<SystemBackupStore["begin"]> {
+async function begin(context: StoreContext, scheduleId: number, at: Date): ReturnType<SystemBackupStore["begin"]> {
   const [schedule] = await schedules(context, sql`schedule.id = ${scheduleId} and schedule.enabled`);
   if (schedule === undefined) return undefined;
   const { uuid, name, team_id, resource_uuid } = schedule;
@@ -128,7 +128,7 @@ async function begin(context: Context, scheduleId: number, at: Date): ReturnType
   return { uuid, name, team_id, resource_uuid };
 }
 
-async function beginRequested(context: Context, serverIds: readonly number[]): Promise<number> {
+async function beginRequested(context: StoreContext, serverIds: readonly number[]): Promise<number> {
   const asked = await schedules(
     context,
     sql`schedule.requested_at is not null and resource.server_id in ${idsOf(serverIds)}`,
@@ -141,7 +141,7 @@ async function beginRequested(context: Context, serverIds: readonly number[]): P
   return free.length;
 }
 
-async function insertRun(context: Context, schedule: ScheduleRow, due_at: Date | null): Promise<void> {
+async function insertRun(context: StoreContext, schedule: ScheduleRow, due_at: Date | null): Promise<void> {
   const settings = { ...BACKUP_DEFAULTS, ...schedule.settings };
   const targets = settings.dump_all ? [null] : dumpTargets(schedule.engine, settings.databases_to_backup ?? "");
   if (targets === undefined || targets.length === 0) {
@@ -161,7 +161,7 @@ async function insertRun(context: Context, schedule: ScheduleRow, due_at: Date |
 }
 
 async function insertEnded(
-  { db }: Context,
+  { db }: StoreContext,
   { id }: ScheduleRow,
   fields: { readonly due_at: Date | null; readonly message: string },
 ): Promise<void> {
@@ -172,7 +172,7 @@ async function insertEnded(
 }
 
 async function claim(
-  { db }: Context,
+  { db }: StoreContext,
   serverIds: readonly number[],
   hold: ClaimRequest,
 ): Promise<ClaimedBackup | undefined> {
@@ -215,7 +215,7 @@ const NOTHING_SAVED: Omit<BackupEnd, "status" | "message" | "finished_at"> = {
 };
 
 /** Must run in the request's transaction. @param uuid Of an execution of the team. */
-export const cancelExecution = (context: Context, uuid: string, at: Date): Promise<void> =>
+export const cancelExecution = (context: StoreContext, uuid: string, at: Date): Promise<void> =>
   cancelRun(
     context,
     "backup_execution",
@@ -238,7 +238,7 @@ export const cancelExecution = (context: Context, uuid: string, at: Date): Promi
   );
 
 /** Changes running executions only: ended ones are final. Copies of a failed one are recorded for removal. */
-async function endExecutions(context: Context, isMeant: RawBuilder<unknown>, end: BackupEnd): Promise<number> {
+async function endExecutions(context: StoreContext, isMeant: RawBuilder<unknown>, end: BackupEnd): Promise<number> {
   const { rows } = await sql<EndedRow>`
     update backup_execution run
     set status = ${end.status}, message = ${end.message && storable(end.message)}, size_bytes = ${end.size_bytes},
@@ -283,7 +283,7 @@ interface EndedRow extends Required<Places> {
 }
 
 async function remove(
-  { db }: Context,
+  { db }: StoreContext,
   { folder, filename, s3_storage_id, s3_key }: Places,
   objectAfterSeconds: readonly number[] = AT_ONCE,
 ): Promise<void> {
@@ -300,7 +300,7 @@ const GONE: Readonly<Record<BackupPlace, RawBuilder<unknown>>> = {
   s3: sql`s3_storage_deleted = true`,
 };
 
-async function giveUp(context: Context, uuids: readonly string[], place: BackupPlace): Promise<void> {
+async function giveUp(context: StoreContext, uuids: readonly string[], place: BackupPlace): Promise<void> {
   const { rows } = await sql<Required<Places>>`
     update backup_execution set ${GONE[place]}, updated_at = now()
     where uuid = any(${uuids}::text[]) and status <> 'running' and ${isIn(place)}
@@ -313,7 +313,7 @@ async function giveUp(context: Context, uuids: readonly string[], place: BackupP
 }
 
 /** Removals that fail are returned again, with growing delays. */
-async function removals({ db }: Context, folder: string, take: number): Promise<readonly BackupRemoval[]> {
+async function removals({ db }: StoreContext, folder: string, take: number): Promise<readonly BackupRemoval[]> {
   interface Row {
     readonly id: number;
     readonly filename: string | null;
@@ -348,7 +348,7 @@ interface EventSubject {
   readonly resource_uuid: string;
 }
 
-const emitRunEvent = (context: Context, type: string, told: EventSubject): void =>
+const emitRunEvent = (context: StoreContext, type: string, told: EventSubject): void =>
   emit(context, {
     team_id: told.team_id,
     type,

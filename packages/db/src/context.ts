@@ -14,7 +14,7 @@ export interface StoreDependencies {
   readonly cipher: Cipher;
 }
 
-export interface Context extends StoreDependencies {
+export interface StoreContext extends StoreDependencies {
   readonly database: Database;
   /**
    * Inside a transaction it is the transaction itself: PGlite has one connection, so another query would wait for
@@ -27,7 +27,7 @@ export interface Context extends StoreDependencies {
   readonly actor?: EventActor | undefined;
 }
 
-export interface TeamContext extends Context {
+export interface TeamContext extends StoreContext {
   readonly teamId: number;
 }
 
@@ -53,7 +53,10 @@ const ATTEMPTS_MAX = 5;
  * Runs `work` in a transaction, or in the current one of `context`. If PostgreSQL ends it for a deadlock, or did not
  * commit it since its connection was lost, `work` runs again: it must change nothing but the database.
  */
-export async function inTransaction<C extends Context, T>(context: C, work: (context: C) => Promise<T>): Promise<T> {
+export async function inTransaction<C extends StoreContext, T>(
+  context: C,
+  work: (context: C) => Promise<T>,
+): Promise<T> {
   if (context.pending !== undefined) return await work(context);
   for (let attempt = 1; ; attempt += 1) {
     try {
@@ -77,33 +80,33 @@ export async function inTransaction<C extends Context, T>(context: C, work: (con
 }
 
 /** Only inside a transaction: an event is written together with the change that it reports. */
-export function emit(context: Context, event: NewEvent): void {
+export function emit(context: StoreContext, event: NewEvent): void {
   pendingOf(context).events.push({ ...event, actor: context.actor ?? null });
 }
 
 /** Notifies followers of the deployment when the transaction commits. */
-export function notifyDeployment(context: Context, id: number): void {
+export function notifyDeployment(context: StoreContext, id: number): void {
   pendingOf(context).changedDeployments.add(id);
 }
 
 /** Notifies callers that wait for the end of a backup or restore when the transaction commits. */
-export function notifyRunEnd(context: Context, uuid: string): void {
+export function notifyRunEnd(context: StoreContext, uuid: string): void {
   pendingOf(context).endedRuns.add(uuid);
 }
 
 /** Wakes the loops of all control planes that wait for one of these topics when the transaction commits. */
-export function wakeWorkers(context: Context, ...topics: readonly WakeTopic[]): void {
+export function wakeWorkers(context: StoreContext, ...topics: readonly WakeTopic[]): void {
   const { wakes } = pendingOf(context);
   for (const topic of topics) wakes.add(topic);
 }
 
-function pendingOf({ pending }: Context): PendingMessages {
+function pendingOf({ pending }: StoreContext): PendingMessages {
   if (pending === undefined)
     throw new DomainError("internal.error", "A change of state was made outside a transaction.");
   return pending;
 }
 
-async function sendPending({ db, pending }: Context): Promise<void> {
+async function sendPending({ db, pending }: StoreContext): Promise<void> {
   if (pending === undefined) return;
   if (pending.events.length > 0 && (await insertEvents(db, pending.events))) pending.wakes.add("notification");
   const messages: readonly (readonly [channel: string, payload: string])[] = [

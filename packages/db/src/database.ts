@@ -2,7 +2,7 @@ import { DomainError } from "@berth/core";
 import { databaseDefaults } from "@berth/core/database";
 import type { DatabaseRecord, DatabaseSecrets, DatabaseStore, SystemDatabaseStore } from "@berth/core/ports";
 import { type Kysely, sql } from "kysely";
-import { type Context, emit, idsOf, inTransaction, type TeamContext, wakeWorkers } from "./context.ts";
+import { emit, idsOf, inTransaction, type StoreContext, type TeamContext, wakeWorkers } from "./context.ts";
 import { violates } from "./errors.ts";
 import {
   insertResource,
@@ -70,7 +70,7 @@ const ROWS = {
 } as const;
 
 /** The subject of a deployment, of any team. */
-export const databaseSubject = (context: Context, key: RoutingKey) => readSubject(context, ROWS, key);
+export const databaseSubject = (context: StoreContext, key: RoutingKey) => readSubject(context, ROWS, key);
 
 export function databaseStore(context: TeamContext): Omit<DatabaseStore, "namedBy"> {
   return {
@@ -81,7 +81,7 @@ export function databaseStore(context: TeamContext): Omit<DatabaseStore, "namedB
   };
 }
 
-export const systemDatabaseStore = (context: Context): SystemDatabaseStore => ({
+export const systemDatabaseStore = (context: StoreContext): SystemDatabaseStore => ({
   emitExpiring: (before) => inTransaction(context, (tx) => emitExpiring(tx, before)),
   async listForwarded(serverIds) {
     const found = await context.db
@@ -111,7 +111,7 @@ export const systemDatabaseStore = (context: Context): SystemDatabaseStore => ({
   },
 });
 
-async function emitExpiring(context: Context, before: Date): Promise<number> {
+async function emitExpiring(context: StoreContext, before: Date): Promise<number> {
   interface Expiring {
     readonly team_id: number;
     readonly uuid: string;

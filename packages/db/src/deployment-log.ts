@@ -2,7 +2,7 @@ import type { DeploymentLogLine } from "@berth/core/deploy";
 import type { DeploymentStore, SystemDeploymentStore } from "@berth/core/ports";
 import { sql } from "kysely";
 import { DEPLOYMENT_CHANNEL } from "./changes.ts";
-import type { Context, TeamContext } from "./context.ts";
+import type { StoreContext, TeamContext } from "./context.ts";
 import { storableJson } from "./storable.ts";
 
 const TAKE_MAX = 10_000;
@@ -33,7 +33,7 @@ export async function readLog(
  * the row, which serialises appends to a deployment, so a reader never sees a number before the ones below it.
  */
 export const appendLog =
-  ({ db }: Context): SystemDeploymentStore["appendLog"] =>
+  ({ db }: StoreContext): SystemDeploymentStore["appendLog"] =>
   async (deploymentId, lines) => {
     for (let from = 0; from < lines.length; from += LINES_MAX) {
       const batch = lines.slice(from, from + LINES_MAX).map((line, index) => ({

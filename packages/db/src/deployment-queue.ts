@@ -4,7 +4,7 @@ import type { ResourceKind } from "@berth/core/resource";
 import { ServerSettings } from "@berth/core/server";
 import { sql } from "kysely";
 import { QUEUE_TOPIC } from "./changes.ts";
-import { type Context, idsOf, inTransaction, notifyDeployment, undefinedOn, wakeWorkers } from "./context.ts";
+import { idsOf, inTransaction, notifyDeployment, type StoreContext, undefinedOn, wakeWorkers } from "./context.ts";
 import { appendLog } from "./deployment-log.ts";
 import { DEPLOYMENT_COLUMNS, emitDeploymentEvent, isActive, readSteps, stepPlace } from "./deployment-row.ts";
 import { violates } from "./errors.ts";
@@ -22,7 +22,7 @@ const ENDED_EVENTS = {
   "cancelled-by-user": "deployment.cancelled",
 } as const;
 
-export function systemDeploymentStore(context: Context): SystemDeploymentStore {
+export function systemDeploymentStore(context: StoreContext): SystemDeploymentStore {
   const { db, database } = context;
   const all = () => db.selectFrom("deployment").select(DEPLOYMENT_COLUMNS);
   let wokenAt = database.changes.clock();
@@ -92,7 +92,7 @@ export function systemDeploymentStore(context: Context): SystemDeploymentStore {
 
 /** Updates a deployment if its lease is still ours, and wakes whatever reads its changes. */
 async function change(
-  context: Context,
+  context: StoreContext,
   lease: Lease,
   fields: Partial<Pick<DeploymentRecord, "commit" | "commit_message" | "build_server_id">>,
 ): Promise<boolean> {
@@ -115,9 +115,9 @@ const isHeldBy = ({ deployment_id, owner, attempt }: Lease) => sql<boolean>`depl
 
 /** Runs `work` with the deployment's row locked, so that nobody can take over the lease meanwhile. */
 export function withLease<T>(
-  context: Context,
+  context: StoreContext,
   lease: Lease,
-  work: (context: Context) => Promise<T>,
+  work: (context: StoreContext) => Promise<T>,
 ): Promise<T | undefined> {
   return inTransaction(context, async (tx) => {
     const held = await tx.db
@@ -131,7 +131,11 @@ export function withLease<T>(
 }
 
 /** Under the build server's lock, so that nobody else takes a place or starts a deployment to it. */
-async function takeBuildServer(context: Context, lease: Lease, serverId: number): Promise<"taken" | "full" | "lost"> {
+async function takeBuildServer(
+  context: StoreContext,
+  lease: Lease,
+  serverId: number,
+): Promise<"taken" | "full" | "lost"> {
   const answer = await inTransaction(context, async (tx) => {
     // Everywhere in this order, to avoid deadlocks: the server, then the deployment.
     const server = await tx.db
@@ -163,7 +167,7 @@ async function takeBuildServer(context: Context, lease: Lease, serverId: number)
 }
 
 /** Number of deployments to a server, and of builds on it for other servers. */
-async function busyPlaces({ db }: Context, serverId: number, except: number): Promise<number> {
+async function busyPlaces({ db }: StoreContext, serverId: number, except: number): Promise<number> {
   const { count } = await db
     .selectFrom("deployment")
     .select(({ fn }) => fn.countAll<number>().as("count"))
@@ -190,7 +194,7 @@ type Share = Parameters<SystemDeploymentStore["claimNext"]>[0];
  * another server for the end of that to the first.
  */
 async function nextRunnable(
-  { db }: Context,
+  { db }: StoreContext,
   share: Share,
   serverIds: readonly number[] | undefined,
 ): Promise<{ readonly id: number; readonly server_id: number } | undefined> {
@@ -244,7 +248,7 @@ async function nextRunnable(
 }
 
 /** Checks again under the server's lock, so that nobody else starts or queues anything. */
-async function claimOnServer(context: Context, serverId: number, request: Share): Promise<Claim> {
+async function claimOnServer(context: StoreContext, serverId: number, request: Share): Promise<Claim> {
   const { owner, leaseSeconds } = request;
   return await undefinedOn(
     // A deployment of the same resource was started at the same time, on another server.
@@ -277,7 +281,7 @@ async function claimOnServer(context: Context, serverId: number, request: Share)
 }
 
 /** All at the start, so that readers see the steps to come. */
-async function planSteps({ db }: Context, deploymentId: number): Promise<void> {
+async function planSteps({ db }: StoreContext, deploymentId: number): Promise<void> {
   const planned = STEP_NAMES.map((name) => ({
     deployment_id: deploymentId,
     name,
@@ -292,7 +296,7 @@ async function planSteps({ db }: Context, deploymentId: number): Promise<void> {
 }
 
 async function claimAbandoned(
-  { db }: Context,
+  { db }: StoreContext,
   owner: string,
   leaseSeconds: number,
   serverIds: readonly number[] | undefined,
@@ -339,7 +343,7 @@ const claim = (
 });
 
 async function saveStep(
-  context: Context,
+  context: StoreContext,
   deploymentId: number,
   name: Parameters<SystemDeploymentStore["saveStep"]>[1],
   { status, output, error, error_code }: StepChange,

@@ -2,7 +2,7 @@ import type { DeploymentStep } from "@berth/core/deploy";
 import { STEP_NAMES } from "@berth/core/deploy";
 import type { DeploymentRecord } from "@berth/core/ports";
 import { sql } from "kysely";
-import { type Context, emit, type NewEvent, notifyDeployment } from "./context.ts";
+import { emit, type NewEvent, notifyDeployment, type StoreContext } from "./context.ts";
 import { openStacks } from "./sealed-stack.ts";
 
 export const DEPLOYMENT_COLUMNS = [
@@ -51,7 +51,7 @@ export const isActive = sql<boolean>`deployment.status in ('queued', 'in_progres
 export const stepPlace = (deploymentId: number, name: string): string =>
   `deployment_step ${deploymentId} ${name} output`;
 
-export async function readSteps(context: Context, deploymentId: number): Promise<readonly DeploymentStep[]> {
+export async function readSteps(context: StoreContext, deploymentId: number): Promise<readonly DeploymentStep[]> {
   const rows = await context.db
     .selectFrom("deployment_step")
     .select(["name", "status", "started_at", "finished_at", "output", "error", "error_code"])
@@ -63,7 +63,7 @@ export async function readSteps(context: Context, deploymentId: number): Promise
 }
 
 /** Writes the event and notifies the deployment's followers. */
-export function emitDeploymentEvent(context: Context, deployment: DeploymentRecord, type: NewEvent["type"]): void {
+export function emitDeploymentEvent(context: StoreContext, deployment: DeploymentRecord, type: NewEvent["type"]): void {
   notifyDeployment(context, deployment.id);
   emit(context, {
     team_id: deployment.team_id,

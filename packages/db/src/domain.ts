@@ -2,7 +2,7 @@ import { DomainError, notFound } from "@berth/core";
 import { domainConflictError, domainConflicts } from "@berth/core/application";
 import type { ClaimHolder, DomainHolder, DomainStore } from "@berth/core/ports";
 import { type RawBuilder, sql } from "kysely";
-import { type Context, idsOf, inTransaction, type TeamContext } from "./context.ts";
+import { idsOf, inTransaction, type StoreContext, type TeamContext } from "./context.ts";
 import { violates } from "./errors.ts";
 
 type Claims = Parameters<DomainStore["claim"]>[1];
@@ -76,7 +76,7 @@ async function lockResource({ db, teamId }: TeamContext, resourceId: number): Pr
  * Serialises claims of the same hosts, locked in a fixed order, so that each sees the result of the one before. The
  * unique index guarantees one holder of a host and path; only this lock guarantees that a host belongs to one team.
  */
-async function lockHosts({ db }: Context, claims: Claims): Promise<void> {
+async function lockHosts({ db }: StoreContext, claims: Claims): Promise<void> {
   if (claims.length === 0) return;
   await sql`select pg_advisory_xact_lock(key) from (
     select distinct hashtextextended('domain ' || wanted.host, 0) as key
@@ -92,7 +92,7 @@ async function take(context: TeamContext, others: readonly DomainHolder[]): Prom
   await writeFqdn(context, [...new Set(rows.map(({ resource_id }) => resource_id))]);
 }
 
-async function hold({ db }: Context, { resourceId, pullRequestId }: ClaimHolder, claims: Claims): Promise<void> {
+async function hold({ db }: StoreContext, { resourceId, pullRequestId }: ClaimHolder, claims: Claims): Promise<void> {
   if (claims.length === 0) return;
   try {
     await sql`
@@ -128,7 +128,7 @@ const asRows = (claims: Claims): string =>
   );
 
 /** Updates the text columns with URLs, which answers show without a join. */
-async function writeFqdn({ db }: Context, resourceIds: readonly number[]): Promise<void> {
+async function writeFqdn({ db }: StoreContext, resourceIds: readonly number[]): Promise<void> {
   const urls = (pullRequestId: RawBuilder<number>) => sql`(select string_agg(url, ',' order by position) from domain
     where domain.resource_id = holder.resource_id and domain.pull_request_id = ${pullRequestId})`;
   await sql`update application as holder set fqdn = ${urls(sql.lit(0))}

@@ -52,7 +52,7 @@ function decide(
   deployments: readonly NewDeployment[],
   { limits, queued, active }: QueueState,
 ): { readonly decisions: readonly Decision[] } | { readonly fullLimit: number } {
-  const waiting: Wanted[] = [...active];
+  const waiting: WantedDeployment[] = [...active];
   const counts = new Map(queued);
   const decisions: Decision[] = [];
   const duplicates = new Map<string, string>();
@@ -75,7 +75,7 @@ function decide(
   return { decisions };
 }
 
-type Wanted = Pick<
+type WantedDeployment = Pick<
   NewDeployment,
   | "uuid"
   | "resource_id"
@@ -93,7 +93,7 @@ const mayBeDuplicate = ({ force_rebuild, rollback, is_instant }: NewDeployment) 
   !force_rebuild && !rollback && !is_instant;
 
 /** Whether `earlier` already does everything that `later` asks for. */
-function covers(earlier: Wanted, later: NewDeployment): boolean {
+function covers(earlier: WantedDeployment, later: NewDeployment): boolean {
   if (earlier.resource_id !== later.resource_id || earlier.pull_request_id !== later.pull_request_id) return false;
   if (earlier.server_id !== later.server_id) return false;
   if (earlier.commit !== later.commit || earlier.restart_only !== later.restart_only) return false;

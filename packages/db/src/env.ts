@@ -2,7 +2,7 @@ import { DomainError, notFound } from "@berth/core";
 import { databaseNameIn, referencesIn } from "@berth/core/env";
 import type { EnvRecord, EnvStore } from "@berth/core/ports";
 import { type Selectable, sql } from "kysely";
-import { type Context, idsOf, type TeamContext } from "./context.ts";
+import { idsOf, type StoreContext, type TeamContext } from "./context.ts";
 import { violates } from "./errors.ts";
 import { countRows, page, within } from "./page.ts";
 import { pick } from "./pick.ts";
@@ -60,9 +60,9 @@ const namesDatabase = (value: string | null): boolean =>
   referencesIn([value]).some((reference) => databaseNameIn(reference) !== undefined);
 
 const place = (uuid: string) => `env ${uuid} value`;
-const seal = ({ cipher }: Context, uuid: string, value: string | null) =>
+const seal = ({ cipher }: StoreContext, uuid: string, value: string | null) =>
   value === null ? null : cipher.seal(value, place(uuid));
-const record = ({ cipher }: Context, row: EnvRow): EnvRecord => ({
+const record = ({ cipher }: StoreContext, row: EnvRow): EnvRecord => ({
   ...row,
   value: row.value === null ? null : cipher.open(row.value, place(row.uuid)),
 });

@@ -1,7 +1,7 @@
 import type { EventStore, SystemEventStore } from "@berth/core/ports";
 import { sql } from "kysely";
 import { eventTopic } from "./changes.ts";
-import { type Context, emit, inTransaction, type TeamContext } from "./context.ts";
+import { emit, inTransaction, type StoreContext, type TeamContext } from "./context.ts";
 import { ofOwner } from "./page.ts";
 
 const TAKE_MAX = 1000;
@@ -48,7 +48,7 @@ const isOfType = (type: string) =>
 
 const PRUNED_AT_ONCE = 5000;
 
-export const systemEventStore = ({ db }: Context): SystemEventStore => ({
+export const systemEventStore = ({ db }: StoreContext): SystemEventStore => ({
   async prune(keptDays) {
     const { numDeletedRows } = await db
       .deleteFrom("event")

@@ -1,11 +1,11 @@
 import { whyNotFollowed } from "@berth/core/deploy";
 import type { DeploymentRecord } from "@berth/core/ports";
 import { sql } from "kysely";
-import type { Context } from "./context.ts";
+import type { StoreContext } from "./context.ts";
 import { DEPLOYMENT_COLUMNS, emitDeploymentEvent } from "./deployment-row.ts";
 
 /** Ends the deployments to other servers that wait for this one, if its end means that they do not start. */
-export async function endFollowing(context: Context, first: DeploymentRecord): Promise<void> {
+export async function endFollowing(context: StoreContext, first: DeploymentRecord): Promise<void> {
   const error = first.follows === null ? whyNotFollowed(first) : undefined;
   if (error === undefined) return;
   const now = sql<Date>`now()`;
@@ -21,7 +21,7 @@ export async function endFollowing(context: Context, first: DeploymentRecord): P
 
 /** Those to other servers use the commit of the first, whatever is pushed meanwhile. */
 export async function passCommitOn(
-  { db }: Context,
+  { db }: StoreContext,
   { uuid, commit, commit_message }: Pick<DeploymentRecord, "uuid" | "commit" | "commit_message">,
 ): Promise<void> {
   await db

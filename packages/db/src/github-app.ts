@@ -1,7 +1,7 @@
 import { notFound } from "@berth/core";
 import type { GithubAppFields, GithubAppRecord, GithubAppSecrets, GithubAppStore } from "@berth/core/ports";
 import { sql } from "kysely";
-import { type Context, inTransaction, isId, type TeamContext, undefinedOn } from "./context.ts";
+import { inTransaction, isId, type StoreContext, type TeamContext, undefinedOn } from "./context.ts";
 import { isForeignKeyViolation } from "./errors.ts";
 import { countRows, ofOwner, page, within } from "./page.ts";
 import { pick } from "./pick.ts";
@@ -123,9 +123,9 @@ async function requireOwnKey(
 
 const place = (uuid: string) => `github_app ${uuid} secrets`;
 
-const sealSecrets = ({ cipher }: Context, uuid: string, secrets: GithubAppSecrets): Uint8Array =>
+const sealSecrets = ({ cipher }: StoreContext, uuid: string, secrets: GithubAppSecrets): Uint8Array =>
   cipher.seal(JSON.stringify(secrets), place(uuid));
 
 /** Encrypted by this package from the same type, and authenticated. */
-export const openSecrets = ({ cipher }: Context, uuid: string, sealed: Uint8Array): GithubAppSecrets =>
+export const openSecrets = ({ cipher }: StoreContext, uuid: string, sealed: Uint8Array): GithubAppSecrets =>
   JSON.parse(cipher.open(sealed, place(uuid)));

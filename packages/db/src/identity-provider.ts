@@ -1,7 +1,7 @@
 import { DomainError } from "@berth/core";
 import type { IdentityStore } from "@berth/core/ports";
 import { sql } from "kysely";
-import type { Context } from "./context.ts";
+import type { StoreContext } from "./context.ts";
 import { violates } from "./errors.ts";
 import { pick } from "./pick.ts";
 
@@ -21,7 +21,7 @@ const ATTEMPT = [
 const place = (uuid: string) => `identity_provider ${uuid} client_secret`;
 
 /** Belongs to the instance, not to a team. */
-export function identityStore({ db, cipher }: Context): IdentityStore {
+export function identityStore({ db, cipher }: StoreContext): IdentityStore {
   const providers = () => db.selectFrom("identity_provider").select(COLUMNS);
   return {
     providers: () => providers().orderBy("name").orderBy("id").execute(),

@@ -2,7 +2,7 @@ import type { JobRecord } from "@berth/core/ports";
 import type { JobStatus, JobType } from "@berth/core/server";
 import { jobSourcesOf } from "@berth/core/server";
 import { type RawBuilder, sql } from "kysely";
-import { type Context, emit } from "./context.ts";
+import { emit, type StoreContext } from "./context.ts";
 import { storable } from "./storable.ts";
 
 export const JOB_COLUMNS = [
@@ -36,7 +36,7 @@ export const isAbout = ({ type, subject_id }: JobSubject) =>
 
 /** Ends all matching jobs that have not ended. Only in a transaction. */
 export async function endJobs(
-  context: Context,
+  context: StoreContext,
   isMeant: RawBuilder<boolean>,
   status: Extract<JobStatus, "finished" | "failed">,
   error: string | null,
@@ -61,7 +61,7 @@ export async function endJobs(
   return ended;
 }
 
-export function emitJobEvent(context: Context, job: JobRecord): void {
+export function emitJobEvent(context: StoreContext, job: JobRecord): void {
   emit(context, {
     team_id: job.team_id,
     type: `job.${job.status}`,

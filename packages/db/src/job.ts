@@ -1,7 +1,7 @@
 import { DomainError, notFound } from "@berth/core";
 import type { JobFilter, JobRecord, JobStore, NewJob, SystemJobStore } from "@berth/core/ports";
 import { sql } from "kysely";
-import { type Context, idsOf, inTransaction, type TeamContext, wakeWorkers } from "./context.ts";
+import { idsOf, inTransaction, type StoreContext, type TeamContext, wakeWorkers } from "./context.ts";
 import { emitJobEvent, endJobs, isAbout, isActiveJob, JOB_COLUMNS, type JobSubject } from "./job-row.ts";
 import { isWithinShare, leaseEnd, renewRuns, runsByTeam, runsOfTeam } from "./leased-run.ts";
 import { countRows, ofOwner, page, within } from "./page.ts";
@@ -126,7 +126,7 @@ const activeOf = ({ db, teamId }: TeamContext, jobs: readonly NewJob[]): Promise
     .where(isActiveJob)
     .execute();
 
-export function systemJobStore(context: Context): SystemJobStore {
+export function systemJobStore(context: StoreContext): SystemJobStore {
   return {
     begin: (subject) => inTransaction(context, (tx) => begin(tx, subject)),
     async note(subject, error) {
@@ -174,7 +174,7 @@ export function systemJobStore(context: Context): SystemJobStore {
 }
 
 /** Writes nothing while an attempt continues, since the removal calls it every few seconds. */
-async function begin(context: Context, subject: JobSubject): Promise<void> {
+async function begin(context: StoreContext, subject: JobSubject): Promise<void> {
   const before = await context.db
     .selectFrom("job")
     .select(["job.id", "job.status"])
@@ -198,7 +198,7 @@ async function begin(context: Context, subject: JobSubject): Promise<void> {
 }
 
 async function claim(
-  context: Context,
+  context: StoreContext,
   types: Parameters<SystemJobStore["claim"]>[0],
   subjectIds: readonly number[],
   request: Parameters<SystemJobStore["claim"]>[2],

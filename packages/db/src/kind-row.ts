@@ -13,7 +13,7 @@ import type {
 } from "@berth/core/ports";
 import type { ResourceKind } from "@berth/core/resource";
 import { type Kysely, type SelectQueryBuilder, sql } from "kysely";
-import { type Context, idsOf, type TeamContext } from "./context.ts";
+import { idsOf, type StoreContext, type TeamContext } from "./context.ts";
 import { countRows, ofOwner, page, within } from "./page.ts";
 import { emitResourceEvent, keptTotal, RESOURCE_COLUMNS } from "./resource-row.ts";
 import { type RoutingKey, routingOf } from "./routing.ts";
@@ -220,7 +220,7 @@ export async function readSubject<
   Resource extends ResourceRecord,
   Secrets extends object,
 >(
-  context: Context,
+  context: StoreContext,
   { kind, select, record, secretDefaults }: KindRows<TB, Row, Resource, Secrets> & { readonly kind: Kind },
   key: RoutingKey,
 ): Promise<
@@ -247,7 +247,7 @@ export async function readSubject<
 
 /** Reads a row that was inserted in the current transaction. */
 export const readNew = async <TB extends keyof DB, Row, Resource, Secrets>(
-  { db }: Context,
+  { db }: StoreContext,
   { select, record }: KindRows<TB, Row, Resource, Secrets>,
   id: number,
 ): Promise<Resource> => record(await select(db).where(sql<boolean>`resource.id = ${id}`).executeTakeFirstOrThrow());
@@ -276,11 +276,11 @@ export async function secretsOfKind<Secrets extends object>(
 /** Encrypted for its row: a value copied to another row cannot be decrypted. */
 const secretsPlace = (kind: ResourceKind, uuid: string) => `${kind} ${uuid} secrets`;
 
-export const sealSecrets = ({ cipher }: Context, kind: ResourceKind, uuid: string, secrets: object): Uint8Array =>
+export const sealSecrets = ({ cipher }: StoreContext, kind: ResourceKind, uuid: string, secrets: object): Uint8Array =>
   cipher.seal(JSON.stringify(secrets), secretsPlace(kind, uuid));
 
 export function openSecrets<Secrets extends object>(
-  { cipher }: Context,
+  { cipher }: StoreContext,
   kind: ResourceKind,
   uuid: string,
   sealed: Uint8Array | null,

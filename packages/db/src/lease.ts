@@ -1,9 +1,9 @@
 import type { LeaseStore } from "@berth/core/ports";
 import { sql } from "kysely";
-import type { Context } from "./context.ts";
+import type { StoreContext } from "./context.ts";
 
 /** Uses the database's clock, since clocks of control planes differ. */
-export function leaseStore({ db }: Context): LeaseStore {
+export function leaseStore({ db }: StoreContext): LeaseStore {
   const acquireAll: LeaseStore["acquireAll"] = async (names, owner, seconds) => {
     // In a fixed order, so that control planes that acquire the same leases at once cannot deadlock.
     const { rows } = await sql<{ readonly name: string }>`

@@ -2,7 +2,7 @@ import { type BackupOutcome, type BackupStatus, backupStates, CANCELLED_BY_USER 
 import type { ClaimRequest, RenewableRuns, RenewedRun, RunLease } from "@berth/core/ports";
 import { type Kysely, type RawBuilder, sql } from "kysely";
 import { runTopic } from "./changes.ts";
-import type { Context } from "./context.ts";
+import type { StoreContext } from "./context.ts";
 import type { DB } from "./schema.ts";
 
 /** Tables whose running rows are leased by a worker. */
@@ -128,7 +128,7 @@ interface Cancellable {
  * @param emitCancelRequest Emits the event for a running one.
  */
 export async function cancelRun(
-  { db }: Context,
+  { db }: StoreContext,
   table: CancellableTable,
   { uuid, at }: { readonly uuid: string; readonly at: Date },
   {
@@ -147,7 +147,7 @@ export async function cancelRun(
 
 /** Polls a run until it has ended, or for this time. */
 export async function runEnd<Run extends { readonly status: BackupStatus }>(
-  { database: { changes } }: Context,
+  { database: { changes } }: StoreContext,
   { uuid, secondsMax }: { readonly uuid: string; readonly secondsMax: number },
   read: () => Promise<Run | undefined>,
 ): Promise<Run | undefined> {

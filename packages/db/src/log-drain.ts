@@ -1,7 +1,7 @@
 import type { DrainedRelease, LogDrainStore, SystemLogDrainStore } from "@berth/core/ports";
 import { type LogDrainSecrets, NO_LOG_DRAIN_SECRETS } from "@berth/core/server";
 import { sql } from "kysely";
-import { type Context, inTransaction, type TeamContext } from "./context.ts";
+import { inTransaction, type StoreContext, type TeamContext } from "./context.ts";
 import { storable } from "./storable.ts";
 
 const place = (uuid: string) => `server ${uuid} log_drain_secrets`;
@@ -11,7 +11,7 @@ interface SealedRow {
   readonly log_drain_secrets: Uint8Array | null;
 }
 
-function opened({ cipher }: Context, row: SealedRow | undefined): LogDrainSecrets | undefined {
+function opened({ cipher }: StoreContext, row: SealedRow | undefined): LogDrainSecrets | undefined {
   if (row === undefined || row.log_drain_secrets === null) return undefined;
   // Fields added after it was written read as missing.
   return { ...NO_LOG_DRAIN_SECRETS, ...JSON.parse(cipher.open(row.log_drain_secrets, place(row.uuid))) };
@@ -60,7 +60,7 @@ export function logDrainStore(context: TeamContext): LogDrainStore {
   };
 }
 
-export function systemLogDrainStore(context: Context): SystemLogDrainStore {
+export function systemLogDrainStore(context: StoreContext): SystemLogDrainStore {
   const { db } = context;
   return {
     secrets: async (serverId) =>
@@ -115,7 +115,7 @@ const drainedOn = (serverId: number) => sql`
 const IS_DRAINED = sql`exists (select from application where application.resource_id = resource.id
   and application.settings @> '{"is_log_drain_enabled": true}')`;
 
-async function forgetOthers({ db }: Context, serverId: number): Promise<void> {
+async function forgetOthers({ db }: StoreContext, serverId: number): Promise<void> {
   await sql`with forgotten as (
       delete from log_drain_resource where server_id = ${serverId}
         and resource_id not in (${drainedOn(serverId)}) returning resource_id
@@ -125,13 +125,13 @@ async function forgetOthers({ db }: Context, serverId: number): Promise<void> {
       where release.server_id = ${serverId})`.execute(db);
 }
 
-async function rememberNew({ db }: Context, serverId: number): Promise<void> {
+async function rememberNew({ db }: StoreContext, serverId: number): Promise<void> {
   await sql`insert into log_drain_resource (server_id, resource_id)
     select ${serverId}::bigint, asked.id from (${drainedOn(serverId)}) asked on conflict do nothing`.execute(db);
 }
 
 /** Kept releases are stopped, and what they printed was followed before. */
-const listReleases = async ({ db }: Context, serverId: number): Promise<readonly DrainedRelease[]> =>
+const listReleases = async ({ db }: StoreContext, serverId: number): Promise<readonly DrainedRelease[]> =>
   await db
     .selectFrom("log_drain_resource as drained")
     .innerJoin("release", (join) =>

@@ -2,7 +2,7 @@ import type { MetricStore, ServerMetricRecord, SystemMetricStore } from "@berth/
 import { SERVER_METRIC_MINUTES } from "@berth/core/schedule";
 import { sql } from "kysely";
 import { METRIC_CHANNEL, METRIC_TOPIC } from "./changes.ts";
-import type { Context, TeamContext } from "./context.ts";
+import type { StoreContext, TeamContext } from "./context.ts";
 import { countRows, ofOwner, page, within } from "./page.ts";
 import { storableJson } from "./storable.ts";
 
@@ -84,7 +84,7 @@ export function metricStore({ db, teamId, database }: TeamContext): MetricStore 
   };
 }
 
-export const systemMetricStore = ({ db }: Context): SystemMetricStore => ({
+export const systemMetricStore = ({ db }: StoreContext): SystemMetricStore => ({
   async insert(samples) {
     if (samples.length === 0) return;
     const columns = sql.join(COLUMNS.map((column) => sql.ref(column)));

@@ -1,13 +1,13 @@
 import { type ChannelKind, NO_FACTS, type NotificationFacts } from "@berth/core/notification";
 import type { ClaimedDelivery, NotificationDeliveryRecord, SystemNotificationStore } from "@berth/core/ports";
 import { sql } from "kysely";
-import { type Context, inTransaction } from "./context.ts";
+import { inTransaction, type StoreContext } from "./context.ts";
 import { DELIVERY_COLUMNS, memberAddresses, openSettings } from "./notification.ts";
 import { storable } from "./storable.ts";
 
 const PRUNED_AT_ONCE = 5000;
 
-export function systemNotificationStore(context: Context): SystemNotificationStore {
+export function systemNotificationStore(context: StoreContext): SystemNotificationStore {
   const { db } = context;
   return {
     claim: (request) => inTransaction(context, (tx) => claim(tx, request)),
@@ -32,7 +32,7 @@ export function systemNotificationStore(context: Context): SystemNotificationSto
 }
 
 async function claim(
-  tx: Context,
+  tx: StoreContext,
   { countMax, perTeamMax, running, leaseSeconds }: Parameters<SystemNotificationStore["claim"]>[0],
 ): Promise<readonly ClaimedDelivery[]> {
   // A delivery that another worker takes at the same moment is left out, and looked at again in the next round.
@@ -75,7 +75,7 @@ type Channel = Pick<NotificationDeliveryRecord, "team_id" | "kind">;
 const channelKey = ({ team_id, kind }: Channel): string => `${team_id} ${kind}`;
 
 /** Of channels that are enabled. */
-async function settingsOf(tx: Context, deliveries: readonly Channel[]): Promise<ReadonlyMap<string, object>> {
+async function settingsOf(tx: StoreContext, deliveries: readonly Channel[]): Promise<ReadonlyMap<string, object>> {
   const wanted = [...new Map(deliveries.map((delivery) => [channelKey(delivery), delivery])).values()];
   const teamIds = wanted.map(({ team_id }) => team_id);
   const kinds = wanted.map(({ kind }) => kind);
@@ -96,7 +96,7 @@ async function settingsOf(tx: Context, deliveries: readonly Channel[]): Promise<
 
 /** What is known of the subjects of events, each in its own team. */
 async function factsOf(
-  { db }: Context,
+  { db }: StoreContext,
   deliveries: readonly Pick<NotificationDeliveryRecord, "id">[],
 ): Promise<ReadonlyMap<number, NotificationFacts>> {
   const { rows } = await sql<NotificationFacts & { readonly id: number }>`

@@ -1,7 +1,7 @@
 import { type ChannelKind, type ChannelSettings, storedSettings } from "@berth/core/notification";
 import type { NotificationStore } from "@berth/core/ports";
 import { sql } from "kysely";
-import { type Context, inTransaction, type TeamContext } from "./context.ts";
+import { inTransaction, type StoreContext, type TeamContext } from "./context.ts";
 import { countRows, ofOwner, page, within } from "./page.ts";
 
 export const DELIVERY_COLUMNS = [
@@ -65,7 +65,7 @@ export function notificationStore(context: TeamContext): NotificationStore {
   };
 }
 
-export async function memberAddresses({ db }: Pick<Context, "db">, teamId: number): Promise<readonly string[]> {
+export async function memberAddresses({ db }: Pick<StoreContext, "db">, teamId: number): Promise<readonly string[]> {
   const members = await db
     .selectFrom("team_member")
     .innerJoin("user", "user.id", "team_member.user_id")
@@ -80,7 +80,7 @@ export async function memberAddresses({ db }: Pick<Context, "db">, teamId: numbe
 const ADDRESSES_MAX = 200;
 
 export function openSettings<Kind extends ChannelKind>(
-  { cipher }: Pick<Context, "cipher">,
+  { cipher }: Pick<StoreContext, "cipher">,
   teamId: number,
   kind: Kind,
   sealed: Uint8Array | undefined,

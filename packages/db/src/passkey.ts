@@ -1,7 +1,7 @@
 import { DomainError } from "@berth/core";
 import type { PasskeyRecord, PasskeyStore } from "@berth/core/ports";
 import { sql } from "kysely";
-import { type Context, inTransaction, isId } from "./context.ts";
+import { inTransaction, isId, type StoreContext } from "./context.ts";
 import { violates } from "./errors.ts";
 import type { DB } from "./schema.ts";
 
@@ -18,7 +18,7 @@ const recordOf = ({ public_key, ...row }: Row): PasskeyRecord => ({
 });
 const recordIf = (row: Row | undefined): PasskeyRecord | undefined => row && recordOf(row);
 
-export function passkeyStore(context: Context): PasskeyStore {
+export function passkeyStore(context: StoreContext): PasskeyStore {
   const { db } = context;
   const passkeys = () => db.selectFrom("passkey").select(COLUMNS);
   return {

@@ -1,7 +1,7 @@
 import { notFound } from "@berth/core";
 import type { DomainClaim, PreviewFields, PreviewRecord, PreviewStore, SystemPreviewStore } from "@berth/core/ports";
 import { type Kysely, sql } from "kysely";
-import { type Context, emit, inTransaction, type TeamContext, wakeWorkers } from "./context.ts";
+import { emit, inTransaction, type StoreContext, type TeamContext, wakeWorkers } from "./context.ts";
 import { endJobs, isAbout } from "./job-row.ts";
 import { countRows, ofOwner, page, within } from "./page.ts";
 import type { DB } from "./schema.ts";
@@ -106,7 +106,7 @@ function upsert(
     .executeTakeFirstOrThrow();
 }
 
-export function systemPreviewStore(context: Context): SystemPreviewStore {
+export function systemPreviewStore(context: StoreContext): SystemPreviewStore {
   const { db } = context;
   return {
     find: (applicationId, pullRequestId) =>
@@ -147,7 +147,7 @@ export function systemPreviewStore(context: Context): SystemPreviewStore {
 }
 
 /** @returns Whether it was opened while it was being removed: it keeps its URL, and nothing else. */
-async function renew(tx: Context, id: number): Promise<boolean> {
+async function renew(tx: StoreContext, id: number): Promise<boolean> {
   const preview = await tx.db
     .updateTable("application_preview")
     .set({ removing_at: null, is_reopened: false, status: sql<string>`default`, last_online_at: null, updated_at: NOW })
@@ -176,7 +176,7 @@ const selectRouted = (db: Kysely<DB>) =>
   ]);
 
 /** Observed every few seconds, so it is written and reported only when it changed. */
-function setStatus(context: Context, id: number, status: string): Promise<void> {
+function setStatus(context: StoreContext, id: number, status: string): Promise<void> {
   return inTransaction(context, async (tx) => {
     const before = await tx.db
       .selectFrom("application_preview")
@@ -203,7 +203,7 @@ interface Application {
   readonly teamId: number;
 }
 
-const applicationOf = ({ db }: Context, { resource_id }: PreviewRecord): Promise<Application> =>
+const applicationOf = ({ db }: StoreContext, { resource_id }: PreviewRecord): Promise<Application> =>
   db
     .selectFrom("resource")
     .select(["uuid", "name", "team_id as teamId"])
@@ -211,7 +211,7 @@ const applicationOf = ({ db }: Context, { resource_id }: PreviewRecord): Promise
     .executeTakeFirstOrThrow();
 
 function emitPreviewEvent(
-  context: Context,
+  context: StoreContext,
   { uuid, name, teamId }: Application,
   { pull_request_id, fqdn }: PreviewRecord,
   type: "preview.created" | "preview.removing" | "preview.deleted" | "preview.status_changed",

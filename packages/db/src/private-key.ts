@@ -8,7 +8,7 @@ import type {
 } from "@berth/core/ports";
 import { keyExists, keyInUse } from "@berth/core/source";
 import { type RawBuilder, sql } from "kysely";
-import { type Context, idsOf, inTransaction, isId, type TeamContext } from "./context.ts";
+import { idsOf, inTransaction, isId, type StoreContext, type TeamContext } from "./context.ts";
 import { isForeignKeyViolation, violates } from "./errors.ts";
 import { countRows, ofOwner, page, within } from "./page.ts";
 import { pick } from "./pick.ts";
@@ -171,10 +171,13 @@ async function secretsFor(
 const FIELD_OF_USE = { login: "login_origins", app: "app_origins" } as const satisfies Record<CredentialUse, string>;
 
 /** Encrypted by this package from the same type, and authenticated. */
-const openSecrets = ({ cipher }: Context, uuid: string, sealed: Uint8Array): PrivateKeySecrets =>
+const openSecrets = ({ cipher }: StoreContext, uuid: string, sealed: Uint8Array): PrivateKeySecrets =>
   JSON.parse(cipher.open(sealed, place(uuid)));
 
-const sealSecrets = ({ cipher }: Context, uuid: string, { secrets }: Pick<PrivateKeyFields, "secrets">): Uint8Array =>
-  cipher.seal(JSON.stringify(secrets), place(uuid));
+const sealSecrets = (
+  { cipher }: StoreContext,
+  uuid: string,
+  { secrets }: Pick<PrivateKeyFields, "secrets">,
+): Uint8Array => cipher.seal(JSON.stringify(secrets), place(uuid));
 
 const place = (uuid: string) => `private_key ${uuid} secrets`;

@@ -1,11 +1,11 @@
 import type { QueueName, SystemQueueStore } from "@berth/core/ports";
 import { sql } from "kysely";
-import type { Context } from "./context.ts";
+import type { StoreContext } from "./context.ts";
 import { isActive } from "./deployment-row.ts";
 import { isActiveJob } from "./job-row.ts";
 
 /** Each condition has its own partial index, which is empty or short. */
-export const systemQueueStore = ({ db }: Pick<Context, "db">): SystemQueueStore => ({
+export const systemQueueStore = ({ db }: Pick<StoreContext, "db">): SystemQueueStore => ({
   async busy() {
     const { rows } = await sql<{ readonly name: QueueName }>`
       select distinct job.type as name from job where ${isActiveJob}

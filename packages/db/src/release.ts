@@ -1,7 +1,7 @@
 import type { LiveKey } from "@berth/core/deploy";
 import type { Lease, ReleaseRecord, ReleaseStore, SystemReleaseStore } from "@berth/core/ports";
 import { type RawBuilder, sql } from "kysely";
-import { type Context, inTransaction, type TeamContext, wakeWorkers } from "./context.ts";
+import { inTransaction, type StoreContext, type TeamContext, wakeWorkers } from "./context.ts";
 import { withLease } from "./deployment-queue.ts";
 import { isActive } from "./deployment-row.ts";
 import { keptBuilds } from "./kept-build.ts";
@@ -25,17 +25,20 @@ const COLUMNS = [
 
 const placeOf = (deploymentId: number): string => `release ${deploymentId} artifact`;
 
-const opened = <Row extends Pick<ReleaseRecord, "artifact" | "deployment_id">>(context: Context, row: Row): Row => ({
+const opened = <Row extends Pick<ReleaseRecord, "artifact" | "deployment_id">>(
+  context: StoreContext,
+  row: Row,
+): Row => ({
   ...row,
   artifact: openStacks(context, row.artifact, placeOf(row.deployment_id)),
 });
 
-const openedRow = async (context: Context, row: Promise<ReleaseRecord | undefined>) => {
+const openedRow = async (context: StoreContext, row: Promise<ReleaseRecord | undefined>) => {
   const found = await row;
   return found && opened(context, found);
 };
 
-const openedRows = async (context: Context, rows: Promise<readonly ReleaseRecord[]>) =>
+const openedRows = async (context: StoreContext, rows: Promise<readonly ReleaseRecord[]>) =>
   (await rows).map((row) => opened(context, row));
 
 export function releaseStore(context: TeamContext): ReleaseStore {
@@ -72,7 +75,7 @@ export function releaseStore(context: TeamContext): ReleaseStore {
   };
 }
 
-const selectLive = ({ db }: Pick<Context, "db">, { resource_id, server_id, pull_request_id }: LiveKey) =>
+const selectLive = ({ db }: Pick<StoreContext, "db">, { resource_id, server_id, pull_request_id }: LiveKey) =>
   db
     .selectFrom("release")
     .select(COLUMNS)
@@ -81,13 +84,13 @@ const selectLive = ({ db }: Pick<Context, "db">, { resource_id, server_id, pull_
     .where("server_id", "=", server_id)
     .where("pull_request_id", "=", pull_request_id);
 
-const listWhere = (context: Context, isMeant: RawBuilder<boolean>): Promise<readonly ReleaseRecord[]> =>
+const listWhere = (context: StoreContext, isMeant: RawBuilder<boolean>): Promise<readonly ReleaseRecord[]> =>
   openedRows(
     context,
     context.db.selectFrom("release").select(COLUMNS).where(isMeant).orderBy("deployment_id").execute(),
   );
 
-export function systemReleaseStore(context: Context): SystemReleaseStore {
+export function systemReleaseStore(context: StoreContext): SystemReleaseStore {
   const { db } = context;
   return {
     async saveCandidate(lease, release) {
@@ -206,7 +209,7 @@ export function systemReleaseStore(context: Context): SystemReleaseStore {
 type Candidate = Parameters<SystemReleaseStore["saveCandidate"]>[1];
 
 async function saveCandidate(
-  context: Context,
+  context: StoreContext,
   lease: Lease,
   { artifact, built_by, upstream }: Candidate,
 ): Promise<true> {
@@ -260,7 +263,7 @@ async function saveCandidate(
 
 /** The order matters: the unique index allows only one live release on a server at any moment. */
 async function promote(
-  context: Context,
+  context: StoreContext,
   { deployment_id }: Lease,
 ): Promise<{ readonly previous: ReleaseRecord | undefined } | undefined> {
   const { db } = context;
@@ -308,7 +311,7 @@ async function promote(
 }
 
 /** The order matters as in `promote`. What was replaced waits for the end of the deployment, so it is still there. */
-async function demote({ db }: Context, { deployment_id }: Lease): Promise<true> {
+async function demote({ db }: StoreContext, { deployment_id }: Lease): Promise<true> {
   const now = sql<Date>`now()`;
   const own = await db
     .updateTable("release")
@@ -328,7 +331,7 @@ async function demote({ db }: Context, { deployment_id }: Lease): Promise<true> 
   return true;
 }
 
-async function supersede(context: Context, deploymentId: number): Promise<void> {
+async function supersede(context: StoreContext, deploymentId: number): Promise<void> {
   const { db } = context;
   // Locked, so that the resource does not come back to this server meanwhile.
   const own = await db

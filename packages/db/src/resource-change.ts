@@ -1,6 +1,6 @@
 import type { ResourceChanges, SystemResourceStore } from "@berth/core/ports";
 import { sql } from "kysely";
-import type { Context } from "./context.ts";
+import type { StoreContext } from "./context.ts";
 import { isActive } from "./deployment-row.ts";
 
 interface Row {
@@ -14,7 +14,7 @@ interface Row {
 }
 
 /** Reads the changes that triggers record of resources and their children. */
-export function resourceChanges({ db }: Context): Pick<SystemResourceStore, "changes" | "pruneChanges"> {
+export function resourceChanges({ db }: StoreContext): Pick<SystemResourceStore, "changes" | "pruneChanges"> {
   return {
     async changes(since) {
       const serverIds = [...since.keys()];

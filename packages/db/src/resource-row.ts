@@ -1,6 +1,6 @@
 import type { ResourceRecord, ResourceStore } from "@berth/core/ports";
 import { sql } from "kysely";
-import { type Context, emit, inTransaction, type TeamContext } from "./context.ts";
+import { emit, inTransaction, type StoreContext, type TeamContext } from "./context.ts";
 
 export const RESOURCE_COLUMNS = [
   "resource.id",
@@ -38,7 +38,7 @@ export async function keptTotal(
 }
 
 export function emitResourceEvent(
-  context: Context,
+  context: StoreContext,
   resource: Pick<ResourceRecord, "team_id" | "uuid" | "kind" | "name">,
   type: "resource.created" | "resource.removing" | "resource.deleted" | "resource.status_changed",
   payload: Readonly<Record<string, unknown>> = {},
@@ -53,7 +53,7 @@ export function emitResourceEvent(
 }
 
 /** Observed every few seconds, so it is written and reported only when it changed. */
-export function setResourceStatus(context: Context, id: number, status: string): Promise<void> {
+export function setResourceStatus(context: StoreContext, id: number, status: string): Promise<void> {
   return inTransaction(context, async (tx) => {
     const before = await tx.db
       .selectFrom("resource")

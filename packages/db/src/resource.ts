@@ -12,7 +12,7 @@ import type { ResourceKind } from "@berth/core/resource";
 import { type RawBuilder, sql } from "kysely";
 import { applicationSubject, settingsOf, siteSettings } from "./application.ts";
 import { destinationsOf, observedOnServer } from "./application-destination.ts";
-import { type Context, idsOf, inTransaction, type TeamContext, wakeWorkers } from "./context.ts";
+import { idsOf, inTransaction, type StoreContext, type TeamContext, wakeWorkers } from "./context.ts";
 import { databaseSubject } from "./database.ts";
 import { endJobs, isAbout, isActiveJob } from "./job-row.ts";
 import { joinPlace } from "./kind-row.ts";
@@ -186,7 +186,7 @@ function ownerOf({ environment_id, server_id }: Parameters<ResourceStore["list"]
   return { owner: "resource.team_id", is: teamId } as const;
 }
 
-export function systemResourceStore(context: Context): SystemResourceStore {
+export function systemResourceStore(context: StoreContext): SystemResourceStore {
   const { db } = context;
   const all = () => db.selectFrom("resource").select(RESOURCE_COLUMNS);
   const routed = () => all().select(domainsOf(0).as("domains"));
@@ -305,7 +305,7 @@ const IS_RESTING = sql<boolean>`(
 
 /** A reader for each kind's subject. The row may have been deleted since its kind was read. */
 const readSubject: {
-  readonly [Kind in ResourceKind]: (context: Context, key: RoutingKey) => Promise<Routing | undefined>;
+  readonly [Kind in ResourceKind]: (context: StoreContext, key: RoutingKey) => Promise<Routing | undefined>;
 } = { application: applicationSubject, database: databaseSubject, service: serviceSubject };
 
 const DELETE_MINUTES_MAX = 10;

@@ -1,7 +1,15 @@
 import { cancelledRestore } from "@berth/core/backup";
 import type { ClaimedRestore, ClaimRequest, RestoreEnd, RestoreStore, SystemRestoreStore } from "@berth/core/ports";
 import { type Kysely, type RawBuilder, sql } from "kysely";
-import { type Context, emit, idsOf, inTransaction, notifyRunEnd, type TeamContext, wakeWorkers } from "./context.ts";
+import {
+  emit,
+  idsOf,
+  inTransaction,
+  notifyRunEnd,
+  type StoreContext,
+  type TeamContext,
+  wakeWorkers,
+} from "./context.ts";
 import {
   ABANDONED,
   busyTeams,
@@ -113,7 +121,7 @@ export function restoreStore(context: TeamContext): RestoreStore {
   };
 }
 
-export function systemRestoreStore(context: Context): SystemRestoreStore {
+export function systemRestoreStore(context: StoreContext): SystemRestoreStore {
   const { db } = context;
   return {
     claim: (serverIds, hold) => inTransaction(context, (tx) => claim(tx, serverIds, hold)),
@@ -154,7 +162,7 @@ export function systemRestoreStore(context: Context): SystemRestoreStore {
 }
 
 async function claim(
-  { db }: Context,
+  { db }: StoreContext,
   serverIds: readonly number[],
   hold: ClaimRequest,
 ): Promise<ClaimedRestore | undefined> {
@@ -187,7 +195,7 @@ const RUNNING_TEAMS = sql`select (select team_id from resource where resource.id
   from backup_restore run where run.status = 'running' and run.lease_owner is not null`;
 
 /** Changes only running restores: ended ones are final. */
-async function endAll(context: Context, isMeant: RawBuilder<unknown>, end: RestoreEnd): Promise<number> {
+async function endAll(context: StoreContext, isMeant: RawBuilder<unknown>, end: RestoreEnd): Promise<number> {
   const { rows } = await sql<EventSubject>`
     update backup_restore run
     set status = ${end.status}, message = ${end.message && storable(end.message)},
@@ -211,7 +219,7 @@ interface EventSubject {
 }
 
 const emitRunEvent = (
-  context: Context,
+  context: StoreContext,
   what: string,
   { uuid, kind, name, team_id, resource_uuid }: EventSubject,
 ): void =>
@@ -220,7 +228,7 @@ const emitRunEvent = (
     payload: { database_name: name, restore_uuid: uuid },
   });
 
-async function emitCancelRequest(context: Context, isMeant: RawBuilder<unknown>): Promise<void> {
+async function emitCancelRequest(context: StoreContext, isMeant: RawBuilder<unknown>): Promise<void> {
   const { rows } = await sql<EventSubject>`
     select run.uuid, run.kind, resource.name, resource.team_id, resource.uuid as resource_uuid
     from backup_restore run join resource on resource.id = run.target_resource_id where ${isMeant}`.execute(context.db);

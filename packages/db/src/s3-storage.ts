@@ -1,7 +1,7 @@
 import { isSameOrigin, OriginCredential } from "@berth/core";
 import type { S3Credentials, S3StorageStore } from "@berth/core/ports";
 import { sql } from "kysely";
-import { type Context, idsOf, inTransaction, type TeamContext, undefinedOn } from "./context.ts";
+import { idsOf, inTransaction, type StoreContext, type TeamContext, undefinedOn } from "./context.ts";
 import { isForeignKeyViolation } from "./errors.ts";
 import { countRows, ofOwner, page, within } from "./page.ts";
 import { pick } from "./pick.ts";
@@ -19,10 +19,10 @@ const COLUMNS = [
 /** Encrypted for its row: a value copied to another row cannot be decrypted. */
 const place = (uuid: string) => `s3_storage ${uuid} credentials`;
 /** `null`: the endpoint moved to another origin without new credentials. */
-const seal = ({ cipher }: Context, uuid: string, credentials: S3Credentials | null) =>
+const seal = ({ cipher }: StoreContext, uuid: string, credentials: S3Credentials | null) =>
   cipher.seal(JSON.stringify(credentials && pick(credentials, ["key", "secret"])), place(uuid));
 // Encrypted above from this type, and authenticated.
-const open = ({ cipher }: Context, uuid: string, sealed: Uint8Array) =>
+const open = ({ cipher }: StoreContext, uuid: string, sealed: Uint8Array) =>
   JSON.parse(cipher.open(sealed, place(uuid))) as S3Credentials | null;
 
 export function s3StorageStore(context: TeamContext): S3StorageStore {

@@ -1,6 +1,6 @@
 import type { ScheduleKind, SystemScheduleStore } from "@berth/core/ports";
 import { sql } from "kysely";
-import { type Context, inTransaction } from "./context.ts";
+import { inTransaction, type StoreContext } from "./context.ts";
 
 const COLUMNS = [
   "schedule.kind",
@@ -15,7 +15,7 @@ const COLUMNS = [
 
 const ID = 1;
 
-export function systemScheduleStore(context: Context): SystemScheduleStore {
+export function systemScheduleStore(context: StoreContext): SystemScheduleStore {
   const { db } = context;
   const isLongAgo = (now: Date, stallSeconds: number) =>
     sql<boolean>`looked_at < ${now}::timestamptz - ${stallSeconds}::float8 * interval '1 second'`;

@@ -5,7 +5,7 @@ import type {
   SystemScheduledTaskStore,
 } from "@berth/core/ports";
 import { sql } from "kysely";
-import { type Context, emit, idsOf, inTransaction, wakeWorkers } from "./context.ts";
+import { emit, idsOf, inTransaction, type StoreContext, wakeWorkers } from "./context.ts";
 import {
   busyTeams,
   isHeldBy,
@@ -21,7 +21,7 @@ import { storable } from "./storable.ts";
 
 const OVERLAP = "Skipped: the run before it had not ended.";
 
-export function systemScheduledTaskStore(context: Context): SystemScheduledTaskStore {
+export function systemScheduledTaskStore(context: StoreContext): SystemScheduledTaskStore {
   const { db } = context;
   return {
     begin: (taskId, at) => inTransaction(context, (tx) => begin(tx, taskId, at)),
@@ -73,7 +73,7 @@ const FAILED = { status: "failed", exit_code: null } as const;
 const TASKS_AT_ONCE = 100;
 const ROWS_AT_ONCE = 1000;
 
-async function begin(context: Context, taskId: number, at: Date): ReturnType<SystemScheduledTaskStore["begin"]> {
+async function begin(context: StoreContext, taskId: number, at: Date): ReturnType<SystemScheduledTaskStore["begin"]> {
   const { rows } = await sql<NonNullable<Awaited<ReturnType<SystemScheduledTaskStore["begin"]>>>>`
     select task.uuid, task.name, resource.team_id, resource.uuid as resource_uuid
     from scheduled_task task join resource on resource.id = task.resource_id
@@ -101,7 +101,7 @@ async function begin(context: Context, taskId: number, at: Date): ReturnType<Sys
 }
 
 async function claim(
-  { db }: Context,
+  { db }: StoreContext,
   serverIds: readonly number[],
   request: ClaimRequest,
 ): Promise<ClaimedTask | undefined> {
@@ -132,7 +132,7 @@ const RUNNING_TEAMS = sql`select (select resource.team_id from scheduled_task ta
 type End = Pick<ScheduledTaskExecutionRecord, "status" | "exit_code" | "error_details" | "finished_at">;
 
 /** Changes only running executions: ended ones are final. */
-async function endExecutions(context: Context, isMeant: ReturnType<typeof sql>, end: End): Promise<number> {
+async function endExecutions(context: StoreContext, isMeant: ReturnType<typeof sql>, end: End): Promise<number> {
   const { status, exit_code, error_details, finished_at } = end;
   const { rows } = await sql<TaskSubject>`
     update scheduled_task_execution run
@@ -155,7 +155,7 @@ interface TaskSubject {
 }
 
 /** Without output and command: both may contain secrets. */
-const emitRunEvent = (context: Context, what: "finished" | "failed" | "skipped", subject: TaskSubject): void =>
+const emitRunEvent = (context: StoreContext, what: "finished" | "failed" | "skipped", subject: TaskSubject): void =>
   emit(context, {
     team_id: subject.team_id,
     type: `scheduled_task.${what}`,

@@ -8,7 +8,7 @@ import { backupStore } from "./backup.ts";
 import { systemBackupStore } from "./backup-queue.ts";
 import type { Database } from "./client.ts";
 import { cloudTokenStore } from "./cloud-token.ts";
-import { type Context, inTransaction, type StoreDependencies, type TeamContext } from "./context.ts";
+import { inTransaction, type StoreContext, type StoreDependencies, type TeamContext } from "./context.ts";
 import { databaseStore, systemDatabaseStore } from "./database.ts";
 import { namedDatabases, seenBy } from "./database-reference.ts";
 import { deploymentStore } from "./deployment.ts";
@@ -61,7 +61,7 @@ export const stores =
 export const systemStores = (database: Database, dependencies: StoreDependencies): SystemStores =>
   allStores(contextOf(database, dependencies));
 
-const contextOf = (database: Database, dependencies: StoreDependencies): Context => ({
+const contextOf = (database: Database, dependencies: StoreDependencies): StoreContext => ({
   ...dependencies,
   database,
   db: database.kysely,
@@ -112,7 +112,7 @@ const teamStores: (context: TeamContext) => Stores = onDemand({
   notifications: notificationStore,
 });
 
-function allStores(context: Context): SystemStores {
+function allStores(context: StoreContext): SystemStores {
   return {
     transaction: (work) => inTransaction(context, (tx) => work(allStores(tx))),
     forTeam: (teamId, actor) => teamStores({ ...context, actor, teamId }),

@@ -1,10 +1,10 @@
 import type { SecondFactorStore } from "@berth/core/ports";
 import { sql } from "kysely";
-import { type Context, inTransaction } from "./context.ts";
+import { inTransaction, type StoreContext } from "./context.ts";
 
 const place = (uuid: string) => `second_factor ${uuid} secret`;
 
-export function secondFactorStore(context: Context): SecondFactorStore {
+export function secondFactorStore(context: StoreContext): SecondFactorStore {
   const { db, cipher } = context;
   return {
     async find(userId) {

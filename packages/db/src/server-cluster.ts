@@ -1,7 +1,7 @@
 import type { ServerRecord, SwarmNode } from "@berth/core/ports";
 import { type ClusterRecords, ENGINES, type EngineKind } from "@berth/core/server";
 import { sql } from "kysely";
-import type { Context } from "./context.ts";
+import type { StoreContext } from "./context.ts";
 import { isAnyOf } from "./lookup.ts";
 import { storable } from "./storable.ts";
 
@@ -20,7 +20,11 @@ export const SWARM_CLUSTER = sql<ServerRecord["swarm_cluster"]>`(
 const isUnused = sql<boolean>`not exists (select from resource where server_id = server.id)
   and not exists (select from release where server_id = server.id)`;
 
-export async function clusterRecords({ db }: Context, id: number, node: SwarmNode | null): Promise<ClusterRecords> {
+export async function clusterRecords(
+  { db }: StoreContext,
+  id: number,
+  node: SwarmNode | null,
+): Promise<ClusterRecords> {
   const unused = db.selectFrom("server").select("id").where("id", "=", id).where(isUnused);
   const isInUse = (await unused.executeTakeFirst()) === undefined;
   if (node === null) return { isInUse, managers: [] };
@@ -65,7 +69,7 @@ export function nodeFields(node: SwarmNode | null | undefined) {
 const managerIds = ({ managers }: SwarmNode) => managers.map(({ nodeId }) => storable(nodeId));
 
 /** Changes the engine of a server, unless it is in use by now or its cluster has another such server. */
-export async function changeEngine({ db }: Context, id: number, engine: EngineKind): Promise<void> {
+export async function changeEngine({ db }: StoreContext, id: number, engine: EngineKind): Promise<void> {
   // Waits for resources that are being created on it, and makes later ones wait.
   const server = await db
     .selectFrom("server")

@@ -3,7 +3,7 @@ import type { ServerRecord, ServerStore, SystemServerStore } from "@berth/core/p
 import { ENGINES, type JobType, ServerSettings } from "@berth/core/server";
 import type { EventType } from "@berth/core/team";
 import { type Selectable, sql } from "kysely";
-import { type Context, emit, inTransaction, isId, type TeamContext, undefinedOn, wakeWorkers } from "./context.ts";
+import { emit, inTransaction, isId, type StoreContext, type TeamContext, undefinedOn, wakeWorkers } from "./context.ts";
 import { isForeignKeyViolation, violates } from "./errors.ts";
 import { systemJobStore } from "./job.ts";
 import { endJobs, isAbout } from "./job-row.ts";
@@ -169,7 +169,7 @@ export function serverStore(context: TeamContext): ServerStore {
 }
 
 /** Servers of all teams. */
-export function systemServerStore(context: Context): SystemServerStore {
+export function systemServerStore(context: StoreContext): SystemServerStore {
   const all = () => context.db.selectFrom("server").select(SELECTED);
   return {
     list: async () => (await all().orderBy("id").execute()).map(record),
@@ -300,7 +300,7 @@ const HELD_JOBS = [
   "server.validate",
 ] as const satisfies readonly JobType[];
 
-async function deleteIfEmpty(context: Context, id: number): Promise<boolean> {
+async function deleteIfEmpty(context: StoreContext, id: number): Promise<boolean> {
   const deleted = await context.db
     .deleteFrom("server")
     .where("id", "=", id)
@@ -320,7 +320,7 @@ async function deleteIfEmpty(context: Context, id: number): Promise<boolean> {
 }
 
 function emitServerEvent(
-  context: Context,
+  context: StoreContext,
   { team_id, uuid, name }: Pick<ServerRecord, "team_id" | "uuid" | "name">,
   type: Extract<EventType, `server.${string}`>,
   payload: Readonly<Record<string, unknown>> = {},

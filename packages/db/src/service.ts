@@ -8,7 +8,7 @@ import type {
 } from "@berth/core/ports";
 import { ServiceSecrets, ServiceSettings } from "@berth/core/service";
 import { type Kysely, type SelectQueryBuilder, sql } from "kysely";
-import { type Context, idsOf, inTransaction, type TeamContext } from "./context.ts";
+import { idsOf, inTransaction, type StoreContext, type TeamContext } from "./context.ts";
 import {
   insertResource,
   readKind,
@@ -147,7 +147,7 @@ async function saveContainers(
 }
 
 /** The subject of a deployment, of any team. */
-export async function serviceSubject(context: Context, key: RoutingKey): Promise<Routing | undefined> {
+export async function serviceSubject(context: StoreContext, key: RoutingKey): Promise<Routing | undefined> {
   const found = await readSubject(context, ROWS, key);
   if (found === undefined) return undefined;
   const containers = await context.db
@@ -159,7 +159,7 @@ export async function serviceSubject(context: Context, key: RoutingKey): Promise
   return { ...found, subject: { ...found.subject, containers } };
 }
 
-export function systemServiceStore(context: Context): SystemServiceStore {
+export function systemServiceStore(context: StoreContext): SystemServiceStore {
   return {
     setStatuses: (id, status, containers) =>
       inTransaction(context, async (tx) => {

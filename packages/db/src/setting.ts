@@ -1,5 +1,5 @@
 import type { InstanceSettingStore } from "@berth/core/ports";
-import type { Context } from "./context.ts";
+import type { StoreContext } from "./context.ts";
 
 /** Setting that turns the API off for everyone. On unless set (D12). */
 export const API_ENABLED = "is_api_enabled";
@@ -10,7 +10,7 @@ export const SECOND_FACTOR_REQUIRED = "second_factor_required";
 const INSTANCE_ID = "instance_id";
 const REPORTED_VERSION = "reported_version";
 
-export function settingStore({ db }: Context): InstanceSettingStore {
+export function settingStore({ db }: StoreContext): InstanceSettingStore {
   const read = async (key: string): Promise<unknown> =>
     (await db.selectFrom("setting").select("value").where("key", "=", key).executeTakeFirst())?.value;
   const write = async (key: string, setting: boolean | string | null): Promise<void> => {

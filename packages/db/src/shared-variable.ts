@@ -2,7 +2,7 @@ import { DomainError, notFound } from "@berth/core";
 import { SHARED_SCOPES, type SharedReference, type SharedScope } from "@berth/core/env";
 import type { SeenVariable, SharedVariableOwner, SharedVariableRecord, SharedVariableStore } from "@berth/core/ports";
 import { type RawBuilder, type Selectable, sql } from "kysely";
-import { type Context, idsOf, type TeamContext } from "./context.ts";
+import { idsOf, type StoreContext, type TeamContext } from "./context.ts";
 import { countRows, ofOwner, page, within } from "./page.ts";
 import { pick } from "./pick.ts";
 import type { SharedVariableTable } from "./schema/resource.ts";
@@ -171,12 +171,12 @@ interface SeenRow extends Omit<SeenVariable, "value" | "scope"> {
   readonly value: Uint8Array | null;
 }
 
-const open = ({ cipher }: Context, scope: SharedScope, { uuid, value }: Pick<Row, "uuid" | "value">) =>
+const open = ({ cipher }: StoreContext, scope: SharedScope, { uuid, value }: Pick<Row, "uuid" | "value">) =>
   value === null ? null : cipher.open(value, place(scope, uuid));
 
 type Row = Omit<Selectable<SharedVariableTable>, "owner_id">;
 
-const record = (context: Context, scope: SharedScope, row: Row): SharedVariableRecord => ({
+const record = (context: StoreContext, scope: SharedScope, row: Row): SharedVariableRecord => ({
   ...row,
   value: open(context, scope, row),
 });

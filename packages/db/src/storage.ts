@@ -1,7 +1,7 @@
 import { DomainError, notFound } from "@berth/core";
 import type { StorageKey, StorageRecord, StorageStore } from "@berth/core/ports";
 import { type Selectable, sql } from "kysely";
-import { type Context, isId, type TeamContext } from "./context.ts";
+import { isId, type StoreContext, type TeamContext } from "./context.ts";
 import { violates } from "./errors.ts";
 import { countRows, page, within } from "./page.ts";
 import { pick } from "./pick.ts";
@@ -33,9 +33,9 @@ const COLUMNS = [
 type StorageRow = Omit<Selectable<DB["storage"]>, "resource_id">;
 
 const place = (uuid: string) => `storage ${uuid} content`;
-const seal = ({ cipher }: Context, uuid: string, content: string | null) =>
+const seal = ({ cipher }: StoreContext, uuid: string, content: string | null) =>
   content === null ? null : cipher.seal(content, place(uuid));
-const record = ({ cipher }: Context, row: StorageRow): StorageRecord => ({
+const record = ({ cipher }: StoreContext, row: StorageRow): StorageRecord => ({
   ...row,
   content: row.content === null ? null : cipher.open(row.content, place(row.uuid)),
 });

@@ -3,11 +3,11 @@ import type { SystemWebhookStore, WebhookDelivery } from "@berth/core/ports";
 import { PUSH_SETTINGS } from "@berth/core/webhook";
 import { type Kysely, sql } from "kysely";
 import { applicationRecord, openApplicationSecrets, selectBareApplications } from "./application.ts";
-import { type Context, idsOf, isId } from "./context.ts";
+import { idsOf, isId, type StoreContext } from "./context.ts";
 import { openSecrets } from "./github-app.ts";
 import type { DB } from "./schema.ts";
 
-export function systemWebhookStore(context: Context): SystemWebhookStore {
+export function systemWebhookStore(context: StoreContext): SystemWebhookStore {
   const { db } = context;
   return {
     async applicationsByRepository(keys) {

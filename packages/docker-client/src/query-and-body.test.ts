@@ -11,7 +11,7 @@ import { dockerClient } from "./client.ts";
 
 const SECRET = "canary-5f0c";
 
-interface Sent {
+interface SentRequest {
   readonly url: string;
   readonly headers: string;
   readonly body: string;
@@ -21,7 +21,7 @@ describe("a call to the engine", () => {
   let folder: string;
   let engine: Server;
   let docker: Docker;
-  let sent: Sent[] = [];
+  let sent: SentRequest[] = [];
 
   beforeAll(async () => {
     folder = mkdtempSync(join(tmpdir(), "berth-calls-"));

@@ -69,13 +69,13 @@ async function sendOne(sender: Sender, sending: Sending): Promise<DeliveryResult
   return await post(sender.exchange, sending, { url, body });
 }
 
-interface Request {
+interface ChannelRequest {
   readonly url: string;
   readonly body: object;
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-function post(exchange: Exchange, { uuid, kind, settings }: Sending, { url, body, headers }: Request) {
+function post(exchange: Exchange, { uuid, kind, settings }: Sending, { url, body, headers }: ChannelRequest) {
   const content = JSON.stringify(body);
   const init = {
     method: "POST",
@@ -116,12 +116,12 @@ const webhookHeaders = (uuid: string, { webhook_secret }: ChannelSettings<"webho
   }),
 });
 
-interface Refusal {
+interface ChannelRefusal {
   readonly status: number;
   readonly headers: { get(name: string): string | null };
 }
 
-function refusalOf(name: string, { status, headers }: Refusal, text: string): DeliveryResult {
+function refusalOf(name: string, { status, headers }: ChannelRefusal, text: string): DeliveryResult {
   const { words, retryAfterSeconds } = saidBy(text);
   const isRedirect = status >= 300 && status < 400;
   return {

@@ -37,12 +37,12 @@ function startRelease(name: string): Promise<TestUpstream> {
   });
 }
 
-interface Sent {
+interface SwitchAnswer {
   readonly release: string;
   readonly isWhole: boolean;
 }
 
-type Send = (body: Buffer | undefined) => Promise<Sent>;
+type Send = (body: Buffer | undefined) => Promise<SwitchAnswer>;
 
 /** Both clients never repeat a request. */
 function nodeClient(): { readonly send: Send; close(): void } {
@@ -80,7 +80,7 @@ describe("switching to a new release", () => {
   it("fails none of 2,000 requests on kept connections in 10 switches, each old release stopped at once", async () => {
     let release = await startRelease("0");
     await front.proxy.put(site("a", [release]));
-    const results: Sent[] = [];
+    const results: SwitchAnswer[] = [];
     const failures: unknown[] = [];
     let isOver = false;
     const clients = [nodeClient(), undiciClient()];

@@ -2,9 +2,9 @@ import { Ajv2020, type ValidateFunction } from "ajv/dist/2020.js";
 import formats from "ajv-formats";
 
 interface Description {
-  readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>;
+  readonly paths: Readonly<Record<string, Readonly<Record<string, DescribedOperation>>>>;
 }
-interface Operation {
+interface DescribedOperation {
   readonly responses?: Readonly<Record<string, Response>>;
 }
 interface Response {

@@ -3,7 +3,7 @@ import { startTestPostgres } from "./postgres-server.ts";
 /** Environment variable with the address of the run's PostgreSQL, which workers inherit. */
 export const ADDRESS_VARIABLE = "BERTH_TEST_POSTGRES";
 
-interface Run {
+interface SharedPostgres {
   users: number;
   readonly server: ReturnType<typeof startTestPostgres>;
 }
@@ -11,7 +11,7 @@ interface Run {
 const RUN = Symbol.for("berth.test.postgres");
 // Each vitest project loads this file again in the same process, so the state is shared in the global scope under a
 // unique key.
-const shared = globalThis as { [RUN]?: Run };
+const shared = globalThis as { [RUN]?: SharedPostgres };
 
 /** For vitest's `globalSetup`: the first project of the run that needs a database starts it, the last one stops it. */
 export async function setup(): Promise<() => Promise<void>> {

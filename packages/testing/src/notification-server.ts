@@ -115,25 +115,25 @@ const isWithin = (value: unknown, lengthsMax: Readonly<Record<string, number>>):
 
 const listIn = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : []);
 
-const isDiscordMessage = ({ embeds }: Sent): boolean =>
+const isDiscordMessage = ({ embeds }: SentMessage): boolean =>
   listIn(embeds).length === 1 && isWithin(listIn(embeds)[0], { title: 256, description: 4096 });
 
-const isSlackMessage = ({ text, blocks }: Sent): boolean =>
+const isSlackMessage = ({ text, blocks }: SentMessage): boolean =>
   isWithin({ text }, { text: 40_000 }) &&
   listIn(blocks).every((block) => {
     const { type, text: shown } = Object(block);
     return isWithin(shown, { text: type === "header" ? 150 : 3000 });
   });
 
-const isPushoverMessage = (sent: Sent): boolean =>
+const isPushoverMessage = (sent: SentMessage): boolean =>
   isWithin(sent, { title: 250, message: 1024 }) && (sent.url === undefined || isWithin(sent, { url: 512 }));
 
-const isMail = (sent: Sent): boolean =>
+const isMail = (sent: SentMessage): boolean =>
   isWithin(sent, { from: 500, subject: 998, text: 1_000_000 }) &&
   listIn(sent.to).length > 0 &&
   listIn(sent.to).length <= 50;
 
-type Sent = ReceivedNotification["json"];
+type SentMessage = ReceivedNotification["json"];
 
 const SERVICES: readonly { readonly path: RegExp; readonly answer: (received: ReceivedNotification) => Answer }[] = [
   {

@@ -11,7 +11,7 @@ const TEMPLATE_VARIABLE = "BERTH_TEST_SERVER_DATABASE";
 /** A killed process loses nothing with these; only a power failure would. */
 const WITHOUT_SYNC = "fsync = off\nfull_page_writes = off\n";
 
-interface Run {
+interface SharedTemplate {
   users: number;
   readonly template: Promise<Template>;
 }
@@ -25,7 +25,7 @@ interface Template {
 const RUN = Symbol.for("berth.test.data");
 // Each vitest project loads this file again in the same process, so the state is shared in the global scope under a
 // unique key.
-const shared = globalThis as { [RUN]?: Run };
+const shared = globalThis as { [RUN]?: SharedTemplate };
 
 /**
  * For vitest's `globalSetup`: creates a database once, which started servers copy. Creating and migrating one costs a

@@ -5,7 +5,7 @@ import { EXIT, type ExitCode, usage } from "../failure.ts";
 import { inputStream } from "../input-stream.ts";
 import type { Session } from "../session.ts";
 
-interface Options {
+interface ApiOptions {
   readonly field?: readonly string[];
   readonly rawField?: readonly string[];
   readonly query?: readonly string[];
@@ -30,7 +30,7 @@ export function define(command: Command, bind: Bind): void {
     .action(bind(request));
 }
 
-async function request(session: Session, method: string, path: string, options: Options): Promise<ExitCode> {
+async function request(session: Session, method: string, path: string, options: ApiOptions): Promise<ExitCode> {
   const asked = await requestOf(session, method.toUpperCase(), path, options);
   const connection = await session.resolve();
   const response = await rest(connection, asked);
@@ -55,7 +55,7 @@ async function request(session: Session, method: string, path: string, options: 
 const NEW_LINE = 10;
 const METHODS = ["GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS"];
 
-async function requestOf({ system }: Session, method: string, path: string, options: Options): Promise<RestRequest> {
+async function requestOf({ system }: Session, method: string, path: string, options: ApiOptions): Promise<RestRequest> {
   if (!METHODS.includes(method)) throw usage(`${method} is not an HTTP method. Use one of ${METHODS.join(", ")}.`);
   const [pathname = "", search = ""] = path.replace(/^\/?(api\/v1\/?)?/, "/").split("?", 2);
   const query = new URLSearchParams(search);

@@ -7,7 +7,7 @@ import { cell } from "../output.ts";
 import type { Session } from "../session.ts";
 import { statusText } from "../status-text.ts";
 
-interface Options {
+interface AppListOptions {
   readonly tag?: string;
   readonly project?: string;
   readonly server?: string;
@@ -29,7 +29,7 @@ export function defineList(command: Command, bind: Bind): void {
     .action(bind(list));
 }
 
-async function list(session: Session, options: Options): Promise<void> {
+async function list(session: Session, options: AppListOptions): Promise<void> {
   const { output } = session;
   const api = await session.connect();
   const all = await api.client.applications.list.query(options.tag === undefined ? {} : { tag: options.tag });
@@ -52,7 +52,7 @@ const row = ({ name, status, urls, environment_name, uuid }: Application, { outp
   cell(uuid),
 ];
 
-async function filtered(api: Api, all: readonly Application[], { project, server }: Options) {
+async function filtered(api: Api, all: readonly Application[], { project, server }: AppListOptions) {
   const projectUuid =
     project === undefined
       ? undefined

@@ -31,11 +31,11 @@ export function defineAttachments(group: Command, bind: Bind): void {
     .action(bind(detach));
 }
 
-interface Options {
+interface AttachOptions {
   readonly as?: string;
 }
 
-async function attach(session: Session, wanted: string, user: string, options: Options): Promise<void> {
+async function attach(session: Session, wanted: string, user: string, options: AttachOptions): Promise<void> {
   const { output } = session;
   const api = await session.connect();
   const database = await namedResource(api, "database", wanted);
@@ -55,7 +55,7 @@ async function attach(session: Session, wanted: string, user: string, options: O
   });
 }
 
-async function detach(session: Session, wanted: string, user: string, options: Options): Promise<void> {
+async function detach(session: Session, wanted: string, user: string, options: AttachOptions): Promise<void> {
   const { output } = session;
   const api = await session.connect();
   const database = await namedResource(api, "database", wanted);

@@ -5,7 +5,7 @@ import type { Session } from "../session.ts";
 import { executionParameters, executionsOf, type Saved, schedulesOf } from "./saved-backups.ts";
 
 /** A backup, restore or drill of a database. */
-interface Run {
+interface CancellableRun {
   readonly uuid: string;
   readonly what: string;
   readonly status: BackupStatus;
@@ -24,7 +24,7 @@ export async function cancel(session: Session, wanted: string, uuid: string | un
   return EXIT.ok;
 }
 
-async function runsOf({ api, uuid, schedules }: Saved): Promise<readonly Run[]> {
+async function runsOf({ api, uuid, schedules }: Saved): Promise<readonly CancellableRun[]> {
   const { backups, restores } = api.client.databases;
   const listed = await restores.list.query({ uuid });
   return [
@@ -42,7 +42,7 @@ async function runsOf({ api, uuid, schedules }: Saved): Promise<readonly Run[]> 
 }
 
 /** An ended run can be chosen by its uuid too, so that the API reports how it ended. */
-function chosen(name: string, runs: readonly Run[], wanted: string | undefined): Run {
+function chosen(name: string, runs: readonly CancellableRun[], wanted: string | undefined): CancellableRun {
   const fitting = runs.filter(({ uuid, status }) => (wanted === undefined ? status === "running" : uuid === wanted));
   const [only, ...others] = fitting;
   if (only !== undefined && others.length === 0) return only;

@@ -19,7 +19,7 @@ import { cell, type Output } from "../output.ts";
 import { printable } from "../printable.ts";
 import type { Session } from "../session.ts";
 
-type Options = Readonly<Record<string, unknown>>;
+type ClusterOptions = Readonly<Record<string, unknown>>;
 
 export function define(command: Command, bind: Bind): void {
   const nodes = command.command("nodes", { isDefault: true }).description("List the nodes of a cluster.");
@@ -45,7 +45,7 @@ export function define(command: Command, bind: Bind): void {
     const own = command.command(name).description(summary).argument("<node>", "its server, host name or id");
     if ("availability" in change && change.availability === "drain") addWaitFlag(own);
     withCluster(own).action(
-      bind((session: Session, node: string, options: Options) => changed(session, node, options, change)),
+      bind((session: Session, node: string, options: ClusterOptions) => changed(session, node, options, change)),
     );
   }
 }
@@ -65,7 +65,7 @@ const CHANGES = {
   activate: { summary: "Let a node take containers again.", change: { availability: "active" } },
 } as const;
 
-async function list(session: Session, options: Options): Promise<void> {
+async function list(session: Session, options: ClusterOptions): Promise<void> {
   const { output } = session;
   const { client } = await session.connect();
   const { uuid } = await clusterOf(client, options);
@@ -89,13 +89,13 @@ async function list(session: Session, options: Options): Promise<void> {
   });
 }
 
-async function created(session: Session, wanted: string, options: Options): Promise<ExitCode> {
+async function created(session: Session, wanted: string, options: ClusterOptions): Promise<ExitCode> {
   const { client } = await session.connect();
   const { uuid } = await serverOf(client, wanted);
   return await followed(session, await client.clusters.create.mutate({ uuid, ...valuesOf(CREATE, options) }));
 }
 
-async function joined(session: Session, wanted: string, options: Options): Promise<ExitCode> {
+async function joined(session: Session, wanted: string, options: ClusterOptions): Promise<ExitCode> {
   const { client } = await session.connect();
   const { uuid } = await serverOf(client, wanted);
   const manager_uuid = (await clusterOf(client, options)).uuid;
@@ -103,13 +103,13 @@ async function joined(session: Session, wanted: string, options: Options): Promi
   return await followed(session, await client.clusters.join.mutate(asked));
 }
 
-async function left(session: Session, wanted: string, options: Options): Promise<ExitCode> {
+async function left(session: Session, wanted: string, options: ClusterOptions): Promise<ExitCode> {
   const { client } = await session.connect();
   const { uuid } = await serverOf(client, wanted);
   return await followed(session, await client.clusters.leave.mutate({ uuid, ...valuesOf(LEAVE, options) }));
 }
 
-async function rotated(session: Session, options: Options): Promise<void> {
+async function rotated(session: Session, options: ClusterOptions): Promise<void> {
   const { client } = await session.connect();
   const { uuid } = await clusterOf(client, options);
   const answer = await client.clusters.rotateTokens.mutate({ uuid });
@@ -119,7 +119,7 @@ async function rotated(session: Session, options: Options): Promise<void> {
 async function changed(
   session: Session,
   wanted: string,
-  options: Options,
+  options: ClusterOptions,
   change: ClusterNodeUpdate,
 ): Promise<ExitCode> {
   const { output } = session;
@@ -165,7 +165,7 @@ async function emptied(session: Session, cluster: string, node: ClusterNode): Pr
 async function changedNode(
   session: Session,
   wanted: string,
-  options: Options,
+  options: ClusterOptions,
   change: ClusterNodeUpdate,
 ): Promise<{ readonly node: ClusterNode; readonly cluster: string }> {
   const { client } = await session.connect();
@@ -179,7 +179,7 @@ async function changedNode(
 
 const nameOf = ({ server_name, hostname }: ClusterNode) => printable(server_name ?? hostname);
 
-async function ingressChanged(session: Session, wanted: string, options: Options): Promise<void> {
+async function ingressChanged(session: Session, wanted: string, options: ClusterOptions): Promise<void> {
   const { output } = session;
   const { node, cluster: uuid } = await changedNode(session, wanted, options, { is_ingress: options.off !== true });
   const { client } = await session.connect();
@@ -213,7 +213,7 @@ const serverOf = async (client: Client, wanted: string) =>
   choose(wanted, await client.servers.list.query({}), { thing: "server" });
 
 /** The server that manages the cluster: the one that was named, or the only one. */
-async function clusterOf(client: Client, { cluster }: Options) {
+async function clusterOf(client: Client, { cluster }: ClusterOptions) {
   const servers = await client.servers.list.query({});
   if (typeof cluster === "string") return choose(cluster, servers, { thing: "server" });
   const heads = servers.filter(({ engine }) => ENGINES[engine].isCluster);

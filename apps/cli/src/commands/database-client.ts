@@ -18,7 +18,7 @@ const CLIENTS: Readonly<Record<string, readonly DatabaseEngine[]>> = {
   "redis-cli": ["redis", "keydb", "dragonfly"],
 };
 
-interface Options {
+interface DatabaseClientOptions {
   readonly command?: string;
 }
 
@@ -30,11 +30,18 @@ export function defineClients(group: Command, bind: Bind): void {
       .description(`Run ${name} in a database's container: in this terminal, or with what comes from standard input.`)
       .argument("<database>", "name or uuid")
       .option("-c, --command <text>", "run this, and end")
-      .action(bind((session: Session, wanted: string, options: Options) => run(session, name, wanted, options)));
+      .action(
+        bind((session: Session, wanted: string, options: DatabaseClientOptions) => run(session, name, wanted, options)),
+      );
   }
 }
 
-async function run(session: Session, name: string, wanted: string, { command }: Options): Promise<ExitCode> {
+async function run(
+  session: Session,
+  name: string,
+  wanted: string,
+  { command }: DatabaseClientOptions,
+): Promise<ExitCode> {
   const { system } = session;
   const api = await session.connect();
   const { uuid, name: called, database_type } = await namedResource(api, "database", wanted);

@@ -50,7 +50,7 @@ export function define(command: Command, bind: Bind): void {
   command.action(bind(deploy));
 }
 
-type Options = DeployOptions & {
+type DeployFlags = DeployOptions & {
   readonly env?: readonly string[];
   readonly envFile?: string;
   readonly only?: string;
@@ -59,7 +59,7 @@ type Options = DeployOptions & {
 
 const collected = (text: string, before: readonly string[] = []): readonly string[] => [...before, text];
 
-async function deploy(session: Session, named: string | undefined, options: Options): Promise<ExitCode> {
+async function deploy(session: Session, named: string | undefined, options: DeployFlags): Promise<ExitCode> {
   const { system } = session;
   const folder = await deployFolder(system, named);
   if (options.git !== undefined) await requireNoFolder(system, options.git);
@@ -126,7 +126,7 @@ const isCheckout = ({ path }: DeployFolder): Promise<boolean> =>
     () => false,
   );
 
-async function start(api: Api, session: Session, target: Target, options: Options): Promise<ExitCode> {
+async function start(api: Api, session: Session, target: Target, options: DeployFlags): Promise<ExitCode> {
   const { output } = session;
   const answer = await api.client.deploy.mutate({
     uuid: target.uuid,

@@ -8,7 +8,7 @@ import type { Session } from "../session.ts";
 import { deploymentStatusText } from "../status-text.ts";
 import { targetApplication } from "../target.ts";
 
-interface Options {
+interface DeploymentListOptions {
   readonly take?: number;
   readonly skip?: number;
   readonly all?: boolean;
@@ -24,7 +24,9 @@ export function define(command: Command, bind: Bind): void {
     .description("List the waiting and running deployments of the team. Those of an application: berth deployments APP")
     // Commander gives the flags that the group has too to the group.
     .action(
-      bind((session: Session, _: Options, self: Command) => listActive(session, self.optsWithGlobals<Options>())),
+      bind((session: Session, _: DeploymentListOptions, self: Command) =>
+        listActive(session, self.optsWithGlobals<DeploymentListOptions>()),
+      ),
     );
 }
 
@@ -33,7 +35,11 @@ const addPaging = (command: Command): Command =>
     .option("--take <count>", "how many at most", count)
     .option("--skip <count>", "how many of the newest to skip", count);
 
-async function list(session: Session, wanted: string | undefined, { all, ...paging }: Options): Promise<void> {
+async function list(
+  session: Session,
+  wanted: string | undefined,
+  { all, ...paging }: DeploymentListOptions,
+): Promise<void> {
   const { output, system } = session;
   const isOfTeam = all === true || (wanted === undefined && (await findLinks(system.cwd)) === undefined);
   if (isOfTeam) return await listActive(session, paging);
@@ -47,7 +53,7 @@ async function list(session: Session, wanted: string | undefined, { all, ...pagi
   });
 }
 
-async function listActive(session: Session, { take, skip }: Options): Promise<void> {
+async function listActive(session: Session, { take, skip }: DeploymentListOptions): Promise<void> {
   const { client } = await session.connect();
   const active = await client.deployments.list.query({ take, skip });
   session.output.show(active, () => table(session, active, NONE_ACTIVE));

@@ -13,7 +13,7 @@ import { ask, readInput } from "../prompt.ts";
 import type { Session } from "../session.ts";
 import { addOwnerFlags, isNamed, type OwnerOptions, ownerOf, type ShownVariable } from "./env-owner.ts";
 
-interface Options extends OwnerOptions {
+interface EnvOptions extends OwnerOptions {
   readonly preview?: boolean;
 }
 
@@ -51,7 +51,7 @@ export function define(command: Command, bind: Bind): void {
 async function list(
   session: Session,
   wanted: string | undefined,
-  { preview = false, show = false, ...named }: Options & { readonly show?: boolean },
+  { preview = false, show = false, ...named }: EnvOptions & { readonly show?: boolean },
 ): Promise<void> {
   const { output } = session;
   const { name, isShared, list: read } = await ownerOf(session, wanted, named);
@@ -71,7 +71,7 @@ async function list(
   });
 }
 
-async function get(session: Session, key: string, { preview = false, ...named }: Options): Promise<void> {
+async function get(session: Session, key: string, { preview = false, ...named }: EnvOptions): Promise<void> {
   const { output } = session;
   const { name, isShared, list: read } = await ownerOf(session, undefined, named);
   requireNoPreview(isShared, preview);
@@ -112,7 +112,7 @@ function usedBy({ is_runtime, is_buildtime }: ShownVariable): string {
   return [is_buildtime ? "build" : "", is_runtime ? "run" : ""].filter((text) => text !== "").join(", ") || "-";
 }
 
-type SetOptions = Options & { readonly file?: string; readonly [flag: string]: unknown };
+type SetOptions = EnvOptions & { readonly file?: string; readonly [flag: string]: unknown };
 
 async function setVariables(
   session: Session,
@@ -228,7 +228,7 @@ const shaped = (each: Variable): Variable => (each.value.includes("\n") ? { ...e
 async function remove(
   session: Session,
   keys: readonly string[],
-  { preview = false, ...named }: Options,
+  { preview = false, ...named }: EnvOptions,
 ): Promise<void> {
   const { output } = session;
   const { name, isShared, list: read, remove: removeOne } = await ownerOf(session, undefined, named);

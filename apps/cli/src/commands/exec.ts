@@ -7,7 +7,7 @@ import { serverField } from "./app-servers.ts";
 import { addRunFlags, type RunOptions, run, targetOf } from "./run.ts";
 import { attachTo } from "./terminal.ts";
 
-interface Options extends RunOptions {
+interface ExecFlags extends RunOptions {
   readonly interactive?: boolean;
   readonly tty?: boolean;
   readonly database?: string;
@@ -27,7 +27,7 @@ export function define(command: Command, bind: Bind): void {
 }
 
 /** A terminal; without -it, a command runs as `berth run` runs it, which scripts use. */
-async function exec(session: Session, words: readonly string[], options: Options): Promise<ExitCode> {
+async function exec(session: Session, words: readonly string[], options: ExecFlags): Promise<ExitCode> {
   const { ref, argv } = await placeOf(session, words, options);
   const isTerminal =
     options.tty === true || options.interactive === true || options.server !== undefined || ref.kind === "database";
@@ -46,7 +46,7 @@ async function exec(session: Session, words: readonly string[], options: Options
 
 const WITHOUT = "Run a command without a terminal: berth exec NAME -- COMMAND";
 
-async function placeOf(session: Session, words: readonly string[], options: Options) {
+async function placeOf(session: Session, words: readonly string[], options: ExecFlags) {
   if (options.database === undefined) return await targetOf(session, words, options);
   const { uuid } = await namedResource(await session.connect(), "database", options.database);
   return { ref: { kind: "database", uuid } as const, argv: words };

@@ -10,7 +10,7 @@ import { ask, readInput } from "../prompt.ts";
 import type { Session } from "../session.ts";
 import { showLink } from "../sign-in-link.ts";
 
-interface Options {
+interface LoginOptions {
   readonly web?: boolean;
   readonly print?: boolean;
   readonly tokenStdin?: boolean;
@@ -27,7 +27,7 @@ export function define(command: Command, bind: Bind): void {
     .action(bind(login));
 }
 
-async function login(session: Session, address: string | undefined, options: Options): Promise<void> {
+async function login(session: Session, address: string | undefined, options: LoginOptions): Promise<void> {
   if (options.web) return await signInOnTheWeb(session, address, options.print ?? false);
   if (address === undefined) throw usage("Say which server: berth login URL, or berth login --web for the dashboard.");
   await connectTo(session, address, options);
@@ -40,7 +40,7 @@ async function signInOnTheWeb(session: Session, address: string | undefined, isP
   await showLink(session, link, { isOpened: !isPrinted && session.system.stdin.isTTY === true });
 }
 
-async function connectTo(session: Session, address: string, { tokenStdin, name }: Options): Promise<void> {
+async function connectTo(session: Session, address: string, { tokenStdin, name }: LoginOptions): Promise<void> {
   const { output, system } = session;
   const url = serverUrl(address);
   warnOfPlainHttp(url, session);

@@ -22,7 +22,7 @@ export interface OutputFlags {
   readonly previous?: boolean;
 }
 
-interface Options extends OutputFlags {
+interface LogOptions extends OutputFlags {
   readonly deployment?: string;
   readonly container?: string;
   readonly server?: string;
@@ -46,7 +46,7 @@ export const addOutputFlags = (command: Command): Command =>
     .option("-t, --timestamps", "each line after the moment it was printed at, where that is known")
     .addOption(new Option("--previous", "what the last run printed, where nothing runs").conflicts(["follow"]));
 
-async function logs(session: Session, wanted: string | undefined, options: Options): Promise<ExitCode> {
+async function logs(session: Session, wanted: string | undefined, options: LogOptions): Promise<ExitCode> {
   const { deployment, follow = false, ...flags } = options;
   const api = await session.connect();
   if (deployment !== undefined) {

@@ -8,7 +8,7 @@ import { printable } from "../printable.ts";
 import type { Session } from "../session.ts";
 import { namedApplication } from "../target.ts";
 
-interface Options {
+interface MoveOptions {
   readonly environment?: string;
   readonly project?: string;
   readonly force?: boolean;
@@ -31,7 +31,7 @@ export function define(command: Command, bind: Bind): void {
     .action(bind(move));
 }
 
-async function move(session: Session, wanted: string, options: Options): Promise<ExitCode> {
+async function move(session: Session, wanted: string, options: MoveOptions): Promise<ExitCode> {
   const { environment, project, server } = options;
   const isToEnvironment = environment !== undefined || project !== undefined;
   if (isToEnvironment && server !== undefined) throw usage("Name an environment or a server, one after the other.");
@@ -40,7 +40,7 @@ async function move(session: Session, wanted: string, options: Options): Promise
   throw usage("Where to? Name an environment (--environment NAME, --project NAME) or a server (--server NAME).");
 }
 
-async function toServer(session: Session, wanted: string, serverName: string, options: Options): Promise<ExitCode> {
+async function toServer(session: Session, wanted: string, serverName: string, options: MoveOptions): Promise<ExitCode> {
   const { output } = session;
   const api = await session.connect();
   const { uuid, name } = await namedApplication(api, wanted);
@@ -56,7 +56,7 @@ async function toServer(session: Session, wanted: string, serverName: string, op
   return options.detach ? EXIT.ok : followDeployment(api, session, migrated.deployment_uuid);
 }
 
-async function toEnvironment(session: Session, wanted: string, options: Options): Promise<ExitCode> {
+async function toEnvironment(session: Session, wanted: string, options: MoveOptions): Promise<ExitCode> {
   const { output } = session;
   const api = await session.connect();
   const { name, type, uuid, project_uuid } = choose(wanted, await api.client.resources.summaries.query({}), {
@@ -73,7 +73,7 @@ async function toEnvironment(session: Session, wanted: string, options: Options)
   return EXIT.ok;
 }
 
-async function targetOf({ client }: Api, { project, environment }: Options, ownProject: string) {
+async function targetOf({ client }: Api, { project, environment }: MoveOptions, ownProject: string) {
   const uuid =
     project === undefined
       ? ownProject

@@ -34,7 +34,9 @@ export function define(command: Command, bind: Bind): void {
     const flags = flagsOf(kind);
     const made = set.command(kind).description(`Change the settings of ${kind}.`);
     addFlags(made, flags, "Of the channel:");
-    made.action(bind((session: Session, options: Options) => change(session, kind, valuesOf(flags, options))));
+    made.action(
+      bind((session: Session, options: NotificationOptions) => change(session, kind, valuesOf(flags, options))),
+    );
   }
   command
     .command("test")
@@ -50,7 +52,7 @@ export function define(command: Command, bind: Bind): void {
     .action(bind(deliveries));
 }
 
-type Options = Readonly<Record<string, unknown>>;
+type NotificationOptions = Readonly<Record<string, unknown>>;
 
 const channelArgument = () => new Argument("<channel>").choices([...CHANNEL_KINDS]);
 
@@ -64,7 +66,7 @@ type Channel = Api["client"]["notifications"]["webhook"];
 const channelOf = ({ client }: Api, kind: ChannelKind) => client.notifications[kind] as unknown as Channel;
 
 /** Fields of any channel. */
-const fieldsOf = (answer: object): Options => ({ ...answer });
+const fieldsOf = (answer: object): NotificationOptions => ({ ...answer });
 
 async function list(session: Session): Promise<void> {
   const { output } = session;
@@ -81,7 +83,7 @@ async function list(session: Session): Promise<void> {
   );
 }
 
-const reported = (kind: ChannelKind, fields: Options): string =>
+const reported = (kind: ChannelKind, fields: NotificationOptions): string =>
   chosenEvents(kind, fields)
     .map((event) => event.replaceAll("_", " "))
     .join(", ") || "nothing";
@@ -92,7 +94,11 @@ async function show(session: Session, kind: ChannelKind): Promise<void> {
   output.show(channel, () => showChannel(output, kind, fieldsOf(channel)));
 }
 
-function showChannel(output: Output, kind: ChannelKind, { id: _, team_id: __, message, ...fields }: Options): void {
+function showChannel(
+  output: Output,
+  kind: ChannelKind,
+  { id: _, team_id: __, message, ...fields }: NotificationOptions,
+): void {
   const rows = Object.entries(fields).map(([name, value]) => [
     flagName(channelFlag(kind, name)),
     typeof value === "boolean"

@@ -9,7 +9,7 @@ import { printable } from "../printable.ts";
 import type { Session } from "../session.ts";
 import { targetApplication } from "../target.ts";
 
-interface Options {
+interface RollbackOptions {
   readonly to?: string;
   readonly list?: boolean;
   readonly detach?: boolean;
@@ -25,7 +25,7 @@ export function define(command: Command, bind: Bind): void {
     .action(bind(rollback));
 }
 
-async function rollback(session: Session, wanted: string | undefined, options: Options): Promise<ExitCode> {
+async function rollback(session: Session, wanted: string | undefined, options: RollbackOptions): Promise<ExitCode> {
   const { output, system } = session;
   const api = await session.connect();
   const { uuid, name } = await targetApplication(api, system, wanted);

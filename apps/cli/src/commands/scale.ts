@@ -8,7 +8,7 @@ import { printable } from "../printable.ts";
 import type { Session } from "../session.ts";
 import { targetApplication } from "../target.ts";
 
-interface Options {
+interface ScaleOptions {
   readonly cpu?: string;
   readonly memory?: string;
   readonly requests?: string;
@@ -26,7 +26,7 @@ export function define(command: Command, bind: Bind): void {
     .option("--memory <megabytes>", "with bounds: what a container should use; 0: no matter")
     .option("--requests <count>", "with bounds: what a container should answer in a second; 0: no matter");
   addWaitFlag(command).action(
-    bind(async (session: Session, [first = "", second, ...more]: readonly string[], options: Options) => {
+    bind(async (session: Session, [first = "", second, ...more]: readonly string[], options: ScaleOptions) => {
       const { output } = session;
       if (more.length > 0) throw usage("Too many arguments. Example: berth scale shop 3");
       // With one argument, that is the number.
@@ -48,7 +48,7 @@ export function define(command: Command, bind: Bind): void {
 }
 
 /** `replicas` is left out where Berth chooses the number. */
-function read(text: string, { cpu, memory, requests }: Options) {
+function read(text: string, { cpu, memory, requests }: ScaleOptions) {
   const [, min, max] = /^(\d+)\.\.(\d+)$/.exec(text) ?? [];
   if (min !== undefined && max !== undefined) {
     const settings = {
@@ -84,7 +84,7 @@ function targetOf(flag: string, text: string): number | null {
 
 const containers = (count: number): string => (count === 1 ? "1 container" : `${count} containers`);
 
-interface Wanted {
+interface WantedScale {
   readonly uuid: string;
   readonly name: string;
   readonly replicas: number;
@@ -93,7 +93,7 @@ interface Wanted {
 /** Images may have to be pulled, and removed containers finish their requests. */
 const SCALE_PATIENCE_MS = 5 * 60_000;
 
-async function untilScaled(api: Api, session: Session, { uuid, name, replicas }: Wanted): Promise<ExitCode> {
+async function untilScaled(api: Api, session: Session, { uuid, name, replicas }: WantedScale): Promise<ExitCode> {
   const { output } = session;
   const { status } = await api.client.applications.get.query({ uuid });
   if (!status.startsWith("running")) {

@@ -19,7 +19,7 @@ import { namedResource } from "../resource.ts";
 import type { Session } from "../session.ts";
 import { targetApplication } from "../target.ts";
 
-interface Options {
+interface TaskOptions {
   readonly app?: string;
   readonly service?: string;
   readonly [flag: string]: unknown;
@@ -64,7 +64,7 @@ export function define(command: Command, bind: Bind): void {
 }
 
 /** Tasks of the selected application or service. */
-export async function tasksOf(session: Session, { app, service }: Pick<Options, "app" | "service">) {
+export async function tasksOf(session: Session, { app, service }: Pick<TaskOptions, "app" | "service">) {
   const api = await session.connect();
   if (service !== undefined) {
     const { uuid } = await namedResource(api, "service", service);
@@ -77,14 +77,14 @@ export async function tasksOf(session: Session, { app, service }: Pick<Options, 
 }
 type Owner = Awaited<ReturnType<typeof tasksOf>>;
 
-async function taskOf(session: Session, wanted: string, options: Options) {
+async function taskOf(session: Session, wanted: string, options: TaskOptions) {
   const owner = await tasksOf(session, options);
   const all = await owner.tasks.list.query({ uuid: owner.uuid });
   const describe = ({ frequency }: ScheduledTask) => printable(frequency);
   return { ...owner, task: choose(wanted, all, { thing: "scheduled task", describe }) };
 }
 
-async function list(session: Session, options: Options): Promise<void> {
+async function list(session: Session, options: TaskOptions): Promise<void> {
   const { output } = session;
   const { uuid, tasks } = await tasksOf(session, options);
   const all = await tasks.list.query({ uuid });
@@ -109,14 +109,14 @@ async function createTask(
   name: string,
   frequency: string,
   command: string,
-  options: Options,
+  options: TaskOptions,
 ): Promise<void> {
   const { uuid, tasks } = await tasksOf(session, options);
   const made = await tasks.create.mutate({ uuid, name, frequency, command, ...valuesOf(FLAGS, options) });
   session.output.show(made, () => session.output.line(`Created ${printable(made.name)} (${made.uuid}).`));
 }
 
-async function updateTask(session: Session, wanted: string, options: Options): Promise<void> {
+async function updateTask(session: Session, wanted: string, options: TaskOptions): Promise<void> {
   const { output } = session;
   const changes = valuesOf(CHANGES, options);
   const keys = Object.keys(changes);
@@ -126,7 +126,7 @@ async function updateTask(session: Session, wanted: string, options: Options): P
   output.show(changed, () => output.line(`${printable(task.name)}: changed ${keys.join(", ")}.`));
 }
 
-async function deleteTask(session: Session, wanted: string, options: Options): Promise<void> {
+async function deleteTask(session: Session, wanted: string, options: TaskOptions): Promise<void> {
   const { output, system } = session;
   if (options.yes !== true && !system.stdin.isTTY) throw usage("Delete a scheduled task: confirm it with --yes.");
   const { uuid, tasks, task } = await taskOf(session, wanted, options);
@@ -138,7 +138,7 @@ async function deleteTask(session: Session, wanted: string, options: Options): P
   output.show(answer, () => output.line(printable(answer.message)));
 }
 
-async function run(session: Session, wanted: string, options: Options): Promise<ExitCode> {
+async function run(session: Session, wanted: string, options: TaskOptions): Promise<ExitCode> {
   const { output } = session;
   const { uuid, tasks, task } = await taskOf(session, wanted, options);
   const started = await tasks.run.mutate({ uuid, task_uuid: task.uuid });
@@ -150,7 +150,7 @@ async function run(session: Session, wanted: string, options: Options): Promise<
   return EXIT.ok;
 }
 
-async function executions(session: Session, wanted: string, options: Options): Promise<void> {
+async function executions(session: Session, wanted: string, options: TaskOptions): Promise<void> {
   const { output } = session;
   const { uuid, tasks, task } = await taskOf(session, wanted, options);
   const all = await tasks.executions.query({ uuid, task_uuid: task.uuid });
@@ -173,7 +173,7 @@ async function logs(
   session: Session,
   wanted: string,
   execution: string | undefined,
-  options: Options,
+  options: TaskOptions,
 ): Promise<ExitCode> {
   const { output } = session;
   const { uuid, tasks, task } = await taskOf(session, wanted, options);

@@ -104,7 +104,7 @@ async function createOneClick(
 ): Promise<ExitCode> {
   const api = await session.connect();
   const fields = valuesOf(FLAGS, options);
-  const make = (place: Place) => api.client.services.createOneClick.mutate({ ...fields, ...place, type });
+  const make = (place: ServicePlacement) => api.client.services.createOneClick.mutate({ ...fields, ...place, type });
   if (name !== undefined) {
     requireFreeName(await api.client.services.list.query({}), {
       name,
@@ -140,11 +140,14 @@ function withNearTypes(error: unknown, type: string): unknown {
   ]);
 }
 
-type Place = Pick<ServiceCreate, "project_uuid" | "environment_uuid" | "server_uuid" | "instant_deploy" | "name">;
+type ServicePlacement = Pick<
+  ServiceCreate,
+  "project_uuid" | "environment_uuid" | "server_uuid" | "instant_deploy" | "name"
+>;
 
 interface Making {
   readonly name: string | undefined;
-  readonly make: (place: Place) => Promise<SavedService>;
+  readonly make: (place: ServicePlacement) => Promise<SavedService>;
   /** Description for messages. */
   readonly what: string;
 }
@@ -196,7 +199,7 @@ async function up(session: Session, file: string, wanted: string | undefined, op
   if (service === undefined) {
     const { requireNoBuild } = await import("./compose-build.ts");
     requireNoBuild(docker_compose, file === "-" ? "FOLDER/docker-compose.yaml" : file);
-    const make = (place: Place) => api.client.services.create.mutate({ ...place, docker_compose });
+    const make = (place: ServicePlacement) => api.client.services.create.mutate({ ...place, docker_compose });
     return create(api, session, { name, make, what: name }, options);
   }
   const { uuid } = service;

@@ -17,13 +17,13 @@ export interface Connection extends Context {
   readonly note?: string;
 }
 
-type Place = Pick<System, "env" | "homeFolder" | "isRoot" | "cwd">;
+type LocalSystem = Pick<System, "env" | "homeFolder" | "isRoot" | "cwd">;
 
 /**
  * Selects the server of a command: the named context, else BERTH_URL and BERTH_TOKEN, else the current context, else
  * the server on this machine.
  */
-export async function resolveConnection(place: Place, contextName: string | undefined): Promise<Connection> {
+export async function resolveConnection(place: LocalSystem, contextName: string | undefined): Promise<Connection> {
   const config = await readConfig(configPath(place));
   if (contextName !== undefined) {
     const context = contextNamed(config.contexts, contextName);
@@ -56,7 +56,7 @@ export function contextNamed(contexts: Readonly<Record<string, Context>>, name: 
 }
 
 async function environmentConnection(
-  place: Place,
+  place: LocalSystem,
   contexts: Readonly<Record<string, Context>>,
 ): Promise<Connection | undefined> {
   const { BERTH_URL, BERTH_TOKEN } = place.env;
@@ -74,7 +74,7 @@ async function environmentConnection(
 const LocalServer = z.object({ url: z.string(), token: z.string() });
 
 /** The server of BERTH_DATA, else of the usual data folder, else the one of this user that runs with another folder. */
-async function localServer(place: Place): Promise<Connection | undefined> {
+async function localServer(place: LocalSystem): Promise<Connection | undefined> {
   const { env, homeFolder, isRoot, cwd } = place;
   if (env.BERTH_DATA) return await serverIn(resolve(cwd, env.BERTH_DATA));
   const usual = isRoot ? "/var/lib/berth" : join(homeFolder, ".berth");
@@ -100,7 +100,7 @@ async function serverIn(folder: string): Promise<Connection | undefined> {
 const Announced = z.object({ data_folder: z.string() });
 
 /** Data folders of the servers that say at their start that they run. */
-async function runningServers({ env, homeFolder }: Place): Promise<readonly string[]> {
+async function runningServers({ env, homeFolder }: LocalSystem): Promise<readonly string[]> {
   const folder = runningServersFolder(homeFolder, env);
   const names = await readdir(folder).catch(() => []);
   const found = await Promise.all(names.map((name) => readJsonFile(join(folder, name), Announced)));

@@ -9,7 +9,7 @@ import { requireYes } from "../prompt.ts";
 import type { Session } from "../session.ts";
 import { linkedApplication, namedApplication } from "../target.ts";
 import { type DeployFolder, nameOf } from "./folder.ts";
-import { chooseEnvironment, choosePlace, type Place, type PlaceOptions, requireFreeName } from "./place.ts";
+import { type ChosenPlacement, chooseEnvironment, choosePlace, type PlaceOptions, requireFreeName } from "./place.ts";
 import { type RecognisedFolder, recognised } from "./recognised.ts";
 
 export interface DeployOptions extends PlaceOptions {
@@ -264,7 +264,7 @@ async function hasContainers(client: Api["client"], server: string | undefined):
 function create(
   { client }: Api,
   name: string,
-  { project, environment, server }: Place,
+  { project, environment, server }: ChosenPlacement,
   { git, branch = "main" }: DeployOptions,
   settings: Readonly<Record<string, unknown>>,
 ): Promise<CreatedApplication> {
@@ -286,7 +286,7 @@ function create(
 
 interface NewApplication {
   readonly name: string;
-  readonly place: Place;
+  readonly place: ChosenPlacement;
   readonly folder: DeployFolder;
   readonly options: DeployOptions;
 }

@@ -13,7 +13,7 @@ export interface PlaceOptions {
 }
 
 /** Project, environment and server of a new resource. */
-export interface Place {
+export interface ChosenPlacement {
   readonly project: { readonly uuid: string; readonly name: string };
   readonly environment: { readonly uuid: string; readonly name: string };
   readonly server: { readonly uuid: string; readonly name: string; readonly engine: EngineKind };
@@ -23,12 +23,15 @@ export interface Place {
 export type PlacedKind = "application" | "database" | "image" | "service";
 
 /** As named; else the only one there is, else the one with the usual name. */
-export async function choosePlace(api: Api, options: PlaceOptions, kind: PlacedKind): Promise<Place> {
+export async function choosePlace(api: Api, options: PlaceOptions, kind: PlacedKind): Promise<ChosenPlacement> {
   const server = chooseServer(await api.client.servers.list.query({}), options.server, kind);
   return { ...(await chooseEnvironment(api, options)), server };
 }
 
-export async function chooseEnvironment({ client }: Api, options: PlaceOptions): Promise<Omit<Place, "server">> {
+export async function chooseEnvironment(
+  { client }: Api,
+  options: PlaceOptions,
+): Promise<Omit<ChosenPlacement, "server">> {
   const projects = await client.projects.list.query({});
   const project = chosen("project", projects, options.project, "default");
   const { environments } = await client.projects.get.query({ uuid: project.uuid });
@@ -57,7 +60,7 @@ type Named = Pick<Application, "name" | "project_uuid" | "environment_name">;
 
 interface NewName<T> {
   readonly name: string;
-  readonly place: Omit<Place, "server">;
+  readonly place: Omit<ChosenPlacement, "server">;
   readonly kind: "application" | "database" | "service";
   /** What to do with the one that exists, or instead. */
   remedies(same: T): readonly string[];

@@ -2,7 +2,7 @@ import type { Command } from "commander";
 import type { Bind } from "../command-module.ts";
 import { addFlags } from "../flags.ts";
 import { addWaitFlag } from "../follow/job.ts";
-import type { Operation } from "./description.ts";
+import type { DescribedOperation } from "./description.ts";
 import { addSecretFiles } from "./secret-files.ts";
 
 /**
@@ -10,7 +10,7 @@ import { addSecretFiles } from "./secret-files.ts";
  *
  * @param group A command of the program, e.g. `databases`.
  */
-export function addOperations(group: Command, operations: readonly Operation[], bind: Bind): void {
+export function addOperations(group: Command, operations: readonly DescribedOperation[], bind: Bind): void {
   for (const operation of operations) {
     const [first, ...rest] = operation.words;
     if (first !== group.name()) continue;
@@ -36,7 +36,7 @@ function summarise(group: Command): void {
   }
 }
 
-function defineOperation(command: Command, operation: Operation, bind: Bind): void {
+function defineOperation(command: Command, operation: DescribedOperation, bind: Bind): void {
   const { pathParameters, queryFlags, bodyFlags, method, path } = operation;
   command.description(`${operation.summary}.\n\n${operation.description}\n\nIt is ${method} /api/v1${path}.`);
   for (const { name, help } of pathParameters) command.argument(`<${name.replaceAll("_", "-")}>`, help);

@@ -1,6 +1,6 @@
 import { type Candidate, choose } from "../choose.ts";
 import type { RestRequest } from "../connection/rest.ts";
-import type { Operation } from "./description.ts";
+import type { DescribedOperation } from "./description.ts";
 
 /** Sends a GET, and returns `undefined` when it cannot be read. */
 export type Ask = (request: Pick<RestRequest, "method" | "path">) => Promise<unknown>;
@@ -11,7 +11,11 @@ export type Ask = (request: Pick<RestRequest, "method" | "path">) => Promise<unk
  *
  * @throws Failure that lists similar names
  */
-export async function pathValues(ask: Ask, operation: Operation, typed: readonly string[]): Promise<readonly string[]> {
+export async function pathValues(
+  ask: Ask,
+  operation: DescribedOperation,
+  typed: readonly string[],
+): Promise<readonly string[]> {
   const values: string[] = [];
   for (const [n, { name }] of operation.pathParameters.entries()) {
     const value = typed[n] ?? "";
@@ -35,7 +39,7 @@ export async function fieldValues(
 }
 
 /** The operation's path with the known values filled in. */
-export const filledPath = ({ path, pathParameters }: Operation, values: readonly string[]): string =>
+export const filledPath = ({ path, pathParameters }: DescribedOperation, values: readonly string[]): string =>
   values.reduce((text, value, n) => text.replace(`{${pathParameters[n]?.name}}`, encodeURIComponent(value)), path);
 
 const FIELD_LISTS: Readonly<Record<string, string>> = {

@@ -10,14 +10,14 @@ import { printable } from "../printable.ts";
 import { ask, readInput } from "../prompt.ts";
 import type { Session } from "../session.ts";
 import { showAnswer } from "./answer.ts";
-import type { Operation } from "./description.ts";
+import type { DescribedOperation } from "./description.ts";
 import { type Ask, fieldValues, filledPath, pathValues } from "./names.ts";
 import { secretsFromFiles } from "./secret-files.ts";
 
 /** @param args Commander's arguments: the path's parameters, the options, the command. */
 export async function runOperation(
   session: Session,
-  operation: Operation,
+  operation: DescribedOperation,
   args: readonly unknown[],
 ): Promise<ExitCode> {
   const typed = operation.pathParameters.map((_, n) => String(args[n]));
@@ -47,7 +47,7 @@ const Started = z.looseObject({ job_uuid: z.string() });
 
 async function answered(
   session: Session,
-  operation: Operation,
+  operation: DescribedOperation,
   answer: unknown,
   { options, request }: { readonly options: Readonly<Record<string, unknown>>; readonly request: RestRequest },
 ): Promise<ExitCode> {
@@ -80,7 +80,7 @@ function sayWhen({ output }: Session, changed: readonly string[]): void {
 
 async function confirm(
   { system, output }: Session,
-  operation: Operation,
+  operation: DescribedOperation,
   parameters: readonly string[],
 ): Promise<void> {
   const name = parameters.at(-1) ?? "";
@@ -92,7 +92,7 @@ async function confirm(
 
 async function requestOf(
   session: Session,
-  operation: Operation,
+  operation: DescribedOperation,
   parameters: readonly string[],
   options: Readonly<Record<string, unknown>>,
 ): Promise<RestRequest> {
@@ -133,7 +133,7 @@ function asker(session: Session): Ask {
 }
 
 /** The server would only say that no field was given; the flags show which ones exist. */
-function requireFields(flags: Operation["bodyFlags"]): void {
+function requireFields(flags: DescribedOperation["bodyFlags"]): void {
   const names = flags.filter(({ isRequired }) => isRequired).map(({ name }) => `--${name}`);
   if (names.length > 0) throw usage(`Required: ${names.join(", ")}; or all fields as JSON by --input.`);
 }

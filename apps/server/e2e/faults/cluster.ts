@@ -167,14 +167,14 @@ interface Loss {
 
 type Moments = Readonly<Record<"beganMs" | "endedMs" | "movedMs" | "afterMs", number>>;
 
-function lossOf(sent: readonly Sent[], { beganMs, endedMs, movedMs, afterMs }: Moments): Loss {
+function lossOf(sent: readonly SentRequest[], { beganMs, endedMs, movedMs, afterMs }: Moments): Loss {
   const later = sent.filter((one) => one.beganMs > endedMs && one.beganMs < afterMs);
   const before = sent.filter((one) => one.beganMs > beganMs - WINDOW_MS && one.endedMs < beganMs);
   const inFlight = sent.filter((one) => one.beganMs <= endedMs && one.endedMs >= beganMs);
   const late = later.filter(({ problem }) => problem !== undefined);
   const slow = later.filter((one) => timeOf(one) > SLOW_MS);
-  const median = (requests: readonly Sent[]) => medianOf(requests.map(timeOf));
-  const told = (one: Sent) =>
+  const median = (requests: readonly SentRequest[]) => medianOf(requests.map(timeOf));
+  const told = (one: SentRequest) =>
     `${one.method} ${one.path}: ${one.problem}, begun ${Math.round(one.beganMs - endedMs)} ms after the loss, ${Math.round(timeOf(one))} ms`;
   return {
     requests: later.length,
@@ -194,7 +194,7 @@ function lossOf(sent: readonly Sent[], { beganMs, endedMs, movedMs, afterMs }: M
 const sentenceOf = ({ slow, lastSlowMs, movedMs, problems, ...loss }: Loss): string =>
   `${loss.broken} of ${loss.inFlight} in flight and ${loss.late} of ${loss.requests} later requests failed; ${slow} took longer than ${SLOW_MS} ms, the last after ${Math.round(lastSlowMs)} ms; moved after ${Math.round(movedMs)} ms; median ${loss.before.toFixed(1)}, ${loss.during.toFixed(1)}, ${loss.after.toFixed(1)} ms ${problems.join("; ")}`;
 
-const timeOf = ({ beganMs, endedMs }: Sent): number => endedMs - beganMs;
+const timeOf = ({ beganMs, endedMs }: SentRequest): number => endedMs - beganMs;
 
 const medianOf = (values: readonly number[]): number =>
   values.toSorted((one, other) => one - other)[Math.floor(values.length / 2)] ?? Number.NaN;
@@ -218,7 +218,7 @@ interface NodeAnswer {
   readonly Spec: { readonly Labels?: Readonly<Record<string, string>> };
 }
 
-interface Sent {
+interface SentRequest {
   readonly method: string;
   readonly path: string;
   readonly beganMs: number;
@@ -229,7 +229,7 @@ interface Sent {
 
 /** Clients that keep their connections and repeat nothing. A fifth of their requests takes 300 ms, half of these are POST. */
 function requestsTo({ address }: SwarmServer, applications: readonly Application[], clients = CLIENTS) {
-  const sent: Sent[] = [];
+  const sent: SentRequest[] = [];
   const open = new Map<number, number>();
   const agents = Array.from({ length: clients }, () => new Agent({ keepAlive: true, maxSockets: 1 }));
   let count = 0;

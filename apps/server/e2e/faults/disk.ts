@@ -50,7 +50,7 @@ async function fillDisk(server: TestServer, ballast: string): Promise<string> {
           return server.rest("POST", "/teams/current/shared-variables", { key: `FULL_${written}`, value: LARGE });
         }),
       );
-      return answers.map(({ body }) => body as Refusal).find(({ code }) => code === "storage.full")?.message;
+      return answers.map(({ body }) => body as DiskRefusal).find(({ code }) => code === "storage.full")?.message;
     },
     { what: "a write is refused", seconds: 60 },
   );
@@ -70,7 +70,7 @@ async function fillDisk(server: TestServer, ballast: string): Promise<string> {
   return `"${sentence}"; none of ${acknowledged.length} acknowledged writes lost, writing again after ${ms(tookMs)}`;
 }
 
-interface Refusal {
+interface DiskRefusal {
   readonly code?: string;
   readonly message?: string;
 }

@@ -15,7 +15,7 @@ import { Age, Elapsed } from "../parts/time.tsx";
 import { plurals } from "../resource/kinds.ts";
 import { causeOf, startedBy } from "./deployment-table.tsx";
 import { useKindOf } from "./kind-of.ts";
-import { type Step, Steps } from "./steps.tsx";
+import { type ShownStep, Steps } from "./steps.tsx";
 
 /** The log is streamed separately. */
 type Deployment = Omit<Outputs["deployments"]["get"], "logs">;
@@ -31,10 +31,10 @@ export function DeploymentPage() {
 
 const isOver = (status: Deployment["status"]): boolean => status !== "queued" && status !== "in_progress";
 
-function Run({ asked, askedSteps }: { readonly asked: Deployment; readonly askedSteps: readonly Step[] }) {
+function Run({ asked, askedSteps }: { readonly asked: Deployment; readonly askedSteps: readonly ShownStep[] }) {
   const uuid = asked.deployment_uuid;
   const lines = useLines(uuid);
-  const [followed, setFollowed] = useState<{ readonly deployment: Deployment; readonly steps: readonly Step[] }>();
+  const [followed, setFollowed] = useState<{ readonly deployment: Deployment; readonly steps: readonly ShownStep[] }>();
   const deployment = followed?.deployment ?? asked;
   const steps = followed?.steps ?? askedSteps;
   const stream = useStream<{ readonly data: DeploymentEvent }>(
@@ -153,7 +153,7 @@ function Header({ deployment }: { readonly deployment: Deployment }) {
 }
 
 /** Remedies by the step that failed. */
-const REMEDIES: Readonly<Record<Step["name"], { readonly text: string; readonly tab: string }>> = {
+const REMEDIES: Readonly<Record<ShownStep["name"], { readonly text: string; readonly tab: string }>> = {
   checkout: { text: "Check the repository, the branch and the key it is read with.", tab: "settings" },
   build: {
     text: "The end of the log says what the build lacks. Check the build pack, its commands and the variables of the build.",
@@ -171,7 +171,7 @@ const REMEDIES: Readonly<Record<Step["name"], { readonly text: string; readonly 
   retire: { text: "The new release runs. Check the server.", tab: "overview" },
 };
 
-function Failure({ deployment, steps }: { readonly deployment: Deployment; readonly steps: readonly Step[] }) {
+function Failure({ deployment, steps }: { readonly deployment: Deployment; readonly steps: readonly ShownStep[] }) {
   const kind = useKindOf(deployment.application_uuid);
   const failed = steps.find(({ status }) => status === "failed");
   const remedy = failed && REMEDIES[failed.name];

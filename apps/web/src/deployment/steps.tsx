@@ -3,9 +3,9 @@ import type { Outputs } from "../api/client.ts";
 import { runStateOf, State } from "../parts/state.tsx";
 import { Elapsed } from "../parts/time.tsx";
 
-export type Step = Outputs["deployments"]["steps"][number];
+export type ShownStep = Outputs["deployments"]["steps"][number];
 
-export const Steps = ({ steps }: { readonly steps: readonly Step[] }) => (
+export const Steps = ({ steps }: { readonly steps: readonly ShownStep[] }) => (
   <ol className="steps" aria-label="Steps">
     {steps.map(({ name, status, started_at, finished_at, error }) => {
       const state = runStateOf(status);

@@ -5,16 +5,16 @@ import { useState } from "react";
 import { client, trpc } from "../api/client.ts";
 import { useUsableServers } from "../resource/usable-servers.ts";
 
-export interface Place {
+export interface PlacementInput {
   readonly project_uuid: string;
   readonly environment_name: string;
   readonly server_uuid: string;
 }
 export interface SourceProps {
   /** The place for the code example. */
-  readonly place: Place;
+  readonly place: PlacementInput;
   /** Returns the place, and creates the project if it is new. */
-  readonly resolvePlace: () => Promise<Place>;
+  readonly resolvePlace: () => Promise<PlacementInput>;
 }
 
 const NEW_PROJECT = "";
@@ -36,12 +36,16 @@ export function usePlace(project: string | undefined) {
   const server =
     servers?.find(({ uuid }) => uuid === chosenServer) ?? defaultServers(servers ?? [], { needsContainers: false })[0];
 
-  const resolve = async (): Promise<Place> => {
+  const resolve = async (): Promise<PlacementInput> => {
     const made = projectUuid === NEW_PROJECT ? await client.projects.create.mutate({ name: projectName }) : undefined;
     if (made !== undefined) setProject(made.uuid);
     return { project_uuid: made?.uuid ?? projectUuid, environment_name: environment, server_uuid: server?.uuid ?? "" };
   };
-  const shown: Place = { project_uuid: projectUuid, environment_name: environment, server_uuid: server?.uuid ?? "" };
+  const shown: PlacementInput = {
+    project_uuid: projectUuid,
+    environment_name: environment,
+    server_uuid: server?.uuid ?? "",
+  };
   const fields = (
     <>
       <SimpleGrid cols={{ base: 1, sm: 3 }}>

@@ -7,7 +7,7 @@ import { exampleOf, type Language, type Route } from "./example.ts";
 import { Loaded } from "./page.tsx";
 
 /** An operation's name in the API description and in the typed client. */
-export interface Operation {
+export interface OperationExample {
   readonly id: string;
   readonly client: string;
 }
@@ -19,7 +19,7 @@ export function AsCode({
   operation,
   input,
 }: {
-  readonly operation: Operation;
+  readonly operation: OperationExample;
   readonly input: Readonly<Record<string, unknown>>;
 }) {
   const [isOpen, setOpen] = useState(false);
@@ -39,7 +39,7 @@ function Examples({
   operation,
   input,
 }: {
-  readonly operation: Operation;
+  readonly operation: OperationExample;
   readonly input: Readonly<Record<string, unknown>>;
 }) {
   const [language, setLanguage] = useState<Language>("berth");

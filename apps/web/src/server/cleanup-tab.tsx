@@ -7,9 +7,9 @@ import { Empty, Section } from "../parts/page.tsx";
 import { type Column, DataTable } from "../parts/table.tsx";
 import { bytes } from "../parts/units.ts";
 
-type Operation = NonNullable<Outputs["servers"]["cleanUp"]["operations"]>[number];
+type CleanupOperation = NonNullable<Outputs["servers"]["cleanUp"]["operations"]>[number];
 
-const COLUMNS: readonly Column<Operation>[] = [
+const COLUMNS: readonly Column<CleanupOperation>[] = [
   { header: "What", cell: ({ type, name, id }) => `${type} ${name ?? id.slice(0, 19)}` },
   { header: "Frees", cell: ({ size_bytes }) => (size_bytes === null ? "–" : bytes(size_bytes)) },
   { header: "Why", cell: ({ reason }) => reason },
@@ -17,7 +17,7 @@ const COLUMNS: readonly Column<Operation>[] = [
 
 /** Shows what would be removed before anything is. */
 export default function CleanupTab({ uuid }: { readonly uuid: string }) {
-  const [plan, setPlan] = useState<readonly Operation[]>();
+  const [plan, setPlan] = useState<readonly CleanupOperation[]>();
   const look = useAction(
     () => client.servers.cleanUp.mutate({ uuid, dry_run: true }),
     ({ operations = [] }) => setPlan(operations),

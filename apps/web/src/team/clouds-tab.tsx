@@ -8,10 +8,10 @@ import { RowActions } from "../parts/row-actions.tsx";
 import type { Column } from "../parts/table.tsx";
 import { Age } from "../parts/time.tsx";
 
-type Token = Outputs["cloudTokens"]["list"][number];
+type CloudToken = Outputs["cloudTokens"]["list"][number];
 const FIELDS = [{ fields: ["provider", "name", "token"] }];
 
-const COLUMNS: readonly Column<Token>[] = [
+const COLUMNS: readonly Column<CloudToken>[] = [
   { header: "Name", cell: ({ name }) => <span dir="auto">{name}</span> },
   { header: "Provider", cell: ({ provider }) => CLOUD_PROVIDERS[provider].title },
   { header: "Servers", isExtra: true, cell: ({ servers_count }) => servers_count },

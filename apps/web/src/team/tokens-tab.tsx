@@ -12,7 +12,7 @@ import { Empty, Loaded, Section } from "../parts/page.tsx";
 import { type Column, DataTable } from "../parts/table.tsx";
 import { Age } from "../parts/time.tsx";
 
-type Token = Outputs["tokens"]["list"][number];
+type ListedToken = Outputs["tokens"]["list"][number];
 
 /** Explanations of the abilities. */
 const MEANING: Readonly<Record<Ability, string>> = {
@@ -25,7 +25,7 @@ const MEANING: Readonly<Record<Ability, string>> = {
   terminal: "open a shell in containers, which shows their secrets",
 };
 
-const COLUMNS: readonly Column<Token>[] = [
+const COLUMNS: readonly Column<ListedToken>[] = [
   { header: "Name", cell: ({ name }) => <span dir="auto">{name}</span> },
   { header: "May", cell: ({ abilities }) => abilities.join(", ") },
   {

@@ -12,7 +12,7 @@ import { problemOf } from "../errors.ts";
 import { holdBodies } from "../held-body.ts";
 import type { HeldBytes } from "../held-bytes.ts";
 import { admitted } from "../operation.ts";
-import type { Context, Control, RestExchange } from "../trpc.ts";
+import type { Control, RequestContext, RestExchange } from "../trpc.ts";
 import { withholdBodies } from "../withheld-body.ts";
 import { methodsOf } from "./allowed.ts";
 import { eventStream } from "./event-stream.ts";
@@ -161,7 +161,7 @@ function contextOf(
   reply: FastifyReply,
   route: Route,
   { admission, controlFor, limitReads, signIns, browsers }: RestOptions,
-): Context {
+): RequestContext {
   const gone = new AbortController();
   reply.raw.once("close", () => {
     if (!reply.raw.writableFinished) gone.abort();
@@ -208,7 +208,7 @@ function pagedList(route: Route, request: FastifyRequest): PagedList | undefined
 }
 
 interface ListAnswer {
-  readonly ctx: Context;
+  readonly ctx: RequestContext;
   readonly request: FastifyRequest;
   readonly reply: FastifyReply;
   readonly route: Route;

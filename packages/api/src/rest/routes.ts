@@ -2,7 +2,7 @@ import type { Paging } from "@berth/core/ports";
 import type { AnyRouter } from "@trpc/server";
 import { z } from "zod";
 import type { Method, OperationOptions, Path } from "../operation-options.ts";
-import type { Context, Meta } from "../trpc.ts";
+import type { Meta, RequestContext } from "../trpc.ts";
 import { type Coerce, coercerOf, isList } from "./coerce.ts";
 
 /** A tRPC procedure as it is called outside of a router. Internal to tRPC, whose version is therefore pinned. */
@@ -10,7 +10,7 @@ export interface Procedure {
   (call: {
     readonly path: string;
     readonly type: ProcedureType;
-    readonly ctx: Context;
+    readonly ctx: RequestContext;
     readonly getRawInput: () => Promise<unknown>;
     readonly signal: AbortSignal;
     readonly batchIndex: 0;
@@ -25,7 +25,7 @@ export interface Procedure {
 type ProcedureType = "query" | "mutation" | "subscription";
 
 /** A procedure that is an operation: the source of both the routes and the OpenAPI document. */
-export interface Operation {
+export interface ApiOperation {
   /** Name in the router, e.g. `applications.envs.list`. */
   readonly name: string;
   readonly procedure: Procedure;
@@ -35,7 +35,7 @@ export interface Operation {
 }
 
 export interface Route {
-  readonly operation: Operation;
+  readonly operation: ApiOperation;
   readonly method: Method;
   readonly path: Path;
   /** For old clients: documented as deprecated. */
@@ -57,8 +57,8 @@ export interface InputKey {
 }
 
 /** @throws Error for an invalid definition: found at the start, not by a request. */
-export function operationsOf(router: AnyRouter): Operation[] {
-  const operations: Operation[] = [];
+export function operationsOf(router: AnyRouter): ApiOperation[] {
+  const operations: ApiOperation[] = [];
   // tRPC stores the flattened procedures here; their shape is that of `Procedure`.
   for (const [name, procedure] of Object.entries(router._def.procedures as Record<string, Procedure>)) {
     const { meta, inputs, output } = procedure._def;
@@ -74,11 +74,14 @@ export function operationsOf(router: AnyRouter): Operation[] {
 }
 
 /** Whether it returns a list that can be read in parts. */
-export const isPagedList = ({ input, output, options }: Operation): boolean =>
+export const isPagedList = ({ input, output, options }: ApiOperation): boolean =>
   output instanceof z.ZodArray && !options.isMadeWhole && input?.shape.skip !== undefined && "take" in input.shape;
 
 /** The requested page of a list; `undefined` if its schema refuses it. */
-export function askedPage({ input }: Operation, { skip, take }: Readonly<Record<string, unknown>>): Paging | undefined {
+export function askedPage(
+  { input }: ApiOperation,
+  { skip, take }: Readonly<Record<string, unknown>>,
+): Paging | undefined {
   const { skip: skipSchema, take: takeSchema } = input?.shape ?? {};
   if (skipSchema === undefined || takeSchema === undefined) return undefined;
   const asked = { skip: z.safeParse(skipSchema, skip), take: z.safeParse(takeSchema, take) };
@@ -88,7 +91,7 @@ export function askedPage({ input }: Operation, { skip, take }: Readonly<Record<
 }
 
 /** All methods and paths of an operation. */
-export function routesOf(operation: Operation): Route[] {
+export function routesOf(operation: ApiOperation): Route[] {
   const { method, path, aliases = [], alsoByGet } = operation.options;
   return [
     routeOf(operation, method, path, false),
@@ -99,7 +102,7 @@ export function routesOf(operation: Operation): Route[] {
 
 export const parametersOf = (path: Path): string[] => [...path.matchAll(/\{(\w+)\}/g)].map(([, name = ""]) => name);
 
-function routeOf(operation: Operation, method: Method, path: Path, isTwin: boolean): Route {
+function routeOf(operation: ApiOperation, method: Method, path: Path, isTwin: boolean): Route {
   const { options, name } = operation;
   const shape: Readonly<Record<string, z.core.$ZodType>> = operation.input?.shape ?? {};
   const inputKey = (parameter: string, key: string): InputKey => {

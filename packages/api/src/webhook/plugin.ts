@@ -18,14 +18,14 @@ export interface WebhookOptions {
   readonly bodySecondsMax?: number;
 }
 
-interface Place {
+interface WebhookPath {
   readonly path: string;
   readonly provider: WebhookProvider;
   /** Sent to a GitHub app, signed with the app's secret instead of an application's. */
   readonly isForApp?: true;
 }
 
-const PLACES: readonly Place[] = [
+const PLACES: readonly WebhookPath[] = [
   { path: "/source/github/events", provider: "github", isForApp: true },
   { path: "/source/github/events/manual", provider: "github" },
   { path: "/source/gitlab/events/manual", provider: "gitlab" },
@@ -66,14 +66,14 @@ export function webhookPlugin(app: FastifyInstance, options: WebhookOptions, don
 type Headers = FastifyRequest["headers"];
 
 /** Refuses unsigned requests before their body is read. Pings need no signature, since they do nothing. */
-function requireSignature({ provider }: Place, headers: Headers): void {
+function requireSignature({ provider }: WebhookPath, headers: Headers): void {
   const { signature, eventHeader }: ProviderHeaders = WEBHOOK_PROVIDERS[provider];
   const isPing = eventHeader !== undefined && headers[eventHeader] === "ping";
   if (!isPing && !textOf(headers, signature.header)) throw unsigned();
 }
 
 /** GitLab sends them for everything on its instance, and repeats and at last disables a hook that is refused. */
-const isUnsignedSystemHook = ({ provider }: Place, headers: Headers): boolean =>
+const isUnsignedSystemHook = ({ provider }: WebhookPath, headers: Headers): boolean =>
   provider === "gitlab" &&
   textOf(headers, "x-gitlab-event") === "System Hook" &&
   !textOf(headers, WEBHOOK_PROVIDERS.gitlab.signature.header);
@@ -92,7 +92,7 @@ interface ProviderHeaders {
 }
 
 async function answer(
-  { provider, isForApp }: Place,
+  { provider, isForApp }: WebhookPath,
   request: FastifyRequest,
   reply: FastifyReply,
   { webhooks, reader }: WebhookOptions & { readonly reader: WebhookReader },

@@ -26,7 +26,7 @@ const DEFAULT_SETTINGS = ApplicationSettings.parse({ build_pack: "nixpacks" });
 const DEFAULT_SECRETS = ApplicationSecrets.parse({});
 
 /** The fields that a request may set. The build pack of an image is fixed by its operation. */
-type Sent = Omit<ApplicationCreate | ApplicationUpdate, "build_pack"> & {
+type SentSettings = Omit<ApplicationCreate | ApplicationUpdate, "build_pack"> & {
   readonly build_pack?: BuildPack | null | undefined;
 };
 
@@ -36,7 +36,10 @@ type Sent = Omit<ApplicationCreate | ApplicationUpdate, "build_pack"> & {
  *
  * @param current Stored settings of the application that is changed; the defaults for a new one.
  */
-export function applicationChange(sent: Sent, current: ApplicationSettings = DEFAULT_SETTINGS): ApplicationChange {
+export function applicationChange(
+  sent: SentSettings,
+  current: ApplicationSettings = DEFAULT_SETTINGS,
+): ApplicationChange {
   const decoded = decodeFields(sentFields(sent, DEFAULT_SETTINGS), ["custom_nginx_configuration"]);
   const secrets = decodeFields(sentFields(sent, DEFAULT_SECRETS), [
     "dockerfile",
@@ -67,7 +70,7 @@ export function applicationChange(sent: Sent, current: ApplicationSettings = DEF
 }
 
 /** Null is a value of its own where it differs from the default: CPU then decides nothing. */
-const cleared = ({ autoscaling_cpu_percent }: Sent): Partial<ApplicationSettings> =>
+const cleared = ({ autoscaling_cpu_percent }: SentSettings): Partial<ApplicationSettings> =>
   autoscaling_cpu_percent === null ? { autoscaling_cpu_percent } : {};
 
 /** @param keys Fields that may be sent in base64. */
@@ -163,7 +166,7 @@ function portProblems({ ports_exposes, ports_mappings }: Partial<ApplicationSett
 const NO_PORT = "Ports are numbers from 1 to 65535.";
 const isPort = (text: string): boolean => Number(text) >= 1 && Number(text) <= 65_535;
 
-function composeProblems(sent: Sent, settings: ApplicationSettings): ApplicationChange["problems"] {
+function composeProblems(sent: SentSettings, settings: ApplicationSettings): ApplicationChange["problems"] {
   if (settings.build_pack !== "dockercompose") {
     const hasUrls = (sent.docker_compose_domains ?? []).length > 0;
     return hasUrls ? { docker_compose_domains: ["Only for the build pack dockercompose. Use domains."] } : {};

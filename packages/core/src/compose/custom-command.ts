@@ -1,7 +1,7 @@
 import { splitWords } from "../application/run-options.ts";
 
 const COMMANDS = { build: "build", start: "up" } as const;
-type Step = keyof typeof COMMANDS;
+type CommandStep = keyof typeof COMMANDS;
 
 /** The supported options of a custom compose command. */
 export interface ComposeCommand {
@@ -102,7 +102,7 @@ const OPTIONS: Readonly<Record<string, Option>> = {
 };
 
 /** Options after the subcommand. */
-const FLAGS: Readonly<Record<Step, Readonly<Record<string, Option>>>> = {
+const FLAGS: Readonly<Record<CommandStep, Readonly<Record<string, Option>>>> = {
   build: {
     "--build-arg": BUILD_ARG,
     "--no-cache": { read: (_value, command) => ({ ...command, isForced: true }) },
@@ -129,7 +129,7 @@ const SHORT: Readonly<Record<string, string>> = { "-f": "--file", "-d": "--detac
  * @param location Path of the compose file.
  */
 export function readComposeCommand(
-  step: Step,
+  step: CommandStep,
   text: string | null | undefined,
   location: string,
 ): ComposeCommand | { readonly problem: string } {
@@ -168,7 +168,7 @@ export function differingFiles(build: ComposeCommand, start: ComposeCommand): st
 }
 
 /** Why a command is not supported, as a sentence; `undefined` when it is. */
-export function customCommandProblem(step: Step, text: string | null | undefined, location: string) {
+export function customCommandProblem(step: CommandStep, text: string | null | undefined, location: string) {
   const read = readComposeCommand(step, text, location);
   return "problem" in read ? read.problem : undefined;
 }

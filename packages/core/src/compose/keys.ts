@@ -110,7 +110,7 @@ export const COMPOSE_KEYS = {
 
 export type ComposePlace = keyof typeof COMPOSE_KEYS;
 
-interface Part {
+interface ComposePart {
   readonly place: ComposePlace;
   /** Path in the file, e.g. `services.web.build`. */
   readonly path: string;
@@ -154,7 +154,7 @@ const REFUSED: Readonly<Record<string, string>> = {
   template_driver: "Exists in swarms only.",
 };
 
-function partsOf(document: Document): readonly Part[] {
+function partsOf(document: Document): readonly ComposePart[] {
   const services = named(document.services, "services", "service");
   return [
     { place: "document", path: "", value: document },
@@ -169,14 +169,14 @@ function partsOf(document: Document): readonly Part[] {
   ];
 }
 
-const named = (section: unknown, path: string, place: ComposePlace): readonly Part[] =>
+const named = (section: unknown, path: string, place: ComposePlace): readonly ComposePart[] =>
   Object.entries(recordOf(section)).map(([name, value]) => ({
     place,
     path: `${path}.${shown(name)}`,
     value: recordOf(value),
   }));
 
-const inner = ({ path, value }: Part, place: "build" | "deploy" | "healthcheck"): readonly Part[] => [
+const inner = ({ path, value }: ComposePart, place: "build" | "deploy" | "healthcheck"): readonly ComposePart[] => [
   { place, path: `${path}.${place}`, value: recordOf(value[place]) },
 ];
 

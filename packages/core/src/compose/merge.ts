@@ -121,7 +121,7 @@ function join(before: unknown, said: unknown, path: Path): unknown {
 
 /** Converts both values to one form before they are merged. */
 type Form = (value: unknown) => unknown;
-type Rule = Form | "replace" | { readonly join: (before: unknown, said: unknown, path: Path) => unknown };
+type MergeRule = Form | "replace" | { readonly join: (before: unknown, said: unknown, path: Path) => unknown };
 
 const asList: Form = (value) => (Array.isArray(value) ? value : [value]);
 
@@ -145,7 +145,7 @@ const isText = (path: Path, value: unknown): value is string =>
   typeof value === "string" && path.at(-1) === "environment";
 
 /** A name without a value replaces the value of an earlier file: it now comes from outside. */
-const PAIRS: Rule = {
+const PAIRS: MergeRule = {
   join(before, said, path) {
     const [first, second] = [before, said].map((value) =>
       asPairs(isText(path, value) ? environmentLines(value) : value),
@@ -173,7 +173,7 @@ const asHosts: Form = (value) =>
     : value;
 
 /** Options are merged only for the same driver. */
-const LOGGING: Rule = {
+const LOGGING: MergeRule = {
   join(before, said, path) {
     if (!isMap(before) || !isMap(said)) throw new Unlike(path);
     const isOther = said.driver != null && before.driver != null && said.driver !== before.driver;
@@ -182,12 +182,12 @@ const LOGGING: Rule = {
 };
 
 /** Either one number, or a map with two. */
-const LIMIT: Rule = {
+const LIMIT: MergeRule = {
   join: (before, said, path) => (isMap(before) && isMap(said) ? joinMaps(before, said, path) : plain(said)),
 };
 
 /** Entries are merged by subnet. */
-const SUBNETS: Rule = {
+const SUBNETS: MergeRule = {
   join(before, said, path) {
     if (!Array.isArray(before) || !Array.isArray(said)) throw new Unlike(path);
     const all: unknown[] = [...before];
@@ -208,11 +208,11 @@ const SUBNETS: Rule = {
   },
 };
 
-const each = (rule: Rule, ...patterns: readonly string[]) => patterns.map((pattern) => [pattern, rule] as const);
+const each = (rule: MergeRule, ...patterns: readonly string[]) => patterns.map((pattern) => [pattern, rule] as const);
 const ofService = (keys: string) => keys.split(" ").map((key) => `services.*.${key}`);
 
 /** Merge rules by path, as in compose-go's own table; all other values are merged by their form. */
-const RULES: ReadonlyMap<string, Rule> = new Map<string, Rule>([
+const RULES: ReadonlyMap<string, MergeRule> = new Map<string, MergeRule>([
   ...each("replace", ...ofService("command entrypoint healthcheck.test")),
   ...each(asList, ...ofService("dns dns_opt dns_search env_file label_file tmpfs")),
   ...each(PAIRS, ...ofService("annotations environment labels sysctls deploy.labels")),

@@ -55,7 +55,7 @@ export const interpolateCompose = (text: string, lookUp: (key: string) => string
 
 function interpolateSection(section: Section, lookUp: (key: string) => string | undefined, depth: number): string {
   if (depth > NESTED_MAX) return "";
-  const read = (part: Part): string => {
+  const read = (part: ReferencePart): string => {
     const value = lookUp(part.key);
     const isThere = value !== undefined && (value !== "" || !part.isEmptyNone);
     if (isThere) return part.operator === "+" ? interpolateSection(part.rest, lookUp, depth + 1) : value;
@@ -98,7 +98,7 @@ export function boundedLength(): (text: string) => string {
 
 const INTERPOLATED_LENGTH_MAX = 16 * 1_048_576; // A compose file has at most 1 MiB; its largest values may be inserted several times.
 
-interface Part {
+interface ReferencePart {
   readonly key: string;
   readonly operator: string | undefined;
   /** The text after the operator. */
@@ -118,9 +118,9 @@ interface Section {
 const whole = (text: string): Section => ({ text, closing: closingBraces(text), from: 0, to: text.length });
 const textOf = ({ text, from, to }: Section): string => text.slice(from, to);
 
-function partsOf(section: Section): readonly (string | Part)[] {
+function partsOf(section: Section): readonly (string | ReferencePart)[] {
   const { text, from, to } = section;
-  const parts: (string | Part)[] = [];
+  const parts: (string | ReferencePart)[] = [];
   let at = from;
   const next = () => {
     const dollar = text.indexOf("$", at);
@@ -136,7 +136,10 @@ function partsOf(section: Section): readonly (string | Part)[] {
   return parts;
 }
 
-function partAt({ text, closing }: Section, dollar: number): { readonly part: string | Part; readonly end: number } {
+function partAt(
+  { text, closing }: Section,
+  dollar: number,
+): { readonly part: string | ReferencePart; readonly end: number } {
   const isBraced = text[dollar + 1] === "{";
   const start = dollar + (isBraced ? 2 : 1);
   NAME.lastIndex = start;

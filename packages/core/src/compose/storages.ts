@@ -24,9 +24,9 @@ export function composeStorages(
   });
 }
 
-type Place = Pick<StorageFields, "type" | "name" | "host_path" | "fs_path" | "content" | "is_directory">;
+type StorageOrigin = Pick<StorageFields, "type" | "name" | "host_path" | "fs_path" | "content" | "is_directory">;
 
-function placeOf(volume: ComposeVolume, document: ComposeDocument, serviceUuid: string): Place {
+function placeOf(volume: ComposeVolume, document: ComposeDocument, serviceUuid: string): StorageOrigin {
   const none = { name: null, host_path: null, fs_path: null, content: null, is_directory: false };
   const { name, hostPath, content, isDirectory } = volume;
   if (content !== null) return { ...none, type: "file", fs_path: hostPath, content };

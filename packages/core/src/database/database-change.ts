@@ -19,7 +19,7 @@ export interface DatabaseChange {
   readonly problems: FieldErrors;
 }
 
-type Sent = Readonly<Record<string, unknown>>;
+type SentFields = Readonly<Record<string, unknown>>;
 
 /**
  * Reads the fields sent for a database of this engine. Null resets a setting to its default and clears a text; names
@@ -30,7 +30,7 @@ export function databaseChange(engine: DatabaseEngine, sent: DatabaseCreate | Da
   const values = engineFields(engine).map(([name, field]) => ({
     name,
     field,
-    ...readValue(field, (sent as Sent)[name]),
+    ...readValue(field, (sent as SentFields)[name]),
   }));
   /** `readValue` returns texts for secrets, so only `fields` can contain null. */
   const kept = (home: FieldHome) =>
@@ -98,7 +98,7 @@ function readScripts(field: EngineField, sent: unknown): ReadValue {
   return problems.length > 0 ? { problems } : { value: keptScripts(scripts) };
 }
 
-function foreignProblems(engine: DatabaseEngine, sent: Sent): FieldErrors {
+function foreignProblems(engine: DatabaseEngine, sent: SentFields): FieldErrors {
   const own = new Set(engineFields(engine).map(([name]) => name));
   const foreign = DATABASE_ENGINE_NAMES.flatMap(engineFields)
     .map(([name]) => name)

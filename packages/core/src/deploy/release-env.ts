@@ -6,7 +6,7 @@ import { repositoryUrl } from "../source/hosted-repository.ts";
 
 export interface EnvSubject {
   readonly application: Pick<ApplicationRecord, "uuid" | "name" | "github_app" | "settings"> & {
-    readonly placement: Place;
+    readonly placement: PlacementNames;
   };
   readonly deployment: Pick<DeploymentRecord, "uuid" | "commit" | "pull_request_id" | "git_type">;
   readonly domains: readonly DomainClaim[];
@@ -14,7 +14,7 @@ export interface EnvSubject {
   readonly envs: readonly EnvRecord[];
 }
 
-type Place = Pick<Placement, "project_name" | "environment_name" | "server_ip">;
+type PlacementNames = Pick<Placement, "project_name" | "environment_name" | "server_ip">;
 type EnvValues = Readonly<Record<string, string>>;
 
 /** Variables of a release. Those of the user override those that every release gets. */
@@ -48,7 +48,7 @@ function givenEnv(subject: EnvSubject): EnvValues {
 }
 
 /** Where it was created, and where it runs. */
-export const placeEnv = ({ project_name, environment_name, server_ip }: Place): EnvValues => ({
+export const placeEnv = ({ project_name, environment_name, server_ip }: PlacementNames): EnvValues => ({
   BERTH_PROJECT_NAME: project_name,
   BERTH_ENVIRONMENT_NAME: environment_name,
   BERTH_SERVER_IP: server_ip,

@@ -4,7 +4,7 @@ import { invalid } from "../errors.ts";
 
 const SOURCE_FIELDS = ["docker_compose", "docker_compose_raw", "type"] as const;
 
-type Sent = { readonly [Field in (typeof SOURCE_FIELDS)[number]]?: string | null | undefined };
+type SentSource = { readonly [Field in (typeof SOURCE_FIELDS)[number]]?: string | null | undefined };
 
 /** The source of a service: the type of a template, or a compose file. */
 export type ServiceSource = { readonly type: string } | ComposeText;
@@ -15,7 +15,7 @@ export interface ComposeText extends Compose {
 }
 
 /** @throws DomainError `request.invalid` unless exactly one is given, or if the compose file is invalid */
-export function serviceSource(sent: Sent): ServiceSource {
+export function serviceSource(sent: SentSource): ServiceSource {
   const given = SOURCE_FIELDS.filter((field) => sent[field]);
   const [field] = given;
   if (field === undefined || given.length > 1) {
@@ -31,7 +31,7 @@ export function serviceSource(sent: Sent): ServiceSource {
  * The new compose file of a change; `undefined`: unchanged.
  * @throws DomainError `request.invalid`
  */
-export function changedCompose(sent: Omit<Sent, "type">): ComposeText | undefined {
+export function changedCompose(sent: Omit<SentSource, "type">): ComposeText | undefined {
   if (sent.docker_compose && sent.docker_compose_raw) {
     const sentence = "Send only one of docker_compose and docker_compose_raw.";
     throw invalid({ docker_compose: [sentence], docker_compose_raw: [sentence] });

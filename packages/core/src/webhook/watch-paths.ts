@@ -34,12 +34,12 @@ export const watchEffort = (): WatchEffort => ({ stepsLeft: STEPS_MAX });
 
 const STEPS_MAX = 700_000;
 
-interface Rule {
+interface WatchRule {
   readonly isExclusion: boolean;
-  readonly tokens: readonly Token[];
+  readonly tokens: readonly PatternToken[];
 }
 
-function ruleOf(line: string): readonly Rule[] {
+function ruleOf(line: string): readonly WatchRule[] {
   const isExclusion = line.startsWith("!");
   const glob = (isExclusion ? line.slice(1).trim() : line).replace(/^\.?\/+/, "");
   if (glob === "") return [];
@@ -51,7 +51,7 @@ function ruleOf(line: string): readonly Rule[] {
  * `one` matches one character, `run` any number of characters, `folders` zero or more whole folders with their
  * slashes.
  */
-type Token =
+type PatternToken =
   | { readonly type: "one"; readonly takes: (character: string) => boolean }
   | { readonly type: "run"; readonly takes: (character: string) => boolean }
   | { readonly type: "folders" };
@@ -63,8 +63,8 @@ const literal =
   (character) =>
     character === wanted;
 
-function tokensOf(glob: string): readonly Token[] {
-  const tokens: Token[] = [];
+function tokensOf(glob: string): readonly PatternToken[] {
+  const tokens: PatternToken[] = [];
   let rest = glob;
   let isAtFolder = true;
   while (rest !== "") {
@@ -76,7 +76,7 @@ function tokensOf(glob: string): readonly Token[] {
   return tokens;
 }
 
-function nextToken(rest: string, isAtFolder: boolean): { readonly token: Token; readonly length: number } {
+function nextToken(rest: string, isAtFolder: boolean): { readonly token: PatternToken; readonly length: number } {
   const stars = /^\*{2,}/.exec(rest)?.[0].length ?? 0;
   if (stars > 0 && isAtFolder && rest[stars] === "/") return { token: { type: "folders" }, length: stars + 1 };
   if (stars > 0) return { token: { type: "run", takes: anything }, length: stars };
@@ -101,7 +101,7 @@ function oneOf(set: string, isNegated: boolean): (character: string) => boolean 
 }
 
 /** Walks the path once with all possible places of the glob, so that no glob takes exponential time. */
-function matches(tokens: readonly Token[], path: string, effort: WatchEffort): boolean {
+function matches(tokens: readonly PatternToken[], path: string, effort: WatchEffort): boolean {
   let places = new Set<number>();
   stand({ places, reached: new Set() }, tokens, 0);
   for (const character of path) {
@@ -130,7 +130,7 @@ interface Standing {
 }
 
 /** Adds a place, and all later places that can be reached without a character. */
-function stand({ places, reached }: Standing, tokens: readonly Token[], from: number): void {
+function stand({ places, reached }: Standing, tokens: readonly PatternToken[], from: number): void {
   for (let place = from; !reached.has(place); place += 1) {
     reached.add(place);
     places.add(place);

@@ -1,11 +1,11 @@
 import type { ReleaseRef, ReleaseState } from "@berth/core/deploy";
 import type { ContainerInspectInfo } from "dockerode";
 import { refsOf } from "./compose/member.ts";
-import { hasEnded, type Part, partOf, releaseOf } from "./state.ts";
+import { hasEnded, partOf, type ReleasePart, releaseOf } from "./state.ts";
 
 export interface IndexedContainer {
   /** One part for each release that the container belongs to. */
-  readonly parts: readonly Part[];
+  readonly parts: readonly ReleasePart[];
   readonly exitCode: number | undefined;
 }
 
@@ -28,7 +28,7 @@ export class ContainerIndex {
     return [...this.#containers.keys()];
   }
 
-  parts(): readonly Part[] {
+  parts(): readonly ReleasePart[] {
     return [...this.#containers.values()].flatMap(({ parts }) => parts);
   }
 
@@ -38,12 +38,12 @@ export class ContainerIndex {
 
   /** State of a release, computed from its known containers. */
   releaseOf(ref: Pick<ReleaseRef, "deploymentUuid">): ReleaseState | undefined {
-    const own = ({ state }: Part) => state.deploymentUuid === ref.deploymentUuid;
+    const own = ({ state }: ReleasePart) => state.deploymentUuid === ref.deploymentUuid;
     return releaseOf(this.idsOf(ref).flatMap((id) => this.get(id)?.parts.find(own) ?? []));
   }
 
   /** Records a container's current state. Returns its parts. */
-  put(id: string, info: ContainerInspectInfo): readonly Part[] {
+  put(id: string, info: ContainerInspectInfo): readonly ReleasePart[] {
     const before = this.get(id);
     const exitCode = hasEnded(info.State.Status) ? info.State.ExitCode : before?.exitCode;
     const refs = refsOf(info.Config.Labels, info.Name, this.#instance);

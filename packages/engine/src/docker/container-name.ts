@@ -6,7 +6,7 @@ import type { ContainerInspectInfo } from "dockerode";
 import { nameOf } from "./state.ts";
 import type { Seen } from "./watch.ts";
 
-interface Place {
+interface NamingEngine {
   readonly docker: Docker;
   /** Name of the server, for messages. */
   readonly server: string;
@@ -17,13 +17,16 @@ interface Place {
 // gets the permanent one after the switch. Renaming does not disturb running processes, and the engine's DNS follows.
 
 /** @throws DomainError `deploy.start_failed` when a container of another resource has the name. */
-export async function requireName(place: Place, name: string, resourceUuid: string): Promise<void> {
+export async function requireName(place: NamingEngine, name: string, resourceUuid: string): Promise<void> {
   const holder = await holderOf(place, name);
   if (holder !== undefined) ownRef(place, holder, resourceUuid);
 }
 
 /** Idempotent. @throws DomainError as above. */
-export async function takeName(place: Place, { id, info, state }: Pick<Seen, "id" | "info" | "state">): Promise<void> {
+export async function takeName(
+  place: NamingEngine,
+  { id, info, state }: Pick<Seen, "id" | "info" | "state">,
+): Promise<void> {
   const name = labelOf(info.Config.Labels, LABELS.lastingName);
   if (name === undefined) return;
   for (let attempt = 1; ; attempt++) {
@@ -42,7 +45,7 @@ export async function takeName(place: Place, { id, info, state }: Pick<Seen, "id
 
 /** Retries at once while the other container gives up the name, since in between it resolves to no container. */
 async function renameOnceFree(
-  { docker }: Place,
+  { docker }: NamingEngine,
   id: string,
   name: string,
   freed: Promise<void> | undefined,
@@ -62,7 +65,7 @@ async function renameOnceFree(
   }
 }
 
-async function giveBack({ docker }: Place, { Id }: ContainerInspectInfo, own: ReleaseRef): Promise<void> {
+async function giveBack({ docker }: NamingEngine, { Id }: ContainerInspectInfo, own: ReleaseRef): Promise<void> {
   try {
     await docker.getContainer(Id).rename({ name: containerName(own.resourceUuid, own.deploymentUuid) });
   } catch (cause) {
@@ -72,7 +75,7 @@ async function giveBack({ docker }: Place, { Id }: ContainerInspectInfo, own: Re
 }
 
 /** The container with exactly this name: the engine also matches prefixes of ids. */
-async function holderOf({ docker }: Place, name: string): Promise<ContainerInspectInfo | undefined> {
+async function holderOf({ docker }: NamingEngine, name: string): Promise<ContainerInspectInfo | undefined> {
   try {
     const info = await docker.getContainer(name).inspect();
     return nameOf(info) === name ? info : undefined;
@@ -82,7 +85,7 @@ async function holderOf({ docker }: Place, name: string): Promise<ContainerInspe
   }
 }
 
-function ownRef({ server, instance }: Place, holder: ContainerInspectInfo, resourceUuid: string): ReleaseRef {
+function ownRef({ server, instance }: NamingEngine, holder: ContainerInspectInfo, resourceUuid: string): ReleaseRef {
   const ref = refOf(holder.Config.Labels, instance);
   if (ref?.resourceUuid === resourceUuid) return ref;
   const name = nameOf(holder);

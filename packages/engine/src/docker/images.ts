@@ -59,7 +59,7 @@ export function dockerImages(options: DockerImagesOptions): EngineImages {
   return images;
 }
 
-type Place = Pick<DockerImagesOptions, "docker" | "server">;
+type ServerDocker = Pick<DockerImagesOptions, "docker" | "server">;
 
 async function require(images: EngineImages, server: string, image: string): Promise<EngineImage> {
   const found = await images.find(image);
@@ -68,7 +68,7 @@ async function require(images: EngineImages, server: string, image: string): Pro
 }
 
 /** Engines identify a layer by all layers below it, so only the longest common prefix with an image can be skipped. */
-async function heldLayers({ docker, server }: Place, layers: readonly string[]): Promise<readonly string[]> {
+async function heldLayers({ docker, server }: ServerDocker, layers: readonly string[]): Promise<readonly string[]> {
   try {
     const { DriverStatus }: { readonly DriverStatus?: readonly (readonly string[])[] | null } = await docker.info();
     // The containerd store requires every file of an archive.
@@ -94,7 +94,7 @@ async function heldLayers({ docker, server }: Place, layers: readonly string[]):
 const COMPARED_IMAGES_MAX = 100; // Newest images only: each costs a request, and older ones rarely share layers.
 
 async function* saved(
-  { docker, server }: Place,
+  { docker, server }: ServerDocker,
   image: string,
   without: ReadonlySet<string>,
 ): AsyncGenerator<Uint8Array> {
@@ -113,7 +113,11 @@ async function* saved(
 /** Engines from 25 on name a layer's file by its digest. Older ones do not, so nothing is skipped. */
 const layerAt = (path: string): string => path.replace(/^blobs\/sha256\//, "sha256:");
 
-async function load({ docker, server }: Place, content: AsyncIterable<Uint8Array>, signal: AbortSignal): Promise<void> {
+async function load(
+  { docker, server }: ServerDocker,
+  content: AsyncIterable<Uint8Array>,
+  signal: AbortSignal,
+): Promise<void> {
   const source = Readable.from(content, { objectMode: false });
   let broken: unknown;
   source.once("error", (cause) => {
@@ -135,7 +139,7 @@ async function load({ docker, server }: Place, content: AsyncIterable<Uint8Array
 }
 
 async function push(
-  { docker, server, login }: Place & { readonly login: object | undefined },
+  { docker, server, login }: ServerDocker & { readonly login: object | undefined },
   image: string,
   to: RegistryImage,
   io: WorkIO,
@@ -186,7 +190,7 @@ async function unlessAborted(
   }
 }
 
-async function named({ docker, server }: Place, id: string, image: string): Promise<void> {
+async function named({ docker, server }: ServerDocker, id: string, image: string): Promise<void> {
   const at = image.lastIndexOf(":");
   try {
     await docker.getImage(id).tag({ repo: image.slice(0, at), tag: image.slice(at + 1) });
@@ -196,7 +200,7 @@ async function named({ docker, server }: Place, id: string, image: string): Prom
 }
 
 /** Removes one name; the image keeps another. A failure does no harm. */
-async function forget({ docker }: Place, reference: string): Promise<void> {
+async function forget({ docker }: ServerDocker, reference: string): Promise<void> {
   await docker
     .getImage(reference)
     .remove()

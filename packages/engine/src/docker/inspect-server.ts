@@ -27,13 +27,13 @@ const Info = z.object({
   Swarm: Swarm.nullish(),
 });
 
-interface Options {
+interface InspectionOptions {
   readonly socketPath?: string | undefined;
   readonly signal: AbortSignal;
 }
 
 /** Inspects a machine bottom-up: whether it runs programs, then its engine, then the engine's disk. */
-export async function inspectServer(host: Host, options: Options): Promise<ServerInspection> {
+export async function inspectServer(host: Host, options: InspectionOptions): Promise<ServerInspection> {
   const nothing = {
     ...{ machineProblem: null, engineProblem: null, facts: null },
     ...{ engineId: null, swarm: null, osType: null, disk: null },
@@ -62,7 +62,7 @@ export async function inspectServer(host: Host, options: Options): Promise<Serve
 }
 
 /** Identity of an engine, which it keeps for its lifetime; `null` for one that has none. @throws DomainError */
-export async function engineIdentity(host: Host, options: Options): Promise<string | null> {
+export async function engineIdentity(host: Host, options: InspectionOptions): Promise<string | null> {
   const parsed = Info.safeParse(await engineJson(host, "/info", options));
   return parsed.success ? identityIn(parsed.data) : null;
 }
@@ -85,12 +85,12 @@ function swarmNode({ Swarm }: z.infer<typeof Info>): SwarmNode | null {
 }
 
 /** Whether machine and engine answer. @throws DomainError */
-export async function pingServer(host: Host, options: Options): Promise<void> {
+export async function pingServer(host: Host, options: InspectionOptions): Promise<void> {
   await engineJson(host, "/_ping", options);
 }
 
 /** Usage of the disk with the engine's data. */
-export async function serverDisk(host: Host, options: Options): Promise<DiskSpace | undefined> {
+export async function serverDisk(host: Host, options: InspectionOptions): Promise<DiskSpace | undefined> {
   const { DockerRootDir } = Info.parse(await engineJson(host, "/info", options));
   return await diskOf(host, DockerRootDir, options.signal);
 }

@@ -38,7 +38,7 @@ export function stateOf(ref: ReleaseRef, info: ContainerInspectInfo, lastExitCod
 export const nameOf = ({ Name }: Pick<ContainerInspectInfo, "Name">): string => Name.replace(/^\//, "");
 
 /** One container of a release. */
-export interface Part {
+export interface ReleasePart {
   /** Id of the container; empty where only a manager of its swarm was asked. */
   readonly id: string;
   readonly state: ReleaseState;
@@ -51,7 +51,7 @@ export interface Part {
   readonly run: number;
 }
 
-export function partOf(ref: ReleaseRef, info: ContainerInspectInfo, lastExitCode: number | undefined): Part {
+export function partOf(ref: ReleaseRef, info: ContainerInspectInfo, lastExitCode: number | undefined): ReleasePart {
   const state = stateOf(ref, info, lastExitCode);
   const { Labels } = info.Config;
   const slot = slotOf(Labels);
@@ -107,17 +107,17 @@ const isStopped = ({ State, HostConfig }: ContainerInspectInfo): boolean =>
 const LASTING: ReadonlySet<string> = new Set(["always", "unless-stopped"]);
 
 /** Sorted as in the compose file, or by the number of the replica. */
-export const inOrder = <T extends { readonly part: Part }>(parts: readonly T[]): readonly T[] =>
+export const inOrder = <T extends { readonly part: ReleasePart }>(parts: readonly T[]): readonly T[] =>
   parts.toSorted(
     ({ part: a }, { part: b }) => a.order - b.order || (a.container.number ?? 0) - (b.container.number ?? 0),
   );
 
 /** Whether a release has several containers, or is made to have several. */
-export const isCompound = (parts: readonly Pick<Part, "isMember">[]): boolean =>
+export const isCompound = (parts: readonly Pick<ReleasePart, "isMember">[]): boolean =>
   parts.length > 1 || parts.some(({ isMember }) => isMember);
 
 /** State of a release, computed from its containers; `undefined` without any. */
-export function releaseOf(parts: readonly Part[]): ReleaseState | undefined {
+export function releaseOf(parts: readonly ReleasePart[]): ReleaseState | undefined {
   const [first] = parts;
   if (first === undefined || !isCompound(parts)) return first?.state;
   const { resourceUuid, deploymentUuid } = first.state;

@@ -7,7 +7,7 @@ import { refsOf } from "./compose/member.ts";
 import { ContainerIndex, type IndexedContainer } from "./container-index.ts";
 import { type ContainerQueries, containerQueries, type ListedContainer } from "./container-queries.ts";
 import { type ContainerEvent, followEvents } from "./events.ts";
-import { inOrder, isCompound, type Part, partOf, releaseOf } from "./state.ts";
+import { inOrder, isCompound, partOf, type ReleasePart, releaseOf } from "./state.ts";
 import { type StateListeners, stateListeners } from "./state-listeners.ts";
 
 export interface ReleaseWatchOptions {
@@ -28,11 +28,11 @@ export interface ReleaseWatch {
   findAll(ref: ReleaseRef): Promise<Seen | undefined>;
   list(): Promise<readonly ReleaseState[]>;
   /** The containers of all releases. */
-  listParts(): Promise<readonly Part[]>;
+  listParts(): Promise<readonly ReleasePart[]>;
   /** State known from events; `undefined` while events may be missed. */
   lastSeen(): readonly ReleaseState[] | undefined;
   /** As `lastSeen`, one by one. */
-  lastParts(): readonly Part[] | undefined;
+  lastParts(): readonly ReleasePart[] | undefined;
   onChange(listener: (state: ReleaseState) => void): () => void;
   /** Resolves at the next change of this release, on `signal`, or after a second. */
   changed(ref: ReleaseRef, signal: AbortSignal | undefined): Promise<void>;
@@ -119,7 +119,7 @@ class EngineWatch implements ReleaseWatch {
     return parts && releasesOf(parts);
   }
 
-  lastParts(): readonly Part[] | undefined {
+  lastParts(): readonly ReleasePart[] | undefined {
     return this.#isComplete ? this.#index.parts() : undefined;
   }
 
@@ -135,7 +135,7 @@ class EngineWatch implements ReleaseWatch {
     return releasesOf(await this.listParts());
   }
 
-  async listParts(): Promise<readonly Part[]> {
+  async listParts(): Promise<readonly ReleasePart[]> {
     const found = await this.#containers.list();
     // The engine answers, so its events can be had again.
     if (!this.#isFollowed) this.#reconnectNow.abort();
@@ -143,7 +143,7 @@ class EngineWatch implements ReleaseWatch {
     return parts.flat();
   }
 
-  async #partsOf({ id, refs, coarse }: ListedContainer): Promise<readonly Part[]> {
+  async #partsOf({ id, refs, coarse }: ListedContainer): Promise<readonly ReleasePart[]> {
     const before = this.#index.get(id)?.parts ?? [];
     const isKnown = before.length === refs.length && before.every(({ state }) => state.state === coarse);
     if (this.#isComplete && isKnown && isSameRefs(before, refs)) return before;
@@ -292,7 +292,7 @@ class EngineWatch implements ReleaseWatch {
   }
 }
 
-function releasesOf(parts: readonly Part[]): readonly ReleaseState[] {
+function releasesOf(parts: readonly ReleasePart[]): readonly ReleaseState[] {
   const byDeployment = Map.groupBy(parts, ({ state }) => state.deploymentUuid);
   return [...byDeployment.values()].flatMap((ofOne) => releaseOf(ofOne) ?? []);
 }
@@ -300,7 +300,7 @@ function releasesOf(parts: readonly Part[]): readonly ReleaseState[] {
 interface FoundPart {
   readonly id: string;
   readonly info: ContainerInspectInfo;
-  readonly part: Part;
+  readonly part: ReleasePart;
   readonly owners: readonly string[];
 }
 
@@ -326,5 +326,5 @@ const isSame = (one: ReleaseState, other: ReleaseState | undefined): boolean =>
 
 const keyed = (ref: ReleaseRef): readonly [string, ReleaseRef] => [ref.deploymentUuid, ref];
 
-const isSameRefs = (parts: readonly Part[], refs: readonly ReleaseRef[]): boolean =>
+const isSameRefs = (parts: readonly ReleasePart[], refs: readonly ReleaseRef[]): boolean =>
   parts.every(({ state }, at) => state.deploymentUuid === refs[at]?.deploymentUuid);

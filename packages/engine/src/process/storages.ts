@@ -48,13 +48,13 @@ export async function mountStorages(
 
 const pathOf = ({ mountPath }: StorageMount): string => posix.resolve("/app", mountPath);
 
-interface Place {
+interface StorageFolder {
   readonly top: string;
   readonly path: string;
 }
 
 /** @param mountedTop Path of `top` inside the release. @returns `undefined`: only its variable tells the path. */
-function placeIn(top: string, mountedTop: string, mount: StorageMount): Place | undefined {
+function placeIn(top: string, mountedTop: string, mount: StorageMount): StorageFolder | undefined {
   const path = resolve(top, posix.relative(mountedTop, pathOf(mount)));
   return isBelow(top, path) ? { top, path } : undefined;
 }
@@ -79,7 +79,7 @@ async function writeMounted(mount: FileMount, file: string, { paths, deploymentU
   await runAs(user, mount, ["chmod", "0600", "--", file]);
 }
 
-interface LinkPlace extends Place {
+interface LinkPlace extends StorageFolder {
   readonly user: HostUser | undefined;
 }
 

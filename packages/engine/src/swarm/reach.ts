@@ -60,12 +60,12 @@ export class TaskConnector {
   }
 
   /** The node on which it is or was comes first: most often no other has to be asked. */
-  async #look(nodes: readonly SwarmNode[], { lastId, ...wanted }: Wanted): Promise<Way | undefined> {
+  async #look(nodes: readonly SwarmNode[], { lastId, ...wanted }: WantedWay): Promise<Way | undefined> {
     const { last = [], others = [] } = Object.groupBy(nodes, ({ id }) => (id === lastId ? "last" : "others"));
     return (last.length > 0 ? await this.#find(last, wanted) : undefined) ?? (await this.#find(others, wanted));
   }
 
-  async #find(nodes: readonly SwarmNode[], { host, run }: Omit<Wanted, "lastId">): Promise<Way | undefined> {
+  async #find(nodes: readonly SwarmNode[], { host, run }: Omit<WantedWay, "lastId">): Promise<Way | undefined> {
     const asked = nodes.map(async (node) => {
       const address = await answered(bridgeAddress(node, this.#instance, host));
       if (address === undefined) throw new Error("It is not on this node.");
@@ -82,7 +82,7 @@ export class TaskConnector {
   }
 }
 
-interface Wanted {
+interface WantedWay {
   readonly host: string;
   readonly lastId: string | undefined;
   readonly run: string | undefined;

@@ -1,7 +1,7 @@
 import type { ReleaseContainer } from "@berth/core/deploy";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import type { Part } from "../docker/state.ts";
+import type { ReleasePart } from "../docker/state.ts";
 import { RestartCounts } from "./restart-counts.ts";
 import { clusterState, type ReleaseService, type StackMember } from "./state.ts";
 
@@ -12,7 +12,7 @@ const service = (change: Partial<ReleaseService> = {}): ReleaseService => ({
 });
 
 /** A container of the replica `number` that started at `second`; `null`: not yet. */
-function part(number: number, second: number | null, change: Partial<ReleaseContainer> = {}, run = 1): Part {
+function part(number: number, second: number | null, change: Partial<ReleaseContainer> = {}, run = 1): ReleasePart {
   const container: ReleaseContainer = {
     ...{ name: "replica", isReplica: true, number, state: "running", restartCount: 0, exitCode: null },
     startedAt: second === null ? null : new Date(second * 1000),
@@ -26,7 +26,7 @@ function part(number: number, second: number | null, change: Partial<ReleaseCont
 const ended = (exitCode: number) => ({ state: "exited", exitCode, address: null }) as const;
 
 describe("the state of a release with one container on a swarm", () => {
-  test.each<[string, ReleaseService, readonly Part[], object]>([
+  test.each<[string, ReleaseService, readonly ReleasePart[], object]>([
     ["waits for its container", service(), [], { state: "created", upstream: null, restartCount: 0 }],
     ["has none after a stop before the start", service({ isStopped: true }), [], { state: "exited" }],
     ["starts", service(), [part(1, null, { state: "created", address: null })], { state: "created" }],
@@ -70,7 +70,7 @@ test("a crash and the wait for the next container are one state", () => {
 });
 
 describe("the state of a release with several containers on a swarm", () => {
-  const numbers = (own: ReleaseService, parts: readonly Part[]) =>
+  const numbers = (own: ReleaseService, parts: readonly ReleasePart[]) =>
     clusterState(ref, [own], parts).containers?.map(({ number, state }) => `${number} ${state}`);
 
   test("has one for each replica, the missing ones too", () => {
@@ -127,12 +127,12 @@ describe("the state of a compose file's containers on a swarm", () => {
       },
       ...(change.isNumbered === true ? { replicas: 2 } : {}),
     });
-  const partOfMember = (name: string, second: number | null, change: Partial<ReleaseContainer> = {}): Part => {
+  const partOfMember = (name: string, second: number | null, change: Partial<ReleaseContainer> = {}): ReleasePart => {
     const { container, ...rest } = part(1, second);
     const { isReplica: _i, number: _n, ...own } = container;
     return { ...rest, container: { ...own, name, ...change } };
   };
-  const shown = (services: readonly ReleaseService[], parts: readonly Part[]) =>
+  const shown = (services: readonly ReleaseService[], parts: readonly ReleasePart[]) =>
     clusterState(ref, services, parts).containers?.map(
       ({ name, number, state, restartCount }) => `${name}${number ?? ""} ${state} ${restartCount}`,
     );
@@ -166,7 +166,7 @@ describe("the state of a compose file's containers on a swarm", () => {
   test("counts the restarts of each by itself", () => {
     const counts = new RestartCounts().of("d");
     const services = [member("a", 0), member("b", 1)];
-    const look = (parts: readonly Part[]) =>
+    const look = (parts: readonly ReleasePart[]) =>
       clusterState(ref, services, parts, counts).containers?.map(({ restartCount }) => restartCount);
     expect(look([partOfMember("a", 1, ended(1)), partOfMember("a", 2), partOfMember("b", 1)])).toEqual([1, 0]);
     expect(look([partOfMember("a", 2), partOfMember("b", 1)])).toEqual([1, 0]);

@@ -1,6 +1,6 @@
 import { containerTitle } from "@berth/core/compose";
 import { REPLICA, type ReleaseContainer, type ReleaseRef, type ReleaseState, stackState } from "@berth/core/deploy";
-import type { Part } from "../docker/state.ts";
+import type { ReleasePart } from "../docker/state.ts";
 
 /** What a service of a release says of it. */
 export interface ReleaseService {
@@ -37,7 +37,7 @@ export type CountEnded = (title: string, run: number, startsMs: readonly number[
 export function clusterState(
   ref: ReleaseRef,
   services: readonly ReleaseService[],
-  parts: readonly Part[],
+  parts: readonly ReleasePart[],
   countEnded: CountEnded = (_title, _run, startsMs) => startsMs.length,
 ): ReleaseState {
   const containers = services
@@ -62,7 +62,7 @@ export function clusterState(
 }
 
 /** Numbers of its replicas: a swarm that removes some chooses them itself, so that others are left. */
-function numbersOf({ replicas }: ReleaseService, parts: readonly Part[]): readonly number[] {
+function numbersOf({ replicas }: ReleaseService, parts: readonly ReleasePart[]): readonly number[] {
   const all = [...new Set(parts.map(numberOf))].sort((a, b) => a - b);
   const isLive = (number: number) => parts.some((part) => numberOf(part) === number && !hasEnded(part.container));
   const live = all.filter(isLive);
@@ -74,7 +74,7 @@ function numbersOf({ replicas }: ReleaseService, parts: readonly Part[]): readon
 
 function replicaOf(
   service: ReleaseService,
-  parts: readonly Part[],
+  parts: readonly ReleasePart[],
   number: number,
   countEnded: CountEnded,
 ): ReleaseContainer {
@@ -121,11 +121,12 @@ const isOver = (member: StackMember | undefined, { exitCode }: ReleaseContainer)
   member?.restarts === "never" || (member?.restarts === "on-failure" && exitCode === 0);
 
 /** A container that has not started yet is the newest. */
-export const byAge = (parts: readonly Part[]): readonly Part[] => parts.toSorted((a, b) => startOf(a) - startOf(b));
+export const byAge = (parts: readonly ReleasePart[]): readonly ReleasePart[] =>
+  parts.toSorted((a, b) => startOf(a) - startOf(b));
 
-const numberOf = ({ container }: Part): number => container.number ?? 0;
+const numberOf = ({ container }: ReleasePart): number => container.number ?? 0;
 
-const startOf = ({ container }: Part): number => container.startedAt?.getTime() ?? Number.MAX_SAFE_INTEGER;
+const startOf = ({ container }: ReleasePart): number => container.startedAt?.getTime() ?? Number.MAX_SAFE_INTEGER;
 
 const hasEnded = ({ state }: ReleaseContainer): boolean => state === "exited" || state === "dead";
 

@@ -1,13 +1,13 @@
 import type { ReleaseContainer } from "@berth/core/deploy";
 import { LABELS, labelOf, refOf } from "@berth/docker-client";
-import { identityOf, type Part } from "../docker/state.ts";
+import { identityOf, type ReleasePart } from "../docker/state.ts";
 import type { Task } from "./services.ts";
 
 /**
  * A container as the managers know it, while its own node cannot be reached by Berth. `undefined`: it is not one of
  * this instance's, or it is not wanted any more.
  */
-export function partOfTask(task: Task, instance: string): Part | undefined {
+export function partOfTask(task: Task, instance: string): ReleasePart | undefined {
   const { Slot: number = 0, Status, Spec, DesiredState } = task;
   const labels = Spec.ContainerSpec?.Labels ?? {};
   const ref = refOf(labels, instance);

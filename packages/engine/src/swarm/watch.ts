@@ -7,7 +7,7 @@ import type Docker from "dockerode";
 import type { ContainerInspectInfo } from "dockerode";
 import pLimit from "p-limit";
 import { followEvents } from "../docker/events.ts";
-import { type Part, partOf } from "../docker/state.ts";
+import { partOf, type ReleasePart } from "../docker/state.ts";
 import { type StateListeners, stateListeners } from "../docker/state-listeners.ts";
 import { type ReleaseWatch, watchReleases } from "../docker/watch.ts";
 import { answered } from "./answered.ts";
@@ -34,7 +34,7 @@ export interface ClusterWatchOptions {
 export interface TaskContainer {
   readonly id: string;
   readonly info: ContainerInspectInfo;
-  readonly part: Part;
+  readonly part: ReleasePart;
   readonly container: ReleaseContainer;
   readonly node: SwarmNode;
   /** The releases that it belongs to: only its own. */
@@ -212,7 +212,7 @@ export class ClusterWatch {
     return isKnown ? this.#lastRunning(({ state }) => state.deploymentUuid === deploymentUuid) : undefined;
   }
 
-  #lastRunning(isMeant: (part: Part) => boolean): readonly RunningTask[] {
+  #lastRunning(isMeant: (part: ReleasePart) => boolean): readonly RunningTask[] {
     return this.#readyWatches().flatMap(({ node, watch }) =>
       (watch.lastParts() ?? [])
         .filter((part) => part.container.state === "running" && isMeant(part))
@@ -227,12 +227,12 @@ export class ClusterWatch {
   }
 
   /** Containers on a node that Berth cannot reach: the managers may, and clients too. */
-  async #partsByManager({ id }: SwarmNode): Promise<readonly Part[]> {
+  async #partsByManager({ id }: SwarmNode): Promise<readonly ReleasePart[]> {
     const tasks = await this.#options.services.tasksOn(id);
     return tasks.flatMap((task) => partOfTask(task, this.#options.instance) ?? []);
   }
 
-  #statesOf(services: readonly ReleaseService[], parts: readonly Part[]): readonly ReleaseState[] {
+  #statesOf(services: readonly ReleaseService[], parts: readonly ReleasePart[]): readonly ReleaseState[] {
     const byDeployment = Map.groupBy(parts, ({ state }) => state.deploymentUuid);
     const byRelease = Map.groupBy(services, ({ ref }) => ref.deploymentUuid);
     return [...byRelease].flatMap(([deploymentUuid, ofRelease]) => {
@@ -245,7 +245,7 @@ export class ClusterWatch {
     });
   }
 
-  #lastParts(): readonly Part[] | undefined {
+  #lastParts(): readonly ReleasePart[] | undefined {
     const parts = this.#readyWatches().map(({ watch }) => watch.lastParts());
     return parts.some((one) => one === undefined) ? undefined : parts.flatMap((one) => one ?? []);
   }

@@ -3,7 +3,7 @@ import type { Agent, buildConnector } from "undici";
 import { guardedLookup } from "./guarded-lookup.ts";
 import { mayConnect, mayUse, type PrivateHosts } from "./private-hosts.ts";
 
-type Refusal = (host: string, address: string) => Error;
+type AddressRefusal = (host: string, address: string) => Error;
 
 /**
  * Connects neither to private addresses that are not allowed nor to this machine. Checked for each connection, so it
@@ -13,7 +13,7 @@ type Refusal = (host: string, address: string) => Error;
  */
 export async function guardedAgent(
   allowed: PrivateHosts,
-  refusal: Refusal,
+  refusal: AddressRefusal,
   timeouts: Pick<Agent.Options, "headersTimeout" | "bodyTimeout"> = {},
 ): Promise<Agent> {
   const { Agent, buildConnector } = await import("./undici.ts");
@@ -21,7 +21,11 @@ export async function guardedAgent(
   return new Agent({ connect: guarded(connect, allowed, refusal), ...timeouts });
 }
 
-function guarded(connect: buildConnector.connector, allowed: PrivateHosts, refusal: Refusal): buildConnector.connector {
+function guarded(
+  connect: buildConnector.connector,
+  allowed: PrivateHosts,
+  refusal: AddressRefusal,
+): buildConnector.connector {
   return (options, callback) => {
     const host = options.hostname.replace(/^\[|\]$/g, "");
     // A literal address is never looked up, so it is checked here.

@@ -76,13 +76,13 @@ function unknownHosts({ redirectUrl }: ProxySettings) {
 
 const UNKNOWN = "unknown";
 
-interface Context {
+interface TraefikContext {
   readonly settings: ProxySettings;
   readonly certificates: readonly OwnCertificate[];
 }
 
 /** One router for each entry point. */
-function routeParts(one: HostRoute, name: string, context: Context) {
+function routeParts(one: HostRoute, name: string, context: TraefikContext) {
   const { route } = one;
   const ways = route.isHttps === true ? [false, true] : [false];
   return ways.map((isSecure) => {
@@ -181,7 +181,7 @@ const NOBODY = { host: "127.0.0.1", port: 9 };
 /** Answers every request with 503 before a server is contacted. */
 const DOWN = { ipAllowList: { sourceRange: ["255.255.255.255/32"], rejectStatusCode: 503 } };
 
-function tlsOf(host: string, { settings, certificates }: Context) {
+function tlsOf(host: string, { settings, certificates }: TraefikContext) {
   const isOwn = certificates.some((certificate) => coversHost(certificate, host));
   if (isOwn || settings.tls.issuer === "internal" || !isPublicName(host)) return {};
   return { certResolver: "acme", domains: [{ main: host }] };

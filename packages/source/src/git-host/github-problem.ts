@@ -44,12 +44,12 @@ const unreadable = (host: string, cause: unknown) =>
   });
 
 /** The library's error for statuses from 300 on. */
-interface Refusal extends Error {
+interface GithubRefusal extends Error {
   readonly status: number;
   readonly response?: { readonly headers: Readonly<Record<string, string | number | undefined>> };
 }
 
-const isRefusal = (error: unknown): error is Refusal =>
+const isRefusal = (error: unknown): error is GithubRefusal =>
   error instanceof Error && "status" in error && typeof error.status === "number" && "response" in error;
 
 /** The library wraps errors of its transport. */
@@ -62,7 +62,7 @@ const WAIT_SECONDS_DEFAULT = 60;
 const WAIT_SECONDS_MAX = 3600; // GitHub's rate limits are per hour.
 
 /** Seconds to wait, if the call was refused because of a rate limit. */
-function rateLimitSeconds({ status, message, response }: Refusal): number | undefined {
+function rateLimitSeconds({ status, message, response }: GithubRefusal): number | undefined {
   const headers = response?.headers ?? {};
   const hasNoneLeft = String(headers["x-ratelimit-remaining"] ?? "") === "0";
   const isAbout = headers["retry-after"] !== undefined || hasNoneLeft || /rate limit/i.test(message);

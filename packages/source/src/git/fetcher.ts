@@ -26,7 +26,7 @@ import {
   mirrorFolder,
   removeUnusedMirrors,
   unpackCommit,
-  type Wanted,
+  type WantedRevision,
 } from "./mirror.ts";
 import { describeSubmodule, isPlainFolder, type Submodule, submodulesOf } from "./submodules.ts";
 import { safeName, uploadStore } from "./uploads.ts";
@@ -112,7 +112,7 @@ export function sourceFetcher(options: SourceFetcherOptions): SourceFetcher {
   }
 
   /** Serialised for each mirror, so that none is discarded while it is being read. */
-  function fillFromGit(context: GitContext, remote: Remote, wanted: Wanted, folder: string): Promise<Filled> {
+  function fillFromGit(context: GitContext, remote: Remote, wanted: WantedRevision, folder: string): Promise<Filled> {
     return locks(mirrorFolder(options.folder, remote), context.io.signal, async () => {
       try {
         return await tryFillFromGit(context, remote, wanted, folder);
@@ -147,7 +147,7 @@ export function sourceFetcher(options: SourceFetcherOptions): SourceFetcher {
         throw new DomainError("source.invalid", `The submodule "${path}" lies behind a symbolic link. Move it.`);
       }
       const remote = { url, credentials: credentialsFor(url, parent), cacheOwner: parent.cacheOwner };
-      const wanted: Wanted = { ref: null, revision: { type: "sha", sha: commit, isFull: true } };
+      const wanted: WantedRevision = { ref: null, revision: { type: "sha", sha: commit, isFull: true } };
       const inner = { ...context, limits: left };
       const within = await fillFromGit(inner, remote, wanted, join(folder, path));
       left = await fillSubmodules(inner, remote, within, join(folder, path), depth + 1);
@@ -169,7 +169,12 @@ interface Filled {
   readonly submodules: readonly Submodule[];
 }
 
-async function tryFillFromGit(context: GitContext, remote: Remote, wanted: Wanted, folder: string): Promise<Filled> {
+async function tryFillFromGit(
+  context: GitContext,
+  remote: Remote,
+  wanted: WantedRevision,
+  folder: string,
+): Promise<Filled> {
   const found = await fetchCommit(context, remote, wanted);
   const unpacked = await unpackCommit(context, remote, found.commit, folder);
   const lfsBytes = await fillLfs(context, remote, found.commit, folder, unpacked);

@@ -37,7 +37,7 @@ export function gitFailure(attempt: GitAttempt): GitFailure {
   return failed(attempt, "source.unreachable", `${shown(attempt.url)} could not be fetched: ${last}`);
 }
 
-interface Rule {
+interface GitErrorRule {
   readonly pattern: RegExp;
   readonly code: ErrorCode;
   readonly say: (attempt: GitAttempt) => string;
@@ -47,7 +47,7 @@ const shown = (url: GitUrl) => formatGitUrl(url);
 
 const MISSING_REF = /couldn't find remote ref (\S{1,255})/;
 
-const RULES: readonly Rule[] = [
+const RULES: readonly GitErrorRule[] = [
   {
     pattern: /No space left on device|Disk quota exceeded/,
     code: "engine.failed",

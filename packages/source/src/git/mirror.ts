@@ -37,7 +37,7 @@ export async function removeUnusedMirrors(folder: string): Promise<void> {
 const MIRROR_KEPT_SECONDS = 30 * 24 * 3600;
 
 /** The revision to find in a repository. */
-export interface Wanted {
+export interface WantedRevision {
   /** Branch, tag or commit; `null`: the repository's default branch. */
   readonly ref: string | null;
   readonly revision: GitRevision;
@@ -54,7 +54,7 @@ export interface FoundCommit {
  * Updates the mirror and finds the commit in it.
  * @throws DomainError `source.*`, `engine.failed`; MirrorDamaged
  */
-export async function fetchCommit(context: GitContext, remote: Remote, wanted: Wanted): Promise<FoundCommit> {
+export async function fetchCommit(context: GitContext, remote: Remote, wanted: WantedRevision): Promise<FoundCommit> {
   const mirror = mirrorFolder(context.place.folder, remote);
   await makeMirror(context, mirror);
   // A fetch without news changes no file, so the time is set: it shows when the mirror was last used.
@@ -159,7 +159,12 @@ async function fetchRefs(
   if (reason !== undefined) throw new LimitExceeded(reason);
 }
 
-async function resolve(context: GitContext, remote: Remote, mirror: string, wanted: Wanted): Promise<FoundCommit> {
+async function resolve(
+  context: GitContext,
+  remote: Remote,
+  mirror: string,
+  wanted: WantedRevision,
+): Promise<FoundCommit> {
   const { revision } = wanted;
   if (revision.type === "tip") return resolveTip(context, remote, mirror, wanted.ref);
   if (revision.type === "tag") {

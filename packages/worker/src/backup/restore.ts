@@ -21,7 +21,7 @@ import { type KnownDatabase, readDatabase, textsToHide } from "./known-database.
 import { abortedBy, assertNotAborted, graceAfter } from "./program.ts";
 import { type BackupDeps, limitBytes, openStorage } from "./tools.ts";
 
-interface Run {
+interface RestoreRun {
   readonly deps: BackupDeps;
   readonly claimed: ClaimedRestore;
   /** Ends the restore, also at its time limit. */
@@ -75,7 +75,7 @@ export async function runRestore(deps: BackupDeps, claimed: ClaimedRestore, keep
   }
 }
 
-async function restore(run: Run, outcome: Outcome): Promise<void> {
+async function restore(run: RestoreRun, outcome: Outcome): Promise<void> {
   const { deps, claimed, signal, report } = run;
   const target = await readDatabase(deps.stores, { team_id: claimed.team_id, uuid: claimed.target_database_uuid });
   outcome.hidden = textsToHide(target);
@@ -110,7 +110,7 @@ async function restore(run: Run, outcome: Outcome): Promise<void> {
  * Calls `work` with a file whose checksum matches the recorded one. A drill checks all copies; a restore uses the
  * first good one. An object of a bucket is downloaded first: read a second time, it might differ.
  */
-async function withContent(run: Run, outcome: Outcome, work: (path: string) => Promise<void>): Promise<void> {
+async function withContent(run: RestoreRun, outcome: Outcome, work: (path: string) => Promise<void>): Promise<void> {
   const { deps, claimed, signal, report } = run;
   const { files, digest } = deps.backups;
   const staged = files.pathOf(RESTORE_FOLDER, claimed.uuid);
@@ -179,7 +179,7 @@ interface Feed {
   readonly path: string;
 }
 
-async function feed(run: Run, { database, running, into, path }: Feed, outcome: Outcome): Promise<void> {
+async function feed(run: RestoreRun, { database, running, into, path }: Feed, outcome: Outcome): Promise<void> {
   const { deps, claimed, signal } = run;
   const { dumps, values } = database;
   const { saved } = claimed;
@@ -226,7 +226,7 @@ async function keepLogin(
   return () => requireSuccess(asked, result);
 }
 
-interface Place {
+interface RestoreTarget {
   readonly target: KnownDatabase;
   readonly server: ServerRecord;
   readonly release: ReleaseRecord;
@@ -234,8 +234,8 @@ interface Place {
 
 /** A temporary database of the same image for a drill: it has no public port, and its volumes are removed with it. */
 async function withScratch(
-  { deps, claimed, signal, report }: Run,
-  { target, server, release }: Place,
+  { deps, claimed, signal, report }: RestoreRun,
+  { target, server, release }: RestoreTarget,
   work: (database: KnownDatabase, running: LiveDatabase) => Promise<void>,
 ): Promise<void> {
   const { engine } = deps.adaptersOf(server);

@@ -17,7 +17,7 @@ import { type KnownDatabase, readDatabase, textsToHide } from "./known-database.
 import { applyRetention, REMOVAL_MS_MAX, removeCopies } from "./retention.ts";
 import { type BackupDeps, limitBytes, openStorage } from "./tools.ts";
 
-interface Run {
+interface BackupRun {
   readonly deps: BackupDeps;
   readonly claimed: ClaimedBackup;
   readonly lease: RunLease;
@@ -77,7 +77,7 @@ interface Saved {
   isUploaded?: boolean;
 }
 
-async function save(run: Run, saved: Saved): Promise<void> {
+async function save(run: BackupRun, saved: Saved): Promise<void> {
   const { deps, claimed, lease, signal } = run;
   const { stores, backups } = deps;
   const { settings } = claimed;
@@ -147,7 +147,7 @@ async function placesOf(
 }
 
 async function dump(
-  { deps, claimed: { target }, signal, report }: Run,
+  { deps, claimed: { target }, signal, report }: BackupRun,
   { dumps, values }: KnownDatabase,
   { ref, command }: LiveDatabase,
   path: string,
@@ -178,7 +178,7 @@ async function* noticed(chunks: AsyncIterable<Uint8Array>, notice: () => void): 
 
 /** Counts rows only where that is cheap: a backup neither fails nor waits because of the count. */
 async function quickCount(
-  { claimed: { target }, signal }: Run,
+  { claimed: { target }, signal }: BackupRun,
   database: KnownDatabase,
   running: LiveDatabase,
 ): Promise<TableRows | undefined> {

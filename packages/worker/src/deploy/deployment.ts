@@ -14,7 +14,7 @@ import { errorSummary } from "./error-summary.ts";
 import { stoppedTooOften } from "./failure.ts";
 import { deploy } from "./index.ts";
 import { type DeploymentLog, deploymentLog } from "./log.ts";
-import { type DeployStep, hasTraffic, type Run, type StepRow } from "./progress.ts";
+import { type DeploymentRun, type DeployStep, hasTraffic, type StepRow } from "./progress.ts";
 import { type DeploymentEnd, runToEnd } from "./run.ts";
 import { isSafeToRedact, secretsOf, valuesByKey } from "./secrets.ts";
 import { variablesOf } from "./variables.ts";
@@ -75,7 +75,7 @@ async function open(
   deps: DeploymentDeps,
   claim: ClaimedDeployment,
   leaseKeeper: LeaseKeeper,
-): Promise<Pick<Run, "ctx" | "log" | "rows"> | DeploymentOutcome> {
+): Promise<Pick<DeploymentRun, "ctx" | "log" | "rows"> | DeploymentOutcome> {
   const { attempt } = claim.lease;
   // The last allowed attempt was for undoing everything. It did not finish either, so nothing more is tried.
   if (attempt > deps.settings.attemptsMax + 1)

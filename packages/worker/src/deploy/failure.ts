@@ -2,7 +2,7 @@ import { DomainError, type ErrorCode, isDatabaseUnavailable, isDomainError } fro
 import type { StepName } from "@berth/core/deploy";
 import { fullDiskMessage } from "./disk-full.ts";
 import { errorSummary } from "./error-summary.ts";
-import type { Run } from "./progress.ts";
+import type { DeploymentRun } from "./progress.ts";
 
 /** The reason why a deployment is undone. */
 export interface Failure {
@@ -15,7 +15,7 @@ export interface Failure {
 }
 
 /** The reason why a step must not begin. @throws DomainError when the next worker that claims it shall continue. */
-export function failureBefore(run: Run, step: StepName): Failure | undefined {
+export function failureBefore(run: DeploymentRun, step: StepName): Failure | undefined {
   const { leaseKeeper } = run.ctx;
   if (leaseKeeper.ending === "cancelled") return cancelled(step);
   if (leaseKeeper.ending === "timeout") return timedOut(run, step);
@@ -24,11 +24,11 @@ export function failureBefore(run: Run, step: StepName): Failure | undefined {
 }
 
 /** Whether nothing ends the deployment before its next step. */
-export const mayBegin = ({ ctx: { leaseKeeper } }: Run): boolean =>
+export const mayBegin = ({ ctx: { leaseKeeper } }: DeploymentRun): boolean =>
   leaseKeeper.ending === undefined && (!leaseKeeper.isStopping || leaseKeeper.isCommitted);
 
 /** The failure to record for a step that threw. @throws when the next worker shall resume the deployment. */
-export async function failureOf(run: Run, step: StepName, cause: unknown): Promise<Failure> {
+export async function failureOf(run: DeploymentRun, step: StepName, cause: unknown): Promise<Failure> {
   const { leaseKeeper } = run.ctx;
   switch (leaseKeeper.ending) {
     case "lost":
@@ -56,7 +56,7 @@ export async function failureOf(run: Run, step: StepName, cause: unknown): Promi
 }
 
 /** The failure that an earlier worker had begun to undo. */
-export function earlierFailure({ steps, rows }: Run): Failure | undefined {
+export function earlierFailure({ steps, rows }: DeploymentRun): Failure | undefined {
   for (const { name } of steps) {
     const row = rows.get(name);
     if (row?.status === "cancelled") return cancelled(name);
@@ -83,7 +83,7 @@ const cancelled = (step: StepName): Failure => ({
   message: "Cancelled by a user.",
 });
 
-function timedOut({ ctx }: Run, step: StepName): Failure {
+function timedOut({ ctx }: DeploymentRun, step: StepName): Failure {
   const seconds = ctx.adapters.server.settings.dynamic_timeout;
   const message = `The deployment took longer than the ${seconds} seconds that its server allows.`;
   return { outcome: "failed", step, message, code: "deploy.timeout" };

@@ -2,13 +2,13 @@ import { type Artifact, composeOf, generatedValues } from "@berth/core/deploy";
 import { newEnv, previewTwin } from "@berth/core/env";
 import type { StepContext } from "./context.ts";
 
-type Context = Pick<StepContext, "stores" | "subject" | "deployment" | "envs" | "clock" | "magic" | "say">;
+type GenerationContext = Pick<StepContext, "stores" | "subject" | "deployment" | "envs" | "clock" | "magic" | "say">;
 
 /**
  * Generates what the built compose file of an application asks for and the application does not have yet: variables of
  * it from then on. Only the build knows that file. Services get theirs when they are created.
  */
-export async function generateVariables(ctx: Context, artifact: Artifact): Promise<Artifact> {
+export async function generateVariables(ctx: GenerationContext, artifact: Artifact): Promise<Artifact> {
   const { magic, subject, deployment } = ctx;
   const made = missingValues(ctx, artifact);
   if (made.size === 0 || magic === undefined) return artifact;
@@ -30,11 +30,11 @@ export async function generateVariables(ctx: Context, artifact: Artifact): Promi
 }
 
 /** The same with values that are thrown away, for looking at what is not built yet. */
-export const withGenerated = (ctx: Context, artifact: Artifact): Artifact =>
+export const withGenerated = (ctx: GenerationContext, artifact: Artifact): Artifact =>
   withValues(artifact, missingValues(ctx, artifact));
 
 function missingValues(
-  { magic, subject, deployment, envs, clock }: Context,
+  { magic, subject, deployment, envs, clock }: GenerationContext,
   artifact: Artifact,
 ): ReadonlyMap<string, string> {
   if (artifact.type !== "stack" || subject.record.kind !== "application" || magic === undefined) return new Map();

@@ -1,6 +1,6 @@
 import type { StackArtifact } from "@berth/core/deploy";
 import { expect, test } from "vitest";
-import { mergeOutput, type Run } from "./progress.ts";
+import { type DeploymentRun, mergeOutput } from "./progress.ts";
 
 test("no line tells a secret of the compose file once that is read, also after a resumption", () => {
   const hidden: string[] = [];
@@ -9,7 +9,7 @@ test("no line tells a secret of the compose file once that is read, also after a
     log: { hide: (texts: readonly string[]) => void hidden.push(...texts) },
     ctx: { envs: [{ key: "MID", value: "x" }] },
     // Only these fields are read.
-  } as unknown as Run;
+  } as unknown as DeploymentRun;
   mergeOutput(run, { folder: null });
   expect(hidden).toEqual([]);
   const environment = { A_SECRET: "pre-$MID-post", B_TOKEN: "true", C_TOKEN: "tok-1", MODE: "quick" };

@@ -13,7 +13,7 @@ export type DeployStep = AnyStep<StepContext> & { readonly name: StepName };
 export type StepRow = Pick<DeploymentStep, "status" | "output" | "error">;
 
 /** One worker's run of one deployment. */
-export interface Run {
+export interface DeploymentRun {
   readonly ctx: DeployContext;
   readonly log: DeploymentLog;
   readonly logger: Logger;
@@ -45,7 +45,7 @@ interface SavedTogether {
  * @throws DomainError when the lease is lost.
  */
 export async function saveStep(
-  { ctx: { lease, leaseKeeper, stores }, rows, log }: Run,
+  { ctx: { lease, leaseKeeper, stores }, rows, log }: DeploymentRun,
   name: StepName,
   change: Omit<StepChange, "error"> & { readonly error?: string },
   { begins, writes = [] }: SavedTogether = {},
@@ -65,7 +65,7 @@ export async function saveStep(
 }
 
 /** Makes a step's output available to later steps, and hides the secrets of the source's compose files from the log. */
-export function mergeOutput(run: Run, gives: object): void {
+export function mergeOutput(run: DeploymentRun, gives: object): void {
   run.state = { ...run.state, ...gives };
   // Only the build step returns an artifact.
   const { artifact } = gives as { readonly artifact?: Artifact };
@@ -79,7 +79,7 @@ interface StepRun {
 }
 
 export function stepContext(
-  run: Run,
+  run: DeploymentRun,
   name: StepName,
   { wasInterrupted = false, writes = [] }: StepRun = {},
 ): StepContext {
@@ -98,7 +98,7 @@ export function stepContext(
   };
 }
 
-async function fetchSource({ ctx, log }: Run, commit: string, io: WorkIO): Promise<Checkout> {
+async function fetchSource({ ctx, log }: DeploymentRun, commit: string, io: WorkIO): Promise<Checkout> {
   const { subject, kind, source, deployment } = ctx;
   const application = kind.fetched(subject);
   const credentials = application && (await ctx.credentialsFor(application));

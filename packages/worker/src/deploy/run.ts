@@ -17,7 +17,15 @@ import {
   stoppedTooOften,
 } from "./failure.ts";
 import type { DeploymentLog, LogLines } from "./log.ts";
-import { type DeployStep, hasTraffic, mergeOutput, type Run, type StepEnd, saveStep, stepContext } from "./progress.ts";
+import {
+  type DeploymentRun,
+  type DeployStep,
+  hasTraffic,
+  mergeOutput,
+  type StepEnd,
+  saveStep,
+  stepContext,
+} from "./progress.ts";
 
 export type DeploymentEnd = "finished" | "failed" | "cancelled-by-user";
 
@@ -28,7 +36,7 @@ export type DeploymentEnd = "finished" | "failed" | "cancelled-by-user";
  * @throws when the next worker that claims it shall continue: the lease was lost, the control plane stops, or the
  * database is unavailable. Nothing has been undone then.
  */
-export async function runToEnd(run: Run): Promise<DeploymentEnd> {
+export async function runToEnd(run: DeploymentRun): Promise<DeploymentEnd> {
   const { leaseKeeper, source, deployment, stores } = run.ctx;
   // Once the release is live the deployment succeeds, whatever happened to the worker since.
   const isResumed = run.ctx.lease.attempt > 1;
@@ -44,7 +52,7 @@ export async function runToEnd(run: Run): Promise<DeploymentEnd> {
   return await end(run, "finished", null);
 }
 
-function failureAtStart(run: Run): Failure | undefined {
+function failureAtStart(run: DeploymentRun): Failure | undefined {
   const earlier = earlierFailure(run);
   if (earlier !== undefined) return earlier;
   const next = run.steps.find(({ name }) => run.rows.get(name)?.status !== "done");
@@ -58,7 +66,7 @@ function failureAtStart(run: Run): Failure | undefined {
   return interrupted(next.name, message);
 }
 
-async function goForward(run: Run): Promise<Failure | undefined> {
+async function goForward(run: DeploymentRun): Promise<Failure | undefined> {
   let begun: StepName | undefined;
   for (const [index, step] of run.steps.entries()) {
     const row = run.rows.get(step.name);
@@ -80,7 +88,7 @@ async function goForward(run: Run): Promise<Failure | undefined> {
 }
 
 /** Saved before it begins: from now on a failure runs its undo. */
-async function begin(run: Run, { name }: DeployStep): Promise<Failure | undefined> {
+async function begin(run: DeploymentRun, { name }: DeployStep): Promise<Failure | undefined> {
   const failure = failureBefore(run, name);
   if (failure !== undefined) return failure;
   run.log.say(name, `> ${name}`);
@@ -89,7 +97,7 @@ async function begin(run: Run, { name }: DeployStep): Promise<Failure | undefine
 }
 
 async function runStep(
-  run: Run,
+  run: DeploymentRun,
   step: DeployStep,
   wasInterrupted: boolean,
   next: DeployStep | undefined,
@@ -115,7 +123,7 @@ async function runStep(
 }
 
 /** @param next Begins in the transaction that ends this step, unless it could not be repeated after a crash. */
-async function saveEnd(run: Run, next: DeployStep | undefined, ended: StepEnd): Promise<void> {
+async function saveEnd(run: DeploymentRun, next: DeployStep | undefined, ended: StepEnd): Promise<void> {
   if (next === undefined) {
     run.last = ended;
     return;
@@ -126,7 +134,7 @@ async function saveEnd(run: Run, next: DeployStep | undefined, ended: StepEnd): 
 }
 
 async function runThroughOutages(
-  run: Run,
+  run: DeploymentRun,
   step: DeployStep,
   wasInterrupted: boolean,
 ): Promise<{ readonly gives: object; readonly writes: readonly StepWrite[] }> {
@@ -142,7 +150,7 @@ async function runThroughOutages(
 }
 
 /** Waits for an aborted step, since its results cannot be undone before it ends; but only for a limited time. */
-async function settled<T>({ ctx: { leaseKeeper }, settings }: Run, work: Promise<T>): Promise<T> {
+async function settled<T>({ ctx: { leaseKeeper }, settings }: DeploymentRun, work: Promise<T>): Promise<T> {
   work.catch(() => undefined);
   const listening = new AbortController();
   const ended = new Promise<undefined>((resolve) => {
@@ -214,7 +222,7 @@ const ANSWER_SECONDS = 5;
  * Undoes the steps of a deployment, the last one first. Every undo may run twice: if this worker stops, the next one
  * begins again.
  */
-async function unwind(run: Run, failure: Failure): Promise<void> {
+async function unwind(run: DeploymentRun, failure: Failure): Promise<void> {
   const status = failure.outcome === "failed" ? "failed" : "cancelled";
   const { message: error, code: error_code } = failure;
   if (run.rows.get(failure.step)?.status !== status) await saveStep(run, failure.step, { status, error, error_code });
@@ -232,7 +240,7 @@ async function unwind(run: Run, failure: Failure): Promise<void> {
   for (const name of notBegun) await saveStep(run, name, { status: "skipped" });
 }
 
-async function undo(run: Run, step: DeployStep): Promise<void> {
+async function undo(run: DeploymentRun, step: DeployStep): Promise<void> {
   if (step.undo === undefined) return;
   for (let attempt = 1; ; attempt++) {
     try {
@@ -255,11 +263,11 @@ async function undo(run: Run, step: DeployStep): Promise<void> {
 }
 
 /** The candidate's record stays, so the reconciler removes the release once the engine answers. */
-const follows = ({ log }: Run, { name }: DeployStep): void =>
+const follows = ({ log }: DeploymentRun, { name }: DeployStep): void =>
   log.say(name, `Cleanup of the step ${name} is pending; Berth will retry.`, "stderr");
 
 /** Saves the end of the last step, the waiting lines of the log and the end of the deployment in one transaction. */
-async function end(run: Run, outcome: DeploymentEnd, error: string | null): Promise<DeploymentEnd> {
+async function end(run: DeploymentRun, outcome: DeploymentEnd, error: string | null): Promise<DeploymentEnd> {
   const { ctx, log, last } = run;
   const { lease, leaseKeeper, stores } = ctx;
   log.say(null, await farewell(run, outcome), outcome === "finished" ? "stdout" : "stderr");
@@ -280,13 +288,13 @@ async function end(run: Run, outcome: DeploymentEnd, error: string | null): Prom
 }
 
 /** Whether it replaced a release, which the worker with the server's lease removes. */
-async function hasPrevious({ ctx, state }: Run): Promise<boolean> {
+async function hasPrevious({ ctx, state }: DeploymentRun): Promise<boolean> {
   // A switch that was interrupted has not returned it.
   const previous = "previous" in state ? state.previous : (await ctx.stores.releases.promote(ctx.lease))?.previous;
   return Boolean(previous);
 }
 
-async function farewell({ ctx }: Run, outcome: DeploymentEnd): Promise<string> {
+async function farewell({ ctx }: DeploymentRun, outcome: DeploymentEnd): Promise<string> {
   const { adapters, domains, stores, deployment } = ctx;
   if (outcome !== "finished") {
     const live = await stores.releases.live(deployment);
