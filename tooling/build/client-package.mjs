@@ -59,7 +59,7 @@ function router(text) {
   if (shape === undefined) throw new Error("The router's type has no shape of errors.");
   const named = text
     .replace(/errorShape: \{[^{}]*\{[^{}]*\};\s*\};/g, "errorShape: ErrorShape;")
-    .replace(/import\("\.\/trpc\.ts"\)\.(Context|Meta)/g, "object");
+    .replace(/import\("\.\/trpc\.ts"\)\.(RequestContext|Meta)/g, "object");
   const problem = shape.replace(/import\("[^"]*"\)\.ProblemBody/, "ProblemBody");
   return `import type { ProblemBody } from "./problem-body.js";\ntype ErrorShape = ${problem};\n${named}`;
 }
