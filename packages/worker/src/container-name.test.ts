@@ -50,8 +50,9 @@ test.each(["take_name", "name_free"])(
     const held = world.points.hold(point);
     const second = await world.deploy(application);
     await held.reached;
+    // The reconciler may name it before the deployment has routed to it.
+    await until(async () => (await world.proxy.request(application.uuid)) === second.uuid, { what: "it is routed to" });
     worker.kill();
-    expect(await world.proxy.request(application.uuid)).toBe(second.uuid);
     world.worker();
     expect((await world.ended(second)).status).toBe("finished");
     await until(() => holders().join() === `shop: ${second.uuid}`, { what: "it has the name" });

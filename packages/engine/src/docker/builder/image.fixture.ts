@@ -131,7 +131,7 @@ export function imageSuite(options: Partial<ImageBuilderOptions> = {}): ImageSui
                 () => true,
                 () => false,
               ),
-            { timeout: 30_000 }, // A BEAM or a JVM starts slowly beside other tests.,
+            { timeout: 30_000 }, // A BEAM or a JVM starts slowly beside other tests.
           )
           .toBe(true);
         const answers: string[] = [];
