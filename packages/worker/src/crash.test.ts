@@ -84,6 +84,18 @@ describe("a worker that is killed", () => {
     }),
   );
 
+  test("during the first start leaves a record of the release that it may have started", () =>
+    inWorld(async (world) => {
+      const { worker, application } = await prepare(world);
+      const held = world.points.hold("start");
+      const second = await world.deploy(application);
+      await held.reached;
+      worker.kill();
+      expect(await world.system.releases.find(second.id)).toMatchObject({ role: "candidate", upstream: null });
+      world.worker();
+      expect((await world.ended(second)).status).toBe("finished");
+    }));
+
   test("during the health check is followed by one that checks on", () =>
     inWorld(async (world) => {
       const { worker, application, first } = await prepare(world);
