@@ -113,8 +113,11 @@ describeDocker("a cluster of three managers", IMAGES, (docker) => {
     expect(await application.visit()).toMatchObject({ status: 200, body: "1" });
     await eventually(async () => expect(await shown()).toMatchObject({ server_status: false }));
     const { events } = (await read("/events?type=server.unreachable")) as { readonly events: readonly object[] };
-    const since = expect.stringMatching(/^The Docker Swarm of node-1 has had no leader since 20\S+ \S+ UTC\. /);
-    expect(events).toContainEqual(expect.objectContaining({ payload: { server_name: "node-1", problem: since } }));
+    // On a busy machine the check itself can end before the managers have said that they have no leader.
+    const problem = expect.stringMatching(
+      /^(The Docker Swarm of node-1 has had no leader since 20\S+ \S+ UTC\. |Server node-1 did not answer within 10 s\.$)/,
+    );
+    expect(events).toContainEqual(expect.objectContaining({ payload: { server_name: "node-1", problem } }));
   });
 
   test("is managed again by what the message says, and takes back a machine that returns", async () => {

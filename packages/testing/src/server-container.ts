@@ -139,7 +139,7 @@ function serverOf(
       await until(() => isListening(address).catch(() => false), { what: `sshd of ${name}`, seconds: 10 });
     },
     async down() {
-      await container.container.kill();
+      if ((await container.container.inspect()).State.Running) await container.container.kill();
       await until(async () => !(await container.container.inspect()).State.Running, { what: `${name} is down` });
     },
     async up() {
