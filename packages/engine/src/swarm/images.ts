@@ -1,26 +1,66 @@
 import { DomainError } from "@berth/core";
 import type { FileMount, ReleaseRef } from "@berth/core/deploy";
-import type { WorkIO } from "@berth/core/ports";
+import type { EngineImage, WorkIO } from "@berth/core/ports";
 import { containerImageName, FILES_ROLE, LABELS, ownedLabels, releaseFilter, uninherited } from "@berth/docker-client";
 import type Docker from "dockerode";
 import type { ContainerFiles } from "../docker/compose/document.ts";
 import { putSourceFiles } from "../docker/compose/source-image.ts";
 import { putEntries, putFiles } from "../docker/files.ts";
 import { removeContainer } from "../docker/start.ts";
+import { answered } from "./answered.ts";
 import type { SwarmNode } from "./nodes.ts";
+
+export interface ImageNodes {
+  /** Those that are to have the image. */
+  readonly adapters: readonly SwarmNode[];
+  /** Those that get no tasks now. One of them may have built the image. */
+  readonly others: readonly SwarmNode[];
+}
 
 /**
  * Loads an image on each node that lacks it, so that its tasks start there without asking a registry.
  * @throws DomainError `deploy.start_failed`, `deploy.cancelled`
  */
-export async function spreadImage(nodes: readonly SwarmNode[], image: string, io: WorkIO): Promise<void> {
-  const found = await Promise.all(nodes.map(({ images }) => images.find(image)));
-  const source = nodes.find((_node, at) => found[at] !== undefined);
-  const wanted = found.find((one) => one !== undefined);
-  if (source === undefined || wanted === undefined) {
+export async function spreadImage({ adapters, others }: ImageNodes, image: string, io: WorkIO): Promise<void> {
+  const found = await Promise.all(adapters.map(({ images }) => images.find(image)));
+  const source = firstSource(adapters, found) ?? (await otherSource(others, image));
+  if (source === undefined) {
     throw new DomainError("deploy.start_failed", `No node of the cluster has the image ${image}. Deploy again.`);
   }
-  const lacking = nodes.filter((_node, at) => found[at]?.id !== wanted.id);
+  await loadFrom(
+    source,
+    adapters.filter((_node, at) => found[at]?.id !== source.wanted.id),
+    { image, io },
+  );
+}
+
+/** While a cluster chooses its leader anew, the node that has just built an image may count as one that is down. */
+async function otherSource(others: readonly SwarmNode[], image: string): Promise<ImageSource | undefined> {
+  return firstSource(
+    others,
+    await Promise.all(others.map(({ images }) => answered(images.find(image)).catch(() => undefined))),
+  );
+}
+
+function firstSource(
+  nodes: readonly SwarmNode[],
+  found: readonly (EngineImage | undefined)[],
+): ImageSource | undefined {
+  const at = found.findIndex((one) => one !== undefined);
+  const [node, wanted] = [nodes[at], found[at]];
+  return node && wanted && { node, wanted };
+}
+
+interface ImageSource {
+  readonly node: SwarmNode;
+  readonly wanted: EngineImage;
+}
+
+async function loadFrom(
+  { node: source, wanted }: ImageSource,
+  lacking: readonly SwarmNode[],
+  { image, io }: { readonly image: string; readonly io: WorkIO },
+): Promise<void> {
   // One after the other: each transfer takes the network of the node that has the image.
   for (const node of lacking) {
     io.onLine(`Loads the image on ${node.name}`, "stdout");

@@ -52,7 +52,7 @@ export class NodeKeeper {
     const images = new Set((await services.list()).map(({ imageId }) => imageId));
     if (unprepared.length === 0 || images.size === 0) return;
     const adapters = answering.flatMap(({ node }) => node ?? []);
-    for (const image of images) await spreadImage(adapters, image, { signal, onLine() {} });
+    for (const image of images) await spreadImage({ adapters, others: [] }, image, { signal, onLine() {} });
     for (const { found } of unprepared) await labelNode(docker, found.id, { [label]: "yes" });
   }
 }

@@ -196,7 +196,7 @@ async function imageOf(
     name,
     draft,
     plan,
-    eligible: { adapters, source },
+    eligible,
   }: {
     readonly name: string;
     readonly draft: ContainerInspectInfo;
@@ -216,8 +216,8 @@ async function imageOf(
         member: { name, order, entries, source: files },
       })
     : plain;
-  await spreadImage(adapters, image, io);
-  return (await source.images.find(image))?.id ?? image;
+  await spreadImage(eligible, image, io);
+  return (await eligible.source.images.find(image))?.id ?? image;
 }
 
 /** What lies in a volume of the image cannot become a part of an image. @throws DomainError `deploy.start_failed` */

@@ -5,7 +5,7 @@ import { LABELS } from "@berth/docker-client";
 import type Docker from "dockerode";
 import { createOptions, imageOf } from "../docker/container.ts";
 import { explain, requireWanted, startFailed } from "../docker/start.ts";
-import { imageWithFiles, spreadImage } from "./images.ts";
+import { type ImageNodes, imageWithFiles, spreadImage } from "./images.ts";
 import { ensureOverlay } from "./network.ts";
 import { type ClusterNode, labelNode, type SwarmNode } from "./nodes.ts";
 import { lostData, NO_NODE, pinStorages, readyLabel } from "./placement.ts";
@@ -59,20 +59,21 @@ export async function startService(place: StartPlace, spec: ReleaseSpec, io: Wor
 /** Makes all that the tasks need on their nodes. */
 async function prepare(place: StartPlace, spec: ReleaseSpec, network: string, io: WorkIO) {
   const { docker, instance } = place;
-  const { nodes, adapters, source, isEligible } = await eligibleNodes(place, io);
+  const eligible = await eligibleNodes(place, io);
+  const { nodes, source, isEligible } = eligible;
   const { resourceUuid, deploymentUuid, storages } = spec;
   const files = storages.filter((mount) => mount.type === "file");
   await ensureOverlay(docker, network, instance);
   const chosen = constraintsOf(spec, nodes);
   const owner = { resourceUuid, deploymentUuid };
   const pins = await pinStorages({ docker, nodes, owner: { instance, ...owner } }, spec, chosen);
-  await spreadImage(adapters, imageOf(spec), io);
+  await spreadImage(eligible, imageOf(spec), io);
   const user = spec.container?.run.user ?? null;
   const image =
     files.length === 0
       ? imageOf(spec)
       : await imageWithFiles(source.docker, imageOf(spec), { instance, ref: owner, files, user });
-  if (files.length > 0) await spreadImage(adapters, image, io);
+  if (files.length > 0) await spreadImage(eligible, image, io);
   const imageId = (await source.images.find(image))?.id ?? image;
   return serviceSpec(spec, {
     instance,
@@ -84,9 +85,8 @@ async function prepare(place: StartPlace, spec: ReleaseSpec, network: string, io
 }
 
 /** The nodes that a release can start on. */
-export interface EligibleNodes {
+export interface EligibleNodes extends ImageNodes {
   readonly nodes: readonly ReadyNode[];
-  readonly adapters: readonly SwarmNode[];
   /** One of them. */
   readonly source: SwarmNode;
   /** To be called once they have the images. @returns Conditions for tasks. */
@@ -102,10 +102,11 @@ export async function eligibleNodes(
   const ready = await watch.readyNodes(true);
   const nodes = await watch.answeringNodes();
   const adapters = nodes.map(({ node }) => node);
+  const others = (await watch.ownNodes()).filter(({ id }) => adapters.every((one) => one.id !== id));
   const [source] = adapters;
   if (source === undefined) throw new DomainError("deploy.start_failed", NO_NODE);
   return {
-    ...{ nodes, adapters, source },
+    ...{ nodes, adapters, others, source },
     async isEligible() {
       const label = readyLabel(instance);
       for (const { id } of adapters) await labelNode(docker, id, { [label]: "yes" });

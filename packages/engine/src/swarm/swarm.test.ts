@@ -4,7 +4,7 @@ import { describeDocker, eventually, SERVER_IMAGE } from "@berth/testing";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { IMAGES, io, specOf } from "../docker/docker.fixture.ts";
 import type { SwarmEngine } from "./engine.ts";
-import { imageWithFiles } from "./images.ts";
+import { imageWithFiles, spreadImage } from "./images.ts";
 import { clusterNodes } from "./nodes.ts";
 import { type SwarmWorld, swarmWorld } from "./swarm.fixture.ts";
 
@@ -143,6 +143,16 @@ describeDocker("a release with several containers on a swarm", [...IMAGES, SERVE
     expect(await left()).toHaveLength(1);
     await engine.remove(spec, { graceSeconds: 0 });
     expect(await left()).toEqual([]);
+  });
+
+  test("loads an image from the node that built it while the swarm counts that one as down", async () => {
+    const { image } = await world.image("LABEL built=meanwhile");
+    const [manager, ...adapters] = world.nodes;
+    if (manager === undefined) throw new Error("A swarm has a manager.");
+    await spreadImage({ adapters, others: [manager] }, image, io());
+    for (const { images } of adapters) expect(await images.find(image)).toBeDefined();
+    const missing = spreadImage({ adapters, others: [manager] }, `${image}-missing`, io());
+    await expect(missing).rejects.toMatchObject({ code: "deploy.start_failed" });
   });
 
   test("replaces an unused network of the manager alone, and refuses one that is somebody else's", async () => {

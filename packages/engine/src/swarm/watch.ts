@@ -126,6 +126,11 @@ export class ClusterWatch {
     return this.#listeners.changed(ref, signal);
   }
 
+  /** The nodes that are servers of Berth's, whatever their state is. */
+  ownNodes(): Promise<readonly SwarmNode[]> {
+    return this.#options.nodes();
+  }
+
   /** The nodes on which tasks may run, and that are servers of Berth's. */
   async readyNodes(isFresh = false): Promise<readonly ReadyNode[]> {
     return (await this.#ownNodes(isFresh)).filter(({ isReady }) => isReady);
