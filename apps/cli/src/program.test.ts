@@ -141,7 +141,6 @@ describe("a group of commands", () => {
     [["server", "add"], "To make one: berth servers create --help"],
     [["scale", "web=2"], "berth scale APP 2"],
     [["scale", "shop", "web=2..10"], "berth scale APP 2..10"],
-    [["domains", "add", "shop", "x.test"], "berth applications update APP --domains"],
     [["down"], "berth stop APP"],
     [["redeploy", "shop"], "berth deploy FOLDER --app APP"],
   ])("%j: says which word is unknown", async (argv, message) => {
