@@ -9,6 +9,7 @@ import { targetApplication } from "./target.ts";
 /** A URL, and the container that gets its requests where a compose file has several. */
 export interface OwnedUrl {
   readonly container: string | undefined;
+  /** As it is set: a port is the container's. */
   readonly url: string;
 }
 
@@ -22,6 +23,8 @@ export interface UrlOwner {
   readonly name: string;
   readonly hasContainers: boolean;
   readonly urls: readonly OwnedUrl[];
+  /** The same for a browser: a port is the proxy's. */
+  readonly opened: readonly string[];
   /** @returns What was left out of them, if anything. */
   save(urls: readonly OwnedUrl[], options: SaveOptions): Promise<string | undefined>;
 }
@@ -42,17 +45,21 @@ export async function urlOwner(api: Api, { system }: Session, wanted: string | u
 }
 
 function ofApplication({ client }: Api, { uuid, name, build_pack, ...application }: Application): UrlOwner {
+  const opened = application.urls;
   const save = async (fields: Omit<Parameters<typeof client.applications.update.mutate>[0], "uuid">) =>
     (await client.applications.update.mutate({ uuid, ...fields })).message;
   if (build_pack !== "dockercompose") {
     const urls = split(application.fqdn).map((url) => ({ container: undefined, url }));
     const domains = (all: readonly OwnedUrl[]) => all.map(({ url }) => url).join(",");
-    return { name, hasContainers: false, urls, save: (all, options) => save({ domains: domains(all), ...options }) };
+    return {
+      ...{ name, hasContainers: false, urls, opened },
+      save: (all, options) => save({ domains: domains(all), ...options }),
+    };
   }
   const current = containerUrls(application.docker_compose_domains);
   const urls = current.flatMap((one) => split(one.domain).map((url) => ({ container: one.name, url })));
   return {
-    ...{ name, hasContainers: true, urls },
+    ...{ name, hasContainers: true, urls, opened },
     save: (all, options) => {
       const names = new Set([...current.map((one) => one.name), ...all.flatMap(({ container }) => container ?? [])]);
       const docker_compose_domains = [...names].map((container) => ({
@@ -68,7 +75,7 @@ function ofApplication({ client }: Api, { uuid, name, build_pack, ...application
 function ofService({ client }: Api, { uuid, name, applications }: Service): UrlOwner {
   const urls = applications.flatMap((one) => split(one.fqdn).map((url) => ({ container: one.name, url })));
   return {
-    ...{ name, hasContainers: true, urls },
+    ...{ name, hasContainers: true, urls, opened: applications.flatMap((one) => one.urls) },
     save: async (all, options) => {
       const names = new Set([...urls, ...all].flatMap(({ container }) => container ?? []));
       const sent = [...names].map((container) => ({ name: container, url: ofContainer(all, container) }));
@@ -87,6 +94,12 @@ export function containerUrls(text: string | null): ContainerUrls {
   // The server wrote it from the same type.
   const byName = JSON.parse(text ?? "{}") as Readonly<Record<string, Omit<ContainerUrls[number], "name">>>;
   return Object.entries(byName).map(([name, rest]) => ({ ...rest, name }));
+}
+
+/** A host and path belong to one URL, whatever port is set or seen: `https://Shop.example/` is `https://shop.example:3000`. */
+export function placeOf(url: string): string {
+  const parsed = URL.parse(url);
+  return parsed === null ? url : `${parsed.hostname}${parsed.pathname.replace(/\/$/, "")}`;
 }
 
 const ofContainer = (urls: readonly OwnedUrl[], name: string): string =>

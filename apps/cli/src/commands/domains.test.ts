@@ -6,7 +6,12 @@ type Sent = Readonly<Record<string, unknown>>;
 /** An application that keeps what is sent, a compose application and a service. */
 function objects(): { readonly sent: Sent[]; readonly answers: Answers } {
   const sent: Sent[] = [];
-  const base = { environment_name: "production", urls: [], docker_compose_domains: null, fqdn: null };
+  const base = {
+    environment_name: "production",
+    urls: ["http://a.example:8080"],
+    docker_compose_domains: null,
+    fqdn: null,
+  };
   const containers = { web: { domain: "https://a.example:3000,https://b.example", redirect: "www" } };
   const applications: Record<string, unknown>[] = [
     { ...base, uuid: "plain", name: "site", build_pack: "nixpacks", fqdn: "https://a.example" },
@@ -20,7 +25,11 @@ function objects(): { readonly sent: Sent[]; readonly answers: Answers } {
     },
     { ...base, uuid: "empty", name: "fresh", build_pack: "dockercompose" },
   ];
-  const service = { uuid: "blog", name: "blog", applications: [{ name: "wordpress", fqdn: "http://blog.example" }] };
+  const service = {
+    uuid: "blog",
+    name: "blog",
+    applications: [{ name: "wordpress", fqdn: "http://blog.example", urls: ["http://blog.example:8080"] }],
+  };
   return {
     sent,
     answers: {
@@ -66,7 +75,7 @@ describe("berth domains", () => {
       ["set", "site", "http://b.example", "http://c.example"],
       { domains: "http://b.example,http://c.example" },
     ],
-    ["removes the last one", ["remove", "site", "https://a.example/"], { domains: "" }],
+    ["removes the last one, as it was shown", ["remove", "site", "http://a.example:8080"], { domains: "" }],
     [
       "removes one of several, named with --app",
       ["rm", "--app", "shop", "web=https://b.example"],
@@ -106,12 +115,12 @@ describe("berth domains", () => {
   });
 
   test.each([
-    [["shop"], /^CONTAINER +URL\nweb +https:\/\/a\.example:3000\nweb +https:\/\/b\.example\n$/],
-    [["list", "site"], /^https:\/\/a\.example\n$/],
-    [["blog"], /wordpress +http:\/\/blog\.example/],
+    [["shop"], /^CONTAINER +URL +PORT\nweb +http:\/\/a\.example:8080 +3000\nweb +https:\/\/b\.example +-\n$/],
+    [["list", "site"], /^http:\/\/a\.example:8080\n$/],
+    [["blog"], /wordpress +http:\/\/blog\.example:8080/],
     [["fresh"], /berth domains add fresh web=https:\/\/example\.com:3000/],
-    [["bare"], /berth domains add bare https:\/\/example\.com\n/],
-    [["add", "bare", "http://b.example"], /^http:\/\/b\.example\n$/],
+    [["bare"], /berth domains add bare https:\/\/example\.com\n$/],
+    [["add", "bare", "http://b.example"], /^http:\/\/b\.example\n.* without a deployment\.\n$/],
   ])("shows those of %j", async (argv, shown) => {
     const { exitCode, stdout } = await after(...argv);
     expect([exitCode, stdout]).toEqual([0, expect.stringMatching(shown)]);

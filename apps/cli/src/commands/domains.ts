@@ -1,10 +1,10 @@
 import type { Command } from "commander";
 import type { Bind } from "../command-module.ts";
 import { EXIT, usage } from "../failure.ts";
-import type { Output } from "../output.ts";
+import { cell, type Output } from "../output.ts";
 import { printable } from "../printable.ts";
 import type { Session } from "../session.ts";
-import { type OwnedUrl, type UrlOwner, urlOwner } from "../url-owner.ts";
+import { type OwnedUrl, placeOf, type UrlOwner, urlOwner } from "../url-owner.ts";
 import { urlRemedy } from "../url-remedy.ts";
 
 const NAME = ["[app]", "an application or service, by name or uuid; default: the application of this folder"] as const;
@@ -69,7 +69,10 @@ function changing(command: Command, bind: Bind, verb: string, { description, cha
         const named = texts.map((text) => readUrl(text, owner));
         const leftOut = await owner.save(change(owner.urls, named), { force_domain_override: options.force === true });
         const after = await urlOwner(api, session, wanted);
-        output.show(after.urls, () => show(output, after));
+        output.show(after.urls, () => {
+          show(output, after);
+          if (after.urls.length > 0) output.line("What runs answers at these within seconds, without a deployment.");
+        });
         if (leftOut !== undefined) output.warn(printable(leftOut));
         return leftOut === undefined ? EXIT.ok : EXIT.failed;
       }),
@@ -82,18 +85,19 @@ async function list(session: Session, wanted: string | undefined): Promise<void>
   output.show(owner.urls, () => show(output, owner));
 }
 
-function show(output: Output, { name, urls, hasContainers }: UrlOwner): void {
+function show(output: Output, { name, urls, opened, hasContainers }: UrlOwner): void {
   if (urls.length === 0) {
     output.line(`${printable(name)} has no URL. ${urlRemedy(name, hasContainers)}`);
     return;
   }
+  const openedOf = ({ url }: OwnedUrl) => printable(opened.find((one) => placeOf(one) === placeOf(url)) ?? url);
   if (!hasContainers) {
-    for (const { url } of urls) output.line(printable(url));
+    for (const one of urls) output.line(openedOf(one));
     return;
   }
   output.table(
-    ["CONTAINER", "URL"],
-    urls.map(({ container, url }) => [printable(container ?? ""), printable(url)]),
+    ["CONTAINER", "URL", "PORT"],
+    urls.map((one) => [cell(one.container), openedOf(one), cell(URL.parse(one.url)?.port)]),
   );
 }
 
@@ -116,10 +120,7 @@ function readUrl(text: string, { name, hasContainers }: UrlOwner): OwnedUrl {
 }
 
 const isSame = (one: OwnedUrl, other: OwnedUrl): boolean =>
-  one.container === other.container && comparable(one.url) === comparable(other.url);
-
-/** `https://Shop.example/` is `https://shop.example`. */
-const comparable = (url: string): string => URL.parse(url)?.href ?? url;
+  one.container === other.container && placeOf(one.url) === placeOf(other.url);
 
 const written = ({ container, url }: OwnedUrl): string =>
   printable(container === undefined ? url : `${container}=${url}`);
