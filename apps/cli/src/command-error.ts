@@ -16,12 +16,49 @@ export function commandError(text: string, argv: readonly string[], { program, o
   if (habit !== undefined) return `error: unknown command '${first}'\n${habit}\n`;
   if (VERSION_FLAGS.some((flag) => text.startsWith(`error: unknown option '${flag}'`)))
     return [text.trimEnd(), versionHint(commandOf(program, argv)), ""].join("\n");
+  const command = commandOf(program, argv);
+  const flag = flagHint(/^error: unknown option '(--?[\w-]+)/.exec(text)?.[1] ?? "", command);
+  if (flag !== undefined) return [text.trimEnd(), flag, ""].join("\n");
   const group = commandNamed(program, first);
   const isOfDefault = /^error: too many arguments for '(list|show)'\./.test(text);
-  if (!isOfDefault || word === undefined || (group && commandNamed(group, word) !== undefined)) return text;
+  if (!isOfDefault || word === undefined || (group && commandNamed(group, word) !== undefined)) {
+    const isOfArguments = /^error: (too many arguments|missing required argument)/.test(text);
+    return isOfArguments ? [text.trimEnd(), `Usage: ${pathOf(command)} ${command.usage()}`, ""].join("\n") : text;
+  }
   const hint = group === undefined ? [] : hintFor(group, [word, ...others], { program, ofApplications });
   return [`error: ${printable(first)} has no command '${printable(word)}'`, ...hint, ""].join("\n");
 }
+
+/** The flag that an unknown one of other tools means, where the command has it. */
+function flagHint(unknown: string, { options }: Command): string | undefined {
+  const [, hint] = FLAG_HABITS.find(([flags, hint]) => flags.includes(unknown) && options.some(isNamedIn(hint))) ?? [];
+  return hint;
+}
+
+const isNamedIn =
+  (hint: string) =>
+  ({ long }: { readonly long?: string | null | undefined }): boolean =>
+    Boolean(long) && hint.split(" ").includes(long ?? "");
+
+const FLAG_HABITS: readonly (readonly [flags: readonly string[], hint: string])[] = [
+  [["--port", "--ports", "-p", "--expose"], "The port that it listens on: --ports-exposes 3000"],
+  [["--publish"], "A port of the server for one of the container: --ports-mappings 8080:80"],
+  [["--domain", "--url", "--urls", "--host", "--hostname"], "Its URL: --domains https://shop.example"],
+  [["--repo", "--repository", "--git-repository"], "A repository: --git https://git.example/shop.git"],
+  [["--ref", "--git-branch"], "A branch: --branch main"],
+  [["--start", "--cmd", "--command"], "What starts it: --start-command 'node server.js'"],
+  [["--build", "--build-cmd"], "What builds it: --build-command 'npm run build'"],
+  [["--root", "--dir", "--directory", "--cwd", "--path"], "Its folder in the source: --base-directory /app"],
+  [
+    ["--compose", "--compose-file"],
+    "A compose file: --build-pack dockercompose --docker-compose-location /compose.yaml",
+  ],
+  [["--file", "-f"], "A Dockerfile: --build-pack dockerfile --dockerfile-location /Dockerfile"],
+  [["--wait"], "It waits, unless you say --detach or --no-wait"],
+];
+
+const pathOf = (command: Command): string =>
+  command.parent === null ? command.name() : `${pathOf(command.parent)} ${command.name()}`;
 
 const versionHint = (command: Command): string =>
   command.options.some(({ long }) => long === "--image")

@@ -1,9 +1,5 @@
 /** First words of other tools that are not names of Berth's commands, and the command that does what they mean. */
 export const HABITS: Readonly<Record<string, string>> = {
-  ...each(
-    ["domain", "domains", "url", "urls"],
-    "List URLs with: berth apps. Change those of an application with: berth applications update APP --domains https://shop.example",
-  ),
   up: "Run a compose file with: berth services up FILE, a folder with: berth deploy FOLDER",
   push: "Deploy a folder with: berth deploy FOLDER, a repository with: berth deploy --git URL",
   ...each(

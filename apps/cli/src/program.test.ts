@@ -116,6 +116,13 @@ describe("a group of commands", () => {
     [["--context", "prod", "env", "frob", "KEY"], "error: env has no command 'frob'"],
     [["env", "list", "app", "KEY"], "error: too many arguments for 'list'"],
     [["frob"], "error: unknown command 'frob'"],
+    [["deploy", "--port", "3000"], "The port that it listens on: --ports-exposes 3000"],
+    [["deploy", "--domain=a.test"], "Its URL: --domains https://shop.example"],
+    [
+      ["cron", "create", "a", "b", "c", "d"],
+      "Usage: berth scheduled-tasks create [options] <name> <frequency> <command>",
+    ],
+    [["rollback", "a", "b", "c", "d"], "Usage: berth rollback [options]"],
     [["services", "shop"], "To show shop: berth services get shop"],
     [["server", "shop"], "To show shop: berth servers get shop"],
     [
@@ -141,7 +148,6 @@ describe("a group of commands", () => {
     [["server", "add"], "To make one: berth servers create --help"],
     [["scale", "web=2"], "berth scale APP 2"],
     [["scale", "shop", "web=2..10"], "berth scale APP 2..10"],
-    [["domains", "add", "shop", "x.test"], "berth applications update APP --domains"],
     [["down"], "berth stop APP"],
     [["redeploy", "shop"], "berth deploy FOLDER --app APP"],
   ])("%j: says which word is unknown", async (argv, message) => {

@@ -87,6 +87,13 @@ const COMMANDS: readonly Entry[] = [
     summary: "open a terminal in a container, or run a command in it",
     load: () => import("./commands/exec.ts"),
   },
+  {
+    name: "domains",
+    aliases: ["domain", "urls", "url"],
+    group: RUN,
+    summary: "list, add, replace and remove the URLs of applications and services",
+    load: () => import("./commands/domains.ts"),
+  },
   { name: "open", group: RUN, summary: "open an application in the browser", load: () => import("./commands/open.ts") },
   { name: "start", group: RUN, summary: "start an application", load: () => import("./commands/start.ts") },
   { name: "stop", group: RUN, summary: "stop an application", load: () => import("./commands/stop.ts") },
@@ -266,7 +273,13 @@ export async function run(typed: readonly string[], system: System): Promise<Exi
 }
 
 /** What people type from habit. */
-const SHORT_NAMES: Readonly<Record<string, string>> = { list: "ls", delete: "rm", get: "show", show: "get" };
+const SHORT_NAMES: Readonly<Record<string, string>> = {
+  list: "ls",
+  delete: "rm",
+  remove: "rm",
+  get: "show",
+  show: "get",
+};
 
 function addShortNames(group: Command): void {
   const taken = new Set(group.commands.flatMap((each) => [each.name(), ...each.aliases()]));

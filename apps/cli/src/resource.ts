@@ -35,7 +35,8 @@ const HOW_TO_CREATE: Readonly<Record<NamedKind, string>> = {
 const listOf = ({ client }: Api, kind: NamedKind): Promise<readonly (Database | Service)[]> =>
   kind === "database" ? client.databases.list.query({}) : client.services.list.query({});
 
-const GROUPS: Readonly<Record<NamedKind, string>> = { database: "db", service: "services" };
+/** The group of commands of a kind. */
+export const GROUPS: Readonly<Record<NamedKind, string>> = { database: "db", service: "services" };
 
 /**
  * Refuses names of services and databases in commands for applications.

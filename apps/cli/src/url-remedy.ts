@@ -1,7 +1,7 @@
-import type { Application } from "@berth/core/application";
+import { printable } from "./printable.ts";
 
 /** How an application without a URL gets one. Those of a compose file belong to its containers. */
-export const urlRemedy = ({ build_pack }: Pick<Application, "build_pack">): string =>
-  build_pack === "dockercompose"
-    ? `Give one to a container with: berth deploy --docker-compose-domains '[{"name":"web","domain":"https://example.com:3000"}]', where 3000 is the port that it listens on`
-    : "Give it one with: berth deploy --domains https://example.com";
+export const urlRemedy = (name: string, hasContainers: boolean): string =>
+  hasContainers
+    ? `Give one to a container with: berth domains add ${printable(name)} web=https://example.com:3000, where 3000 is the port that it listens on`
+    : `Give it one with: berth domains add ${printable(name)} https://example.com`;

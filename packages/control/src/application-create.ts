@@ -122,7 +122,13 @@ function drafted(
   place: ResolvedPlacement,
 ): Omit<Draft, "privateKeyId"> {
   const change = applicationChange({ ...sent, build_pack: buildPack });
-  const settings: ApplicationSettings = { ...DEFAULT_SETTINGS, ...sourceDefaults(source), ...change.settings };
+  const settings: ApplicationSettings = {
+    ...DEFAULT_SETTINGS,
+    ...sourceDefaults(source),
+    // Chosen to have none: otherwise its first deployment generates those that the compose file asks for.
+    ...(buildPack === "dockercompose" && sent.autogenerate_domain === false ? { docker_compose_domains: [] } : {}),
+    ...change.settings,
+  };
   const secrets: ApplicationSecrets = { ...DEFAULT_SECRETS, ...change.secrets };
   const problems = { ...change.problems, ...basicAuthProblems(settings, secrets) };
   if (Object.keys(problems).length > 0) throw invalid(problems);

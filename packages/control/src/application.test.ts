@@ -1,7 +1,7 @@
 import { type DomainError, isDomainError } from "@berth/core";
 import { liveKeyOf } from "@berth/core/deploy";
 import { ROOT_TEAM_ID } from "@berth/core/team";
-import { testApplication, testPlace, testServer } from "@berth/testing";
+import { printingEngine, testApplication, testPlace, testServer } from "@berth/testing";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { gitApplication, secondDestination, type World, world } from "./world.fixture.ts";
 
@@ -142,6 +142,17 @@ describe("creating an application", () => {
       expect(error.message).toContain("nixpacks, railpack, static");
     },
   );
+
+  test("of a compose file keeps whether it shall have no URLs, which its first deployment asks", async () => {
+    const builds = await world({ engineFor: () => printingEngine({ build_packs: ["dockercompose"] }) });
+    const domainsOf = async (sent: object) => {
+      const made = gitApplication(builds, { build_pack: "dockercompose", ...sent });
+      const { uuid } = await builds.own.applications.createPublic(made);
+      return (await builds.own.applications.get(uuid)).docker_compose_domains;
+    };
+    expect(await domainsOf({ autogenerate_domain: false })).toBe("{}");
+    expect([await domainsOf({}), await domainsOf({ autogenerate_domain: true })]).toEqual([null, null]);
+  });
 
   test("from a Dockerfile is refused by an engine without Docker", async () => {
     const error = await refusal(at.own.applications.createDockerfile({ ...at.where, dockerfile: "FROM scratch" }));

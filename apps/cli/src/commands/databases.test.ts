@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { ranWith } from "../answers.fixture.ts";
 import { temporaryFolder } from "../temporary-folder.fixture.ts";
+import { reportKept } from "./lifecycle.ts";
 
 const PROJECT = { uuid: "p1", name: "Shop", environments: [{ uuid: "e1", name: "production" }] };
 const SERVER = {
@@ -59,4 +60,17 @@ test("a password of a database is read from a file, which the list of processes 
   const ran = await ranWith(answers, words, { cwd: folder.path });
   expect([ran.exitCode, ran.stderr]).toEqual([0, ""]);
   expect(bodies).toEqual([expect.objectContaining({ name: "orders", postgres_password: "s3cret 'x'" })]);
+});
+
+test.each([
+  ["database", "db"],
+  ["service", "services"],
+] as const)("a %s whose first deployment failed is kept, and its next commands are named", (kind, group) => {
+  const lines: string[] = [];
+  reportKept({ line: (text) => void lines.push(text) }, kind, "orders");
+  expect(lines[0]).toBe(`The ${kind} orders is kept, and nothing of it runs.`);
+  expect(lines.slice(1).map((line) => line.split(":")[1]?.trim())).toEqual([
+    `berth ${group} start orders`,
+    `berth ${group} delete orders`,
+  ]);
 });

@@ -21,7 +21,7 @@ import type { Session } from "../session.ts";
 import { statusText } from "../status-text.ts";
 import { defineAttachments } from "./attachments.ts";
 import { defineClients } from "./database-client.ts";
-import { defineLifecycle, followNewest } from "./lifecycle.ts";
+import { defineLifecycle, followNewest, reportKept } from "./lifecycle.ts";
 import { addOutputFlags, type OutputFlags, showOutput } from "./logs.ts";
 
 const DATABASE = ["<database>", "name or uuid"] as const;
@@ -119,6 +119,7 @@ async function create(
   output.line(`Created ${databaseEngine(engine).title} ${printable(called)} (${made.uuid}) in ${where}`);
   const isFollowed = options.start && options.detach !== true;
   const exitCode = isFollowed ? await followNewest(api, session, "database", made.uuid) : EXIT.ok;
+  if (exitCode === EXIT.failed) reportKept(output, "database", called);
   if (exitCode !== EXIT.ok) return exitCode;
   output.line(`In its network:  ${printable(made.internal_db_url)}`);
   if (made.external_db_url !== undefined) output.line(`From outside:    ${printable(made.external_db_url)}`);

@@ -153,8 +153,8 @@ async function start(api: Api, session: Session, target: Target, options: Deploy
 
 async function printUrls({ client }: Api, { output }: Session, { uuid }: Target): Promise<void> {
   const application = await client.applications.get.query({ uuid });
-  const { urls, url_problem } = application;
-  if (urls.length === 0) output.line(`It has no URL. ${urlRemedy(application)}`);
+  const { name, build_pack, urls, url_problem } = application;
+  if (urls.length === 0) output.line(`It has no URL. ${urlRemedy(name, build_pack === "dockercompose")}`);
   for (const url of urls) output.line(output.colors.bold(printable(url)));
   if (url_problem !== null) output.warn(printable(url_problem));
 }

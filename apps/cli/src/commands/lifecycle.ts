@@ -5,8 +5,9 @@ import { EXIT, type ExitCode, Failure } from "../failure.ts";
 import { followDeployment } from "../follow/deployment.ts";
 import { addWaitFlag } from "../follow/job.ts";
 import { pollUntilEnded } from "../follow/poll.ts";
+import type { Output } from "../output.ts";
 import { printable } from "../printable.ts";
-import { type NamedKind, namedResource } from "../resource.ts";
+import { GROUPS, type NamedKind, namedResource } from "../resource.ts";
 import type { Session } from "../session.ts";
 import { targetApplication } from "../target.ts";
 
@@ -132,4 +133,12 @@ export async function followNewest(api: Api, session: Session, kind: NamedKind, 
       : await api.client.deployments.listByService.query(query);
   const [newest] = deployments;
   return newest === undefined ? EXIT.ok : followDeployment(api, session, newest.deployment_uuid);
+}
+
+/** The first deployment failed, so that the object exists, but nothing of it runs. */
+export function reportKept(output: Pick<Output, "line">, kind: NamedKind, name: string): void {
+  const group = GROUPS[kind];
+  output.line(`The ${kind} ${printable(name)} is kept, and nothing of it runs.`);
+  output.line(`  Start it again:  berth ${group} start ${printable(name)}`);
+  output.line(`  Delete it:       berth ${group} delete ${printable(name)}`);
 }

@@ -29,9 +29,11 @@ interface LogOptions extends OutputFlags {
 }
 
 export function define(command: Command, bind: Bind): void {
-  command.argument("[app]", "name or uuid; default: the application of this folder");
+  command
+    .argument("[app]", "name or uuid; default: the application of this folder")
+    .argument("[container]", "the same as --container");
   addOutputFlags(command)
-    .option("--container <name>", "one of several containers, such as replica-2; default: all replicas")
+    .option("--container <name>", "one of several containers, such as web or replica-2; default: all replicas")
     .option("--server <server>", "of this one of the application's servers (name or uuid); default: the first")
     .option("--deployment <uuid>", "the log of this deployment instead of the application's")
     .action(bind(logs));
@@ -46,7 +48,14 @@ export const addOutputFlags = (command: Command): Command =>
     .option("-t, --timestamps", "each line after the moment it was printed at, where that is known")
     .addOption(new Option("--previous", "what the last run printed, where nothing runs").conflicts(["follow"]));
 
-async function logs(session: Session, wanted: string | undefined, options: LogOptions): Promise<ExitCode> {
+async function logs(
+  session: Session,
+  wanted: string | undefined,
+  named: string | undefined,
+  options: LogOptions,
+): Promise<ExitCode> {
+  const container = options.container ?? named;
+  if (named !== undefined && container !== named) throw usage(`Two containers are named: ${named} and ${container}.`);
   const { deployment, follow = false, ...flags } = options;
   const api = await session.connect();
   if (deployment !== undefined) {
@@ -57,7 +66,7 @@ async function logs(session: Session, wanted: string | undefined, options: LogOp
   const { uuid, name } = await targetApplication(api, session.system, wanted);
   const source = {
     uuid,
-    ...(options.container === undefined ? {} : { container: options.container }),
+    ...(container === undefined ? {} : { container }),
     ...(await serverField(api, uuid, options.server)),
   };
   try {

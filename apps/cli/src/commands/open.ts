@@ -25,7 +25,7 @@ async function openInBrowser(
   // The URL comes from the server and is passed to a local program, so only web addresses are allowed.
   if (url === undefined || !/^https?:$/.test(URL.parse(url)?.protocol ?? "")) {
     throw new Failure(`${printable(application.name)} has no URL.`, {
-      details: [urlRemedy(application)],
+      details: [urlRemedy(application.name, application.build_pack === "dockercompose")],
     });
   }
   output.show(application, () => output.line(printable(url)));

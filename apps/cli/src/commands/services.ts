@@ -16,7 +16,7 @@ import { warnOfSentences } from "../required-variables.ts";
 import { namedResource } from "../resource.ts";
 import type { Session } from "../session.ts";
 import { statusText } from "../status-text.ts";
-import { defineLifecycle, followNewest } from "./lifecycle.ts";
+import { defineLifecycle, followNewest, reportKept } from "./lifecycle.ts";
 import { addOutputFlags, type OutputFlags, showOutput } from "./logs.ts";
 import { defineInstall } from "./service-install.ts";
 import { defineTemplates } from "./templates.ts";
@@ -171,7 +171,9 @@ async function create(
   const where = `${printable(project.name)}/${printable(environment.name)} on ${printable(server.name)}`;
   output.line(`Created service ${printable(name ?? what)} (${created.uuid}) in ${where}`);
   if (!output.isJson) await warnOfSentences(api.client, output, { uuid: created.uuid, name: name ?? what });
-  return follow(api, session, created, options);
+  const exitCode = await follow(api, session, created, options);
+  if (exitCode === EXIT.failed) reportKept(output, "service", name ?? created.uuid);
+  return exitCode;
 }
 
 async function follow(

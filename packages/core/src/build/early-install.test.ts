@@ -31,8 +31,19 @@ const elixir = (mix: string, ...entries: string[]): Given => ({
   entries: ["mix.lock", ...entries],
   files: { "mix.exs": `app: :shop,\n${mix}` },
 });
+const phoenix = (config: string, prod?: string): Given => ({
+  entries: ["mix.lock", "config/", "config/runtime.exs"],
+  files: {
+    "mix.exs": 'app: :shop,\ndeps: [{:plug, "1"}]',
+    "config/config.exs": config,
+    ...(prod === undefined ? {} : { "config/prod.exs": prod }),
+  },
+});
 
 const PIP = "python3 -m venv .venv > .venv/bin/python -m pip install --disable-pip-version-check -r requirements.txt";
+const MIX = "mix local.hex --force --if-missing > mix local.rebar --force --if-missing > mix deps.get --only prod";
+const UV =
+  "python3 -m venv .berth/uv > .berth/uv/bin/python -m pip install --disable-pip-version-check uv > .berth/uv/bin/uv sync --frozen --no-dev";
 const GO_BUILD = "go build -ldflags=-s -w -o .berth/app .";
 const COMPOSER = "composer install --no-dev --no-interaction --prefer-dist";
 const LARAVEL = {
@@ -65,7 +76,15 @@ describe("dependencies are installed from manifests and lockfiles alone", () => 
     [
       "uv of a project that is not a package",
       pyproject("uv.lock", '[project]\nname = "shop"\ndependencies = ["httpx"]\n'),
-      "pyproject.toml uv.lock: python3 -m venv .berth/uv > .berth/uv/bin/python -m pip install --disable-pip-version-check uv > .berth/uv/bin/uv sync --frozen --no-dev; ",
+      `pyproject.toml uv.lock: ${UV}; `,
+    ],
+    [
+      "uv, whatever other tools are told, and what is only a text or a comment",
+      pyproject(
+        "uv.lock",
+        '# [build-system]\n[project]\nname = "shop"\nlicense = { file = "LICENSE" }\ndescription = """\n[build-system]\npath = "x"\n"""\n[tool.mypy]\npath = "src"\n',
+      ),
+      `pyproject.toml uv.lock: ${UV}; `,
     ],
     [
       "poetry, which does not install the project itself",
@@ -88,8 +107,27 @@ describe("dependencies are installed from manifests and lockfiles alone", () => 
     [
       "mix",
       elixir('deps: [{:plug, "~> 1.16"}]'),
-      "mix.exs mix.lock: mix local.hex --force --if-missing > mix local.rebar --force --if-missing > mix deps.get --only prod; mix release --overwrite",
+      `mix.exs mix.lock: ${MIX} > mix deps.compile; mix release --overwrite`,
     ],
+    [
+      "mix, whose dependencies are compiled with their configuration",
+      phoenix(
+        'import Config\nconfig :esbuild, cd: Path.expand("../assets", __DIR__)\n# import_config "secret.exs"\nimport_config "#{config_env()}.exs"\n',
+        'import Config\nconfig :shop, port: System.get_env("PORT")\n',
+      ),
+      `mix.exs mix.lock config/config.exs config/prod.exs: ${MIX} > mix deps.compile; mix release --overwrite`,
+    ],
+    ...[
+      phoenix('import_config "secret.exs"\n', ""),
+      phoenix('import_config "#{config_env()}.exs"\n'),
+      phoenix('config :shop, version: File.read!("VERSION")\n'),
+      phoenix("import Config\n", 'config :shop, version: System.cmd("git", ["describe"])\n'),
+      elixir('deps: [{:plug, "1"}]', "config"),
+    ].map((given): [string, Given, string] => [
+      "mix, without compiling, where its configuration may read other files",
+      given,
+      `mix.exs mix.lock: ${MIX}; mix release --overwrite`,
+    ]),
     [
       "two languages, where both can be",
       {
@@ -138,6 +176,25 @@ describe("the whole source is copied before the installation", () => {
     ["a package of uv", pyproject("uv.lock", `${BARE}[build-system]\nrequires = ["hatchling"]\n`)],
     ["a workspace of uv", pyproject("uv.lock", `${BARE}[tool.uv.workspace]\nmembers = ["libs/*"]\n`)],
     ["a folder of uv", pyproject("uv.lock", `${BARE}[tool.uv.sources]\nlib = { path = "lib" }\n`)],
+    [
+      "a folder of uv, written in another way",
+      pyproject("uv.lock", `${BARE}[tool.uv.sources.lib]\n"pa\\u0074h" = "lib"\n`),
+    ],
+    ["a folder of uv behind a name", pyproject("uv.lock", `${BARE}dependencies = ["lib @ file:///app/lib"]\n`)],
+    ["a folder of packages for uv", pyproject("uv.lock", `${BARE}[tool.uv]\nfind-links = ["./wheels"]\n`)],
+    [
+      "a package of uv in a table without a line of its own",
+      pyproject("uv.lock", `${BARE}[tool]\nuv = { package = true }\n`),
+    ],
+    ["a project whose version uv finds out", pyproject("uv.lock", '[project]\nname = "shop"\ndynamic = ["version"]\n')],
+    [
+      "settings of uv in a file of their own",
+      {
+        entries: ["main.py", "uv.lock"],
+        files: { "pyproject.toml": BARE, "uv.toml": 'index-url = "file:///wheels"\n' },
+      },
+    ],
+    ["a manifest that is not TOML", pyproject("poetry.lock", "[tool.poetry\n")],
     ["a folder of poetry", pyproject("poetry.lock", '[tool.poetry.dependencies]\nlib = { path = "lib" }\n')],
     ["a gem in a folder", ruby('gem "shop", path: "engines/shop"\n')],
     ["a gemspec", ruby('source "https://rubygems.org"\ngemspec\n')],
@@ -155,6 +212,7 @@ describe("the whole source is copied before the installation", () => {
     ["modules in the source, which are not installed", go("module x\n", "vendor/")],
     ["a dependency of Elixir in a folder", elixir('deps: [{:shop, path: "shop"}]')],
     ["a manifest that reads a file", elixir('version: File.read!("VERSION"), deps: [{:plug, "1"}]')],
+    ["tasks of Mix in place of its own", elixir('deps: [{:plug, "1"}], aliases: ["deps.get": ["made", "deps.get"]]')],
     ["an umbrella", elixir('apps_path: "apps"')],
     [
       "Rust, which installs as it builds",

@@ -1,5 +1,6 @@
 import { parseJsonObject } from "./json-object.ts";
 import { has, type LanguageProject } from "./language.ts";
+import { namesLocalFile } from "./local-file.ts";
 import { needsInstall, type PackageManager } from "./node-project.ts";
 import type { PackageJson } from "./package-json.ts";
 import type { BuildStep, EarlyInstall, SourceFacts } from "./plan.ts";
@@ -26,7 +27,7 @@ export function earlyInstall({ facts, manager, language, steps }: InstalledParts
   if (node === undefined || other === undefined || (!isNode && !hasLanguage)) return undefined;
   const isDone = (step: BuildStep) => node.steps.includes(step) || other.steps.includes(step);
   return {
-    files: [...node.files, ...other.files].filter((file) => has(facts, file)),
+    files: [...node.files, ...other.files].filter((file) => facts.files.includes(file)),
     steps: [...node.steps, ...other.steps],
     later: steps.filter((step) => !isDone(step)),
   };
@@ -59,7 +60,8 @@ function nodeInstall(
     "package.json",
   );
   const sources = [dependencies, devDependencies, optionalDependencies, peerDependencies];
-  if ([...sources, others.overrides, others.resolutions, others.pnpm].some(namesLocalFile)) return undefined;
+  if ([...sources, others.overrides, others.resolutions, others.pnpm].some((one) => namesLocalFile(one)))
+    return undefined;
   return { files: NODE_FILES, steps: [manager.install] };
 }
 
@@ -73,10 +75,3 @@ const NODE_FILES = [
 const isSettingsOnly = (text: string | undefined): boolean =>
   text !== undefined &&
   !/^\s*["']?(packages|patchedDependencies|pnpmfile)["']?\s*:|\b(file|link|portal|workspace):/m.test(text);
-
-/** Whether a value in it is a path, in any depth. */
-function namesLocalFile(value: unknown): boolean {
-  if (typeof value === "string") return /^(file|link|portal|workspace|patch|exec):|^[./~]/.test(value.trim());
-  if (typeof value !== "object" || value === null) return false;
-  return Object.values(value).some(namesLocalFile);
-}

@@ -90,9 +90,9 @@ describe("Python", () => {
   test.each([
     [{ ".python-version": "3.11.7\n" }, "3.11"],
     [{ "runtime.txt": "python-3.12.1" }, "3.12"],
-    [{ "pyproject.toml": 'requires-python = ">=3.10,<3.12"' }, "3.11"],
-    [{ "pyproject.toml": 'requires-python = ">=3.10"' }, undefined],
-    [{ "pyproject.toml": 'requires-python = "==3.11.*"' }, "3.11"],
+    [{ "pyproject.toml": '[project]\nrequires-python = ">=3.10,<3.12"' }, "3.11"],
+    [{ "pyproject.toml": '[project]\nrequires-python = ">=3.10"' }, undefined],
+    [{ "pyproject.toml": '[tool.poetry.dependencies]\npython = "==3.11.*"' }, "3.11"],
     [{ ".python-version": "pypy\nFROM evil" }, undefined],
     [{}, undefined],
   ])("of %j is of the version %s", (files, version) => {

@@ -69,7 +69,7 @@ export interface BuildPlan {
 
 /** An installation in two parts, so that an image keeps the first one while manifests and lockfiles do not change. */
 export interface EarlyInstall {
-  /** Names in the base directory of all files that the first part reads. */
+  /** Paths, below the base directory, of all files that the first part reads. */
   readonly files: readonly string[];
   readonly steps: readonly BuildStep[];
   /** What runs once all files are there, in place of the plan's steps. */

@@ -11,7 +11,9 @@ import {
   versionIn,
   wholeText,
 } from "./language.ts";
+import { namesLocalFile } from "./local-file.ts";
 import { argvStep, type BuildStep, type SourceFacts } from "./plan.ts";
+import { textAt, tomlOf, valueAt } from "./toml.ts";
 
 const MAIN_FILES = ["main.py", "app.py", "server.py", "application.py", "run.py", "app/main.py", "src/main.py"];
 const APP_FILES = [...MAIN_FILES, "wsgi.py", "asgi.py", "app/__init__.py", "src/app.py"];
@@ -19,7 +21,7 @@ const APP_FILES = [...MAIN_FILES, "wsgi.py", "asgi.py", "app/__init__.py", "src/
 /** Files that this rule reads. */
 export const PYTHON_FILES = [
   ...APP_FILES,
-  ...["manage.py", "requirements.txt", "pyproject.toml", ".python-version", "runtime.txt"],
+  ...["manage.py", "requirements.txt", "pyproject.toml", "uv.toml", ".python-version", "runtime.txt"],
 ];
 
 export const pythonProject: LanguageRule = (facts) => {
@@ -32,14 +34,16 @@ export const pythonProject: LanguageRule = (facts) => {
   const lacksPython = !isInstalled && lacks("python") && !lacks("python3");
   const python = isInstalled ? "python" : "python3";
   const found = django(facts, python) ?? webApplication(facts) ?? streamlit(facts, main) ?? program(main, python);
-  const installs = lacksPython ? [BARE_ENVIRONMENT] : installSteps(facts);
+  const manifest = tomlOf(facts, "pyproject.toml");
+  const tool = toolOf(facts, manifest);
+  const installs = lacksPython ? [BARE_ENVIRONMENT] : installSteps(facts, tool);
   return {
     language: "python",
     title: found?.framework === undefined ? "Python" : `Python, ${found.framework}`,
-    version: versionOf(facts),
+    version: versionOf(facts, manifest),
     programs: ["python3"],
     steps: [...installs, ...(found?.build ?? [])],
-    early: needsManifestsOnly(facts) ? { files: INSTALL_FILES, steps: installs } : undefined,
+    early: needsManifestsOnly(facts, tool, manifest) ? { files: INSTALL_FILES, steps: installs } : undefined,
     start: found?.start,
     help: { looked: "manage.py, main.py or app.py", example: "gunicorn app:app --bind 0.0.0.0:$PORT" },
     bins: isInstalled || lacksPython ? [".venv/bin"] : [],
@@ -141,21 +145,22 @@ function moduleOf(file: string): { readonly folder: string | undefined; readonly
 }
 
 type Tool = "uv" | "poetry" | "pip";
+/** Its pyproject.toml. */
+type Manifest = ReturnType<typeof tomlOf>;
 
 /** What installs its dependencies: the tool whose lockfile is there comes before a table of its manifest. */
-function toolOf(facts: SourceFacts): Tool | undefined {
-  const pyproject = textOf(facts, "pyproject.toml");
+function toolOf(facts: SourceFacts, manifest: Manifest): Tool | undefined {
+  const tables = valueAt(manifest, "tool");
   const isRequired = has(facts, "requirements.txt");
   if (has(facts, "uv.lock")) return "uv";
   if (has(facts, "poetry.lock")) return "poetry";
   if (isRequired) return "pip";
-  if (/^\[tool\.uv\b/m.test(pyproject)) return "uv";
-  if (/^\[tool\.poetry\b/m.test(pyproject)) return "poetry";
+  if (valueAt(tables, "uv") !== undefined) return "uv";
+  if (valueAt(tables, "poetry") !== undefined) return "poetry";
   return has(facts, "pyproject.toml") ? "pip" : undefined;
 }
 
-function installSteps(facts: SourceFacts): BuildStep[] {
-  const tool = toolOf(facts);
+function installSteps(facts: SourceFacts, tool: Tool | undefined): BuildStep[] {
   if (tool === "uv") {
     const env = { UV_PYTHON_DOWNLOADS: "never", UV_LINK_MODE: "copy" };
     const frozen = has(facts, "uv.lock") ? ["--frozen"] : [];
@@ -170,10 +175,11 @@ function installSteps(facts: SourceFacts): BuildStep[] {
 }
 
 /** Whether nothing of the project itself is installed, and no dependency is a folder of it. */
-function needsManifestsOnly(facts: SourceFacts): boolean {
-  const tool = toolOf(facts);
+function needsManifestsOnly(facts: SourceFacts, tool: Tool | undefined, manifest: Manifest): boolean {
   if (has(facts, ".venv/") || has(facts, `${MADE_FOLDER}/`)) return false;
-  return tool === "pip" ? isPlainRequirements(wholeText(facts, "requirements.txt")) : isPlainPyproject(facts, tool);
+  if (tool === "pip") return isPlainRequirements(wholeText(facts, "requirements.txt"));
+  const settings = has(facts, "uv.toml") ? tomlOf(facts, "uv.toml") : {};
+  return tool !== undefined && settings !== undefined && isPlainPyproject(manifest, tool, settings);
 }
 
 const INSTALL_FILES = [
@@ -184,7 +190,11 @@ const INSTALL_FILES = [
 const PLAIN_OPTION =
   /^(-i|--(index-url|extra-index-url|trusted-host|no-binary|only-binary|prefer-binary|pre|require-hashes|hash|no-index))\b/;
 
-/** Each line names a package of an index or of a URL: none is a path, and none includes another file. */
+/**
+ * Each line names a package of an index or of a URL: none is a path, and none includes another file. A rule of what is
+ * known to be safe, since the parsers on npm know no options, neither `--hash` nor `--index-url`, and take a wheel for
+ * the name of a package.
+ */
 function isPlainRequirements(text: string | undefined): boolean {
   return text?.split("\n").every((line) => isPlainRequirement(line.replace(/(^|\s)#.*$/, "").trim())) ?? false;
 }
@@ -201,11 +211,21 @@ function isPlainRequirement(line: string): boolean {
 }
 
 /** poetry never installs the project itself here, and uv only where it has a build system. */
-function isPlainPyproject(facts: SourceFacts, tool: Tool | undefined): boolean {
-  const text = wholeText(facts, "pyproject.toml");
-  if (text === undefined || tool === undefined) return false;
-  if (/\b(path|file|workspace|directory)["']?\s*=|@\s*file:/.test(text)) return false;
-  return tool === "poetry" || !/^\s*(\[build-system\]|\[tool\.uv\.workspace|package\s*=\s*true)/m.test(text);
+function isPlainPyproject(manifest: Manifest, tool: Tool, settings: object): boolean {
+  if (manifest === undefined) return false;
+  const sources = [
+    valueAt(manifest, "project", "dependencies"),
+    valueAt(manifest, "project", "optional-dependencies"),
+    valueAt(manifest, "dependency-groups"),
+    valueAt(manifest, "tool", tool),
+    settings,
+  ];
+  if (sources.some((source) => namesLocalFile(source, ["path", "file", "workspace", "directory"]))) return false;
+  if (tool === "poetry") return true;
+  // What is dynamic is found out by building the project.
+  const whole = [["build-system"], ["project", "dynamic"], ["tool", "uv", "workspace"]];
+  if (whole.some((keys) => valueAt(manifest, ...keys) !== undefined)) return false;
+  return valueAt(manifest, "tool", "uv", "package") !== true;
 }
 
 /** The tool has its own environment, which keeps its dependencies out of the application's. */
@@ -234,11 +254,13 @@ const dependsOn = (facts: SourceFacts, name: string): boolean =>
 const NEWEST_MINOR = 13;
 
 /** The pinned version (`3.12`), else the newest that the project's upper bound allows. */
-function versionOf(facts: SourceFacts): string | undefined {
+function versionOf(facts: SourceFacts, manifest: Manifest): string | undefined {
   const pinned = versionIn(textOf(facts, ".python-version") || textOf(facts, "runtime.txt"));
   if (pinned !== undefined) return /^3\.\d+$/.test(pinned) ? pinned : undefined;
-  const [, range = ""] =
-    lineMatch(textOf(facts, "pyproject.toml"), /^(?:requires-python|python)\s*=\s*["']([^"']{1,80})["']/) ?? [];
+  const range =
+    textAt(manifest, "project", "requires-python") ??
+    textAt(manifest, "tool", "poetry", "dependencies", "python") ??
+    "";
   const exact = /(?:^|[,\s])(?:==|~)?3\.(\d{1,4})(?:\.\*|\.\d+)?$/.exec(range)?.[1];
   if (exact !== undefined && !/[<>^]/.test(range)) return `3.${exact}`;
   const below = Number(/<\s*3\.(\d+)/.exec(range)?.[1] ?? NEWEST_MINOR + 1);

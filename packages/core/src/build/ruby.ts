@@ -66,7 +66,10 @@ function startOf(facts: SourceFacts, isRails: boolean, main: string | undefined)
 
 const GEM_FILES = ["Gemfile", "Gemfile.lock", ".ruby-version", ".tool-versions"];
 
-/** A Gemfile is a program: only lines that are known to read no other file are let through. */
+/**
+ * A Gemfile is a program in Ruby, of which no parser on npm is kept: only lines that are known to read no other file are
+ * let through.
+ */
 function isPlainGemfile(facts: SourceFacts): boolean {
   const gemfile = wholeText(facts, "Gemfile");
   if (gemfile === undefined || has(facts, ".bundle/")) return false;

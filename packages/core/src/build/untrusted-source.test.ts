@@ -18,7 +18,7 @@ const PIECES = [
   '"tasks":{',
   "{ :",
   "ruby ",
-  "python =",
+  "a.b = [",
   "web: a ",
   "x = ",
   "# ",

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { parseCompose } from "../compose/parse.ts";
 import type { DomainClaim } from "../ports/records.ts";
-import { generatedValues, urlValues } from "./compose-values.ts";
+import { generatedClaims, generatedValues, urlValues } from "./compose-values.ts";
 
 const source = {
   secret: (length: number) => "s".repeat(length),
@@ -59,3 +59,28 @@ test("names the URLs of its containers as a browser opens them, and leaves forei
 test("gives the variables of URLs no value where the container has none", () => {
   expect(urlValues(COMPOSE, [])).toMatchObject({ SERVICE_URL_WEB_3000: "", SERVICE_FQDN_WEB: "" });
 });
+
+const SERVER = { ip: "localhost", settings: { wildcard_domain: null } };
+const claimsOf = (environment: string) =>
+  generatedClaims(read(`services: { web: { image: "shop:1", environment: ${environment} } }`), {
+    uuid: "u1",
+    server: SERVER as Parameters<typeof generatedClaims>[1]["server"],
+  }).map(({ url, container }) => [container, url]);
+
+test.each([
+  [`{ SERVICE_URL_WEB: "" }`, "http://web-u1.localhost"],
+  ["{ SERVICE_URL_WEB: }", "http://web-u1.localhost"],
+  ["[SERVICE_URL_WEB]", "http://web-u1.localhost"],
+  [`["SERVICE_URL_WEB_3000="]`, "http://web-u1.localhost:3000"],
+  ["{ SERVICE_FQDN_SHOP_3000: /app }", "http://shop-u1.localhost:3000/app"],
+  ["{ APP_URL: $SERVICE_URL_WEB }", "http://web-u1.localhost"],
+])("%s asks for a URL, as in a service", (environment, url) => {
+  expect(claimsOf(environment)).toEqual([["web", url]]);
+});
+
+test.each(["{ SERVICE_URL_PARTNER: https://partner.example }", "{ SERVICE_PASSWORD_WEB: }", "{}"])(
+  "%s asks for none",
+  (environment) => {
+    expect(claimsOf(environment)).toEqual([]);
+  },
+);

@@ -3,6 +3,7 @@ import { isMade, magicUrlOf } from "../compose/magic-key.ts";
 import type { Compose } from "../compose/parse.ts";
 import { comparable, type WantedUrl } from "../compose/wanted-urls.ts";
 import type { DomainClaim } from "../ports/records.ts";
+import { type PlannedService, planUrls } from "../service/service-url-plan.ts";
 
 type ReadCompose = Pick<Compose, "variables" | "urls" | "environments">;
 
@@ -23,17 +24,32 @@ export function generatedKeys(compose: Pick<ReadCompose, "variables" | "environm
 
 /** The URLs of an application's containers under the names of its compose file; `""` where a container has none. */
 export function urlValues(compose: ReadCompose, domains: readonly DomainClaim[]): Readonly<Record<string, string>> {
-  const literal = new Set([...literalKeys(compose)].flatMap((key) => nameOf(key) ?? []));
+  const literal = literalNames(compose);
   const keys = compose.variables.flatMap(({ key }) => {
     const name = nameOf(key);
     return name === undefined || literal.has(name) ? [] : [key];
   });
-  const urls = compose.urls
-    .filter(({ variable }) => variable === undefined)
-    .map((wanted) => ({ wanted, url: urlOf(wanted, domains) }));
+  const urls = ownUrls(compose).map((wanted) => ({ wanted, url: urlOf(wanted, domains) }));
   const values = [...heldUrls(urls, keys)].map(([key, { url }]) => [key, urlValue(key, url, (one) => one) ?? ""]);
   return Object.fromEntries(values);
 }
+
+/** The URLs that an application without any gets because its compose file asks for them, as those of a service. */
+export function generatedClaims(compose: Compose, application: PlannedService): readonly DomainClaim[] {
+  const asked = { ...compose, urls: ownUrls(compose) };
+  const first = { requested: new Map(), current: new Map(), isNewCompose: true, isNamedBefore: () => false };
+  const { claims } = planUrls(asked, application, first);
+  return [...claims].flatMap(([container, own]) => own.map((claim) => ({ ...claim, container })));
+}
+
+/** What the file asks for itself, in entries without a text of their own. */
+function ownUrls(compose: ReadCompose): readonly WantedUrl[] {
+  const literal = literalNames(compose);
+  return compose.urls.filter(({ variable, name }) => variable === undefined && !literal.has(comparable(name)));
+}
+
+const literalNames = (compose: ReadCompose): ReadonlySet<string> =>
+  new Set([...literalKeys(compose)].flatMap((key) => nameOf(key) ?? []));
 
 /** The name in `SERVICE_URL_NAME`, which `SERVICE_FQDN_NAME` has too. */
 function nameOf(key: string): string | undefined {

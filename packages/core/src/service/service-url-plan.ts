@@ -28,7 +28,8 @@ export interface UrlPlanInput {
   readonly isNamedBefore: (wanted: WantedUrl) => boolean;
 }
 
-interface PlannedService {
+/** What generated URLs are made from. */
+export interface PlannedService {
   readonly uuid: string;
   readonly server: Pick<ServerRecord, "ip" | "settings">;
 }

@@ -6,6 +6,7 @@ import { chooseBuildPlace, otherBuildPlace } from "./build-place.ts";
 import type { Built, CheckedOut } from "./checkout.ts";
 import type { StepContext } from "./context.ts";
 import { deliver, discardBuild, pullLostImages } from "./delivery.ts";
+import { generateUrls } from "./generated-urls.ts";
 import { generateVariables, withGenerated } from "./generated-variables.ts";
 
 /** Turns the source into an artifact that the engine can start. */
@@ -52,5 +53,6 @@ async function buildOrReuse(ctx: StepContext, { folder, commit, reused }: Checke
   const artifact = await place.engine.build(request, ctx.io);
   if (artifact.type === "folder") ctx.say(`Built: ${artifact.detected}`);
   const delivered = await deliver(ctx, place, artifact, commit);
+  await generateUrls(ctx, delivered);
   return { artifact: await generateVariables(ctx, delivered), builtBy: ctx.deployment.uuid };
 }

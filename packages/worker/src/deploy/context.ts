@@ -48,6 +48,8 @@ export interface StepContext extends DeployContext {
   fetch(commit: string): Promise<Checkout>;
   /** Receives lines written by tools or the application. */
   readonly io: WorkIO;
+  /** The resource has these URLs from now on, in the following steps too. */
+  claimed(domains: DeployInput["domains"]): void;
   /** Writes a line of our own to the deployment's log. */
   say(text: string, stream?: "stdout" | "stderr"): void;
   /** Whether an earlier worker stopped during this step. */

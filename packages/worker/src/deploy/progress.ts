@@ -14,7 +14,7 @@ export type StepRow = Pick<DeploymentStep, "status" | "output" | "error">;
 
 /** One worker's run of one deployment. */
 export interface DeploymentRun {
-  readonly ctx: DeployContext;
+  ctx: DeployContext;
   readonly log: DeploymentLog;
   readonly logger: Logger;
   readonly settings: WorkerSettings;
@@ -89,6 +89,9 @@ export function stepContext(
     ...ctx,
     fetch: (commit) => fetchSource(run, commit, io),
     io,
+    claimed: (domains) => {
+      run.ctx = { ...run.ctx, domains };
+    },
     say: (text, stream) => log.say(name, text, stream),
     wasInterrupted,
     isCancelled: [...rows.values()].some(({ status }) => status === "cancelled"),

@@ -123,6 +123,21 @@ describe("the order of a generated Dockerfile", () => {
     ]);
   });
 
+  test("copies manifests of a folder into that folder, and compiles dependencies before the sources are there", () => {
+    const mix = 'app: :shop,\ndeps: [{:plug, "1"}]';
+    const text = dockerfile({ "mix.exs": mix, "config/config.exs": "import Config\n" });
+    expect(kinds(text)).toEqual([
+      'COPY ["mix.ex[s]","/app/"]',
+      'COPY ["config/config.ex[s]","/app/config/"]',
+      'RUN "MIX_ENV=prod","mix","local.hex","--force","--if-missing"',
+      'RUN "MIX_ENV=prod","mix","local.rebar","--force","--if-missing"',
+      'RUN "MIX_ENV=prod","mix","deps.get","--only","prod"',
+      'RUN "MIX_ENV=prod","mix","deps.compile"',
+      'COPY [".", "/app/"]',
+      'RUN "MIX_ENV=prod","mix","release","--overwrite"',
+    ]);
+  });
+
   test("copies everything first where an installation may read any file", () => {
     const text = dockerfile({ "package.json": '{"main":"a.js","dependencies":{"x":"file:x"}}' });
     expect(kinds(text)).toEqual(['COPY [".", "/app/"]', 'RUN "npm_config_include=dev","npm","install"']);

@@ -71,9 +71,11 @@ export function planDockerfile(image: PlannedImage): PlannedDockerfile {
  * `.dockerignore` leaves out, and a pattern without a match copies nothing.
  */
 function earlyCopy(files: readonly string[], way: string, folder: string): string[] {
-  if (files.length === 0) return [];
-  const patterns = files.map((file) => `${way === "" ? "" : `${way}/`}${file.slice(0, -1)}[${file.slice(-1)}]`);
-  return [`COPY ${JSON.stringify([...patterns, `${folder}/`])}`];
+  const byFolder = Map.groupBy(files, (file) => file.slice(0, file.lastIndexOf("/") + 1));
+  return [...byFolder].map(([below, own]) => {
+    const patterns = own.map((file) => `${way === "" ? "" : `${way}/`}${file.slice(0, -1)}[${file.slice(-1)}]`);
+    return `COPY ${JSON.stringify([...patterns, `${folder}/${below}`])}`;
+  });
 }
 
 /** From the build's own folder where that is another image: what only the build needs does not come along. */
