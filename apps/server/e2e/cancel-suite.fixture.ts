@@ -66,6 +66,8 @@ export function cancelSuite({ place, folder, steps, registry }: CancelSuite): vo
     async (step) => {
       const { server, resources: applications, strays } = place();
       const before = await Promise.all(applications.map((one) => one.visit()));
+      await Promise.all(applications.map((one) => one.kept?.add(step)));
+      const kept = await Promise.all(applications.map((one) => one.kept?.all()));
       const watches = applications.map(watching);
       const startedBefore = started();
       await Promise.all(applications.map((one) => one.change(`not-${step}`)));
@@ -101,6 +103,8 @@ export function cancelSuite({ place, folder, steps, registry }: CancelSuite): vo
         expect(await application.traces(deployment)).toBe(0);
         expect(await watches[at]?.end()).toEqual([]);
         if (!application.isSeamless) await until(() => isBack(application, before[at]?.body), { seconds: 60 });
+        // One that was stopped for its successor has its data again.
+        if (application.kept !== undefined) expect(await application.kept.all()).toEqual(kept[at]);
         expect(await application.releases()).toBe(1);
         expect(await application.visit()).toEqual(before[at]);
         await setPreCommand(application.uuid, null);

@@ -7,6 +7,7 @@ import { cancelSuite } from "./cancel-suite.fixture.ts";
 import { clusterPlace } from "./cluster.fixture.ts";
 import type { CrashInstallation } from "./crash.fixture.ts";
 import { crashSuite, STEPS } from "./crash-suite.fixture.ts";
+import { cutManagerSuite } from "./cut-manager-suite.fixture.ts";
 import { type EndlessRegistry, endlessRegistry } from "./endless-registry.fixture.ts";
 import { WIDE } from "./faults/suites.ts";
 import { endDeployments } from "./placed-resource.fixture.ts";
@@ -37,6 +38,12 @@ describeDocker(
       moments: isWide ? ["before", "middle", "after"] : ["after"],
       // The others do not involve the cluster.
       steps: isWide ? STEPS : ["start", "health", "switch"],
+    });
+    cutManagerSuite({
+      place: () => place,
+      folder,
+      // Noticing it takes half a minute each time.
+      pauses: isWide ? ["build", "start", "start-end", "health", "switch"] : ["start"],
     });
     cancelSuite({ place: () => place, folder, steps: STEPS, registry: () => registry });
   },

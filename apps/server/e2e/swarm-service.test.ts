@@ -56,6 +56,8 @@ const keeperOf = (isHealthy: boolean): string =>
       }),
       front: program(WEB.replace("db:8000", "keeper:8000"), {
         environment: ["SERVICE_URL_FRONT_3000"],
+        // It runs on while the node of the keeper is lost.
+        deploy: { placement: { constraints: ["node.role == manager"] } },
         depends_on: { keeper: { condition: "service_healthy" } },
       }),
     },

@@ -9,6 +9,7 @@ import {
 import { z } from "zod";
 import { listed, paging } from "./list.ts";
 import { operation } from "./operation.ts";
+import { resumable } from "./stream.ts";
 
 const uuid = z.string().describe("The server that manages the cluster.");
 const node_id = z.string().max(64).describe("The cluster's id of the node.");
@@ -31,6 +32,20 @@ export const clusterNodes = {
       const page = items.slice(skip, take === undefined ? undefined : skip + take);
       return [...listed(ctx, { items: page, total }, { skip, take })];
     }),
+
+  follow: operation({
+    method: "GET",
+    path: "/servers/{uuid}/nodes/follow",
+    operationId: "follow-nodes-by-server-uuid",
+    tag: "Servers",
+    summary: "Follow the nodes of a cluster",
+    description: "All of them, and again each time that one has changed, as while it is drained.",
+    ability: "read",
+    events: z.array(ClusterNode),
+    errors: ["engine.unsupported", "engine.unreachable", "cluster.no_leader"],
+  })
+    .input(z.strictObject({ uuid, ...resumable }))
+    .subscription(({ ctx, input, signal }) => ctx.control.clusterNodes.follow(input.uuid, signal ?? ctx.signal)),
 
   update: operation({
     method: "PATCH",

@@ -1,3 +1,4 @@
+import { setTimeout as delay } from "node:timers/promises";
 import { DomainError, invalid, notFound } from "@berth/core";
 import type { ClusterMembership, ClusterOperations, Page, ServerRecord, Stores } from "@berth/core/ports";
 import {
@@ -18,6 +19,7 @@ import { requireAbility } from "@berth/core/team";
 import type { UseCaseContext } from "./context.ts";
 import { findServer, requireStaying } from "./server.ts";
 import { requestValidation } from "./server-create.ts";
+import { whileTokenWorks } from "./token-watch.ts";
 
 /** The machines of the cluster that a server manages. */
 export function clusterNodes(context: UseCaseContext) {
@@ -37,6 +39,35 @@ export function clusterNodes(context: UseCaseContext) {
       const server = await findServer(stores, uuid);
       const items = await view(server, await clusterOf(context, server));
       return { items, total: items.length };
+    },
+
+    /** The nodes now, and again each time that they have changed. @throws DomainError as `list` */
+    async follow(uuid: string, signal: AbortSignal): Promise<AsyncIterable<readonly ClusterNode[]>> {
+      requireAbility(scope, "read");
+      const server = await findServer(stores, uuid);
+      const cluster = await clusterOf(context, server);
+      return whileTokenWorks(context, signal, async function* (ended) {
+        let sent: string | undefined;
+        while (!ended.aborted) {
+          const heard = new AbortController();
+          // Registered before the look, so that no change between the two is missed.
+          const changed = cluster.changed(AbortSignal.any([ended, heard.signal]));
+          try {
+            const nodes = await view(server, cluster);
+            const text = JSON.stringify(nodes);
+            if (text !== sent) yield nodes;
+            sent = text;
+            // A swarm has no events of tasks that end.
+            const isLeaving = nodes.some(({ containers_leaving }) => containers_leaving > 0);
+            await (isLeaving ? Promise.race([changed, delay(LEAVING_MS, undefined, { signal: ended })]) : changed);
+            await delay(GATHER_MS, undefined, { signal: ended });
+          } catch (cause) {
+            if (!ended.aborted) throw cause;
+          } finally {
+            heard.abort();
+          }
+        }
+      });
     },
 
     /** @throws DomainError `resource.not_found`, `resource.state`, `engine.unsupported`, `engine.unreachable` */
@@ -71,6 +102,10 @@ export function clusterNodes(context: UseCaseContext) {
     },
   };
 }
+
+const LEAVING_MS = 1000;
+/** The containers of a node that is drained come and go together. */
+const GATHER_MS = 200;
 
 /** Makes clusters of servers. What it did is recorded by a validation, which follows. */
 export function clusters(context: UseCaseContext) {

@@ -11,6 +11,7 @@ export function testCluster(serverUuid: string): ClusterOperations {
   };
   return {
     nodes: async () => [node],
+    changed: (signal) => new Promise((resolve) => signal.addEventListener("abort", () => resolve(), { once: true })),
     requireLeader: async () => undefined,
     change: async () => undefined,
     remove: async () => undefined,

@@ -90,7 +90,7 @@ export const SCENARIOS: Readonly<Record<string, Scenario>> = {
   },
   "cluster-steps": {
     name: () =>
-      "Server killed before, in and after each step of a deployment to a cluster, and a deployment cancelled in each",
+      "Server killed before, in and after each step of a deployment to a cluster, a deployment cancelled in each, and the manager cut off in each",
     run: clusterSteps,
   },
   disk: { name: () => "Disk of the data folder full, under writers", run: fullDisk },

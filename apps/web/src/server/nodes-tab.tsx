@@ -1,6 +1,7 @@
 import { Group, Text } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
-import { client, type Outputs, trpc } from "../api/client.ts";
+import { client, type Outputs, queryClient, trpc } from "../api/client.ts";
+import { useStream } from "../api/live.ts";
 import { ActionButton } from "../parts/action.tsx";
 import { Empty, Loaded, Section } from "../parts/page.tsx";
 import { type Column, DataTable } from "../parts/table.tsx";
@@ -9,12 +10,13 @@ type Node = Outputs["clusterNodes"]["list"][number];
 
 /** @param uuid Uuid of the server that manages the cluster. */
 export default function NodesTab({ uuid }: { readonly uuid: string }) {
-  const query = useQuery({
-    ...trpc.clusterNodes.list.queryOptions({ uuid }),
-    // Shows how a node that is drained empties.
-    refetchInterval: ({ state }) =>
-      state.data?.some(({ containers_leaving }) => containers_leaving > 0) ? 1000 : false,
-  });
+  const query = useQuery(trpc.clusterNodes.list.queryOptions({ uuid }));
+  // Shows how a node that is drained empties.
+  useStream<readonly Node[]>(
+    uuid,
+    (handlers) => client.clusterNodes.follow.subscribe({ uuid }, handlers),
+    (nodes) => queryClient.setQueryData(trpc.clusterNodes.list.queryKey({ uuid }), [...nodes]),
+  );
   const columns: readonly Column<Node>[] = [
     {
       header: "Node",

@@ -24,6 +24,8 @@ export interface SeenClusterNode {
 export interface ClusterOperations {
   /** @throws DomainError `cluster.no_leader` if they cannot be known for certain */
   nodes(): Promise<readonly SeenClusterNode[]>;
+  /** Resolves when its nodes or containers may have changed, or on `signal`. */
+  changed(signal: AbortSignal): Promise<void>;
   /** @throws DomainError `cluster.no_leader`, with the moment at which this was noticed */
   requireLeader(): Promise<void>;
   /** @throws DomainError `engine.failed` with the reason of the cluster */

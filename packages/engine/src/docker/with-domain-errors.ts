@@ -36,6 +36,7 @@ export function withDomainErrors<T extends ContainerEngine>(engine: T, server: s
       : {
           cluster: {
             nodes: repeated(engine.cluster.nodes),
+            changed: wrapped(engine.cluster.changed),
             requireLeader: repeated(engine.cluster.requireLeader),
             change: wrapped(engine.cluster.change),
             remove: repeated(engine.cluster.remove),

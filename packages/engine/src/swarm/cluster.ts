@@ -13,7 +13,11 @@ interface SwarmAnswer {
 }
 
 /** The nodes of a swarm, by a manager. */
-export const clusterOperations = (docker: Docker, services: Services, managers: Managers): ClusterOperations => ({
+export const clusterOperations = (
+  docker: Docker,
+  services: Services,
+  managers: Managers,
+): Omit<ClusterOperations, "changed"> => ({
   async nodes() {
     const found = await managers.nodes();
     const tasks = Map.groupBy(await services.allTasks(), ({ NodeID = "" }) => NodeID);

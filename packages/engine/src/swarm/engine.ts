@@ -152,7 +152,7 @@ export function swarmEngine(options: SwarmEngineOptions): SwarmEngine {
   async function remove({ ref, services: own, containers }: SeenRelease): Promise<void> {
     for (const service of own) await services.remove(service);
     await Promise.all(containers.map(({ id, node }) => removeContainer(node.docker.getContainer(id))));
-    await onAnsweringNodes((node) => removeLeftovers(node, instance, ref));
+    await onReachedNodes((node) => removeLeftovers(node, instance, ref));
   }
 
   /** Stops the services of these containers of a release. */
@@ -176,15 +176,18 @@ export function swarmEngine(options: SwarmEngineOptions): SwarmEngine {
     await Promise.all(ready.map(({ node }) => work(node)));
   };
 
-  /** The cleanup of a server removes later what is left on one that does not answer now. */
-  const onAnsweringNodes = async (work: (node: SwarmNode) => Promise<unknown>): Promise<void> => {
-    const answering = await watch.answeringNodes();
-    await Promise.all(answering.map(({ node }) => work(node)));
+  /**
+   * Also those that the managers do not reach: after an outage of a manager they count as lost for a while. The cleanup
+   * of a server removes later what is left on one that does not answer now.
+   */
+  const onReachedNodes = async (work: (node: SwarmNode) => Promise<unknown>): Promise<void> => {
+    const reached = await watch.reachedNodes();
+    await Promise.all(reached.map(({ node }) => work(node)));
   };
 
   /** From each node, since all had to have them. */
-  const removeImages = (of: Parameters<typeof removeOwnImages>[1]): Promise<void> =>
-    onAnsweringNodes(({ docker: engine, name }) => removeOwnImages({ docker: engine, server: name, instance }, of));
+  const removeImages = async (of: Parameters<typeof removeOwnImages>[1], node: SwarmNode): Promise<void> =>
+    await removeOwnImages({ docker: node.docker, server: node.name, instance }, of);
 
   const readFrom = (ref: ReleaseRef, containers: readonly TaskContainer[]) => (containerId: string, own: LogQuery) => {
     const node = containers.find(({ id }) => id === containerId)?.node;
@@ -242,7 +245,10 @@ export function swarmEngine(options: SwarmEngineOptions): SwarmEngine {
       requireFit: (spec) => void (isStack(spec) && fittingPlan(spec, instance)),
       ownersOf: (objects) => ownersOf({ docker, instance }, objects),
     },
-    cluster: clusterOperations(docker, services, new Managers(docker, host.name)),
+    cluster: {
+      ...clusterOperations(docker, services, new Managers(docker, host.name)),
+      changed: (signal) => watch.nextLook(signal),
+    },
     connect: async (address, signal) => {
       const readyNodes = async () => (await watch.readyNodes()).map(({ node }) => node);
       const task = await connector.connect(
@@ -281,8 +287,10 @@ export function swarmEngine(options: SwarmEngineOptions): SwarmEngine {
         const seen = await watch.find(ref);
         if (seen !== undefined) await remove(seen);
         if (!keepsNetworks) await removeStackNetworks(ref.resourceUuid);
-        await onAnsweringNodes((node) => removeFilesContainers(node.docker, instance, ref));
-        if (!keepsImages) await removeImages(ref);
+        await onReachedNodes(async (node) => {
+          await removeFilesContainers(node.docker, instance, ref);
+          if (!keepsImages) await removeImages(ref, node);
+        });
       }),
     inspect: async (ref) => (await watch.find(ref))?.state,
     list: () => watch.list(),
@@ -316,7 +324,7 @@ export function swarmEngine(options: SwarmEngineOptions): SwarmEngine {
       for (const release of own) await engine.remove(release, kept);
       await forwards.close(resourceUuid);
       if (!kept.keepsNetworks) await removeStackNetworks(resourceUuid);
-      if (!kept.keepsImages) await removeImages({ resourceUuid });
+      if (!kept.keepsImages) await onReachedNodes((node) => removeImages({ resourceUuid }, node));
       if (!deleteVolumes) return;
       const ready = await watch.readyNodes();
       const uuids = await Promise.all(ready.map(({ node }) => volumesOf(node.docker, { instance, resourceUuid })));

@@ -227,6 +227,8 @@ describeDocker("a release of a compose file on a swarm", [SERVER_IMAGE, "busybox
     });
     expect(lines).toContain("oh no");
     expect(await engine.inspect(failing)).toBeUndefined();
+    const stopped = (await engine.inspect(spec))?.containers?.filter(({ isStopped }) => isStopped);
+    expect(stopped?.map(({ name }) => name)).toEqual(["db"]);
     await engine.resume(spec);
     await eventually(async () => expect(await statesOf(spec)).toEqual(ALL_RUN));
     await engine.removeResource(spec.resourceUuid, { deleteVolumes: true });

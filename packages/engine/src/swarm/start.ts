@@ -102,7 +102,7 @@ export async function eligibleNodes(
   const ready = await watch.readyNodes(true);
   const nodes = await watch.answeringNodes();
   const adapters = nodes.map(({ node }) => node);
-  const others = (await watch.ownNodes()).filter(({ id }) => adapters.every((one) => one.id !== id));
+  const others = (await watch.allNodes()).filter(({ id }) => adapters.every((one) => one.id !== id));
   const [source] = adapters;
   if (source === undefined) throw new DomainError("deploy.start_failed", NO_NODE);
   return {

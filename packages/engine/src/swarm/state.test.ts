@@ -157,6 +157,19 @@ describe("the state of a compose file's containers on a swarm", () => {
     expect(job("always", 0)).toEqual(["job restarting 1"]);
   });
 
+  test("says which was stopped although it should run, so that it is started again when its successor fails", () => {
+    const stopped = (restarts: StackMember["restarts"]) => ({ ...member("db", 1, { restarts }), isStopped: true });
+    const isStopped = (...services: readonly ReleaseService[]) =>
+      clusterState(ref, services, [partOfMember("web", 5), partOfMember("db", 4, ended(0))]).containers?.map(
+        (one) => one.isStopped === true,
+      );
+    expect(isStopped(member("web", 0), stopped("always"))).toEqual([false, true]);
+    expect(isStopped(member("web", 0), stopped("never"))).toEqual([false, false]);
+    expect(isStopped(member("web", 0), member("db", 1))).toEqual([false, false]);
+    // Its node was lost with its container.
+    expect(clusterState(ref, [stopped("always")], []).containers).toMatchObject([{ state: "exited", isStopped: true }]);
+  });
+
   test("takes requests at the first with a port, and does not mistake one for that of another name", () => {
     const services = [member("a", 0), member("replica", 1, { port: 3000 })];
     const state = clusterState(ref, services, [partOfMember("a", 1, { port: null }), partOfMember("replica", 2)]);

@@ -103,6 +103,8 @@ function replicaOf(
     address: state === "running" ? (current?.container.address ?? null) : null,
     port: current?.container.port ?? member?.port ?? null,
     isExcluded: member?.isExcluded ?? false,
+    // The next reconciliation starts it again if its release stays live.
+    ...(service.isStopped && state === "exited" && member?.restarts === "always" ? { isStopped: true } : {}),
   };
 }
 

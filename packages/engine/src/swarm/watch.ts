@@ -68,7 +68,7 @@ export interface RunningTask {
   readonly node: SwarmNode;
 }
 
-/** A node on which tasks may run, and that is a server of Berth's. */
+/** A node that is a server of Berth's. */
 export type ReadyNode = ClusterNode & { readonly node: SwarmNode };
 
 /** Tracks the releases of a swarm: services and nodes by a manager, containers by the engine of each node. */
@@ -80,6 +80,8 @@ export class ClusterWatch {
   readonly #timer: NodeJS.Timeout;
   readonly #inTurn = pLimit(1);
   readonly #emitted = new Map<string, string>();
+  /** Who waits for the next look. */
+  readonly #waiting = new Set<() => void>();
   readonly #restarts = new RestartCounts();
   /** Numbers of replicas that the swarm removes, by deployment. */
   readonly #leaving = new Map<string, ReadonlySet<number>>();
@@ -127,8 +129,22 @@ export class ClusterWatch {
   }
 
   /** The nodes that are servers of Berth's, whatever their state is. */
-  ownNodes(): Promise<readonly SwarmNode[]> {
+  allNodes(): Promise<readonly SwarmNode[]> {
     return this.#options.nodes();
+  }
+
+  /** Resolves when something was looked up again, after an event or a while, or on `signal`. */
+  nextLook(signal: AbortSignal): Promise<void> {
+    return new Promise((resolve) => {
+      const done = () => {
+        this.#waiting.delete(done);
+        signal.removeEventListener("abort", done);
+        resolve();
+      };
+      this.#waiting.add(done);
+      signal.addEventListener("abort", done, { once: true });
+      if (signal.aborted) done();
+    });
   }
 
   /** The nodes on which tasks may run, and that are servers of Berth's. */
@@ -137,10 +153,13 @@ export class ClusterWatch {
   }
 
   /** Those of them that Berth reaches. */
-  async answeringNodes(isFresh = false): Promise<readonly ReadyNode[]> {
-    const ready = await this.readyNodes(isFresh);
-    const answers = await Promise.all(ready.map(({ node }) => answered(node.docker.ping())));
-    return ready.filter((_node, at) => answers[at] !== undefined);
+  async answeringNodes(): Promise<readonly ReadyNode[]> {
+    return await answering(await this.readyNodes());
+  }
+
+  /** All that Berth reaches, also those that the managers do not reach, or not again yet. */
+  async reachedNodes(): Promise<readonly ReadyNode[]> {
+    return await answering(await this.#ownNodes());
   }
 
   /** Whether a new leader has not heard from all nodes yet. It then finds that no node fits. */
@@ -321,15 +340,24 @@ export class ClusterWatch {
 
   /** Never rejects. */
   #enqueue(next: () => Promise<void>): void {
-    void this.#inTurn(next).catch((cause: unknown) => {
-      if (this.#closing.signal.aborted) return;
-      this.#services = undefined;
-      if (!this.#isFailureReported && !isServerAway(engineError("the manager", cause))) {
-        this.#options.warn("The releases of a swarm could not be looked up.", cause);
-      }
-      this.#isFailureReported = true;
-    });
+    void this.#inTurn(next)
+      .catch((cause: unknown) => {
+        if (this.#closing.signal.aborted) return;
+        this.#services = undefined;
+        if (!this.#isFailureReported && !isServerAway(engineError("the manager", cause))) {
+          this.#options.warn("The releases of a swarm could not be looked up.", cause);
+        }
+        this.#isFailureReported = true;
+      })
+      .finally(() => {
+        for (const done of this.#waiting) done();
+      });
   }
+}
+
+async function answering(nodes: readonly ReadyNode[]): Promise<readonly ReadyNode[]> {
+  const answers = await Promise.all(nodes.map(({ node }) => answered(node.docker.ping())));
+  return nodes.filter((_node, at) => answers[at] !== undefined);
 }
 
 const isSameRef = (one: ReleaseRef, other: ReleaseRef): boolean => one.deploymentUuid === other.deploymentUuid;
