@@ -26,7 +26,6 @@ const PACKAGES: readonly string[] = [
   "otpauth",
   "p-limit",
   "pg",
-  "semver",
   "yaml",
   "zod",
 ];

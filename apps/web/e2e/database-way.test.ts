@@ -30,7 +30,7 @@ describeDocker("a database without a word of REST", ["postgres:17-alpine"], (doc
 
     await page.goto(`/databases/${uuid}`);
     const users = page.getByRole("region", { name: "Used by" });
-    await users.getByText("Nothing uses it by a variable").waitFor();
+    await users.getByText("No variable refers to it").waitFor();
     await users.getByRole("button", { name: "Attach to a resource" }).click();
     await page.getByRole("combobox", { name: "Resource" }).click();
     await page.getByRole("option", { name: "greeter" }).click();
@@ -46,7 +46,7 @@ describeDocker("a database without a word of REST", ["postgres:17-alpine"], (doc
     const databases = page.getByRole("region", { name: "Databases" });
     await databases.getByRole("button", { name: /^Detach/ }).click();
     await page.getByRole("dialog").getByRole("button", { name: "Detach" }).click();
-    await databases.getByText("It uses none by a variable").waitFor();
+    await databases.getByText("No variable refers to a database").waitFor();
     await databases.getByRole("button", { name: "Attach a database" }).click();
     await page.getByRole("combobox", { name: "Database" }).click();
     await page.getByRole("option", { name: "shopdb" }).click();

@@ -249,7 +249,7 @@ describeLargeInBrowser("forms and names of the pages", () => {
     const { page, close } = await visit(browser, server.url);
     await signIn(page, server);
     await page.goto(`/applications/${uuid}/settings`);
-    await page.getByLabel("Ports exposes").fill("eighty");
+    await page.getByLabel("Ports it listens on").fill("eighty");
     await page.getByRole("button", { name: "Save settings" }).click();
     await page.getByText("Port numbers, separated by commas.").waitFor();
     expect(await page.evaluate("document.activeElement.id.endsWith('ports_exposes')")).toBe(true);

@@ -37,11 +37,45 @@ function spanOf(seconds: number): string {
   return days === 1 ? "1 day" : `${days} days`;
 }
 
-/** `git_commit_sha` → `Git commit sha` */
+/** `git_commit_sha` → `Git commit sha`. Names that read badly have a label of their own. */
 export function labelOf(field: string): string {
+  const own = LABELS.get(field);
+  if (own !== undefined) return own;
   const words = field.replace(/^is_/, "").replaceAll("_", " ");
   return (words.charAt(0).toUpperCase() + words.slice(1)).replace(
     /\b(url|ssl|gpu|cpus?|s3|ip|id|http|https|ssh|uuid|sha|spa|dns|pr)\b/gi,
     (word) => (word.toLowerCase() === "cpus" ? "CPUs" : word.toUpperCase()),
   );
 }
+
+/** By field of the API, whose names are fixed by its contract. */
+const LABELS: ReadonlyMap<string, string> = new Map(
+  Object.entries({
+    custom_docker_run_options: "Docker run options",
+    custom_network_aliases: "Network aliases",
+    docker_images_to_keep: "Images to keep",
+    force_domain_override: "Take the URLs over",
+    http_basic_auth_password: "Password",
+    http_basic_auth_username: "Username",
+    is_container_label_escape_enabled: "Escape $ in labels",
+    is_force_https_enabled: "Redirect to https",
+    is_gzip_enabled: "Compress answers",
+    is_http_basic_auth_enabled: "Ask for a password",
+    is_pr_deployments_public_enabled: "Previews for anybody's pull requests",
+    is_preview_deployments_enabled: "Previews of pull requests",
+    is_spa: "Single-page application",
+    is_stripprefix_enabled: "Remove the path prefix",
+    is_swarm_only_worker_nodes: "Only on worker nodes",
+    limits_cpu_shares: "CPU weight",
+    limits_cpus: "CPU limit",
+    limits_cpuset: "CPUs to run on",
+    limits_memory: "Memory limit",
+    limits_memory_reservation: "Memory reservation",
+    limits_memory_swap: "Limit of memory and swap",
+    max_restart_count: "Restarts at most",
+    ports_exposes: "Ports it listens on",
+    ports_mappings: "Ports on the server",
+    post_deployment_command: "Command after a deployment",
+    pre_deployment_command: "Command before a deployment",
+  }),
+);

@@ -89,7 +89,7 @@ export function AttachmentsSection({ resource }: PanelProps) {
             keyOf={({ database_uuid, resource_uuid, key, is_preview }) =>
               `${database_uuid} ${resource_uuid} ${key} ${is_preview}`
             }
-            empty={<Empty title={isDatabase ? "Nothing uses it by a variable" : "It uses none by a variable"} />}
+            empty={<Empty title={isDatabase ? "No variable refers to it" : "No variable refers to a database"} />}
           />
         )}
       </Loaded>
