@@ -9,6 +9,7 @@ import { type ContainerQueries, containerQueries, type ListedContainer } from ".
 import { type ContainerEvent, followEvents } from "./events.ts";
 import { inOrder, isCompound, partOf, type ReleasePart, releaseOf } from "./state.ts";
 import { type StateListeners, stateListeners } from "./state-listeners.ts";
+import { whileUsed } from "./while-used.ts";
 
 export interface ReleaseWatchOptions {
   readonly docker: Docker;
@@ -36,7 +37,8 @@ export interface ReleaseWatch {
   onChange(listener: (state: ReleaseState) => void): () => void;
   /** Resolves at the next change of this release, on `signal`, or after a second. */
   changed(ref: ReleaseRef, signal: AbortSignal | undefined): Promise<void>;
-  start(): void;
+  /** Follows the events until the returned function is called, and a while longer. */
+  follow(): () => void;
   close(): void;
 }
 
@@ -67,10 +69,9 @@ class EngineWatch implements ReleaseWatch {
   readonly #index: ContainerIndex;
   readonly #listeners: StateListeners;
   readonly #closing = new AbortController();
-  readonly #timer: NodeJS.Timeout;
+  readonly #following = whileUsed({ begin: (signal) => this.#begin(signal), lingerSeconds: LINGER_SECONDS });
   /** Inspections are made one after the other, so that states are reported in order. */
   readonly #inTurn = pLimit(1);
-  #isStarted = false;
   /** Whether the event stream is connected. */
   #isFollowed = false;
   /** Whether no event was missed since the last full snapshot. */
@@ -87,17 +88,23 @@ class EngineWatch implements ReleaseWatch {
     this.#containers = containerQueries(options);
     this.#index = new ContainerIndex(options.instance);
     this.#listeners = stateListeners(options.warn);
-    this.#timer = setInterval(() => this.#enqueue(() => this.#resync()), options.resyncSeconds * 1000).unref();
   }
 
-  start(): void {
-    if (this.#isStarted) return;
-    this.#isStarted = true;
-    const { docker, instance, role } = this.#options;
+  follow(): () => void {
+    return this.#following.use();
+  }
+
+  #begin(signal: AbortSignal): void {
+    const { docker, instance, role, resyncSeconds } = this.#options;
+    const timer = setInterval(() => this.#enqueue(() => this.#resync()), resyncSeconds * 1000).unref();
+    signal.addEventListener("abort", () => {
+      clearInterval(timer);
+      this.#onLost(undefined);
+    });
     void followEvents({
       docker,
       filters: { ...releaseFilter(instance, {}, role) },
-      signal: this.#closing.signal,
+      signal,
       onEvent: (event) => this.#onEvent(event),
       onConnected: () => this.#onConnected(),
       onLost: (cause) => this.#onLost(cause),
@@ -110,7 +117,7 @@ class EngineWatch implements ReleaseWatch {
 
   close(): void {
     this.#closing.abort();
-    clearInterval(this.#timer);
+    this.#following.close();
     this.#listeners.clear();
   }
 
@@ -316,6 +323,8 @@ function seenOf(parts: readonly FoundPart[]): Seen | undefined {
 }
 
 const PENDING_MAX = 1000;
+/** Longer than the pause between two calls of somebody who works with a release. */
+export const LINGER_SECONDS = 60;
 /** Actions that change the state of a release. */
 const RELEVANT: ReadonlySet<string> = new Set([
   ...["start", "die", "destroy", "pause", "unpause", "rename", "health_status", "oom"],
