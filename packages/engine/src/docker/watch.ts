@@ -76,6 +76,10 @@ class EngineWatch implements ReleaseWatch {
   #isFollowed = false;
   /** Whether no event was missed since the last full snapshot. */
   #isComplete = false;
+  /** What the engine's list said of each container at the last full snapshot. */
+  #listings: ReadonlyMap<string, string> = new Map();
+  /** Full snapshots since all containers were inspected. */
+  #snapshots = 0;
   /** Whether a failed inspection was already reported; repeated failures are not. */
   #isFailureReported = false;
   /** Whether the loss of the event stream was already reported. */
@@ -239,7 +243,13 @@ class EngineWatch implements ReleaseWatch {
   async #resync(): Promise<void> {
     const wasFollowed = this.#isFollowed;
     const found = await this.#containers.list();
-    for (const { id, refs } of found) await this.#update(id, refs);
+    // Events already reported what changed, unless some were missed: then the list does not show all of it.
+    this.#snapshots = this.#isComplete ? (this.#snapshots + 1) % INSPECT_ALL_EVERY : 0;
+    const before = this.#snapshots === 0 ? undefined : this.#listings;
+    for (const { id, refs, listing } of found) {
+      if (before?.get(id) !== listing || this.#index.get(id) === undefined) await this.#update(id, refs);
+    }
+    this.#listings = new Map(found.map(({ id, listing }) => [id, listing]));
     const ids = new Set(found.map(({ id }) => id));
     for (const id of this.#index.ids()) if (!ids.has(id)) this.#forget(id);
     this.#isComplete = wasFollowed && this.#isFollowed;
@@ -323,6 +333,8 @@ function seenOf(parts: readonly FoundPart[]): Seen | undefined {
 }
 
 const PENDING_MAX = 1000;
+/** Of the snapshots while events are followed, since an engine drops events that it cannot send. */
+const INSPECT_ALL_EVERY = 10;
 /** Longer than the pause between two calls of somebody who works with a release. */
 export const LINGER_SECONDS = 60;
 /** Actions that change the state of a release. */
