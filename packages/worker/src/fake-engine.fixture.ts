@@ -57,6 +57,8 @@ export interface FakeEngine {
   /** Violations of rules that must always be true. */
   readonly violations: readonly string[];
   exec: (script: string) => { readonly exitCode: number; readonly output: string };
+  /** The workers that listen to its changes, once for each listener. */
+  watchers(): readonly Life[];
   /** Makes a release exit. */
   crash(deploymentUuid: string, exitCode: number, restartCount?: number): Promise<void>;
   /** Removes a release without Berth; its artifact stays. */
@@ -94,14 +96,14 @@ export function fakeEngine(points: Points): FakeEngine {
   const foreignNames = new Set<string>();
   const executed: Executed[] = [];
   const violations: string[] = [];
-  const listeners = new Set<(state: ReleaseState) => void>();
+  const listeners = new Map<(state: ReleaseState) => void, Life>();
 
   /** State at the last event, which may be slightly old. */
   let told: readonly Release[] = [];
   const tellSoon = (state?: ReleaseState) =>
     setTimeout(() => {
       told = [...releases.values()].map((release) => ({ ...release }));
-      if (state !== undefined) for (const listener of listeners) listener(state);
+      if (state !== undefined) for (const listener of listeners.keys()) listener(state);
     }, TOLD_MS);
 
   const change = (release: Release, state: Partial<ReleaseState>) => {
@@ -258,7 +260,7 @@ export function fakeEngine(points: Points): FakeEngine {
       const heard = (state: ReleaseState) => {
         if (!owner.isOver) listener(state);
       };
-      listeners.add(heard);
+      listeners.set(heard, owner);
       return () => listeners.delete(heard);
     },
   });
@@ -286,6 +288,7 @@ export function fakeEngine(points: Points): FakeEngine {
       const release = releases.get(deploymentUuid);
       if (release !== undefined) await halt(release, { exitCode, restartCount });
     },
+    watchers: () => [...listeners.values()].filter(({ isOver }) => !isOver),
     forgetTold() {
       told = [];
     },

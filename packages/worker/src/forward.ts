@@ -44,7 +44,8 @@ export function createForwards(deps: ForwardDeps): Forwards {
   const look = async ({ server, engine }: ServerAdapters, serverState: ServerState, revision: object) => {
     const forwards = engine.containers?.forwards;
     if (forwards === undefined) return;
-    const isDue = performance.now() - serverState.syncedMs > settings.resyncSeconds * 1000;
+    const patience = serverState.recorded === NONE ? RESYNCS_WITHOUT_FORWARDS : 1;
+    const isDue = performance.now() - serverState.syncedMs > settings.resyncSeconds * patience * 1000;
     if (revision === serverState.revision && !isDue) return;
     const databases = (await publicOf(server.id)) ?? [];
     const wanted = databases.flatMap((database) => forwardOf(database) ?? []);
@@ -132,4 +133,8 @@ export function createForwards(deps: ForwardDeps): Forwards {
 }
 
 const NEVER = Number.NEGATIVE_INFINITY;
+/** Recorded of a server without public ports. */
+const NONE = "[]";
+/** Such a server is asked more rarely: Berth has nothing to lose there, and closes what it no longer records at once. */
+const RESYNCS_WITHOUT_FORWARDS = 5;
 const STOP_SECONDS_MAX = 10;

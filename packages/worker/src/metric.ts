@@ -7,11 +7,13 @@ import { autoscale } from "./autoscaler.ts";
 import { createLoops } from "./loop.ts";
 import type { WorkerDeps } from "./ports.ts";
 import type { ServerAdapters } from "./server-adapters.ts";
+import type { ServerLeases } from "./server-lease.ts";
 import type { WorkerSettings } from "./settings.ts";
 import { within } from "./wait.ts";
 
-export interface SamplerDeps extends Pick<WorkerDeps, "stores" | "clock" | "logger" | "owner" | "ownsServer"> {
+export interface SamplerDeps extends Pick<WorkerDeps, "stores" | "clock" | "logger" | "ownsServer"> {
   readonly settings: Pick<WorkerSettings, "metricsSeconds">;
+  readonly serverLeases: Pick<ServerLeases, "acquire">;
   adaptersOf(server: ServerRecord): ServerAdapters;
 }
 
@@ -20,14 +22,14 @@ export interface Sampler {
   stop(): Promise<void>;
 }
 
-/** Samples the usage of live releases. One control plane samples each server. */
+/** Samples the usage of live releases. The control plane that has a server's lease samples it. */
 export function createSampler({
   stores,
   clock,
   logger,
-  owner,
   ownsServer,
   settings,
+  serverLeases,
   adaptersOf,
 }: SamplerDeps): Sampler {
   /** The last readings of each server, by resource id. */
@@ -47,9 +49,8 @@ export function createSampler({
   };
 
   const held = async (servers: readonly ServerRecord[]): Promise<readonly ServerRecord[]> => {
-    if (servers.length === 0) return [];
-    const names = await stores.leases.acquireAll(servers.map(leaseName), owner, settings.metricsSeconds * 2);
-    return servers.filter((server) => names.has(leaseName(server)));
+    const isHeld = await Promise.all(servers.map(({ id }) => serverLeases.acquire(id)));
+    return servers.filter((_server, at) => isHeld[at]);
   };
 
   const forgetOthers = (servers: readonly ServerRecord[]) => {
@@ -127,6 +128,5 @@ export function createSampler({
 /** Old engines take a second for each answer, and many at once would load the server. */
 const CONCURRENT_MAX = 4;
 const idOf = ({ id }: ServerRecord) => id;
-const leaseName = ({ id }: ServerRecord) => `metrics:${id}`;
 /** Excludes releases of previews. */
 const isOwnRelease = ({ pull_request_id }: ReleaseRecord) => pull_request_id === 0;

@@ -1,12 +1,11 @@
 import {
-  type DeploySubject,
-  deployedKind,
+  isExclusiveOn,
   type Observed,
   restingSites,
   type SiteSubject,
+  type SubjectFacts,
   siteSubjects,
   type Wanted,
-  type WantedContainer,
   type WantedPreview,
   type WantedRelease,
   type WantedResource,
@@ -16,7 +15,6 @@ import type {
   Engine,
   InspectedRelease,
   RoutedPreview,
-  ServiceContainerRecord,
   SystemStores,
   WakeTopic,
 } from "@berth/core/ports";
@@ -30,8 +28,8 @@ export interface Snapshot {
   readonly revision: object;
   readonly wanted: Wanted;
   readonly releases: Observed["releases"];
-  /** Subjects by resource id. */
-  readonly subjects: ReadonlyMap<number, DeploySubject>;
+  /** Facts of active resources by their id. */
+  readonly facts: ReadonlyMap<number, SubjectFacts>;
 }
 
 export interface Observer {
@@ -98,11 +96,11 @@ export function createObserver(stores: SystemStores, { wakeSignal, keptSeconds }
     const releases = seen.map(replicaHealth.appliedTo);
     const activeIds = new Set(active.map(({ id }) => id));
     const deploying = new Set(active.filter(isOwnProgress).map(({ resource_id }) => resource_id));
-    const subjects = new Map<number, DeploySubject>();
+    const facts = new Map<number, SubjectFacts>();
     const wantedResources = resources.map((recorded): WantedResource => {
-      const { resource, subject } = recorded;
+      const { resource } = recorded;
       const { releases } = resource;
-      if (subject !== undefined) subjects.set(resource.id, subject);
+      if (recorded.facts !== undefined) facts.set(resource.id, recorded.facts);
       const wanted = wantedOf(recorded, engine);
       const isReplaced = releases.some(({ replaced_by_deployment_id: by }) => by !== null && activeIds.has(by));
       if (!isReplaced && !deploying.has(resource.id)) return wanted;
@@ -114,7 +112,7 @@ export function createObserver(stores: SystemStores, { wakeSignal, keptSeconds }
     });
     const activeDeployments = new Set([...active.map(({ uuid }) => uuid), ...drills]);
     const wanted = { resources: wantedResources, activeDeployments };
-    return { revision: resources, wanted, releases, subjects };
+    return { revision: resources, wanted, releases, facts };
   };
 
   return {
@@ -137,12 +135,10 @@ const isOwnProgress = ({ status, pull_request_id }: ActiveDeployment) =>
 
 /** The wanted state of a resource, without its deployments. */
 function wantedResource(recorded: RecordedResource, engine: Engine): WantedResource {
-  const { resource, subject, previews, liveElsewhere, liveBefore } = recorded;
+  const { resource, facts, previews, liveElsewhere, liveBefore } = recorded;
   const { id, uuid, name, domains, releases, site_settings } = resource;
-  const kind = subject && deployedKind(subject);
-  const live = releases.find(({ role, pull_request_id }) => role === "live" && pull_request_id === 0);
-  const replicas = subject && engine.capabilities.replicas ? kind?.replicas(subject) : undefined;
-  const restartCountMax = subject && kind?.restartCountMax(subject);
+  const replicas = engine.capabilities.replicas ? facts?.replicas : undefined;
+  const restartCountMax = facts?.restartCountMax;
   return {
     id,
     uuid,
@@ -151,47 +147,39 @@ function wantedResource(recorded: RecordedResource, engine: Engine): WantedResou
     desiredState: resource.desired_state,
     isRemoving: resource.removing_at !== null,
     hasLeft: liveElsewhere !== undefined,
-    restartCount: (subject && kind?.restartCount(subject)) ?? 0,
+    restartCount: facts?.restartCount ?? 0,
     // The restarts of all containers are counted together.
     restartCountMax: restartCountMax && restartCountMax * (replicas ?? 1),
     releases: releases.map((record) => wantedRelease(recorded, record, NO_DEPLOYMENTS)),
     replicas,
-    hasScaleProblem: subject && kind?.hasScaleProblem(subject),
-    isAlone:
-      subject !== undefined &&
-      kind?.exclusiveReason(subject, engine.capabilities, live?.upstream ?? null) !== undefined,
+    hasScaleProblem: facts?.hasScaleProblem,
+    isAlone: facts !== undefined && isExclusiveOn(facts, engine.capabilities),
     isDeploying: false,
-    sites: liveBefore.has(0) ? [] : sitesOf(subject, domains, 0),
+    sites: liveBefore.has(0) ? [] : sitesOf(facts, domains, 0),
     restingSites: resource.is_resting ? restingSites({ uuid, name }, site_settings, domains) : undefined,
     previews: previews.map((preview) =>
-      wantedPreview(preview, liveBefore.has(preview.pull_request_id) ? undefined : subject),
+      wantedPreview(preview, liveBefore.has(preview.pull_request_id) ? undefined : facts),
     ),
-    containers: subject && kind?.containers(subject)?.map(wantedContainer),
+    containers: facts?.containers,
   };
 }
 
 const NO_DEPLOYMENTS: ReadonlySet<number> = new Set();
 
-const wantedContainer = ({ name, status, exclude_from_status }: ServiceContainerRecord): WantedContainer => ({
-  name,
-  status,
-  isExcluded: exclude_from_status,
-});
-
-const wantedPreview = (preview: RoutedPreview, subject: DeploySubject | undefined): WantedPreview => ({
+const wantedPreview = (preview: RoutedPreview, facts: SubjectFacts | undefined): WantedPreview => ({
   id: preview.id,
   pullRequestId: preview.pull_request_id,
   status: preview.status,
   isRemoving: preview.removing_at !== null,
-  sites: sitesOf(subject, preview.domains, preview.pull_request_id),
+  sites: sitesOf(facts, preview.domains, preview.pull_request_id),
 });
 
 function sitesOf(
-  subject: DeploySubject | undefined,
+  facts: SubjectFacts | undefined,
   domains: SiteSubject["domains"],
   pullRequestId: number,
 ): readonly SiteSubject[] {
-  const site = subject && deployedKind(subject).site(subject);
+  const site = facts?.site;
   return site === undefined ? [] : siteSubjects({ ...site, domains, pullRequestId });
 }
 

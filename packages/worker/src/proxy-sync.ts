@@ -35,7 +35,8 @@ export class ProxySync {
   async syncIfDue(adapters: ServerAdapters): Promise<void> {
     await this.#check(adapters).catch(() => undefined);
     const { syncedMs } = this.#timesOf(adapters.server.id);
-    const isDue = performance.now() - syncedMs > this.#deps.settings.resyncSeconds * 1000;
+    const patience = isNeeded(adapters) ? 1 : RESYNCS_OF_UNNEEDED;
+    const isDue = performance.now() - syncedMs > this.#deps.settings.resyncSeconds * patience * 1000;
     if (isDue || adapters.router.isUncertain()) await this.sync(adapters);
   }
 
@@ -78,10 +79,10 @@ export class ProxySync {
   }
 
   /** Between two synchronisations: a proxy that ended is seen within seconds, and so is one that is back. */
-  async #check({ proxy, server, router }: ServerAdapters): Promise<void> {
+  async #check(adapters: ServerAdapters): Promise<void> {
+    const { proxy, server, router } = adapters;
     const times = this.#timesOf(server.id);
-    const isNeeded = router.sites().size > 0 || server.proxy_status === "running";
-    if (!isNeeded || performance.now() - times.seenMs < this.#deps.settings.proxyLookSeconds * 1000) return;
+    if (!isNeeded(adapters) || performance.now() - times.seenMs < this.#deps.settings.proxyLookSeconds * 1000) return;
     times.seenMs = performance.now();
     const problem = router.isUncertain() ? (server.proxy_problem ?? undefined) : undefined;
     const seen = await recordProxyStatus(this.#deps, server, proxy, { problem, recorded: server });
@@ -98,6 +99,11 @@ export class ProxySync {
   }
 }
 
+const isNeeded = ({ router, server }: ServerAdapters): boolean =>
+  router.sites().size > 0 || server.proxy_status === "running";
+
 const warningOf = (serverId: number) => `proxy ${serverId}`;
 
 const NEVER = Number.NEGATIVE_INFINITY;
+/** One that does not run and has no sites can lose none: it is looked at only to see whether somebody started it. */
+const RESYNCS_OF_UNNEEDED = 5;

@@ -1,6 +1,6 @@
 import { isDomainError } from "@berth/core";
 import type { ServerMachine, ServerRecord } from "@berth/core/ports";
-import { diskUsage, isDiskCheckDue, reachabilityAfter } from "@berth/core/server";
+import { diskUsage, nextDiskCheck, reachabilityAfter } from "@berth/core/server";
 import { createLoops } from "./loop.ts";
 import type { WorkerDeps } from "./ports.ts";
 import type { ServerLeases } from "./server-lease.ts";
@@ -20,11 +20,11 @@ export interface ReachabilityDeps extends WorkerDeps {
 
 export function createReachabilityWatch(deps: ReachabilityDeps): ReachabilityWatch {
   const { stores, settings, logger, clock, serverLeases } = deps;
-  const checkedAt = new Map<number, Date>();
+  const diskChecks = new Map<number, DiskCheck>();
 
   const round = async () => {
     const servers = (await stores.servers.list()).filter(({ removing_at }) => removing_at === null);
-    forgetOthers(checkedAt, servers);
+    forgetOthers(diskChecks, servers);
     let next = 0;
     // Limits concurrent checks, so that hanging servers do not block everything.
     const takeTurns = async () => {
@@ -79,15 +79,21 @@ export function createReachabilityWatch(deps: ReachabilityDeps): ReachabilityWat
     }
   };
 
-  const isDiskLookDue = (server: ServerRecord) => {
-    const since = checkedAt.get(server.id);
+  const isDiskLookDue = ({ id, settings: rule }: ServerRecord) => {
+    const known = diskChecks.get(id);
     // Missed checks are not repeated; the next one covers them.
-    if (since === undefined) checkedAt.set(server.id, clock.now());
-    return since !== undefined && isDiskCheckDue(server.settings, since, clock.now());
+    if (known === undefined) noteDiskCheck(id, clock.now(), rule);
+    // The next time is computed once for each, since that takes longer than everything else of an idle server's look.
+    else if (!isSameRule(known.rule, rule)) noteDiskCheck(id, known.since, rule);
+    const next = diskChecks.get(id)?.next ?? null;
+    return next !== null && next <= clock.now();
   };
 
+  const noteDiskCheck = (serverId: number, since: Date, rule: DiskCheck["rule"]) =>
+    diskChecks.set(serverId, { since, rule, next: nextDiskCheck(rule, since) });
+
   const lookAtDisk = async (server: ServerRecord, machine: ServerMachine | undefined) => {
-    checkedAt.set(server.id, clock.now());
+    noteDiskCheck(server.id, clock.now(), server.settings);
     const disk = await (machine === undefined ? deps.diskOf(server) : machine.disk());
     if (disk === undefined) return;
     const { usedPercent, isHigh } = diskUsage(disk, server.settings);
@@ -101,6 +107,16 @@ export function createReachabilityWatch(deps: ReachabilityDeps): ReachabilityWat
   return loops;
 }
 
+interface DiskCheck {
+  readonly since: Date;
+  readonly rule: Pick<ServerRecord["settings"], "server_disk_usage_check_frequency" | "server_timezone">;
+  readonly next: Date | null;
+}
+
+const isSameRule = (one: DiskCheck["rule"], other: DiskCheck["rule"]): boolean =>
+  one.server_disk_usage_check_frequency === other.server_disk_usage_check_frequency &&
+  one.server_timezone === other.server_timezone;
+
 interface SeenServer {
   /** Why it does not answer; `null`: it does. */
   readonly problem: string | null;
@@ -108,7 +124,7 @@ interface SeenServer {
   readonly isSubstituted: boolean;
 }
 
-function forgetOthers(known: Map<number, Date>, servers: readonly ServerRecord[]): void {
+function forgetOthers(known: Map<number, unknown>, servers: readonly ServerRecord[]): void {
   const ids = new Set(servers.map(({ id }) => id));
   for (const id of [...known.keys()]) if (!ids.has(id)) known.delete(id);
 }

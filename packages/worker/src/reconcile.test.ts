@@ -300,6 +300,36 @@ describe("several workers", () => {
     expect(second.life.isOver).toBe(false);
   });
 
+  test("watch a server once, and take over the watch of one that is killed", async () => {
+    const first = world.worker();
+    const { deployment } = await deployed();
+    const calls: string[] = [];
+    const second = world.worker({ watch: { after: (name) => calls.push(name) } });
+    await until(() => calls.filter((name) => name.endsWith("acquireAll")).length > 2, {
+      what: "the second one asks for the lease",
+    });
+    expect(world.engine.watchers()).toEqual([first.life]);
+    first.kill();
+    await world.engine.crash(deployment.uuid, 1);
+    await until(() => world.engine.watchers().includes(second.life), { what: "the second one watches" });
+    await until(() => world.engine.starts.get(deployment.uuid) === 2, { what: "what it missed is made up for" });
+    expect(world.engine.watchers()).toEqual([second.life]);
+  });
+
+  test("end the watch of a server whose lease they lost, and begin it again with the lease", async () => {
+    const first = world.worker();
+    await until(() => world.engine.watchers().length === 1, { what: "the first one watches" });
+    first.life.freeze();
+    const second = world.worker();
+    await until(() => world.engine.watchers().includes(second.life), { what: "the lease runs out" });
+    first.life.thaw();
+    await until(() => world.engine.watchers().length === 1, { what: "the first one ends its watch" });
+    expect(world.engine.watchers()).toEqual([second.life]);
+    await second.stop({ graceSeconds: 1 });
+    await until(() => world.engine.watchers().includes(first.life), { what: "the first one watches again" });
+    expect(world.engine.watchers()).toEqual([first.life]);
+  });
+
   test("keep out of each other's way when they deploy and look after servers at the same time", async () => {
     for (let count = 0; count < 3; count++) world.worker();
     const { application } = await deployed();

@@ -86,9 +86,14 @@ export function createReconciler(deps: ReconcilerDeps, wakeSignal: WakeSignal): 
   async function reconcileOwn(adapters: ServerAdapters): Promise<void> {
     const { id, name } = adapters.server;
     try {
-      if (await serverLeases.acquire(id)) await reconcile(adapters);
-      // Without the lease another worker may change the proxy, so it must be synced again later.
-      else proxies.expire(id);
+      if (await serverLeases.acquire(id)) {
+        visits.watch(adapters);
+        await reconcile(adapters);
+      } else {
+        visits.unwatch(id);
+        // Another worker may change the proxy, so it must be synced again later.
+        proxies.expire(id);
+      }
       warnings.over(ofSnapshot(id), "A server can be inspected again.", { server: name });
     } catch (error) {
       warnings.failed(ofSnapshot(id), "A server could not be inspected.", { server: name, error });

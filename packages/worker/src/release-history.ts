@@ -1,4 +1,4 @@
-import { deployedKind, type Observed, type Operation, plan } from "@berth/core/deploy";
+import { type Observed, type Operation, plan } from "@berth/core/deploy";
 import { createHealthWatch } from "./health-watch.ts";
 import type { Snapshot } from "./observe.ts";
 import type { WorkerDeps } from "./ports.ts";
@@ -57,11 +57,10 @@ export function createReleaseHistory(deps: ReleaseHistoryDeps, onChange: () => v
   };
 }
 
-function watchedOf({ wanted, releases, subjects }: Snapshot) {
+function watchedOf({ wanted, releases, facts }: Snapshot) {
   const states = new Map(releases.map((state) => [state.deploymentUuid, state]));
   return wanted.resources.flatMap(({ id, releases: records }) => {
-    const subject = subjects.get(id);
-    const check = subject && deployedKind(subject).healthCheck(subject);
+    const check = facts.get(id)?.healthCheck;
     return records.flatMap(({ role, deploymentUuid }) => {
       const state = role === "live" ? states.get(deploymentUuid) : undefined;
       return state && check ? [{ state, check }] : [];

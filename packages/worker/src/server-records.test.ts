@@ -65,7 +65,12 @@ describe("looking at a server with many applications that never ran", () => {
     await stores.resources.setDesiredState(second.id, "running");
     const running = await look();
     expect(running).toMatchObject({ inspected: [second.id], opened: [second.id] });
-    expect(running.records.resources[1]?.subject?.record.uuid).toBe(second.uuid);
+    expect(running.records.resources[1]?.facts?.site?.owner.uuid).toBe(second.uuid);
+
+    // Of thousands of resources, neither the settings nor the secrets are kept in memory.
+    const kept = JSON.stringify(running.records.resources[1]);
+    for (const field of ["install_command", "build_command"]) expect(kept).not.toContain(field);
+    expect(kept.length).toBeLessThan(2000);
 
     await database.system.resources.delete(third.id);
     const gone = await look();

@@ -1,5 +1,5 @@
 import { onServer } from "@berth/core/application";
-import type { DeploySubject } from "@berth/core/deploy";
+import { type DeploySubject, type SubjectFacts, subjectFacts } from "@berth/core/deploy";
 import type {
   ActiveDeployment,
   ApplicationDestinationRecord,
@@ -22,8 +22,8 @@ export interface ServerRecords {
 /** A resource as one server sees it: with the releases of that server only. */
 export interface RecordedResource {
   readonly resource: InspectedResource;
-  /** Read only for active resources, since it contains secrets. */
-  readonly subject: DeploySubject | undefined;
+  /** Only of active resources, since secrets are read for them. */
+  readonly facts: SubjectFacts | undefined;
   readonly previews: readonly RoutedPreview[];
   /** Set if it has left the server: the pull requests of which it has a live release on its own, 0 for its own. */
   readonly liveElsewhere: ReadonlySet<number> | undefined;
@@ -32,7 +32,12 @@ export interface RecordedResource {
 }
 
 /** A resource with its releases on all servers. */
-type FoundResource = Omit<RecordedResource, "liveElsewhere" | "liveBefore">;
+interface FoundResource extends Pick<RecordedResource, "resource" | "previews"> {
+  readonly subject: DeploySubject | undefined;
+}
+
+/** Existing resources that were read for a server, by id. */
+type ReadResources = ReadonlyMap<number, RecordedResource>;
 
 /** Records of one server, up to the change number `position`. */
 interface Known {
@@ -76,13 +81,13 @@ export function serverRecords(stores: SystemStores): (serverId: number) => Promi
     }
     const changesByServer = Map.groupBy(changes, ({ server_id }) => server_id);
     const fresh = changes.filter(({ server_id, key }) => !known.get(server_id)?.keys.has(key));
-    const recorded = await readRecorded(stores, [...new Set(fresh.map(({ resource_id }) => resource_id))]);
+    const recorded = await readRecorded(stores, fresh);
     const freshByServer = Map.groupBy(fresh, ({ server_id }) => server_id);
     for (const id of serverIds) {
       const before = known.get(id);
       const keys = new Set((changesByServer.get(id) ?? []).map(({ key }) => key));
       const times = { position, readMs: nowMs, wholeMs: before?.wholeMs ?? nowMs, keys };
-      known.set(id, { ...times, ...merged(id, before, freshByServer.get(id) ?? [], recorded) });
+      known.set(id, { ...times, ...merged(before, freshByServer.get(id) ?? [], recorded.get(id) ?? NO_RESOURCES) });
     }
     return { active, drills };
   };
@@ -93,35 +98,41 @@ export function serverRecords(stores: SystemStores): (serverId: number) => Promi
   return async (serverId) => (await read(serverId)) ?? NOTHING;
 }
 
-/** Existing resources among these ids. Read in parts, so that thousands of texts are not in memory at once. */
-async function readRecorded(stores: SystemStores, ids: readonly number[]): Promise<ReadonlyMap<number, FoundResource>> {
-  const found = new Map<number, FoundResource>();
+/** The changed resources as each server sees them. Read in parts, so that thousands of texts are not in memory at once. */
+async function readRecorded(
+  stores: SystemStores,
+  changes: ResourceChanges["changes"],
+): Promise<ReadonlyMap<number, ReadResources>> {
+  const serversOf = Map.groupBy(changes, ({ resource_id }) => resource_id);
+  const ids = [...serversOf.keys()];
+  const read = new Map<number, Map<number, RecordedResource>>();
   for (let from = 0; from < ids.length; from += READ_AT_ONCE) {
-    const part = ids.slice(from, from + READ_AT_ONCE);
-    const resources = await stores.resources.inspect(part);
+    const resources = await stores.resources.inspect(ids.slice(from, from + READ_AT_ONCE));
     const previewed = resources.filter(({ is_resting, has_previews }) => !is_resting && has_previews);
     const previews = previewed.length === 0 ? [] : await stores.previews.listByResources(previewed.map(({ id }) => id));
     const previewsOf = Map.groupBy(previews, ({ resource_id }) => resource_id);
     for (const resource of resources) {
       const { id } = resource;
       const subject = resource.is_resting ? undefined : await stores.resources.subject(id, resource.kind);
-      found.set(id, { resource, subject, previews: previewsOf.get(id) ?? [] });
+      const found = { resource, subject, previews: previewsOf.get(id) ?? [] };
+      for (const { server_id } of serversOf.get(id) ?? []) {
+        const recorded = recordedOn(server_id, found);
+        if (recorded !== undefined) read.set(server_id, (read.get(server_id) ?? new Map()).set(id, recorded));
+      }
     }
   }
-  return found;
+  return read;
 }
 
 function merged(
-  serverId: number,
   before: Known | undefined,
   changes: ResourceChanges["changes"],
-  found: ReadonlyMap<number, FoundResource>,
+  read: ReadResources,
 ): Pick<Known, "resources" | "inOrder"> {
   if (before !== undefined && changes.length === 0) return before;
   const resources = new Map(before?.resources);
   for (const { resource_id } of changes) {
-    const now = found.get(resource_id);
-    const recorded = now && recordedOn(serverId, now);
+    const recorded = read.get(resource_id);
     if (recorded === undefined) resources.delete(resource_id);
     else resources.set(resource_id, recorded);
   }
@@ -133,24 +144,31 @@ function recordedOn(serverId: number, found: FoundResource): RecordedResource | 
   const releases = found.resource.releases.filter(({ server_id }) => server_id === serverId);
   const resource = { ...found.resource, releases };
   const here = resource.destinations.find(({ server_id }) => server_id === serverId);
+  const { subject, previews } = found;
   if (here !== undefined) {
     return {
       resource: onServer(resource, here),
-      subject: found.subject && subjectOn(found.subject, here),
+      facts: factsOn(resource, subject && subjectOn(subject, here)),
       // Only the primary server has those.
-      previews: resource.server_id === serverId ? found.previews : [],
+      previews: resource.server_id === serverId ? previews : [],
       liveElsewhere: undefined,
       liveBefore: liveBefore(onServer(found.resource, here)),
     };
   }
+  const recorded = { resource, facts: factsOn(resource, subject), previews };
   if (resource.server_id === serverId)
-    return { ...found, resource, liveElsewhere: undefined, liveBefore: liveBefore(found.resource) };
+    return { ...recorded, liveElsewhere: undefined, liveBefore: liveBefore(found.resource) };
   if (releases.length === 0) return undefined;
   const live = found.resource.releases.filter(
     ({ role, server_id }) => role === "live" && server_id === resource.server_id,
   );
   const liveElsewhere = new Set(live.map(({ pull_request_id }) => pull_request_id));
-  return { ...found, resource, liveElsewhere, liveBefore: NONE };
+  return { ...recorded, liveElsewhere, liveBefore: NONE };
+}
+
+function factsOn({ releases }: InspectedResource, subject: DeploySubject | undefined): SubjectFacts | undefined {
+  const live = releases.find(({ role, pull_request_id }) => role === "live" && pull_request_id === 0);
+  return subject && subjectFacts(subject, live?.upstream ?? null);
 }
 
 const subjectOn = (subject: DeploySubject, here: ApplicationDestinationRecord): DeploySubject =>
@@ -165,6 +183,7 @@ function liveBefore({ server_id, releases }: InspectedResource): ReadonlySet<num
 
 const NONE: ReadonlySet<number> = new Set();
 
+const NO_RESOURCES: ReadResources = new Map();
 const NOTHING: ServerRecords = { active: [], resources: [], drills: [] };
 const READ_AT_ONCE = 500;
 /** Shorter than the time for which changes are stored, see `CHANGES_KEPT_SECONDS`. */

@@ -7,7 +7,8 @@ interface VisitedServer {
   visit: Promise<void> | undefined;
   /** Whether something changed after the current visit took its snapshot. */
   isStale: boolean;
-  readonly unsubscribe: () => void;
+  /** Ends the watch over what runs; `undefined`: it is not watched. */
+  unsubscribe: (() => void) | undefined;
 }
 
 interface Visiting {
@@ -28,7 +29,7 @@ export class ServerVisits {
   }
 
   begin(adapters: ServerAdapters): void {
-    const visited = this.#visitedOf(adapters);
+    const visited = this.#visitedOf(adapters.server.id);
     if (visited.visit !== undefined) {
       visited.isStale = true;
       return;
@@ -40,12 +41,25 @@ export class ServerVisits {
     });
   }
 
+  /** Requests visits when something changes on this server. */
+  watch({ server, engine }: ServerAdapters): void {
+    if (this.#isStopping) return;
+    this.#visitedOf(server.id).unsubscribe ??= engine.onStateChange(this.#visiting.wake);
+  }
+
+  /** Leaves the changes of this server to another control plane. */
+  unwatch(serverId: number): void {
+    const visited = this.#servers.get(serverId);
+    visited?.unsubscribe?.();
+    if (visited !== undefined) visited.unsubscribe = undefined;
+  }
+
   /** Forgets the servers that are not among these. @returns Their ids. */
   keepOnly(servers: readonly ServerRecord[]): readonly number[] {
     const kept = new Set(servers.map(({ id }) => id));
     const gone = [...this.#servers].filter(([id]) => !kept.has(id));
-    for (const [id, { unsubscribe }] of gone) {
-      unsubscribe();
+    for (const [id] of gone) {
+      this.unwatch(id);
       this.#servers.delete(id);
     }
     return gone.map(([id]) => id);
@@ -58,19 +72,18 @@ export class ServerVisits {
   /** Ends the watches; visits that are under way continue. */
   stop(): void {
     this.#isStopping = true;
-    for (const { unsubscribe } of this.#servers.values()) unsubscribe();
+    for (const id of this.ids()) this.unwatch(id);
   }
 
   async ended(): Promise<void> {
     await Promise.all([...this.#servers.values()].map(({ visit }) => visit));
   }
 
-  #visitedOf({ server, engine }: ServerAdapters): VisitedServer {
-    const known = this.#servers.get(server.id);
+  #visitedOf(serverId: number): VisitedServer {
+    const known = this.#servers.get(serverId);
     if (known !== undefined) return known;
-    const { wake } = this.#visiting;
-    const visited = { visit: undefined, isStale: false, unsubscribe: engine.onStateChange(wake) };
-    this.#servers.set(server.id, visited);
+    const visited = { visit: undefined, isStale: false, unsubscribe: undefined };
+    this.#servers.set(serverId, visited);
     return visited;
   }
 }

@@ -70,7 +70,7 @@ export function worker(given: WorkerOptions): Worker {
     sendLogs && createLogDrains({ ...options, settings, serverLeases, adaptersOf, send: sendLogs }, wake);
   const scheduler = createScheduler({ ...options, settings, kinds: SCHEDULED });
   const reachability = createReachabilityWatch({ ...options, settings, serverLeases });
-  const sampler = createSampler({ ...options, settings, adaptersOf });
+  const sampler = createSampler({ ...options, settings, serverLeases, adaptersOf });
   const listener = createLoops(options.logger, [
     {
       title: "Listening for changes in the database",

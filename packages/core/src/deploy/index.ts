@@ -41,4 +41,5 @@ export * from "./stack-state.ts";
 export * from "./status.ts";
 export type * from "./storage-mount.ts";
 export type * from "./subject.ts";
+export * from "./subject-facts.ts";
 export * from "./wanted.ts";

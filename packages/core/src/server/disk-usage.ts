@@ -8,19 +8,17 @@ type DiskRule = Pick<
   "server_disk_usage_check_frequency" | "server_disk_usage_notification_threshold" | "server_timezone"
 >;
 
-/** Whether a disk check was due between `since`, the last check, and now. */
-export function isDiskCheckDue(
+/** When the disk check after `since`, the last one, is due; `null`: never. */
+export function nextDiskCheck(
   { server_disk_usage_check_frequency, server_timezone }: Omit<DiskRule, "server_disk_usage_notification_threshold">,
   since: Date,
-  now: Date,
-): boolean {
+): Date | null {
   const cron = new Cron(cronOf(server_disk_usage_check_frequency), {
     mode: "5-part",
     paused: true,
     timezone: server_timezone,
   });
-  const next = cron.nextRun(since);
-  return next !== null && next <= now;
+  return cron.nextRun(since);
 }
 
 export interface DiskUsage {

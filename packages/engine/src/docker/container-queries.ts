@@ -10,6 +10,8 @@ export interface ListedContainer {
   readonly refs: readonly ReleaseRef[];
   /** `State` of the engine's list, which lacks the result of a health check. */
   readonly coarse: string;
+  /** Equal while the list says the same of it, apart from its age. */
+  readonly listing: string;
 }
 
 /** Asks an engine for the containers of one instance's releases. */
@@ -30,11 +32,14 @@ export interface ContainerQueriesOptions {
 export function containerQueries({ docker, instance, role }: ContainerQueriesOptions): ContainerQueries {
   async function list(ref: Partial<ReleaseRef> = {}): Promise<readonly ListedContainer[]> {
     const containers = await docker.listContainers({ all: true, filters: { ...releaseFilter(instance, ref, role) } });
-    return containers.flatMap(({ Id, Labels, Names, State }) => {
+    return containers.flatMap(({ Id, Labels, Names, State, Status, NetworkSettings }) => {
       // The other names, from links, contain a second slash.
       const name = Names.find((one) => one.lastIndexOf("/") === 0);
       const refs = refsOf(Labels, name, instance);
-      return refs.length === 0 ? [] : [{ id: Id, refs, coarse: State }];
+      if (refs.length === 0) return [];
+      // "Up 3 hours (healthy)", "Exited (1) 2 minutes ago": the result of its health check, or its exit code.
+      const [result] = /\([^)]*\)/.exec(Status) ?? [];
+      return [{ id: Id, refs, coarse: State, listing: JSON.stringify([State, result, Names, NetworkSettings]) }];
     });
   }
 

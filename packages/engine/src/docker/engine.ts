@@ -183,7 +183,7 @@ export function dockerEngine(options: DockerEngineOptions): DockerEngine {
       ownersOf: (objects) => ownersOf({ docker, instance }, objects),
     },
     async open() {
-      watch.start();
+      watch.follow()();
       await withDomainError(host.name, () => docker.ping());
     },
     async close({ stopReleases, graceSeconds = STOP_GRACE_SECONDS }) {
@@ -281,7 +281,7 @@ export function dockerEngine(options: DockerEngineOptions): DockerEngine {
       return sumOf(await Promise.all(ids.map((id) => usageOf(docker, id))));
     },
   };
-  return withDomainErrors(engine, host.name, () => watch.start());
+  return withDomainErrors(engine, host.name, () => watch.follow());
 }
 
 /** Stop grace period of the compose file, unless the caller's is shorter. */

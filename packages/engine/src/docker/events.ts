@@ -40,6 +40,7 @@ export async function followEvents(options: EventFeedOptions): Promise<void> {
 
 async function readEvents({ docker, filters, onEvent, onConnected, signal }: EventFeedOptions): Promise<void> {
   const stream = await docker.getEvents({ filters: { type: ["container"], ...filters }, abortSignal: signal });
+  signal.throwIfAborted();
   stream.setEncoding("utf8");
   onConnected();
   // Throws when the connection breaks; ends when the engine stops.

@@ -11,7 +11,7 @@ test("the events of an engine that cannot be had are reported once, and asked fo
   const warn = vi.fn();
   const watch = watchReleases({ docker, instance: "me", resyncSeconds: 3600, warn });
   try {
-    watch.start();
+    watch.follow();
     // By themselves the tries would take minutes.
     for (let tries = 1; tries <= 12; tries++) {
       await until(() => getEvents.mock.calls.length >= tries, { what: "they were asked for" });

@@ -9,6 +9,7 @@ import { type ContainerQueries, containerQueries, type ListedContainer } from ".
 import { type ContainerEvent, followEvents } from "./events.ts";
 import { inOrder, isCompound, partOf, type ReleasePart, releaseOf } from "./state.ts";
 import { type StateListeners, stateListeners } from "./state-listeners.ts";
+import { whileUsed } from "./while-used.ts";
 
 export interface ReleaseWatchOptions {
   readonly docker: Docker;
@@ -36,7 +37,8 @@ export interface ReleaseWatch {
   onChange(listener: (state: ReleaseState) => void): () => void;
   /** Resolves at the next change of this release, on `signal`, or after a second. */
   changed(ref: ReleaseRef, signal: AbortSignal | undefined): Promise<void>;
-  start(): void;
+  /** Follows the events until the returned function is called, and a while longer. */
+  follow(): () => void;
   close(): void;
 }
 
@@ -67,14 +69,17 @@ class EngineWatch implements ReleaseWatch {
   readonly #index: ContainerIndex;
   readonly #listeners: StateListeners;
   readonly #closing = new AbortController();
-  readonly #timer: NodeJS.Timeout;
+  readonly #following = whileUsed({ begin: (signal) => this.#begin(signal), lingerSeconds: LINGER_SECONDS });
   /** Inspections are made one after the other, so that states are reported in order. */
   readonly #inTurn = pLimit(1);
-  #isStarted = false;
   /** Whether the event stream is connected. */
   #isFollowed = false;
   /** Whether no event was missed since the last full snapshot. */
   #isComplete = false;
+  /** What the engine's list said of each container at the last full snapshot. */
+  #listings: ReadonlyMap<string, string> = new Map();
+  /** Full snapshots since all containers were inspected. */
+  #snapshots = 0;
   /** Whether a failed inspection was already reported; repeated failures are not. */
   #isFailureReported = false;
   /** Whether the loss of the event stream was already reported. */
@@ -87,17 +92,23 @@ class EngineWatch implements ReleaseWatch {
     this.#containers = containerQueries(options);
     this.#index = new ContainerIndex(options.instance);
     this.#listeners = stateListeners(options.warn);
-    this.#timer = setInterval(() => this.#enqueue(() => this.#resync()), options.resyncSeconds * 1000).unref();
   }
 
-  start(): void {
-    if (this.#isStarted) return;
-    this.#isStarted = true;
-    const { docker, instance, role } = this.#options;
+  follow(): () => void {
+    return this.#following.use();
+  }
+
+  #begin(signal: AbortSignal): void {
+    const { docker, instance, role, resyncSeconds } = this.#options;
+    const timer = setInterval(() => this.#enqueue(() => this.#resync()), resyncSeconds * 1000).unref();
+    signal.addEventListener("abort", () => {
+      clearInterval(timer);
+      this.#onLost(undefined);
+    });
     void followEvents({
       docker,
       filters: { ...releaseFilter(instance, {}, role) },
-      signal: this.#closing.signal,
+      signal,
       onEvent: (event) => this.#onEvent(event),
       onConnected: () => this.#onConnected(),
       onLost: (cause) => this.#onLost(cause),
@@ -110,7 +121,7 @@ class EngineWatch implements ReleaseWatch {
 
   close(): void {
     this.#closing.abort();
-    clearInterval(this.#timer);
+    this.#following.close();
     this.#listeners.clear();
   }
 
@@ -232,7 +243,13 @@ class EngineWatch implements ReleaseWatch {
   async #resync(): Promise<void> {
     const wasFollowed = this.#isFollowed;
     const found = await this.#containers.list();
-    for (const { id, refs } of found) await this.#update(id, refs);
+    // Events already reported what changed, unless some were missed: then the list does not show all of it.
+    this.#snapshots = this.#isComplete ? (this.#snapshots + 1) % INSPECT_ALL_EVERY : 0;
+    const before = this.#snapshots === 0 ? undefined : this.#listings;
+    for (const { id, refs, listing } of found) {
+      if (before?.get(id) !== listing || this.#index.get(id) === undefined) await this.#update(id, refs);
+    }
+    this.#listings = new Map(found.map(({ id, listing }) => [id, listing]));
     const ids = new Set(found.map(({ id }) => id));
     for (const id of this.#index.ids()) if (!ids.has(id)) this.#forget(id);
     this.#isComplete = wasFollowed && this.#isFollowed;
@@ -316,6 +333,10 @@ function seenOf(parts: readonly FoundPart[]): Seen | undefined {
 }
 
 const PENDING_MAX = 1000;
+/** Of the snapshots while events are followed, since an engine drops events that it cannot send. */
+const INSPECT_ALL_EVERY = 10;
+/** Longer than the pause between two calls of somebody who works with a release. */
+export const LINGER_SECONDS = 60;
 /** Actions that change the state of a release. */
 const RELEVANT: ReadonlySet<string> = new Set([
   ...["start", "die", "destroy", "pause", "unpause", "rename", "health_status", "oom"],

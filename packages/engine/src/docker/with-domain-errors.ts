@@ -11,12 +11,19 @@ async function again<T>(cause: unknown, call: () => Promise<T>): Promise<T> {
   return await call();
 }
 
-/** Converts foreign errors to DomainErrors at the edge; every call starts the event feed. */
-export function withDomainErrors<T extends ContainerEngine>(engine: T, server: string, begin: () => void): T {
+/**
+ * Converts foreign errors to DomainErrors at the edge.
+ * @param follow Follows the engine's events until the returned function is called: each call and each listener does.
+ */
+export function withDomainErrors<T extends ContainerEngine>(engine: T, server: string, follow: () => () => void): T {
   const wrapped = <Args extends unknown[], Result>(call: (...args: Args) => Promise<Result>) => {
     return async (...args: Args): Promise<Result> => {
-      begin();
-      return await withDomainError(server, () => call(...args));
+      const unfollow = follow();
+      try {
+        return await withDomainError(server, () => call(...args));
+      } finally {
+        unfollow();
+      }
     };
   };
   /** Repeats an idempotent call once, since an idle connection may have broken. */
@@ -60,15 +67,21 @@ export function withDomainErrors<T extends ContainerEngine>(engine: T, server: s
     removeResource: repeated(engine.removeResource),
     usage: repeated(engine.usage),
     onStateChange(listener) {
-      begin();
-      return engine.onStateChange(listener);
+      const unfollow = follow();
+      const unsubscribe = engine.onStateChange(listener);
+      return () => {
+        unsubscribe();
+        unfollow();
+      };
     },
     async *logs(ref, query) {
-      begin();
+      const unfollow = follow();
       try {
         yield* engine.logs(ref, query);
       } catch (cause) {
         throw engineError(server, cause);
+      } finally {
+        unfollow();
       }
     },
   };

@@ -338,7 +338,7 @@ export function swarmEngine(options: SwarmEngineOptions): SwarmEngine {
       return sumOf(await Promise.all(running.map(({ id, node }) => usageOf(node.docker, id))));
     },
   };
-  return withDomainErrors(engine, host.name, () => watch.start());
+  return withDomainErrors(engine, host.name, () => watch.follow());
 }
 
 /** A container of an earlier attempt, or one that the swarm has not removed yet. */

@@ -9,7 +9,8 @@ import pLimit from "p-limit";
 import { followEvents } from "../docker/events.ts";
 import { partOf, type ReleasePart } from "../docker/state.ts";
 import { type StateListeners, stateListeners } from "../docker/state-listeners.ts";
-import { type ReleaseWatch, watchReleases } from "../docker/watch.ts";
+import { LINGER_SECONDS, type ReleaseWatch, watchReleases } from "../docker/watch.ts";
+import { whileUsed } from "../docker/while-used.ts";
 import { answered } from "./answered.ts";
 import { type ClusterNode, clusterNodes, type ReadNodes, type SwarmNode } from "./nodes.ts";
 import { RestartCounts } from "./restart-counts.ts";
@@ -77,7 +78,7 @@ export class ClusterWatch {
   readonly #watches = new Map<string, { readonly node: SwarmNode; readonly watch: ReleaseWatch }>();
   readonly #listeners: StateListeners;
   readonly #closing = new AbortController();
-  readonly #timer: NodeJS.Timeout;
+  readonly #following = whileUsed({ begin: (signal) => this.#begin(signal), lingerSeconds: LINGER_SECONDS });
   readonly #inTurn = pLimit(1);
   readonly #emitted = new Map<string, string>();
   /** Who waits for the next look. */
@@ -88,34 +89,45 @@ export class ClusterWatch {
   /** As last looked up; `undefined` while changes may be missed. */
   #services: readonly ReleaseService[] | undefined;
   #readyIds: ReadonlySet<string> = new Set();
-  #isStarted = false;
   #isFailureReported = false;
 
   constructor(options: ClusterWatchOptions) {
     this.#options = options;
     this.#listeners = stateListeners(options.warn);
-    this.#timer = setInterval(() => this.#enqueue(() => this.#resync()), options.resyncSeconds * 1000).unref();
   }
 
-  start(): void {
-    if (this.#isStarted) return;
-    this.#isStarted = true;
+  /** Follows the events until the returned function is called, and a while longer. */
+  follow(): () => void {
+    return this.#following.use();
+  }
+
+  #begin(signal: AbortSignal): void {
+    const timer = setInterval(
+      () => this.#enqueue(() => this.#resync(signal)),
+      this.#options.resyncSeconds * 1000,
+    ).unref();
+    signal.addEventListener("abort", () => {
+      clearInterval(timer);
+      this.#services = undefined;
+      for (const { watch } of this.#watches.values()) watch.close();
+      this.#watches.clear();
+    });
     void followEvents({
       docker: this.#options.docker,
       filters: { type: ["service", "node"] },
-      signal: this.#closing.signal,
-      onEvent: () => this.#enqueue(() => this.#resync()),
-      onConnected: () => this.#enqueue(() => this.#resync()),
+      signal,
+      onEvent: () => this.#enqueue(() => this.#resync(signal)),
+      onConnected: () => this.#enqueue(() => this.#resync(signal)),
       onLost: () => {
         this.#services = undefined;
       },
-      hurried: () => this.#closing.signal,
+      hurried: () => signal,
     });
   }
 
   close(): void {
     this.#closing.abort();
-    clearInterval(this.#timer);
+    this.#following.close();
     for (const { watch } of this.#watches.values()) watch.close();
     this.#listeners.clear();
   }
@@ -294,13 +306,15 @@ export class ClusterWatch {
     const watch = watchReleases({ docker: node.docker, instance, role: TASK_ROLE, resyncSeconds, warn });
     this.#watches.set(node.id, { node, watch });
     watch.onChange((state) => this.#enqueue(() => this.#emitChange(state)));
-    watch.start();
+    // Until it is closed, with the watch of the cluster.
+    watch.follow();
     return watch;
   }
 
-  async #resync(): Promise<void> {
+  async #resync(signal: AbortSignal): Promise<void> {
     const { services, docker, onNodes } = this.#options;
     const [found, nodes, own] = await Promise.all([services.list(), clusterNodes(docker), this.#options.nodes()]);
+    if (signal.aborted) return;
     this.#readyIds = new Set(nodes.filter(({ isReady }) => isReady).map(({ id }) => id));
     for (const node of own) if (this.#readyIds.has(node.id)) this.#watchOf(node);
     const gone = (this.#services ?? []).filter(({ ref }) => found.every((one) => !isSameRef(one.ref, ref)));
