@@ -85,6 +85,8 @@ export async function swarmWorld(
       const stream = await engine.connect(upstream);
       const asked = request({ path, headers: { connection: "close" }, createConnection: () => stream }).end();
       const [response] = (await once(asked, "response")) as [IncomingMessage];
+      // A node may be taken down before its connection is closed; an answer that breaks off fails by itself.
+      asked.on("error", () => undefined);
       return { status: response.statusCode ?? 0, body: await text(response) };
     },
     async containersOf(ref) {
