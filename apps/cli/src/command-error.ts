@@ -19,6 +19,8 @@ export function commandError(text: string, argv: readonly string[], { program, o
   const command = commandOf(program, argv);
   const flag = flagHint(/^error: unknown option '(--?[\w-]+)/.exec(text)?.[1] ?? "", command);
   if (flag !== undefined) return [text.trimEnd(), flag, ""].join("\n");
+  if (text.startsWith("error: unknown command") && command !== program)
+    return [text.trimEnd(), `${pathOf(command)} is followed by one of: ${namesIn(command)}`, ""].join("\n");
   const group = commandNamed(program, first);
   const isOfDefault = /^error: too many arguments for '(list|show)'\./.test(text);
   if (!isOfDefault || word === undefined || (group && commandNamed(group, word) !== undefined)) {
@@ -64,6 +66,8 @@ const versionHint = (command: Command): string =>
   command.options.some(({ long }) => long === "--image")
     ? "The version is a part of the image: --image NAME:VERSION"
     : "The version of berth itself: berth --version";
+
+const namesIn = ({ commands }: Command): string => commands.map((each) => each.name()).join(", ");
 
 /** The command that the words name, as deep as they do. */
 const commandOf = (program: Command, argv: readonly string[]): Command =>

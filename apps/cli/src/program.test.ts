@@ -116,6 +116,7 @@ describe("a group of commands", () => {
     [["--context", "prod", "env", "frob", "KEY"], "error: env has no command 'frob'"],
     [["env", "list", "app", "KEY"], "error: too many arguments for 'list'"],
     [["frob"], "error: unknown command 'frob'"],
+    [["db", "create", "shopdb"], "berth databases create is followed by one of: postgresql, mysql, "],
     [["deploy", "--port", "3000"], "The port that it listens on: --ports-exposes 3000"],
     [["deploy", "--domain=a.test"], "Its URL: --domains https://shop.example"],
     [

@@ -1,5 +1,5 @@
 export type { BuildPlace, InWorkplace, ProcessBuilder } from "./builder/build-place.ts";
-export { type ProcessBuilderOptions, processBuilder } from "./builder/process-builder.ts";
+export { processBuilder } from "./builder/process-builder.ts";
 export { type ImageBuilderOptions, imageBuilder } from "./docker/builder/image-builder.ts";
 export { toolFetcher } from "./docker/builder/tool-fetcher.ts";
 export type { ImageBuilder } from "./docker/builder.ts";

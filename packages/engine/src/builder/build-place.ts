@@ -59,3 +59,10 @@ export type InWorkplace = <Result>(
   visible: readonly string[],
   work: (place: Workplace) => Promise<Result>,
 ) => Promise<Result>;
+
+export interface ProcessBuilderOptions {
+  /** Longest duration of one step. Default 3,600. */
+  readonly stepSecondsMax?: number;
+  /** Proxy variables of this machine, e.g. HTTPS_PROXY. An application's own variables win. */
+  readonly networkEnv?: Readonly<Record<string, string>>;
+}

@@ -19,8 +19,8 @@ import { BUILD_CONFIG as CONFIG } from "@berth/core/testing";
 import { endGroup, type HostUser, isRoot, run } from "@berth/host";
 import { SYSTEM_PATH } from "../process/environment.ts";
 import { prepareRuntime } from "../process/runtime.ts";
-import type { BuildPlace } from "./build-place.ts";
-import { type ProcessBuilderOptions, processBuilder } from "./process-builder.ts";
+import type { BuildPlace, ProcessBuilderOptions } from "./build-place.ts";
+import { processBuilder } from "./process-builder.ts";
 
 /** User that builds run as: an unused id when the tests run as root. */
 export const USER: HostUser | undefined = isRoot() ? { uid: 61_234, gid: 61_234 } : undefined;

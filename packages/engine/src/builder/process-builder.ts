@@ -1,14 +1,7 @@
 import { DomainError, isDomainError } from "@berth/core";
 import type { BuildRequest, FolderArtifact } from "@berth/core/deploy";
 import type { WorkIO } from "@berth/core/ports";
-import type { BuildPlace, ProcessBuilder } from "./build-place.ts";
-
-export interface ProcessBuilderOptions {
-  /** Longest duration of one step. Default 3,600. */
-  readonly stepSecondsMax?: number;
-  /** Proxy variables of this machine, e.g. HTTPS_PROXY. An application's own variables win. */
-  readonly networkEnv?: Readonly<Record<string, string>>;
-}
+import type { BuildPlace, ProcessBuilder, ProcessBuilderOptions } from "./build-place.ts";
 
 /** Builds on the machine itself: each step is a process of the application's user, in its release folder. */
 export function processBuilder(options: ProcessBuilderOptions = {}): ProcessBuilder {
