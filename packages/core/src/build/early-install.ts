@@ -74,4 +74,4 @@ const NODE_FILES = [
 /** Settings of pnpm, without packages of a workspace and without patches, which are files. */
 const isSettingsOnly = (text: string | undefined): boolean =>
   text !== undefined &&
-  !/^\s*["']?(packages|patchedDependencies|pnpmfile)["']?\s*:|\b(file|link|portal|workspace):/m.test(text);
+  !/^[ \t]*["']?(packages|patchedDependencies|pnpmfile)["']?\s*:|\b(file|link|portal|workspace):/m.test(text);

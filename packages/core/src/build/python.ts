@@ -196,13 +196,13 @@ const PLAIN_OPTION =
  * the name of a package.
  */
 function isPlainRequirements(text: string | undefined): boolean {
-  return text?.split("\n").every((line) => isPlainRequirement(line.replace(/(^|\s)#.*$/, "").trim())) ?? false;
+  return text?.split("\n").every((line) => isPlainRequirement(line.replace(/(^|\s)#.*/s, "").trim())) ?? false;
 }
 
 function isPlainRequirement(line: string): boolean {
   if (line === "" || line === "\\") return true;
   if (line.startsWith("-")) return PLAIN_OPTION.test(line) && !/file:/.test(line);
-  const [, rest = ""] = /^[A-Za-z0-9][\w.-]*\s*(?:\[[\w\s,.-]*\])?\s*(.*)$/.exec(line) ?? [];
+  const [, rest = ""] = /^[A-Za-z0-9][\w.-]*\s*(?:\[[\w\s,.-]*\]\s*)?(.*)$/s.exec(line) ?? [];
   if (/\.(whl|zip|tar\.gz|tgz|tar\.bz2)\b/.test(line) && !rest.startsWith("@")) return false;
   return (
     /^[A-Za-z0-9]/.test(line) &&

@@ -1,5 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
+import { isMoment } from "../cpu-cost.fixture.ts";
 import { checkFluentBitParsers, FluentBitProblem, readFluentBitOutput } from "./fluent-bit.ts";
 
 const output = (...lines: string[]) => ["[OUTPUT]", ...lines.map((line) => `    ${line}`)].join("\n");
@@ -48,6 +49,11 @@ describe("readFluentBitOutput", () => {
       dateFormat: "iso8601",
       labels: {},
     });
+  });
+
+  test("holds up nobody with the spaces of a label", () => {
+    const config = output("name loki", "host ::1", `labels job=a${" ".repeat(32_000)}$`);
+    expect(isMoment(() => problemOf(config))).toBe(true);
   });
 
   test("reads an output of Loki", () => {

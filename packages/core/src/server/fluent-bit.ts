@@ -206,7 +206,7 @@ function base64(text: string, { number }: Entry): string {
 function labelsOf(entry: Entry | undefined): Readonly<Record<string, string>> {
   if (entry === undefined) return { job: "fluent-bit" };
   const labels = entry.value.split(",").map((text) => {
-    const [, name = "", value = ""] = /^\s*([a-zA-Z_][a-zA-Z0-9_]{0,99})\s*=\s*([^$\s][^$]*?)\s*$/.exec(text) ?? [];
+    const [, name = "", value = ""] = /^([a-zA-Z_][a-zA-Z0-9_]{0,99})\s*=\s*([^$\s][^$]*)$/.exec(text.trim()) ?? [];
     if (name === "") {
       throw problemIn(
         entry.number,
