@@ -1,8 +1,8 @@
+import type { MatchEffort } from "@berth/core";
 import type { PreviewRecord, PushedApplication, Stores, SystemStores } from "@berth/core/ports";
 import {
   pullRequestDecision,
   pushDecision,
-  type WatchEffort,
   type WebhookDecision,
   type WebhookIntent,
   type WebhookProvider,
@@ -51,7 +51,7 @@ export async function applyDecision(
 
 interface TeamContext extends PreviewContext {
   readonly team: Stores;
-  readonly effort: WatchEffort;
+  readonly effort: MatchEffort;
 }
 
 async function carryOutInTeam(
@@ -107,7 +107,7 @@ async function prepared(
 const CLOSED = { status: "success", message: "Preview deployment closed." } as const;
 const NOT_OPEN = { status: "skipped", message: "No preview deployment to close." } as const;
 
-function decide({ settings }: PushedApplication, intent: WebhookIntent, effort: WatchEffort): WebhookDecision {
+function decide({ settings }: PushedApplication, intent: WebhookIntent, effort: MatchEffort): WebhookDecision {
   return intent.type === "push" ? pushDecision(settings, intent, effort) : pullRequestDecision(settings, intent);
 }
 

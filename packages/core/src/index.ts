@@ -4,6 +4,7 @@ export * from "./base64.ts";
 export * from "./client-network.ts";
 export * from "./error-help.ts";
 export * from "./errors.ts";
+export * from "./glob.ts";
 export * from "./input.ts";
 export * from "./json.ts";
 export * from "./limits.ts";

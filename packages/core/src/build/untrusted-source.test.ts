@@ -49,7 +49,7 @@ test.each([
 });
 
 test.each(FILES)("whatever is in %s, a plan holds up nobody", (name) => {
-  for (const text of [...PIECES.map(filled), `web: a${filled(" ")}b`, `gem${filled(" ")}`]) {
+  for (const text of [...PIECES.map((piece) => filled(piece)), `web: a${filled(" ")}b`, `gem${filled(" ")}`]) {
     expect(
       isMoment(() => refusal({ files: { [name]: text } })),
       `${name}: ${JSON.stringify(text.slice(0, 12))}`,

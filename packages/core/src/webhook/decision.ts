@@ -1,6 +1,7 @@
 import type { ApplicationSettings } from "../application/application.ts";
+import type { MatchEffort } from "../glob.ts";
 import type { PullRequestChange, Push, PushedRepository } from "./intent.ts";
-import { isWatched, type WatchEffort } from "./watch-paths.ts";
+import { isWatched } from "./watch-paths.ts";
 
 /** The settings of an application that decide what a delivery causes. */
 export const PUSH_SETTINGS = [
@@ -34,7 +35,7 @@ export function followsBranch(
 }
 
 /** @param effort Shared by all decisions about one delivery. */
-export function pushDecision(settings: Settings, push: Push, effort?: WatchEffort): WebhookDecision {
+export function pushDecision(settings: Settings, push: Push, effort?: MatchEffort): WebhookDecision {
   if (!settings.is_auto_deploy_enabled) return skip("Automatic deployments are off.");
   if (push.isSkipRequested) return skip("Every commit message says [skip ci] or [skip cd].");
   if (isWatched(settings.watch_paths, push.files, effort)) return { action: "deploy" };

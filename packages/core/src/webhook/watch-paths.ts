@@ -1,3 +1,5 @@
+import { anyCharacter, type GlobToken, type MatchEffort, matchesGlob, noSlash } from "../glob.ts";
+
 /**
  * Whether a push changed a file that an application watches.
  *
@@ -10,7 +12,7 @@
 export function isWatched(
   watchPaths: string | null,
   changed: readonly string[] | undefined,
-  effort: WatchEffort = watchEffort(),
+  effort: MatchEffort = watchEffort(),
 ): boolean {
   if (changed === undefined || effort.stepsLeft < 0) return true;
   effort.stepsLeft -= watchPaths?.length ?? 0;
@@ -18,25 +20,20 @@ export function isWatched(
   if (rules.length === 0) return true;
   const isWatchedByDefault = rules.every(({ isExclusion }) => isExclusion);
   return changed.some((path) => {
-    const last = rules.findLast(({ tokens }) => matches(tokens, path, effort));
+    const last = rules.findLast(({ tokens }) => matchesGlob(tokens, path, effort));
     if (effort.stepsLeft < 0) return true;
     return last === undefined ? isWatchedByDefault : !last.isExclusion;
   });
 }
 
-/** Remaining comparisons of a character with a place of a glob. */
-export interface WatchEffort {
-  stepsLeft: number;
-}
-
 /** For all questions about one push: some 40 ms. */
-export const watchEffort = (): WatchEffort => ({ stepsLeft: STEPS_MAX });
+export const watchEffort = (): MatchEffort => ({ stepsLeft: STEPS_MAX });
 
 const STEPS_MAX = 700_000;
 
 interface WatchRule {
   readonly isExclusion: boolean;
-  readonly tokens: readonly PatternToken[];
+  readonly tokens: readonly GlobToken[];
 }
 
 function ruleOf(line: string): readonly WatchRule[] {
@@ -47,24 +44,13 @@ function ruleOf(line: string): readonly WatchRule[] {
   return [{ isExclusion, tokens: tokensOf(glob.endsWith("/") ? `${glob}**` : glob) }];
 }
 
-/**
- * `one` matches one character, `run` any number of characters, `folders` zero or more whole folders with their
- * slashes.
- */
-type PatternToken =
-  | { readonly type: "one"; readonly takes: (character: string) => boolean }
-  | { readonly type: "run"; readonly takes: (character: string) => boolean }
-  | { readonly type: "folders" };
-
-const anything = () => true;
-const noSlash = (character: string) => character !== "/";
 const literal =
   (wanted: string): ((character: string) => boolean) =>
   (character) =>
     character === wanted;
 
-function tokensOf(glob: string): readonly PatternToken[] {
-  const tokens: PatternToken[] = [];
+function tokensOf(glob: string): readonly GlobToken[] {
+  const tokens: GlobToken[] = [];
   let rest = glob;
   let isAtFolder = true;
   while (rest !== "") {
@@ -76,10 +62,10 @@ function tokensOf(glob: string): readonly PatternToken[] {
   return tokens;
 }
 
-function nextToken(rest: string, isAtFolder: boolean): { readonly token: PatternToken; readonly length: number } {
+function nextToken(rest: string, isAtFolder: boolean): { readonly token: GlobToken; readonly length: number } {
   const stars = /^\*{2,}/.exec(rest)?.[0].length ?? 0;
   if (stars > 0 && isAtFolder && rest[stars] === "/") return { token: { type: "folders" }, length: stars + 1 };
-  if (stars > 0) return { token: { type: "run", takes: anything }, length: stars };
+  if (stars > 0) return { token: { type: "run", takes: anyCharacter }, length: stars };
   if (rest.startsWith("*")) return { token: { type: "run", takes: noSlash }, length: 1 };
   if (rest.startsWith("?")) return { token: { type: "one", takes: noSlash }, length: 1 };
   const set = /^\[([!^]?)(\]?[^\]]*)\]/.exec(rest);
@@ -98,43 +84,4 @@ function oneOf(set: string, isNegated: boolean): (character: string) => boolean 
     const isIn = ranges.some(([from = "", to = ""]) => character >= from && character <= to);
     return noSlash(character) && isIn !== isNegated;
   };
-}
-
-/** Walks the path once with all possible places of the glob, so that no glob takes exponential time. */
-function matches(tokens: readonly PatternToken[], path: string, effort: WatchEffort): boolean {
-  let places = new Set<number>();
-  stand({ places, reached: new Set() }, tokens, 0);
-  for (const character of path) {
-    effort.stepsLeft -= places.size;
-    if (effort.stepsLeft < 0) return false;
-    const next: Standing = { places: new Set(), reached: new Set() };
-    for (const place of places) {
-      const token = tokens[place];
-      if (token === undefined) continue;
-      if (token.type === "folders") {
-        // Inside a folder, only its end can advance to the next token.
-        next.places.add(place);
-        if (character === "/") stand(next, tokens, place + 1);
-      } else if (token.takes(character)) stand(next, tokens, token.type === "run" ? place : place + 1);
-    }
-    places = next.places;
-    if (places.size === 0) return false;
-  }
-  return places.has(tokens.length);
-}
-
-interface Standing {
-  readonly places: Set<number>;
-  /** Places whose successors have been added too. */
-  readonly reached: Set<number>;
-}
-
-/** Adds a place, and all later places that can be reached without a character. */
-function stand({ places, reached }: Standing, tokens: readonly PatternToken[], from: number): void {
-  for (let place = from; !reached.has(place); place += 1) {
-    reached.add(place);
-    places.add(place);
-    const token = tokens[place];
-    if (token === undefined || token.type === "one") return;
-  }
 }

@@ -1,3 +1,4 @@
+import { isMoment } from "@berth/core/testing";
 import { describe, expect, test } from "vitest";
 import { patternsOf } from "./patterns.ts";
 
@@ -59,6 +60,31 @@ describe("patterns of a .dockerignore", () => {
     [["!docs", "docs"], "docs/a", true],
   ])("%j of %j: %s", (patterns, path, expected) => {
     expect(matches(patterns, path)).toBe(expected);
+  });
+
+  const LONG = "x".repeat(60);
+  test.each([
+    ["*a*b*c*d", `${LONG}a${LONG}bc${LONG}d`, true],
+    ["*a*b*c*d", `${LONG}a${LONG}/bc${LONG}d`, false],
+    ["**/*a*/**/[b-c]?*", `${LONG}/${LONG}a/${LONG}/${LONG}/cx${LONG}`, true],
+    ["**/*a*/**/[^b-c]?*", `${LONG}/${LONG}a/cx${LONG}`, false],
+    ["*\\**ü*ü*", `${LONG}*${LONG}ü${LONG}ü`, true],
+    ["a**/b*c*d", `a${LONG}/${LONG}/b${LONG}c${LONG}d`, true],
+    ["a**/b*c*d", `a${LONG}b${LONG}c${LONG}d`, false],
+  ])("%j of the long %j: %s", (pattern, path, expected) => {
+    expect(matches([pattern], path)).toBe(expected);
+  });
+
+  test.each([
+    [`${"*a".repeat(8)}*b`, "a".repeat(200)],
+    [`${"**/a/".repeat(8)}b`, "a/".repeat(300)],
+  ])("%j is compared in a moment", (pattern, path) => {
+    expect(isMoment(() => patternsOf([pattern]).match(path, undefined))).toBe(true);
+  });
+
+  test("patterns that would hold up everybody are refused", () => {
+    const pattern = "**a".repeat(1000);
+    expect(() => patternsOf([pattern]).match("a".repeat(4000), undefined)).toThrow("has too many wildcards");
   });
 
   test.each([["[a"], ["!"], ["[]a]"]])("%j is none", (pattern) => {

@@ -1,6 +1,7 @@
 import type { BigIntStats, Dirent } from "node:fs";
 import { lstat, readdir, readlink } from "node:fs/promises";
 import { join } from "node:path";
+import { setImmediate as otherWork } from "node:timers/promises";
 import type { Stat } from "./messages.ts";
 import { type PatternMatch, type Patterns, patternsOf } from "./patterns.ts";
 
@@ -34,7 +35,12 @@ interface Folder {
 async function* below(walk: Walk, way: string, parents: readonly Folder[]): AsyncGenerator<Stat, void> {
   const { root, filter } = walk;
   const parent = parents.at(-1);
+  let since = performance.now();
   for (const entry of await namesIn(join(root, way))) {
+    if (performance.now() - since > PIECE_MS_MAX) {
+      await otherWork();
+      since = performance.now();
+    }
     // The protocol cannot send entries of these types.
     if (entry.isSocket() || entry.isCharacterDevice() || entry.isBlockDevice()) continue;
     const path = way === "" ? entry.name : `${way}/${entry.name}`;
@@ -53,6 +59,9 @@ async function* below(walk: Walk, way: string, parents: readonly Folder[]): Asyn
     yield* below(walk, path, [...parents, { path, include, exclude, isTold: isWanted }]);
   }
 }
+
+/** How long paths are compared with patterns until others are served. */
+const PIECE_MS_MAX = 10;
 
 function mayHoldMore(
   filter: Walk["filter"],
