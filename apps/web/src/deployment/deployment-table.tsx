@@ -20,7 +20,7 @@ export function causeOf({ rollback, restart_only, is_webhook, is_api, pull_reque
       : is_webhook
         ? "push"
         : is_api
-          ? "asked for"
+          ? "on request"
           : "by itself";
   return pull_request_id === 0 ? cause : `${cause}, pull request ${pull_request_id}`;
 }

@@ -31,7 +31,9 @@ const COLUMNS: readonly Column<Server>[] = [
   {
     header: "Address",
     isExtra: true,
-    cell: ({ ip, port, user }) => <span className="mono">{`${user}@${ip}:${port}`}</span>,
+    // Its own machine is reached without SSH, and the address that the contract has for it is one for containers.
+    cell: ({ ip, port, user, is_coolify_host }) =>
+      is_coolify_host ? "–" : <span className="mono">{`${user}@${ip}:${port}`}</span>,
   },
 ];
 
