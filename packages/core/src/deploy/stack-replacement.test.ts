@@ -22,6 +22,7 @@ test.each([
     "stop_first",
     "db finds it by its name",
   ],
+  ['web: { image: a, container_name: "a+*(" }, db: { image: b, command: "a+*(" }', "stop_first", "db finds it"],
   ['web: { image: a }, db: { image: "web/db", environment: { AT: webs } }', "candidate_first", ""],
   ["web: { image: a, volumes: [data:/data] }", "stop_first", "volumes"],
   ["web: { image: postgres }", "stop_first", "a database"],

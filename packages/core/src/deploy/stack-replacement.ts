@@ -101,7 +101,9 @@ const hasAddress = (networks: unknown): boolean =>
 function connectingService(name: string, { services }: ComposeDocument): string | undefined {
   const { container_name } = services[name] ?? {};
   const names = [name, ...(typeof container_name === "string" && container_name !== "" ? [container_name] : [])];
-  const word = new RegExp(`(?<![\\w-])(${names.map((one) => one.replace(/[.]/g, "\\.")).join("|")})(?![\\w-])`);
+  // A name may have any characters, and must not become an expression of its author.
+  const escaped = names.map((one) => one.replace(/[\\^$.*+?()[\]{}|]/g, "\\$&"));
+  const word = new RegExp(`(?<![\\w-])(${escaped.join("|")})(?![\\w-])`);
   return Object.entries(services).find(
     ([other, service]) => other !== name && word.test(connectionSettings(service)),
   )?.[0];
