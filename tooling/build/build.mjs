@@ -229,5 +229,25 @@ function removeOldBuilds(dist, newest) {
     .filter((name) => /^[0-9a-f]{16}$/.test(name) && name !== newest)
     .map((name) => ({ name, madeAt: statSync(join(dist, name)).mtimeMs }))
     .sort((a, b) => b.madeAt - a.madeAt);
-  for (const { name } of builds.slice(BUILDS_KEPT - 1)) rmSync(join(dist, name), { recursive: true, force: true });
+  const old = builds.slice(BUILDS_KEPT - 1).map(({ name }) => join(dist, name));
+  if (old.length === 0) return;
+  // A running server loads parts of its build later, and is restarted from it after a crash.
+  const running = runningCommands();
+  for (const folder of old) {
+    if (!running.some((command) => command.includes(folder))) rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+/** Command lines of this machine's processes; of none where the system does not list them as files. */
+function runningCommands() {
+  if (!existsSync("/proc")) return [];
+  const ids = readdirSync("/proc").filter((name) => /^\d+$/.test(name));
+  return ids.map((id) => {
+    try {
+      return readFileSync(`/proc/${id}/cmdline`, "utf8");
+    } catch {
+      // It has ended meanwhile.
+      return "";
+    }
+  });
 }
