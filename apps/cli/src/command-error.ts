@@ -14,9 +14,9 @@ export function commandError(text: string, argv: readonly string[], { program, o
   const [first = "", word, ...others] = wordsOf(argv);
   const habit = text.startsWith("error: unknown command") ? habitOf(first) : undefined;
   if (habit !== undefined) return `error: unknown command '${first}'\n${habit}\n`;
-  if (VERSION_FLAGS.some((flag) => text.startsWith(`error: unknown option '${flag}'`)))
-    return [text.trimEnd(), versionHint(commandOf(program, argv)), ""].join("\n");
   const command = commandOf(program, argv);
+  if (VERSION_FLAGS.some((flag) => text.startsWith(`error: unknown option '${flag}'`)))
+    return [text.trimEnd(), versionHint(command), ""].join("\n");
   const flag = flagHint(/^error: unknown option '(--?[\w-]+)/.exec(text)?.[1] ?? "", command);
   if (flag !== undefined) return [text.trimEnd(), flag, ""].join("\n");
   if (text.startsWith("error: unknown command") && command !== program)
