@@ -1,4 +1,4 @@
-import type { Application } from "@berth/core/application";
+import { type Application, parseDomainUrl } from "@berth/core/application";
 import type { Service } from "@berth/core/service";
 import { matchingCandidates } from "./choose.ts";
 import type { Api } from "./connection/api.ts";
@@ -96,10 +96,10 @@ export function containerUrls(text: string | null): ContainerUrls {
   return Object.entries(byName).map(([name, rest]) => ({ ...rest, name }));
 }
 
-/** A host and path belong to one URL, whatever port is set or seen: `https://Shop.example/` is `https://shop.example:3000`. */
+/** A host and path belong to one URL, whatever port is set or seen. What is not a URL is refused by the API. */
 export function placeOf(url: string): string {
-  const parsed = URL.parse(url);
-  return parsed === null ? url : `${parsed.hostname}${parsed.pathname.replace(/\/$/, "")}`;
+  const read = parseDomainUrl(url);
+  return "claim" in read ? `${read.claim.host}${read.claim.path}` : url;
 }
 
 const ofContainer = (urls: readonly OwnedUrl[], name: string): string =>
