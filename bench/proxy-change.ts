@@ -9,9 +9,10 @@ import { join } from "node:path";
 import { dockerClient } from "../packages/docker-client/src/client.ts";
 import { localHost } from "../packages/host/src/local-host.ts";
 import { freePort } from "../packages/host/src/testing.ts";
-import { LOAD_HOST, startClients } from "../packages/proxy/src/caddy/load-clients.fixture.ts";
+import { LOAD_HOST } from "../packages/proxy/src/caddy/load-clients.fixture.ts";
 import { serverProxy } from "../packages/proxy/src/server/server-proxy.ts";
 import { removeLabelled, testInstance } from "../packages/testing/src/docker-leftovers.ts";
+import { clientsInThread } from "./load-thread.ts";
 import { atMost, type Figure } from "./report.ts";
 
 const CHANGES = 10;
@@ -67,7 +68,7 @@ async function changes(pair: Pair): Promise<Figure> {
   const proxyOf = ({ type, image }: WantedProxy) => serverProxy(type, { ...options, image });
   const upstream = createServer((request, response) => void request.pipe(response));
   const port = await listen(upstream);
-  const clients = startClients({ port: httpPort, requestsPerSecond: REQUESTS_PER_SECOND, talkers: 0 });
+  const clients = clientsInThread({ port: httpPort, requestsPerSecond: REQUESTS_PER_SECOND, talkers: 0 });
   try {
     const before = proxyOf(pair.first);
     await before.ensure();
@@ -79,11 +80,11 @@ async function changes(pair: Pair): Promise<Figure> {
       while (clients.requests() < (change * REQUESTS) / CHANGES)
         await new Promise((resolve) => setTimeout(resolve, 50));
     }
-    const { failures } = await clients.end();
+    const failures = await clients.end();
     for (const failure of failures.slice(0, 10)) console.log(`  ${failure}`);
     return atMost(figureName(pair, String(clients.requests())), failures.length, FAILURES_MAX);
   } finally {
-    await clients.end();
+    await clients.end().catch(() => undefined);
     upstream.close();
     await removeLabelled(docker, `berth.instance=${instance}`);
     await rm(folder, { recursive: true, force: true });
