@@ -9,13 +9,13 @@ import {
 } from "../apps/server/e2e/applications.fixture.ts";
 import { copiesSql } from "../apps/server/e2e/many-applications.fixture.ts";
 import { type TestServer, testServer } from "../apps/server/e2e/server.fixture.ts";
+import { CHROMIUM, CHROMIUM_FLAGS } from "../packages/testing/src/chromium.ts";
 import { until } from "../packages/testing/src/until.ts";
 import { benchDatabase } from "./database.ts";
 import { cpuMs, median, rssMb } from "./measure.ts";
 import { openTabs } from "./open-tabs.ts";
 import { atMost, type Figure } from "./report.ts";
 
-const CHROMIUM = "/usr/bin/chromium";
 const THROTTLING = 4;
 const FIRST_LOADS = 5;
 const ROUTE_ROUNDS = 3;
@@ -33,7 +33,7 @@ export async function benchDashboard(): Promise<readonly Figure[]> {
   const repository = temporaryRepository(plainServer("1"));
   const browser: Browser = await chromium.launch({
     executablePath: CHROMIUM,
-    args: ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--no-first-run"],
+    args: CHROMIUM_FLAGS,
   });
   try {
     const { uuid } = await createApplication(server, repository, { name: "measured" });

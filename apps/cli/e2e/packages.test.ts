@@ -8,13 +8,13 @@ import { text } from "node:stream/consumers";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { VERSION } from "@berth/core";
+import { CHROMIUM, CHROMIUM_FLAGS, hasChromium } from "@berth/testing";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { type TestServer, testServer } from "../../server/e2e/server.fixture.ts";
 import { type TemporaryFolder, temporaryFolder } from "../src/temporary-folder.fixture.ts";
 
 const ROOT = fileURLToPath(new URL("../../../", import.meta.url));
 const BIN = join(ROOT, "node_modules/.bin");
-const CHROMIUM = "/usr/bin/chromium";
 /** Packing and installing: some seconds, many on a busy machine. */
 const INSTALL_MS_MAX = 300_000;
 
@@ -130,7 +130,7 @@ it("the client runs in Bun", async ({ skip }) => {
 });
 
 it("the client runs in a browser", async ({ skip }) => {
-  if (!existsSync(CHROMIUM)) return skip(`${CHROMIUM} is not there`);
+  if (!hasChromium) return skip("Chromium is not installed");
   const bundle = await run(join(BIN, "esbuild"), ["use.mjs", "--bundle", "--format=esm", "--log-level=error"]);
   const start = `globalThis.berth = ${JSON.stringify([server.url, server.token])};`;
   const page = `<body><script>${start}</script><script type="module" src="/page.js"></script></body>`;
@@ -143,7 +143,7 @@ it("the client runs in a browser", async ({ skip }) => {
   await new Promise<void>((listening) => void pages.listen(0, "127.0.0.1", listening));
   // A server that listens on a port has such an address.
   const { port } = pages.address() as AddressInfo;
-  const flags = ["--headless", "--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking"];
+  const flags = ["--headless", ...CHROMIUM_FLAGS];
   const profile = `--user-data-dir=${join(folder.path, "profile")}`;
   const browser = spawn(CHROMIUM, [...flags, profile, `http://127.0.0.1:${port}/`], { stdio: "ignore" });
   const ended = once(browser, "exit");

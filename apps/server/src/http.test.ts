@@ -1,8 +1,8 @@
 import { createHash } from "node:crypto";
-import { existsSync } from "node:fs";
 import { connect } from "node:net";
 import { gunzipSync } from "node:zlib";
 import { isDomainError } from "@berth/core";
+import { CHROMIUM, CHROMIUM_FLAGS, hasChromium } from "@berth/testing";
 import type { FastifyInstance } from "fastify";
 import { chromium } from "playwright-core";
 import { afterEach, describe, expect, it } from "vitest";
@@ -10,7 +10,6 @@ import { type HttpOptions, httpServer, listen } from "./http.ts";
 import { readiness } from "./readiness.ts";
 import { noSignIns } from "./sign-ins.fixture.ts";
 
-const CHROMIUM = "/usr/bin/chromium";
 const authorization = "Bearer 1|secret";
 const open: FastifyInstance[] = [];
 afterEach(async () => {
@@ -193,12 +192,12 @@ describe("browsers", () => {
     expect(bytes).toBeLessThan(700_000);
   });
 
-  it.skipIf(!existsSync(CHROMIUM))("can try an operation with a token in the documentation", async () => {
+  it.skipIf(!hasChromium)("can try an operation with a token in the documentation", async () => {
     const { url } = server({ instance: { version: () => "4.0.0" } });
     const base = await url();
     const browser = await chromium.launch({
       executablePath: CHROMIUM,
-      args: ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--no-first-run"],
+      args: CHROMIUM_FLAGS,
     });
     try {
       const page = await browser.newPage();

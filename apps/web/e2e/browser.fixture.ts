@@ -1,13 +1,10 @@
-import { existsSync, mkdirSync, readFileSync } from "node:fs";
+import { mkdirSync, readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { fileURLToPath } from "node:url";
-import { describeUnless, lateReason, until } from "@berth/testing";
+import { CHROMIUM, CHROMIUM_FLAGS, describeUnless, hasChromium, lateReason, until } from "@berth/testing";
 import { type Browser, chromium, type Locator, type Page } from "playwright-core";
 import { expect } from "vitest";
 import type { TestServer } from "../../server/e2e/server.fixture.ts";
-
-export const CHROMIUM = "/usr/bin/chromium";
-export const hasChromium = existsSync(CHROMIUM);
 
 /** Folder for screenshots of the pages, renewed by each run. */
 const PICTURES = fileURLToPath(new URL("../../../reports/dashboard/", import.meta.url));
@@ -24,7 +21,7 @@ export const describeLargeInBrowser = (name: string, suite: () => void): void =>
 export const openBrowser = (): Promise<Browser> =>
   chromium.launch({
     executablePath: CHROMIUM,
-    args: ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--no-first-run"],
+    args: CHROMIUM_FLAGS,
   });
 
 export interface Visit {

@@ -1,9 +1,9 @@
-import { describeDocker, until } from "@berth/testing";
+import { describeDocker, hasChromium, until } from "@berth/testing";
 import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { type DockerServer, dockerServer } from "../../server/e2e/docker.fixture.ts";
 
-import { accessibilityProblems, hasChromium, openBrowser, picture, signIn, visit } from "./browser.fixture.ts";
+import { accessibilityProblems, openBrowser, picture, signIn, visit } from "./browser.fixture.ts";
 
 describeDocker("a database without a word of REST", ["postgres:17-alpine"], (docker) => {
   let server: DockerServer;

@@ -1,9 +1,9 @@
 import { readFileSync } from "node:fs";
-import { until } from "@berth/testing";
+import { hasChromium, until } from "@berth/testing";
 import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type TestServer, testServer } from "../../server/e2e/server.fixture.ts";
-import { hasChromium, openBrowser, picture, settled, signIn, visit } from "./browser.fixture.ts";
+import { openBrowser, picture, settled, signIn, visit } from "./browser.fixture.ts";
 import { printingApplication, printingRepository } from "./printing.fixture.ts";
 
 describe.skipIf(!hasChromium)("open pages", () => {

@@ -1,7 +1,8 @@
+import { hasChromium } from "@berth/testing";
 import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type TestServer, testServer } from "../../server/e2e/server.fixture.ts";
-import { hasChromium, NARROW, openBrowser, problemsOfPages, signIn, visit, WIDE } from "./browser.fixture.ts";
+import { NARROW, openBrowser, problemsOfPages, signIn, visit, WIDE } from "./browser.fixture.ts";
 import { refer, type Shop, shopOf } from "./shop.fixture.ts";
 
 describe.skipIf(!hasChromium)("the map of an environment", () => {

@@ -1,9 +1,9 @@
-import { type NotificationServer, notificationServer } from "@berth/testing";
+import { hasChromium, type NotificationServer, notificationServer } from "@berth/testing";
 import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { createApplication, deploy, plainServer, temporaryRepository } from "../../server/e2e/applications.fixture.ts";
 import { type TestServer, testServer } from "../../server/e2e/server.fixture.ts";
-import { accessibilityProblems, hasChromium, openBrowser, picture, signIn, visit } from "./browser.fixture.ts";
+import { accessibilityProblems, openBrowser, picture, signIn, visit } from "./browser.fixture.ts";
 
 describe("a team's notifications", () => {
   let receiver: NotificationServer;

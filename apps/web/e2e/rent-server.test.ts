@@ -1,8 +1,8 @@
-import { type HetznerServer, sshKeyPair, startHetzner } from "@berth/testing";
+import { type HetznerServer, hasChromium, sshKeyPair, startHetzner } from "@berth/testing";
 import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type TestServer, testServer } from "../../server/e2e/server.fixture.ts";
-import { accessibilityProblems, hasChromium, openBrowser, picture, signIn, visit } from "./browser.fixture.ts";
+import { accessibilityProblems, openBrowser, picture, signIn, visit } from "./browser.fixture.ts";
 
 describe("a server that is rented at a cloud", () => {
   let hetzner: HetznerServer;

@@ -1,4 +1,4 @@
-import { identityServer } from "@berth/testing";
+import { hasChromium, identityServer } from "@berth/testing";
 import { Secret, TOTP } from "otpauth";
 import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
@@ -6,7 +6,6 @@ import { type TestServer, testServer } from "../../server/e2e/server.fixture.ts"
 import {
   accessibilityProblems,
   expectNothingSticksOut,
-  hasChromium,
   NARROW,
   openBrowser,
   PASSWORD,

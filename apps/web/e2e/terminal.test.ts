@@ -1,9 +1,9 @@
-import { describeDocker, until } from "@berth/testing";
+import { describeDocker, hasChromium, until } from "@berth/testing";
 import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { dockerServer } from "../../server/e2e/docker.fixture.ts";
 import type { TestServer } from "../../server/e2e/server.fixture.ts";
-import { accessibilityProblems, hasChromium, NARROW, openBrowser, picture, signIn, visit } from "./browser.fixture.ts";
+import { accessibilityProblems, NARROW, openBrowser, picture, signIn, visit } from "./browser.fixture.ts";
 
 describeDocker("a terminal in the page", ["redis:7.2"], (docker) => {
   let server: TestServer;

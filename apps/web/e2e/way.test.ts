@@ -2,11 +2,11 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { request } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { until } from "@berth/testing";
+import { hasChromium, until } from "@berth/testing";
 import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type TestServer, testServer } from "../../server/e2e/server.fixture.ts";
-import { hasChromium, openBrowser, picture, signIn, visit } from "./browser.fixture.ts";
+import { openBrowser, picture, signIn, visit } from "./browser.fixture.ts";
 
 const SOURCE = `
 const { createServer } = require("node:http");

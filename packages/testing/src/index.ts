@@ -2,6 +2,7 @@ export * from "./answer-check.ts";
 export * from "./bucket.ts";
 export * from "./canaries.ts";
 export * from "./certificate.ts";
+export * from "./chromium.ts";
 export * from "./cloud-server.ts";
 export * from "./cluster.ts";
 export { contents, emptyTables } from "./contents.ts";
