@@ -83,6 +83,20 @@ describe("a refusal", () => {
     expect(result).toMatchObject({ problem: expect.stringMatching(/^[\x20-\x7e]+$/) });
   });
 
+  test("never shows the address, the login or a header that a receiver of one's own repeats", async () => {
+    const entries = ["Name http", "Format json", "http_user ada", "http_passwd hunter22", "Header X-Key k3y-of-mine"];
+    const drain = custom(...entries, "URI /v1/http/ZaVnC4dhaV1abc?code=c0de-of-mine");
+    receiver.fault = () => ({
+      status: 404,
+      body: {
+        message: "No /v1/http/ZaVnC4dhaV1abc?code=c0de-of-mine for ada:hunter22, nor ZaVnC4dhaV1abc, k3y-of-mine.",
+      },
+    });
+    expect(await send(drain)).toMatchObject({
+      problem: `127.0.0.1:${receiver.port} answered 404: No [REDACTED] for [REDACTED], nor [REDACTED], [REDACTED].`,
+    });
+  });
+
   test("follows no redirect, which could lead elsewhere with the key", async () => {
     receiver.fault = () => ({ status: 307, headers: { location: `${receiver.url}/log/v1` } });
     const before = receiver.requests.length;

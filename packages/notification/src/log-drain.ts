@@ -2,7 +2,7 @@ import { promisify } from "node:util";
 import { gzip } from "node:zlib";
 import type { DrainResult, LogDrainSender } from "@berth/core/ports";
 import { type DrainedLine, type LogDrain, logDrainRequest } from "@berth/core/server";
-import { guardedExchange, HttpFault, type PrivateHosts, readAtMost } from "@berth/host";
+import { guardedExchange, HttpFault, type PrivateHosts, readAtMost, redactor } from "@berth/host";
 import { jsonObject, retryAfterOf, saidBy, wordsOf } from "./said.ts";
 
 export interface LogDrainSenderOptions {
@@ -34,10 +34,10 @@ export function logDrainSender(options: LogDrainSenderOptions): LogDrainSender {
     };
     return await exchange(url, init, async (answer, host): Promise<DrainResult> => {
       const said = answer.body === null ? undefined : await readAtMost(answer.body, ANSWER_BYTES_MAX);
-      const text = said?.toString("utf8") ?? "";
+      const text = withoutSecrets(said?.toString("utf8") ?? "", drain);
       const name = drain.type === "custom" ? host : NAMES[drain.type];
       if (answer.ok) return acceptedBy(drain, name, text);
-      return refusalOf(name, answer, withoutSecrets(text, drain));
+      return refusalOf(name, answer, text);
     });
   };
 
@@ -85,18 +85,21 @@ const faultOf = (fault: unknown): DrainResult => ({
   cause: "receiver",
 });
 
-/** A receiver may repeat what was sent to it. */
-function withoutSecrets(text: string, drain: LogDrain): string {
-  let safe = text;
-  for (const secret of secretsOf(drain)) if (secret.length > 3) safe = safe.replaceAll(secret, "[REDACTED]");
-  return safe;
-}
+/** A receiver may repeat what was sent to it, in any encoding. Its answer is one text, which is not split. */
+const withoutSecrets = (text: string, drain: LogDrain): string => redactor(secretsOf(drain))(text);
 
 function secretsOf(drain: LogDrain): readonly string[] {
   if (drain.type === "newrelic") return [drain.licenseKey];
   if (drain.type === "axiom") return [drain.apiKey];
-  const { authorization = "", ...headers } = drain.output.headers;
-  return [authorization, authorization.replace(/^\S+\s+/, ""), ...Object.values(headers)].filter(
-    (value) => value !== "application/json",
-  );
+  const { url, headers } = drain.output;
+  const { authorization = "", "content-type": _contentType, ...others } = headers;
+  const [, scheme, credential = ""] = /^(Basic|Bearer)\s+(.*)$/.exec(authorization) ?? [];
+  const login = scheme === "Basic" ? atob(credential) : "";
+  // Many receivers have their key in the address.
+  const { pathname, search, searchParams } = new URL(url);
+  const path = [pathname + search, ...pathname.split("/").filter(isLikeKey), ...searchParams.values()];
+  return [credential, login, login.slice(login.indexOf(":") + 1), ...Object.values(others), ...path];
 }
+
+/** Shorter parts of a path are words, such as `collector`. */
+const isLikeKey = (part: string): boolean => part.length >= 12;
