@@ -1,4 +1,3 @@
-import { isIP } from "node:net";
 import { DomainError } from "@berth/core";
 import type { ClusterMembership } from "@berth/core/ports";
 import { reasonOf, statusCodeOf } from "@berth/docker-client";
@@ -38,7 +37,7 @@ export function swarmMembership(docker: Docker, server: string): ClusterMembersh
       const options = { ListenAddr: LISTEN, AdvertiseAddr: address, ...pool };
       const hasCreated = async (node: SwarmInfo) => {
         if (node.ControlAvailable !== true || node.Nodes !== 1) return false;
-        if (isIP(address) !== 0 && node.NodeAddr !== address) return false;
+        if (IP_ADDRESS.test(address) && node.NodeAddr !== address) return false;
         const { DefaultAddrPool: pools } = (await docker.swarmInspect()) as SwarmAnswer; // Typed as any by the library.
         return addressPool === undefined || pools?.includes(addressPool) === true;
       };
@@ -71,6 +70,8 @@ interface SwarmAnswer {
   readonly DefaultAddrPool?: readonly string[] | null;
 }
 
+/** Else it is the name of a machine or of an interface, which has none of these. */
+const IP_ADDRESS = /^[\d.]+$|:/;
 const LISTEN = "0.0.0.0:2377"; // Swarm's own port for managers.
 /** Networks of some 250 addresses. */
 const SUBNET_BITS = 24;
