@@ -1,9 +1,12 @@
 // A server that kills itself at a given moment of a given step: `BERTH_CRASH=build:middle:2`, once two deployments
 // have reached it. Or it pauses at the beginning of a step while a file with its name is in a folder,
-// `BERTH_PAUSE=/folder`; at the end of a step with the file `build-end`. Its time limits are shortened for tests,
+// `BERTH_PAUSE=/folder`; at the end of a step with the file `build-end`. `BERTH_CRASH_CALL=after POST /swarm/join` names a
+// call to an engine instead, by a regular expression. Its time limits are shortened for tests,
 // except with `BERTH_PATIENCE=product`. `BERTH_OUTAGE=2` sets for how many seconds a deployment waits for an
 // unreachable server. `BERTH_SAMPLE=3` samples the usage of resources every three seconds.
+import { subscribe } from "node:diagnostics_channel";
 import { existsSync } from "node:fs";
+import type { ClientRequest } from "node:http";
 import { join } from "node:path";
 import { type DeployStep, deploy } from "@berth/worker";
 import { readConfig } from "../src/config.ts";
@@ -65,6 +68,25 @@ const steps = (deploy.steps as readonly DeployStep[]).map((step): DeployStep => 
     },
   };
 });
+
+const [callMoment, ...callPattern] = (process.env.BERTH_CRASH_CALL ?? "").split(" ");
+const call = new RegExp(`^${callPattern.join(" ")}`);
+
+/** Before the call is sent, when it was sent, or when the engine has answered and nothing is recorded of it. */
+const CALL_MOMENTS: Readonly<Record<string, string>> = {
+  before: "http.client.request.created",
+  middle: "http.client.request.start",
+  after: "http.client.response.finish",
+};
+const channel = CALL_MOMENTS[callMoment ?? ""];
+if (channel !== undefined) {
+  subscribe(channel, (message) => {
+    const { request } = message as { readonly request: ClientRequest };
+    if (!call.test(`${request.method} ${request.path}`)) return;
+    if (callMoment === "middle") setTimeout(die, MIDDLE_MS);
+    else void die();
+  });
+}
 
 const IMPATIENT = { leaseSeconds: 2, renewSeconds: 0.5, pollSeconds: 0.5, serverLeaseSeconds: 2, reconcileSeconds: 1 };
 const outageSeconds = Number(process.env.BERTH_OUTAGE ?? 0);

@@ -129,6 +129,12 @@ describeDocker("a compose file on a cluster of two servers", [SERVER_IMAGE, IMAG
     expect(changed.status, JSON.stringify(changed.body)).toBeLessThan(300);
     const outcome = await deploy(server, service.uuid);
     expect(outcome, outcome.log).toMatchObject({ status: "finished" });
+    // It obeys the constraints, so it does not warn of them.
+    expect(outcome.log).not.toContain("Warning");
+    const planned = await server.rest("PATCH", `/services/${service.uuid}`, {
+      ...{ docker_compose: composeOf(), dry_run: true },
+    });
+    expect(planned.body).toMatchObject({ changes: { warnings: [] } });
     await eventually(async () => expect((await asked()).count).toBeGreaterThan(count));
     await until(async () => (await running()).flat().length === 4);
   });

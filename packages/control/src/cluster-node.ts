@@ -151,7 +151,11 @@ export function clusters(context: UseCaseContext) {
       assertNoNode(server);
       const membership = membershipOf(server);
       const cluster = await clusterOf(context, manager);
-      await membership.join({ ...(await cluster.invitation(role)), address: advertise_address ?? server.ip });
+      const nodeIds = (await cluster.nodes()).flatMap(({ id, isManager }) =>
+        isManager === (role === "manager") ? id : [],
+      );
+      const invitation = await cluster.invitation(role);
+      await membership.join({ ...invitation, address: advertise_address ?? server.ip, nodeIds });
       return await recorded(server, "joined", `Joined the cluster of ${manager.name}. The server is being validated.`);
     },
 

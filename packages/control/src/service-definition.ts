@@ -28,7 +28,7 @@ export interface Applied {
   readonly containers: readonly ServiceContainerRecord[];
   readonly overridden: readonly DomainConflict[];
   /** The applied plan, for the answer. */
-  readonly plan: Omit<ServicePlan, "before" | "after" | "hasNewSettings">;
+  readonly plan: Omit<ServicePlan, "before" | "after" | "hasNewSettings" | "isOnCluster">;
 }
 
 /**

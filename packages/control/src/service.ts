@@ -1,6 +1,7 @@
 import { DomainError, notFound } from "@berth/core";
 import { type Compose, parseCompose, renderCompose } from "@berth/core/compose";
 import type { Page, Paging, ServerRecord, ServiceRecord, Stores } from "@berth/core/ports";
+import { ENGINES } from "@berth/core/server";
 import {
   type ComposeText,
   changedCompose,
@@ -88,13 +89,16 @@ async function update(context: UseCaseContext, uuid: string, sent: ServiceUpdate
     if (service === undefined) throw notFound("Service");
     const { containers, overridden, plan } = await redefine(context, tx, service, server, sent, changed);
     const hasNewSettings = Object.keys(changeOf(sent).settings).length > 0;
+    const { isCluster: isOnCluster } = ENGINES[server.engine];
     await emitResourceEvent(tx, service, "resource.updated", { fields: Object.keys(sent).sort() });
     if (sent.instant_deploy && !sent.dry_run) await recordStarter(context).start(tx, service, { keepsUnchanged: true });
     return {
       uuid,
       domains: serviceUrls(containers),
       ...(overridden.length > 0 ? { overridden: [...overridden] } : {}),
-      ...(before && { changes: serviceChanges({ ...plan, before, after: changed ?? before, hasNewSettings }) }),
+      ...(before && {
+        changes: serviceChanges({ ...plan, before, after: changed ?? before, hasNewSettings, isOnCluster }),
+      }),
     };
   };
   return sent.dry_run ? rehearse(stores, change) : stores.transaction(change);

@@ -1,7 +1,14 @@
 import { createServer, type Server } from "node:http";
 import { DomainError } from "@berth/core";
 import type { Artifact, FolderArtifact, ReleaseRef, ReleaseSpec, ReleaseState } from "@berth/core/deploy";
-import type { Engine, EngineCapabilities, LogLine, OwnCheck, ResourceRemoval } from "@berth/core/ports";
+import type {
+  ClusterOperations,
+  Engine,
+  EngineCapabilities,
+  LogLine,
+  OwnCheck,
+  ResourceRemoval,
+} from "@berth/core/ports";
 import { deploymentOf, type FakeRegistry, fakeImages } from "./fake-images.fixture.ts";
 import type { Life } from "./killable.fixture.ts";
 import type { Points } from "./points.fixture.ts";
@@ -34,6 +41,8 @@ export interface FakeEngine {
   hasReplicas: boolean;
   /** Where what it makes goes to when it makes real images; else it makes folders. */
   registry: FakeRegistry | undefined;
+  /** Of the cluster that it manages. */
+  cluster: ClusterOperations | undefined;
   readonly specs: ReadonlyMap<string, ReleaseSpec>;
   /** Number of real starts of each release. */
   readonly starts: ReadonlyMap<string, number>;
@@ -131,6 +140,9 @@ export function fakeEngine(points: Points): FakeEngine {
 
   const engine = (owner: Life): Engine => ({
     kind: "process",
+    get cluster() {
+      return fake.cluster;
+    },
     get containers() {
       if (fake.registry === undefined) return undefined;
       const notMade = () => Promise.reject(new Error("It forwards nothing and runs no programs."));
@@ -269,6 +281,7 @@ export function fakeEngine(points: Points): FakeEngine {
     keepsBuilds: false,
     hasReplicas: false,
     registry: undefined,
+    cluster: undefined,
     for: engine,
     mapsPorts: false,
     isWatched: true,

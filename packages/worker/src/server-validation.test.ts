@@ -1,5 +1,13 @@
 import type { ServerRecord, SwarmNode } from "@berth/core/ports";
-import { type TestDatabase, testApplication, testDatabase, testPlace, testUuid, until } from "@berth/testing";
+import {
+  type TestDatabase,
+  testApplication,
+  testCluster,
+  testDatabase,
+  testPlace,
+  testUuid,
+  until,
+} from "@berth/testing";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { fakeMachine } from "./fake-machine.fixture.ts";
 import { openWorld, type World } from "./world.fixture.ts";
@@ -98,6 +106,33 @@ describe("a validation where clusters are driven", () => {
         log: expect.stringContaining("remove its resources and validate it again"),
       },
     });
+  });
+
+  test.each([
+    ["is lost", { state: "down" }, true],
+    ["answers", { state: "ready" }, false],
+    ["has the data of a storage", { state: "down", storages: 1 }, false],
+  ])("finds that a server has left, whose node %s, and removes the node: %o, %s", async (_what, now, isRemoved) => {
+    world.worker({ drivesClusters: true });
+    const [first, second] = [await added(), await added()];
+    const head = manager();
+    const node = workerOf(head);
+    await validated(first, head);
+    expect(await validated(second, node)).toMatchObject({ swarm_cluster: first.id });
+    const operations = testCluster(first.uuid);
+    const [seen] = await operations.nodes();
+    if (seen === undefined) throw new Error("The cluster has a node.");
+    const removed: string[] = [];
+    world.engine.cluster = {
+      ...operations,
+      nodes: async () => [
+        { ...seen, id: head.nodeId },
+        { ...seen, isManager: false, id: node.nodeId, ...now },
+      ],
+      remove: async (id) => void removed.push(id),
+    };
+    expect(await validated(second, null)).toMatchObject({ swarm_cluster: null, is_usable: true });
+    expect(removed).toEqual(isRemoved ? [node.nodeId] : []);
   });
 
   test("refuses a server whose resources are in a cluster that it left", async () => {

@@ -1,6 +1,7 @@
 import { isDomainError } from "@berth/core";
 import type { JobLease, ServerRecord, SwarmNode } from "@berth/core/ports";
 import {
+  assertMayLeave,
   clusterFindings,
   dockerValidationOf,
   ENGINES,
@@ -13,7 +14,7 @@ import type { WorkerDeps } from "./ports.ts";
 import type { ServerAdapters } from "./server-adapters.ts";
 import { recordEngine } from "./server-engine.ts";
 import type { WorkerSettings } from "./settings.ts";
-import { within } from "./wait.ts";
+import { pause, within } from "./wait.ts";
 
 export interface ValidationDeps extends WorkerDeps {
   readonly settings: WorkerSettings;
@@ -29,6 +30,7 @@ export async function validateServer(deps: ValidationDeps, lease: JobLease, serv
     return;
   }
   const found = await resultOf(deps, lease, server);
+  if (found.swarm !== undefined) await removeLeftNode(deps, server, found.swarm);
   await stores.servers.finishValidation(lease, serverId, found);
   logger.info("Server validated.", { server: server.name, ...found });
 }
@@ -60,6 +62,43 @@ async function clusterOf({ drivesClusters, stores }: ValidationDeps, server: Ser
   if (!drivesClusters) return undefined;
   return clusterFindings(server, node, await stores.servers.clusterRecords(server.id, node));
 }
+
+/**
+ * Removes the node that a server was, from the cluster that it has left: by hand, or when Berth ended in the middle of
+ * that. Its managers would list it for ever. One with the data of storages stays, so that nothing empty is started, and
+ * so does one that the managers still hear from: a machine may say that it is another node than it is.
+ */
+async function removeLeftNode(deps: ValidationDeps, server: ServerRecord, now: SwarmNode | null): Promise<void> {
+  const { swarm_node_id: nodeId, swarm_cluster: headId } = server;
+  if (nodeId === null || nodeId === now?.nodeId || headId === null || headId === server.id) return;
+  try {
+    const head = await deps.stores.servers.find(headId);
+    const cluster = head && deps.adaptersOf(head).engine.cluster;
+    const isOther = (await deps.stores.servers.list()).some(
+      (one) => one.id !== server.id && one.swarm_node_id === nodeId,
+    );
+    if (cluster === undefined || isOther) return;
+    const endMs = performance.now() + deps.settings.validationSeconds * 1000;
+    const look = async () => {
+      const nodes = await cluster.nodes();
+      return { nodes, left: nodes.find(({ id }) => id === nodeId) };
+    };
+    let { nodes, left } = await look();
+    // Managers notice it after some 15 s.
+    while (left?.state === "ready" && performance.now() < endMs) {
+      await pause(LOOK_SECONDS);
+      ({ nodes, left } = await look());
+    }
+    if (left === undefined || left.state === "ready") return;
+    assertMayLeave(nodes, left, {});
+    if (left.isManager) await cluster.change(nodeId, { role: "worker" });
+    await cluster.remove(nodeId);
+  } catch (error) {
+    deps.logger.warn("The node of a server that left its cluster was not removed.", { server: server.name, error });
+  }
+}
+
+const LOOK_SECONDS = 1;
 
 async function look(deps: ValidationDeps, server: ServerRecord): Promise<ServerFindings> {
   const { engine, proxy } = deps.adaptersOf(server);

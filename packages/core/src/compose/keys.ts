@@ -13,13 +13,18 @@ export interface WarnedKey {
   readonly warning: string;
   /** Default: for every value. */
   readonly when?: (value: unknown) => boolean;
+  /** The sentence for a cluster; `null`: it is obeyed or refused there. Default: the same. */
+  readonly onCluster?: string | null;
 }
 
 type Keys = Readonly<Record<string, KeyFate>>;
 
 const each = (fate: KeyFate, keys: string): Keys => Object.fromEntries(keys.split(/\s+/).map((key) => [key, fate]));
 
-const IN_SWARMS: KeyFate = { warning: "Is for swarms only; docker compose ignores it too." };
+const IN_SWARMS: WarnedKey = {
+  warning: "Is for swarms only; docker compose ignores it too.",
+  onCluster: "Is ignored: Berth replaces and routes to the containers itself.",
+};
 
 /** Known keys by path. A file with any other key is refused, as the compose tool would. */
 export const COMPOSE_KEYS = {
@@ -79,8 +84,8 @@ export const COMPOSE_KEYS = {
     ...each("passed_on", "resources restart_policy"),
     endpoint_mode: IN_SWARMS,
     labels: IN_SWARMS,
-    mode: { ...IN_SWARMS, when: (value) => value !== "replicated" },
-    placement: { warning: "Only servers that manage a Docker Swarm obey its constraints." },
+    mode: { ...IN_SWARMS, when: (value) => value !== "replicated", onCluster: null },
+    placement: { warning: "Only servers that manage a Docker Swarm obey its constraints.", onCluster: null },
     rollback_config: IN_SWARMS,
     update_config: IN_SWARMS,
   },
@@ -133,14 +138,19 @@ export function* composeKeyProblems(document: Document): Generator<string, void>
   }
 }
 
-/** Sentences about keys that Berth ignores or handles differently, shown when the file is deployed. */
-export function composeWarnings(document: Document): readonly string[] {
+/**
+ * Sentences about keys that Berth ignores or handles differently, shown when the file is deployed.
+ * @param isOnCluster Whether a cluster runs it, rather than one server.
+ */
+export function composeWarnings(document: Document, isOnCluster: boolean): readonly string[] {
   return partsOf(document).flatMap(({ place, path, value }) => {
     const known: Keys = COMPOSE_KEYS[place];
     return Object.entries(value).flatMap(([key, said]) => {
       const fate = said == null || !Object.hasOwn(known, key) ? undefined : known[key];
       if (typeof fate !== "object" || fate.when?.(said) === false || (key === "name" && value.external)) return [];
-      return [`${path === "" ? key : `${path}.${key}`}: ${fate.warning}`];
+      const { warning, onCluster = warning } = fate;
+      const sentence = isOnCluster ? onCluster : warning;
+      return sentence === null ? [] : [`${path === "" ? key : `${path}.${key}`}: ${sentence}`];
     });
   });
 }

@@ -24,6 +24,8 @@ export interface BuildRequest {
   readonly compose?: string | undefined;
   /** Other teams use the machine too: a compose file of the source gets no privileges on it. */
   readonly isHostGuarded?: boolean;
+  /** A cluster will run it, whichever server builds it. */
+  readonly isForCluster?: boolean;
   /** Called with what a compose file becomes, before its images are pulled or built. Throws if that cannot be started. */
   readonly requireFit?: (planned: StackArtifact) => void;
 }

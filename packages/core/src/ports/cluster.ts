@@ -54,12 +54,16 @@ export interface ClusterInvitation {
 /** Membership of a machine in a cluster. Each call rejects only with a `DomainError`. */
 export interface ClusterMembership {
   /**
-   * Makes the machine the first manager of a new cluster.
+   * Makes the machine the first manager of a new cluster. Idempotent.
    * @param options.address By which other machines reach it.
    * @param options.addressPool CIDR for the networks of the cluster. Default: the engine's.
    */
   create(options: { readonly address: string; readonly addressPool?: string | undefined }): Promise<void>;
-  join(options: ClusterInvitation & { readonly address: string }): Promise<void>;
+  /**
+   * Idempotent.
+   * @param options.nodeIds Those with the role already. The machine may be one, after an attempt that was interrupted.
+   */
+  join(options: ClusterInvitation & { readonly address: string; readonly nodeIds: readonly string[] }): Promise<void>;
   /** Idempotent. */
   leave(options: { readonly isForced: boolean }): Promise<void>;
 }

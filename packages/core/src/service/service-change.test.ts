@@ -16,6 +16,7 @@ function planOf(before: Compose, after: Compose): ServicePlan {
     before,
     after,
     hasNewSettings: false,
+    isOnCluster: false,
     urls: { claims: new Map() },
     currentUrls: new Map(),
     variables: { insert, update: [], delete: [] } as unknown as ServicePlan["variables"],

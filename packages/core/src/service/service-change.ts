@@ -57,6 +57,8 @@ export interface ServicePlan {
   readonly after: Compose;
   /** Settings that shape containers have changed. */
   readonly hasNewSettings: boolean;
+  /** Its server manages a cluster. */
+  readonly isOnCluster: boolean;
   readonly urls: Pick<UrlPlan, "claims">;
   readonly currentUrls: ContainerClaims;
   readonly variables: VariablePlan;
@@ -82,7 +84,7 @@ export function serviceChanges(plan: ServicePlan): ServiceChanges {
     storages,
     urls: urlChanges(plan),
     replacement: replacementOf(plan, containers, variables),
-    warnings: [...composeWarnings(plan.after.document), ...demands(plan)],
+    warnings: [...composeWarnings(plan.after.document, plan.isOnCluster), ...demands(plan)],
     needs_deployment: shaping || plan.hasNewSettings || SECTIONS.some((section) => redefined(plan, section).size > 0),
   };
 }

@@ -38,7 +38,7 @@ import { TaskConnector } from "./reach.ts";
 import { scaleService } from "./scale.ts";
 import { type FoundService, resumed, Services, stopped } from "./services.ts";
 import { fittingPlan, startClusterStack } from "./stack.ts";
-import { requireNodes, startService } from "./start.ts";
+import { requireNodes, startService, type WhileNodesStay } from "./start.ts";
 import { ClusterWatch, type SeenRelease, type TaskContainer } from "./watch.ts";
 
 export interface SwarmEngineOptions {
@@ -61,6 +61,8 @@ export interface SwarmEngineOptions {
   readonly network: string;
   /** Interval of full snapshots, which find changes without an event. Default 30. */
   readonly resyncSeconds?: number;
+  /** How long a start waits for nodes that Berth reaches and the managers count as lost. Default 15. */
+  readonly returnSeconds?: number;
   /** Receives failures of background work. */
   readonly warn?: (message: string, cause: unknown) => void;
 }
@@ -83,16 +85,20 @@ export interface SwarmEngine extends Engine {
 }
 
 const RESYNC_SECONDS = 30;
+/** After an outage of a manager, its nodes report to it again within some 8 s. */
+const RETURN_SECONDS = 15;
 
 export function swarmEngine(options: SwarmEngineOptions): SwarmEngine {
   const { host, docker, instance, builder, network, nodes, warn = () => {} } = options;
   const services = new Services(docker, instance);
-  const resyncSeconds = options.resyncSeconds ?? RESYNC_SECONDS;
+  const { resyncSeconds = RESYNC_SECONDS, returnSeconds = RETURN_SECONDS } = options;
   const closing = new AbortController();
-  const keeper = new NodeKeeper({ docker, services, instance, nodes, signal: closing.signal, warn });
-  const onNodes = keeper.look.bind(keeper);
-  const watch = new ClusterWatch({ docker, services, instance, nodes, resyncSeconds, warn, onNodes });
   const alone = lockByKey();
+  const whileNodesStay: WhileNodesStay = (work) => alone("nodes", work);
+  const keeper = new NodeKeeper({ docker, services, instance, nodes, whileNodesStay, signal: closing.signal, warn });
+  const onNodes = keeper.look.bind(keeper);
+  const times = { resyncSeconds, returnSeconds };
+  const watch = new ClusterWatch({ docker, services, instance, nodes, ...times, warn, onNodes });
   const connector = new TaskConnector(instance);
   const forwards = dockerForwarder({
     docker: options.ownDocker ?? docker,
@@ -265,7 +271,7 @@ export function swarmEngine(options: SwarmEngineOptions): SwarmEngine {
     build: (request, io) => builder.build(request, io),
     start: (spec, io) =>
       alone(spec.deploymentUuid, async () => {
-        const place = { docker, instance, network, services, watch, remove };
+        const place = { docker, instance, network, services, watch, whileNodesStay, returnSeconds, remove };
         if (!isStack(spec)) await startService(place, spec, io);
         else if (options.compose === undefined) throw noCompose(host.name);
         else await startClusterStack({ ...place, tool: options.compose, stop: stopSome }, spec, io);

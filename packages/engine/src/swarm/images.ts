@@ -1,3 +1,4 @@
+import { setTimeout as delay } from "node:timers/promises";
 import { DomainError } from "@berth/core";
 import type { FileMount, ReleaseRef } from "@berth/core/deploy";
 import type { EngineImage, WorkIO } from "@berth/core/ports";
@@ -6,7 +7,7 @@ import type Docker from "dockerode";
 import type { ContainerFiles } from "../docker/compose/document.ts";
 import { putSourceFiles } from "../docker/compose/source-image.ts";
 import { putEntries, putFiles } from "../docker/files.ts";
-import { removeContainer } from "../docker/start.ts";
+import { removeContainer, requireWanted } from "../docker/start.ts";
 import { answered } from "./answered.ts";
 import type { SwarmNode } from "./nodes.ts";
 
@@ -15,15 +16,18 @@ export interface ImageNodes {
   readonly adapters: readonly SwarmNode[];
   /** Those that get no tasks now. One of them may have built the image. */
   readonly others: readonly SwarmNode[];
+  /** How long one of them is waited for that does not answer. Default: not at all. */
+  readonly otherSecondsMax?: number;
 }
 
 /**
  * Loads an image on each node that lacks it, so that its tasks start there without asking a registry.
  * @throws DomainError `deploy.start_failed`, `deploy.cancelled`
  */
-export async function spreadImage({ adapters, others }: ImageNodes, image: string, io: WorkIO): Promise<void> {
+export async function spreadImage(nodes: ImageNodes, image: string, io: WorkIO): Promise<void> {
+  const { adapters } = nodes;
   const found = await Promise.all(adapters.map(({ images }) => images.find(image)));
-  const source = firstSource(adapters, found) ?? (await otherSource(others, image));
+  const source = firstSource(adapters, found) ?? (await otherSource(nodes, image, io));
   if (source === undefined) {
     throw new DomainError("deploy.start_failed", `No node of the cluster has the image ${image}. Deploy again.`);
   }
@@ -35,12 +39,28 @@ export async function spreadImage({ adapters, others }: ImageNodes, image: strin
 }
 
 /** While a cluster chooses its leader anew, the node that has just built an image may count as one that is down. */
-async function otherSource(others: readonly SwarmNode[], image: string): Promise<ImageSource | undefined> {
-  return firstSource(
-    others,
-    await Promise.all(others.map(({ images }) => answered(images.find(image)).catch(() => undefined))),
-  );
+async function otherSource(
+  { others, otherSecondsMax = 0 }: ImageNodes,
+  image: string,
+  { signal }: WorkIO,
+): Promise<ImageSource | undefined> {
+  const endMs = performance.now() + otherSecondsMax * 1000;
+  for (;;) {
+    const answers = await Promise.all(others.map(({ images }) => answered(foundIn(images, image)).catch(() => NONE)));
+    const source = firstSource(
+      others,
+      answers.map((answer) => answer?.image),
+    );
+    requireWanted(signal);
+    const haveAllAnswered = answers.every((answer) => answer !== undefined);
+    if (source !== undefined || haveAllAnswered || performance.now() >= endMs) return source;
+    await delay(OTHER_PAUSE_MS);
+  }
 }
+
+const foundIn = async (images: SwarmNode["images"], image: string) => ({ image: await images.find(image) });
+const NONE = { image: undefined };
+const OTHER_PAUSE_MS = 250;
 
 function firstSource(
   nodes: readonly SwarmNode[],

@@ -5,6 +5,7 @@ import { spreadImage } from "./images.ts";
 import { type ClusterNode, labelNode, type ReadNodes } from "./nodes.ts";
 import { readyLabel } from "./placement.ts";
 import type { Services } from "./services.ts";
+import type { WhileNodesStay } from "./start.ts";
 
 export interface NodeKeeperOptions {
   /** Client of a manager. */
@@ -12,6 +13,7 @@ export interface NodeKeeperOptions {
   readonly services: Services;
   readonly instance: string;
   readonly nodes: ReadNodes;
+  readonly whileNodesStay: WhileNodesStay;
   readonly signal: AbortSignal;
   readonly warn: (message: string, cause: unknown) => void;
 }
@@ -38,7 +40,7 @@ export class NodeKeeper {
   }
 
   async #keep(all: readonly ClusterNode[]): Promise<void> {
-    const { docker, services, instance, nodes, signal } = this.#options;
+    const { docker, services, instance, nodes, whileNodesStay, signal } = this.#options;
     const label = readyLabel(instance);
     const own = new Map((await nodes()).map((node) => [node.id, node]));
     for (const { id, isReady, labels } of all) {
@@ -49,10 +51,24 @@ export class NodeKeeper {
     const answers = await Promise.all(ready.map(({ node }) => node && answered(node.docker.ping())));
     const answering = ready.filter((_one, at) => answers[at] !== undefined);
     const unprepared = answering.filter(({ found }) => found.labels[label] === undefined);
-    const images = new Set((await services.list()).map(({ imageId }) => imageId));
-    if (unprepared.length === 0 || images.size === 0) return;
+    if (unprepared.length === 0) return;
     const adapters = answering.flatMap(({ node }) => node ?? []);
-    for (const image of images) await spreadImage({ adapters, others: [] }, image, { signal, onLine() {} });
-    for (const { found } of unprepared) await labelNode(docker, found.id, { [label]: "yes" });
+    const present = new Set<string>();
+    const lacking = async () =>
+      [...new Set((await services.list()).map(({ imageId }) => imageId))].filter((image) => !present.has(image));
+    /** A release may have been started meanwhile without these nodes. @returns Whether they have the images of all. */
+    const labelled = async (): Promise<boolean> => {
+      if ((await lacking()).length > 0) return false;
+      for (const { found } of unprepared) await labelNode(docker, found.id, { [label]: "yes" });
+      return true;
+    };
+    do {
+      const images = await lacking();
+      if (images.length === 0) return;
+      for (const image of images) {
+        await spreadImage({ adapters, others: [] }, image, { signal, onLine() {} });
+        present.add(image);
+      }
+    } while (!(await whileNodesStay(labelled)));
   }
 }

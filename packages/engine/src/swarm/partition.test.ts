@@ -4,6 +4,7 @@ import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
 import { IMAGES, io, specOf } from "../docker/docker.fixture.ts";
 import type { SwarmEngine } from "./engine.ts";
 import { clusterNodes } from "./nodes.ts";
+import { readyLabel } from "./placement.ts";
 import { type SwarmWorld, swarmWorld } from "./swarm.fixture.ts";
 
 /** Prints numbered lines, each with an id of its container. */
@@ -13,9 +14,18 @@ const COUNTER =
 describeDocker("a swarm whose nodes cannot all reach each other", [...IMAGES, SERVER_IMAGE], (fixture) => {
   let world: SwarmWorld;
   let engine: SwarmEngine;
+  /** Called before an image is loaded on a node. */
+  let onLoad: (node: string) => Promise<void> = async () => undefined;
   beforeAll(async () => {
     world = await swarmWorld(fixture, { nodes: 3 });
-    engine = world.engine();
+    const nodes = world.nodes.map((node) => {
+      const load: typeof node.images.load = async (...args) => {
+        await onLoad(node.name);
+        return await node.images.load(...args);
+      };
+      return { ...node, images: { ...node.images, load } };
+    });
+    engine = world.engine({ nodes: async () => nodes, returnSeconds: 1 });
   });
   afterAll(() => world.close());
 
@@ -139,6 +149,71 @@ describeDocker("a swarm whose nodes cannot all reach each other", [...IMAGES, SE
     expect(await world.containersOf(spec)).toEqual([]);
     expect(await states(next)).toEqual(ALL_RUN);
     await engine.remove(next, { graceSeconds: 0 });
+    expect(await world.containersOf({})).toEqual([]);
+  });
+
+  test("waits for a node that Berth reaches and the managers do not yet, until it is told not to", async () => {
+    const { manager, other, cut } = worker();
+    const image = await world.image();
+    const patient = world.engine({ returnSeconds: 600 });
+    const others = [manager.address, other.address];
+    await cut.cutFrom(...others);
+    onTestFinished(() => cut.joinTo(...others).catch(() => undefined));
+    await until(async () => (await isReady(cut.nodeId)) === false, { seconds: 60 });
+    const lines: string[] = [];
+    const waits = () => lines.filter((line) => /^Waits until the managers of the cluster reach \S+$/.test(line)).length;
+    const placement = { constraints: [`node.id==${cut.nodeId}`], isOnlyOnWorkers: false };
+    const start = (signal: AbortSignal) => {
+      const spec = specOf(image, { placement });
+      const starting = patient.start(spec, { ...io(), signal, onLine: (line) => lines.push(line) });
+      starting.catch(() => undefined);
+      return { spec, starting };
+    };
+    const cancelling = new AbortController();
+    const cancelled = start(cancelling.signal).starting;
+    await until(() => waits() === 1, { seconds: 60 });
+    cancelling.abort();
+    await expect(cancelled).rejects.toMatchObject({ code: "deploy.cancelled" });
+
+    const { spec, starting } = start(new AbortController().signal);
+    await until(() => waits() === 2, { seconds: 60 });
+    await cut.joinTo(...others);
+    await starting;
+    expect((await world.containersOf(spec)).map(({ Labels }) => Labels["com.docker.swarm.node.id"])).toEqual([
+      cut.nodeId,
+    ]);
+    await engine.remove(spec, { graceSeconds: 0 });
+    await patient.close();
+  });
+
+  test("starts nothing on a node that came back while a release was prepared without it", async () => {
+    const { manager, other, cut } = worker();
+    const spec = await started();
+    const others = [manager.address, other.address];
+    await cut.cutFrom(...others);
+    onTestFinished(() => cut.joinTo(...others).catch(() => undefined));
+    await until(async () => (await isReady(cut.nodeId)) === false, { seconds: 60 });
+    const getsTasks = async () => {
+      const node = (await clusterNodes(world.manager.docker)).find(({ id }) => id === cut.nodeId);
+      return node?.isReady === true && node.labels[readyLabel(fixture.instance)] !== undefined;
+    };
+    await until(async () => !(await getsTasks()), { seconds: 60 });
+    let isBack = false;
+    onLoad = async (name) => {
+      if (isBack || name === cut.name) return;
+      isBack = true;
+      await cut.joinTo(...others);
+      await until(getsTasks, { seconds: 60 });
+    };
+    onTestFinished(() => {
+      onLoad = async () => undefined;
+    });
+    const next = specOf(await world.image(`LABEL of=${fixture.name("image")}`), { replicas: 3 });
+    await engine.start(next, io());
+    expect(isBack).toBe(true);
+    expect(await states(next)).toEqual(ALL_RUN);
+    expect((await world.containersOf(next)).length).toBe(3);
+    for (const one of [spec, next]) await engine.remove(one, { graceSeconds: 0 });
     expect(await world.containersOf({})).toEqual([]);
   });
 

@@ -104,6 +104,13 @@ export function definition(ref: ReleaseRef, place: TaskPlace, tasks: ServiceTask
   };
 }
 
+/** The service with more conditions for nodes. */
+export function withConditions(definition: CreateServiceOptions, conditions: readonly string[]): CreateServiceOptions {
+  const task = definition.TaskTemplate as ContainerTaskSpec;
+  const constraints = [...conditions, ...(task.Placement?.Constraints ?? [])];
+  return { ...definition, TaskTemplate: { ...task, Placement: { ...task.Placement, Constraints: constraints } } };
+}
+
 type ContainerSpec = NonNullable<ContainerTaskSpec["ContainerSpec"]>;
 /** Fields that the library's types lack. */
 interface NewerFields {

@@ -54,7 +54,7 @@ export async function startClusterStack(place: ClusterStackPlace, spec: StackSpe
   for (const service of found) await services.update(service, resumed);
   if (missing.length === 0) return await untilStarted(place, spec, io.signal);
   requireWanted(io.signal);
-  const { plan, definitions } = await prepare(place, spec, planned, io);
+  const { plan, definitions, eligible } = await prepare(place, spec, planned, io);
   requireWanted(io.signal);
   await stopPredecessor(place, spec, { plan, compose }, io);
   try {
@@ -78,7 +78,7 @@ export async function startClusterStack(place: ClusterStackPlace, spec: StackSpe
       const making = names.filter((name) => missing.includes(name));
       for (const name of making) {
         const definition = definitions.get(name);
-        if (definition !== undefined) await services.create(definition);
+        if (definition !== undefined) await eligible.create(definition);
       }
       await untilStarted(place, spec, io.signal, (name) => making.includes(name));
     }
@@ -166,11 +166,10 @@ async function prepare(place: ClusterStackPlace, spec: StackSpec, planned: Stack
   );
   const images = new Map<string, string>();
   for (const [name, draft] of drafts) images.set(name, await imageOf(place, spec, { name, draft, plan, eligible }, io));
-  const conditions = await eligible.isEligible();
   const definitions = new Map<string, CreateServiceOptions>();
   for (const [name, draft] of drafts) {
     const service = plan.document.services[name] ?? {};
-    const constraints = [...conditions, ...chosenOf(name), ...(hasVolume(plan, name) ? pins : [])];
+    const constraints = [...chosenOf(name), ...(hasVolume(plan, name) ? pins : [])];
     const networks = networksOf(spec, plan, name);
     const scope = overlayName(scopeOf(spec));
     const imageId = images.get(name) ?? draft.Image;
@@ -179,7 +178,7 @@ async function prepare(place: ClusterStackPlace, spec: StackSpec, planned: Stack
       memberSpec(spec, draft, service, { instance, imageId, run: 1, constraints, networks, scope }),
     );
   }
-  return { plan, definitions };
+  return { plan, definitions, eligible };
 }
 
 /** Whether a container has a volume of the resource. */

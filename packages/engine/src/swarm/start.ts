@@ -3,13 +3,14 @@ import type { ReleaseRef, ReleaseSpec } from "@berth/core/deploy";
 import type { WorkIO } from "@berth/core/ports";
 import { LABELS } from "@berth/docker-client";
 import type Docker from "dockerode";
+import type { CreateServiceOptions } from "dockerode";
 import { createOptions, imageOf } from "../docker/container.ts";
 import { explain, requireWanted, startFailed } from "../docker/start.ts";
 import { type ImageNodes, imageWithFiles, spreadImage } from "./images.ts";
 import { ensureOverlay } from "./network.ts";
-import { type ClusterNode, labelNode, type SwarmNode } from "./nodes.ts";
+import { type ClusterNode, clusterNodes, labelNode, type SwarmNode } from "./nodes.ts";
 import { lostData, NO_NODE, pinStorages, readyLabel } from "./placement.ts";
-import { serviceSpec } from "./service-spec.ts";
+import { serviceSpec, withConditions } from "./service-spec.ts";
 import { type FoundService, placementOf, resumed, type Services, type Task } from "./services.ts";
 import type { ClusterWatch, ReadyNode, SeenRelease } from "./watch.ts";
 
@@ -21,6 +22,10 @@ export interface StartPlace {
   readonly network: string;
   readonly services: Services;
   readonly watch: ClusterWatch;
+  /** Does this while nobody else changes which nodes get tasks. */
+  readonly whileNodesStay: WhileNodesStay;
+  /** How long a node is waited for that may have the image. */
+  readonly returnSeconds: number;
   /** Removes a service with its containers. */
   remove(seen: SeenRelease): Promise<void>;
 }
@@ -43,10 +48,10 @@ export async function startService(place: StartPlace, spec: ReleaseSpec, io: Wor
   }
   if (seen !== undefined) await place.remove(seen);
   requireWanted(io.signal);
-  const definition = await prepare(place, spec, network, io);
+  const { definition, eligible } = await prepare(place, spec, network, io);
   requireWanted(io.signal);
   try {
-    await services.create(definition);
+    await eligible.create(definition);
     await untilStarted(place, spec, io.signal);
   } catch (cause) {
     const failure = startFailed(cause, "service");
@@ -60,7 +65,7 @@ export async function startService(place: StartPlace, spec: ReleaseSpec, io: Wor
 async function prepare(place: StartPlace, spec: ReleaseSpec, network: string, io: WorkIO) {
   const { docker, instance } = place;
   const eligible = await eligibleNodes(place, io);
-  const { nodes, source, isEligible } = eligible;
+  const { nodes, source } = eligible;
   const { resourceUuid, deploymentUuid, storages } = spec;
   const files = storages.filter((mount) => mount.type === "file");
   await ensureOverlay(docker, network, instance);
@@ -75,13 +80,8 @@ async function prepare(place: StartPlace, spec: ReleaseSpec, network: string, io
       : await imageWithFiles(source.docker, imageOf(spec), { instance, ref: owner, files, user });
   if (files.length > 0) await spreadImage(eligible, image, io);
   const imageId = (await source.images.find(image))?.id ?? image;
-  return serviceSpec(spec, {
-    instance,
-    network,
-    imageId,
-    run: 1,
-    constraints: [...(await isEligible()), ...chosen, ...pins],
-  });
+  const definition = serviceSpec(spec, { instance, network, imageId, run: 1, constraints: [...chosen, ...pins] });
+  return { definition, eligible };
 }
 
 /** The nodes that a release can start on. */
@@ -89,32 +89,49 @@ export interface EligibleNodes extends ImageNodes {
   readonly nodes: readonly ReadyNode[];
   /** One of them. */
   readonly source: SwarmNode;
-  /** To be called once they have the images. @returns Conditions for tasks. */
-  isEligible(): Promise<readonly string[]>;
+  /**
+   * Makes a service whose tasks start on these alone, which must have its image. Others may have come back meanwhile.
+   * @throws DomainError `deploy.start_failed`
+   */
+  create(definition: CreateServiceOptions): Promise<void>;
 }
+
+export type WhileNodesStay = <T>(work: () => Promise<T>) => Promise<T>;
 
 /** @throws DomainError `deploy.start_failed` if no node answers */
 export async function eligibleNodes(
-  { docker, instance, watch }: StartPlace,
-  { onLine }: Pick<WorkIO, "onLine">,
+  { docker, instance, services, watch, whileNodesStay, returnSeconds }: StartPlace,
+  { signal, onLine }: WorkIO,
 ): Promise<EligibleNodes> {
-  await watch.settled();
-  const ready = await watch.readyNodes(true);
+  await watch.settled({ signal, onLine });
+  requireWanted(signal);
+  await watch.readyNodes(true);
   const nodes = await watch.answeringNodes();
   const adapters = nodes.map(({ node }) => node);
   const others = (await watch.allNodes()).filter(({ id }) => adapters.every((one) => one.id !== id));
   const [source] = adapters;
   if (source === undefined) throw new DomainError("deploy.start_failed", NO_NODE);
+  const leftOut = new Set<string>();
+  /** @returns Conditions for tasks. */
+  async function conditions(): Promise<readonly string[]> {
+    const label = readyLabel(instance);
+    for (const { id } of adapters) await labelNode(docker, id, { [label]: "yes" });
+    const isPrepared = ({ id }: ClusterNode) => adapters.some((node) => node.id === id);
+    const unprepared = (await clusterNodes(docker)).filter((node) => !isPrepared(node) && node.labels[label]);
+    // A lost one gets its label again when it is back and has the images.
+    for (const { id, isReady } of unprepared) if (!isReady) await labelNode(docker, id, { [label]: undefined });
+    // The label of the others stays: without it, the swarm would end what runs there.
+    const ready = unprepared.filter(({ isReady }) => isReady);
+    for (const { id, hostname } of ready) {
+      if (leftOut.has(id)) continue;
+      leftOut.add(id);
+      onLine(`Leaves out ${others.find((node) => node.id === id)?.name ?? hostname}, which does not answer`, "stdout");
+    }
+    return [`node.labels.${label}==yes`, ...ready.map(({ id }) => `node.id!=${id}`)];
+  }
   return {
-    ...{ nodes, adapters, others, source },
-    async isEligible() {
-      const label = readyLabel(instance);
-      for (const { id } of adapters) await labelNode(docker, id, { [label]: "yes" });
-      // Their ready label stays: without it, the swarm would end what runs there.
-      const unreached = ready.filter(({ id }) => nodes.every((node) => node.id !== id));
-      for (const { node } of unreached) onLine(`Leaves out ${node.name}, which does not answer`, "stdout");
-      return [`node.labels.${label}==yes`, ...unreached.map(({ id }) => `node.id!=${id}`)];
-    },
+    ...{ nodes, adapters, others, source, otherSecondsMax: returnSeconds },
+    create: (definition) => whileNodesStay(async () => services.create(withConditions(definition, await conditions()))),
   };
 }
 

@@ -2,6 +2,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { isServerAway } from "@berth/core";
 import { containerTitle } from "@berth/core/compose";
 import type { ReleaseContainer, ReleaseRef, ReleaseState } from "@berth/core/deploy";
+import type { WorkIO } from "@berth/core/ports";
 import { engineError, TASK_ROLE } from "@berth/docker-client";
 import type Docker from "dockerode";
 import type { ContainerInspectInfo } from "dockerode";
@@ -26,6 +27,8 @@ export interface ClusterWatchOptions {
   /** The nodes that are servers of Berth's. */
   readonly nodes: ReadNodes;
   readonly resyncSeconds: number;
+  /** How long a node is waited for that Berth reaches and the managers count as lost. */
+  readonly returnSeconds: number;
   readonly warn: (message: string, cause: unknown) => void;
   /** Called when nodes were looked at. */
   readonly onNodes?: (nodes: readonly ClusterNode[]) => void;
@@ -89,6 +92,8 @@ export class ClusterWatch {
   /** As last looked up; `undefined` while changes may be missed. */
   #services: readonly ReleaseService[] | undefined;
   #readyIds: ReadonlySet<string> = new Set();
+  /** Nodes that Berth reaches and the managers count as lost, with the time at which that was found. */
+  readonly #returning = new Map<string, number>();
   #isFailureReported = false;
 
   constructor(options: ClusterWatchOptions) {
@@ -174,15 +179,51 @@ export class ClusterWatch {
     return await answering(await this.#ownNodes());
   }
 
-  /** Whether a new leader has not heard from all nodes yet. It then finds that no node fits. */
+  /** Whether the managers may hear from more nodes in a moment. Until then they find that no node fits. */
   async isSettling(): Promise<boolean> {
-    return (await clusterNodes(this.#options.docker)).some(({ isUnknown }) => isUnknown);
+    return (await this.#awaited()).length > 0;
   }
 
-  /** Waits for that, for a limited time: a node that does not answer is down for the leader after some 15 s. */
-  async settled(): Promise<void> {
+  /**
+   * Waits for that, for a limited time and until `signal`: a node that does not answer is down for the leader after
+   * some 15 s.
+   */
+  async settled({ signal, onLine }: Partial<Pick<WorkIO, "signal" | "onLine">> = {}): Promise<void> {
     const endMs = performance.now() + SETTLING_MS_MAX;
-    while ((await this.isSettling()) && performance.now() < endMs) await delay(SETTLING_PAUSE_MS);
+    let isSaid = false;
+    while (signal?.aborted !== true && performance.now() < endMs) {
+      const names = await this.#awaited();
+      if (names.length === 0) return;
+      if (!isSaid) onLine?.(`Waits until the managers of the cluster reach ${names.join(", ")}`, "stdout");
+      isSaid = true;
+      await delay(SETTLING_PAUSE_MS);
+    }
+  }
+
+  /**
+   * Names of the nodes that the managers have not heard from yet, but may soon: all of them after a new leader was
+   * chosen, and after an outage of the managers those that Berth reaches. A node whose way to the managers is broken
+   * is waited for once, until they have heard from it again.
+   */
+  async #awaited(): Promise<readonly string[]> {
+    const { docker, nodes, returnSeconds } = this.#options;
+    const [all, adapters] = await Promise.all([clusterNodes(docker), nodes()]);
+    const named = new Map(adapters.map((node) => [node.id, node]));
+    const unknown = all.filter(({ isUnknown }) => isUnknown);
+    const lost = all.flatMap((found) => {
+      const node = named.get(found.id);
+      return found.isReady || node === undefined ? [] : { ...found, node };
+    });
+    const reached = await answering(lost);
+    const nowMs = performance.now();
+    this.#keepReturning(new Set(reached.map(({ id }) => id)));
+    for (const { id } of reached) if (!this.#returning.has(id)) this.#returning.set(id, nowMs);
+    const returning = reached.filter(({ id }) => nowMs - (this.#returning.get(id) ?? nowMs) < returnSeconds * 1000);
+    return [...unknown, ...returning].map(({ id, hostname }) => named.get(id)?.name ?? hostname);
+  }
+
+  #keepReturning(ids: ReadonlySet<string>): void {
+    for (const id of this.#returning.keys()) if (!ids.has(id)) this.#returning.delete(id);
   }
 
   async #ownNodes(isFresh = false): Promise<readonly ReadyNode[]> {
@@ -316,6 +357,7 @@ export class ClusterWatch {
     const [found, nodes, own] = await Promise.all([services.list(), clusterNodes(docker), this.#options.nodes()]);
     if (signal.aborted) return;
     this.#readyIds = new Set(nodes.filter(({ isReady }) => isReady).map(({ id }) => id));
+    this.#keepReturning(new Set(nodes.filter(({ isReady }) => !isReady).map(({ id }) => id)));
     for (const node of own) if (this.#readyIds.has(node.id)) this.#watchOf(node);
     const gone = (this.#services ?? []).filter(({ ref }) => found.every((one) => !isSameRef(one.ref, ref)));
     this.#services = found;
@@ -369,6 +411,7 @@ export class ClusterWatch {
   }
 }
 
+/** Those that Berth reaches. */
 async function answering(nodes: readonly ReadyNode[]): Promise<readonly ReadyNode[]> {
   const answers = await Promise.all(nodes.map(({ node }) => answered(node.docker.ping())));
   return nodes.filter((_node, at) => answers[at] !== undefined);

@@ -1,7 +1,7 @@
 import { DomainError } from "@berth/core";
 import { isLocalHost } from "@berth/core/application";
 import type { StackArtifact, Step } from "@berth/core/deploy";
-import { isOwnMachine } from "@berth/core/server";
+import { ENGINES, isOwnMachine } from "@berth/core/server";
 import { chooseBuildPlace, otherBuildPlace } from "./build-place.ts";
 import type { Built, CheckedOut } from "./checkout.ts";
 import type { StepContext } from "./context.ts";
@@ -44,6 +44,7 @@ async function buildOrReuse(ctx: StepContext, { folder, commit, reused }: Checke
     ...ctx.kind.buildRequest({ ...ctx, deployment: { ...ctx.deployment, commit } }, source),
     // Push access to a repository must not grant control of Berth's own machine.
     isHostGuarded: isLocalHost(server.ip) || isOwnMachine(server),
+    isForCluster: ENGINES[server.engine].isCluster,
     requireFit: (planned: StackArtifact) => {
       const input = { ...ctx, deployment: { ...ctx.deployment, commit } };
       ctx.adapters.engine.containers?.requireFit?.(ctx.kind.releaseSpec(input, withGenerated(ctx, planned)));

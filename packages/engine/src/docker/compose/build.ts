@@ -43,7 +43,8 @@ export async function buildStack(place: StackBuildPlace, written: BuildRequest, 
   const compose = parsed(text);
   // A compose file stored in the settings was checked when it was saved.
   if (request.isHostGuarded === true && source !== undefined) requireNoPowers(compose);
-  for (const warning of composeWarnings(compose.document)) io.onLine(`Warning: ${warning}`, "stderr");
+  const warnings = composeWarnings(compose.document, request.isForCluster === true);
+  for (const warning of warnings) io.onLine(`Warning: ${warning}`, "stderr");
   await otherWork();
   const { document, files, sent } = await prepareStack(compose, source, request.env);
   const artifactText = JSON.stringify(document);

@@ -137,7 +137,7 @@ describe.each(Object.entries(SERVICE))("services.web.%s", (key, value) => {
 
   test(`is ${said}`, () => {
     expect("problems" in compose).toBe(fate === "refused");
-    const warnings = composeWarnings(document).filter((warning) => warning.startsWith(`services.web.${key}:`));
+    const warnings = composeWarnings(document, false).filter((warning) => warning.startsWith(`services.web.${key}:`));
     expect(warnings).toHaveLength(said === "warned" ? 1 : 0);
     if ("problems" in compose || (said !== "passed_on" && said !== "inert")) return;
     const spec = stackSpec("", { stack: { variables: { TOKEN: "t" } } });
@@ -199,4 +199,26 @@ test("what was probably meant is said", () => {
   expect([...composeKeyProblems(documentWith({ prots: ["80:80"] }))]).toEqual([
     "services.web.prots: Unknown key; ports is probably meant.",
   ]);
+});
+
+describe("what Swarm alone knows", () => {
+  const document = (deploy: object) => documentWith({ deploy });
+  const constraints = { placement: { constraints: ["node.role == worker"] } };
+
+  test.each([
+    ["one server", false, constraints, [/^services\.web\.deploy\.placement: Only servers that manage a Docker Swarm /]],
+    ["a cluster, which obeys it", true, constraints, []],
+    ["one server", false, { update_config: { order: "start-first" } }, [/docker compose ignores it too/]],
+    [
+      "a cluster",
+      true,
+      { update_config: { order: "start-first" } },
+      [/^services\.web\.deploy\.update_config: Is ignored/],
+    ],
+    ["a cluster, which refuses it", true, { mode: "global" }, []],
+  ] as const)("is warned of on %s (%s): %o", (_where, isOnCluster, deploy, expected) => {
+    expect(composeWarnings(document(deploy), isOnCluster)).toEqual(
+      expected.map((sentence) => expect.stringMatching(sentence)),
+    );
+  });
 });
