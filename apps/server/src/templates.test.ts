@@ -75,6 +75,7 @@ test("each name stands for one of them", () => {
     "classicpress-with-mysql": "classicpress-with-mariadb",
     "uptime-kuma-with-mysql": "uptime-kuma-with-mariadb",
     "nexus-arm": "nexus",
+    mautic5: "mautic",
   };
   for (const [name, type] of Object.entries(others)) expect(chosenTemplate(templates, name).type).toBe(type);
 });

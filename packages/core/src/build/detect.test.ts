@@ -8,6 +8,11 @@ describe("static files", () => {
   test.each<[string, Given, string]>([
     ["are a folder with an index.html", { entries: ["index.html", "style.css"] }, "Static files > serve ."],
     [
+      "are what a folder public or dist holds",
+      { entries: ["README.md", "public/index.html"] },
+      "Static files > serve public",
+    ],
+    [
       "may be a single page application",
       { entries: ["index.html"], config: { is_spa: true } },
       "Static files > serve . (spa)",
@@ -187,8 +192,12 @@ describe("what cannot be built", () => {
         "no index.html was found. /app holds file-00, file-01, file-02, file-03, file-04, file-05, file-06, file-07, " +
         "file-08, file-09 and 2 more. Set start_command (berth deploy --start-command 'node server.js'), " +
         "publish_directory for a static site (--publish-directory /site), or base_directory when the application lies " +
-        "in another folder (--base-directory /app).",
+        "in another folder (--base-directory /app). For a language that is not recognised, add a Dockerfile and deploy " +
+        "to a server with Docker.",
     );
+    const monorepo = refusal({ entries: ["tests/package.json", "apps/web/package.json", "api/requirements.txt"] });
+    expect(monorepo).toContain("such as the one with api/requirements.txt (--base-directory /api).");
+    expect(monorepo).not.toContain("add a Dockerfile");
     expect(refusal({})).toContain("/ holds nothing.");
     expect(refusal({ entries: ["Dockerfile"] })).toContain("(--build-pack dockerfile), on a server with Docker.");
     expect(refusal({ entries: ["compose.yml"] })).toContain("--docker-compose-location /compose.yml)");

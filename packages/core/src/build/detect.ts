@@ -156,9 +156,16 @@ function staticSite(facts: SourceFacts, config: PlanConfig): Start {
 /** For sources without a program, but with files to serve. */
 function plainSite(facts: SourceFacts, config: PlanConfig): Start | undefined {
   const hasIndex = facts.entries.includes("index.html");
-  if (!hasIndex && config.publish_directory === null) return undefined;
+  const folder = hasIndex ? "." : builtFolder(facts);
+  if (folder === undefined && config.publish_directory === null) return undefined;
   const source = facts.packageJson === undefined ? "static files" : "package.json";
-  return { name: "Static files", source, run: published(config, ["."], false) };
+  return { name: "Static files", source, run: published(config, [folder ?? "."], false) };
+}
+
+/** A folder with a page, beside which there is no program that could be what is meant. */
+function builtFolder(facts: SourceFacts): string | undefined {
+  if (facts.packageJson !== undefined || languageOf(facts) !== undefined) return undefined;
+  return BUILT_FOLDERS.find((folder) => facts.files.includes(`${folder}/index.html`));
 }
 
 const BUILT_FOLDERS = ["dist", "build", "out", "public", "_site"];

@@ -28,7 +28,8 @@ export const elixirProject: LanguageRule = (facts) => {
     programs: ["mix"],
     steps: [
       ...(needsHex ? installs : []),
-      ...(/["']assets\.deploy["']/.test(mix) ? [step("build", "assets.deploy")] : []),
+      // Assets may import what the compiler extracts from the sources: `phoenix-colocated/shop`.
+      ...(/["']assets\.deploy["']/.test(mix) ? [step("build", "compile"), step("build", "assets.deploy")] : []),
       step("build", "release", "--overwrite"),
     ],
     early: needsHex && readsNoFile(facts) ? earlyPart(facts, installs, step("install", "deps.compile")) : undefined,

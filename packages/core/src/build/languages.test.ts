@@ -9,6 +9,8 @@ const WITH = (tool: string, install: string) =>
 const FASTAPI = "from fastapi import FastAPI\n\napp: FastAPI = FastAPI()\n";
 const FLASK = "import flask\nserver = flask.Flask(__name__)\n";
 
+const FACTORY = "def create_app(config=None):\n    app = Flask(__name__)\n    return app\n";
+
 describe("Python", () => {
   test.each<[string, Given, string]>([
     [
@@ -79,6 +81,52 @@ describe("Python", () => {
       `Python, FastAPI > ${WITH("poetry", "install --only main --no-root --no-interaction --no-ansi")} > exec uvicorn main:app --host \${HOST:-0.0.0.0} --port $PORT`,
     ],
     [
+      "pipenv with its lockfile",
+      { entries: ["Pipfile.lock"], files: { "app.py": FLASK, Pipfile: '[packages]\nflask = "*"\ngunicorn = "*"\n' } },
+      `Python, Flask > ${WITH("pipenv", "sync --python python3")} > exec gunicorn app:server --bind \${HOST:-0.0.0.0}:$PORT`,
+    ],
+    [
+      "pipenv without one",
+      { entries: ["main.py"], files: { Pipfile: "[packages]\n" } },
+      `Python > ${WITH("pipenv", "install --skip-lock --python python3")} > exec python main.py`,
+    ],
+    [
+      "setup.py alone",
+      { entries: ["main.py"], files: { "setup.py": "setup(install_requires=['httpx'])" } },
+      `Python > ${VENV.replace("-r requirements.txt", ".")} > exec python main.py`,
+    ],
+    [
+      "FastAPI in a package of src",
+      { files: { "requirements.txt": "uvicorn\n", "src/shop/main.py": FASTAPI } },
+      `Python, FastAPI > ${VENV} > exec uvicorn --app-dir src shop.main:app --host \${HOST:-0.0.0.0} --port $PORT`,
+    ],
+    [
+      "an application that is a variable of a function, beside what calls it",
+      {
+        files: {
+          "requirements.txt": "flask\ngunicorn\n",
+          "app/__init__.py": FACTORY,
+          "wsgi.py": "from app import create_app\n\napp = create_app()\n",
+        },
+      },
+      `Python, Flask > ${VENV} > exec gunicorn wsgi:app --bind \${HOST:-0.0.0.0}:$PORT`,
+    ],
+    [
+      "a function that makes the application",
+      { files: { "requirements.txt": "flask\ngunicorn\n", "shop/__init__.py": FACTORY } },
+      `Python, Flask > ${VENV} > exec gunicorn 'shop:create_app()' --bind \${HOST:-0.0.0.0}:$PORT`,
+    ],
+    [
+      "a function that needs something to make it",
+      { files: { "requirements.txt": "flask\n", "app.py": FACTORY.replace("config=None", "config") } },
+      `Python > ${VENV} > exec python app.py`,
+    ],
+    [
+      "a function that makes it for uvicorn",
+      { files: { "requirements.txt": "uvicorn\n", "main.py": "def make_app():\n    return FastAPI()\n" } },
+      `Python, FastAPI > ${VENV} > exec uvicorn --factory main:make_app --host \${HOST:-0.0.0.0} --port $PORT`,
+    ],
+    [
       "a page with a script beside it, which is served",
       { entries: ["index.html", "app.py"] },
       "Static files > serve .",
@@ -99,6 +147,23 @@ describe("Python", () => {
     expect(planOf({ entries: ["main.py"], files }).runtime?.version).toBe(version);
   });
 
+  test("is asked to bring the server that FastAPI needs", () => {
+    const { detected, warnings } = planOf({ files: { "requirements.txt": "fastapi\n", "main.py": FASTAPI } });
+    expect(detected).toBe("Python, FastAPI");
+    expect(warnings).toEqual(["FastAPI needs a server to be reached: add uvicorn to the dependencies"]);
+  });
+
+  test("tells Gradio where to listen, and takes the version that a Pipfile names", () => {
+    const { run, runtime } = planOf({
+      entries: ["app.py"],
+      files: { Pipfile: '[packages]\ngradio = "*"\n[requires]\npython_version = "3.11"\n' },
+    });
+    expect(run).toMatchObject({
+      script: expect.stringContaining('export GRADIO_SERVER_PORT="${GRADIO_SERVER_PORT:-$PORT}"'),
+    });
+    expect(runtime).toMatchObject({ version: "3.11" });
+  });
+
   test("says what its framework leaves to the user", () => {
     const { warnings } = planOf({ entries: ["manage.py"], files: { "requirements.txt": "django" } });
     expect(warnings).toEqual([
@@ -107,6 +172,9 @@ describe("Python", () => {
     ]);
   });
 });
+
+const APPLICATION =
+  'plugins {\n    id("org.jetbrains.kotlin.jvm")\n    application\n}\njava { toolchain { languageVersion = JavaLanguageVersion.of(21) } }\n';
 
 describe("other languages", () => {
   const GO = "go mod download > go build -ldflags=-s -w -o .berth/app";
@@ -138,6 +206,18 @@ describe("other languages", () => {
       "Rust > cargo install --path . --root .berth > exec ./.berth/bin/web",
     ],
     [
+      "Rust in the only member of its workspace that is a program",
+      {
+        entries: ["api/src/main.rs", "shared/src/lib.rs", "Cargo.lock"],
+        files: {
+          "Cargo.toml": '[workspace]\nmembers = ["api", "shared"]\n',
+          "api/Cargo.toml": '[package]\nname = "shop-api"\n',
+          "shared/Cargo.toml": '[package]\nname = "shared"\n',
+        },
+      },
+      "Rust > cargo install --path api --root .berth --locked > exec ./.berth/bin/shop-api",
+    ],
+    [
       "Ruby on Rails",
       {
         entries: ["Gemfile.lock", "config/routes.rb", "config.ru"],
@@ -158,7 +238,7 @@ describe("other languages", () => {
           "mix.exs": 'def project do\n[\n  app: :shop,\n deps: [{:phoenix, "1"}], aliases: ["assets.deploy": []]',
         },
       },
-      "Elixir, Phoenix > mix local.hex --force --if-missing > mix local.rebar --force --if-missing > mix deps.get --only prod > mix assets.deploy > mix release --overwrite > exec _build/prod/rel/shop/bin/shop start",
+      "Elixir, Phoenix > mix local.hex --force --if-missing > mix local.rebar --force --if-missing > mix deps.get --only prod > mix compile > mix assets.deploy > mix release --overwrite > exec _build/prod/rel/shop/bin/shop start",
     ],
     [
       "Elixir without dependencies, which needs nothing of Hex",
@@ -186,6 +266,24 @@ describe("other languages", () => {
       "sh ./mvnw --batch-mode -DskipTests package",
     ]);
     expect(steps({ files: { "build.gradle.kts": "" } })).toEqual(["gradle --no-daemon --console=plain build -x test"]);
+    const module = { entries: ["gradlew", "settings.gradle.kts"], files: { "app/build.gradle.kts": APPLICATION } };
+    expect(steps(module)).toEqual(["sh ./gradlew --no-daemon --console=plain installDist"]);
+    expect(planOf(module)).toMatchObject({
+      runtime: { version: "21" },
+      run: { script: expect.stringContaining("for program in app/build/install/*/bin/*; do") },
+    });
+    const ktor = 'plugins {\n  application\n  id("io.ktor.plugin") version "3.0.0"\n}\n';
+    expect(planOf({ files: { "build.gradle.kts": ktor } }).run).toMatchObject({
+      script: expect.stringContaining(
+        "for jar in build/quarkus-app/quarkus-run.jar build/libs/*-all.jar build/libs/*.jar; do",
+      ),
+    });
+    expect(
+      refusal({
+        entries: ["settings.gradle"],
+        files: { "a/build.gradle": APPLICATION, "b/build.gradle": APPLICATION },
+      }),
+    ).toMatch(/^deploy\.unrecognised/);
     const { runtime, run } = planOf({ files: { "pom.xml": "<java.version>17</java.version>" } });
     expect(runtime).toMatchObject({ language: "java", version: "17" });
     expect(run).toMatchObject({ script: expect.stringContaining('export SERVER_PORT="${SERVER_PORT:-$PORT}"') });

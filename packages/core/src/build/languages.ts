@@ -1,13 +1,13 @@
 import { DENO_FILES, denoProject } from "./deno.ts";
 import { ELIXIR_FILES, elixirProject } from "./elixir.ts";
 import { GO_FILES, goProject } from "./go.ts";
-import { JAVA_FILES, javaProject } from "./java.ts";
+import { isGradleModule, JAVA_FILES, javaProject } from "./java.ts";
 import type { LanguageProject, LanguageRule } from "./language.ts";
 import { PHP_FILES, phpProject } from "./php.ts";
 import type { SourceFacts } from "./plan.ts";
-import { PYTHON_FILES, pythonProject } from "./python.ts";
+import { isPackageFile, PYTHON_FILES, pythonProject } from "./python.ts";
 import { RUBY_FILES, rubyProject } from "./ruby.ts";
-import { RUST_FILES, rustProject } from "./rust.ts";
+import { isRustMember, RUST_FILES, rustProject } from "./rust.ts";
 
 /** Languages that often only assist another one come last. */
 const RULES: readonly LanguageRule[] = [
@@ -34,7 +34,12 @@ const READ = new Set([
 ]);
 
 /** Whether rules read the content of this file. */
-export const isRead = (path: string): boolean => READ.has(path) || /^[A-Za-z_]\w*\/settings\.py$/.test(path);
+export const isRead = (path: string): boolean =>
+  READ.has(path) ||
+  /^[A-Za-z_]\w*\/settings\.py$/.test(path) ||
+  isPackageFile(path) ||
+  isRustMember(path) ||
+  isGradleModule(path);
 
 /** Depth of folders in which rules look for files. */
 export const FILE_DEPTH = 3;

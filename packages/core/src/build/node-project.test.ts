@@ -96,6 +96,15 @@ describe("the package manager", () => {
     );
   });
 
+  test("starts with bun what a script for development starts with it", () => {
+    const entries = ["src/index.ts"];
+    const packageJson = { scripts: { dev: "bun run --hot src/index.ts" } };
+    expect(summary({ entries, packageJson })).toBe("Bun (bun) > exec bun src/index.ts");
+    expect(refusal({ entries, packageJson: { scripts: { dev: "tsx src/index.ts" } } })).toContain(
+      "deploy.unrecognised",
+    );
+  });
+
   test("says that bun is missing where only bun starts what is there", () => {
     const given = { entries: ["index.ts"], missingPrograms: ["bun"] };
     const packageJson = { packageManager: "bun@1.2.0" };

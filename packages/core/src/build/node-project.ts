@@ -25,7 +25,8 @@ export function packageManagerOf({ workspace, packageJson, missingPrograms }: So
   if (has("pnpm-lock.yaml")) return pnpm(workspace);
   if (has("yarn.lock")) return yarn(workspace);
   const scripts = ["start", "build"].map((name) => packageJson?.scripts.get(name) ?? "");
-  const needsBun = scripts.some((script) => /^bunx? /.test(script));
+  const development = packageJson?.scripts.has("start") ? "" : (packageJson?.scripts.get("dev") ?? "");
+  const needsBun = scripts.some((script) => /^bunx? /.test(script)) || RUNS_FILE_WITH_BUN.test(development);
   const isLocked = has("bun.lock") || has("bun.lockb");
   if (!needsBun && !isLocked && declared !== "bun") return npm(false, []);
   if (needsBun || !missingPrograms.includes("bun")) return bun(isLocked);
@@ -33,6 +34,9 @@ export function packageManagerOf({ workspace, packageJson, missingPrograms }: So
     "bun is not installed on this server: npm installs the dependencies, without the versions of bun.lock.";
   return { ...npm(false, [warning]), insteadOf: "bun" };
 }
+
+/** `bun run --hot src/index.ts`: what is started by Bun while it is developed is written for Bun. */
+const RUNS_FILE_WITH_BUN = /^bun (run )?(--[\w-]{1,40} ){0,9}[\w./-]{1,200}\.[jt]sx?$/;
 
 function bun(isLocked: boolean): PackageManager {
   const install = argvStep("install", ["bun", "install", ...(isLocked ? ["--frozen-lockfile"] : [])]);

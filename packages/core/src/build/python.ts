@@ -22,10 +22,18 @@ const APP_FILES = [...MAIN_FILES, "wsgi.py", "asgi.py", "app/__init__.py", "src/
 export const PYTHON_FILES = [
   ...APP_FILES,
   ...["manage.py", "requirements.txt", "pyproject.toml", "uv.toml", ".python-version", "runtime.txt"],
+  ...["Pipfile", "setup.py"],
 ];
 
+/** Files of a package that may create the application: `shop/main.py`, `src/shop/app.py`. */
+export const isPackageFile = (path: string): boolean =>
+  /^(src\/)?(?!(tests?|examples?|docs?|scripts)\/)[A-Za-z_]\w*\/(main|app|asgi|wsgi|__init__)\.py$/.test(path);
+
+/** Each names the dependencies. */
+const MANIFESTS = ["requirements.txt", "pyproject.toml", "Pipfile", "setup.py"];
+
 export const pythonProject: LanguageRule = (facts) => {
-  const isInstalled = has(facts, "requirements.txt") || has(facts, "pyproject.toml");
+  const isInstalled = MANIFESTS.some((file) => has(facts, file));
   const isProject = isInstalled || has(facts, "manage.py");
   const main = firstFile(facts, MAIN_FILES);
   if (!isProject && (main === undefined || isPage(facts))) return undefined;
@@ -33,7 +41,7 @@ export const pythonProject: LanguageRule = (facts) => {
   const lacks = (program: string) => facts.missingPrograms.includes(program);
   const lacksPython = !isInstalled && lacks("python") && !lacks("python3");
   const python = isInstalled ? "python" : "python3";
-  const found = django(facts, python) ?? webApplication(facts) ?? streamlit(facts, main) ?? program(main, python);
+  const found = django(facts, python) ?? webApplication(facts, main) ?? streamlit(facts, main) ?? program(main, python);
   const manifest = tomlOf(facts, "pyproject.toml");
   const tool = toolOf(facts, manifest);
   const installs = lacksPython ? [BARE_ENVIRONMENT] : installSteps(facts, tool);
@@ -47,7 +55,10 @@ export const pythonProject: LanguageRule = (facts) => {
     start: found?.start,
     help: { looked: "manage.py, main.py or app.py", example: "gunicorn app:app --bind 0.0.0.0:$PORT" },
     bins: isInstalled || lacksPython ? [".venv/bin"] : [],
-    env: { PYTHONUNBUFFERED: "1" },
+    env: {
+      PYTHONUNBUFFERED: "1",
+      ...(dependsOn(facts, "gradio") ? { GRADIO_SERVER_NAME: LISTEN_HOST, GRADIO_SERVER_PORT: "$PORT" } : {}),
+    },
     warnings: found?.warnings ?? [],
   };
 };
@@ -79,46 +90,111 @@ function django(facts: SourceFacts, python: string): Found | undefined {
 }
 
 const ASGI = ["FastAPI", "Starlette", "Litestar", "Quart"];
+const FRAMEWORKS = [...ASGI, "Flask"];
+
+/** Where a framework's application is found. */
+interface WebApplication {
+  readonly file: string;
+  readonly framework: string;
+  /** Of the variable, or of the function that returns it. */
+  readonly name: string;
+  readonly isFactory: boolean;
+}
 
 /** A file that creates a framework's application, and the server named in its dependencies. */
-function webApplication(facts: SourceFacts): Found | undefined {
-  for (const file of APP_FILES) {
-    const [, name, framework = ""] =
-      lineMatch(
-        textOf(facts, file),
-        /^([A-Za-z_]\w{0,80})\s*(?::[^=]{1,80})?=\s*(?:\w{1,40}\.)?(FastAPI|Starlette|Litestar|Quart|Flask)\s*\(/,
-      ) ?? [];
-    if (name === undefined) continue;
-    const start = ASGI.includes(framework) ? asgiStart(facts, file, name) : wsgiStart(facts, file, name);
+function webApplication(facts: SourceFacts, main: string | undefined): Found | undefined {
+  // A program beside a package is what was meant to be started.
+  const ofPackages = main === undefined ? facts.files.filter((path) => isPackageFile(path)) : [];
+  const files = [...new Set([...APP_FILES, ...ofPackages])];
+  const found = [assigned, assignedByFactory, factory].flatMap((find) =>
+    files.flatMap((file) => find(facts, file) ?? []),
+  );
+  for (const application of found) {
+    const { framework } = application;
+    const start = ASGI.includes(framework) ? asgiStart(facts, application) : wsgiStart(facts, application);
     if (start !== undefined) return { framework, start };
-    if (framework !== "Flask") continue;
-    return {
-      framework,
-      start: `flask --app ${file} run --host ${LISTEN_HOST} --port $PORT`,
-      warnings: [developmentServer("Flask", "gunicorn")],
-    };
   }
-  return undefined;
+  const [first] = found;
+  if (first === undefined) return undefined;
+  const { framework, file } = first;
+  if (framework !== "Flask") {
+    const warnings = [`${framework} needs a server to be reached: add uvicorn to the dependencies`];
+    return { framework, start: main === undefined ? undefined : `python ${main}`, warnings };
+  }
+  // It looks for the application, and for a function create_app or make_app, by itself.
+  return {
+    framework,
+    start: `flask --app ${file} run --host ${LISTEN_HOST} --port $PORT`,
+    warnings: [developmentServer("Flask", "gunicorn")],
+  };
 }
 
-function asgiStart(facts: SourceFacts, file: string, name: string): string | undefined {
+/** `app = Flask(__name__)` */
+function assigned(facts: SourceFacts, file: string): WebApplication | undefined {
+  const [, name, framework] =
+    lineMatch(
+      topLevel(textOf(facts, file)),
+      /^([A-Za-z_]\w{0,80})\s*(?::[^=]{1,80})?=\s*(?:\w{1,40}\.)?(FastAPI|Starlette|Litestar|Quart|Flask)\s*\(/,
+    ) ?? [];
+  return name === undefined || framework === undefined ? undefined : { file, framework, name, isFactory: false };
+}
+
+/** `app = create_app()` */
+function assignedByFactory(facts: SourceFacts, file: string): WebApplication | undefined {
+  const text = topLevel(textOf(facts, file));
+  const name = lineMatch(
+    text,
+    /^([A-Za-z_]\w{0,80})\s*(?::[^=]{1,80})?=\s*(?:\w{1,40}\.)?(?:create|make)_app\s*\(/,
+  )?.[1];
+  const framework = FRAMEWORKS.find((one) => dependsOn(facts, one));
+  return name === undefined || framework === undefined ? undefined : { file, framework, name, isFactory: false };
+}
+
+/** `def create_app():`, which can be called without arguments. */
+function factory(facts: SourceFacts, file: string): WebApplication | undefined {
+  const text = textOf(facts, file);
+  const [, name, parameters = ""] = lineMatch(topLevel(text), /^def\s+((?:create|make)_app)\s*\(([^)]*)\)/) ?? [];
+  const isCallable = parameters.split(",").every((one) => one.trim() === "" || /^\*|=/.test(one.trim()));
+  const framework = lineMatch(
+    text,
+    /^(?:\w{1,80}.{0,80}=|return)\s*(?:\w{1,40}\.)?(FastAPI|Starlette|Litestar|Quart|Flask)\s*\(/,
+  )?.[1];
+  return name === undefined || framework === undefined || !isCallable
+    ? undefined
+    : { file, framework, name, isFactory: true };
+}
+
+/** Without what is inside of functions, whose variables no server finds. */
+const topLevel = (text: string): string =>
+  text
+    .split("\n")
+    .filter((line) => !/^\s/.test(line))
+    .join("\n");
+
+function asgiStart(facts: SourceFacts, { file, name, isFactory }: WebApplication): string | undefined {
   const { folder, module } = moduleOf(file);
   if (dependsOn(facts, "uvicorn") || /\bfastapi\[(standard|all)\]/i.test(dependencies(facts))) {
-    const where = folder === undefined ? "" : `--app-dir ${folder} `;
-    return `uvicorn ${where}${module}:${name} --host ${LISTEN_HOST} --port $PORT`;
+    const options = `${folder === undefined ? "" : `--app-dir ${folder} `}${isFactory ? "--factory " : ""}`;
+    return `uvicorn ${options}${module}:${name} --host ${LISTEN_HOST} --port $PORT`;
   }
   if (!dependsOn(facts, "hypercorn")) return undefined;
-  return `hypercorn ${folder === undefined ? "" : `${folder}.`}${module}:${name} --bind ${LISTEN_HOST}:$PORT`;
+  const inside = `${folder === undefined ? "" : `${folder}.`}${module}`;
+  return `${isFactory ? "exec " : ""}hypercorn ${targetOf(inside, name, isFactory)} --bind ${LISTEN_HOST}:$PORT`;
 }
 
-function wsgiStart(facts: SourceFacts, file: string, name: string): string | undefined {
+/** A call has to be quoted, and a command line with quoted parentheses does not replace its shell by itself. */
+const targetOf = (module: string, name: string, isFactory: boolean): string =>
+  isFactory ? `'${module}:${name}()'` : `${module}:${name}`;
+
+function wsgiStart(facts: SourceFacts, { file, name, isFactory }: WebApplication): string | undefined {
   const { folder, module } = moduleOf(file);
   if (dependsOn(facts, "gunicorn")) {
     const where = folder === undefined ? "" : `--chdir ${folder} `;
-    return `gunicorn ${where}${module}:${name} --bind ${LISTEN_HOST}:$PORT`;
+    return `${isFactory ? "exec " : ""}gunicorn ${where}${targetOf(module, name, isFactory)} --bind ${LISTEN_HOST}:$PORT`;
   }
   if (!dependsOn(facts, "waitress") || folder !== undefined) return undefined;
-  return `waitress-serve --host ${LISTEN_HOST} --port $PORT ${module}:${name}`;
+  const target = `${isFactory ? "--call " : ""}${module}:${name}`;
+  return `waitress-serve --host ${LISTEN_HOST} --port $PORT ${target}`;
 }
 
 function streamlit(facts: SourceFacts, main: string | undefined): Found | undefined {
@@ -144,7 +220,7 @@ function moduleOf(file: string): { readonly folder: string | undefined; readonly
   return { folder: inner === file ? undefined : "src", module };
 }
 
-type Tool = "uv" | "poetry" | "pip";
+type Tool = "uv" | "poetry" | "pipenv" | "pip";
 /** Its pyproject.toml. */
 type Manifest = ReturnType<typeof tomlOf>;
 
@@ -157,7 +233,8 @@ function toolOf(facts: SourceFacts, manifest: Manifest): Tool | undefined {
   if (isRequired) return "pip";
   if (valueAt(tables, "uv") !== undefined) return "uv";
   if (valueAt(tables, "poetry") !== undefined) return "poetry";
-  return has(facts, "pyproject.toml") ? "pip" : undefined;
+  if (has(facts, "Pipfile")) return "pipenv";
+  return has(facts, "pyproject.toml") || has(facts, "setup.py") ? "pip" : undefined;
 }
 
 function installSteps(facts: SourceFacts, tool: Tool | undefined): BuildStep[] {
@@ -170,6 +247,11 @@ function installSteps(facts: SourceFacts, tool: Tool | undefined): BuildStep[] {
     const options = ["--only", "main", "--no-root", "--no-interaction", "--no-ansi"];
     return withTool("poetry", ["install", ...options], { POETRY_VIRTUALENVS_IN_PROJECT: "true" });
   }
+  if (tool === "pipenv") {
+    // The lockfile is taken as it is, and the Python that is there, which an image has in the version that it names.
+    const install = has(facts, "Pipfile.lock") ? ["sync"] : ["install", "--skip-lock"];
+    return withTool("pipenv", [...install, "--python", "python3"], { PIPENV_VENV_IN_PROJECT: "1" });
+  }
   if (tool === undefined) return [];
   return [environment(".venv"), pip(".venv", has(facts, "requirements.txt") ? ["-r", "requirements.txt"] : ["."])];
 }
@@ -178,12 +260,17 @@ function installSteps(facts: SourceFacts, tool: Tool | undefined): BuildStep[] {
 function needsManifestsOnly(facts: SourceFacts, tool: Tool | undefined, manifest: Manifest): boolean {
   if (has(facts, ".venv/") || has(facts, `${MADE_FOLDER}/`)) return false;
   if (tool === "pip") return isPlainRequirements(wholeText(facts, "requirements.txt"));
+  if (tool === "pipenv") {
+    const pipfile = tomlOf(facts, "Pipfile");
+    return pipfile !== undefined && !namesLocalFile(pipfile, ["path", "file"]);
+  }
   const settings = has(facts, "uv.toml") ? tomlOf(facts, "uv.toml") : {};
   return tool !== undefined && settings !== undefined && isPlainPyproject(manifest, tool, settings);
 }
 
 const INSTALL_FILES = [
   ...["requirements.txt", "pyproject.toml", "uv.lock", "uv.toml", "poetry.lock", "poetry.toml", ".python-version"],
+  ...["Pipfile", "Pipfile.lock"],
 ];
 
 /** Options that name no file of the source. */
@@ -246,7 +333,9 @@ const pathOf = (python: string): string => (python === "python" ? ".venv/bin/pyt
 
 /** Without comments, since those may name dependencies that are not used. */
 const dependencies = (facts: SourceFacts): string =>
-  `${textOf(facts, "requirements.txt")}\n${textOf(facts, "pyproject.toml")}`.replace(/(^|\s)#.*$/gm, "");
+  MANIFESTS.map((file) => textOf(facts, file))
+    .join("\n")
+    .replace(/(^|\s)#.*$/gm, "");
 
 const dependsOn = (facts: SourceFacts, name: string): boolean =>
   new RegExp(`(^|[\\s"'[,])${name}(?![\\w.-])`, "im").test(dependencies(facts));
@@ -260,9 +349,16 @@ function versionOf(facts: SourceFacts, manifest: Manifest): string | undefined {
   const range =
     textAt(manifest, "project", "requires-python") ??
     textAt(manifest, "tool", "poetry", "dependencies", "python") ??
+    pipfileRange(facts) ??
     "";
   const exact = /(?:^|[,\s])(?:==|~)?3\.(\d{1,4})(?:\.\*|\.\d+)?$/.exec(range)?.[1];
   if (exact !== undefined && !/[<>^]/.test(range)) return `3.${exact}`;
   const below = Number(/<\s*3\.(\d+)/.exec(range)?.[1] ?? NEWEST_MINOR + 1);
   return below <= NEWEST_MINOR && below > 0 ? `3.${below - 1}` : undefined;
+}
+
+/** `==3.12` of the version that a Pipfile asks for. */
+function pipfileRange(facts: SourceFacts): string | undefined {
+  const version = textAt(tomlOf(facts, "Pipfile"), "requires", "python_version");
+  return version === undefined ? undefined : `==${version}`;
 }

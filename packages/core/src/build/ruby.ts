@@ -48,7 +48,10 @@ export const rubyProject: LanguageRule = (facts) => {
       ...(isRails ? { RAILS_ENV: "production", RAILS_LOG_TO_STDOUT: "1", RAILS_SERVE_STATIC_FILES: "1" } : {}),
     },
     warnings: isRails
-      ? ["Rails migrations do not run automatically: set post_deployment_command to `bundle exec rails db:migrate`"]
+      ? [
+          "Rails needs the variable RAILS_MASTER_KEY or SECRET_KEY_BASE, and migrations do not run automatically: " +
+            "set post_deployment_command to `bundle exec rails db:migrate`",
+        ]
       : [],
   };
 };

@@ -14,8 +14,7 @@ export function unrecognised(facts: SourceFacts, { base_directory }: PlanConfig)
     `It is not clear how to start this: ${seen(facts, language)} ` +
       `${base_directory} holds ${listNames(entries)}. ` +
       `Set start_command (berth deploy --start-command '${example}'), publish_directory for a static site ` +
-      "(--publish-directory /site), or base_directory when the application lies in another folder " +
-      `(--base-directory /app).${ofDocker(entries)}`,
+      `(--publish-directory /site), or base_directory ${whereElse(facts)}.${ofDocker(facts, language)}`,
   );
 }
 
@@ -28,13 +27,39 @@ function seen({ packageJson, procfile }: SourceFacts, language: LanguageProject 
 
 const COMPOSE = /^(docker-)?compose\.ya?ml$/;
 
+function whereElse({ files }: SourceFacts): string {
+  const found = applicationBelow(files);
+  if (found === undefined) return "when the application lies in another folder (--base-directory /app)";
+  const { folder, manifest } = found;
+  return `for the application of another folder, such as the one with ${folder}/${manifest} (--base-directory /${folder})`;
+}
+
+/** The uppermost folder below this one that looks like an application. */
+function applicationBelow(files: readonly string[]) {
+  const manifests = files.flatMap((path) => {
+    const [, folder, manifest] = MANIFEST.exec(path) ?? [];
+    return folder === undefined || manifest === undefined ? [] : [{ folder, manifest }];
+  });
+  return manifests.toSorted((one, other) => depthOf(one.folder) - depthOf(other.folder))[0];
+}
+
+const depthOf = (folder: string): number => folder.split("/").length;
+
+const MANIFEST =
+  /^((?!(?:tests?|examples?|docs?)\/)[\w-][\w.-]{0,60}(?:\/[\w-][\w.-]{0,60})?)\/(package\.json|requirements\.txt|pyproject\.toml|Pipfile|manage\.py|go\.mod|Gemfile|composer\.json|Cargo\.toml|mix\.exs|pom\.xml|build\.gradle(?:\.kts)?|deno\.jsonc?|Dockerfile)$/;
+
 /** Suggests the folder's Dockerfile or compose file, which Berth uses only if chosen. */
-function ofDocker(entries: readonly string[]): string {
+function ofDocker({ entries, files, packageJson }: SourceFacts, language: LanguageProject | undefined): string {
   if (entries.includes("Dockerfile")) {
     return " To build it from its Dockerfile, set build_pack to dockerfile (--build-pack dockerfile), on a server with Docker.";
   }
   const compose = entries.find((name) => COMPOSE.test(name));
-  if (compose === undefined) return "";
+  if (compose === undefined) {
+    const isKnown = language !== undefined || packageJson !== undefined || applicationBelow(files) !== undefined;
+    return isKnown
+      ? ""
+      : " For a language that is not recognised, add a Dockerfile and deploy to a server with Docker.";
+  }
   return (
     ` To run its ${compose}, set build_pack to dockercompose and docker_compose_location to /${compose} ` +
     `(--build-pack dockercompose --docker-compose-location /${compose}), on a server with Docker.`

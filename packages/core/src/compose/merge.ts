@@ -47,6 +47,68 @@ export function* mergeInSteps(parts: readonly ComposePart[]): Generator<undefine
   return { text: JSON.stringify(whole) };
 }
 
+/**
+ * A compose file whose services say with `!reset` or `!override` what they do not take over from the service that they
+ * extend: these get everything else of it, and extend it no longer, since the compose tool is given no tags.
+ */
+export function withTagsApplied(yaml: YamlValue): { readonly value: unknown } | { readonly problem: string } {
+  const services = isMap(yaml.value) && isMap(yaml.value.services) ? yaml.value.services : {};
+  const tagged = Object.entries(services).flatMap(([name, service]) => {
+    const base = baseOf(service);
+    return base !== undefined && Object.hasOwn(services, base) && hasTag(service, yaml) ? [name] : [];
+  });
+  if (!isMap(yaml.value) || tagged.length === 0) return { value: yaml.value };
+  try {
+    const known = new Map<string, Fields>();
+    const whole = tagged.map((name) => [name, extendedService(name, { services, known, yaml })] as const);
+    if (lengthOf(Object.fromEntries(whole)) > LENGTH_MAX)
+      return { problem: `Exceeds ${LENGTH_MAX} characters after services are extended.` };
+    return { value: { ...yaml.value, services: { ...services, ...Object.fromEntries(whole) } } };
+  } catch (refusal) {
+    if (refusal instanceof Unlike) return { problem: refusal.message };
+    throw refusal;
+  }
+}
+
+interface Extending {
+  readonly services: Fields;
+  /** Those that are merged already. */
+  readonly known: Map<string, Fields>;
+  readonly yaml: YamlValue;
+}
+
+/** The service with everything that it takes over. */
+function extendedService(name: string, { services, known, yaml }: Extending): Fields {
+  // With its bases, the farthest last. A circle ends where it began.
+  const chain = new Set<string>();
+  for (let at: string | undefined = name; at !== undefined && Object.hasOwn(services, at) && !chain.has(at); ) {
+    chain.add(at);
+    at = known.has(at) ? undefined : baseOf(services[at]);
+  }
+  let whole: Fields = {};
+  for (const each of [...chain].reverse()) {
+    const path = ["services", each];
+    const said = marked(services[each], path, yaml);
+    const { extends: _, ...own } = isMap(said) ? said : {};
+    // Removing duplicates from the lists of a map returns a map.
+    whole = known.get(each) ?? (distinct(joinMaps(whole, own, path), path) as Fields);
+    known.set(each, whole);
+  }
+  return whole;
+}
+
+function baseOf(service: unknown): string | undefined {
+  const base = isMap(service) ? service.extends : undefined;
+  const name = isMap(base) ? (base.file == null ? base.service : undefined) : base;
+  return typeof name === "string" ? name : undefined;
+}
+
+function hasTag(value: unknown, yaml: YamlValue): boolean {
+  if (Array.isArray(value)) return value.some((item) => hasTag(item, yaml));
+  if (!isMap(value)) return false;
+  return (yaml.tags.get(value)?.size ?? 0) > 0 || Object.values(value).some((item) => hasTag(item, yaml));
+}
+
 const LENGTH_MAX = 1_048_576; // The limit of one file.
 
 type Fields = Record<string, unknown>;

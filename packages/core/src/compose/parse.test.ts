@@ -17,6 +17,53 @@ const problemsOf = (text: string) => {
 };
 const web = (lines: string) => `services:\n  web:\n    image: nginx\n${lines.replace(/^/gm, "    ")}`;
 
+describe("a service that extends another one of its file", () => {
+  test("does not take over what it resets or overrides, which the compose tool learns from no tag", () => {
+    const { document, containers, environments } = parsed(`
+services:
+  base:
+    image: alpine
+    command: [sleep, "1"]
+    profiles: [debug]
+    labels: [a=1, b=1]
+    environment: { VERSION: 1.10, B: base }
+  child:
+    extends: { service: base }
+    profiles: !reset []
+    labels: !override { c: "2" }
+    environment: [B=child]
+  other:
+    extends: child
+    command: !override [sleep, "2"]
+  plain:
+    extends: base
+`);
+    const { child, other, plain } = document.services;
+    expect(child).toEqual({
+      image: "alpine",
+      command: ["sleep", "1"],
+      labels: { c: "2" },
+      environment: { VERSION: "1.10", B: "child" },
+    });
+    expect(other).toEqual({ ...child, command: ["sleep", "2"] });
+    expect(plain).toEqual({ extends: "base" });
+    expect(environments.get("other")).toMatchObject([
+      { key: "VERSION", value: "1.10" },
+      { key: "B", value: "child" },
+    ]);
+    expect(containers.map(({ isExcluded }) => isExcluded)).toEqual([true, false, false, false]);
+  });
+
+  test("has to be of the same form; a circle ends, and a base that is missing is left to the compose tool", () => {
+    const list = "services: { a: { image: a, networks: [x] }, b: { extends: a, networks: 1, dns: !reset null } }";
+    expect(problemsOf(list)).toEqual([expect.stringContaining("services.b.networks has another type")]);
+    const circle = "services: { a: { image: a, extends: b, dns: !reset null }, b: { image: b, extends: a } }";
+    expect(problemsOf(circle)).toEqual([]);
+    const missing = parsed("services: { a: { image: a, extends: gone, dns: !reset null } }");
+    expect(missing.document.services.a).toMatchObject({ extends: "gone" });
+  });
+});
+
 describe("a compose text", () => {
   test("has a container for each of its services, in their order", () => {
     const { containers } = parsed(`

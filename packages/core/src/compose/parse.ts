@@ -3,6 +3,7 @@ import { isDatabase } from "./database-image.ts";
 import { type EnvironmentEntry, environmentOf } from "./environment.ts";
 import { foreignFiles } from "./host-access.ts";
 import { composeKeyProblems } from "./keys.ts";
+import { withTagsApplied } from "./merge.ts";
 import { withoutContents } from "./mounted-content.ts";
 import { replicasOf, replicasProblem, withInheritedScale } from "./replicas.ts";
 import { ComposeDocument, type ComposeService } from "./schema.ts";
@@ -58,14 +59,16 @@ export function parseWrittenCompose(text: string): Compose | { readonly problems
 
 function composeOf(yaml: ReturnType<typeof readYaml>): Compose | { readonly problems: readonly string[] } {
   if ("problem" in yaml) return { problems: [yaml.problem] };
-  const parsed = ComposeDocument.safeParse(yaml.value);
+  const extended = withTagsApplied(yaml);
+  if ("problem" in extended) return { problems: [extended.problem] };
+  const parsed = ComposeDocument.safeParse(extended.value);
   const placed = (problems: readonly string[]) =>
     problems.slice(0, PROBLEMS_MAX).map((problem) => withPlace(problem, yaml.placeOf));
   if (!parsed.success) return { problems: placed(parsed.error.issues.slice(0, PROBLEMS_MAX).map(issueText)) };
   const document = parsed.data;
   const problems = firstOf(problemsOf(document), PROBLEMS_MAX);
   if (problems.length > 0) return { problems: placed(problems) };
-  const environments = environmentsOf(yaml);
+  const environments = environmentsOf({ ...yaml, ...extended });
   const containers = Object.entries(document.services).map(([name, service]) =>
     containerOf(name, service, environments.get(name) ?? [], replicasOf(withInheritedScale(name, document)) ?? 1),
   );
