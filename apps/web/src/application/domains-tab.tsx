@@ -27,7 +27,7 @@ export default function DomainsTab({ resource }: PanelProps) {
           {application.urls.map((url) => (
             <div key={url}>
               <Anchor href={url} target="_blank" rel="noreferrer" size="sm" className="break">
-                {url} ↗
+                {url}&nbsp;↗
               </Anchor>
               <Facts
                 rows={[
