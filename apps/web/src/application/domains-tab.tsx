@@ -58,7 +58,7 @@ export default function DomainsTab({ resource }: PanelProps) {
           schema={ApplicationUpdate}
           groups={FIELDS}
           values={{ domains: fqdn ?? "", redirect, ...settings }}
-          operation={{ id: "update-application-by-uuid", client: "applications.update" }}
+          operation="applications.update"
           inputOf={(sent) => ({ uuid, ...sent })}
           submitLabel="Save URLs"
           note={<DeployAgain resource={resource} />}

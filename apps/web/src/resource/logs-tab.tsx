@@ -54,8 +54,8 @@ export default function LogsTab({ resource }: PanelProps) {
     <>
       {isStopped ? (
         <Alert color="gray" variant="outline" mb="xs" title="It does not run.">
-          {previous.data?.logs ? "This is what its last run printed." : "Nothing of its last run is kept."}{" "}
-          New lines appear here when it is started.
+          {previous.data?.logs ? "This is what its last run printed." : "Nothing of its last run is kept."} New lines
+          appear here when it is started.
         </Alert>
       ) : (
         failure !== undefined && <Problem error={failure} />

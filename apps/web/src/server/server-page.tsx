@@ -197,7 +197,7 @@ function Settings({ server }: { readonly server: Server }) {
           groups={FIELDS}
           values={{ ...server.settings, ...server, private_key_uuid: key }}
           choices={{ private_key_uuid: keys.map((each) => ({ value: each.uuid, label: each.name })) }}
-          operation={{ id: "update-server-by-uuid", client: "servers.update" }}
+          operation="servers.update"
           inputOf={(sent) => ({ uuid, ...sent })}
           submitLabel="Save settings"
           submit={(sent) => client.servers.update.mutate({ uuid, ...ServerUpdate.parse(sent) })}

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { firstUrlProblem, type UrlProblem } from "../application/domain.ts";
-import { Deployment } from "../deploy/deployment-view.ts";
 import { BACKUP_STATUSES } from "../backup/backup-status.ts";
+import { Deployment } from "../deploy/deployment-view.ts";
 import type { LastDeploymentRecord } from "../ports/deployment-store.ts";
 import type { ResourceSummaryRecord } from "../ports/records.ts";
 import type { LastDrill } from "../ports/restore.ts";
