@@ -10,7 +10,7 @@ import { Problem } from "../parts/page.tsx";
 import { timedLines } from "../parts/timed-line.ts";
 import { useContainers } from "./containers.ts";
 import { plurals } from "./kinds.ts";
-import { queriesOf } from "./operations.ts";
+import { deploymentsOf, queriesOf } from "./operations.ts";
 import type { PanelProps } from "./panel.ts";
 
 const LINES = 1000;
@@ -43,9 +43,10 @@ export default function LogsTab({ resource }: PanelProps) {
   useEffect(() => {
     if (failure !== undefined) setAttempt((made) => made + 1);
   }, [status]);
+  const wasDeployed = (useQuery(deploymentsOf(kind, uuid, 1)).data?.deployments.length ?? 0) > 0;
   const previous = useQuery({
     ...queriesOf(kind).logs.tail.queryOptions({ ...input, show_timestamps: true, previous: true }),
-    enabled: isStopped,
+    enabled: isStopped && wasDeployed,
   });
   useEffect(() => {
     if (isStopped && lines.all.length === 0) lines.push(...timedLines(previous.data?.logs ?? ""));
@@ -54,8 +55,7 @@ export default function LogsTab({ resource }: PanelProps) {
     <>
       {isStopped ? (
         <Alert color="gray" variant="outline" mb="xs" title="It does not run.">
-          {previous.data?.logs ? "This is what its last run printed." : "Nothing of its last run is kept."} New lines
-          appear here when it is started.
+          {lastRunText(wasDeployed, previous.data?.logs)} New lines appear here when it is started.
         </Alert>
       ) : (
         failure !== undefined && <Problem error={failure} />
@@ -115,6 +115,11 @@ const entryOf = ({ moment, ...line }: Printed): LogEntry => ({
   text: namedLine(line),
   ...(moment !== undefined && { at: moment }),
 });
+
+function lastRunText(wasDeployed: boolean, logs: string | undefined): string {
+  if (!wasDeployed) return "It was never deployed.";
+  return logs ? "This is what its last run printed." : "Nothing that its last run printed is kept.";
+}
 
 function emptyText(isLoading: boolean, isRefused: boolean): string {
   if (isLoading) return "Connecting …";
