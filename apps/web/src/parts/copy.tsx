@@ -35,7 +35,7 @@ export function CopyText({ text, isSecret = false }: { readonly text: string; re
   const [isShown, setShown] = useState(!isSecret);
   return (
     <Group gap="xs" wrap="nowrap" align="baseline">
-      <Text span className="mono break">
+      <Text span className={isShown ? "mono break" : "mono"} style={isShown ? undefined : { whiteSpace: "nowrap" }}>
         {isShown ? text : "••••••••"}
       </Text>
       {isSecret && (
