@@ -141,7 +141,7 @@ describe.skipIf(!hasChromium)("open pages", () => {
     await line.waitFor();
     const time = page.locator(".log-time").filter({ hasText: /^\d\d:\d\d:\d\d$/ });
     await time.first().waitFor();
-    await page.getByText("Times", { exact: true }).click();
+    await page.getByRole("switch", { name: "Times" }).click();
     await time.first().waitFor({ state: "detached" });
 
     await client.applications.stop.mutate({ uuid });
