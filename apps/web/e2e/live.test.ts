@@ -131,6 +131,31 @@ describe.skipIf(!hasChromium)("open pages", () => {
     await log.close();
     await overview.close();
   });
+
+  it("show the times of a log, and how that of a stopped application continues", async () => {
+    const { client } = server;
+    const { page, complaints, close } = await visit(browser, server.url);
+    await signIn(page, server);
+    await page.goto(`/applications/${uuid}/logs`);
+    const line = page.getByText(/^line \d+$/).first();
+    await line.waitFor();
+    const time = page.locator(".log-time").filter({ hasText: /^\d\d:\d\d:\d\d$/ });
+    await time.first().waitFor();
+    await page.getByRole("switch", { name: "Times" }).click();
+    await time.first().waitFor({ state: "detached" });
+
+    await client.applications.stop.mutate({ uuid });
+    const isOver = async () => (await client.applications.get.query({ uuid })).status.startsWith("exited");
+    await until(isOver, { seconds: 60, what: "It is stopped" });
+    await page.goto(`/applications/${uuid}/logs`);
+    await line.waitFor();
+    await time.first().waitFor();
+    await client.applications.start.mutate({ uuid });
+    // A new run counts from the beginning.
+    await page.getByText("line 1", { exact: true }).waitFor();
+    expect(complaints).toEqual([]);
+    await close();
+  });
 });
 
 /** Names of the operations that the page read over HTTP since the last call. */
@@ -156,5 +181,5 @@ async function linesOf(page: Page): Promise<readonly number[]> {
     page.getByRole("button", { name: "Download" }).click(),
   ]);
   const text = readFileSync(await download.path(), "utf8");
-  return [...text.matchAll(/^line (\d+)$/gm)].map(([, number]) => Number(number));
+  return [...text.matchAll(/^(?:\S+Z )?line (\d+)$/gm)].map(([, number]) => Number(number));
 }

@@ -215,6 +215,39 @@ describeLargeInBrowser("forms and names of the pages", () => {
     await page.keyboard.press("ArrowDown");
     await page.keyboard.press("Enter");
     await page.getByRole("heading", { name: "localhost" }).waitFor();
+    for (const [name, path] of [
+      ["Git hosts", /\/team\/git$/],
+      ["My project", /\/projects\/\w+$/],
+      ["Account", /\/account$/],
+    ] as const) {
+      await page.keyboard.press("Control+k");
+      await page.getByPlaceholder("Search or do …").fill(name);
+      await page.getByRole("dialog").getByRole("button", { name }).first().waitFor();
+      await page.keyboard.press("ArrowDown");
+      await page.keyboard.press("Enter");
+      await page.waitForURL(path);
+    }
+    expect(complaints).toEqual([]);
+    await close();
+  });
+
+  it("show the code of a button instead of doing it", async () => {
+    const { page, complaints, close } = await visit(browser, server.url);
+    await signIn(page, server);
+    await page.goto(`/applications/${uuid}`);
+    await page.getByRole("banner").getByRole("button").last().click();
+    await page.getByRole("menuitem", { name: "Buttons as code" }).click();
+    const stop = page.getByRole("button", { name: "Stop", exact: true });
+    await stop.click();
+    const example = page.getByLabel("berth example");
+    await example.waitFor();
+    expect(await example.textContent()).toBe(`berth api POST /applications/${uuid}/stop`);
+    expect(await accessibilityProblems(page)).toEqual([]);
+    await page.keyboard.press("Escape");
+    await page.getByRole("button", { name: "Back to doing" }).click();
+    await stop.click();
+    await page.getByRole("dialog").getByText("Stop it?", { exact: false }).waitFor();
+    expect((await server.client.applications.get.query({ uuid })).status).toMatch(/^running/);
     expect(complaints).toEqual([]);
     await close();
   });

@@ -123,6 +123,43 @@ describe("GET /resources/summaries", () => {
       .execute();
     const { json } = await api.ask("GET", "/resources/summaries");
     const found = json.find((one: { uuid: string }) => one.uuid === uuid);
-    expect(found.failed_backups).toEqual(["The disk is full."]);
+    expect(found).toMatchObject({ failed_backups: ["The disk is full."], last_drill: null });
+  });
+
+  test("says how the newest drill that was not cancelled ended", async () => {
+    const { kysely } = api.db.database;
+    const uuid = await createdDatabase(api);
+    await api.ask("POST", `/databases/${uuid}/backups`, { body: { frequency: "0 0 * * *" } });
+    const schedule = await kysely
+      .selectFrom("scheduled_backup")
+      .innerJoin("resource", "resource.id", "scheduled_backup.resource_id")
+      .select(["scheduled_backup.id", "scheduled_backup.resource_id"])
+      .where("resource.uuid", "=", uuid)
+      .executeTakeFirstOrThrow();
+    const execution = await kysely
+      .insertInto("backup_execution")
+      .values({ scheduled_backup_id: schedule.id, uuid: `${uuid}d`, status: "success" })
+      .returning("id")
+      .executeTakeFirstOrThrow();
+    const drill = {
+      ...{ backup_execution_id: execution.id, kind: "drill" as const },
+      ...{ resource_id: schedule.resource_id, target_resource_id: schedule.resource_id },
+      finished_at: new Date("2026-01-02T03:04:05Z"),
+    };
+    await kysely
+      .insertInto("backup_restore")
+      .values([
+        { ...drill, uuid: `${uuid}1`, status: "success" },
+        { ...drill, uuid: `${uuid}2`, status: "failed", message: "Row counts differ from the backup." },
+        { ...drill, uuid: `${uuid}3`, status: "cancelled-by-user" },
+        { ...drill, uuid: `${uuid}4`, status: "success", kind: "restore" },
+      ])
+      .execute();
+    const { json } = await api.ask("GET", "/resources/summaries");
+    expect(json.find((one: { uuid: string }) => one.uuid === uuid).last_drill).toEqual({
+      status: "failed",
+      message: "Row counts differ from the backup.",
+      finished_at: "2026-01-02T03:04:05.000000Z",
+    });
   });
 });

@@ -35,8 +35,8 @@ export function resources(context: UseCaseContext) {
     },
   };
 
-  /** Why the newest run of a backup schedule failed, by the database's id. */
-  async function failedBackups(databaseIds: readonly number[]): Promise<ReadonlyMap<number, readonly string[]>> {
+  /** Why the newest run of a backup schedule failed, and how the last drill of its backups ended, by database id. */
+  async function backupsOf(databaseIds: readonly number[]) {
     const schedules = databaseIds.length === 0 ? [] : await stores.backups.listOf(databaseIds);
     const ids = schedules.map(({ id }) => id);
     const newest = ids.length === 0 ? [] : await stores.backups.newestExecutions(ids, 1);
@@ -46,7 +46,11 @@ export function resources(context: UseCaseContext) {
       ),
     );
     const byDatabase = Map.groupBy(schedules, ({ resource_id }) => resource_id);
-    return new Map([...byDatabase].map(([id, own]) => [id, own.flatMap((each) => failures.get(each.id) ?? [])]));
+    const drills = byDatabase.size === 0 ? [] : await stores.restores.lastDrills([...byDatabase.keys()]);
+    return {
+      failures: new Map([...byDatabase].map(([id, own]) => [id, own.flatMap((each) => failures.get(each.id) ?? [])])),
+      drills: new Map(drills.map((drill) => [drill.resource_id, drill])),
+    };
   }
 
   return {
@@ -58,14 +62,15 @@ export function resources(context: UseCaseContext) {
       const databaseIds = items.flatMap(({ id, kind }) => (kind === "database" ? [id] : []));
       const found = new Map((await stores.resources.summaries(ids)).map((each) => [each.id, each]));
       const deployments = new Map((await stores.deployments.newestOf(ids)).map((each) => [each.resource_id, each]));
-      const failures = await failedBackups(databaseIds);
+      const backups = await backupsOf(databaseIds);
       // Skips resources that were removed between the reads.
       const listed = ids.flatMap((id) => {
         const resource = found.get(id);
         if (resource === undefined) return [];
         return resourceSummaryView(resource, {
           lastDeployment: deployments.get(id),
-          failedBackups: failures.get(id) ?? [],
+          failedBackups: backups.failures.get(id) ?? [],
+          lastDrill: backups.drills.get(id),
           publicUrl: (url) => context.publicUrl(url, resource.server_id),
           urlProblem: (url) => context.urlProblem(url, resource.server_id),
         });

@@ -418,6 +418,7 @@ const ATTEMPTS: Attempts = {
       stores.restores.requestCancel(database.id, restore.uuid, new Date()),
     untilEnded: (stores, { database, restore }) => stores.restores.untilEnded(database.id, restore.uuid, 60),
     isRunning: (stores, { schedule }) => stores.restores.isRunning(schedule.id),
+    lastDrills: (stores, { database }) => stores.restores.lastDrills([database.id]),
     insert: (stores, { database, execution }) => stores.restores.insert(newRestore(database, execution)),
   },
   s3Storages: {

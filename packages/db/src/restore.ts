@@ -1,5 +1,12 @@
 import { cancelledRestore } from "@berth/core/backup";
-import type { ClaimedRestore, ClaimRequest, RestoreEnd, RestoreStore, SystemRestoreStore } from "@berth/core/ports";
+import type {
+  ClaimedRestore,
+  ClaimRequest,
+  LastDrill,
+  RestoreEnd,
+  RestoreStore,
+  SystemRestoreStore,
+} from "@berth/core/ports";
 import { type Kysely, type RawBuilder, sql } from "kysely";
 import {
   emit,
@@ -63,6 +70,16 @@ export function restoreStore(context: TeamContext): RestoreStore {
       .where("backup_restore.resource_id", "in", ownResource(resourceId))
       .executeTakeFirst();
   return {
+    async lastDrills(resourceIds) {
+      // Backwards in the index of each database, so that its older restores are not read.
+      const { rows } = await sql<LastDrill>`
+        select newest.* from resource cross join lateral (
+          select resource_id, status, message, finished_at from backup_restore
+          where resource_id = resource.id and kind = 'drill' and status in ('success', 'failed')
+          order by resource_id desc, id desc limit 1
+        ) newest where resource.team_id = ${teamId} and resource.id in ${idsOf(resourceIds)}`.execute(db);
+      return rows;
+    },
     list: (resourceId, paging = {}) =>
       page(
         paging,

@@ -70,7 +70,7 @@ export function AccountPage() {
               schema={AccountUpdate}
               groups={USER_FIELDS}
               values={{ name: data.user.name, email: data.user.email }}
-              operation={{ id: "update-own-user", client: "auth.update" }}
+              operation="auth.update"
               submitLabel="Save"
               submit={(sent) => client.auth.update.mutate(AccountUpdate.parse(sent))}
             />

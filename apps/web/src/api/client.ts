@@ -12,6 +12,7 @@ import {
 import type { inferRouterOutputs } from "@trpc/server";
 import { createTRPCOptionsProxy } from "@trpc/tanstack-react-query";
 import { type KeptPage, restorePage, takeKeptPage } from "./kept.ts";
+import { recordingLink } from "./recording.ts";
 import { RestError } from "./rest.ts";
 import { sentenceOf } from "./sentence.ts";
 import { isSignedIn, sessionHeaders, sessionParams } from "./session.ts";
@@ -39,6 +40,7 @@ const socket = createWSClient({
 
 export const client = createTRPCClient<AppRouter>({
   links: [
+    recordingLink,
     splitLink({
       condition: ({ type }) => type === "subscription",
       true: wsLink({ client: socket }),

@@ -27,7 +27,7 @@ export default function DomainsTab({ resource }: PanelProps) {
           {application.urls.map((url) => (
             <div key={url}>
               <Anchor href={url} target="_blank" rel="noreferrer" size="sm" className="break">
-                {url} ↗
+                {url}&nbsp;↗
               </Anchor>
               <Facts
                 rows={[
@@ -58,7 +58,7 @@ export default function DomainsTab({ resource }: PanelProps) {
           schema={ApplicationUpdate}
           groups={FIELDS}
           values={{ domains: fqdn ?? "", redirect, ...settings }}
-          operation={{ id: "update-application-by-uuid", client: "applications.update" }}
+          operation="applications.update"
           inputOf={(sent) => ({ uuid, ...sent })}
           submitLabel="Save URLs"
           note={<DeployAgain resource={resource} />}

@@ -106,7 +106,7 @@ export default function BackupsTab({ resource: { uuid } }: PanelProps) {
             values={{ frequency: "daily", enabled: true }}
             isNew
             choices={choices}
-            operation={{ id: "create-database-backup", client: "databases.backups.create" }}
+            operation="databases.backups.create"
             inputOf={(sent) => ({ uuid, ...sent })}
             submitLabel="Create schedule"
             submit={(sent) => client.databases.backups.create.mutate({ uuid, ...BackupCreate.parse(sent) })}
@@ -119,7 +119,7 @@ export default function BackupsTab({ resource: { uuid } }: PanelProps) {
             groups={FIELDS}
             values={{ ...edited }}
             choices={choices}
-            operation={{ id: "update-database-backup", client: "databases.backups.update" }}
+            operation="databases.backups.update"
             inputOf={(sent) => ({ uuid, scheduled_backup_uuid: edited.uuid, ...sent })}
             submitLabel="Save schedule"
             submit={(sent) =>

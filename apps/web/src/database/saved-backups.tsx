@@ -44,7 +44,12 @@ export function SavedBackups({ uuid, schedule }: { readonly uuid: string; readon
               >
                 Drill
               </ActionButton>
-              <ActionButton size="compact-xs" needs="read:sensitive" work={() => downloadBackup(of(backup))}>
+              <ActionButton
+                size="compact-xs"
+                needs="read:sensitive"
+                hasCode={false}
+                work={() => downloadBackup(of(backup))}
+              >
                 Download
               </ActionButton>
               <ActionButton

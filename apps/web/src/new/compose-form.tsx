@@ -30,7 +30,7 @@ export default function ComposeForm({ place, resolvePlace }: SourceProps) {
           values={{}}
           fixed={{ ...place, docker_compose_raw: compose, instant_deploy: true }}
           isNew
-          operation={{ id: "create-service", client: "services.create" }}
+          operation="services.create"
           submitLabel="Create and start"
           submit={async (sent) =>
             client.services.create.mutate(ServiceCreate.parse({ ...sent, ...(await resolvePlace()) }))

@@ -49,7 +49,7 @@ export default function DatabaseForm({ place, resolvePlace }: SourceProps) {
           values={{}}
           fixed={{ ...place, instant_deploy: true }}
           isNew
-          operation={{ id: `create-database-${engine}`, client: `databases.create.${engine}` }}
+          operation={`databases.create.${engine}`}
           submitLabel="Create and start"
           submit={create}
           after={({ uuid }) => open({ uuid })}

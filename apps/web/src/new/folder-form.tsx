@@ -68,7 +68,7 @@ export default function FolderForm({ place, resolvePlace }: SourceProps) {
               values={{ name: folder.name, build_pack: "nixpacks", base_directory: "/" }}
               fixed={{ ...place }}
               isNew
-              operation={{ id: "create-upload-application", client: "applications.createUpload" }}
+              operation="applications.createUpload"
               submitLabel="Deploy"
               note={step}
               submit={deploy}
@@ -77,7 +77,11 @@ export default function FolderForm({ place, resolvePlace }: SourceProps) {
             {taken !== undefined && (
               <Group>
                 {taken.source === "upload" && (
-                  <ActionButton work={() => uploadTo(taken.uuid).finally(() => setStep(undefined))} after={open}>
+                  <ActionButton
+                    hasCode={false}
+                    work={() => uploadTo(taken.uuid).finally(() => setStep(undefined))}
+                    after={open}
+                  >
                     {`Deploy to ${taken.name}`}
                   </ActionButton>
                 )}

@@ -33,17 +33,9 @@ const GROUPS: Readonly<Record<Way, readonly FieldGroup[]>> = {
   github: [{ fields: ["github_app_uuid", "git_repository", "git_branch"] }, ...REST],
 };
 const OPERATIONS = {
-  public: { schema: ApplicationCreatePublic, id: "create-public-application", client: "applications.createPublic" },
-  key: {
-    schema: ApplicationCreateDeployKey,
-    id: "create-private-deploy-key-application",
-    client: "applications.createDeployKey",
-  },
-  github: {
-    schema: ApplicationCreateGithubApp,
-    id: "create-private-github-app-application",
-    client: "applications.createGithubApp",
-  },
+  public: { schema: ApplicationCreatePublic, operation: "applications.createPublic" },
+  key: { schema: ApplicationCreateDeployKey, operation: "applications.createDeployKey" },
+  github: { schema: ApplicationCreateGithubApp, operation: "applications.createGithubApp" },
 } as const;
 const PROPOSED = { build_pack: "nixpacks", git_branch: "main", base_directory: "/" };
 
@@ -53,7 +45,7 @@ export default function GitForm({ place, resolvePlace }: SourceProps) {
   const open = useOpenCreated("application");
   const keys = useQuery(trpc.privateKeys.list.queryOptions({})).data ?? [];
   const github = useGithub(way, entered);
-  const { schema, ...operation } = OPERATIONS[way];
+  const { schema, operation } = OPERATIONS[way];
   const create = async (sent: Record<string, unknown>) => {
     const input = { ...sent, ...(await resolvePlace()) };
     if (way === "key") return client.applications.createDeployKey.mutate(ApplicationCreateDeployKey.parse(input));

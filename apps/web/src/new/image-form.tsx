@@ -20,7 +20,7 @@ export default function ImageForm({ place, resolvePlace }: SourceProps) {
         values={{}}
         fixed={{ ...place, instant_deploy: true }}
         isNew
-        operation={{ id: "create-dockerimage-application", client: "applications.createImage" }}
+        operation="applications.createImage"
         submitLabel="Deploy"
         submit={async (sent) =>
           client.applications.createImage.mutate(ApplicationCreateImage.parse({ ...sent, ...(await resolvePlace()) }))

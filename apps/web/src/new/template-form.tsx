@@ -137,7 +137,7 @@ function Chosen({ template, place, resolvePlace }: SourceProps & { readonly temp
           values={{}}
           fixed={{ ...place, type, instant_deploy: true }}
           isNew
-          operation={{ id: "create-one-click-service", client: "services.createOneClick" }}
+          operation="services.createOneClick"
           submitLabel="Create and start"
           submit={async (sent) =>
             client.services.createOneClick.mutate(ServiceCreateOneClick.parse({ ...sent, ...(await resolvePlace()) }))

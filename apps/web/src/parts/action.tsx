@@ -2,7 +2,10 @@ import { Button, type ButtonProps, Group, Stack, Text, TextInput } from "@mantin
 import { notifications } from "@mantine/notifications";
 import { type ReactNode, useState } from "react";
 import { messageOf, problemOf, queryClient } from "../api/client.ts";
+import { type RecordedCall, recordedCall } from "../api/recording.ts";
 import { AllowedButton, type Needs } from "./allowed.tsx";
+import { CodeDialog } from "./as-code.tsx";
+import { useCodeMode } from "./code-mode.ts";
 import { confirmed } from "./confirmation.tsx";
 import { Dialog } from "./dialog.tsx";
 
@@ -44,22 +47,34 @@ interface ActionProps<Result> extends Omit<ButtonProps, "loading"> {
   readonly question?: string;
   /** What the work needs. Default: `write`. */
   readonly needs?: Needs;
+  /** Whether the work is one request of the typed client, which can be shown as code. Default: true. */
+  readonly hasCode?: boolean;
   readonly "aria-label"?: string;
 }
 
-export function ActionButton<Result>({ work, after, children, question, ...button }: ActionProps<Result>) {
+export function ActionButton<Result>({
+  work,
+  after,
+  children,
+  question,
+  hasCode = true,
+  ...button
+}: ActionProps<Result>) {
   const { isBusy, run } = useAction(work, after);
   const [isAsking, setAsking] = useState(false);
+  const [code, showCode, closeCode] = useCodeOf(work);
+  const isCodeMode = useCodeMode() && hasCode;
+  const press = () => {
+    if (isCodeMode) return showCode();
+    if (question === undefined) void run();
+    else setAsking(true);
+  };
   return (
     <>
-      <AllowedButton
-        variant="default"
-        {...button}
-        disabled={isBusy || button.disabled === true}
-        onClick={() => (question === undefined ? void run() : setAsking(true))}
-      >
+      <AllowedButton variant="default" {...button} disabled={isBusy || button.disabled === true} onClick={press}>
         {isBusy ? "Working …" : children}
       </AllowedButton>
+      <CodeDialog call={code} onClose={closeCode} />
       {question !== undefined && (
         <Dialog opened={isAsking} onClose={() => setAsking(false)} title={question} size="sm">
           <Group justify="flex-end">
@@ -82,6 +97,12 @@ export function ActionButton<Result>({ work, after, children, question, ...butto
   );
 }
 
+/** What the work sends, once it is to be shown as code. */
+function useCodeOf(work: () => Promise<unknown>) {
+  const [code, setCode] = useState<RecordedCall>();
+  return [code, () => setCode(recordedCall(work)), () => setCode(undefined)] as const;
+}
+
 /** For irreversible actions: the name must be typed. */
 export function DangerButton<Result>({
   name,
@@ -99,11 +120,14 @@ export function DangerButton<Result>({
   const [isOpen, setOpen] = useState(false);
   const [typed, setTyped] = useState("");
   const { isBusy, run } = useAction(work, after);
+  const [code, showCode, closeCode] = useCodeOf(work);
+  const isCodeMode = useCodeMode();
   return (
     <>
-      <AllowedButton color="red" variant="outline" onClick={() => setOpen(true)}>
+      <AllowedButton color="red" variant="outline" onClick={() => (isCodeMode ? showCode() : setOpen(true))}>
         {children}
       </AllowedButton>
+      <CodeDialog call={code} onClose={closeCode} />
       <Dialog opened={isOpen} onClose={() => setOpen(false)} title={`${children}: ${name}`}>
         <Stack>
           <Text size="sm">{about}</Text>

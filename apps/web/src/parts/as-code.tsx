@@ -1,47 +1,41 @@
 import { Button, Code, Group, SegmentedControl, Stack, Text } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
+import type { RecordedCall } from "../api/recording.ts";
 import { CopyButton } from "./copy.tsx";
 import { Dialog } from "./dialog.tsx";
 import { exampleOf, type Language, type Route } from "./example.ts";
 import { Loaded } from "./page.tsx";
 
-/** An operation's name in the API description and in the typed client. */
-export interface OperationExample {
-  readonly id: string;
-  readonly client: string;
-}
-
 const LANGUAGES = ["berth", "curl", "TypeScript"] as const;
 
 /** Shows the same action as code, since everything in the dashboard is also available to programs. */
-export function AsCode({
-  operation,
-  input,
-}: {
-  readonly operation: OperationExample;
-  readonly input: Readonly<Record<string, unknown>>;
-}) {
+export function AsCode({ operation, input }: RecordedCall) {
   const [isOpen, setOpen] = useState(false);
   return (
     <>
       <Button variant="subtle" onClick={() => setOpen(true)}>
         As code
       </Button>
-      <Dialog opened={isOpen} onClose={() => setOpen(false)} title="The same by a program" size="lg">
-        <Examples operation={operation} input={input} />
-      </Dialog>
+      <CodeDialog call={isOpen ? { operation, input } : undefined} onClose={() => setOpen(false)} />
     </>
   );
 }
 
-function Examples({
-  operation,
-  input,
+/** @param call Shown as code; `undefined`: the dialog is closed. */
+export const CodeDialog = ({
+  call,
+  onClose,
 }: {
-  readonly operation: OperationExample;
-  readonly input: Readonly<Record<string, unknown>>;
-}) {
+  readonly call: RecordedCall | undefined;
+  readonly onClose: () => void;
+}) => (
+  <Dialog opened={call !== undefined} onClose={onClose} title="The same by a program" size="lg">
+    {call !== undefined && <Examples {...call} />}
+  </Dialog>
+);
+
+function Examples({ operation, input }: RecordedCall) {
   const [language, setLanguage] = useState<Language>("berth");
   const routes = useQuery({ queryKey: ["description"], queryFn: readRoutes, staleTime: Number.POSITIVE_INFINITY });
   return (
@@ -54,9 +48,8 @@ function Examples({
       />
       <Loaded query={routes}>
         {(found) => {
-          const route = found.get(operation.id);
-          const text =
-            route && exampleOf(language, { route, client: operation.client, input, origin: location.origin });
+          const route = found.get(operation);
+          const text = route && exampleOf(language, { route, client: operation, input, origin: location.origin });
           return (
             <>
               <Code block tabIndex={0} aria-label={`${language} example`}>
@@ -76,21 +69,28 @@ function Examples({
   );
 }
 
+/** The routes of the API description, by the name of their operation. */
 async function readRoutes(): Promise<ReadonlyMap<string, Route>> {
   const response = await fetch("/api/v1/openapi.json");
-  const { paths } = (await response.json()) as {
-    readonly paths: Readonly<
-      Record<
-        string,
-        Readonly<Record<string, { readonly operationId?: string; readonly parameters?: Route["parameters"] }>>
-      >
-    >;
-  };
+  const { paths } = (await response.json()) as { readonly paths: Readonly<Record<string, Described>> };
   const routes = Object.entries(paths).flatMap(([path, methods]) =>
-    Object.entries(methods).map(
-      ([method, { operationId = "", parameters = [] }]) =>
-        [operationId, { method: method.toUpperCase(), path, parameters }] as const,
-    ),
+    Object.entries(methods).map(([method, { parameters = [], ...operation }]) => ({
+      ...{ isOld: operation.deprecated === true, name: operation["x-berth-operation"] ?? "" },
+      route: { method: method.toUpperCase(), path, parameters },
+    })),
   );
-  return new Map(routes);
+  // The last of equal names counts, and old routes are shown only for what has no other.
+  const oldFirst = routes.sort((a, b) => Number(b.isOld) - Number(a.isOld));
+  return new Map(oldFirst.map(({ name, route }) => [name, route]));
 }
+
+type Described = Readonly<
+  Record<
+    string,
+    {
+      readonly "x-berth-operation"?: string;
+      readonly deprecated?: boolean;
+      readonly parameters?: Route["parameters"];
+    }
+  >
+>;

@@ -11,6 +11,12 @@ interface ChartProps {
   readonly format: (value: number) => string;
 }
 
+const TIME = new Intl.DateTimeFormat(undefined, { hour: "2-digit", minute: "2-digit", hourCycle: "h23" });
+
+/** Marks that lie too close for the precision of their labels have one label. */
+const eachOnce = (labels: readonly string[]): string[] =>
+  labels.map((label, index) => (label === labels[index - 1] ? "" : label));
+
 /** A line chart over time. The text above it has the values for screen readers. */
 export default function Chart({ title, times, values, format }: ChartProps) {
   const place = useRef<HTMLDivElement>(null);
@@ -25,13 +31,19 @@ export default function Chart({ title, times, values, format }: ChartProps) {
         height: 150,
         cursor: { y: false },
         axes: [
-          { stroke: style.color, grid: { show: false }, ticks: { show: false } },
+          {
+            stroke: style.color,
+            space: 80,
+            grid: { show: false },
+            ticks: { show: false },
+            values: (_plot, ticks) => eachOnce(ticks.map((seconds) => TIME.format(seconds * 1000))),
+          },
           {
             stroke: style.color,
             size: 70,
             grid: { stroke: "rgba(128,128,128,0.2)", width: 1 },
             ticks: { show: false },
-            values: (_plot, ticks) => ticks.map(format),
+            values: (_plot, ticks) => eachOnce(ticks.map(format)),
           },
         ],
         scales: { y: { range: (_plot, _min, max) => [0, Math.max(max * 1.1, 1e-9)] } },

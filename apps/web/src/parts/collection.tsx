@@ -2,7 +2,6 @@ import type { UseQueryResult } from "@tanstack/react-query";
 import { type ReactNode, useState } from "react";
 import type { z } from "zod";
 import { AllowedButton } from "./allowed.tsx";
-import type { OperationExample } from "./as-code.tsx";
 import { Dialog } from "./dialog.tsx";
 import type { Choices } from "./field.ts";
 import { type FieldGroup, SchemaForm, type Values } from "./form.tsx";
@@ -24,7 +23,7 @@ interface CollectionProps<Row, Created> {
     readonly groups: readonly FieldGroup[];
     readonly values?: Values;
     readonly choices?: Choices;
-    readonly operation: OperationExample;
+    readonly operation: string;
     readonly submit: (sent: Record<string, unknown>) => Promise<Created>;
     readonly after?: (created: Created) => unknown;
     /** Text above the form. */

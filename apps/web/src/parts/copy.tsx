@@ -18,6 +18,7 @@ export function CopyButton({ text, label = "Copy" }: { readonly text: string; re
     <Button
       variant="default"
       size="compact-xs"
+      style={{ flex: "none" }}
       onClick={async () => {
         await copyText(text);
         setCopied(true);
@@ -34,11 +35,11 @@ export function CopyText({ text, isSecret = false }: { readonly text: string; re
   const [isShown, setShown] = useState(!isSecret);
   return (
     <Group gap="xs" wrap="nowrap" align="baseline">
-      <Text span className="mono break">
-        {isShown ? text : "••••••••••••"}
+      <Text span className={isShown ? "mono break" : "mono"} style={isShown ? undefined : { whiteSpace: "nowrap" }}>
+        {isShown ? text : "••••••••"}
       </Text>
       {isSecret && (
-        <Button variant="default" size="compact-xs" onClick={() => setShown(!isShown)}>
+        <Button variant="default" size="compact-xs" style={{ flex: "none" }} onClick={() => setShown(!isShown)}>
           {isShown ? "Hide" : "Show"}
         </Button>
       )}

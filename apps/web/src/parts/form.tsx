@@ -4,7 +4,7 @@ import type { z } from "zod";
 import { problemOf, queryClient } from "../api/client.ts";
 import { notify } from "./action.tsx";
 import { AllowedButton, type Needs, useRefusal } from "./allowed.tsx";
-import { AsCode, type OperationExample } from "./as-code.tsx";
+import { AsCode } from "./as-code.tsx";
 import { confirmed } from "./confirmation.tsx";
 import { type Choices, changedFields, fieldOf, type Placeholders } from "./field.ts";
 import { FieldInput } from "./field-input.tsx";
@@ -29,7 +29,8 @@ interface FormProps<Result> {
   readonly isNew?: boolean;
   readonly choices?: Choices;
   readonly placeholders?: Placeholders;
-  readonly operation?: OperationExample;
+  /** Its name in the typed client, such as `applications.update`. */
+  readonly operation?: string;
   /** Input of the operation, where it has more than what is entered. */
   readonly inputOf?: (sent: Values) => Values;
   readonly submitLabel: string;

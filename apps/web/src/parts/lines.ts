@@ -10,13 +10,18 @@ export interface LogEntry {
 /** A growing list of lines. The viewer is notified once per frame. */
 export class Lines {
   readonly all: LogEntry[] = [];
+  /** Whether the time of any line is known. */
+  hasTimes = false;
   #version = 0;
   #isScheduled = false;
   readonly #listeners = new Set<() => void>();
 
   push(...entries: readonly LogEntry[]): void {
-    this.all.push(...entries);
-    // Old lines are dropped to save memory; the server's download has all of them.
+    for (const entry of entries) {
+      this.all.push(entry);
+      this.hasTimes ||= entry.at !== undefined;
+    }
+    // Old lines are dropped to save memory.
     if (this.all.length > LINES_MAX * 1.1) this.all.splice(0, this.all.length - LINES_MAX);
     if (this.#isScheduled) return;
     this.#isScheduled = true;

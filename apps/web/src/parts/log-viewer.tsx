@@ -20,6 +20,8 @@ const TIME = new Intl.DateTimeFormat(undefined, {
   hourCycle: "h23",
 });
 
+const LONG_TIME = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "long", hourCycle: "h23" });
+
 /** Log viewer: follows, searches, wraps, and renders only the visible lines. */
 export function LogViewer({ lines, label, empty, controls }: LogViewerProps) {
   const version = useVersion(lines);
@@ -54,7 +56,6 @@ export function LogViewer({ lines, label, empty, controls }: LogViewerProps) {
     link.click();
     URL.revokeObjectURL(link.href);
   };
-  const hasAnyTime = lines.all[0]?.at !== undefined;
 
   return (
     <div>
@@ -78,7 +79,7 @@ export function LogViewer({ lines, label, empty, controls }: LogViewerProps) {
           checked={isWrapped}
           onChange={(event) => setWrapped(event.currentTarget.checked)}
         />
-        {hasAnyTime && (
+        {lines.hasTimes && (
           <Switch
             size="xs"
             label="Times"
@@ -119,7 +120,7 @@ export function LogViewer({ lines, label, empty, controls }: LogViewerProps) {
                 className="log-line"
                 style={{ transform: `translateY(${start}px)` }}
               >
-                <Line entry={shown[index]} hasTimes={hasTimes} />
+                <Line entry={shown[index]} hasTimes={hasTimes && lines.hasTimes} />
               </div>
             ))}
           </div>
@@ -139,7 +140,11 @@ const Line = memo(function Line({
   if (entry === undefined) return null;
   return (
     <>
-      {hasTimes && entry.at !== undefined && <span className="log-time">{TIME.format(new Date(entry.at))}</span>}
+      {hasTimes && (
+        <span className="log-time" title={entry.at === undefined ? undefined : LONG_TIME.format(new Date(entry.at))}>
+          {entry.at === undefined ? "" : TIME.format(new Date(entry.at))}
+        </span>
+      )}
       {entry.step !== undefined && <span className="log-step">{entry.step ?? ""}</span>}
       <span className={entry.isError === true ? "log-error" : ""}>
         {spansOf(entry.text).map(({ text, className }, index) => (

@@ -1,7 +1,7 @@
-import { Alert, Button, Code, Group, Loader, Paper, Stack, Text, Title } from "@mantine/core";
+import { Alert, Anchor, Button, Code, Group, Loader, Paper, Stack, Text, Title } from "@mantine/core";
 import type { UseQueryResult } from "@tanstack/react-query";
 import { type ReactNode, useEffect } from "react";
-import { messageOf, problemOf } from "../api/client.ts";
+import { messageOf, problemOf, statusOf } from "../api/client.ts";
 import { CopyButton } from "./copy.tsx";
 
 /** Title of the page and of the tab, with the main actions beside it. */
@@ -101,11 +101,16 @@ export function Problem({ error, retry }: { readonly error: unknown; readonly re
             <CopyButton text={problem.request_id} label="Copy id" />
           </>
         )}
-        {retry !== undefined && (
-          <Button variant="default" size="compact-xs" onClick={retry}>
-            Try again
-          </Button>
-        )}
+        {retry !== undefined &&
+          (statusOf(error) === 404 ? (
+            <Anchor href="/" size="xs">
+              To the overview
+            </Anchor>
+          ) : (
+            <Button variant="default" size="compact-xs" onClick={retry}>
+              Try again
+            </Button>
+          ))}
       </Group>
     </Alert>
   );

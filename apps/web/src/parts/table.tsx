@@ -37,7 +37,7 @@ export function DataTable<Row>({ label, rows, columns, keyOf, textOf, empty }: T
   return (
     <>
       {textOf !== undefined && rows.length >= FILTER_FROM && (
-        <Group mb="xs" gap="sm">
+        <Group my="xs" gap="sm">
           <TextInput
             aria-label={`Filter ${label.toLowerCase()}`}
             placeholder="Filter …"

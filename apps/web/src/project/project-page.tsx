@@ -94,7 +94,7 @@ export function ProjectPage() {
                 schema={ProjectUpdate}
                 groups={SETTINGS}
                 values={{ name, description }}
-                operation={{ id: "update-project-by-uuid", client: "projects.update" }}
+                operation="projects.update"
                 inputOf={(sent) => ({ uuid, ...sent })}
                 submitLabel="Save"
                 submit={(sent) => client.projects.update.mutate({ uuid, ...sent })}
@@ -109,7 +109,7 @@ export function ProjectPage() {
                 groups={ENVIRONMENT}
                 values={{}}
                 isNew
-                operation={{ id: "create-environment", client: "projects.environments.create" }}
+                operation="projects.environments.create"
                 inputOf={(sent) => ({ uuid, ...sent })}
                 submitLabel="Create environment"
                 submit={(sent) =>

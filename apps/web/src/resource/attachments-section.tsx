@@ -131,7 +131,7 @@ function AttachForm({ resource, after }: PanelProps & { readonly after: () => vo
       values={{ as: DEFAULT_VARIABLE }}
       isNew
       choices={{ [field]: others.map((other) => ({ value: other.uuid, label: other.name })) }}
-      operation={{ id: "attach-database-by-uuid", client: "databases.attachments.attach" }}
+      operation="databases.attachments.attach"
       inputOf={({ database_uuid, ...sent }) =>
         isDatabase ? { uuid, ...sent } : { uuid: database_uuid, resource_uuid: uuid, ...sent }
       }

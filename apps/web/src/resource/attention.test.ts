@@ -12,6 +12,7 @@ const resource = (fields: object) =>
       certificate_expires_at: null,
       scale_problem: null,
       failed_backups: [],
+      last_drill: null,
     },
     ...fields,
   }) as unknown as Resource;
@@ -47,12 +48,41 @@ it("names what is wrong, the worst first", () => {
   ]);
 });
 
-it("names a failed deployment of what does not run well, and is silent about one that a healthy release survived", () => {
+it("names a failed deployment, which is worse where nothing answers", () => {
   const last_deployment = { deployment_uuid: "d", status: "failed", error: "The build failed." };
   const found = attentionOf(
-    [resource({ last_deployment, status: "exited:unhealthy" }), resource({ last_deployment })],
+    [resource({ last_deployment }), resource({ last_deployment, status: "exited:unhealthy" })],
     [server({})],
     NOW,
   );
-  expect(found.map(({ reason }) => reason)).toEqual(["Deployment failed: The build failed."]);
+  expect(found.map(({ tone, reason }) => `${tone} ${reason}`)).toEqual([
+    "bad Deployment failed: The build failed.",
+    "warn The last deployment failed, the release before it still runs: The build failed.",
+  ]);
+});
+
+it("names a full disk of a server that can be used", () => {
+  const settings = { server_disk_usage_notification_threshold: 80 };
+  const found = attentionOf([], [server({ high_disk_usage_notification_sent: true, settings })], NOW);
+  expect(found.map(({ tone, reason }) => `${tone} ${reason}`)).toEqual([
+    "warn Its disk is more than 80 % full. Clean it up.",
+  ]);
+});
+
+it("names a drill that failed or is old", () => {
+  const drill = (status: string, finished_at: string, message: string | null = null) =>
+    resource({ last_drill: { status, finished_at, message } });
+  const found = attentionOf(
+    [
+      drill("success", "2025-11-01T00:00:00Z"),
+      drill("success", "2025-12-20T00:00:00Z"),
+      drill("failed", "2025-12-20T00:00:00Z", "Row counts differ from the backup."),
+    ],
+    [],
+    NOW,
+  );
+  expect(found.map(({ tone, reason }) => `${tone} ${reason}`)).toEqual([
+    "bad The last drill of its backups failed: Row counts differ from the backup.",
+    "warn The last drill of its backups was 61 days ago. Run another.",
+  ]);
 });

@@ -15,6 +15,8 @@ export interface Attention {
 }
 
 const EXPIRES_SOON_DAYS = 14;
+/** A month of backups that nobody tried to restore. */
+const DRILL_OLD_DAYS = 30;
 
 /** Problems that need attention, the worst first. */
 export function attentionOf(
@@ -27,9 +29,16 @@ export function attentionOf(
 }
 
 function ofServer(server: Server): readonly Attention[] {
-  if (server.is_reachable && server.is_usable) return [];
-  const reason = server.is_reachable ? "cannot be used: validate it to see why" : "is out of reach";
-  return [{ key: server.uuid, tone: "bad", reason, server }];
+  const found: Attention[] = [];
+  if (!server.is_reachable || !server.is_usable) {
+    const reason = server.is_reachable ? "cannot be used: validate it to see why" : "is out of reach";
+    found.push({ key: server.uuid, tone: "bad", reason, server });
+  }
+  if (server.high_disk_usage_notification_sent) {
+    const reason = `Its disk is more than ${server.settings.server_disk_usage_notification_threshold} % full. Clean it up.`;
+    found.push({ key: `${server.uuid}-disk`, tone: "warn", reason, server });
+  }
+  return found;
 }
 
 function ofResource(resource: Resource, now: Date): readonly Attention[] {
@@ -50,7 +59,7 @@ function ofResource(resource: Resource, now: Date): readonly Attention[] {
   }
   const certificate = resource.certificate_expires_at;
   if (certificate !== null) {
-    const days = Math.floor((Date.parse(certificate) - now.getTime()) / 86_400_000);
+    const days = daysBetween(now, new Date(certificate));
     if (days < EXPIRES_SOON_DAYS) {
       found.push({
         key: `${uuid}-certificate`,
@@ -63,11 +72,31 @@ function ofResource(resource: Resource, now: Date): readonly Attention[] {
   for (const [index, why] of resource.failed_backups.entries()) {
     found.push({ key: `${uuid}-backup-${index}`, tone: "bad", resource, reason: `The last backup failed: ${why}` });
   }
-  // What runs well needs no attention, although a later deployment failed: it still answers.
+  found.push(...ofDrill(resource, now));
   const last = resource.last_deployment;
-  if (last?.status === "failed" && !status.startsWith("running:healthy")) {
-    const reason = `Deployment failed: ${last.error ?? "its log says why"}`;
-    found.push({ key: last.deployment_uuid, tone: "bad", resource, reason, deployment: last });
+  if (last?.status === "failed") {
+    // What runs well still answers, but not with what was to be deployed.
+    const isAnswering = status.startsWith("running:healthy");
+    const why = last.error ?? "its log says why";
+    const reason = isAnswering
+      ? `The last deployment failed, the release before it still runs: ${why}`
+      : `Deployment failed: ${why}`;
+    found.push({ key: last.deployment_uuid, tone: isAnswering ? "warn" : "bad", resource, reason, deployment: last });
   }
   return found;
 }
+
+function ofDrill(resource: Resource, now: Date): readonly Attention[] {
+  const drill = resource.last_drill;
+  if (drill === null) return [];
+  const key = `${resource.uuid}-drill`;
+  if (drill.status === "failed") {
+    const reason = `The last drill of its backups failed: ${drill.message ?? "its log says why"}`;
+    return [{ key, tone: "bad", resource, reason }];
+  }
+  const days = daysBetween(new Date(drill.finished_at), now);
+  if (days < DRILL_OLD_DAYS) return [];
+  return [{ key, tone: "warn", resource, reason: `The last drill of its backups was ${days} days ago. Run another.` }];
+}
+
+const daysBetween = (from: Date, to: Date): number => Math.floor((to.getTime() - from.getTime()) / 86_400_000);

@@ -4,6 +4,7 @@ import { Section } from "../parts/page.tsx";
 import { Status } from "../parts/state.tsx";
 import { type Column, DataTable } from "../parts/table.tsx";
 import { Age } from "../parts/time.tsx";
+import { mayHaveSeveral } from "./containers.ts";
 import { plurals } from "./kinds.ts";
 import type { ShownResource } from "./resource.ts";
 
@@ -28,12 +29,6 @@ export function ContainersSection({ resource }: { readonly resource: ShownResour
       />
     </Section>
   );
-}
-
-function mayHaveSeveral({ kind, application }: ShownResource): boolean {
-  if (application === undefined) return kind === "service";
-  const { replicas, autoscaling_enabled, build_pack } = application;
-  return replicas > 1 || autoscaling_enabled || build_pack === "dockercompose";
 }
 
 const COLUMNS: readonly Column<Container>[] = [

@@ -1,55 +1,137 @@
 import { ALL_CONTAINERS, namedLine } from "@berth/core/deploy";
-import { Select } from "@mantine/core";
-import { useState } from "react";
-import { client } from "../api/client.ts";
+import { Alert, Select } from "@mantine/core";
+import { useQuery } from "@tanstack/react-query";
+import { useEffect, useState } from "react";
+import { client, problemOf, trpc } from "../api/client.ts";
 import { useStream } from "../api/live.ts";
-import { useLines } from "../parts/lines.ts";
+import { type LogEntry, useLines } from "../parts/lines.ts";
 import { LogViewer } from "../parts/log-viewer.tsx";
 import { Problem } from "../parts/page.tsx";
+import { timedLines } from "../parts/timed-line.ts";
+import { useContainers } from "./containers.ts";
 import { plurals } from "./kinds.ts";
+import { deploymentsOf, queriesOf } from "./operations.ts";
 import type { PanelProps } from "./panel.ts";
-import { containersOf } from "./resource.ts";
 
 const LINES = 1000;
+const LINES_MAX = 10_000;
 
 export default function LogsTab({ resource }: PanelProps) {
-  const { kind, uuid, name } = resource;
-  const containers = containersOf(resource);
-  const [container, setContainer] = useState(containers[0]);
-  const key = `${uuid} ${container ?? ""}`;
+  const { kind, uuid, name, status } = resource;
+  const containers = useContainers(resource);
+  const [chosen, setContainer] = useState<string>();
+  // A service has no log of its own; an application's is the one of all its containers.
+  const container = chosen ?? (kind === "service" ? containers[0] : undefined);
+  const servers = useServers(resource);
+  const [server, setServer] = useState<string>();
+  const [count, setCount] = useState(LINES);
+  const [attempt, setAttempt] = useState(0);
+  const key = JSON.stringify([uuid, container, server, count, attempt]);
   const lines = useLines(key);
-  const stream = useStream<{ readonly data: { readonly line: string; readonly container?: string | undefined } }>(
+  const input = { uuid, lines: count, ...(container && { container }), ...(server && { server_uuid: server }) };
+  const stream = useStream<{ readonly data: Printed }>(
     key,
     (handlers) => {
-      const input = { uuid, lines: LINES };
-      if (kind === "database") return client.databases.logs.follow.subscribe(input, handlers);
-      return client[plurals[kind]].logs.follow.subscribe({ ...input, ...(container && { container }) }, handlers);
+      if (kind === "database") return client.databases.logs.follow.subscribe({ uuid, lines: count }, handlers);
+      return client[plurals[kind]].logs.follow.subscribe(input, handlers);
     },
-    ({ data }) => lines.push({ text: namedLine(data) }),
+    ({ data }) => lines.push(entryOf(data)),
   );
   const failure = typeof stream === "object" ? stream.error : undefined;
+  const isStopped = problemOf(failure)?.code === "resource.not_running";
+  // What does not run yet is followed as soon as it may: its start changes its status.
+  useEffect(() => {
+    if (failure !== undefined) setAttempt((made) => made + 1);
+  }, [status]);
+  const wasDeployed = (useQuery(deploymentsOf(kind, uuid, 1)).data?.deployments.length ?? 0) > 0;
+  const previous = useQuery({
+    ...queriesOf(kind).logs.tail.queryOptions({ ...input, show_timestamps: true, previous: true }),
+    enabled: isStopped && wasDeployed,
+  });
+  useEffect(() => {
+    if (isStopped && lines.all.length === 0) lines.push(...timedLines(previous.data?.logs ?? ""));
+  }, [isStopped, lines, previous.data]);
   return (
     <>
-      {failure !== undefined && <Problem error={failure} />}
+      {isStopped ? (
+        <Alert color="gray" variant="outline" mb="xs" title="It does not run.">
+          {lastRunText(wasDeployed, previous.data?.logs)} New lines appear here when it is started.
+        </Alert>
+      ) : (
+        failure !== undefined && <Problem error={failure} />
+      )}
       <LogViewer
         lines={lines}
         label={`${name} log`}
-        empty={
-          stream === "connecting" ? "Connecting …" : "It has printed nothing yet. New lines appear here by themselves."
-        }
+        empty={emptyText(stream === "connecting" || previous.isLoading, failure !== undefined)}
         controls={
-          containers.length > 1 && (
+          <>
+            {containers.length > 1 && (
+              <Select
+                size="xs"
+                aria-label="Container"
+                data={[{ value: ALL_CONTAINERS, label: "All containers" }, ...containers]}
+                value={container ?? ALL_CONTAINERS}
+                onChange={(next) => setContainer(next ?? undefined)}
+                allowDeselect={false}
+              />
+            )}
+            {servers.length > 1 && (
+              <Select
+                size="xs"
+                aria-label="Server"
+                data={servers}
+                value={server ?? servers[0]?.value ?? null}
+                onChange={(next) => setServer(next ?? undefined)}
+                allowDeselect={false}
+              />
+            )}
             <Select
               size="xs"
-              aria-label="Container"
-              data={[{ value: ALL_CONTAINERS, label: "All containers" }, ...containers]}
-              value={container ?? null}
-              onChange={(chosen) => setContainer(chosen ?? undefined)}
+              w={150}
+              aria-label="Lines"
+              data={[
+                { value: String(LINES), label: "Last 1,000 lines" },
+                { value: String(LINES_MAX), label: "Last 10,000 lines" },
+              ]}
+              value={String(count)}
+              onChange={(next) => setCount(Number(next))}
               allowDeselect={false}
             />
-          )
+          </>
         }
       />
     </>
   );
+}
+
+interface Printed {
+  readonly line: string;
+  readonly moment?: string | undefined;
+  readonly container?: string | undefined;
+}
+
+const entryOf = ({ moment, ...line }: Printed): LogEntry => ({
+  text: namedLine(line),
+  ...(moment !== undefined && { at: moment }),
+});
+
+function lastRunText(wasDeployed: boolean, logs: string | undefined): string {
+  if (!wasDeployed) return "It was never deployed.";
+  return logs ? "This is what its last run printed." : "Nothing that its last run printed is kept.";
+}
+
+function emptyText(isLoading: boolean, isRefused: boolean): string {
+  if (isLoading) return "Connecting …";
+  return isRefused ? "No lines." : "It has printed nothing yet. New lines appear here by themselves.";
+}
+
+/** The servers of an application, the first one first. */
+function useServers({ kind, uuid }: PanelProps["resource"]) {
+  const { data = [] } = useQuery({
+    ...trpc.applications.destinations.list.queryOptions({ uuid }),
+    enabled: kind === "application",
+  });
+  const first = data.toSorted((a, b) => Number(b.is_primary) - Number(a.is_primary));
+  return first.flatMap(({ server_uuid: value, server_name: label }) => (value === null ? [] : [{ value, label }]));
 }

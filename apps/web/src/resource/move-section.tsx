@@ -38,7 +38,7 @@ export function MoveSection({ resource }: { readonly resource: ShownResource }) 
         onValues={({ project_uuid }) => {
           if (typeof project_uuid === "string") setProject(project_uuid);
         }}
-        operation={{ id: `move-${kind}-by-uuid`, client: `${kind}s.move` }}
+        operation={`${kind}s.move`}
         inputOf={({ project_uuid: _, ...sent }) => ({ uuid, ...sent })}
         submitLabel="Move"
         submit={(sent) => {

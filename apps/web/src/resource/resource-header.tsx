@@ -21,7 +21,7 @@ export const ResourceHeader = memo(function ResourceHeader({ resource }: { reado
   const last = useQuery(deploymentsOf(kind, uuid, 1)).data?.deployments[0];
   const isRemoving = status.startsWith("removing");
   const state = stateOf(status);
-  const isFailed = last?.status === "failed" && state.word !== "Healthy";
+  const isFailed = last?.status === "failed";
   return (
     <Group justify="space-between" align="flex-start" mb="sm" gap="sm">
       <div style={{ minWidth: 0 }}>
@@ -40,7 +40,8 @@ export const ResourceHeader = memo(function ResourceHeader({ resource }: { reado
         </Group>
         {isFailed && (
           <Text size="sm">
-            The last deployment failed: {last.error ?? "its log says why."}{" "}
+            The last deployment failed{state.word === "Healthy" && ", the release before it still runs"}:{" "}
+            {last.error ?? "its log says why."}{" "}
             <TextLink to="/deployments/$uuid" params={{ uuid: last.deployment_uuid }} size="sm">
               Open log
             </TextLink>
@@ -48,7 +49,7 @@ export const ResourceHeader = memo(function ResourceHeader({ resource }: { reado
         )}
         {urls.map((url) => (
           <Anchor key={url} href={url} target="_blank" rel="noreferrer" size="sm" mr="sm" className="break">
-            {url} ↗
+            {url}&nbsp;↗
           </Anchor>
         ))}
       </div>

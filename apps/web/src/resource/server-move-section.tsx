@@ -42,7 +42,7 @@ export function ServerMoveSection({ application }: { readonly application: Outpu
           values={{ migrate_volumes: true }}
           isNew
           choices={{ destination_uuid: choices }}
-          operation={{ id: "migrate-application-by-uuid", client: "applications.migrate" }}
+          operation="applications.migrate"
           inputOf={(sent) => ({ uuid, ...sent })}
           submitLabel="Move to the server"
           note="Where the other server has another address, point DNS at it."

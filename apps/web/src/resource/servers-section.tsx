@@ -131,7 +131,7 @@ function AddForm({ uuid, attached, after }: AddFormProps) {
       values={{}}
       isNew
       choices={{ destination_uuid: choices }}
-      operation={{ id: "add-application-destination", client: "applications.destinations.attach" }}
+      operation="applications.destinations.attach"
       inputOf={(sent) => ({ uuid, ...sent })}
       submitLabel="Add"
       note="It is deployed there with its next deployment. Requests reach it there once a name of the application points to that server too."

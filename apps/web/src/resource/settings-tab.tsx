@@ -42,7 +42,7 @@ export default function SettingsTab({ resource }: PanelProps) {
           values={values}
           choices={{ private_key_uuid: keys.map((key) => ({ value: key.uuid, label: key.name })) }}
           placeholders={placeholdersOf(containers.data ?? [])}
-          operation={{ id: `update-${kind}-by-uuid`, client: `${kind}s.update` }}
+          operation={`${kind}s.update`}
           inputOf={(sent) => ({ uuid, ...sent })}
           submitLabel="Save settings"
           note={<Effect resource={resource} />}

@@ -89,7 +89,7 @@ export default function StorageTab({ resource }: PanelProps) {
           groups={FIELDS}
           values={{ type: "persistent" }}
           isNew
-          operation={{ id: `create-storage-by-${kind}-uuid`, client: `${plurals[kind]}.storages.create` }}
+          operation={`${plurals[kind]}.storages.create`}
           inputOf={(sent) => ({ uuid, ...place, ...sent })}
           submitLabel="Add storage"
           submit={(sent) => {

@@ -114,10 +114,7 @@ function Tasks({ resource, kind }: { readonly resource: ShownResource; readonly 
             values={{ enabled: true, frequency: "daily" }}
             isNew
             choices={choices}
-            operation={{
-              id: `create-scheduled-task-by-${kind}-uuid`,
-              client: `${plurals[kind]}.scheduledTasks.create`,
-            }}
+            operation={`${plurals[kind]}.scheduledTasks.create`}
             inputOf={(sent) => ({ uuid, ...sent })}
             submitLabel="Add task"
             submit={(sent) => calls.create.mutate({ uuid, ...ScheduledTaskCreate.parse(sent) })}
@@ -130,10 +127,7 @@ function Tasks({ resource, kind }: { readonly resource: ShownResource; readonly 
             groups={FIELDS}
             values={{ ...edited }}
             choices={choices}
-            operation={{
-              id: `update-scheduled-task-by-${kind}-uuid`,
-              client: `${plurals[kind]}.scheduledTasks.update`,
-            }}
+            operation={`${plurals[kind]}.scheduledTasks.update`}
             inputOf={(sent) => ({ uuid, task_uuid: edited.uuid, ...sent })}
             submitLabel="Save task"
             submit={(sent) => calls.update.mutate({ uuid, task_uuid: edited.uuid, ...ScheduledTaskUpdate.parse(sent) })}

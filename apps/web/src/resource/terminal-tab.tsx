@@ -1,13 +1,14 @@
 import { Select, Stack } from "@mantine/core";
 import { useState } from "react";
 import { Terminal } from "../parts/lazy.tsx";
+import { useContainers } from "./containers.ts";
 import type { PanelProps } from "./panel.ts";
-import { containersOf } from "./resource.ts";
 
 export default function TerminalTab({ resource }: PanelProps) {
   const { kind, uuid, name } = resource;
-  const containers = containersOf(resource);
-  const [container, setContainer] = useState(containers[0]);
+  const containers = useContainers(resource);
+  const [chosen, setContainer] = useState<string>();
+  const container = chosen ?? containers[0];
   return (
     <Stack>
       {containers.length > 1 && (

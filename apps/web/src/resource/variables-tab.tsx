@@ -1,4 +1,4 @@
-import { EnvCreate } from "@berth/core/env";
+import { databaseNameIn, EnvCreate, referencesIn } from "@berth/core/env";
 import { Anchor, Button, Group, Stack, Text, Textarea } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
@@ -116,7 +116,7 @@ export default function VariablesTab({ resource }: PanelProps) {
             groups={FIELDS}
             values={NEW}
             isNew
-            operation={{ id: `create-env-by-${kind}-uuid`, client: `${plurals[kind]}.envs.create` }}
+            operation={`${plurals[kind]}.envs.create`}
             inputOf={(sent) => ({ uuid, ...sent })}
             submitLabel="Add variable"
             submit={(sent) => calls.create.mutate({ uuid, ...EnvCreate.parse(sent) })}
@@ -129,7 +129,7 @@ export default function VariablesTab({ resource }: PanelProps) {
             groups={EDITED_FIELDS}
             values={{ ...edited, value: edited.value ?? "" }}
             fixed={{ key: edited.key, is_preview: edited.is_preview }}
-            operation={{ id: `update-env-by-${kind}-uuid`, client: `${plurals[kind]}.envs.update` }}
+            operation={`${plurals[kind]}.envs.update`}
             inputOf={(sent) => ({ uuid, ...sent })}
             submitLabel="Save variable"
             submit={(sent) => calls.update.mutate({ uuid, ...EnvCreate.parse(sent) })}
@@ -171,9 +171,21 @@ function Value({ variable: { value, is_shown_once, is_really_required, is_shared
   return <CopyText text={value} isSecret={!is_shared} />;
 }
 
+/** Where the shared parts of a value come from. */
+function originsOf({ value = null, is_shared }: Variable): readonly string[] {
+  const origins = referencesIn([value]).map((reference) => {
+    const database = databaseNameIn(reference);
+    return database === undefined
+      ? `${reference.key} of the ${reference.scope}`
+      : `the URL of the database ${database}`;
+  });
+  if (origins.length > 0) return [`from ${origins.join(" and ")}`];
+  return is_shared ? ["shared value"] : [];
+}
+
 const aboutOf = (variable: Variable): readonly string[] => [
   ...(variable.comment === null ? [] : [variable.comment]),
-  ...(variable.is_shared ? ["shared value"] : []),
+  ...originsOf(variable),
   ...(variable.is_preview ? ["previews only"] : []),
   ...(variable.is_buildtime && !variable.is_runtime ? ["build only"] : []),
   ...(variable.is_runtime && !variable.is_buildtime ? ["run time only"] : []),

@@ -36,7 +36,7 @@ export default function LogDrainsSection({ uuid }: { readonly uuid: string }) {
               groups={GROUPS}
               nameOf={fieldName}
               values={values}
-              operation={{ id: "update-server-log-drains", client: "logDrains.update" }}
+              operation="logDrains.update"
               inputOf={(sent) => ({ uuid, ...sent })}
               submitLabel="Save log drains"
               submit={(sent) => client.logDrains.update.mutate({ uuid, ...LogDrainsUpdate.parse(sent) })}

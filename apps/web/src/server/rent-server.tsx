@@ -79,7 +79,7 @@ function RentForm({ tokens }: { readonly tokens: Outputs["cloudTokens"]["list"] 
           private_key_uuid: keys.map(({ uuid, name }) => ({ value: uuid, label: name })),
           ...catalogueChoices(catalogue, chosen),
         }}
-        operation={{ id: "create-hetzner-server", client: "hetzner.createServer" }}
+        operation="hetzner.createServer"
         submitLabel="Rent it"
         submit={(sent) => client.hetzner.createServer.mutate(HetznerServerCreate.parse(sent))}
         after={({ uuid }) => navigate({ to: "/servers/$uuid/{-$tab}", params: { uuid } })}

@@ -12,6 +12,7 @@ import { State, Status } from "../parts/state.tsx";
 import { type Column, DataTable } from "../parts/table.tsx";
 import { Age } from "../parts/time.tsx";
 import { ResourceLink } from "../resource/resource-link.tsx";
+import { machineRows } from "./machine.ts";
 import { serverState } from "./server-state.ts";
 
 const CleanupTab = lazy(() => import("./cleanup-tab.tsx"));
@@ -138,6 +139,7 @@ function Overview({ server }: { readonly server: Server }) {
           rows={[
             ["Address", <span key="address" className="mono">{`${user}@${ip}:${port}`}</span>],
             ["Runs", engine],
+            ...machineRows(server.server_metadata),
             [
               "Host key",
               <span key="key" className="mono">
@@ -145,7 +147,12 @@ function Overview({ server }: { readonly server: Server }) {
               </span>,
             ],
             ["Proxy", proxy === null ? "none" : `${proxy.type}, ${proxy.status}`],
-            ["Disk", `warned about above ${settings.server_disk_usage_notification_threshold} %`],
+            [
+              "Disk alert",
+              server.high_disk_usage_notification_sent
+                ? `more than ${settings.server_disk_usage_notification_threshold} % full: see Cleanup`
+                : `above ${settings.server_disk_usage_notification_threshold} %`,
+            ],
             ["Builds", `${settings.concurrent_builds} at once`],
             ["Destinations", destinations.map(({ name }) => name).join(", ") || "–"],
           ]}
@@ -197,7 +204,7 @@ function Settings({ server }: { readonly server: Server }) {
           groups={FIELDS}
           values={{ ...server.settings, ...server, private_key_uuid: key }}
           choices={{ private_key_uuid: keys.map((each) => ({ value: each.uuid, label: each.name })) }}
-          operation={{ id: "update-server-by-uuid", client: "servers.update" }}
+          operation="servers.update"
           inputOf={(sent) => ({ uuid, ...sent })}
           submitLabel="Save settings"
           submit={(sent) => client.servers.update.mutate({ uuid, ...ServerUpdate.parse(sent) })}

@@ -100,7 +100,7 @@ export function ServersPage() {
           fixed={{ instant_validate: true }}
           isNew
           choices={{ private_key_uuid: keys.map(({ uuid, name }) => ({ value: uuid, label: name })) }}
-          operation={{ id: "create-server", client: "servers.create" }}
+          operation="servers.create"
           submitLabel="Add and check it"
           submit={(sent) => client.servers.create.mutate(ServerCreate.parse(sent))}
           after={({ uuid }) => navigate({ to: "/servers/$uuid/{-$tab}", params: { uuid } })}

@@ -52,10 +52,7 @@ export default function ComposeTab({ resource }: PanelProps) {
           <AllowedButton disabled={!isChanged || check.isBusy} onClick={() => void check.run()}>
             {check.isBusy ? "Checking …" : "Show what would change"}
           </AllowedButton>
-          <AsCode
-            operation={{ id: "update-service-by-uuid", client: "services.update" }}
-            input={{ uuid, docker_compose_raw: text }}
-          />
+          <AsCode operation="services.update" input={{ uuid, docker_compose_raw: text }} />
         </Group>
       </Stack>
       <Dialog opened={changes !== undefined} onClose={() => setChanges(undefined)} title="What would change" size="lg">

@@ -3,7 +3,9 @@ import { useQuery } from "@tanstack/react-query";
 import { useNavigate } from "@tanstack/react-router";
 import { useEffect } from "react";
 import { trpc } from "../api/client.ts";
+import { setCodeMode } from "../parts/code-mode.ts";
 import { kindOf, plurals } from "../resource/kinds.ts";
+import { TEAM_TABS } from "../team/tabs.ts";
 
 const [store, actions] = createSpotlight();
 
@@ -12,6 +14,7 @@ export default function Palette({ onClose }: { readonly onClose: () => void }) {
   const navigate = useNavigate();
   const resources = useQuery(trpc.resources.summaries.queryOptions({}));
   const servers = useQuery(trpc.servers.list.queryOptions({}));
+  const projects = useQuery(trpc.projects.list.queryOptions({}));
   useEffect(() => actions.open(), []);
   const found: SpotlightActionData[] = [
     {
@@ -23,23 +26,36 @@ export default function Palette({ onClose }: { readonly onClose: () => void }) {
     { id: "overview", label: "Overview", onClick: () => navigate({ to: "/" }) },
     { id: "servers", label: "Servers", onClick: () => navigate({ to: "/servers" }) },
     {
-      id: "tokens",
-      label: "Tokens",
-      description: "Team",
-      onClick: () => navigate({ to: "/team/{-$tab}", params: { tab: "tokens" } }),
+      id: "account",
+      label: "Account",
+      description: "Sessions, password, second factor, passkeys, theme",
+      onClick: () => navigate({ to: "/account" }),
     },
     {
-      id: "activity",
-      label: "Activity",
-      description: "Team",
-      onClick: () => navigate({ to: "/team/{-$tab}", params: { tab: "activity" } }),
+      id: "code",
+      label: "Buttons as code",
+      description: "Each button shows its command for berth, curl and TypeScript",
+      onClick: () => setCodeMode(true),
     },
+    ...TEAM_TABS.map(({ name, title }) => ({
+      id: `team-${name}`,
+      label: title,
+      description: "Team",
+      onClick: () => navigate({ to: "/team/{-$tab}", params: { tab: name } }),
+    })),
+    ...(projects.data ?? []).map(({ uuid, name }) => ({
+      id: uuid,
+      label: name,
+      description: "project",
+      onClick: () => navigate({ to: "/projects/$uuid", params: { uuid } }),
+    })),
     ...(resources.data ?? []).flatMap(({ uuid, name, type, environment_name }) => {
       const kind = kindOf(type);
       const description = `${kind}, ${environment_name}`;
       const open = (tab?: string) => () => navigate({ to: `/${plurals[kind]}/$uuid/{-$tab}`, params: { uuid, tab } });
       return [
         { id: uuid, label: name, description, onClick: open() },
+        { id: `${uuid}-deployments`, label: `${name}: deployments`, description, onClick: open("deployments") },
         { id: `${uuid}-logs`, label: `${name}: logs`, description, onClick: open("logs") },
         { id: `${uuid}-variables`, label: `${name}: variables`, description, onClick: open("variables") },
       ];

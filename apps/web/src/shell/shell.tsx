@@ -1,4 +1,4 @@
-import { AppShell, Burger, Button, Group, Menu, NavLink, Text } from "@mantine/core";
+import { AppShell, Burger, Button, Group, Menu, NavLink, Paper, Text } from "@mantine/core";
 import { useDisclosure } from "@mantine/hooks";
 import { useQuery } from "@tanstack/react-query";
 import { Outlet, useRouter, useRouterState } from "@tanstack/react-router";
@@ -7,6 +7,7 @@ import { client, statusOf, trpc } from "../api/client.ts";
 import { useLiveUpdates } from "../api/live.ts";
 import { forgetSession, reloadAt, signInFor } from "../api/session.ts";
 import { notifyProblem } from "../parts/action.tsx";
+import { setCodeMode, useCodeMode } from "../parts/code-mode.ts";
 import { PasswordDialog } from "../parts/confirmation.tsx";
 import { InSlices } from "../parts/in-slices.tsx";
 import { NavigationLink } from "../parts/link.tsx";
@@ -79,6 +80,7 @@ export function Shell() {
           <NavLink href="/docs" label="API" leftSection={<BookIcon />} />
         </AppShell.Navbar>
         <AppShell.Main id="content">
+          <CodeModeBar />
           {needsSecondFactor ? (
             <Suspense>
               <SecondFactorNeeded />
@@ -131,6 +133,21 @@ function useCurrent(): { readonly team: number | undefined; readonly needsSecond
   return { team: data?.team.id, needsSecondFactor };
 }
 
+/** Says that buttons show their code only, and ends that. */
+function CodeModeBar() {
+  if (!useCodeMode()) return null;
+  return (
+    <Paper withBorder px="sm" py={6} mb="md" role="status">
+      <Group justify="space-between" gap="xs">
+        <Text size="sm">Each button shows its command for berth, curl and TypeScript. Nothing is done.</Text>
+        <Button variant="default" size="compact-sm" onClick={() => setCodeMode(false)}>
+          Back to doing
+        </Button>
+      </Group>
+    </Paper>
+  );
+}
+
 function AccountMenu() {
   const router = useRouter();
   const { data } = useQuery(trpc.auth.current.queryOptions());
@@ -149,6 +166,7 @@ function AccountMenu() {
       <Menu.Dropdown>
         <ThemeChoice />
         <Menu.Divider />
+        <Menu.Item onClick={() => setCodeMode(true)}>Buttons as code</Menu.Item>
         <Menu.Item onClick={() => void router.navigate({ to: "/account" })}>Sessions and password</Menu.Item>
         <Menu.Item onClick={() => void signOut()}>Sign out</Menu.Item>
       </Menu.Dropdown>

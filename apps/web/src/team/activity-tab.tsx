@@ -8,10 +8,10 @@ import { Age } from "../parts/time.tsx";
 type Event = Outputs["events"]["list"]["events"][number];
 const SHOWN = 100;
 
-const subjectOf = ({ payload, resource_uuid }: Event): string => {
-  const { name, resource_name } = payload;
-  return typeof name === "string" ? name : typeof resource_name === "string" ? resource_name : (resource_uuid ?? "");
-};
+const NAMES = ["name", "resource_name", "database_name"] as const;
+
+const subjectOf = ({ payload, resource_uuid }: Event): string =>
+  NAMES.flatMap((key) => payload[key] ?? []).find((name) => typeof name === "string") ?? resource_uuid ?? "";
 
 const COLUMNS: readonly Column<Event>[] = [
   { header: "When", cell: ({ created_at }) => <Age at={created_at} /> },

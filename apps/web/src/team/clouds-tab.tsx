@@ -59,7 +59,7 @@ export default function CloudsTab() {
         label: "Add a cloud token",
         schema: CloudTokenCreate,
         groups: FIELDS,
-        operation: { id: "create-cloud-token", client: "cloudTokens.create" },
+        operation: "cloudTokens.create",
         submit: (sent) => client.cloudTokens.create.mutate(CloudTokenCreate.parse(sent)),
       }}
     />

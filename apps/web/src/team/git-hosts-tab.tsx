@@ -44,7 +44,7 @@ export default function GitHostsTab() {
             groups={GROUPS}
             values={{ name, ...app }}
             choices={choices}
-            operation={{ id: "updateGithubApp", client: "githubApps.update" }}
+            operation="githubApps.update"
             submitLabel="Save"
             submit={(sent) => client.githubApps.update.mutate({ github_app_id: id, ...GithubAppUpdate.parse(sent) })}
           >
@@ -93,7 +93,7 @@ export default function GitHostsTab() {
         groups: GROUPS,
         values: NEW,
         choices,
-        operation: { id: "create-github-app", client: "githubApps.create" },
+        operation: "githubApps.create",
         submit: (sent) => client.githubApps.create.mutate(GithubAppCreate.parse(sent)),
       }}
     />

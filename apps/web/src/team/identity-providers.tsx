@@ -38,7 +38,7 @@ const COLUMNS: readonly Column<Provider>[] = [
           schema={IdentityProviderUpdate}
           groups={FIELDS}
           values={{ name, ...provider }}
-          operation={{ id: "update-identity-provider", client: "identityProviders.update" }}
+          operation="identityProviders.update"
           submitLabel="Save"
           submit={(sent) => client.identityProviders.update.mutate({ uuid, ...IdentityProviderUpdate.parse(sent) })}
         >
@@ -70,7 +70,7 @@ export default function IdentityProviders() {
         label: "Add a provider",
         schema: IdentityProviderCreate,
         groups: FIELDS,
-        operation: { id: "create-identity-provider", client: "identityProviders.create" },
+        operation: "identityProviders.create",
         submit: (sent) => client.identityProviders.create.mutate(IdentityProviderCreate.parse(sent)),
       }}
     />

@@ -56,7 +56,7 @@ export default function KeysTab() {
         label: "Add a key",
         schema: PrivateKeyCreate,
         groups: FIELDS,
-        operation: { id: "create-private-key", client: "privateKeys.create" },
+        operation: "privateKeys.create",
         submit: (sent) => client.privateKeys.create.mutate(PrivateKeyCreate.parse(sent)),
       }}
     />

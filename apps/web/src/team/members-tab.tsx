@@ -99,7 +99,7 @@ export default function MembersTab() {
           schema: MemberAdd,
           groups: FIELDS,
           values: { role: "member" },
-          operation: { id: "create-member-by-team-id", client: "teams.members.add" },
+          operation: "teams.members.add",
           submit: (sent) => client.teams.members.add.mutate({ id, ...MemberAdd.parse(sent) }),
         }}
       />

@@ -66,7 +66,7 @@ function Channel({ kind }: { readonly kind: ChannelKind }) {
             groups={groupsOf(kind)}
             values={values}
             nameOf={(name) => channelFlag(kind, name)}
-            operation={{ id: `update-current-team-${kind}-notifications`, client: `notifications.${kind}.update` }}
+            operation={`notifications.${kind}.update`}
             submitLabel={`Save ${TITLES[kind]}`}
             submit={update}
             after={({ message }) => message !== undefined && notify(message)}

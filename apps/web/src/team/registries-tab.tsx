@@ -43,7 +43,7 @@ export default function RegistriesTab() {
         label: "Add a registry",
         schema: RegistryCreate,
         groups: FIELDS,
-        operation: { id: "create-registry", client: "registries.create" },
+        operation: "registries.create",
         submit: (sent) => client.registries.create.mutate(RegistryCreate.parse(sent)),
       }}
     />

@@ -46,7 +46,7 @@ export default function SharedVariablesTab() {
         label: "Add a shared variable",
         schema: SharedVariableCreate,
         groups: FIELDS,
-        operation: { id: "create-shared-variable-by-team", client: "sharedVariables.team.create" },
+        operation: "sharedVariables.team.create",
         submit: (sent) => client.sharedVariables.team.create.mutate(SharedVariableCreate.parse(sent)),
       }}
     />

@@ -27,7 +27,7 @@ export default function SignInTab() {
               schema={TeamUpdate}
               groups={TEAM_FIELDS}
               values={{ name, description, second_factor_required }}
-              operation={{ id: "update-team-by-id", client: "teams.update" }}
+              operation="teams.update"
               submitLabel="Save team"
               submit={(sent) => client.teams.update.mutate({ id, ...TeamUpdate.parse(sent) })}
             />
@@ -66,7 +66,7 @@ function InstanceSection() {
             schema={SignInSettingsUpdate}
             groups={INSTANCE_FIELDS}
             values={values}
-            operation={{ id: "update-sign-in-settings", client: "auth.settings.update" }}
+            operation="auth.settings.update"
             submitLabel="Save instance"
             submit={(sent) => client.auth.settings.update.mutate(SignInSettingsUpdate.parse(sent))}
           />

@@ -59,7 +59,7 @@ export default function StoragesTab() {
         label: "Add an S3 storage",
         schema: S3StorageCreate,
         groups: FIELDS,
-        operation: { id: "create-s3-storage", client: "s3Storages.create" },
+        operation: "s3Storages.create",
         submit: (sent) => client.s3Storages.create.mutate(S3StorageCreate.parse(sent)),
       }}
     />

@@ -1,23 +1,24 @@
 import { Skeleton, Tabs, Text } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { useNavigate, useParams } from "@tanstack/react-router";
-import { lazy, Suspense } from "react";
+import { type ComponentType, type LazyExoticComponent, lazy, Suspense } from "react";
 import { trpc } from "../api/client.ts";
 import { PageTitle } from "../parts/page.tsx";
+import { TEAM_TABS } from "./tabs.ts";
 
-const TABS = [
-  { name: "members", title: "Members", Panel: lazy(() => import("./members-tab.tsx")) },
-  { name: "tokens", title: "Tokens", Panel: lazy(() => import("./tokens-tab.tsx")) },
-  { name: "keys", title: "Keys", Panel: lazy(() => import("./keys-tab.tsx")) },
-  { name: "registries", title: "Registries", Panel: lazy(() => import("./registries-tab.tsx")) },
-  { name: "storages", title: "S3 storages", Panel: lazy(() => import("./storages-tab.tsx")) },
-  { name: "clouds", title: "Cloud tokens", Panel: lazy(() => import("./clouds-tab.tsx")) },
-  { name: "git", title: "Git hosts", Panel: lazy(() => import("./git-hosts-tab.tsx")) },
-  { name: "variables", title: "Shared variables", Panel: lazy(() => import("./shared-variables-tab.tsx")) },
-  { name: "notifications", title: "Notifications", Panel: lazy(() => import("./notifications-tab.tsx")) },
-  { name: "sign-in", title: "Sign-in", Panel: lazy(() => import("./sign-in-tab.tsx")) },
-  { name: "activity", title: "Activity", Panel: lazy(() => import("./activity-tab.tsx")) },
-] as const;
+const PANELS: Readonly<Record<(typeof TEAM_TABS)[number]["name"], LazyExoticComponent<ComponentType>>> = {
+  members: lazy(() => import("./members-tab.tsx")),
+  tokens: lazy(() => import("./tokens-tab.tsx")),
+  keys: lazy(() => import("./keys-tab.tsx")),
+  registries: lazy(() => import("./registries-tab.tsx")),
+  storages: lazy(() => import("./storages-tab.tsx")),
+  clouds: lazy(() => import("./clouds-tab.tsx")),
+  git: lazy(() => import("./git-hosts-tab.tsx")),
+  variables: lazy(() => import("./shared-variables-tab.tsx")),
+  notifications: lazy(() => import("./notifications-tab.tsx")),
+  "sign-in": lazy(() => import("./sign-in-tab.tsx")),
+  activity: lazy(() => import("./activity-tab.tsx")),
+};
 
 export function TeamPage() {
   const { tab = "members" } = useParams({ from: "/shell/team/{-$tab}" });
@@ -36,19 +37,22 @@ export function TeamPage() {
         onChange={(next) => navigate({ to: "/team/{-$tab}", params: { tab: next ?? undefined } })}
       >
         <Tabs.List className="tabs-list" mb="md">
-          {TABS.map(({ name, title }) => (
+          {TEAM_TABS.map(({ name, title }) => (
             <Tabs.Tab key={name} value={name}>
               {title}
             </Tabs.Tab>
           ))}
         </Tabs.List>
-        {TABS.map(({ name, Panel }) => (
-          <Tabs.Panel key={name} value={name}>
-            <Suspense fallback={<Skeleton h={120} />}>
-              <Panel />
-            </Suspense>
-          </Tabs.Panel>
-        ))}
+        {TEAM_TABS.map(({ name }) => {
+          const Panel = PANELS[name];
+          return (
+            <Tabs.Panel key={name} value={name}>
+              <Suspense fallback={<Skeleton h={120} />}>
+                <Panel />
+              </Suspense>
+            </Tabs.Panel>
+          );
+        })}
       </Tabs>
     </>
   );

@@ -132,7 +132,7 @@ function TokenForm({ made }: { readonly made: (token: string) => void }) {
           <Button type="submit" disabled={isBusy}>
             {isBusy ? "Working …" : "Make token"}
           </Button>
-          <AsCode operation={{ id: "create-token", client: "tokens.create" }} input={sent} />
+          <AsCode operation="tokens.create" input={sent} />
         </div>
       </Stack>
     </form>

@@ -18,6 +18,8 @@ interface TerminalProps {
 export default function Terminal({ label, place }: TerminalProps) {
   const [state, setState] = useState<State>("opening");
   const [run, setRun] = useState(0);
+  // What was refused has nothing to show; what an ended shell printed stays readable.
+  const [wasOpen, setWasOpen] = useState(false);
   const box = useRef<HTMLDivElement>(null);
   const leave = useRef<HTMLButtonElement>(null);
   const where = JSON.stringify(place);
@@ -26,6 +28,7 @@ export default function Terminal({ label, place }: TerminalProps) {
   useEffect(() => {
     if (box.current === null) return;
     setState("opening");
+    setWasOpen(false);
     const screen = new Screen({ screenReaderMode: true, cursorBlink: false, fontSize: 13, scrollback: 5000 });
     const fit = new FitAddon();
     screen.loadAddon(fit);
@@ -46,6 +49,7 @@ export default function Terminal({ label, place }: TerminalProps) {
         {
           onOpened: () => {
             setState("open");
+            setWasOpen(true);
             screen.focus();
           },
           onOutput: (bytes) => screen.write(bytes),
@@ -85,13 +89,19 @@ export default function Terminal({ label, place }: TerminalProps) {
           title={hasEnded ? undefined : "The shell is still open. Type exit to end it."}
           onClick={() => setRun((count) => count + 1)}
         >
-          Open another
+          {wasOpen || !hasEnded ? "Open another" : "Try again"}
         </Button>
       </Group>
       {typeof state === "object" && (
         <Alert color="red" variant="outline" role="alert" title={sentenceOf(state.problem)} />
       )}
-      <section ref={box} className="terminal" aria-label={label} />
+      <section
+        ref={box}
+        className="terminal"
+        aria-label={label}
+        // Its size must be known before it opens.
+        style={hasEnded && !wasOpen ? { display: "none" } : undefined}
+      />
     </Stack>
   );
 }

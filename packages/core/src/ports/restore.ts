@@ -48,7 +48,16 @@ export interface NewRestore extends Pick<RestoreRecord, "uuid" | "kind" | "datab
   readonly target_resource_id: number;
 }
 
+/** The result of the newest drill of a database's backups that ended by itself. */
+export interface LastDrill extends Pick<RestoreRecord, "message"> {
+  readonly resource_id: number;
+  readonly status: Exclude<BackupOutcome, "cancelled-by-user">;
+  readonly finished_at: Date;
+}
+
 export interface RestoreStore {
+  /** The last drill of each of these databases that had one. */
+  lastDrills(resourceIds: readonly number[]): Promise<readonly LastDrill[]>;
   /** Whether a restore or drill of a backup of this schedule is running; with `executionUuid`, of this backup. */
   isRunning(scheduleId: number, executionUuid?: string): Promise<boolean>;
   /** Restores of a database's backups, newest first. */

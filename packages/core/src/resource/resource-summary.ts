@@ -1,8 +1,10 @@
 import { z } from "zod";
 import { firstUrlProblem, type UrlProblem } from "../application/domain.ts";
+import { BACKUP_STATUSES } from "../backup/backup-status.ts";
 import { Deployment } from "../deploy/deployment-view.ts";
 import type { LastDeploymentRecord } from "../ports/deployment-store.ts";
 import type { ResourceSummaryRecord } from "../ports/records.ts";
+import type { LastDrill } from "../ports/restore.ts";
 import { ServerResource, serverResourceView } from "../server/server-view.ts";
 import { Timestamp, timestamp, timestampOrNull } from "../timestamp.ts";
 
@@ -24,6 +26,14 @@ const LastDeployment = Deployment.pick(LAST_DEPLOYMENT).meta({
   description: "The newest deployment of a resource.",
 });
 
+const LastDrillView = z
+  .object({
+    status: z.enum(BACKUP_STATUSES).extract(["success", "failed"]),
+    message: z.string().nullable().describe("Why it failed."),
+    finished_at: Timestamp,
+  })
+  .meta({ id: "LastDrill", description: "The newest drill of a database's backups that was not cancelled." });
+
 export const ResourceSummary = z
   .object({
     ...ServerResource.shape,
@@ -38,6 +48,7 @@ export const ResourceSummary = z
     certificate_expires_at: Timestamp.nullable().describe("Of a database's own certificate."),
     scale_problem: z.string().nullable().describe("Why an application does not have as many containers as asked for."),
     failed_backups: z.array(z.string()).describe("Why the newest run of a backup schedule failed, for each that did."),
+    last_drill: LastDrillView.nullable().describe("Of a database with a backup schedule. Null if none was ever run."),
   })
   .meta({ id: "ResourceSummary", description: "What lists and overviews show of a resource of any kind." });
 export type ResourceSummary = z.infer<typeof ResourceSummary>;
@@ -45,13 +56,14 @@ export type ResourceSummary = z.infer<typeof ResourceSummary>;
 export interface SummaryExtras {
   readonly lastDeployment: LastDeploymentRecord | undefined;
   readonly failedBackups: readonly string[];
+  readonly lastDrill: LastDrill | undefined;
   readonly publicUrl: (url: string) => string;
   readonly urlProblem: UrlProblem;
 }
 
 export function resourceSummaryView(
   resource: ResourceSummaryRecord,
-  { lastDeployment, failedBackups, publicUrl, urlProblem }: SummaryExtras,
+  { lastDeployment, failedBackups, lastDrill, publicUrl, urlProblem }: SummaryExtras,
 ): ResourceSummary {
   const { project_uuid, environment_uuid, environment_name, server_uuid } = resource.placement;
   return {
@@ -64,8 +76,15 @@ export function resourceSummaryView(
     certificate_expires_at: timestampOrNull(resource.certificate_expires_at),
     scale_problem: resource.scale_problem,
     failed_backups: [...failedBackups],
+    last_drill: lastDrill === undefined ? null : lastDrillView(lastDrill),
   };
 }
+
+const lastDrillView = ({ status, message, finished_at }: LastDrill): z.infer<typeof LastDrillView> => ({
+  status,
+  message,
+  finished_at: timestamp(finished_at),
+});
 
 const lastDeploymentView = (deployment: LastDeploymentRecord): z.infer<typeof LastDeployment> => ({
   deployment_uuid: deployment.uuid,
