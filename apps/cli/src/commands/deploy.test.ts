@@ -43,7 +43,7 @@ describe("a folder that was not deployed as the application of its --name", () =
     const at = { cwd: folder.path, ...(typed === undefined ? {} : { input: `${typed}\n`, isTerminal: true }) };
     const { stdout, stderr } = await ranWith(answers, ["deploy", ...words, "--name", "shop"], at);
     const isSaid = stdout.includes(`shop is in My project/production: deploying it again from ${folder.path}`);
-    const isSent = stdout.includes("Undo it with: berth rollback a1\n") && stderr.includes("contains no files");
+    const isSent = stdout.includes("Undo it with: berth rollback shop\n") && stderr.includes("contains no files");
     return { isSaid, isAsked: stderr.includes("Continue? [y/N]"), isSent };
   };
 
