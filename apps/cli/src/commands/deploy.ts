@@ -42,7 +42,7 @@ export function define(command: Command, bind: Bind): void {
     .option("--server <name>", "server of a new application (name or uuid)")
     .option("--only <server>", "deploy to this one of the application's servers alone (name or uuid)")
     .option("--git <url>", "get the code from this git repository instead of uploading the folder")
-    .option("--branch <name>", "branch of the git repository; default: main")
+    .option("--branch <name>", "branch of the git repository; default: the default branch of it")
     .option("-e, --env <KEY=VALUE>", "set an environment variable first; can be repeated", collected)
     .option("--env-file <file>", "set those of a file in env format first; - for standard input")
     .option("--force", "build without any cache")

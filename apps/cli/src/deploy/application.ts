@@ -82,7 +82,7 @@ async function sameTarget(
   { path, isNamed }: DeployFolder,
   options: DeployOptions,
 ): Promise<Target | undefined> {
-  const { git, branch = "main" } = options;
+  const { git, branch } = options;
   const namesPlace = PLACE_FLAGS.some((flag) => options[flag] !== undefined);
   const derived = git !== undefined ? repositoryName(git) : namesPlace ? await nameOf(path) : undefined;
   const name = options.name ?? derived;
@@ -94,7 +94,7 @@ async function sameTarget(
   const isSame =
     git === undefined
       ? found.source === "upload"
-      : found.source === "git" && found.git_repository === git && found.git_branch === branch;
+      : found.source === "git" && found.git_repository === git && (branch === undefined || found.git_branch === branch);
   if (!isSame) return undefined;
   // Before anything is said or asked of a deployment that would be refused.
   await requireSamePlace(api, found, options);
@@ -271,7 +271,8 @@ function create(
   { client }: Api,
   name: string,
   { project, environment, server }: ChosenPlacement,
-  { git, branch = "main" }: DeployOptions,
+  // The server asks the repository which branch that is.
+  { git, branch = "HEAD" }: DeployOptions,
   settings: Readonly<Record<string, unknown>>,
 ): Promise<CreatedApplication> {
   const body = {
