@@ -113,3 +113,37 @@ describe("a folder that only a compose file says how to start", () => {
     expect(made).toEqual([expect.not.objectContaining({ build_pack: "dockercompose" })]);
   });
 });
+
+describe("a repository whose branch is not named", () => {
+  const place = { uuid: "p1", name: "My project", environments: [{ uuid: "e1", name: "production" }] };
+  const git = "https://git.example/acme/shop.git";
+  const deployed = async (applications: readonly object[]) => {
+    const made: unknown[] = [];
+    const answers = {
+      "servers.list": () => [
+        {
+          ...{ uuid: "s1", name: "localhost", engine: "process", is_coolify_host: true, swarm_cluster: null },
+          settings: { is_build_server: false, is_reachable: true, is_usable: true },
+        },
+      ],
+      "projects.list": () => [place],
+      "projects.get": () => place,
+      "applications.list": () => applications,
+      "applications.createPublic": (input: object) => {
+        made.push(input);
+        return { uuid: "a2" };
+      },
+    };
+    return { ...(await ranWith(answers, ["deploy", "--git", git], { cwd: "/tmp" })), made };
+  };
+
+  test("is made with its default branch, which the server asks for", async () => {
+    expect((await deployed([])).made).toEqual([expect.objectContaining({ git_repository: git, git_branch: "HEAD" })]);
+  });
+
+  test("is the application of it, whatever its branch", async () => {
+    const known = { uuid: "a1", name: "shop", source: "git", git_repository: git, git_branch: "trunk" };
+    const { made, stdout } = await deployed([{ ...known, project_uuid: "p1", environment_name: "production" }]);
+    expect([made, stdout]).toEqual([[], expect.stringContaining("deploying it again.")]);
+  });
+});
