@@ -22,4 +22,10 @@ export function helpLast(argv: readonly string[]): readonly string[] {
   return [...before, ...argv.slice(isCommand ? first + 1 : first), "--help"];
 }
 
+/** Of a command's words those before `--`, which commander leaves out; without it, none. */
+export function wordsBeforeDashes(argv: readonly string[], words: readonly string[]): readonly string[] {
+  const at = argv.indexOf("--");
+  return at < 0 ? [] : words.slice(0, Math.max(0, words.length - (argv.length - at - 1)));
+}
+
 const HELP_FLAGS = ["-h", "--help"];

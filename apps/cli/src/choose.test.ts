@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { choose } from "./choose.ts";
+import { choose, nameInCommand } from "./choose.ts";
 import { Failure } from "./failure.ts";
 
 const SHOP = { uuid: "u1", name: "shop" };
@@ -52,4 +52,15 @@ describe("a name or uuid", () => {
       "No application is called nope. | u1  evil name",
     );
   });
+});
+
+test.each([
+  ["shop", "a1", [], "shop"],
+  ["shop", "a1", [{ uuid: "a2", name: "Shop" }], "shop"],
+  ["shop", "a1", [{ uuid: "a2", name: "shop" }], "a1"],
+  ["my shop", "a1", [], "a1"],
+  ["-shop", "a1", [], "a1"],
+  ["$(shop)", "a1", [], "a1"],
+])("%s is named in a command by what means it alone, beside %j", (name, uuid, others, expected) => {
+  expect(nameInCommand({ uuid, name }, [{ uuid, name }, ...others])).toBe(expected);
 });

@@ -44,6 +44,13 @@ export function chooseOnly<T extends Candidate>(
   throw usage(`There are several ${thing}s: ${names}. Name one with --${thing}.`);
 }
 
+/** How a command that is shown names it: by its name where that is a plain word and means nothing else. */
+export function nameInCommand(wanted: Candidate, candidates: readonly Candidate[]): string {
+  const isPlain = /^[\p{L}\p{N}][\p{L}\p{N}._-]*$/u.test(wanted.name);
+  const isOnly = matchingCandidates(wanted.name, candidates).every(({ uuid }) => uuid === wanted.uuid);
+  return isPlain && isOnly ? wanted.name : wanted.uuid;
+}
+
 /** Candidates that match a uuid or a name. */
 export function matchingCandidates<T extends Candidate>(wanted: string, candidates: readonly T[]): readonly T[] {
   const byUuid = candidates.find(({ uuid }) => uuid === wanted);

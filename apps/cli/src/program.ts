@@ -234,7 +234,7 @@ export async function run(typed: readonly string[], system: System): Promise<Exi
     (action) =>
     async (...args) => {
       const { session } = await import("./session.ts");
-      current = session(system, outputOf(program, system), program.opts().context);
+      current = session(argv, system, outputOf(program, system), program.opts().context);
       exitCode = (await action(current, ...args)) ?? EXIT.ok;
     };
 

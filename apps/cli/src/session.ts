@@ -5,6 +5,8 @@ import type { System } from "./system.ts";
 
 /** One run of one command. */
 export interface Session {
+  /** What was typed after the program's name. */
+  readonly argv: readonly string[];
   readonly system: System;
   readonly output: Output;
   /** Selects the server and opens a client. Called only when needed, since some commands need no server. */
@@ -17,7 +19,12 @@ export interface Session {
   use(connection: Connection): void;
 }
 
-export function session(system: System, output: Output, contextName: string | undefined): Session {
+export function session(
+  argv: readonly string[],
+  system: System,
+  output: Output,
+  contextName: string | undefined,
+): Session {
   let connection: Connection | undefined;
   const resolve = async () => {
     const isFirst = connection === undefined;
@@ -26,6 +33,7 @@ export function session(system: System, output: Output, contextName: string | un
     return connection;
   };
   return {
+    argv,
     system,
     output,
     connection: () => connection,

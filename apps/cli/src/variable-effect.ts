@@ -1,5 +1,6 @@
 import type { Application } from "@berth/core/application";
 import type { EnvironmentVariable } from "@berth/core/env";
+import type { Api } from "./connection/api.ts";
 
 /** The commands after which a changed variable of a resource takes effect. */
 export interface EffectCommands {
@@ -22,6 +23,20 @@ export function effectLines(
     `It takes effect with the next deployment: ${deploy}`,
     ...(isRun ? [`Where only the running program reads it, this is enough: ${restart}`] : []),
   ];
+}
+
+/** After a first deployment that failed only another one helps: nothing is there to run again. */
+export async function currentCommands(
+  { client }: Pick<Api, "client">,
+  application: Pick<Application, "uuid" | "status" | "source">,
+  named: string | undefined,
+): Promise<EffectCommands> {
+  const commands = applicationCommands(application, named);
+  const { uuid, status } = application;
+  if (commands.deploy === undefined || !status.startsWith("exited")) return commands;
+  const { count, deployments } = await client.deployments.listByApplication.query({ uuid });
+  const isReleased = deployments.some((each) => each.status === "finished") || count > deployments.length;
+  return isReleased ? commands : { restart: commands.deploy };
 }
 
 /** @param named The application as it was typed; `undefined`: the one of this folder. */

@@ -75,7 +75,8 @@ export const applications = {
     path: "/applications/public",
     operationId: "create-public-application",
     summary: "Create an application from a public git repository",
-    description: DEPLOYS_AT_ONCE,
+    description: `${DEPLOYS_AT_ONCE} With \`git_branch\` \`HEAD\` the repository is asked for its default branch first.`,
+    errors: [...CREATE.errors, "source.unreachable"],
     extras: [OPERATOR.powers, OPERATOR.folder],
   })
     .input(ApplicationCreatePublic)

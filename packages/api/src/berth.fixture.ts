@@ -201,7 +201,7 @@ function application(
       sendNotification: async () => ({ isDelivered: false, problem: "Nothing is sent in tests.", isFinal: true }),
       templates: testTemplates,
       ...people,
-      source: { saveUpload: (_uuid, archive) => digest(archive) },
+      source: { defaultBranch: async () => "trunk", saveUpload: (_uuid, archive) => digest(archive) },
       ...options,
     }),
     limitReads: db.limitReads,

@@ -69,7 +69,8 @@ interface Draft {
 /**
  * Creates an application, its URLs and, with `instant_deploy`, its first deployment: all or nothing.
  *
- * @throws DomainError `request.invalid`, `engine.unsupported`, `domain.conflict`, `queue.full`
+ * @throws DomainError `request.invalid`, `engine.unsupported`, `domain.conflict`, `queue.full`; `source.*` where the
+ *   repository is asked for its default branch
  */
 async function create(
   context: UseCaseContext,
@@ -90,7 +91,10 @@ async function create(
   await requirePlacement(context, local.settings, place.server);
   requireRequestCounts(local.settings, place.server);
   await requireContainerPowers(context, local.settings.custom_docker_run_options, place.server);
-  const draft = repository === undefined ? local : withRepository(local, await repository.verify());
+  const draft =
+    repository === undefined
+      ? await withNamedBranch(context, local, sent)
+      : withRepository(local, await repository.verify());
   if (claims.length > 0) {
     requireServable(context, claims, place.server);
     const wanted = { claims, isForced: sent.force_domain_override ?? false };
@@ -113,6 +117,23 @@ const withRepository = (
   draft: Draft,
   { github_app, settings }: Awaited<ReturnType<GithubRepository["verify"]>>,
 ): Draft => ({ ...draft, github_app, settings: { ...draft.settings, ...settings } });
+
+/**
+ * `HEAD` becomes the branch that it means now, so that people see a name and the application keeps it. A repository that
+ * needs a credential is not asked: there `HEAD` stays, and follows the default branch.
+ */
+async function withNamedBranch(
+  { source }: Pick<UseCaseContext, "source">,
+  draft: Draft,
+  { name }: Pick<ApplicationCreate, "name">,
+): Promise<Draft> {
+  const { settings, privateKeyId } = draft;
+  if (settings.git_branch !== "HEAD" || privateKeyId !== null) return draft;
+  // The fetcher has a limit of its own.
+  const git_branch = await source.defaultBranch(settings.git_repository, new AbortController().signal);
+  const named = { ...settings, git_branch };
+  return { ...draft, settings: named, name: name ?? generatedName(draft.source, { uuid: draft.uuid, ...named }) };
+}
 
 function drafted(
   { ids }: UseCaseContext,

@@ -47,6 +47,14 @@ describe("creating an application", () => {
     expect((await at.own.deployments.listByResource({ kind: "application", uuid }, {})).total).toBe(0);
   });
 
+  test("with HEAD for its branch gets the name of the repository's default branch", async () => {
+    const { uuid } = await at.own.applications.createPublic(gitApplication(at, { git_branch: "HEAD" }));
+    expect(await at.own.applications.get(uuid)).toMatchObject({
+      git_branch: "trunk",
+      name: expect.stringMatching(/^hello-trunk-/),
+    });
+  });
+
   test("[S07] takes the name as its URL while that is free, then the name with a part of the uuid", async () => {
     const first = await at.own.applications.createPublic(gitApplication(at, { name: "Shop" }));
     const second = await at.own.applications.createPublic(gitApplication(at, { name: "Shop" }));

@@ -42,7 +42,7 @@ export type ControlEngine = Pick<Engine, "kind" | "capabilities" | "cluster" | "
 
 export interface ControlDeps {
   readonly stores: (scope: Scope) => Stores;
-  readonly source: Pick<SourceFetcher, "saveUpload">;
+  readonly source: Pick<SourceFetcher, "saveUpload" | "defaultBranch">;
   /** @throws DomainError `engine.unreachable` */
   readonly engineFor: (server: ServerRecord) => ControlEngine | Promise<ControlEngine>;
   /** The machine of a server; `undefined` for the one that Berth runs on. Missing where no terminals are offered. */

@@ -123,6 +123,7 @@ function deps(db: TestDatabase, engine: PrintingEngine, uploads: Map<string, num
     tries: signInTries({ now: () => new Date() }),
     hashToken: (secret) => createHash("sha256").update(secret).digest("hex"),
     source: {
+      defaultBranch: async () => "trunk",
       async saveUpload(uuid, archive) {
         let sizeBytes = 0;
         for await (const chunk of archive) sizeBytes += chunk.length;

@@ -41,6 +41,9 @@ export function fakeSource(points: Points): FakeSource {
     async removeCheckout(deploymentUuid) {
       checkouts.delete(deploymentUuid);
     },
+    async defaultBranch() {
+      return "main";
+    },
     async saveUpload() {
       return { commit: fake.commit, sizeBytes: 0 };
     },

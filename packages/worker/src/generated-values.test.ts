@@ -98,12 +98,14 @@ async function generatedUrls({ settings, isFirst = true, pull_request_id = 0 }: 
     WITH_URL,
   );
   const after = await world.stores.applications.find(application.uuid);
+  const events = await world.stores.events.list({ type: "resource.updated", resource: application.uuid });
   const domains = after?.settings.docker_compose_domains?.map((one) => ({ ...one, domain: labelled(one.domain) }));
   return {
     domains: domains ?? null,
     claimed: claimed.map(labelled),
     said: said.map(labelled),
     fqdn: labelled(after?.fqdn),
+    events: events.map(({ payload }) => payload),
   };
 }
 
@@ -116,6 +118,7 @@ test("the first deployment of a compose file gives a container the URL that the 
     claimed: ["http://HOST:8080"],
     said: ["Generated the URL http://HOST:8080 of web, which the compose file asks for."],
     fqdn: "http://HOST:3000",
+    events: [{ resource_kind: "application", resource_name: "hello", fields: ["docker_compose_domains"] }],
   });
 });
 
@@ -124,5 +127,5 @@ test.each<[string, Given, unknown]>([
   ["a preview", { pull_request_id: 7 }, null],
   ["an application that shall have none", { settings: { docker_compose_domains: [] } }, []],
 ])("%s gets none", async (_what, given, domains) => {
-  expect(await generatedUrls(given)).toMatchObject({ domains, claimed: [], said: [] });
+  expect(await generatedUrls(given)).toMatchObject({ domains, claimed: [], said: [], events: [] });
 });

@@ -6,7 +6,7 @@ import type { Api } from "../connection/api.ts";
 import { printable } from "../printable.ts";
 import { namedResource } from "../resource.ts";
 import type { Session } from "../session.ts";
-import { applicationCommands, type EffectCommands, effectLines } from "../variable-effect.ts";
+import { currentCommands, type EffectCommands, effectLines } from "../variable-effect.ts";
 
 const DATABASE = ["<database>", "name or uuid"] as const;
 const RESOURCE = ["<resource>", "name or uuid of an application, service or database of the same environment"] as const;
@@ -76,14 +76,14 @@ const ROUTES = {
 const routeText = ({ route }: Attachment): string => (route === null ? "not reached" : `reached by ${ROUTES[route]}`);
 
 async function commandsOf(
-  { client }: Api,
+  api: Api,
   { resource_type, resource_name, resource_uuid: uuid }: Attachment,
 ): Promise<EffectCommands> {
   const named = /^[\w.-]+$/.test(resource_name) ? resource_name : uuid;
   if (resource_type !== "application") {
     return { restart: `berth ${resource_type === "service" ? "service" : "db"} restart ${named}` };
   }
-  return applicationCommands(await client.applications.get.query({ uuid }), named);
+  return currentCommands(api, await api.client.applications.get.query({ uuid }), named);
 }
 
 /** Finds a resource of any kind in the database's environment, by name or uuid. */

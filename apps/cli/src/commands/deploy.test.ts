@@ -43,7 +43,7 @@ describe("a folder that was not deployed as the application of its --name", () =
     const at = { cwd: folder.path, ...(typed === undefined ? {} : { input: `${typed}\n`, isTerminal: true }) };
     const { stdout, stderr } = await ranWith(answers, ["deploy", ...words, "--name", "shop"], at);
     const isSaid = stdout.includes(`shop is in My project/production: deploying it again from ${folder.path}`);
-    const isSent = stdout.includes("Undo it with: berth rollback a1\n") && stderr.includes("contains no files");
+    const isSent = stdout.includes("Undo it with: berth rollback shop\n") && stderr.includes("contains no files");
     return { isSaid, isAsked: stderr.includes("Continue? [y/N]"), isSent };
   };
 
@@ -111,5 +111,39 @@ describe("a folder that only a compose file says how to start", () => {
   test("is started as another file says, where one does", async () => {
     const { made } = await deployed(["docker"], ["compose.yml", "index.html"]);
     expect(made).toEqual([expect.not.objectContaining({ build_pack: "dockercompose" })]);
+  });
+});
+
+describe("a repository whose branch is not named", () => {
+  const place = { uuid: "p1", name: "My project", environments: [{ uuid: "e1", name: "production" }] };
+  const git = "https://git.example/acme/shop.git";
+  const deployed = async (applications: readonly object[]) => {
+    const made: unknown[] = [];
+    const answers = {
+      "servers.list": () => [
+        {
+          ...{ uuid: "s1", name: "localhost", engine: "process", is_coolify_host: true, swarm_cluster: null },
+          settings: { is_build_server: false, is_reachable: true, is_usable: true },
+        },
+      ],
+      "projects.list": () => [place],
+      "projects.get": () => place,
+      "applications.list": () => applications,
+      "applications.createPublic": (input: object) => {
+        made.push(input);
+        return { uuid: "a2" };
+      },
+    };
+    return { ...(await ranWith(answers, ["deploy", "--git", git], { cwd: "/tmp" })), made };
+  };
+
+  test("is made with its default branch, which the server asks for", async () => {
+    expect((await deployed([])).made).toEqual([expect.objectContaining({ git_repository: git, git_branch: "HEAD" })]);
+  });
+
+  test("is the application of it, whatever its branch", async () => {
+    const known = { uuid: "a1", name: "shop", source: "git", git_repository: git, git_branch: "trunk" };
+    const { made, stdout } = await deployed([{ ...known, project_uuid: "p1", environment_name: "production" }]);
+    expect([made, stdout]).toEqual([[], expect.stringContaining("deploying it again.")]);
   });
 });

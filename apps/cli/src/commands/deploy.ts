@@ -3,6 +3,7 @@ import { join } from "node:path";
 import type { EnvCreate } from "@berth/core/env";
 import type { Command } from "commander";
 import { removeLink } from "../application-link.ts";
+import { nameInCommand } from "../choose.ts";
 import type { Bind } from "../command-module.ts";
 import type { Api } from "../connection/api.ts";
 import {
@@ -41,7 +42,7 @@ export function define(command: Command, bind: Bind): void {
     .option("--server <name>", "server of a new application (name or uuid)")
     .option("--only <server>", "deploy to this one of the application's servers alone (name or uuid)")
     .option("--git <url>", "get the code from this git repository instead of uploading the folder")
-    .option("--branch <name>", "branch of the git repository; default: main")
+    .option("--branch <name>", "branch of the git repository; default: the default branch of it")
     .option("-e, --env <KEY=VALUE>", "set an environment variable first; can be repeated", collected)
     .option("--env-file <file>", "set those of a file in env format first; - for standard input")
     .option("--force", "build without any cache")
@@ -87,7 +88,7 @@ async function deploy(session: Session, named: string | undefined, options: Depl
   const exitCode = await start(api, session, target, options);
   if (existing !== undefined || exitCode !== EXIT.failed) return exitCode;
   if (await hasUnrecognisedSource(api, target)) await removeAgain(api, session, folder, target);
-  else reportKept(session, folder, target);
+  else await reportKept(api, session, folder, target);
   return exitCode;
 }
 
@@ -112,11 +113,17 @@ async function removeAgain({ client }: Api, session: Session, folder: DeployFold
 }
 
 /** The first deployment failed, so that the application exists, but nothing of it runs. */
-function reportKept({ output }: Session, { argument }: DeployFolder, { name, uuid, source }: Target): void {
-  const uploaded = source === "upload" ? `${argument} ` : "";
-  output.line(`Application ${printable(name)} is kept, and nothing of it runs.`);
-  output.line(`  Deploy it again:  berth deploy ${uploaded}--app ${uuid}, with the flags that help`);
-  output.line(`  Delete it:        berth delete ${uuid}`);
+async function reportKept(
+  { client }: Api,
+  { output }: Session,
+  { argument }: DeployFolder,
+  target: Target,
+): Promise<void> {
+  const uploaded = target.source === "upload" ? `${argument} ` : "";
+  const app = nameInCommand(target, await client.applications.list.query({}));
+  output.line(`Application ${printable(target.name)} is kept, and nothing of it runs.`);
+  output.line(`  Deploy it again:  berth deploy ${uploaded}--app ${app}, with the flags that help`);
+  output.line(`  Delete it:        berth delete ${app}`);
 }
 
 /** Whether the folder is a checkout of the repository: only then the link is stored in it. */

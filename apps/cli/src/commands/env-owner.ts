@@ -7,7 +7,7 @@ import { printable } from "../printable.ts";
 import { type NamedKind, namedResource } from "../resource.ts";
 import type { Session } from "../session.ts";
 import { targetApplication } from "../target.ts";
-import { applicationCommands, type EffectCommands, effectLines } from "../variable-effect.ts";
+import { currentCommands, type EffectCommands, effectLines } from "../variable-effect.ts";
 
 /** Options that select the owner of variables. */
 export interface OwnerOptions {
@@ -48,7 +48,7 @@ export interface VariableOwner {
   save(data: EnvCreate[]): Promise<readonly ShownVariable[]>;
   remove(variableUuid: string): Promise<unknown>;
   /** Says what makes a change of these effective. */
-  next(saved: readonly ShownVariable[]): readonly string[];
+  next(saved: readonly ShownVariable[]): Promise<readonly string[]>;
 }
 
 /** @param wanted The application in the command's first argument. */
@@ -70,13 +70,14 @@ export async function ownerOf(
   if (other === undefined) {
     const named = wanted ?? app;
     const application = await targetApplication(api, session.system, named);
-    return resourceOwner(api.client.applications.envs, application, applicationCommands(application, named));
+    const commands = () => currentCommands(api, application, named);
+    return resourceOwner(api.client.applications.envs, application, commands);
   }
   const kind = service === undefined ? "database" : "service";
   const { uuid, name } = await namedResource(api, kind, other);
   const { routes, command } = KINDS[kind];
   const restart = `berth ${command} restart ${other}`;
-  return resourceOwner(api.client[routes].envs as unknown as Envs, { uuid, name }, { restart });
+  return resourceOwner(api.client[routes].envs as unknown as Envs, { uuid, name }, async () => ({ restart }));
 }
 
 const KINDS = {
@@ -92,13 +93,13 @@ interface Named {
   readonly name: string;
 }
 
-const resourceOwner = (envs: Envs, { uuid, name }: Named, commands: EffectCommands): VariableOwner => ({
+const resourceOwner = (envs: Envs, { uuid, name }: Named, commands: () => Promise<EffectCommands>): VariableOwner => ({
   name,
   isShared: false,
   list: () => envs.list.query({ uuid }),
   save: (data) => envs.updateBulk.mutate({ uuid, data }),
   remove: (env_uuid) => envs.delete.mutate({ uuid, env_uuid }),
-  next: (saved) => effectLines(commands, saved).map(printable),
+  next: async (saved) => effectLines(await commands(), saved).map(printable),
 });
 
 // The operations of all scopes have the same types, except for the parameters of their owner.
@@ -137,6 +138,6 @@ function shared(variables: SharedVariables, ref: object, name: string): Variable
     // The server refuses fields that shared variables do not have.
     save: (data) => variables.updateBulk.mutate({ ...owner, data: data as SharedVariableCreate[] }),
     remove: (variable_uuid) => variables.delete.mutate({ ...owner, variable_uuid }),
-    next: () => ["It takes effect in each resource that refers to it with that resource's next deployment."],
+    next: async () => ["It takes effect in each resource that refers to it with that resource's next deployment."],
   };
 }

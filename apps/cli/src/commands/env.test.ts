@@ -1,4 +1,4 @@
-import { expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { ranWith } from "../answers.fixture.ts";
 
 const env = (key: string, is_preview = false) => ({ uuid: key, key, value: "1", is_preview });
@@ -16,4 +16,29 @@ test.each([
   const ran = await ranWith(answers, ["env", verb, ...keys, "--app", "shop"]);
   expect([ran.exitCode, ran.stderr]).toEqual([2, expect.stringContaining(said)]);
   expect(ran.called).not.toContain("applications.envs.delete");
+});
+
+describe("the command that makes a change effective", () => {
+  const restart = "Where only the running program reads it, this is enough: berth restart shop\n";
+  const finished = { status: "finished" };
+  const failed = { status: "failed" };
+
+  test.each<[string, string, readonly object[], number, boolean]>([
+    ["while it runs", "running:healthy", [], 0, true],
+    ["once it was stopped", "exited:unhealthy", [failed, finished], 2, true],
+    ["after more deployments than are listed", "exited:unhealthy", [failed], 11, true],
+    ["after a first deployment that failed", "exited:unhealthy", [failed], 1, false],
+    ["before the first deployment", "exited:unhealthy", [], 0, false],
+  ])("%s, with the status %s", async (_when, status, deployments, count, isEnough) => {
+    const ran = await ranWith(
+      {
+        "applications.list": () => [{ uuid: "a1", name: "shop", source: "upload", status }],
+        "applications.envs.updateBulk": () => [env("A")],
+        "deployments.listByApplication": () => ({ count, deployments }),
+      },
+      ["env", "set", "A=1", "--app", "shop"],
+    );
+    const deploy = "It takes effect with the next deployment: berth deploy FOLDER --app shop\n";
+    expect(ran.stdout).toBe(`shop: set A.\n${deploy}${isEnough ? restart : ""}`);
+  });
 });

@@ -135,9 +135,10 @@ async function setVariables(
   const ofAll = valuesOf(FLAGS, options);
   const data = variables.map((each) => ({ ...each, ...ofAll, ...(preview ? { is_preview: true } : {}) }));
   const answer = await saveByKey(save, data);
+  const lines = await next(answer);
   output.show(answer, () => {
     output.line(`${printable(name)}: set ${data.map(({ key }) => printable(key)).join(", ")}.`);
-    for (const line of next(answer)) output.line(line);
+    for (const line of lines) output.line(line);
   });
 }
 

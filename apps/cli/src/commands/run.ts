@@ -1,5 +1,6 @@
 import { ScheduledTaskCreate } from "@berth/core/schedule";
 import type { Command } from "commander";
+import { wordsBeforeDashes } from "../argv.ts";
 import type { Bind } from "../command-module.ts";
 import { EXIT, type ExitCode, usage } from "../failure.ts";
 import { addFlags, flagsFor, valuesOf } from "../flags.ts";
@@ -13,12 +14,14 @@ import { followExecution, tasksOf } from "./scheduled-tasks.ts";
 const FLAGS = flagsFor(ScheduledTaskCreate.pick({ container: true, timeout: true }));
 
 export function define(command: Command, bind: Bind): void {
-  command
-    .usage("[options] [app] -- <command...>")
-    .argument("<words...>", "an application (default: the one of this folder), then the command and its arguments");
+  command.usage("[options] [app] [container] -- <command...>").argument("<words...>", RUN_WORDS);
   addRunFlags(command);
   command.action(bind(run));
 }
+
+/** What the words of `run` and `exec` are. */
+export const RUN_WORDS =
+  "an application (default: the one of this folder), one of its containers, then the command and its arguments";
 
 /** The flags that `exec` has too. */
 export function addRunFlags(command: Command): void {
@@ -39,13 +42,16 @@ export interface RunOptions {
 export async function run(session: Session, words: readonly string[], options: RunOptions): Promise<ExitCode> {
   const { output } = session;
   const input = watchPipedInput(session.system);
-  const { ref, argv } = await targetOf(session, words, options);
+  const { ref, argv, container } = await targetOf(session, words, options);
   if (argv.length === 0) throw usage("Which command? Write it after the name: berth run APP -- COMMAND");
   const owner = await tasksOf(session, { [ref.kind === "service" ? "service" : "app"]: ref.uuid });
   const { uuid, tasks } = owner;
   await input.refuse();
   const command = scriptOf(argv);
-  const asked = { timeout: TIMEOUT_SECONDS, ...valuesOf(FLAGS, options), ...NEVER_DUE, name: nameOf(command), command };
+  const asked = {
+    ...{ timeout: TIMEOUT_SECONDS, ...(container === undefined ? {} : { container }), ...valuesOf(FLAGS, options) },
+    ...{ ...NEVER_DUE, name: nameOf(command), command },
+  };
   const task = await tasks.create.mutate({ uuid, ...asked });
   const place = { uuid, task_uuid: task.uuid };
   const { execution_uuid } = await tasks.run.mutate(place).catch(async (error: unknown) => {
@@ -84,17 +90,37 @@ const nameOf = (command: string): string =>
     .trim()
     .slice(0, 40)}`.trim();
 
-/** The first word is the application if one has that name. */
-export async function targetOf(session: Session, words: readonly string[], { app, service }: RunOptions) {
+/** What a command runs in, and the command. */
+export interface RunTarget {
+  readonly ref: { readonly kind: "application" | "service"; readonly uuid: string };
+  readonly container?: string | undefined;
+  readonly argv: readonly string[];
+}
+
+/** The first word is the application if one has that name; one more before `--` is a container of it. */
+export async function targetOf(
+  session: Session,
+  words: readonly string[],
+  { app, service }: RunOptions,
+): Promise<RunTarget> {
   const api = await session.connect();
   if (service !== undefined) {
     const { uuid } = await namedResource(api, "service", service);
-    return { ref: { kind: "service", uuid } as const, argv: words };
+    return { ref: { kind: "service", uuid }, ...withContainer(session, words) };
   }
   const [first = "", ...rest] = words;
   const isNamed = app === undefined && (await isApplication(session, first));
   const { uuid } = await targetApplication(api, session.system, isNamed ? first : app);
-  return { ref: { kind: "application", uuid } as const, argv: isNamed ? rest : words };
+  const ref = { kind: "application", uuid } as const;
+  return isNamed ? { ref, ...withContainer(session, rest) } : { ref, argv: words };
+}
+
+/** `web -- ls` names the container web, while the dashes of `ls -- -l` belong to a command. */
+function withContainer({ argv }: Session, words: readonly string[]): Pick<RunTarget, "container" | "argv"> {
+  const [container, ...others] = wordsBeforeDashes(argv, words);
+  const [, ...command] = words;
+  const isContainer = others.length === 0 && command[0]?.startsWith("-") === false;
+  return container !== undefined && isContainer ? { container, argv: command } : { argv: words };
 }
 
 async function isApplication(session: Session, word: string): Promise<boolean> {

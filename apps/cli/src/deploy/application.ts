@@ -1,6 +1,7 @@
 import { type Application, buildsImage, type CreatedApplication, namesake } from "@berth/core/application";
 import { ENGINES } from "@berth/core/server";
 import { linkPath, saveLink } from "../application-link.ts";
+import { nameInCommand } from "../choose.ts";
 import type { Api } from "../connection/api.ts";
 import { usage } from "../failure.ts";
 import type { Content } from "../pack/walk.ts";
@@ -39,7 +40,7 @@ export async function existingTarget(
     const target = await namedApplication(api, options.app);
     // Flags for a repository are refused for what they are.
     const isForGit = options.git !== undefined || options.branch !== undefined;
-    if (target.source === "upload" && !isForGit) requireMeantFolder(folder, target);
+    if (target.source === "upload" && !isForGit) await requireMeantFolder(api, folder, target);
     return target;
   }
   if (options.new) return undefined;
@@ -57,11 +58,16 @@ export async function existingTarget(
 }
 
 /** Keeps an application from being replaced by a folder that the command only happened to be run in. */
-function requireMeantFolder({ path, argument, isNamed, links }: DeployFolder, { uuid, name }: Target): void {
-  if (isNamed || links.some((link) => link.uuid === uuid)) return;
-  throw usage(`${path} is not remembered as a folder of ${printable(name)}, so it is not uploaded.`, [
-    `Upload it all the same:     berth deploy ${argument} --app ${uuid}`,
-    `Run the last upload again:  berth restart ${uuid}`,
+async function requireMeantFolder(
+  { client }: Api,
+  { path, argument, isNamed, links }: DeployFolder,
+  target: Target,
+): Promise<void> {
+  if (isNamed || links.some(({ uuid }) => uuid === target.uuid)) return;
+  const app = nameInCommand(target, await client.applications.list.query({}));
+  throw usage(`${path} is not remembered as a folder of ${printable(target.name)}, so it is not uploaded.`, [
+    `Upload it all the same:     berth deploy ${argument} --app ${app}`,
+    `Run the last upload again:  berth restart ${app}`,
   ]);
 }
 
@@ -76,7 +82,7 @@ async function sameTarget(
   { path, isNamed }: DeployFolder,
   options: DeployOptions,
 ): Promise<Target | undefined> {
-  const { git, branch = "main" } = options;
+  const { git, branch } = options;
   const namesPlace = PLACE_FLAGS.some((flag) => options[flag] !== undefined);
   const derived = git !== undefined ? repositoryName(git) : namesPlace ? await nameOf(path) : undefined;
   const name = options.name ?? derived;
@@ -88,7 +94,7 @@ async function sameTarget(
   const isSame =
     git === undefined
       ? found.source === "upload"
-      : found.source === "git" && found.git_repository === git && found.git_branch === branch;
+      : found.source === "git" && found.git_repository === git && (branch === undefined || found.git_branch === branch);
   if (!isSame) return undefined;
   // Before anything is said or asked of a deployment that would be refused.
   await requireSamePlace(api, found, options);
@@ -99,7 +105,7 @@ async function sameTarget(
   }
   output.line(`${where}: deploying it again from ${path}, which was not deployed as it before.`);
   if (system.stdin.isTTY && !isNamed) await requireYes(system);
-  output.line(`Undo it with: berth rollback ${found.uuid}`);
+  output.line(`Undo it with: berth rollback ${nameInCommand(found, applications)}`);
   return found;
 }
 
@@ -265,7 +271,8 @@ function create(
   { client }: Api,
   name: string,
   { project, environment, server }: ChosenPlacement,
-  { git, branch = "main" }: DeployOptions,
+  // The server asks the repository which branch that is.
+  { git, branch = "HEAD" }: DeployOptions,
   settings: Readonly<Record<string, unknown>>,
 ): Promise<CreatedApplication> {
   const body = {
@@ -295,12 +302,13 @@ interface NewApplication {
 async function requireUnusedName({ client }: Api, { name, place, folder, options }: NewApplication): Promise<void> {
   if (options.new) return;
   const uploaded = options.git === undefined ? `${folder.argument} ` : "";
-  requireFreeName(await client.applications.list.query({}), {
+  const applications = await client.applications.list.query({});
+  requireFreeName(applications, {
     name,
     place,
     kind: "application",
-    remedies: ({ uuid }) => [
-      `Deploy to it:       berth deploy ${uploaded}--app ${uuid}`,
+    remedies: (same) => [
+      `Deploy to it:       berth deploy ${uploaded}--app ${nameInCommand(same, applications)}`,
       "Make another one:   berth deploy --name OTHER",
     ],
   });

@@ -54,7 +54,11 @@ export const ApplicationCreatePublic = z.strictObject({
     .trim()
     .min(1, "This field is required.")
     .describe("https, http, git or ssh URL, or git@host:path; a file URL on the server that Berth itself runs on."),
-  git_branch: settings.git_branch.unwrap().trim().min(1, "This field is required.").describe("Branch to deploy."),
+  git_branch: settings.git_branch
+    .unwrap()
+    .trim()
+    .min(1, "This field is required.")
+    .describe("Branch to deploy; `HEAD`: the default branch of the repository."),
   build_pack: BuildPack,
 });
 export type ApplicationCreatePublic = z.infer<typeof ApplicationCreatePublic>;

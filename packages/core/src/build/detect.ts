@@ -4,6 +4,7 @@ import type { LanguageProject } from "./language.ts";
 import { languageOf } from "./languages.ts";
 import {
   buildScript,
+  isNodeScript,
   needsInstall,
   nodeStart,
   type PackageManager,
@@ -11,6 +12,7 @@ import {
   saysStart,
   staticFramework,
 } from "./node-project.ts";
+import { parsePackageJson } from "./package-json.ts";
 import {
   argvStep,
   type BuildPlan,
@@ -40,14 +42,13 @@ export function detectPlan(facts: SourceFacts, config: PlanConfig): BuildPlan {
  * @throws DomainError `engine.unsupported` for build packs that make images; `deploy.build_failed` when the server lacks
  *   a program
  */
-export function findPlan(facts: SourceFacts, config: PlanConfig): BuildPlan | undefined {
+export function findPlan(source: SourceFacts, config: PlanConfig): BuildPlan | undefined {
   refuseImages(config);
-  const project: Project = {
-    facts,
-    config,
-    manager: facts.packageJson === undefined ? undefined : packageManagerOf(facts),
-    language: languageOf(facts),
-  };
+  const language = languageOf(source);
+  const isScript = language === undefined && config.publish_directory === null && isNodeScript(source);
+  const facts = isScript ? { ...source, packageJson: NO_PACKAGE } : source;
+  const manager = facts.packageJson === undefined ? undefined : packageManagerOf(facts);
+  const project: Project = { facts, config, manager, language };
   const start = findStart(project);
   if (start === undefined) return undefined;
   // The static build pack serves the files as they are, unless a build command is set.
@@ -72,6 +73,9 @@ export function findPlan(facts: SourceFacts, config: PlanConfig): BuildPlan | un
     ],
   };
 }
+
+/** What a program of Node without a package.json says about itself. */
+const NO_PACKAGE = parsePackageJson("{}");
 
 interface Project {
   readonly facts: SourceFacts;

@@ -295,3 +295,37 @@ describe("a static framework is built and served", () => {
     expect(refusal({ packageJson })).toMatch(/^deploy\.build_failed .*Add @sveltejs\/adapter-node/);
   });
 });
+
+describe("a program without a package.json", () => {
+  test.each<[string, Given, string]>([
+    ["is started by Node", { entries: ["server.js", "lib/"] }, "Node.js (npm) > exec node server.js"],
+    ["is started from index.js", { entries: ["index.js", "README.md"] }, "Node.js (npm) > exec node index.js"],
+    [
+      "is started as its Procfile says",
+      { entries: ["app.js"], procfile: "web: node app.js x" },
+      "Procfile (npm) > exec node app.js x",
+    ],
+    [
+      "is started as a command says",
+      { entries: ["server.js"], config: { start_command: "node server.js --now" } },
+      "Start command (npm) > exec node server.js --now",
+    ],
+    ["is not the scripts of a page", { entries: ["index.html", "index.js"] }, "Static files > serve ."],
+    [
+      "is not the scripts of another language",
+      { entries: ["app.js"], files: { "main.py": "" } },
+      "Python > exec python3 main.py",
+    ],
+    [
+      "is not in a folder that is published",
+      { entries: ["index.js"], config: { publish_directory: "/site" } },
+      "Static files > serve /site !",
+    ],
+  ])("%s", (_what, given, expected) => {
+    expect(summary(given)).toBe(expected);
+  });
+
+  test("runs in an image with Node", () => {
+    expect(planOf({ entries: ["server.js"] }).runtime).toMatchObject({ language: "node" });
+  });
+});

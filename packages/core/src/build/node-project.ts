@@ -1,6 +1,7 @@
 import type { Argv } from "../argv.ts";
 import { DomainError } from "../errors.ts";
 import { isDevelopmentServer, SERVER_FRAMEWORKS, STATIC_FRAMEWORKS, type StaticFramework } from "./frameworks.ts";
+import { firstFile, isPage } from "./language.ts";
 import type { PackageJson } from "./package-json.ts";
 import { argvStep, type BuildStep, type SourceFacts, type WorkspaceFacts } from "./plan.ts";
 
@@ -168,6 +169,10 @@ const NUXT_GENERATE = {
   folders: [".output/public", "dist"],
   isSpa: false,
 };
+
+/** Whether a folder without a package.json is a program of Node, and not a web page with scripts. */
+export const isNodeScript = (facts: SourceFacts): boolean =>
+  facts.packageJson === undefined && !isPage(facts) && firstFile(facts, MAIN_FILES) !== undefined;
 
 /** The script `build`, or the name that templates of documentation sites use for it. */
 export function buildScript({ scripts }: PackageJson): string | undefined {

@@ -48,6 +48,12 @@ export interface SourceFetcher {
    * @throws DomainError `source.not_found`, `source.unauthorized`, `source.unreachable`, `source.invalid`
    */
   checkout(spec: SourceSpec, deploymentUuid: string, io: WorkIO): Promise<Checkout>;
+  /**
+   * Asks a repository that needs no credential for its default branch.
+   * @returns Its name, such as `main`
+   * @throws DomainError as `checkout`
+   */
+  defaultBranch(repository: string, signal: AbortSignal): Promise<string>;
   /** Idempotent. */
   removeCheckout(deploymentUuid: string): Promise<void>;
   /**

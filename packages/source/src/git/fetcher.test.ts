@@ -44,6 +44,20 @@ describe("checkout of a branch", () => {
     expect(commit).toBe(bench.repository.git("rev-parse", "trunk"));
   });
 
+  test("is named by a repository that has commits", async () => {
+    const address = bench.repository.url;
+    const ask = () => bench.fetcher().defaultBranch(address, AbortSignal.timeout(30_000));
+    expect(await errorOf(ask())).toMatchObject({
+      code: "source.not_found",
+      message: expect.stringContaining("no commits"),
+    });
+    bench.repository.commit({ a: "1" });
+    bench.repository.git("branch", "-m", "main", "trunk/two");
+    expect(await ask()).toBe("trunk/two");
+    const missing = await errorOf(bench.fetcher().defaultBranch(`${address}-missing`, AbortSignal.timeout(30_000)));
+    expect(missing.code).toBe("source.not_found");
+  });
+
   test("takes a full ref such as a pull request's", async () => {
     const tip = bench.repository.commit({ a: "1" });
     bench.repository.git("update-ref", "refs/pull/7/head", tip);

@@ -20,10 +20,12 @@ import { prepareSessions } from "./git-session.ts";
 import { fillLfs } from "./lfs.ts";
 import { cancelled, keyedLocks } from "./locks.ts";
 import {
+  defaultBranch,
   discardMirror,
   type FoundCommit,
   fetchCommit,
   mirrorFolder,
+  noCommits,
   removeUnusedMirrors,
   unpackCommit,
   type WantedRevision,
@@ -58,6 +60,7 @@ export const SOURCE_LIMITS: SourceLimits = {
 const SYSTEM_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 const SUBMODULE_DEPTH_MAX = 10;
 const SWEEP_MS = 24 * 3600 * 1000;
+const ASK_SECONDS = 30; // A person waits for the answer.
 const SESSION_SPARE_SECONDS = 300; // Time to start git and to end it.
 
 /** Fetches sources with the system's git. Uploads need no git. */
@@ -82,6 +85,23 @@ export function sourceFetcher(options: SourceFetcherOptions): SourceFetcher {
     }
   }
 
+  async function askDefaultBranch(repository: string, signal: AbortSignal): Promise<string> {
+    const remote = remoteOf({ type: "git", repository, branch: "HEAD", commit: "HEAD", cacheOwner: "" });
+    await checkFileProtocol(options, remote.url);
+    const context = contextOf({ signal, onLine: () => undefined }, { ...limits, fetchSeconds: ASK_SECONDS });
+    await prepareSessions(context.place, limits.fetchSeconds + SESSION_SPARE_SECONDS);
+    const ref = await defaultBranch(context, remote, mirrorFolder(options.folder, remote));
+    if (ref === undefined) throw noCommits(remote);
+    return ref.replace(/^refs\/heads\//, "");
+  }
+
+  const contextOf = (io: WorkIO, inner: SourceLimits): GitContext => ({
+    place: { folder: options.folder, path: options.path ?? SYSTEM_PATH },
+    limits: inner,
+    io,
+    allowedPrivateHosts: options.allowedPrivateHosts ?? [],
+  });
+
   async function fill(spec: SourceSpec, folder: string, io: WorkIO): Promise<FoundCommit> {
     if (spec.type === "none") return { commit: "HEAD", message: null };
     if (spec.type === "upload") {
@@ -91,11 +111,9 @@ export function sourceFetcher(options: SourceFetcherOptions): SourceFetcher {
     }
     const remote = remoteOf(spec);
     const wanted = { ref: parseGitRef(spec.branch), revision: parseGitRevision(spec.commit) };
-    const path = options.path ?? SYSTEM_PATH;
-    const place = { folder: options.folder, path };
-    const context = { place, limits, io, allowedPrivateHosts: options.allowedPrivateHosts ?? [] };
+    const context = contextOf(io, limits);
     await checkFileProtocol(options, remote.url);
-    await prepareSessions(place, limits.fetchSeconds + SESSION_SPARE_SECONDS);
+    await prepareSessions(context.place, limits.fetchSeconds + SESSION_SPARE_SECONDS);
     await sweepMirrors();
     io.onLine(`Fetching ${formatGitUrl(remote.url)}`, "stdout");
     const filled = await fillFromGit(context, remote, wanted, folder);
@@ -157,6 +175,10 @@ export function sourceFetcher(options: SourceFetcherOptions): SourceFetcher {
 
   return {
     checkout,
+    defaultBranch: (repository, signal) =>
+      askDefaultBranch(repository, signal).catch((error: unknown) => {
+        throw asDomainError(error);
+      }),
     removeCheckout,
     saveUpload: (resourceUuid, archive) => uploads.save(resourceUuid, archive),
     removeResource: (resourceUuid) => uploads.remove(resourceUuid),

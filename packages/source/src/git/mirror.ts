@@ -187,16 +187,17 @@ async function resolveTip(
   if (commit !== undefined) return commit;
   const branches = await names(context, mirror, "refs/heads");
   if (branches.length === 0) {
-    throw new DomainError(
-      "source.not_found",
-      `${formatGitUrl(remote.url)} has no commits yet. Push one and deploy again.`,
-    );
+    throw noCommits(remote);
   }
   const name = found === undefined ? "no default branch" : `no branch ${found.replace(/^refs\/heads\//, "")}`;
   throw unknown(remote, name, branches, "git_branch");
 }
 
-async function defaultBranch(context: GitContext, remote: Remote, mirror: string): Promise<string | undefined> {
+export const noCommits = ({ url }: Pick<Remote, "url">): DomainError =>
+  new DomainError("source.not_found", `${formatGitUrl(url)} has no commits yet. Push one and deploy again.`);
+
+/** Its full name; `undefined` for a repository without commits. Reads no mirror. */
+export async function defaultBranch(context: GitContext, remote: Remote, mirror: string): Promise<string | undefined> {
   const answer = await remoteGit(context, remote, mirror, [
     "ls-remote",
     "--symref",

@@ -24,6 +24,9 @@ export async function generateUrls(ctx: UrlContext, artifact: Artifact): Promise
     if (settings.build_pack !== "dockercompose" || settings.docker_compose_domains !== null) return false;
     await tx.applications.update(record.id, { settings: { docker_compose_domains: byContainer(claims) } });
     await tx.domains.claim({ resourceId: record.id, pullRequestId: 0 }, claims, { takeFromOwnTeam: false });
+    const { uuid, kind, name } = record;
+    const payload = { resource_kind: kind, resource_name: name, fields: ["docker_compose_domains"] };
+    await tx.events.append({ type: "resource.updated", resource_uuid: uuid, payload });
     return true;
   });
   if (!isGenerated) return;
