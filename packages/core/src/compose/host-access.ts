@@ -26,11 +26,13 @@ export function foreignFiles(document: ComposeDocument): readonly string[] {
   const extended = Object.entries(document.services).filter(([, service]) => recordOf(service.extends).file != null);
   const programs = Object.entries(document.services).filter(([, { provider }]) => provider !== undefined);
   return [
-    ...(document.include === undefined ? [] : ["include: Other files cannot be included."]),
+    ...(document.include === undefined
+      ? []
+      : ["include: Other files cannot be included. Copy what they contain into this file."]),
     ...programs.map(([name]) => `services.${name}.provider: Providers cannot be used.`),
     ...extended.map(
       ([name, { extends: base }]) =>
-        `services.${name}.extends: Other files, such as ${shown(recordOf(base).file)}, cannot be extended.`,
+        `services.${name}.extends: Other files, such as ${shown(recordOf(base).file)}, cannot be extended. Copy the service into this file.`,
     ),
     ...builds,
     ...outside.map(([place, file]) => `${place}: The file ${shown(file)} is not in the service's own folder.`),

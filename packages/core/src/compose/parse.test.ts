@@ -133,9 +133,16 @@ services:
   });
 
   test.each([
-    [web("ports: 80"), "services.web.ports: Invalid input", 4, 5],
+    [web("ports: 80"), "services.web.ports: Must be a list.", 4, 5],
+    [
+      web("environment:\n  A: { b: 1 }"),
+      "services.web.environment.A: Must be a text, or a number, or true or false",
+      5,
+      7,
+    ],
+    [web("environment: 5"), "services.web.environment: Must be a text, or a list, or a map.", 4, 5],
     [web("imagee: a"), "services.web.imagee: Unknown key; image is probably meant", 4, 5],
-    [web("volumes:\n  - a:/a\n  - { source: a }"), "services.web.volumes.1: Invalid input", 6, 9],
+    [web("volumes:\n  - a:/a\n  - { source: a }"), "services.web.volumes.1.target: Must be a text.", 6, 9],
     ["services:\n  my.web:\n    build: { ssh: [a] }", "services.my.web.build.ssh: Keys are not passed on", 3, 14],
     ["services:\n  web:\n    ports: [80]", "services.web: Needs an image", 2, 3],
   ])("names line and column of what is wrong in %j", (text, sentence, line, column) => {

@@ -1,3 +1,4 @@
+import type { z } from "zod";
 import { ENV_VALUE_LENGTH_MAX } from "../env/env.ts";
 import { isDatabase } from "./database-image.ts";
 import { type EnvironmentEntry, environmentOf } from "./environment.ts";
@@ -120,11 +121,45 @@ function withPlace(problem: string, placeOf: YamlValue["placeOf"]): string {
   return place === "" ? problem : `${problem.replace(/\.$/, "")}.${place}`;
 }
 
-function issueText({ path, message }: { readonly path: readonly PropertyKey[]; readonly message: string }): string {
+function issueText(issue: z.core.$ZodIssue): string {
+  const { path, message } = exactly(issue);
   if (path.length === 0) return "Must be a map with the key services.";
   if (path.length === 1 && path[0] === "services") return "Needs a map named services with at least one container.";
   return `${path.map(String).join(".").slice(0, 200)}: ${message}`;
 }
+
+type Issue = Pick<z.core.$ZodIssue, "path" | "message">;
+
+/** What fits none of several forms is reported for the entry that fits none, or with all forms. */
+function exactly(issue: z.core.$ZodIssue): Issue {
+  const forms = new Set(formsOf(issue));
+  const [inside] = issue.code === "invalid_union" ? insideOf(issue) : [];
+  if (inside !== undefined) {
+    const { path, message } = exactly(inside);
+    return { path: [...issue.path, ...path], message };
+  }
+  return forms.size === 0 ? issue : { path: issue.path, message: `Must be ${[...forms].join(", or ")}.` };
+}
+
+const insideOf = ({ errors }: z.core.$ZodIssueInvalidUnion) =>
+  errors.flat().filter(({ path, code }) => path.length > 0 && code !== "unrecognized_keys");
+
+/** The types that a value may have. */
+function formsOf(issue: z.core.$ZodIssue): readonly string[] {
+  if (issue.code === "invalid_union") return issue.errors.flat().flatMap(formsOf);
+  const form = issue.code === "invalid_type" ? FORMS.get(issue.expected) : undefined;
+  return form === undefined ? [] : [form];
+}
+
+const FORMS: ReadonlyMap<string, string> = new Map([
+  ["string", "a text"],
+  ["number", "a number"],
+  ["boolean", "true or false"],
+  ["null", "empty"],
+  ["array", "a list"],
+  ["record", "a map"],
+  ["object", "a map"],
+]);
 
 function firstOf<T>(all: Iterable<T>, countMax: number): readonly T[] {
   const first: T[] = [];

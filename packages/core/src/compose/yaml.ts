@@ -107,7 +107,8 @@ function tokensOf(text: string, lines: LineCounter) {
   let count = 0;
   for (const lexeme of new Lexer().lex(text)) {
     count += 1;
-    if (count > TOKENS_MAX) throw new Problem(`Has more than ${TOKENS_MAX} parts.`);
+    if (count > TOKENS_MAX)
+      throw new Problem(`Has more than ${TOKENS_MAX} keys, values and signs. Split it into several services.`);
     tokens.push(...parser.next(lexeme));
     // A level uses up to two entries of the stack.
     if (parser.stack.length > DEPTH_MAX * 2) throw new Problem(TOO_DEEP);
