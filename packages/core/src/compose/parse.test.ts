@@ -423,6 +423,13 @@ volumes:
     expect(used.variables.map(({ key }) => key)).toEqual(["COOLIFY_FQDN"]);
   });
 
+  test("a secret and a config of a variable name it", () => {
+    const { variables } = parsed(
+      `${web("secrets: [key]")}\nsecrets: { key: { environment: API_KEY } }\nconfigs: { app: { environment: APP } }`,
+    );
+    expect(variables.map(({ key }) => key)).toEqual(["APP", "API_KEY"]);
+  });
+
   test("variables stand anywhere in the file, not only in environments", () => {
     const { variables } = parsed(`
 services:

@@ -6,6 +6,7 @@ import { foreignFiles } from "./host-access.ts";
 import { composeKeyProblems } from "./keys.ts";
 import { withTagsApplied } from "./merge.ts";
 import { withoutContents } from "./mounted-content.ts";
+import { recordOf } from "./record.ts";
 import { replicasOf, replicasProblem, withInheritedScale } from "./replicas.ts";
 import { ComposeDocument, type ComposeService } from "./schema.ts";
 import { type UsedVariables, usedVariables } from "./variables.ts";
@@ -102,8 +103,17 @@ function environmentsOf({ value, notes }: YamlValue) {
 /** All texts that the compose tool interpolates, except environments. */
 function textsOf({ services, volumes, networks, configs, secrets }: ComposeDocument): readonly string[] {
   const others = Object.values(withoutContents(services)).map(({ environment: _, ...rest }) => rest);
-  return textsIn([others, volumes, networks, configs, secrets]);
+  return [...textsIn([others, volumes, networks, configs, secrets]), ...namedVariables([configs, secrets])];
 }
+
+/** `secrets: { key: { environment: API_KEY } }` names a variable without a `$`. */
+const namedVariables = (sections: readonly unknown[]): readonly string[] =>
+  sections
+    .flatMap((section) => Object.values(recordOf(section)))
+    .flatMap((entry) => {
+      const { environment } = recordOf(entry);
+      return typeof environment === "string" ? [`\${${environment}}`] : [];
+    });
 
 /** All texts within a value that contain a `$`. */
 export function textsIn(value: unknown): readonly string[] {
