@@ -23,6 +23,7 @@ import type { Logger } from "./logger.ts";
 import { magic } from "./magic.ts";
 import { passwordHasher } from "./passwords.ts";
 import { Servers } from "./servers.ts";
+import { siteProbe } from "./site-probe.ts";
 
 const wait = (seconds: number) => setTimeout(seconds * 1000);
 const clock: Clock = { now: () => new Date() };
@@ -109,6 +110,7 @@ export async function wire(
       teamServersMax: config.teamServersMax,
       keys: keyReader,
       addresses: addressBook(),
+      sites: siteProbe(config.allowedPrivateHosts),
       gitHost,
       cloud: cloudProviders({
         allowedPrivateHosts: config.allowedPrivateHosts,

@@ -17,6 +17,7 @@ import { z } from "zod";
 import { applicationDestinations } from "./application-destination.ts";
 import { attachments } from "./attachment.ts";
 import { creation } from "./creation.ts";
+import { domainChecks } from "./domain-check.ts";
 import { envs } from "./env.ts";
 import { lifecycle } from "./lifecycle.ts";
 import { listed, paging } from "./list.ts";
@@ -47,6 +48,7 @@ export const applications = {
   attachments: attachments.application,
   envs: envs.application,
   containers: containers.application,
+  domainChecks,
   logs: logs.application,
   metrics: metrics.application,
   storages: storages.application,

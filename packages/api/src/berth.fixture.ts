@@ -20,6 +20,7 @@ import {
   testMagic,
   testPasswords,
   testPlace,
+  testSites,
   testTemplates,
   testUuid,
 } from "@berth/testing";
@@ -187,6 +188,7 @@ function application(
       reportedVersion: "4.0.0-test",
       keys: testKeyReader,
       addresses: { isOwn: async () => false },
+      sites: testSites,
       teamServersMax: null,
       gitHost: testGitHost(),
       cloud: refusingCloud,

@@ -24,6 +24,7 @@ import type {
   S3StorageRecord,
   ServerMachine,
   ServerRecord,
+  SiteProbe,
   SourceFetcher,
   Stores,
   SystemStores,
@@ -67,6 +68,7 @@ export interface ControlDeps {
   readonly teamServersMax: number | null;
   readonly keys: KeyReader;
   readonly addresses: AddressBook;
+  readonly sites: SiteProbe;
   readonly gitHost: Pick<GitHost, "repositories" | "repository" | "branches" | "mayCall">;
   readonly cloud: CloudProviders;
   readonly objectStorage: (storage: S3StorageRecord, credentials: OriginCredential<S3Credentials>) => ObjectStorage;

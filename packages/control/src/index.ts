@@ -16,6 +16,7 @@ import { databaseClients } from "./database-client.ts";
 import { deploy } from "./deploy.ts";
 import { deployments } from "./deployment.ts";
 import { destinations } from "./destination.ts";
+import { domainChecks } from "./domain-check.ts";
 import { envs } from "./env.ts";
 import { environments } from "./environment.ts";
 import { githubApps } from "./github-app.ts";
@@ -119,6 +120,7 @@ const USE_CASES = {
   rollbacks,
   logs,
   containers,
+  domainChecks,
   terminals,
   cloudTokens,
   notifications,

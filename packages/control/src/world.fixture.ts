@@ -20,6 +20,7 @@ import {
   testMagic,
   testPasswords,
   testPlace,
+  testSites,
   testTemplates,
   testUuid,
 } from "@berth/testing";
@@ -103,6 +104,7 @@ function deps(db: TestDatabase, engine: PrintingEngine, uploads: Map<string, num
     reportedVersion: "4.0.0-test",
     keys: testKeyReader,
     addresses: { isOwn: async (host) => host === "own.example" },
+    sites: testSites,
     teamServersMax: null,
     gitHost: testGitHost(),
     cloud: refusingCloud,

@@ -52,6 +52,7 @@ export { testExecutions } from "./scheduled-task.ts";
 export * from "./server-container.ts";
 export { copyDatabase } from "./server-data-setup.ts";
 export * from "./service-templates.ts";
+export * from "./sites.ts";
 export * from "./swarm.ts";
 export { until } from "./until.ts";
 export * from "./webhook/delivery.ts";

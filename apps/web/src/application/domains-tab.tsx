@@ -1,12 +1,13 @@
 import { ApplicationUpdate } from "@berth/core/application";
-import { Anchor, Stack, Text } from "@mantine/core";
-import { useQuery } from "@tanstack/react-query";
+import { Anchor, Button, Stack, Text } from "@mantine/core";
+import { type UseQueryResult, useQuery } from "@tanstack/react-query";
 import { client, trpc } from "../api/client.ts";
 import { notify } from "../parts/action.tsx";
 import { type FieldGroup, SchemaForm } from "../parts/form.tsx";
-import { Facts, Section } from "../parts/page.tsx";
+import { Facts, Problem, Section } from "../parts/page.tsx";
 import { DeployAgain } from "../resource/deploy-again.tsx";
 import type { PanelProps } from "../resource/panel.ts";
+import { type DomainCheck, domainFacts } from "./domain-facts.ts";
 
 const FIELDS: readonly FieldGroup[] = [
   { fields: ["domains", "redirect", "is_force_https_enabled", "is_stripprefix_enabled", "is_gzip_enabled"] },
@@ -14,9 +15,8 @@ const FIELDS: readonly FieldGroup[] = [
 ];
 
 export default function DomainsTab({ resource }: PanelProps) {
-  const { application, server_uuid } = resource;
-  const { data: server } = useQuery(trpc.servers.get.queryOptions({ uuid: server_uuid }));
-  const proxy = useQuery(trpc.serverProxies.get.queryOptions({ uuid: server_uuid })).data;
+  const { application } = resource;
+  const checks = useQuery(trpc.applications.domainChecks.list.queryOptions({ uuid: resource.uuid }));
   if (application === undefined) return null;
   const { uuid, fqdn, redirect, settings } = application;
   return (
@@ -29,26 +29,21 @@ export default function DomainsTab({ resource }: PanelProps) {
               <Anchor href={url} target="_blank" rel="noreferrer" size="sm" className="break">
                 {url}&nbsp;↗
               </Anchor>
-              <Facts
-                rows={[
-                  ["DNS", `${new URL(url).hostname} has to point to ${server?.ip ?? "its server"}`],
-                  [
-                    "Route",
-                    proxy?.status === "running" || server?.engine === "process"
-                      ? "the proxy forwards it"
-                      : `the proxy is ${proxy?.status ?? "not known"}`,
-                  ],
-                  [
-                    "Certificate",
-                    url.startsWith("https:")
-                      ? "the proxy gets one from Let's Encrypt and renews it"
-                      : "none: it is plain http",
-                  ],
-                ]}
-              />
+              <Found url={url} checks={checks} />
             </div>
           ))}
         </Stack>
+        {application.urls.length > 0 && (
+          <Button
+            mt="sm"
+            variant="default"
+            size="compact-sm"
+            disabled={checks.isFetching}
+            onClick={() => void checks.refetch()}
+          >
+            {checks.isFetching ? "Checking …" : "Check again"}
+          </Button>
+        )}
       </Section>
       <Section
         title="Change"
@@ -69,5 +64,19 @@ export default function DomainsTab({ resource }: PanelProps) {
         />
       </Section>
     </Stack>
+  );
+}
+
+type Checks = Pick<UseQueryResult<readonly DomainCheck[], unknown>, "data" | "error" | "isFetching">;
+
+/** What DNS, the proxy and the certificate of a URL are now. */
+function Found({ url, checks }: { readonly url: string; readonly checks: Checks }) {
+  const check = checks.data?.find((each) => each.url === url);
+  if (check !== undefined) return <Facts rows={domainFacts(check)} />;
+  if (checks.error !== null) return <Problem error={checks.error} />;
+  return (
+    <Text size="sm" c="dimmed">
+      {checks.isFetching ? "Asks DNS and the proxy …" : "Only the first 20 URLs are checked."}
+    </Text>
   );
 }

@@ -8,6 +8,7 @@ export * from "./autoscaling.ts";
 export * from "./build-pack.ts";
 export * from "./container-name.ts";
 export * from "./domain.ts";
+export * from "./domain-check.ts";
 export * from "./domain-conflict.ts";
 export * from "./generated-domain.ts";
 export * from "./gpu.ts";

@@ -43,6 +43,7 @@ export type * from "./second-factor.ts";
 export * from "./server-machine.ts";
 export * from "./service.ts";
 export type * from "./shared-variable.ts";
+export * from "./site-probe.ts";
 export * from "./source.ts";
 export * from "./storage.ts";
 export * from "./store.ts";

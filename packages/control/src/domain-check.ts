@@ -1,0 +1,44 @@
+import { notFound } from "@berth/core";
+import { type DomainCheck, domainCheck, siteOf } from "@berth/core/application";
+import type { Page, Paging, ServerRecord, SiteProbe } from "@berth/core/ports";
+import { isOwnMachine } from "@berth/core/server";
+import { requireAbility } from "@berth/core/team";
+import { applications, findApplication } from "./application.ts";
+import type { UseCaseContext } from "./context.ts";
+
+/** Looks at the URLs of an application as they are now. Nothing is stored. */
+export function domainChecks(context: UseCaseContext) {
+  const { scope, stores, sites, clock, urlProblem } = context;
+
+  const checked = async (url: string, server: ServerRecord, serverAddresses: readonly string[]) => {
+    const { host, port, isHttps, hasRecord } = siteOf(url);
+    const [found, certificate] = await Promise.all([
+      hasRecord ? sites.addresses(host) : undefined,
+      isHttps ? sites.certificate(server, { host, port }) : undefined,
+    ]);
+    const routeProblem = urlProblem(url, server.id);
+    return domainCheck(url, { found, certificate, serverAddresses, routeProblem, now: clock.now() });
+  };
+
+  return {
+    /** At most twenty at once, since each asks the network. @throws DomainError `resource.not_found` */
+    async list(uuid: string, { skip = 0, take = URLS_MAX }: Paging): Promise<Page<DomainCheck>> {
+      requireAbility(scope, "read");
+      const { server_id } = await findApplication(stores, uuid);
+      const { urls } = await applications(context).get(uuid);
+      const server = await stores.servers.findById(server_id);
+      if (server === undefined) throw notFound("Server");
+      const page = urls.slice(skip, skip + Math.min(take, URLS_MAX));
+      const serverAddresses = page.length === 0 ? [] : await addressesOf(sites, server);
+      const items = await Promise.all(page.map((url) => checked(url, server, serverAddresses)));
+      return { items, total: urls.length };
+    },
+  };
+}
+
+/** Those of Berth's own machine are not known: it may be behind another address. */
+async function addressesOf(sites: SiteProbe, server: ServerRecord): Promise<readonly string[]> {
+  return isOwnMachine(server) ? [] : (await sites.addresses(server.ip)).addresses;
+}
+
+const URLS_MAX = 20;

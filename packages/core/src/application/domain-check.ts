@@ -1,0 +1,89 @@
+import { z } from "zod";
+import type { NameAddresses, SeenCertificate } from "../ports/site-probe.ts";
+import { Timestamp, timestamp } from "../timestamp.ts";
+
+const sentence = (meaning: string) =>
+  z.string().nullable().describe(`${meaning} Null if nothing is known to be wrong.`);
+
+export const DomainCheck = z
+  .object({
+    url: z.string(),
+    addresses: z.array(z.string()).describe("What DNS answers for its name now, without private addresses."),
+    dns_problem: sentence("What is wrong with its DNS record, and what to do."),
+    route_problem: sentence("Why the proxy does not forward its requests, and what to do."),
+    certificate: z
+      .object({ issuer: z.string().nullable(), expires_at: Timestamp })
+      .nullable()
+      .describe("What the server's proxy presents for its name now. Null for http, and where nothing is presented."),
+    certificate_problem: sentence("Why a browser refuses its certificate, or why there is none."),
+  })
+  .meta({ id: "DomainCheck", description: "DNS record, route and certificate of a URL, as they are now." });
+export type DomainCheck = z.infer<typeof DomainCheck>;
+
+/** A site as its URL names it. */
+export interface Site {
+  /** Without the brackets of an IPv6 address. */
+  readonly host: string;
+  readonly port: number;
+  readonly isHttps: boolean;
+  /** Whether DNS is asked for it: not for addresses, nor for names that always mean the machine itself. */
+  readonly hasRecord: boolean;
+}
+
+export function siteOf(url: string): Site {
+  const { hostname, port, protocol } = new URL(url);
+  const isHttps = protocol === "https:";
+  const isAddress = /^[\d.]+$|^\[/.test(hostname);
+  return {
+    host: hostname.replace(/^\[|\]$/g, ""),
+    port: Number(port) || (isHttps ? 443 : 80),
+    isHttps,
+    hasRecord: !isAddress && !/(^|\.)localhost$/.test(hostname),
+  };
+}
+
+/** What was found out about a URL. */
+export interface DomainFindings {
+  /** Of its name; `undefined` if DNS was not asked. */
+  readonly found: NameAddresses | undefined;
+  /** Addresses of the server, for comparison; empty if they are not known, as of a machine behind another address. */
+  readonly serverAddresses: readonly string[];
+  readonly routeProblem: string | undefined;
+  /** `undefined` if it was not asked for. */
+  readonly certificate: SeenCertificate | { readonly failure: string } | undefined;
+  readonly now: Date;
+}
+
+export function domainCheck(url: string, findings: DomainFindings): DomainCheck {
+  const { certificate, found, routeProblem } = findings;
+  const { host } = siteOf(url);
+  const isSeen = certificate !== undefined && !("failure" in certificate);
+  return {
+    url,
+    addresses: [...(found?.addresses ?? [])],
+    dns_problem: dnsProblem(host, findings),
+    route_problem: routeProblem ?? null,
+    certificate: isSeen ? { issuer: certificate.issuer, expires_at: timestamp(certificate.expiresAt) } : null,
+    certificate_problem: certificateProblem(findings),
+  };
+}
+
+function dnsProblem(host: string, { found, serverAddresses }: DomainFindings): string | null {
+  if (found === undefined) return null;
+  const [own] = serverAddresses;
+  const named = own ?? "the server's address";
+  if (found.addresses.length === 0) {
+    return found.hasHidden ? null : `${host} has no address. Add a DNS record that names ${named}.`;
+  }
+  if (own === undefined || found.addresses.some((address) => serverAddresses.includes(address))) return null;
+  const others = found.addresses.join(", ");
+  return `${host} leads to ${others}, not to ${own}. Change its DNS record, unless a proxy such as a CDN is meant to be there.`;
+}
+
+function certificateProblem({ certificate, now }: DomainFindings): string | null {
+  if (certificate === undefined) return null;
+  if ("failure" in certificate) return certificate.failure;
+  const { expiresAt, problem } = certificate;
+  if (expiresAt < now) return "The certificate has expired. Check that ports 80 and 443 are open to the internet.";
+  return problem;
+}

@@ -1,0 +1,90 @@
+import { lookup } from "node:dns/promises";
+import { isIP } from "node:net";
+import { checkServerIdentity, connect, type PeerCertificate, type TLSSocket } from "node:tls";
+import type { NameAddresses, SeenCertificate } from "@berth/core/ports";
+import { guardedSocket } from "../http/guarded-socket.ts";
+import { HttpFault } from "../http/http-fault.ts";
+import { mayConnect, type PrivateHosts } from "../http/private-hosts.ts";
+
+export interface PresentedBy {
+  readonly host: string;
+  readonly port: number;
+  /** Address or name of the server whose proxy is asked. */
+  readonly server: string;
+  /** Private addresses that it may have. */
+  readonly privateHosts: PrivateHosts;
+}
+
+/**
+ * Addresses of a name, for people who may not know the network of this machine: private ones that are not allowed are
+ * left out.
+ */
+export async function addressesOf(host: string, allowed: PrivateHosts): Promise<NameAddresses> {
+  const found = await Promise.race([lookup(host, { all: true }), tooLate()]).catch(() => []);
+  const all = [...new Set(found.map(({ address }) => address))];
+  // Public addresses of this machine are those that a DNS record of its sites should have.
+  const addresses = all.filter((address) => mayConnect(host, address, allowed, () => false));
+  return { addresses: addresses.slice(0, ADDRESSES_MAX), hasHidden: addresses.length < all.length };
+}
+
+/** The certificate that a server presents for a name. It is read, not trusted: nothing is sent over the connection. */
+export async function presentedCertificate(by: PresentedBy): Promise<SeenCertificate | { readonly failure: string }> {
+  const { host, port, server, privateHosts } = by;
+  try {
+    const bounds = { allowedPrivateHosts: privateHosts, secondsMax: SECONDS_MAX };
+    const plain = await guardedSocket({ host: server, port, ...bounds });
+    // An address has no name to send, by RFC 6066.
+    const named = isIP(host) === 0 ? { servername: host } : {};
+    const socket = connect({ socket: plain, rejectUnauthorized: false, ...named });
+    try {
+      await secured(socket);
+      return seenCertificate(host, socket);
+    } finally {
+      socket.destroy();
+    }
+  } catch (cause) {
+    return { failure: failureOf(port, cause) };
+  }
+}
+
+function seenCertificate(host: string, socket: TLSSocket): SeenCertificate | { readonly failure: string } {
+  const certificate: PeerCertificate = socket.getPeerCertificate();
+  // Empty where the other side has presented none.
+  if (certificate.valid_to === undefined) return { failure: "The proxy presents no certificate." };
+  const { O, CN } = certificate.issuer;
+  const expiresAt = new Date(certificate.valid_to);
+  const isOther = checkServerIdentity(host, certificate) !== undefined;
+  // Its type is `Error`; Node documents and sets the code as a text.
+  const untrusted = socket.authorizationError as unknown as string | Error | null;
+  const problem = isOther
+    ? "The certificate is for another name. The proxy may still be getting one: look again in a minute."
+    : untrusted
+      ? `Browsers do not trust its authority (${untrusted instanceof Error ? untrusted.message : untrusted}).`
+      : null;
+  return { issuer: firstOf(O) ?? firstOf(CN), expiresAt, problem };
+}
+
+const firstOf = (text: string | string[] | undefined): string | null => [text].flat()[0] ?? null;
+
+const secured = (socket: TLSSocket): Promise<void> =>
+  new Promise((resolve, reject) => {
+    socket.setTimeout(SECONDS_MAX * 1000, () => socket.destroy(new Error("it does not answer")));
+    socket.once("error", reject);
+    socket.once("secureConnect", () => resolve());
+    // Many proxies end a handshake for a name that they do not know.
+    socket.once("close", () => reject(new Error("it ended the connection")));
+  });
+
+function failureOf(port: number, cause: unknown): string {
+  if (cause instanceof HttpFault) return `The proxy does not answer on port ${port}: ${cause.message}`;
+  const why = cause instanceof Error ? cause.message.split("\n", 1)[0] : String(cause);
+  return `The proxy presents no certificate (${why}). It may still be getting one: look again in a minute.`;
+}
+
+const tooLate = (): Promise<never> =>
+  new Promise((_resolve, reject) =>
+    setTimeout(reject, SECONDS_MAX * 1000, new Error("The name service is slow.")).unref(),
+  );
+
+const SECONDS_MAX = 5;
+const ADDRESSES_MAX = 16;
