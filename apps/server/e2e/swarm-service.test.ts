@@ -130,7 +130,7 @@ describeDocker("a compose file on a cluster of two servers", [SERVER_IMAGE, IMAG
     const outcome = await deploy(server, service.uuid);
     expect(outcome, outcome.log).toMatchObject({ status: "finished" });
     // It obeys the constraints, so it does not warn of them.
-    expect(outcome.log).not.toContain("Warning");
+    expect(outcome.log).not.toContain("Warning: services.");
     const planned = await server.rest("PATCH", `/services/${service.uuid}`, {
       ...{ docker_compose: composeOf(), dry_run: true },
     });
