@@ -64,7 +64,7 @@ test("a deployment without a build starts few processes and makes few transactio
   const listed = own.map(({ statements }) => statements.join("\n  ")).join("\n");
   expect(own.length, listed).toBeLessThanOrEqual(BUDGET.transactions);
   expect(own.length, "Lower the budget.").toBeGreaterThan(BUDGET.transactions - TRANSACTIONS_SPARE);
-  const writes = made.filter(({ statements }) => statements.some((text) => WRITES.test(text)));
+  const writes = own.filter(({ statements }) => statements.some((text) => WRITES.test(text)));
   const shown = writes.map(({ statements }) => statements.join("\n  ")).join("\n");
   expect(writes.length, shown).toBeLessThanOrEqual(BUDGET.writes);
   expect(writes.length, "Lower the budget.").toBeGreaterThan(BUDGET.writes - WRITES_SPARE);
