@@ -76,13 +76,18 @@ export async function createApplication(
   repository: TestRepository,
   settings: Readonly<Record<string, unknown>> = {},
 ): Promise<Deployed> {
-  const { status, body } = await server.rest("POST", "/applications/public", {
+  const fields = {
     ...(await placeOf(server)),
     git_repository: repository.url,
     git_branch: "main",
     build_pack: "nixpacks",
     ports_exposes: "3000",
     ...settings,
+  };
+  // On a busy machine the database may seem to hang, and Berth asks to try again.
+  const { status, body } = await until(async () => {
+    const answer = await server.rest("POST", "/applications/public", fields);
+    return answer.status === 503 ? undefined : answer;
   });
   if (status !== 201) throw new Error(`Not created: ${status} ${JSON.stringify(body)}`);
   const { uuid, fqdn } = body as { uuid: string; fqdn: string };
