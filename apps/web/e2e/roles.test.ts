@@ -6,7 +6,7 @@ import { type Shop, shopOf } from "./shop.fixture.ts";
 
 /** What a member may press: it shows, copies or fills in something, and sends nothing. */
 const HARMLESS =
-  /^(Search|Copy|Copy id|Copy public key|As code|Download|GREETING|Choose a folder|(Show|Hide|Clear) .+)$/;
+  /^(Check again|Search|Copy|Copy id|Copy public key|As code|Download|GREETING|Choose a folder|(Show|Hide|Clear) .+)$/;
 
 describeLargeInBrowser("the pages by role", () => {
   let server: TestServer;
