@@ -110,7 +110,7 @@ export async function wire(
       teamServersMax: config.teamServersMax,
       keys: keyReader,
       addresses: addressBook(),
-      sites: siteProbe(config.allowedPrivateHosts),
+      sites: siteProbe(config.allowedPrivateHosts, publicUrl),
       gitHost,
       cloud: cloudProviders({
         allowedPrivateHosts: config.allowedPrivateHosts,

@@ -24,20 +24,17 @@ export type DomainCheck = z.infer<typeof DomainCheck>;
 export interface Site {
   /** Without the brackets of an IPv6 address. */
   readonly host: string;
-  readonly port: number;
   readonly isHttps: boolean;
   /** Whether DNS is asked for it: not for addresses, nor for names that always mean the machine itself. */
   readonly hasRecord: boolean;
 }
 
 export function siteOf(url: string): Site {
-  const { hostname, port, protocol } = new URL(url);
-  const isHttps = protocol === "https:";
+  const { hostname, protocol } = new URL(url);
   const isAddress = /^[\d.]+$|^\[/.test(hostname);
   return {
     host: hostname.replace(/^\[|\]$/g, ""),
-    port: Number(port) || (isHttps ? 443 : 80),
-    isHttps,
+    isHttps: protocol === "https:",
     hasRecord: !isAddress && !/(^|\.)localhost$/.test(hostname),
   };
 }

@@ -21,9 +21,9 @@ export interface SeenCertificate {
 export interface SiteProbe {
   /** Without addresses for a name that nobody knows. */
   addresses(host: string): Promise<NameAddresses>;
-  /** Asks the proxy of the server itself, wherever the name leads. Returns a sentence where nothing is presented. */
-  certificate(
-    server: ServerRecord,
-    site: { readonly host: string; readonly port: number },
-  ): Promise<SeenCertificate | { readonly failure: string }>;
+  /**
+   * Asks the proxy of the server itself, wherever the name leads, at the proxy's own port: another one, which a URL may
+   * name, would say which ports of the server are open. Returns a sentence where nothing is presented.
+   */
+  certificate(server: ServerRecord, host: string): Promise<SeenCertificate | { readonly failure: string }>;
 }
