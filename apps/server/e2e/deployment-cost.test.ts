@@ -19,12 +19,8 @@ import { type CountedServer, countedServer } from "./counted-server.fixture.ts";
 const BUDGET = {
   /** Fetch, commit and message, archive, and the release itself. */
   spawns: 4,
-  /**
-   * Transactions that write. What depends on time is left out: renewals of leases, and lines of the log alone. One of
-   * them is made by a busy machine only: the beginning of retiring is saved by itself where its end does not follow at
-   * once.
-   */
-  writes: 13,
+  /** Transactions that write. What depends on time is left out: renewals of leases, and lines of the log alone. */
+  writes: 12,
   /** All transactions, without those that only time repeats. */
   transactions: 30,
 };
