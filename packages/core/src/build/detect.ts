@@ -166,7 +166,7 @@ function plainSite(facts: SourceFacts, config: PlanConfig): Start | undefined {
   return { name: "Static files", source, run: published(config, [folder ?? "."], false) };
 }
 
-/** A folder with a page, beside which there is no program that could be what is meant. */
+/** The folder of a built site. None if the source has a program, which is started instead. */
 function builtFolder(facts: SourceFacts): string | undefined {
   if (facts.packageJson !== undefined || languageOf(facts) !== undefined) return undefined;
   return BUILT_FOLDERS.find((folder) => facts.files.includes(`${folder}/index.html`));

@@ -91,6 +91,12 @@ function django(facts: SourceFacts, python: string): Found | undefined {
 
 const ASGI = ["FastAPI", "Starlette", "Litestar", "Quart"];
 const FRAMEWORKS = [...ASGI, "Flask"];
+/** `app: Flask =`, with its name. */
+const ASSIGNED = "^([A-Za-z_]\\w{0,80})\\s*(?::[^=]{1,80})?=\\s*(?:\\w{1,40}\\.)?";
+const CREATION = `(${FRAMEWORKS.join("|")})\\s*\\(`;
+const CREATES = new RegExp(ASSIGNED + CREATION);
+const CALLS_FACTORY = new RegExp(`${ASSIGNED}(?:create|make)_app\\s*\\(`);
+const CREATES_ANYWHERE = new RegExp(`^(?:\\w{1,80}.{0,80}=|return)\\s*(?:\\w{1,40}\\.)?${CREATION}`);
 
 /** Where a framework's application is found. */
 interface WebApplication {
@@ -131,21 +137,13 @@ function webApplication(facts: SourceFacts, main: string | undefined): Found | u
 
 /** `app = Flask(__name__)` */
 function assigned(facts: SourceFacts, file: string): WebApplication | undefined {
-  const [, name, framework] =
-    lineMatch(
-      topLevel(textOf(facts, file)),
-      /^([A-Za-z_]\w{0,80})\s*(?::[^=]{1,80})?=\s*(?:\w{1,40}\.)?(FastAPI|Starlette|Litestar|Quart|Flask)\s*\(/,
-    ) ?? [];
+  const [, name, framework] = lineMatch(topLevel(textOf(facts, file)), CREATES) ?? [];
   return name === undefined || framework === undefined ? undefined : { file, framework, name, isFactory: false };
 }
 
 /** `app = create_app()` */
 function assignedByFactory(facts: SourceFacts, file: string): WebApplication | undefined {
-  const text = topLevel(textOf(facts, file));
-  const name = lineMatch(
-    text,
-    /^([A-Za-z_]\w{0,80})\s*(?::[^=]{1,80})?=\s*(?:\w{1,40}\.)?(?:create|make)_app\s*\(/,
-  )?.[1];
+  const name = lineMatch(topLevel(textOf(facts, file)), CALLS_FACTORY)?.[1];
   const framework = FRAMEWORKS.find((one) => dependsOn(facts, one));
   return name === undefined || framework === undefined ? undefined : { file, framework, name, isFactory: false };
 }
@@ -155,10 +153,7 @@ function factory(facts: SourceFacts, file: string): WebApplication | undefined {
   const text = textOf(facts, file);
   const [, name, parameters = ""] = lineMatch(topLevel(text), /^def\s+((?:create|make)_app)\s*\(([^)]*)\)/) ?? [];
   const isCallable = parameters.split(",").every((one) => one.trim() === "" || /^\*|=/.test(one.trim()));
-  const framework = lineMatch(
-    text,
-    /^(?:\w{1,80}.{0,80}=|return)\s*(?:\w{1,40}\.)?(FastAPI|Starlette|Litestar|Quart|Flask)\s*\(/,
-  )?.[1];
+  const framework = lineMatch(text, CREATES_ANYWHERE)?.[1];
   return name === undefined || framework === undefined || !isCallable
     ? undefined
     : { file, framework, name, isFactory: true };
