@@ -1,6 +1,6 @@
 import { lookup } from "node:dns/promises";
-import { isIP } from "node:net";
 import { connect, type PeerCertificate } from "node:tls";
+import { siteOf } from "@berth/core/application";
 import pLimit from "p-limit";
 import { type Finding, ok, problem, warning } from "./finding.ts";
 
@@ -17,7 +17,7 @@ export async function checkDomains(
   urls: readonly string[],
   probe: DomainProbe = networkProbe,
 ): Promise<readonly Finding[]> {
-  const sites = new Map(urls.flatMap((text) => siteOf(text) ?? []).map((site) => [site.key, site]));
+  const sites = new Map(urls.flatMap((text) => checkedSite(text) ?? []).map((site) => [site.key, site]));
   const checked = [...sites.values()].slice(0, SITES_MAX);
   const findings = await pLimit(AT_ONCE).map(checked, (site) => checkSite(site, probe));
   const left = sites.size - checked.length;
@@ -32,12 +32,11 @@ interface Site {
 }
 
 /** `undefined` for IP addresses, and for names that resolve to the machine itself. */
-function siteOf(text: string): Site | undefined {
+function checkedSite(text: string): Site | undefined {
   const url = URL.parse(text);
   if (url === null) return undefined;
-  const host = url.hostname.replace(/^\[|\]$/g, "");
-  if (isIP(host) !== 0 || host === "localhost" || host.endsWith(".localhost")) return undefined;
-  const isHttps = url.protocol === "https:";
+  const { host, isHttps, hasRecord } = siteOf(text);
+  if (!hasRecord) return undefined;
   const port = Number(url.port) || (isHttps ? 443 : 80);
   return { key: `${url.protocol}${host}:${port}`, host, port, isHttps };
 }
