@@ -1,15 +1,8 @@
+import type { ClusterNode } from "@berth/core/server";
 import { describeDocker, eventually, SERVER_IMAGE, type ServerContainer, startServerContainer } from "@berth/testing";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { sshServer } from "./seen-server.fixture.ts";
 import { type TestServer, testServer } from "./server.fixture.ts";
-
-interface Node {
-  readonly id: string;
-  readonly role: string;
-  readonly availability: string;
-  readonly state: string;
-  readonly server_name: string | null;
-}
 
 describeDocker("a cluster that is made of servers", [SERVER_IMAGE, "caddy:2", "busybox:stable"], (docker) => {
   let server: TestServer;
@@ -29,7 +22,7 @@ describeDocker("a cluster that is made of servers", [SERVER_IMAGE, "caddy:2", "b
   });
 
   const ask = (method: "GET" | "POST" | "PATCH", path: string, body?: object) => server.rest(method, path, body);
-  const nodes = async () => (await ask("GET", `/servers/${uuids[0]}/nodes`)).body as readonly Node[];
+  const nodes = async () => (await ask("GET", `/servers/${uuids[0]}/nodes`)).body as readonly ClusterNode[];
   const nodeOf = async (name: string) => (await nodes()).find(({ server_name }) => server_name === name);
   const change = async (name: string, fields: object) =>
     await ask("PATCH", `/servers/${uuids[0]}/nodes/${(await nodeOf(name))?.id}`, fields);

@@ -1,4 +1,5 @@
 import { execFile } from "node:child_process";
+import type { ClusterNode } from "@berth/core/server";
 import {
   describeDocker,
   eventually,
@@ -13,14 +14,6 @@ import { sshServer } from "./seen-server.fixture.ts";
 import { type TestServer, testServer } from "./server.fixture.ts";
 
 type Answer = Awaited<ReturnType<TestServer["rest"]>>;
-
-interface Node {
-  readonly id: string;
-  readonly role: string;
-  readonly availability: string;
-  readonly state: string;
-  readonly server_name: string | null;
-}
 
 const FIRST = { role: "manager", availability: "active", state: "ready", server_name: "node-1" };
 const SECOND = { role: "worker", availability: "active", state: "ready", server_name: "node-2" };
@@ -92,7 +85,7 @@ describeDocker(
     const shown = async (...expected: readonly object[]) => {
       await settled();
       await eventually(async () => {
-        const nodes = (await list()).body as readonly Node[];
+        const nodes = (await list()).body as readonly ClusterNode[];
         expect(
           nodes.map(({ role, availability, state, server_name }) => ({ role, availability, state, server_name })),
         ).toEqual(expected);
