@@ -3,6 +3,7 @@ import type { Host } from "@berth/host";
 import type Docker from "dockerode";
 import type { ImageBuilder } from "../docker/builder.ts";
 import type { ComposeTool } from "../docker/compose/tool.ts";
+import { answered } from "./answered.ts";
 
 /** A node of a swarm that is a server of Berth's: its containers are reached by its own engine. */
 export interface SwarmNode {
@@ -39,6 +40,24 @@ export interface ClusterNode {
   readonly engineLabels: Readonly<Record<string, string>>;
   readonly os: string;
   readonly architecture: string;
+}
+
+/** A node that is a server of Berth's. */
+export type OwnNode = ClusterNode & { readonly node: SwarmNode };
+
+/** Those of the nodes that are servers of Berth's. */
+export function ownNodes(all: readonly ClusterNode[], adapters: readonly SwarmNode[]): readonly OwnNode[] {
+  const own = new Map(adapters.map((node) => [node.id, node]));
+  return all.flatMap((found) => {
+    const node = own.get(found.id);
+    return node === undefined ? [] : { ...found, node };
+  });
+}
+
+/** Those that Berth reaches. */
+export async function answering(nodes: readonly OwnNode[]): Promise<readonly OwnNode[]> {
+  const answers = await Promise.all(nodes.map(({ node }) => answered(node.docker.ping())));
+  return nodes.filter((_node, at) => answers[at] !== undefined);
 }
 
 /** The answer of a manager, which the library types as any. */

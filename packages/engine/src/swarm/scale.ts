@@ -22,7 +22,7 @@ export async function scaleService(
   const [before] = await services.of(ref);
   // The compose file says how many containers a stack has.
   if (before === undefined || before.member !== undefined) return undefined;
-  await watch.settled();
+  await watch.awaitedNodes.settled();
   await services.update(before, scaled(replicas));
   for (;;) {
     const changed = watch.changed(ref, undefined);
@@ -34,7 +34,7 @@ export async function scaleService(
       return (await watch.find(ref))?.state;
     }
     const problem = problemOf(await services.tasks(before));
-    if (problem !== undefined && replicas > before.replicas && !(await watch.isSettling())) {
+    if (problem !== undefined && replicas > before.replicas && !(await watch.awaitedNodes.isSettling())) {
       await services.update(before, scaled(before.replicas));
       throw new DomainError("deploy.start_failed", problem);
     }

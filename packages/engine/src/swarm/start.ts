@@ -8,11 +8,11 @@ import { createOptions, imageOf } from "../docker/container.ts";
 import { explain, requireWanted, startFailed } from "../docker/start.ts";
 import { type ImageNodes, imageWithFiles, spreadImage } from "./images.ts";
 import { ensureOverlay } from "./network.ts";
-import { type ClusterNode, clusterNodes, labelNode, type SwarmNode } from "./nodes.ts";
+import { type ClusterNode, clusterNodes, labelNode, type OwnNode, type SwarmNode } from "./nodes.ts";
 import { lostData, NO_NODE, pinStorages, readyLabel } from "./placement.ts";
 import { serviceSpec, withConditions } from "./service-spec.ts";
 import { type FoundService, placementOf, resumed, type Services, type Task } from "./services.ts";
-import type { ClusterWatch, ReadyNode, SeenRelease } from "./watch.ts";
+import type { ClusterWatch, SeenRelease } from "./watch.ts";
 
 export interface StartPlace {
   /** Client of a manager. */
@@ -86,7 +86,7 @@ async function prepare(place: StartPlace, spec: ReleaseSpec, network: string, io
 
 /** The nodes that a release can start on. */
 export interface EligibleNodes extends ImageNodes {
-  readonly nodes: readonly ReadyNode[];
+  readonly nodes: readonly OwnNode[];
   /** One of them. */
   readonly source: SwarmNode;
   /**
@@ -103,7 +103,7 @@ export async function eligibleNodes(
   { docker, instance, services, watch, whileNodesStay, returnSeconds }: StartPlace,
   { signal, onLine }: WorkIO,
 ): Promise<EligibleNodes> {
-  await watch.settled({ signal, onLine });
+  await watch.awaitedNodes.settled({ signal, onLine });
   requireWanted(signal);
   await watch.readyNodes(true);
   const nodes = await watch.answeringNodes();
@@ -171,7 +171,7 @@ export async function untilStarted(
     await requireNodes(place, seen);
     for (const service of seen.services) {
       const problem = problemOf(await services.tasks(service));
-      if (problem !== undefined && !(await watch.isSettling())) throw failed(service, problem);
+      if (problem !== undefined && !(await watch.awaitedNodes.isSettling())) throw failed(service, problem);
     }
     await changed;
   }
@@ -189,7 +189,7 @@ export async function requireNodes(
   if (!states.some((state) => WAITING.has(state))) return;
   for (const service of seen.services) {
     const problem = unplacedOf(await services.tasks(service));
-    if (service.isStopped || problem === undefined || (await watch.isSettling())) continue;
+    if (service.isStopped || problem === undefined || (await watch.awaitedNodes.isSettling())) continue;
     throw (await lostData(docker, placementOf(service.spec))) ?? failed(service, problem);
   }
 }

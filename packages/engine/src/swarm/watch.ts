@@ -1,10 +1,7 @@
-import { setTimeout as delay } from "node:timers/promises";
 import { isServerAway } from "@berth/core";
 import { containerTitle } from "@berth/core/compose";
 import type { ReleaseContainer, ReleaseRef, ReleaseState } from "@berth/core/deploy";
-import type { WorkIO } from "@berth/core/ports";
 import { engineError, TASK_ROLE } from "@berth/docker-client";
-import type Docker from "dockerode";
 import type { ContainerInspectInfo } from "dockerode";
 import pLimit from "p-limit";
 import { followEvents } from "../docker/events.ts";
@@ -13,22 +10,17 @@ import { type StateListeners, stateListeners } from "../docker/state-listeners.t
 import { LINGER_SECONDS, type ReleaseWatch, watchReleases } from "../docker/watch.ts";
 import { whileUsed } from "../docker/while-used.ts";
 import { answered } from "./answered.ts";
-import { type ClusterNode, clusterNodes, type ReadNodes, type SwarmNode } from "./nodes.ts";
+import { AwaitedNodes, type AwaitedNodesOptions } from "./awaited-nodes.ts";
+import { answering, type ClusterNode, clusterNodes, type OwnNode, ownNodes, type SwarmNode } from "./nodes.ts";
 import { RestartCounts } from "./restart-counts.ts";
 import type { FoundService, Services } from "./services.ts";
 import { byAge, clusterState, type ReleaseService } from "./state.ts";
 import { partOfTask } from "./task-part.ts";
 
-export interface ClusterWatchOptions {
-  /** Client of a manager. */
-  readonly docker: Docker;
+export interface ClusterWatchOptions extends AwaitedNodesOptions {
   readonly services: Services;
   readonly instance: string;
-  /** The nodes that are servers of Berth's. */
-  readonly nodes: ReadNodes;
   readonly resyncSeconds: number;
-  /** How long a node is waited for that Berth reaches and the managers count as lost. */
-  readonly returnSeconds: number;
   readonly warn: (message: string, cause: unknown) => void;
   /** Called when nodes were looked at. */
   readonly onNodes?: (nodes: readonly ClusterNode[]) => void;
@@ -72,11 +64,9 @@ export interface RunningTask {
   readonly node: SwarmNode;
 }
 
-/** A node that is a server of Berth's. */
-export type ReadyNode = ClusterNode & { readonly node: SwarmNode };
-
 /** Tracks the releases of a swarm: services and nodes by a manager, containers by the engine of each node. */
 export class ClusterWatch {
+  readonly awaitedNodes: AwaitedNodes;
   readonly #options: ClusterWatchOptions;
   readonly #watches = new Map<string, { readonly node: SwarmNode; readonly watch: ReleaseWatch }>();
   readonly #listeners: StateListeners;
@@ -92,12 +82,11 @@ export class ClusterWatch {
   /** As last looked up; `undefined` while changes may be missed. */
   #services: readonly ReleaseService[] | undefined;
   #readyIds: ReadonlySet<string> = new Set();
-  /** Nodes that Berth reaches and the managers count as lost, with the time at which that was found. */
-  readonly #returning = new Map<string, number>();
   #isFailureReported = false;
 
   constructor(options: ClusterWatchOptions) {
     this.#options = options;
+    this.awaitedNodes = new AwaitedNodes(options);
     this.#listeners = stateListeners(options.warn);
   }
 
@@ -165,75 +154,24 @@ export class ClusterWatch {
   }
 
   /** The nodes on which tasks may run, and that are servers of Berth's. */
-  async readyNodes(isFresh = false): Promise<readonly ReadyNode[]> {
+  async readyNodes(isFresh = false): Promise<readonly OwnNode[]> {
     return (await this.#ownNodes(isFresh)).filter(({ isReady }) => isReady);
   }
 
   /** Those of them that Berth reaches. */
-  async answeringNodes(): Promise<readonly ReadyNode[]> {
+  async answeringNodes(): Promise<readonly OwnNode[]> {
     return await answering(await this.readyNodes());
   }
 
   /** All that Berth reaches, also those that the managers do not reach, or not again yet. */
-  async reachedNodes(): Promise<readonly ReadyNode[]> {
+  async reachedNodes(): Promise<readonly OwnNode[]> {
     return await answering(await this.#ownNodes());
   }
 
-  /** Whether the managers may hear from more nodes in a moment. Until then they find that no node fits. */
-  async isSettling(): Promise<boolean> {
-    return (await this.#awaited()).length > 0;
-  }
-
-  /**
-   * Waits for that, for a limited time and until `signal`: a node that does not answer is down for the leader after
-   * some 15 s.
-   */
-  async settled({ signal, onLine }: Partial<Pick<WorkIO, "signal" | "onLine">> = {}): Promise<void> {
-    const endMs = performance.now() + SETTLING_MS_MAX;
-    let isSaid = false;
-    while (signal?.aborted !== true && performance.now() < endMs) {
-      const names = await this.#awaited();
-      if (names.length === 0) return;
-      if (!isSaid) onLine?.(`Waits until the managers of the cluster reach ${names.join(", ")}`, "stdout");
-      isSaid = true;
-      await delay(SETTLING_PAUSE_MS);
-    }
-  }
-
-  /**
-   * Names of the nodes that the managers have not heard from yet, but may soon: all of them after a new leader was
-   * chosen, and after an outage of the managers those that Berth reaches. A node whose way to the managers is broken
-   * is waited for once, until they have heard from it again.
-   */
-  async #awaited(): Promise<readonly string[]> {
-    const { docker, nodes, returnSeconds } = this.#options;
-    const [all, adapters] = await Promise.all([clusterNodes(docker), nodes()]);
-    const named = new Map(adapters.map((node) => [node.id, node]));
-    const unknown = all.filter(({ isUnknown }) => isUnknown);
-    const lost = all.flatMap((found) => {
-      const node = named.get(found.id);
-      return found.isReady || node === undefined ? [] : { ...found, node };
-    });
-    const reached = await answering(lost);
-    const nowMs = performance.now();
-    this.#keepReturning(new Set(reached.map(({ id }) => id)));
-    for (const { id } of reached) if (!this.#returning.has(id)) this.#returning.set(id, nowMs);
-    const returning = reached.filter(({ id }) => nowMs - (this.#returning.get(id) ?? nowMs) < returnSeconds * 1000);
-    return [...unknown, ...returning].map(({ id, hostname }) => named.get(id)?.name ?? hostname);
-  }
-
-  #keepReturning(ids: ReadonlySet<string>): void {
-    for (const id of this.#returning.keys()) if (!ids.has(id)) this.#returning.delete(id);
-  }
-
-  async #ownNodes(isFresh = false): Promise<readonly ReadyNode[]> {
+  async #ownNodes(isFresh = false): Promise<readonly OwnNode[]> {
     const { docker, nodes } = this.#options;
     const [all, adapters] = await Promise.all([clusterNodes(docker), nodes(isFresh)]);
-    const own = new Map(adapters.map((node) => [node.id, node]));
-    return all.flatMap((found) => {
-      const node = own.get(found.id);
-      return node === undefined ? [] : { ...found, node };
-    });
+    return ownNodes(all, adapters);
   }
 
   async find(ref: ReleaseRef): Promise<SeenRelease | undefined> {
@@ -357,7 +295,7 @@ export class ClusterWatch {
     const [found, nodes, own] = await Promise.all([services.list(), clusterNodes(docker), this.#options.nodes()]);
     if (signal.aborted) return;
     this.#readyIds = new Set(nodes.filter(({ isReady }) => isReady).map(({ id }) => id));
-    this.#keepReturning(new Set(nodes.filter(({ isReady }) => !isReady).map(({ id }) => id)));
+    this.awaitedNodes.keepOnly(new Set(nodes.filter(({ isReady }) => !isReady).map(({ id }) => id)));
     for (const node of own) if (this.#readyIds.has(node.id)) this.#watchOf(node);
     const gone = (this.#services ?? []).filter(({ ref }) => found.every((one) => !isSameRef(one.ref, ref)));
     this.#services = found;
@@ -411,15 +349,6 @@ export class ClusterWatch {
   }
 }
 
-/** Those that Berth reaches. */
-async function answering(nodes: readonly ReadyNode[]): Promise<readonly ReadyNode[]> {
-  const answers = await Promise.all(nodes.map(({ node }) => answered(node.docker.ping())));
-  return nodes.filter((_node, at) => answers[at] !== undefined);
-}
-
 const isSameRef = (one: ReleaseRef, other: ReleaseRef): boolean => one.deploymentUuid === other.deploymentUuid;
-
-const SETTLING_MS_MAX = 30_000;
-const SETTLING_PAUSE_MS = 250;
 
 const WAITING: ReadonlySet<string> = new Set(["created", "starting"]);
