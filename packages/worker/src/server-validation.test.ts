@@ -109,31 +109,36 @@ describe("a validation where clusters are driven", () => {
   });
 
   test.each([
-    ["is lost", { state: "down" }, true],
-    ["answers", { state: "ready" }, false],
-    ["has the data of a storage", { state: "down", storages: 1 }, false],
-  ])("finds that a server has left, whose node %s, and removes the node: %o, %s", async (_what, now, isRemoved) => {
-    world.worker({ drivesClusters: true });
-    const [first, second] = [await added(), await added()];
-    const head = manager();
-    const node = workerOf(head);
-    await validated(first, head);
-    expect(await validated(second, node)).toMatchObject({ swarm_cluster: first.id });
-    const operations = testCluster(first.uuid);
-    const [seen] = await operations.nodes();
-    if (seen === undefined) throw new Error("The cluster has a node.");
-    const removed: string[] = [];
-    world.engine.cluster = {
-      ...operations,
-      nodes: async () => [
-        { ...seen, id: head.nodeId },
-        { ...seen, isManager: false, id: node.nodeId, ...now },
-      ],
-      remove: async (id) => void removed.push(id),
-    };
-    expect(await validated(second, null)).toMatchObject({ swarm_cluster: null, is_usable: true });
-    expect(removed).toEqual(isRemoved ? [node.nodeId] : []);
-  });
+    ["is lost", { state: "down" }, false, true],
+    ["answers", { state: "ready" }, false, false],
+    ["has the data of a storage", { state: "down", storages: 1 }, false, false],
+    ["is that of another server now", { state: "down" }, true, false],
+  ])(
+    "finds that a server has left, whose node %s, and removes it: %o, %s, %s",
+    async (_what, now, isOther, isRemoved) => {
+      world.worker({ drivesClusters: true });
+      const [first, second] = [await added(), await added()];
+      const head = manager();
+      const node = workerOf(head);
+      await validated(first, head);
+      expect(await validated(second, node)).toMatchObject({ swarm_cluster: first.id });
+      if (isOther) expect(await validated(await added(), node)).toMatchObject({ swarm_cluster: first.id });
+      const operations = testCluster(first.uuid);
+      const [seen] = await operations.nodes();
+      if (seen === undefined) throw new Error("The cluster has a node.");
+      const removed: string[] = [];
+      world.engine.cluster = {
+        ...operations,
+        nodes: async () => [
+          { ...seen, id: head.nodeId },
+          { ...seen, isManager: false, id: node.nodeId, ...now },
+        ],
+        remove: async (id) => void removed.push(id),
+      };
+      expect(await validated(second, null)).toMatchObject({ swarm_cluster: null, is_usable: true });
+      expect(removed).toEqual(isRemoved ? [node.nodeId] : []);
+    },
+  );
 
   test("refuses a server whose resources are in a cluster that it left", async () => {
     world.worker({ drivesClusters: true });
