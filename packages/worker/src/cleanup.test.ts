@@ -1,21 +1,19 @@
 import type { JobRecord } from "@berth/core/ports";
 import type { CleanupOperation, SeenObject, ServerCleaner } from "@berth/core/server";
-import { type TestDatabase, testDatabase, testUuid, until } from "@berth/testing";
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { testUuid, until } from "@berth/testing";
+import { describe, expect, test } from "vitest";
 import { planServerCleanup, requestDueCleanups } from "./cleanup.ts";
-import { openWorld, type World } from "./world.fixture.ts";
+import { openEachWorld } from "./each-world.fixture.ts";
+import type { World } from "./world.fixture.ts";
 
-let database: TestDatabase;
 let world: World;
-beforeAll(async () => {
-  database = await testDatabase();
-});
-afterAll(() => database.close());
-beforeEach(async () => {
-  // The next scheduled cleanup is years away.
-  world = await openWorld(database, { docker_cleanup_frequency: "0 0 29 2 *" });
-});
-afterEach(() => world.close());
+// The next scheduled cleanup is years away.
+openEachWorld(
+  (opened) => {
+    world = opened;
+  },
+  { docker_cleanup_frequency: "0 0 29 2 *" },
+);
 
 const image = (resourceUuid: string, deploymentUuid: string): SeenObject => ({
   type: "image",
@@ -101,7 +99,7 @@ describe("a cleanup of a server", () => {
     await world.ended(live);
     await worker.stop({ graceSeconds: 1 });
     const { server } = await world.buildServer();
-    const { kysely } = database.database;
+    const { kysely } = world.database.database;
     await kysely.updateTable("resource").set({ server_id: server.id }).where("id", "=", application.id).execute();
     const container = { ...image(application.uuid, live.uuid), type: "container", id: "c1" } as const;
     world.cleaner = cleaner([image(application.uuid, live.uuid), container, image(application.uuid, "old")]);

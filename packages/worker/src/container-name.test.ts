@@ -1,18 +1,13 @@
 import { DomainError } from "@berth/core";
-import { type TestDatabase, testDatabase, until } from "@berth/testing";
-import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "vitest";
-import { openWorld, type World } from "./world.fixture.ts";
+import { until } from "@berth/testing";
+import { expect, test } from "vitest";
+import { openEachWorld } from "./each-world.fixture.ts";
+import type { World } from "./world.fixture.ts";
 
-let database: TestDatabase;
 let world: World;
-beforeAll(async () => {
-  database = await testDatabase();
+openEachWorld((opened) => {
+  world = opened;
 });
-afterAll(() => database.close());
-beforeEach(async () => {
-  world = await openWorld(database);
-});
-afterEach(() => world.close());
 
 const NAMED = { is_consistent_container_name_enabled: true, custom_internal_name: "shop" };
 

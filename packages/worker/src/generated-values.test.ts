@@ -1,21 +1,16 @@
 import type { StackArtifact } from "@berth/core/deploy";
 import { newEnv } from "@berth/core/env";
-import { type TestDatabase, testDatabase, testMagic, testUuid } from "@berth/testing";
-import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "vitest";
+import { testMagic, testUuid } from "@berth/testing";
+import { expect, test } from "vitest";
 import { generateUrls } from "./deploy/generated-urls.ts";
 import { generateVariables } from "./deploy/generated-variables.ts";
-import { openWorld, type World } from "./world.fixture.ts";
+import { openEachWorld } from "./each-world.fixture.ts";
+import type { World } from "./world.fixture.ts";
 
-let database: TestDatabase;
 let world: World;
-beforeAll(async () => {
-  database = await testDatabase();
+openEachWorld((opened) => {
+  world = opened;
 });
-afterAll(() => database.close());
-beforeEach(async () => {
-  world = await openWorld(database);
-});
-afterEach(() => world.close());
 
 const stackOf = (compose: string): StackArtifact => ({ type: "stack", compose, images: {}, files: [] });
 const artifact = stackOf(

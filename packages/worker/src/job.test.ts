@@ -1,22 +1,17 @@
 import { DomainError } from "@berth/core";
 import type { ApplicationRecord, JobRecord, NewJob, ServerRecord, Stores } from "@berth/core/ports";
 import type { JobType } from "@berth/core/server";
-import { type TestDatabase, testApplication, testDatabase, testPlace, testUuid, until } from "@berth/testing";
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { testApplication, testPlace, testUuid, until } from "@berth/testing";
+import { describe, expect, test } from "vitest";
+import { openEachWorld } from "./each-world.fixture.ts";
 import { outputTail } from "./engine-installation.ts";
 import { fakeMachine } from "./fake-machine.fixture.ts";
-import { openWorld, type World } from "./world.fixture.ts";
+import type { World } from "./world.fixture.ts";
 
-let database: TestDatabase;
 let world: World;
-beforeAll(async () => {
-  database = await testDatabase();
+openEachWorld((opened) => {
+  world = opened;
 });
-afterAll(() => database.close());
-beforeEach(async () => {
-  world = await openWorld(database);
-});
-afterEach(() => world.close());
 
 async function requested(tx: Stores, type: NewJob["type"], subject: NewJob["subject"]): Promise<JobRecord> {
   const [job] = await tx.jobs.request([{ uuid: testUuid(), type, subject }]);

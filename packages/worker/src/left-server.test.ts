@@ -1,23 +1,18 @@
 import { liveKeyOf } from "@berth/core/deploy";
 import type { ApplicationRecord } from "@berth/core/ports";
-import { type TestDatabase, testDatabase, testUuid, until } from "@berth/testing";
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { type BuildServer, openWorld, type World } from "./world.fixture.ts";
+import { testUuid, until } from "@berth/testing";
+import { describe, expect, test } from "vitest";
+import { openEachWorld } from "./each-world.fixture.ts";
+import type { BuildServer, World } from "./world.fixture.ts";
 
-let database: TestDatabase;
 let world: World;
-beforeAll(async () => {
-  database = await testDatabase();
+openEachWorld((opened) => {
+  world = opened;
 });
-afterAll(() => database.close());
-beforeEach(async () => {
-  world = await openWorld(database);
-});
-afterEach(() => world.close());
 
 /** Records that the application is on another server now, as a migration does. */
 async function move(application: ApplicationRecord, { id: server_id }: { readonly id: number }) {
-  const { kysely } = database.database;
+  const { kysely } = world.database.database;
   await kysely.updateTable("resource").set({ server_id }).where("id", "=", application.id).execute();
   return { ...application, server_id };
 }

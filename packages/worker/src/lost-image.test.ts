@@ -1,20 +1,15 @@
-import { type TestDatabase, testDatabase, until } from "@berth/testing";
-import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "vitest";
-import { openWorld, type World } from "./world.fixture.ts";
+import { until } from "@berth/testing";
+import { expect, test } from "vitest";
+import { openEachWorld } from "./each-world.fixture.ts";
+import type { World } from "./world.fixture.ts";
 
-let database: TestDatabase;
 let world: World;
 const registry = new Map<string, string>();
-beforeAll(async () => {
-  database = await testDatabase();
-});
-afterAll(() => database.close());
-beforeEach(async () => {
+openEachWorld((opened) => {
+  world = opened;
   registry.clear();
-  world = await openWorld(database);
   world.engine.registry = registry;
 });
-afterEach(() => world.close());
 
 const PUSHED = { docker_registry_image_name: "registry.example.com/team/app" };
 

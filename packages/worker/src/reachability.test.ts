@@ -1,20 +1,15 @@
 import { DomainError } from "@berth/core";
 import type { ServerRecord } from "@berth/core/ports";
-import { type TestDatabase, testDatabase, testUuid, until } from "@berth/testing";
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { testUuid, until } from "@berth/testing";
+import { describe, expect, test } from "vitest";
+import { openEachWorld } from "./each-world.fixture.ts";
 import { fakeMachine } from "./fake-machine.fixture.ts";
-import { openWorld, type World } from "./world.fixture.ts";
+import type { World } from "./world.fixture.ts";
 
-let database: TestDatabase;
 let world: World;
-beforeAll(async () => {
-  database = await testDatabase();
+openEachWorld((opened) => {
+  world = opened;
 });
-afterAll(() => database.close());
-beforeEach(async () => {
-  world = await openWorld(database);
-});
-afterEach(() => world.close());
 
 const GIB = 1024 ** 3;
 

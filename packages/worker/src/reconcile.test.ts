@@ -1,20 +1,15 @@
 import { DomainError } from "@berth/core";
 import { liveKeyOf } from "@berth/core/deploy";
 import type { ApplicationRecord } from "@berth/core/ports";
-import { type TestDatabase, testDatabase, until } from "@berth/testing";
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { openWorld, type World } from "./world.fixture.ts";
+import { until } from "@berth/testing";
+import { describe, expect, test } from "vitest";
+import { openEachWorld } from "./each-world.fixture.ts";
+import type { World } from "./world.fixture.ts";
 
-let database: TestDatabase;
 let world: World;
-beforeAll(async () => {
-  database = await testDatabase();
+openEachWorld((opened) => {
+  world = opened;
 });
-afterAll(() => database.close());
-beforeEach(async () => {
-  world = await openWorld(database);
-});
-afterEach(() => world.close());
 
 async function deployed(settings = {}) {
   const application = await world.application(settings);

@@ -1,20 +1,15 @@
 import { liveKeyOf } from "@berth/core/deploy";
 import type { ApplicationRecord, DeploymentRecord } from "@berth/core/ports";
-import { type TestDatabase, testDatabase, until } from "@berth/testing";
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { openWorld, type World } from "./world.fixture.ts";
+import { until } from "@berth/testing";
+import { describe, expect, test } from "vitest";
+import { openEachWorld } from "./each-world.fixture.ts";
+import type { World } from "./world.fixture.ts";
 
-let database: TestDatabase;
 let world: World;
-beforeAll(async () => {
-  database = await testDatabase();
-});
-afterAll(() => database.close());
-beforeEach(async () => {
-  world = await openWorld(database);
+openEachWorld((opened) => {
+  world = opened;
   world.engine.keepsBuilds = true;
 });
-afterEach(() => world.close());
 
 /** Deployed; except for the first deployment, waits until the replaced release was retired. */
 async function deployed(application: ApplicationRecord, fields = {}, isFirst = false): Promise<DeploymentRecord> {

@@ -1,20 +1,15 @@
 import { DomainError } from "@berth/core";
-import { type TestDatabase, testDatabase, until } from "@berth/testing";
-import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "vitest";
-import { openWorld, type World } from "./world.fixture.ts";
+import { until } from "@berth/testing";
+import { expect, test } from "vitest";
+import { openEachWorld } from "./each-world.fixture.ts";
+import type { World } from "./world.fixture.ts";
 
-let database: TestDatabase;
 let world: World;
-beforeAll(async () => {
-  database = await testDatabase();
-});
-afterAll(() => database.close());
-beforeEach(async () => {
-  world = await openWorld(database);
+openEachWorld((opened) => {
+  world = opened;
   world.engine.registry = new Map();
   world.engine.hasReplicas = true;
 });
-afterEach(() => world.close());
 
 test("a release that cannot be scaled says why until nobody asks for it any more, and reports it once", async () => {
   world.worker();

@@ -1,23 +1,18 @@
 import { DomainError } from "@berth/core";
 import type { JobRecord, ManagedProxyStatus, ProxyLifecycle } from "@berth/core/ports";
 import type { JobType } from "@berth/core/server";
-import { type TestDatabase, testDatabase, testUuid, until } from "@berth/testing";
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { openWorld, type World } from "./world.fixture.ts";
+import { testUuid, until } from "@berth/testing";
+import { describe, expect, test } from "vitest";
+import { openEachWorld } from "./each-world.fixture.ts";
+import type { World } from "./world.fixture.ts";
 
-let database: TestDatabase;
 let world: World;
 let told: string[];
-beforeAll(async () => {
-  database = await testDatabase();
-});
-afterAll(() => database.close());
-beforeEach(async () => {
-  world = await openWorld(database);
+openEachWorld((opened) => {
+  world = opened;
   told = [];
   world.proxy.lifecycle = lifecycle();
 });
-afterEach(() => world.close());
 
 let state: ManagedProxyStatus["state"];
 let problem: string | undefined;

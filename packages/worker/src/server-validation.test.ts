@@ -1,27 +1,14 @@
 import type { ServerRecord, SwarmNode } from "@berth/core/ports";
-import {
-  type TestDatabase,
-  testApplication,
-  testCluster,
-  testDatabase,
-  testPlace,
-  testUuid,
-  until,
-} from "@berth/testing";
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { testApplication, testCluster, testPlace, testUuid, until } from "@berth/testing";
+import { describe, expect, test } from "vitest";
+import { openEachWorld } from "./each-world.fixture.ts";
 import { fakeMachine } from "./fake-machine.fixture.ts";
-import { openWorld, type World } from "./world.fixture.ts";
+import type { World } from "./world.fixture.ts";
 
-let database: TestDatabase;
 let world: World;
-beforeAll(async () => {
-  database = await testDatabase();
+openEachWorld((opened) => {
+  world = opened;
 });
-afterAll(() => database.close());
-beforeEach(async () => {
-  world = await openWorld(database);
-});
-afterEach(() => world.close());
 
 /** A Docker server, with an application if asked. */
 async function added({ hasResources = false } = {}): Promise<ServerRecord> {

@@ -1,19 +1,14 @@
 import { liveKeyOf } from "@berth/core/deploy";
 import type { ApplicationRecord, DeploymentRecord } from "@berth/core/ports";
-import { newDeployment, type TestDatabase, testDatabase, testUuid, until } from "@berth/testing";
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { type BuildServer, openWorld, type World } from "./world.fixture.ts";
+import { newDeployment, testUuid, until } from "@berth/testing";
+import { describe, expect, test } from "vitest";
+import { openEachWorld } from "./each-world.fixture.ts";
+import type { BuildServer, World } from "./world.fixture.ts";
 
-let database: TestDatabase;
 let world: World;
-beforeAll(async () => {
-  database = await testDatabase();
+openEachWorld((opened) => {
+  world = opened;
 });
-afterAll(() => database.close());
-beforeEach(async () => {
-  world = await openWorld(database);
-});
-afterEach(() => world.close());
 
 /** An application of the world's server that is attached to a second one, whose worker has started. */
 async function onTwoServers(settings = {}) {

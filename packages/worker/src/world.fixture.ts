@@ -22,6 +22,8 @@ import { type Worker, type WorkerOptions, worker } from "./worker.ts";
 
 /** A server with everything that outlives a worker, in a real database. */
 export interface World {
+  /** Shared with the other worlds of the file. */
+  readonly database: TestDatabase;
   readonly points: Points;
   readonly engine: FakeEngine;
   readonly proxy: FakeProxy;
@@ -122,6 +124,7 @@ export async function openWorld(database: TestDatabase, settings: Partial<Server
   };
 
   const world: World = {
+    database,
     points: stops,
     engine,
     proxy,
