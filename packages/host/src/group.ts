@@ -8,6 +8,11 @@ export interface ProcessGroup {
   readonly groupId?: number | undefined;
   /** Finds processes that left the group, e.g. by a variable in their environment. Called repeatedly. */
   readonly others?: (() => readonly number[]) | undefined;
+  /**
+   * Lists all of the processes, e.g. those in a cgroup; `undefined` where nothing keeps such a list. With a list nothing
+   * else is looked for. Called repeatedly.
+   */
+  readonly all?: (() => readonly number[] | undefined) | undefined;
   /** Asks the group to exit, instead of a SIGTERM to every process. Called repeatedly until all have exited. */
   readonly ask?: (() => void) | undefined;
 }
@@ -40,6 +45,8 @@ export async function endGroup(group: ProcessGroup, graceSeconds: number): Promi
 
 /** Whether any process of the group is alive. */
 export function isAlive(group: ProcessGroup): boolean {
+  const all = group.all?.();
+  if (all !== undefined) return all.some((pid) => processStat(pid) !== undefined);
   return hasGroup(group.groupId) || others(group).length > 0;
 }
 
@@ -63,7 +70,7 @@ function hasGroup(groupId: number | undefined): boolean {
 }
 
 function others(group: ProcessGroup): readonly number[] {
-  return (group.others?.() ?? []).filter((pid) => pid !== process.pid);
+  return (group.all?.() ?? group.others?.() ?? []).filter((pid) => pid !== process.pid);
 }
 
 function kill(pid: number, signal: NodeJS.Signals): void {

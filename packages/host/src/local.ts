@@ -31,10 +31,13 @@ export interface RunOptions extends Identity {
   readonly onLine?: ((line: string, stream: "stdout" | "stderr") => void) | undefined;
   /** Size of the beginning of the output that is returned as `output`. Default 1 MiB. */
   readonly maxOutputBytes?: number | undefined;
-  /** A `NAME=value` of `env` unique to this run, by which processes that left the group are found and ended. */
+  /**
+   * A `NAME=value` of `env` unique to this run, by which processes that left the group are found and ended where
+   * `members` has no list.
+   */
   readonly marker?: string | undefined;
-  /** Finds further processes of this run, e.g. those in a cgroup, which are ended as well. */
-  readonly others?: (() => readonly number[]) | undefined;
+  /** Lists the processes of this run, e.g. those in its cgroup; `undefined` where nothing keeps such a list. */
+  readonly members?: (() => readonly number[] | undefined) | undefined;
   /** Awaited once the program runs and before it receives `stdin`, e.g. to put it in a cgroup. */
   readonly onStart?: ((pid: number) => Promise<void> | undefined) | undefined;
 }
@@ -74,9 +77,10 @@ async function runWith(argv: Argv, options: RunOptions): Promise<RunResult> {
   const child = spawnAs(argv, options, [options.stdin === undefined ? "ignore" : "pipe", "pipe", "pipe"]);
   const output = collectOutput(child, options);
   const pid = await pidOf(child, argv, options.cwd);
-  const group: ProcessGroup = { groupId: pid, others: othersOf(options) };
+  const group: ProcessGroup = { groupId: pid, all: options.members, others: othersOf(options) };
   const grouped = options.onStart?.(pid);
-  if (grouped !== undefined) await grouped.catch((cause: unknown) => endedBy(group, cause));
+  if (grouped !== undefined)
+    await grouped.catch((cause: unknown) => endedBy({ groupId: pid, others: group.others }, cause));
   const broken = brokenStream(child, options);
   const stop = AbortSignal.any([broken.signal, ...(options.signal === undefined ? [] : [options.signal])]);
 
@@ -90,20 +94,14 @@ async function runWith(argv: Argv, options: RunOptions): Promise<RunResult> {
   return { ...output.kept(), exitCode: end === "timeout" ? 124 : exitCode, isTimedOut: end === "timeout" };
 }
 
-/** Its program has not started yet. */
+/** Its program has not started yet, nor has it joined what lists its processes. */
 async function endedBy(group: ProcessGroup, cause: unknown): Promise<never> {
   await endGroup(group, 0);
   throw cause;
 }
 
-function othersOf({ marker, others }: RunOptions): ProcessGroup["others"] {
-  if (marker === undefined) return others;
-  // The environments of all processes are read only when nothing else is left: that takes long on a busy machine.
-  return () => {
-    const known = others?.() ?? [];
-    return known.length > 0 ? known : pidsWithEnv(marker);
-  };
-}
+const othersOf = ({ marker }: RunOptions): ProcessGroup["others"] =>
+  marker === undefined ? undefined : () => pidsWithEnv(marker);
 
 function firstEnd(
   child: ChildProcess,

@@ -37,8 +37,8 @@ export interface BuildPlace {
 export interface BuildGroup {
   /** Adds a process to the group, with all that it starts from now on. */
   join(pid: number): Promise<void>;
-  /** Living processes of the group; empty where the machine cannot group processes. */
-  members(): readonly number[];
+  /** Living processes of the group; `undefined` where the machine cannot group processes. */
+  members(): readonly number[] | undefined;
 }
 
 /** Folder, user and limits of a program that reads an untrusted source on Berth's own machine. */

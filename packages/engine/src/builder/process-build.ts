@@ -88,7 +88,7 @@ async function runStep(step: BuildStep, place: StepPlace): Promise<void> {
     timeoutSeconds: stepSecondsMax,
     marker: stepMarker(request),
     onStart: (pid) => where.group?.join(pid),
-    others: where.group?.members,
+    members: where.group?.members,
     graceSeconds: CANCEL_GRACE_SECONDS,
     maxOutputBytes: 0,
     onLine: (line, stream) => {

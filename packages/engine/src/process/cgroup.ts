@@ -14,8 +14,10 @@ export interface Cgroups {
   create(name: string, limits: CgroupLimits): void;
   /** Moves a process into the group, with all that it starts from now on. */
   join(name: string, pid: number): Promise<void>;
-  /** Process ids in the group; empty where it does not exist. */
-  members(name: string): number[];
+  /** Whether groups can be made: then every process that has joined one stays in it until it exits. */
+  readonly isUsable: boolean;
+  /** Process ids in the group; `undefined` where it does not exist. */
+  members(name: string): number[] | undefined;
   /** Removes an empty group. Idempotent. */
   remove(name: string): Promise<void>;
 }
@@ -33,6 +35,7 @@ export function findCgroups(root = "/sys/fs/cgroup"): Cgroups {
   const folders = (name: string) => new Map(usable.map((one) => [one, join(hierarchy.folder(one), name)]));
 
   return {
+    isUsable: usable.length > 0,
     hasMemory: usable.includes("memory"),
     hasCpu: usable.includes("cpu"),
     hasPids: usable.includes("pids"),
@@ -47,7 +50,10 @@ export function findCgroups(root = "/sys/fs/cgroup"): Cgroups {
       await Promise.all([...new Set(folders(name).values())].map((folder) => joinGroup(folder, pid)));
     },
     members(name) {
-      return [...new Set([...folders(name).values()].flatMap(membersOf))];
+      const lists = [...new Set(folders(name).values())]
+        .map((folder) => join(folder, "cgroup.procs"))
+        .filter(existsSync);
+      return lists.length === 0 ? undefined : [...new Set(lists.flatMap(pidsIn))];
     },
     async remove(name) {
       for (const folder of new Set(folders(name).values())) await removeGroup(folder);
@@ -122,11 +128,7 @@ async function joinGroup(folder: string, pid: number): Promise<void> {
   }
 }
 
-function membersOf(folder: string): number[] {
-  const path = join(folder, "cgroup.procs");
-  if (!existsSync(path)) return [];
-  return readFileSync(path, "utf8").split("\n").filter(Boolean).map(Number);
-}
+const pidsIn = (path: string): number[] => readFileSync(path, "utf8").split("\n").filter(Boolean).map(Number);
 
 /** A group stays busy for a moment after its last process has exited. */
 async function removeGroup(folder: string): Promise<void> {

@@ -97,7 +97,7 @@ export function releasePids(host: ReleaseHost, ref: ReleaseRef, identity: Proces
 export function logWriters(host: ReleaseHost, ref: ReleaseRef, identity: ProcessIdentity | null): number[] {
   if (identity === null || !isLiving(identity)) return [];
   const inCgroup = host.cgroups.members(ref.deploymentUuid);
-  const all = inCgroup.length > 0 ? statsOf(inCgroup) : processes();
+  const all = inCgroup === undefined ? processes() : statsOf(inCgroup);
   const leaders = all.filter((stat) => stat.parentPid === identity.pid && stat.groupId !== identity.pid);
   return all.filter((stat) => leaders.some(({ groupId }) => stat.groupId === groupId)).map((stat) => stat.pid);
 }
@@ -109,21 +109,25 @@ function groupOf(
   pumps: readonly number[],
 ): ProcessGroup & { members(): ProcessStat[] } {
   const groupId = identity !== null && isLiving(identity) ? identity.pid : undefined;
-  const inCgroup = () => host.cgroups.members(ref.deploymentUuid).filter((pid) => !pumps.includes(pid));
-  const outside = () => pidsWithEnv(markerOf(ref)).filter((pid) => !pumps.includes(pid));
-  // Reading the environments of all processes takes long on a busy machine, and finds only what a command started
-  // before it joined the cgroup. So that is looked for when nothing is left in the cgroup.
-  const found = () => {
-    const grouped = inCgroup();
-    return grouped.length > 0 ? grouped : outside();
-  };
-  const others = () => found().filter((pid) => processStat(pid)?.groupId !== groupId);
+  const isApplication = (pid: number) => !pumps.includes(pid);
+  const all = () => cgroupMembers(host, ref, identity)?.filter(isApplication);
+  const outside = () => pidsWithEnv(markerOf(ref)).filter(isApplication);
+  const others = () => outside().filter((pid) => processStat(pid)?.groupId !== groupId);
   const members = () => {
-    const grouped = inCgroup();
-    if (grouped.length > 0) return statsOf(grouped);
+    const grouped = all();
+    if (grouped !== undefined) return statsOf(grouped);
     return [...(groupId === undefined ? [] : groupMembers(groupId)), ...statsOf(others())];
   };
-  return { groupId, others, members, ask: askInOrder(members, groupId) };
+  return { groupId, all, others, members, ask: askInOrder(members, groupId) };
+}
+
+/**
+ * All processes of a release: it joins its cgroup before it starts any, and none can leave it. `undefined` where the
+ * machine has no cgroups, or the release was started before it had any: reading all processes of the machine, which
+ * takes long on a busy one, is left for those.
+ */
+function cgroupMembers({ cgroups }: ReleaseHost, ref: ReleaseRef, identity: ProcessIdentity | null) {
+  return cgroups.members(ref.deploymentUuid) ?? (cgroups.isUsable && identity === null ? [] : undefined);
 }
 
 const statsOf = (pids: readonly number[]): ProcessStat[] => pids.flatMap((pid) => processStat(pid) ?? []);

@@ -48,11 +48,11 @@ export async function withBuildGroup<Result>(
   const name = `build-${deploymentUuid}`;
   const group: BuildGroup = { join: (pid) => cgroups.join(name, pid), members: () => cgroups.members(name) };
   try {
-    await endGroup({ others: group.members }, 0);
+    await endGroup({ all: group.members }, 0);
     cgroups.create(name, { ...settings.buildLimits, processesMax: settings.buildProcessesMax });
     return await work(group);
   } finally {
-    await endGroup({ others: group.members }, 0);
+    await endGroup({ all: group.members }, 0);
     await cgroups.remove(name);
   }
 }

@@ -178,7 +178,7 @@ async function execute(
     sandbox,
     marker: stepMarker(request),
     onStart: (pid) => group?.join(pid),
-    others: group?.members,
+    members: group?.members,
     signal: io.signal,
     timeoutSeconds: TOOL_SECONDS_MAX,
     maxOutputBytes: 0,
