@@ -11,7 +11,8 @@ import { until } from "../packages/testing/src/until.ts";
 import { cpuMs, rssMb } from "./measure.ts";
 import { atMost, type Figure, told } from "./report.ts";
 
-const MAIN = fileURLToPath(new URL("./fleet-main.ts", import.meta.url));
+/** The server with simulated engines. */
+export const FLEET_MAIN = fileURLToPath(new URL("./fleet-main.ts", import.meta.url));
 const ENGINES = fileURLToPath(new URL("./simulated-engines.ts", import.meta.url));
 const SERVERS = 100;
 const NODES = 10;
@@ -50,16 +51,26 @@ interface Registered {
 }
 
 async function withServers<T>(nodes: number, measure: (registered: Registered) => Promise<T>): Promise<T> {
+  return await withEngines(SERVERS, nodes, async (sockets) => {
+    const server = await testServer({ main: FLEET_MAIN, env: { BERTH_ENGINES: sockets, BERTH_RATE_LIMIT: "0" } });
+    try {
+      return await measure({ server, sockets, uuids: await register(server, SERVERS) });
+    } finally {
+      await server.dispose();
+    }
+  });
+}
+
+/** Starts simulated engines. @param nodes Of each swarm that they form; 0: they form none. */
+export async function withEngines<T>(count: number, nodes: number, work: (sockets: string) => Promise<T>): Promise<T> {
   const sockets = mkdtempSync(join(tmpdir(), "berth-engines-"));
-  const argv = [ENGINES, sockets, String(SERVERS), String(nodes)];
+  const argv = [ENGINES, sockets, String(count), String(nodes)];
   const engines = spawn(process.execPath, argv, { stdio: "inherit" });
-  let server: TestServer | undefined;
   try {
-    await until(() => readdirSync(sockets).length >= SERVERS + (nodes === 0 ? 0 : 1));
-    server = await testServer({ main: MAIN, env: { BERTH_ENGINES: sockets, BERTH_RATE_LIMIT: "0" } });
-    return await measure({ server, sockets, uuids: await register(server) });
+    // Beside a socket for each: the application's port, and the socket that controls them.
+    await until(() => readdirSync(sockets).length >= count + 2, { what: "the engines listen" });
+    return await work(sockets);
   } finally {
-    await server?.dispose();
     engines.kill();
     rmSync(sockets, { recursive: true, force: true });
   }
@@ -84,11 +95,11 @@ async function deployOnAllNodes(server: TestServer, server_uuid: string, port: s
 }
 
 /** Servers are validated like those of users, since only validated ones are probed. */
-async function register(server: TestServer): Promise<readonly string[]> {
+export async function register(server: TestServer, count: number): Promise<readonly string[]> {
   const key = await server.rest("POST", "/security/keys", { name: "fleet", private_key: sshKeyPair().privateKey });
   const private_key_uuid = (key.body as { uuid: string }).uuid;
   const uuids: string[] = [];
-  for (let n = 1; n <= SERVERS; n += 1) {
+  for (let n = 1; n <= count; n += 1) {
     const name = `server-${n}`;
     const created = await server.rest("POST", "/servers", {
       name,

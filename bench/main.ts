@@ -11,6 +11,7 @@ import { benchDeploy } from "./deploy.ts";
 import { benchDockerDeploy } from "./docker-deploy.ts";
 import { benchDockerSwitch } from "./docker-switch.ts";
 import { benchClusterWatch, benchFleet } from "./fleet.ts";
+import { benchLargeFleet } from "./large-fleet.ts";
 import { endAllOf } from "./leftovers.ts";
 import { benchLists } from "./lists.ts";
 import { withRun } from "./page.ts";
@@ -38,6 +39,7 @@ const BENCHES = {
   "proxy-change": benchProxyChange,
   dashboard: benchDashboard,
   fleet: benchFleet,
+  "large-fleet": benchLargeFleet,
   "cluster-watch": benchClusterWatch,
   wide: benchWide,
 } as const;
