@@ -130,6 +130,7 @@ const COPIES = `
 
 async function atRest(planes: readonly TestServer[]): Promise<readonly Figure[]> {
   await pause(SETTLE_SECONDS);
+  for (const plane of planes) if (plane.hasEnded()) throw new Error(`A control plane has ended:\n${plane.output()}`);
   const before = planes.map((plane) => cpuMs(plane.pid()));
   await pause(IDLE_SECONDS);
   const what = `${SERVERS} servers with ${SERVERS * CONTAINERS_EACH} containers, two control planes`;

@@ -55,6 +55,12 @@ const CONTROLS: Readonly<Record<string, (body: unknown) => unknown>> = {
       for (const one of machine.containers()) if (resources.has(one.labels["berth.resource"] ?? "")) machine.exit(one);
     }
   },
+  /** How often each kind of call was made since this was asked last. */
+  "/calls": () => {
+    const made = Object.fromEntries(calls);
+    calls.clear();
+    return made;
+  },
   /** The most streams of events that one follower should have open, for each engine. */
   "/followers": () =>
     machines.map((_, engine) => {
@@ -66,6 +72,11 @@ const CONTROLS: Readonly<Record<string, (body: unknown) => unknown>> = {
       return Math.max(0, ...counts.values());
     }),
 };
+
+const calls = new Map<string, number>();
+
+/** Names become `*`. */
+const kindOf = (method: string, path: string): string => `${method} ${path.replace(/^(\/[a-z]+\/)[^/]{12,}/, "$1*")}`;
 
 interface Follower {
   readonly response: ServerResponse;
@@ -95,6 +106,8 @@ for (let n = 0; n < Number(count); n += 1) {
   const server = createServer(async (request, response) => {
     const { pathname, searchParams: query } = new URL(request.url ?? "/", "http://engine");
     const path = pathname.replace(/^\/v1\.\d+/, "");
+    const kind = kindOf(request.method ?? "GET", path);
+    calls.set(kind, (calls.get(kind) ?? 0) + 1);
     response.setHeader("Api-Version", "1.51");
     if (path === "/_ping") return void response.end("OK");
     if (path === "/events") return void follow(n, { response, filters: JSON.parse(query.get("filters") ?? "{}") });

@@ -57,6 +57,7 @@ export class SimulatedMachine {
     if (name === "create") return this.#create(query.get("name") ?? "", body as CreateBody);
     const found = this.#containers.get(name) ?? this.containers().find((one) => one.name === name);
     if (found === undefined) return undefined;
+    if (action === "stats") return ok(USAGE);
     if (method === "GET") return ok(inspected(found));
     if (method === "DELETE") {
       this.#containers.delete(found.id);
@@ -102,6 +103,14 @@ export class SimulatedMachine {
     return { status: 201, body: { Id: network.Id } };
   }
 }
+
+const USAGE = {
+  pids_stats: { current: 3 },
+  memory_stats: { usage: 50 << 20, stats: { inactive_file: 1 << 20 } },
+  cpu_stats: { cpu_usage: { total_usage: 1e9 } },
+  networks: { eth0: { rx_bytes: 1, tx_bytes: 1 } },
+  blkio_stats: { io_service_bytes_recursive: [] },
+};
 
 const NEVER = "0001-01-01T00:00:00Z";
 

@@ -23,6 +23,8 @@ const COLUMNS = [
   "updated_at",
 ] as const;
 
+const MEASURED_COLUMNS = ["deployment_id", "deployment_uuid", "resource_id", "resource_uuid", "server_id"] as const;
+
 const placeOf = (deploymentId: number): string => `release ${deploymentId} artifact`;
 
 const opened = <Row extends Pick<ReleaseRecord, "artifact" | "deployment_id">>(
@@ -117,19 +119,16 @@ export function systemReleaseStore(context: StoreContext): SystemReleaseStore {
           .execute(),
       ),
     listMeasured: (serverIds) =>
-      openedRows(
-        context,
-        db
-          .selectFrom("release")
-          .innerJoin("resource", "resource.id", "release.resource_id")
-          .select(COLUMNS.map((column) => `release.${column}` as const))
-          .where("release.role", "=", sql.lit("live" as const))
-          .where("release.pull_request_id", "=", 0)
-          .where(sql<boolean>`release.server_id = any(${serverIds}::bigint[])`)
-          .whereRef("resource.server_id", "=", "release.server_id")
-          .orderBy("release.deployment_id")
-          .execute(),
-      ),
+      db
+        .selectFrom("release")
+        .innerJoin("resource", "resource.id", "release.resource_id")
+        .select(MEASURED_COLUMNS.map((column) => `release.${column}` as const))
+        .where("release.role", "=", sql.lit("live" as const))
+        .where("release.pull_request_id", "=", 0)
+        .where(sql<boolean>`release.server_id = any(${serverIds}::bigint[])`)
+        .whereRef("resource.server_id", "=", "release.server_id")
+        .orderBy("release.deployment_id")
+        .execute(),
     listByServer: (serverId) => listWhere(context, sql<boolean>`server_id = ${serverId}`),
     listByResources: (resourceIds) => listWhere(context, sql<boolean>`resource_id = any(${resourceIds}::bigint[])`),
     async serverOf(deploymentUuid) {

@@ -54,7 +54,7 @@ export function dockerClient(
 
 /** An `http.Agent` that connects to a socket of the machine; `destroy()` closes its connections. */
 export function socketAgent(host: Host, socketPath: string, beforeConnect = async () => {}): Agent {
-  const options: AgentOptions = { keepAlive: true, maxSockets: SOCKETS_MAX, maxFreeSockets: 8 };
+  const options: AgentOptions = { keepAlive: true, maxSockets: SOCKETS_MAX, maxFreeSockets: FREE_SOCKETS_MAX };
   const agent = new Agent(options);
   // docker-modem calls `util.inspect` with `depth: null` on every request's options, which would visit all sockets.
   Object.assign(agent, { [inspect.custom]: () => "[SocketAgent]" });
@@ -122,3 +122,5 @@ const UNDECIDED = new RegExp(`${LEADERLESS.source}|code = DeadlineExceeded`);
 /** A refusal is a sentence. */
 const REFUSAL_BYTES_MAX = 256 << 10;
 const SOCKETS_MAX = 256; // Each followed log and each event stream uses one.
+/** Of a thousand servers at rest, some 10 KB each. One more than what follows a server asks at a time. */
+const FREE_SOCKETS_MAX = 2;

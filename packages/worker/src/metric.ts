@@ -1,6 +1,6 @@
 import { isServerAway } from "@berth/core";
 import { siteIdOf } from "@berth/core/deploy";
-import type { ReleaseRecord, ServerRecord } from "@berth/core/ports";
+import type { MeasuredRelease, ReleaseRecord, ServerRecord } from "@berth/core/ports";
 import { type AnswerReading, METRICS_KEPT_HOURS, metricOf, type UsageReading } from "@berth/core/schedule";
 import pLimit from "p-limit";
 import { autoscale } from "./autoscaler.ts";
@@ -34,7 +34,10 @@ export function createSampler({
 }: SamplerDeps): Sampler {
   /** The last readings of each server, by resource id. */
   const readings = new Map<number, ReadonlyMap<number, UsageReading>>();
+  /** Servers that are sampled or will be. */
   const busy = new Set<number>();
+  const inTurn = pLimit(SERVERS_AT_ONCE);
+  let isStopping = false;
 
   const sample = async () => {
     const servers = (await stores.servers.list()).filter((server) => ownsServer(server));
@@ -42,8 +45,9 @@ export function createSampler({
     const own = await held(servers.filter((server) => !busy.has(server.id)));
     const live = own.length === 0 ? [] : await stores.releases.listMeasured(own.map(idOf));
     const releasesOf = Map.groupBy(live, ({ server_id }) => server_id);
-    const work = own.map((server) => sampleServer(server, releasesOf.get(server.id) ?? []));
-    // An engine that does not answer delays no other.
+    for (const { id } of own) busy.add(id);
+    const work = own.map((server) => inTurn(() => sampleServer(server, releasesOf.get(server.id) ?? [])));
+    // An engine that does not answer delays the next round of no other.
     await within(settings.metricsSeconds, Promise.all(work));
     await stores.metrics.prune(new Date(clock.now().getTime() - METRICS_KEPT_HOURS * 3_600_000));
   };
@@ -58,11 +62,11 @@ export function createSampler({
     for (const id of [...readings.keys()]) if (!ids.has(id)) readings.delete(id);
   };
 
-  const sampleServer = async (server: ServerRecord, releases: readonly ReleaseRecord[]) => {
-    busy.add(server.id);
+  const sampleServer = async (server: ServerRecord, releases: readonly MeasuredRelease[]) => {
     const before = readings.get(server.id);
     readings.delete(server.id);
     try {
+      if (isStopping) return;
       const { engine, proxy } = adaptersOf(server);
       const answered = await answersOf(server, releases, proxy).catch((error: unknown) => {
         warnUnlessAway("The requests of a server could not be counted.", server, error);
@@ -100,7 +104,7 @@ export function createSampler({
   /** What was answered for releases by resource, without those whose replaced release still answers requests. */
   const answersOf = async (
     server: ServerRecord,
-    releases: readonly ReleaseRecord[],
+    releases: readonly MeasuredRelease[],
     proxy: ServerAdapters["proxy"],
   ): Promise<ReadonlyMap<number, AnswerReading>> => {
     const { run, bySite } = (await proxy.answered()) ?? { run: "", bySite: new Map<string, number>() };
@@ -120,13 +124,22 @@ export function createSampler({
     if (!isServerAway(error)) logger.warn(message, { server: server.name, error });
   };
 
-  return createLoops(logger, [
+  const loops = createLoops(logger, [
     { title: "The sampling of resource usage", work: sample, seconds: () => settings.metricsSeconds },
   ]);
+  return {
+    start: () => loops.start(),
+    stop() {
+      isStopping = true;
+      return loops.stop();
+    },
+  };
 }
 
 /** Old engines take a second for each answer, and many at once would load the server. */
 const CONCURRENT_MAX = 4;
+/** Each call in flight costs some 30 KB of memory, and of a thousand servers all would be called at once. */
+const SERVERS_AT_ONCE = 32;
 const idOf = ({ id }: ServerRecord) => id;
 /** Excludes releases of previews. */
 const isOwnRelease = ({ pull_request_id }: ReleaseRecord) => pull_request_id === 0;

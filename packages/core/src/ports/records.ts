@@ -378,6 +378,12 @@ export interface ReleaseRecord extends Timestamps {
   readonly replaced_by_deployment_id: number | null;
 }
 
+/** A live release, as far as its usage is recorded. */
+export type MeasuredRelease = Pick<
+  ReleaseRecord,
+  "deployment_id" | "deployment_uuid" | "resource_id" | "resource_uuid" | "server_id"
+>;
+
 export interface EventRecord {
   readonly id: number;
   readonly type: string;

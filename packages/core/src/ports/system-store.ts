@@ -31,6 +31,7 @@ import type { SystemQueueStore } from "./queue.ts";
 import type {
   DeploymentRecord,
   DomainClaim,
+  MeasuredRelease,
   ReleaseRecord,
   ReleaseRole,
   ResourceRecord,
@@ -248,7 +249,7 @@ export interface SystemReleaseStore {
   /** Releases of this role. */
   listByRole(role: ReleaseRole, serverIds?: readonly number[]): Promise<readonly ReleaseRecord[]>;
   /** Live releases, without those of previews, on these servers where the server is recorded with the resource. */
-  listMeasured(serverIds: readonly number[]): Promise<readonly ReleaseRecord[]>;
+  listMeasured(serverIds: readonly number[]): Promise<readonly MeasuredRelease[]>;
   /** All releases of a server, whatever their role, from one moment: a promotion is seen completely or not at all. */
   listByServer(serverId: number): Promise<readonly ReleaseRecord[]>;
   /** Like `listByServer`, for some resources. */

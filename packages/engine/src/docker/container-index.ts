@@ -36,6 +36,13 @@ export class ContainerIndex {
     return [...(this.#idsByDeployment.get(deploymentUuid) ?? [])];
   }
 
+  /** The parts of a release. */
+  partsOf({ resourceUuid, deploymentUuid }: ReleaseRef): readonly ReleasePart[] {
+    const isOwn = ({ state }: ReleasePart) =>
+      state.deploymentUuid === deploymentUuid && state.resourceUuid === resourceUuid;
+    return this.idsOf({ deploymentUuid }).flatMap((id) => this.get(id)?.parts.find(isOwn) ?? []);
+  }
+
   /** State of a release, computed from its known containers. */
   releaseOf(ref: Pick<ReleaseRef, "deploymentUuid">): ReleaseState | undefined {
     const own = ({ state }: ReleasePart) => state.deploymentUuid === ref.deploymentUuid;

@@ -275,9 +275,7 @@ export function dockerEngine(options: DockerEngineOptions): DockerEngine {
     },
     onStateChange: (listener) => watch.onChange(listener),
     async usage(ref) {
-      const seen = await watch.find(ref);
-      if (seen === undefined || !UP.has(seen.state.state)) return undefined;
-      const ids = seen.containers.length === 0 ? [seen.id] : seen.containers.map(({ id }) => id);
+      const ids = await watch.runningIds(ref);
       return sumOf(await Promise.all(ids.map((id) => usageOf(docker, id))));
     },
   };
@@ -293,9 +291,6 @@ function stopTimeoutOf({ Config }: SeenContainer["info"]): number | undefined {
   const StopTimeout: unknown = Reflect.get(Config, "StopTimeout");
   return typeof StopTimeout === "number" && StopTimeout >= 0 ? StopTimeout : undefined;
 }
-
-/** States of a running release. While one container restarts, others of a stack may run. */
-const UP: ReadonlySet<string> = new Set(["running", "restarting"]);
 
 /** Containers of a stack are those of its compose file, which also says how many. */
 const isOfStack = ({ containers }: Seen): boolean =>

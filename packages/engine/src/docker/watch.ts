@@ -27,6 +27,8 @@ export interface ReleaseWatch {
   find(ref: ReleaseRef): Promise<Seen | undefined>;
   /** As `find`, with containers that were just created and are not known from events yet. */
   findAll(ref: ReleaseRef): Promise<Seen | undefined>;
+  /** Ids of the release's running containers: from events where none was missed, else inspected now. */
+  runningIds(ref: ReleaseRef): Promise<readonly string[]>;
   list(): Promise<readonly ReleaseState[]>;
   /** The containers of all releases. */
   listParts(): Promise<readonly ReleasePart[]>;
@@ -150,7 +152,7 @@ class EngineWatch implements ReleaseWatch {
     const found = await this.#containers.list();
     // The engine answers, so its events can be had again.
     if (!this.#isFollowed) this.#reconnectNow.abort();
-    const parts = await Promise.all(found.map((container) => this.#partsOf(container)));
+    const parts = await pLimit(INSPECTED_AT_ONCE).map(found, (container) => this.#partsOf(container));
     return parts.flat();
   }
 
@@ -164,6 +166,14 @@ class EngineWatch implements ReleaseWatch {
 
   async find(ref: ReleaseRef): Promise<Seen | undefined> {
     return await this.#inspectAll(ref, await this.#idsOf(ref));
+  }
+
+  async runningIds(ref: ReleaseRef): Promise<readonly string[]> {
+    const known = this.#isComplete ? this.#index.partsOf(ref) : [];
+    if (known.length > 0) return known.flatMap(({ id, state }) => (UP.has(state.state) ? id : []));
+    const seen = await this.find(ref);
+    if (seen === undefined || !UP.has(seen.state.state)) return [];
+    return seen.containers.length === 0 ? [seen.id] : seen.containers.map(({ id }) => id);
   }
 
   async findAll(ref: ReleaseRef): Promise<Seen | undefined> {
@@ -331,6 +341,12 @@ function seenOf(parts: readonly FoundPart[]): Seen | undefined {
   const main = counted.find(({ container }) => container.port !== null) ?? counted[0] ?? parts[0];
   return state && main && { id: main.id, info: main.info, state, containers: members };
 }
+
+/** States of a running release. While one container restarts, others of a stack may run. */
+const UP: ReadonlySet<string> = new Set(["running", "restarting"]);
+
+/** A thousand servers may all be listed at once, and each call in flight costs some 20 KB of memory. */
+const INSPECTED_AT_ONCE = 4;
 
 const PENDING_MAX = 1000;
 /** Of the snapshots while events are followed, since an engine drops events that it cannot send. */

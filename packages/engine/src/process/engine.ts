@@ -30,6 +30,8 @@ export interface ProcessEngineOptions {
   /** Build packs that `builder` supports. */
   readonly buildPacks?: readonly string[];
   readonly settings?: Partial<ProcessSettings>;
+  /** Where cgroups are mounted. Default: `/sys/fs/cgroup`. */
+  readonly cgroupRoot?: string;
   /** Receives failures of background work. */
   readonly warn?: (message: string, cause: unknown) => void;
 }
@@ -58,7 +60,7 @@ export function processEngine(options: ProcessEngineOptions): ProcessEngine {
   const runtimeFolder = options.runtimeFolder ?? join(dirname(dataFolder), "runtime");
   const instanceFolder = options.instanceFolder ?? dataFolder;
   const settings: ProcessSettings = { ...PROCESS_SETTINGS, ...options.settings };
-  const cgroups = findCgroups();
+  const cgroups = findCgroups(options.cgroupRoot);
   const listeners = new Set<(state: ReleaseState) => void>();
   let opening: ReturnType<typeof openEngine> | undefined;
   let isClosed = false;

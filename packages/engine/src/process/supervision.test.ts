@@ -73,9 +73,15 @@ describe("stop", () => {
     expect(await state(spec)).toMatchObject({ state: "exited", exitCode: expect.toSatisfy((code) => code !== 137) });
   });
 
-  test("kills what does not end within its grace, and what went to the background", async () => {
+  const without = { cgroupRoot: "/nonexistent" };
+  test.each([
+    ["by its cgroup", {}, {}],
+    ["where there are no cgroups", without, without],
+    ["that was started before there were cgroups", without, {}],
+  ])("kills what does not end within its grace, and what went to the background, %s", async (_, before, after) => {
     const run =
       "trap '' TERM; (trap '' TERM; setsid sleep 301) & setsid sleep 302 & sleep 303 & echo ready; wait; sleep 304";
+    await suite.reopen(before);
     const spec = await newSpec({ run });
     await suite.engine.start(spec, io());
     await eventually(async () => expect(await lines(spec)).toContain("ready"));
@@ -84,6 +90,7 @@ describe("stop", () => {
       expect(found.length).toBeGreaterThanOrEqual(5);
       return found;
     });
+    await suite.reopen(after);
     await suite.engine.stop(spec, { graceSeconds: 0.5 });
     expect(pids.filter((pid) => processStat(pid) !== undefined)).toEqual([]);
     expect(await state(spec)).toMatchObject({ state: "exited", exitCode: 137 });
