@@ -2,7 +2,7 @@ import { SimpleGrid, Stack, Text } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { useMemo } from "react";
 import { client, trpc } from "../api/client.ts";
-import { ActionButton, notify } from "../parts/action.tsx";
+import { ActionButton, DangerButton, notify } from "../parts/action.tsx";
 import { Chart } from "../parts/lazy.tsx";
 import { Empty, Loaded } from "../parts/page.tsx";
 import { RowActions } from "../parts/row-actions.tsx";
@@ -10,11 +10,18 @@ import { RunStatus } from "../parts/state.tsx";
 import { type Column, DataTable } from "../parts/table.tsx";
 import { Age } from "../parts/time.tsx";
 import { bytes, duration } from "../parts/units.ts";
+import type { ShownResource } from "../resource/resource.ts";
 import { historyOf, type SavedBackup } from "./backup-history.ts";
 import { downloadBackup } from "./download-backup.ts";
 
 /** Backups made by a schedule. */
-export function SavedBackups({ uuid, schedule }: { readonly uuid: string; readonly schedule: string }) {
+export function SavedBackups({
+  database: { uuid, name },
+  schedule,
+}: {
+  readonly database: Pick<ShownResource, "uuid" | "name">;
+  readonly schedule: string;
+}) {
   const query = useQuery(trpc.databases.backups.executions.queryOptions({ uuid, scheduled_backup_uuid: schedule }));
   const of = (backup: SavedBackup) => ({ uuid, scheduled_backup_uuid: schedule, execution_uuid: backup.uuid });
   const columns: readonly Column<SavedBackup>[] = [
@@ -68,14 +75,15 @@ export function SavedBackups({ uuid, schedule }: { readonly uuid: string; readon
               >
                 Download
               </ActionButton>
-              <ActionButton
+              <DangerButton
                 size="compact-xs"
-                question="Restore this backup? It replaces the current content of the database."
+                name={name}
+                about="This backup replaces what the database contains now. What was written since it was made is lost."
                 work={() => client.databases.restores.restore.mutate(of(backup))}
                 after={({ message }) => notify(message)}
               >
                 Restore
-              </ActionButton>
+              </DangerButton>
             </>
           )}
         </RowActions>
