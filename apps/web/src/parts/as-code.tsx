@@ -11,16 +11,16 @@ const LANGUAGES = ["berth", "curl", "TypeScript"] as const;
 
 /**
  * Shows the same action as code, since everything in the dashboard is also available to programs.
- * @param then Further requests of the same action.
+ * @param further What the same action sends after it.
  */
-export function AsCode({ then = [], ...call }: RecordedCall & { readonly then?: readonly RecordedCall[] }) {
+export function AsCode({ further = [], ...call }: RecordedCall & { readonly further?: readonly RecordedCall[] }) {
   const [isOpen, setOpen] = useState(false);
   return (
     <>
       <Button variant="subtle" onClick={() => setOpen(true)}>
         As code
       </Button>
-      <CodeDialog call={isOpen ? call : undefined} then={then} onClose={() => setOpen(false)} />
+      <CodeDialog call={isOpen ? call : undefined} further={further} onClose={() => setOpen(false)} />
     </>
   );
 }
@@ -28,15 +28,15 @@ export function AsCode({ then = [], ...call }: RecordedCall & { readonly then?: 
 /** @param call Shown as code; `undefined`: the dialog is closed. */
 export const CodeDialog = ({
   call,
-  then = [],
+  further = [],
   onClose,
 }: {
   readonly call: RecordedCall | undefined;
-  readonly then?: readonly RecordedCall[];
+  readonly further?: readonly RecordedCall[];
   readonly onClose: () => void;
 }) => (
   <Dialog opened={call !== undefined} onClose={onClose} title="The same by a program" size="lg">
-    {call !== undefined && <Examples calls={[call, ...then]} />}
+    {call !== undefined && <Examples calls={[call, ...further]} />}
   </Dialog>
 );
 

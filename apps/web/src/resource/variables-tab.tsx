@@ -240,7 +240,7 @@ function AsText({
         >
           {isBusy ? "Working …" : "Save variables"}
         </Button>
-        <AsCode {...request} then={others} />
+        <AsCode {...request} further={others} />
         <Text size="sm" c="dimmed">
           {changed.length} to set, {removed.length} to delete
         </Text>
