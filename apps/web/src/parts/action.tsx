@@ -110,7 +110,7 @@ export function DangerButton<Result>({
   about,
   work,
   after,
-  size,
+  ...button
 }: Pick<ButtonProps, "size"> & {
   readonly name: string;
   readonly children: string;
@@ -130,7 +130,7 @@ export function DangerButton<Result>({
   return (
     <>
       <AllowedButton
-        size={size}
+        {...button}
         color="red"
         variant="outline"
         onClick={() => (isCodeMode ? showCode() : setOpen(true))}
