@@ -27,12 +27,12 @@ export default function DomainsTab({ resource }: PanelProps) {
         {application.urls.length === 0 && <Text size="sm">It has no URL: nothing is routed to it.</Text>}
         <Stack gap="sm">
           {application.urls.map((url) => (
-            <div key={url}>
+            <Stack key={url} gap={4}>
               <Anchor href={url} target="_blank" rel="noreferrer" size="sm" className="break">
                 {url}&nbsp;↗
               </Anchor>
               <Found url={url} checks={checks} />
-            </div>
+            </Stack>
           ))}
         </Stack>
         {application.urls.length > 0 && (

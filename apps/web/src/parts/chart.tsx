@@ -74,7 +74,11 @@ export default function Chart({ title, times, values, format, failures, newest =
             {newest} {format(known.at(-1) ?? 0)}, at most {format(Math.max(...known))}
           </Text>
         )}
-        {failed > 0 && <State state={{ tone: "bad", word: `${failed} failed` }} />}
+        {failed > 0 && (
+          <Text size="sm">
+            <State state={{ tone: "bad", word: `${failed} failed` }} />
+          </Text>
+        )}
       </figcaption>
       <div ref={place} aria-hidden />
     </figure>

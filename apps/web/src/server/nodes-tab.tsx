@@ -31,7 +31,7 @@ export default function NodesTab({ uuid }: { readonly uuid: string }) {
         </>
       ),
     },
-    { header: "Role", cell: ({ role, is_leader }) => (is_leader ? "leader" : role) },
+    { header: "Role", cell: ({ role, is_leader }) => <span className="whole">{is_leader ? "leader" : role}</span> },
     { header: "State", cell: (node) => <State state={nodeState(node)} /> },
     { header: "Requests", cell: ({ is_ingress }) => (is_ingress ? "yes" : "no") },
     {
