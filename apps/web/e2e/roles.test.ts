@@ -135,6 +135,7 @@ describeLargeInBrowser("the pages by role", () => {
     await page.getByText("Nothing is deployed yet").waitFor();
     const [machine] = await client.servers.list.query({});
     const { deployments = [] } = await client.deploy.mutate({ uuid: shop.mail });
+    expect(deployments).toHaveLength(1);
     const foreign = [
       `/deployments/${deployments[0]?.deployment_uuid}`,
       `/projects/${shop.project}`,
