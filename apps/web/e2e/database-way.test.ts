@@ -73,13 +73,30 @@ describeDocker("a database without a word of REST", ["postgres:17-alpine"], (doc
         .nth(count - 1)
         .waitFor();
     }
-    // The history of its sizes.
-    await page.getByText(/now [\d.]+ (B|KB|MB), at most/).waitFor();
+    // The history of what they took.
+    await page
+      .getByRole("figure", { name: "Size" })
+      .getByText(/last [\d.]+ (B|KB|MB), at most/)
+      .waitFor();
+    await page
+      .getByRole("figure", { name: "Duration" })
+      .getByText(/last [\d.]+ s, at most/)
+      .waitFor();
     await backups.getByRole("button", { name: "Drill" }).first().click();
     const tries = page.getByRole("region", { name: "Restores and drills" }).first();
     await tries.getByRole("row", { name: /Drill/ }).waitFor();
     await tries.getByRole("row", { name: /Finished|Succeeded/ }).waitFor();
     await picture(page, "way-database-saved");
+
+    // Its content is replaced only for who typed its name.
+    await backups.getByRole("button", { name: "Restore" }).first().click();
+    const question = page.getByRole("dialog", { name: "Restore: shopdb" });
+    const restore = question.getByRole("button", { name: "Restore" });
+    expect(await restore.isDisabled()).toBe(true);
+    await question.getByRole("textbox").fill("shopdb");
+    expect(await accessibilityProblems(page)).toEqual([]);
+    await restore.click();
+    await tries.getByRole("row", { name: /Restore.*(Finished|Succeeded)/ }).waitFor();
     expect(complaints).toEqual([]);
     await close();
   });

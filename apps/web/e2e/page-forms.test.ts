@@ -35,6 +35,48 @@ describeLargeInBrowser("forms and names of the pages", () => {
     await server?.dispose();
   });
 
+  it("say who deployed which commit, and lead from the activity to what each event is about", async () => {
+    const [deployment] = (await server.client.deployments.listByApplication.query({ uuid })).deployments;
+    const { page, complaints, close } = await visit(browser, server.url);
+    await signIn(page, server);
+    const row = page.getByRole("row", { name: /^hello/ });
+    await row.getByText(deployment?.commit.slice(0, 8) ?? "").waitFor();
+    await row.getByText(/ago|just now/).click();
+    await page.waitForURL(`**/deployments/${deployment?.deployment_uuid}`);
+    await page.goto("/team/activity");
+    const event = (name: RegExp) => page.getByRole("row", { name }).first().getByRole("link");
+    const addressOf = (name: RegExp) => event(name).getAttribute("href");
+    await event(/deployment: finished/).waitFor();
+    expect(await addressOf(/deployment: finished/)).toMatch(/^\/deployments\/[a-z0-9]+$/);
+    expect(await addressOf(/resource: created/)).toBe(`/applications/${uuid}`);
+    expect(await addressOf(/project: created/)).toMatch(/^\/projects\/[a-z0-9]+$/);
+    expect(await addressOf(/token: created/)).toBe("/team/tokens");
+    await event(/resource: created/).click();
+    await page.getByRole("heading", { name: "hello" }).waitFor();
+    expect(complaints).toEqual([]);
+    await close();
+  });
+
+  it("show as code what editing variables as text sends, with values as placeholders", async () => {
+    const { client } = server;
+    await client.applications.envs.updateBulk.mutate({ uuid, data: [{ key: "OLD", value: "hush" }] });
+    const { page, complaints, close } = await visit(browser, server.url);
+    await signIn(page, server);
+    await page.goto(`/applications/${uuid}/variables`);
+    await page.getByRole("button", { name: "Edit as text" }).click();
+    const editor = page.getByRole("dialog", { name: "Variables as text" });
+    await editor.getByRole("textbox").fill("NEW=hush hush");
+    await editor.getByRole("button", { name: "As code" }).click();
+    const example = page.getByRole("dialog", { name: "The same by a program" }).getByLabel("berth example");
+    const text = (await example.textContent()) ?? "";
+    expect(text).toContain("NEW");
+    expect(text).toContain(`berth api PATCH /applications/${uuid}/envs/bulk --input -`);
+    expect(text).toMatch(new RegExp(`berth api DELETE /applications/${uuid}/envs/[a-z0-9]+`));
+    expect(text).not.toContain("hush");
+    expect(complaints).toEqual([]);
+    await close();
+  });
+
   it("show hostile names and values as text, on open pages and on new ones", async () => {
     const { page, complaints, close } = await visit(browser, server.url);
     await signIn(page, server);

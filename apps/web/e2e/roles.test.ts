@@ -1,7 +1,16 @@
 import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { type TestServer, testServer } from "../../server/e2e/server.fixture.ts";
-import { describeLargeInBrowser, openBrowser, picture, settled, signIn, type Visit, visit } from "./browser.fixture.ts";
+import {
+  accessibilityProblems,
+  describeLargeInBrowser,
+  openBrowser,
+  picture,
+  settled,
+  signIn,
+  type Visit,
+  visit,
+} from "./browser.fixture.ts";
 import { type Shop, shopOf } from "./shop.fixture.ts";
 
 /** What a member may press: it shows, copies or fills in something, and sends nothing. */
@@ -125,7 +134,10 @@ describeLargeInBrowser("the pages by role", () => {
     await signIn(page, server, () => others.teams.members.createSignInLink.mutate({ id, user_id }));
     await page.getByText("Nothing is deployed yet").waitFor();
     const [machine] = await client.servers.list.query({});
+    const { deployments = [] } = await client.deploy.mutate({ uuid: shop.mail });
+    expect(deployments).toHaveLength(1);
     const foreign = [
+      `/deployments/${deployments[0]?.deployment_uuid}`,
       `/projects/${shop.project}`,
       `/applications/${shop.api}`,
       `/databases/${shop.shopdb}`,
@@ -135,9 +147,10 @@ describeLargeInBrowser("the pages by role", () => {
     for (const path of foreign) {
       await page.goto(path);
       await page
-        .getByRole("alert")
-        .getByText(/not found/)
+        .getByRole("heading", { name: /^(Project|Application|Database|Service|Deployment|Server) not found$/ })
         .waitFor();
+      expect(await page.title()).toMatch(/ not found · Berth$/);
+      expect(await accessibilityProblems(page)).toEqual([]);
       expect(await page.locator("body").textContent()).not.toMatch(/shopdb|Shop|localhost/);
     }
     for (const path of ["/", "/servers", "/team", "/team/activity", "/team/tokens"]) {

@@ -1,13 +1,15 @@
 import { ApplicationUpdate } from "@berth/core/application";
 import { Anchor, Button, Stack, Text } from "@mantine/core";
 import { type UseQueryResult, useQuery } from "@tanstack/react-query";
+import type { ReactNode } from "react";
 import { client, trpc } from "../api/client.ts";
 import { notify } from "../parts/action.tsx";
 import { type FieldGroup, SchemaForm } from "../parts/form.tsx";
 import { Facts, Problem, Section } from "../parts/page.tsx";
+import { State } from "../parts/state.tsx";
 import { DeployAgain } from "../resource/deploy-again.tsx";
 import type { PanelProps } from "../resource/panel.ts";
-import { type DomainCheck, domainFacts } from "./domain-facts.ts";
+import { type DomainCheck, type DomainFact, domainFacts } from "./domain-facts.ts";
 
 const FIELDS: readonly FieldGroup[] = [
   { fields: ["domains", "redirect", "is_force_https_enabled", "is_stripprefix_enabled", "is_gzip_enabled"] },
@@ -25,12 +27,12 @@ export default function DomainsTab({ resource }: PanelProps) {
         {application.urls.length === 0 && <Text size="sm">It has no URL: nothing is routed to it.</Text>}
         <Stack gap="sm">
           {application.urls.map((url) => (
-            <div key={url}>
+            <Stack key={url} gap={4}>
               <Anchor href={url} target="_blank" rel="noreferrer" size="sm" className="break">
                 {url}&nbsp;↗
               </Anchor>
               <Found url={url} checks={checks} />
-            </div>
+            </Stack>
           ))}
         </Stack>
         {application.urls.length > 0 && (
@@ -67,12 +69,20 @@ export default function DomainsTab({ resource }: PanelProps) {
   );
 }
 
+const rowOf = ({ name, text, tone }: DomainFact): readonly [string, ReactNode] => [
+  name,
+  <>
+    <State state={{ tone, word: "" }} />
+    {text}
+  </>,
+];
+
 type Checks = Pick<UseQueryResult<readonly DomainCheck[], unknown>, "data" | "error" | "isFetching">;
 
 /** What DNS, the proxy and the certificate of a URL are now. */
 function Found({ url, checks }: { readonly url: string; readonly checks: Checks }) {
   const check = checks.data?.find((each) => each.url === url);
-  if (check !== undefined) return <Facts rows={domainFacts(check)} />;
+  if (check !== undefined) return <Facts rows={domainFacts(check).map(rowOf)} />;
   if (checks.error !== null) return <Problem error={checks.error} />;
   return (
     <Text size="sm" c="dimmed">

@@ -29,7 +29,8 @@ const FIELDS: readonly FieldGroup[] = [
   },
 ];
 
-export default function BackupsTab({ resource: { uuid } }: PanelProps) {
+export default function BackupsTab({ resource }: PanelProps) {
+  const { uuid } = resource;
   const [edited, setEdited] = useState<Schedule | "new">();
   const schedules = useQuery(trpc.databases.backups.list.queryOptions({ uuid }));
   const storages = useQuery(trpc.s3Storages.list.queryOptions({})).data ?? [];
@@ -84,7 +85,7 @@ export default function BackupsTab({ resource: { uuid } }: PanelProps) {
                         Delete
                       </ActionButton>
                     </Group>
-                    <SavedBackups uuid={uuid} schedule={schedule.uuid} />
+                    <SavedBackups database={resource} schedule={schedule.uuid} />
                   </div>
                 ))}
               </Stack>

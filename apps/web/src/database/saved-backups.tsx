@@ -1,27 +1,50 @@
-import { Stack } from "@mantine/core";
+import { SimpleGrid, Stack, Text } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { useMemo } from "react";
-import { client, type Outputs, trpc } from "../api/client.ts";
-import { ActionButton, notify } from "../parts/action.tsx";
+import { client, trpc } from "../api/client.ts";
+import { ActionButton, DangerButton, notify } from "../parts/action.tsx";
 import { Chart } from "../parts/lazy.tsx";
 import { Empty, Loaded } from "../parts/page.tsx";
 import { RowActions } from "../parts/row-actions.tsx";
 import { RunStatus } from "../parts/state.tsx";
 import { type Column, DataTable } from "../parts/table.tsx";
 import { Age } from "../parts/time.tsx";
-import { bytes } from "../parts/units.ts";
+import { bytes, duration } from "../parts/units.ts";
+import type { ShownResource } from "../resource/resource.ts";
+import { historyOf, type SavedBackup } from "./backup-history.ts";
 import { downloadBackup } from "./download-backup.ts";
 
-type Saved = Outputs["databases"]["backups"]["executions"]["executions"][number];
-
 /** Backups made by a schedule. */
-export function SavedBackups({ uuid, schedule }: { readonly uuid: string; readonly schedule: string }) {
+export function SavedBackups({
+  database: { uuid, name },
+  schedule,
+}: {
+  readonly database: Pick<ShownResource, "uuid" | "name">;
+  readonly schedule: string;
+}) {
   const query = useQuery(trpc.databases.backups.executions.queryOptions({ uuid, scheduled_backup_uuid: schedule }));
-  const of = (backup: Saved) => ({ uuid, scheduled_backup_uuid: schedule, execution_uuid: backup.uuid });
-  const columns: readonly Column<Saved>[] = [
+  const of = (backup: SavedBackup) => ({ uuid, scheduled_backup_uuid: schedule, execution_uuid: backup.uuid });
+  const columns: readonly Column<SavedBackup>[] = [
     { header: "When", cell: ({ created_at }) => <Age at={created_at} /> },
-    { header: "Result", cell: ({ status }) => <RunStatus status={status} /> },
+    {
+      header: "Result",
+      cell: ({ status, message }) => (
+        <>
+          <RunStatus status={status} />
+          {message !== null && (
+            <Text size="xs" c="dimmed" className="break">
+              {message}
+            </Text>
+          )}
+        </>
+      ),
+    },
     { header: "Size", cell: ({ size }) => (size === null ? "–" : bytes(Number(size))) },
+    {
+      header: "Took",
+      isExtra: true,
+      cell: (backup) => (backup.duration === null ? "–" : duration(backup.duration * 1000)),
+    },
     {
       header: "Action",
       cell: (backup) => (
@@ -52,14 +75,15 @@ export function SavedBackups({ uuid, schedule }: { readonly uuid: string; readon
               >
                 Download
               </ActionButton>
-              <ActionButton
+              <DangerButton
                 size="compact-xs"
-                question="Restore this backup? It replaces the current content of the database."
+                name={name}
+                about="This backup replaces what the database contains now. What was written since it was made is lost."
                 work={() => client.databases.restores.restore.mutate(of(backup))}
                 after={({ message }) => notify(message)}
               >
                 Restore
-              </ActionButton>
+              </DangerButton>
             </>
           )}
         </RowActions>
@@ -70,7 +94,7 @@ export function SavedBackups({ uuid, schedule }: { readonly uuid: string; readon
     <Loaded query={query}>
       {({ executions }) => (
         <Stack gap="xs">
-          {executions.length > 1 && <SizeChart backups={executions} />}
+          <History backups={executions} />
           <DataTable
             label="Saved backups"
             rows={executions}
@@ -84,14 +108,15 @@ export function SavedBackups({ uuid, schedule }: { readonly uuid: string; readon
   );
 }
 
-/** Sizes over time, with a gap for each that failed. A database that shrinks suddenly has lost something. */
-function SizeChart({ backups }: { readonly backups: readonly Saved[] }) {
-  const { times, sizes } = useMemo(() => {
-    const inOrder = backups.toSorted((a, b) => Date.parse(a.created_at) - Date.parse(b.created_at));
-    return {
-      times: inOrder.map(({ created_at }) => Date.parse(created_at) / 1000),
-      sizes: inOrder.map(({ status, size }) => (status === "success" && size !== null ? Number(size) : null)),
-    };
-  }, [backups]);
-  return <Chart title="Size" times={times} values={sizes} format={bytes} />;
+/** A database that shrinks suddenly has lost something, and one that takes ever longer needs another schedule. */
+function History({ backups }: { readonly backups: readonly SavedBackup[] }) {
+  const { times, sizes, durationsMs, failures } = useMemo(() => historyOf(backups), [backups]);
+  if (times.length < 2) return null;
+  const common = { times, failures, newest: "last" };
+  return (
+    <SimpleGrid cols={{ base: 1, md: 2 }} spacing="md">
+      <Chart {...common} title="Size" values={sizes} format={bytes} />
+      <Chart {...common} title="Duration" values={durationsMs} format={duration} />
+    </SimpleGrid>
+  );
 }

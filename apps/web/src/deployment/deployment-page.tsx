@@ -9,7 +9,7 @@ import { ActionButton, notify } from "../parts/action.tsx";
 import { useLines } from "../parts/lines.ts";
 import { TextLink } from "../parts/link.tsx";
 import { LogViewer } from "../parts/log-viewer.tsx";
-import { Facts, Loaded, useDocumentTitle } from "../parts/page.tsx";
+import { Facts, LoadedPage, useDocumentTitle } from "../parts/page.tsx";
 import { RunStatus } from "../parts/state.tsx";
 import { Age, Elapsed } from "../parts/time.tsx";
 import { plurals } from "../resource/kinds.ts";
@@ -25,7 +25,9 @@ export function DeploymentPage() {
   const query = useQuery(trpc.deployments.get.queryOptions({ uuid }));
   const steps = useQuery(trpc.deployments.steps.queryOptions({ uuid }));
   return (
-    <Loaded query={query}>{(deployment) => <Run key={uuid} asked={deployment} askedSteps={steps.data ?? []} />}</Loaded>
+    <LoadedPage query={query}>
+      {(deployment) => <Run key={uuid} asked={deployment} askedSteps={steps.data ?? []} />}
+    </LoadedPage>
   );
 }
 

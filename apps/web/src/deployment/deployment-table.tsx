@@ -5,6 +5,8 @@ import { TextLink } from "../parts/link.tsx";
 import { RunStatus } from "../parts/state.tsx";
 import { type Column, DataTable } from "../parts/table.tsx";
 import { Age, Elapsed } from "../parts/time.tsx";
+import { Commit } from "./commit.tsx";
+import { shortCommit } from "./short-commit.ts";
 
 type Deployment = Omit<Outputs["deployments"]["get"], "logs">;
 
@@ -50,9 +52,9 @@ const COLUMNS: readonly Column<Deployment>[] = [
   {
     header: "What",
     isExtra: true,
-    cell: ({ commit, commit_message }) => (
+    cell: (deployment) => (
       <Text size="sm" lineClamp={1} dir="auto">
-        <span className="mono">{commit.slice(0, 8)}</span> {commit_message ?? ""}
+        {shortCommit(deployment) === undefined ? "–" : <Commit {...deployment} />}
       </Text>
     ),
   },

@@ -110,7 +110,8 @@ export function DangerButton<Result>({
   about,
   work,
   after,
-}: {
+  ...button
+}: Pick<ButtonProps, "size"> & {
   readonly name: string;
   readonly children: string;
   readonly about: ReactNode;
@@ -122,13 +123,22 @@ export function DangerButton<Result>({
   const { isBusy, run } = useAction(work, after);
   const [code, showCode, closeCode] = useCodeOf(work);
   const isCodeMode = useCodeMode();
+  const close = () => {
+    setOpen(false);
+    setTyped("");
+  };
   return (
     <>
-      <AllowedButton color="red" variant="outline" onClick={() => (isCodeMode ? showCode() : setOpen(true))}>
+      <AllowedButton
+        {...button}
+        color="red"
+        variant="outline"
+        onClick={() => (isCodeMode ? showCode() : setOpen(true))}
+      >
         {children}
       </AllowedButton>
       <CodeDialog call={code} onClose={closeCode} />
-      <Dialog opened={isOpen} onClose={() => setOpen(false)} title={`${children}: ${name}`}>
+      <Dialog opened={isOpen} onClose={close} title={`${children}: ${name}`}>
         <Stack>
           <Text size="sm">{about}</Text>
           <TextInput
@@ -139,14 +149,10 @@ export function DangerButton<Result>({
             autoComplete="off"
           />
           <Group justify="flex-end">
-            <Button variant="default" onClick={() => setOpen(false)}>
+            <Button variant="default" onClick={close}>
               Keep it
             </Button>
-            <Button
-              color="red"
-              disabled={typed !== name || isBusy}
-              onClick={() => void run().then(() => setOpen(false))}
-            >
+            <Button color="red" disabled={typed !== name || isBusy} onClick={() => void run().then(close)}>
               {isBusy ? "Working …" : children}
             </Button>
           </Group>

@@ -9,15 +9,18 @@ import { Loaded } from "./page.tsx";
 
 const LANGUAGES = ["berth", "curl", "TypeScript"] as const;
 
-/** Shows the same action as code, since everything in the dashboard is also available to programs. */
-export function AsCode({ operation, input }: RecordedCall) {
+/**
+ * Shows the same action as code, since everything in the dashboard is also available to programs.
+ * @param further What the same action sends after it.
+ */
+export function AsCode({ further = [], ...call }: RecordedCall & { readonly further?: readonly RecordedCall[] }) {
   const [isOpen, setOpen] = useState(false);
   return (
     <>
       <Button variant="subtle" onClick={() => setOpen(true)}>
         As code
       </Button>
-      <CodeDialog call={isOpen ? { operation, input } : undefined} onClose={() => setOpen(false)} />
+      <CodeDialog call={isOpen ? call : undefined} further={further} onClose={() => setOpen(false)} />
     </>
   );
 }
@@ -25,17 +28,19 @@ export function AsCode({ operation, input }: RecordedCall) {
 /** @param call Shown as code; `undefined`: the dialog is closed. */
 export const CodeDialog = ({
   call,
+  further = [],
   onClose,
 }: {
   readonly call: RecordedCall | undefined;
+  readonly further?: readonly RecordedCall[];
   readonly onClose: () => void;
 }) => (
   <Dialog opened={call !== undefined} onClose={onClose} title="The same by a program" size="lg">
-    {call !== undefined && <Examples {...call} />}
+    {call !== undefined && <Examples calls={[call, ...further]} />}
   </Dialog>
 );
 
-function Examples({ operation, input }: RecordedCall) {
+function Examples({ calls }: { readonly calls: readonly RecordedCall[] }) {
   const [language, setLanguage] = useState<Language>("berth");
   const routes = useQuery({ queryKey: ["description"], queryFn: readRoutes, staleTime: Number.POSITIVE_INFINITY });
   return (
@@ -48,8 +53,11 @@ function Examples({ operation, input }: RecordedCall) {
       />
       <Loaded query={routes}>
         {(found) => {
-          const route = found.get(operation);
-          const text = route && exampleOf(language, { route, client: operation, input, origin: location.origin });
+          const described = calls.flatMap(({ operation, input }) => {
+            const route = found.get(operation);
+            return route === undefined ? [] : [{ route, client: operation, input, origin: location.origin }];
+          });
+          const text = described.length === calls.length ? exampleOf(language, ...described) : undefined;
           return (
             <>
               <Code block tabIndex={0} aria-label={`${language} example`}>

@@ -32,3 +32,12 @@ it("puts what belongs there into the query", () => {
   expect(example).toContain("https://berth.example.com/api/v1/x/a%2Fb?delete_volumes=false");
   expect(example).not.toContain("-d");
 });
+
+it("writes calls one after the other, and makes the client once", () => {
+  const deletion = { ...call, route: { method: "DELETE", path: "/x", parameters: [] }, client: "x.delete", input: {} };
+  const examples = (["berth", "curl", "TypeScript"] as const).map((language) => exampleOf(language, call, deletion));
+  expect(examples[0]).toMatch(/^berth api PATCH .+\n\nberth api DELETE \/x$/s);
+  expect(examples[1]).toMatch(/^curl -X PATCH .+\n\ncurl -X DELETE /s);
+  expect(examples[2]).toMatch(/applications\.update\.mutate\(.+\);\nawait berth\.x\.delete\.mutate\(\);$/s);
+  expect(examples[2]?.match(/createClient\(/g)).toHaveLength(1);
+});

@@ -16,11 +16,14 @@ interface Call {
   readonly origin: string;
 }
 
-/** Example code for the call, ready to paste. */
-export function exampleOf(language: Language, call: Call): string {
-  if (language === "TypeScript") return typeScript(call);
-  const { method, path, body } = request(call);
-  return language === "berth" ? berth(method, path, body) : curl(call.origin, method, path, body);
+/** Example code for calls one after the other, ready to paste. */
+export function exampleOf(language: Language, ...calls: readonly Call[]): string {
+  if (language === "TypeScript") return typeScript(calls);
+  const commands = calls.map((call) => {
+    const { method, path, body } = request(call);
+    return language === "berth" ? berth(method, path, body) : curl(call.origin, method, path, body);
+  });
+  return commands.join("\n\n");
 }
 
 function request({ route, input }: Call) {
@@ -71,13 +74,16 @@ function curl(origin: string, method: string, path: string, body: Readonly<Recor
   return lines.join(" \\\n  ");
 }
 
-function typeScript({ client, input, route, origin }: Call): string {
-  const call = route.method === "GET" ? "query" : "mutate";
-  const shown = Object.keys(input).length === 0 ? "" : JSON.stringify(hidden("", input), null, 2);
+function typeScript(calls: readonly Call[]): string {
+  const statements = calls.map(({ client, input, route }) => {
+    const call = route.method === "GET" ? "query" : "mutate";
+    const shown = Object.keys(input).length === 0 ? "" : JSON.stringify(hidden("", input), null, 2);
+    return `await berth.${client}.${call}(${shown});`;
+  });
   return [
     'import { createClient } from "@berth/client";',
     "",
-    `const berth = createClient({ url: ${JSON.stringify(origin)}, token: process.env.BERTH_TOKEN });`,
-    `await berth.${client}.${call}(${shown});`,
+    `const berth = createClient({ url: ${JSON.stringify(calls[0]?.origin)}, token: process.env.BERTH_TOKEN });`,
+    ...statements,
   ].join("\n");
 }

@@ -1,6 +1,6 @@
 import { Alert, Anchor, Button, Code, Group, Loader, Paper, Stack, Text, Title } from "@mantine/core";
 import type { UseQueryResult } from "@tanstack/react-query";
-import { type ReactNode, useEffect } from "react";
+import { type ComponentProps, type ReactNode, useEffect } from "react";
 import { messageOf, problemOf, statusOf } from "../api/client.ts";
 import { CopyButton } from "./copy.tsx";
 
@@ -101,16 +101,11 @@ export function Problem({ error, retry }: { readonly error: unknown; readonly re
             <CopyButton text={problem.request_id} label="Copy id" />
           </>
         )}
-        {retry !== undefined &&
-          (statusOf(error) === 404 ? (
-            <Anchor href="/" size="xs">
-              To the overview
-            </Anchor>
-          ) : (
-            <Button variant="default" size="compact-xs" onClick={retry}>
-              Try again
-            </Button>
-          ))}
+        {retry !== undefined && (
+          <Button variant="default" size="compact-xs" onClick={retry}>
+            Try again
+          </Button>
+        )}
       </Group>
     </Alert>
   );
@@ -127,6 +122,27 @@ export function Loaded<Data>({
   if (query.data !== undefined) return children(query.data);
   if (query.isError) return <Problem error={query.error} retry={() => void query.refetch()} />;
   return <Loader size="sm" m="md" aria-label="Loading" />;
+}
+
+/** The same for the object of a whole page. */
+export function LoadedPage<Data>(props: ComponentProps<typeof Loaded<Data>>) {
+  const { data, error } = props.query;
+  return data === undefined && statusOf(error) === 404 ? <Missing error={error} /> : <Loaded {...props} />;
+}
+
+/** Other teams' objects are answered like those that do not exist. */
+function Missing({ error }: { readonly error: unknown }) {
+  return (
+    <>
+      <PageTitle title={messageOf(error).replace(/\.$/, "")} />
+      <Text size="sm" mb="sm">
+        It was deleted, or it belongs to another team.
+      </Text>
+      <Anchor href="/" size="sm">
+        To the overview
+      </Anchor>
+    </>
+  );
 }
 
 export function Facts({ rows }: { readonly rows: readonly (readonly [string, ReactNode])[] }) {

@@ -18,6 +18,9 @@ export function stateOf(status: string): ShownState {
   return STATES[state] ?? { tone: "off", word: wordOf(status) };
 }
 
+/** Whether something of it may run. */
+export const isUp = (status: string): boolean => !/^(exited|stopped)/.test(status);
+
 const RUNNING: Readonly<Record<string, ShownState>> = {
   healthy: { tone: "good", word: "Healthy" },
   unhealthy: { tone: "bad", word: "Unhealthy", reason: "It runs, but its health check fails." },

@@ -7,7 +7,7 @@ import { ActionButton, DangerButton } from "../parts/action.tsx";
 import { SchemaForm } from "../parts/form.tsx";
 import { EnvironmentMap } from "../parts/lazy.tsx";
 import { NewLink } from "../parts/new-link.tsx";
-import { Loaded, PageTitle, Section } from "../parts/page.tsx";
+import { LoadedPage, PageTitle, Section } from "../parts/page.tsx";
 import { ResourceTable } from "../resource/resource-table.tsx";
 import { useUsage } from "../resource/usage.ts";
 
@@ -26,7 +26,7 @@ export function ProjectPage() {
   const resources = useQuery(trpc.resources.summaries.queryOptions({}));
   const usage = useUsage();
   return (
-    <Loaded query={project}>
+    <LoadedPage query={project}>
       {({ name, description, environments }) => (
         <>
           <PageTitle
@@ -130,6 +130,6 @@ export function ProjectPage() {
           </Stack>
         </>
       )}
-    </Loaded>
+    </LoadedPage>
   );
 }

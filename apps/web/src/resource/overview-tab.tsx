@@ -1,6 +1,8 @@
 import { Anchor, SimpleGrid, Stack, Text } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { trpc } from "../api/client.ts";
+import { Commit } from "../deployment/commit.tsx";
+import { shortCommit } from "../deployment/short-commit.ts";
 import { HiddenSecret } from "../parts/confirmation.tsx";
 import { CopyText } from "../parts/copy.tsx";
 import { TextLink } from "../parts/link.tsx";
@@ -29,9 +31,9 @@ export default function OverviewTab({ resource }: PanelProps) {
           {live !== undefined && (
             <Text size="sm">
               Since <Age at={live.finished_at} />
-              {live.commit !== "HEAD" && (
+              {shortCommit(live) !== undefined && (
                 <>
-                  : <span className="mono">{live.commit.slice(0, 8)}</span> {live.commit_message ?? ""}
+                  : <Commit {...live} />
                 </>
               )}
             </Text>

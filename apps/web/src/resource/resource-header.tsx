@@ -6,12 +6,10 @@ import { client, trpc } from "../api/client.ts";
 import { ActionButton, notify } from "../parts/action.tsx";
 import { TextLink } from "../parts/link.tsx";
 import { useDocumentTitle } from "../parts/page.tsx";
-import { State, stateOf } from "../parts/state.tsx";
+import { isUp, State, stateOf } from "../parts/state.tsx";
 import { callsOf, deploymentsOf } from "./operations.ts";
 import type { ShownResource } from "./resource.ts";
 import { KindIcon } from "./resource-link.tsx";
-
-const isUp = (status: string): boolean => !/^(exited|stopped)/.test(status);
 
 /** Drawn again only for another state of the resource, not for each tab. */
 export const ResourceHeader = memo(function ResourceHeader({ resource }: { readonly resource: ShownResource }) {

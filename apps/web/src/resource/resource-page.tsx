@@ -1,7 +1,7 @@
 import { Skeleton, Tabs } from "@mantine/core";
 import { useNavigate, useParams, useRouterState } from "@tanstack/react-router";
 import { Suspense, useEffect } from "react";
-import { Loaded } from "../parts/page.tsx";
+import { LoadedPage } from "../parts/page.tsx";
 import { kindOfPath, plurals } from "./kinds.ts";
 import { useResource } from "./resource.ts";
 import { ResourceHeader } from "./resource-header.tsx";
@@ -23,7 +23,7 @@ export function ResourcePage() {
     return () => cancelAnimationFrame(frame);
   }, [tab, isShown]);
   return (
-    <Loaded query={query}>
+    <LoadedPage query={query}>
       {(resource) => {
         const tabs = tabsOf(kind, resource);
         const open = tabs.find(({ name }) => name === tab) ?? tabs[0];
@@ -58,6 +58,6 @@ export function ResourcePage() {
           </>
         );
       }}
-    </Loaded>
+    </LoadedPage>
   );
 }

@@ -1,5 +1,7 @@
 import { Anchor, Text } from "@mantine/core";
+import { Commit } from "../deployment/commit.tsx";
 import { startedBy } from "../deployment/deployment-table.tsx";
+import { shortCommit } from "../deployment/short-commit.ts";
 import { TextLink } from "../parts/link.tsx";
 import { NewLink } from "../parts/new-link.tsx";
 import { Empty } from "../parts/page.tsx";
@@ -47,17 +49,24 @@ const columnsOf = (usage: Usage): readonly Column<Resource>[] => [
 function LastDeployment({ last }: { readonly last: Resource["last_deployment"] }) {
   if (last === null) return "–";
   return (
-    <Text size="sm" span>
-      <TextLink to="/deployments/$uuid" params={{ uuid: last.deployment_uuid }} size="sm">
-        <Age at={last.created_at} />
-      </TextLink>{" "}
-      by <span dir="auto">{startedBy(last)}</span>
-      {last.finished_at !== null && (
-        <>
-          , <Elapsed from={last.started_at ?? last.created_at} to={last.finished_at} />
-        </>
+    <>
+      <Text size="sm">
+        <TextLink to="/deployments/$uuid" params={{ uuid: last.deployment_uuid }} size="sm">
+          <Age at={last.created_at} />
+        </TextLink>{" "}
+        by <span dir="auto">{startedBy(last)}</span>
+        {last.finished_at !== null && (
+          <>
+            , <Elapsed from={last.started_at ?? last.created_at} to={last.finished_at} />
+          </>
+        )}
+      </Text>
+      {shortCommit(last) !== undefined && (
+        <Text size="xs" c="dimmed" maw={280} lineClamp={1} dir="auto">
+          <Commit {...last} />
+        </Text>
       )}
-    </Text>
+    </>
   );
 }
 

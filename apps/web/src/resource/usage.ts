@@ -2,6 +2,7 @@ import { useDocumentVisibility } from "@mantine/hooks";
 import { useState } from "react";
 import { client, type Outputs } from "../api/client.ts";
 import { pageStarted, useStream } from "../api/live.ts";
+import { isUp } from "../parts/state.tsx";
 import { bytes, percent } from "../parts/units.ts";
 
 type Sample = Outputs["resources"]["usage"]["list"][number];
@@ -37,9 +38,13 @@ export function useUsage(): Usage {
   return stream === "ended" || typeof stream === "object" ? NOTHING : usage;
 }
 
-/** `1.2 %, 84 MB` of these resources together; `undefined` when none of them was measured. */
-export function usageText(usage: Usage, resources: readonly { readonly uuid: string }[]): string | undefined {
-  const measured = resources.flatMap(({ uuid }) => usage.get(uuid) ?? []);
+/** `1.2 %, 84 MB` of these resources together; `undefined` when none of them runs and was measured. */
+export function usageText(
+  usage: Usage,
+  resources: readonly { readonly uuid: string; readonly status: string }[],
+): string | undefined {
+  // The last sample of what was stopped is current for two minutes more.
+  const measured = resources.filter(({ status }) => isUp(status)).flatMap(({ uuid }) => usage.get(uuid) ?? []);
   if (measured.length === 0) return undefined;
   const sum = (of: (sample: Sample) => number) => measured.reduce((total, sample) => total + of(sample), 0);
   // The first sample of a release has no processor time yet.

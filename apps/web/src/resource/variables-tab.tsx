@@ -5,6 +5,7 @@ import { useState } from "react";
 import type { Outputs } from "../api/client.ts";
 import { ActionButton, useAction } from "../parts/action.tsx";
 import { AllowedButton } from "../parts/allowed.tsx";
+import { AsCode } from "../parts/as-code.tsx";
 import { HiddenSecret } from "../parts/confirmation.tsx";
 import { CopyText } from "../parts/copy.tsx";
 import { Dialog } from "../parts/dialog.tsx";
@@ -94,12 +95,7 @@ export default function VariablesTab({ resource }: PanelProps) {
               }
             />
             <Dialog opened={edited === "text"} onClose={close} title="Variables as text" size="xl">
-              <AsText
-                variables={variables}
-                save={(data) => calls.updateBulk.mutate({ uuid, data: [...data] })}
-                remove={(variable) => calls.delete.mutate({ uuid, env_uuid: variable.uuid })}
-                close={close}
-              />
+              <AsText resource={resource} variables={variables} close={close} />
             </Dialog>
           </>
         )}
@@ -192,16 +188,14 @@ const aboutOf = (variable: Variable): readonly string[] => [
 ];
 
 function AsText({
+  resource: { kind, uuid },
   variables,
-  save,
-  remove,
   close,
-}: {
+}: PanelProps & {
   readonly variables: readonly Variable[];
-  readonly save: (data: readonly { key: string; value: string }[]) => Promise<unknown>;
-  readonly remove: (variable: Variable) => Promise<unknown>;
   readonly close: () => void;
 }) {
+  const calls = callsOf(kind).envs;
   // Variables for previews, and those whose value is hidden, cannot be edited as text and stay unchanged.
   const editable = variables.filter((variable) => {
     const { is_preview, is_shown_once, value } = variable;
@@ -213,10 +207,20 @@ function AsText({
     ({ key, value }) => (editable.find((each) => each.key === key)?.value ?? undefined) !== value,
   );
   const removed = editable.filter(({ key }) => !entries.some((entry) => entry.key === key));
+  const setting = {
+    operation: `${plurals[kind]}.envs.updateBulk`,
+    // As an example, while nothing is changed.
+    input: { uuid, data: changed.length > 0 ? changed : entries },
+  };
+  const deletions = removed.map((variable) => ({
+    operation: `${plurals[kind]}.envs.delete`,
+    input: { uuid, env_uuid: variable.uuid },
+  }));
   const { isBusy, run } = useAction(async () => {
-    if (changed.length > 0) await save(changed);
-    for (const variable of removed) await remove(variable);
+    if (changed.length > 0) await calls.updateBulk.mutate({ uuid, data: changed });
+    for (const variable of removed) await calls.delete.mutate({ uuid, env_uuid: variable.uuid });
   }, close);
+  const [request = setting, ...others] = [...(changed.length > 0 ? [setting] : []), ...deletions];
   return (
     <Stack>
       <Textarea
@@ -236,6 +240,7 @@ function AsText({
         >
           {isBusy ? "Working …" : "Save variables"}
         </Button>
+        <AsCode {...request} further={others} />
         <Text size="sm" c="dimmed">
           {changed.length} to set, {removed.length} to delete
         </Text>

@@ -4,7 +4,9 @@ import { client, type Outputs, queryClient, trpc } from "../api/client.ts";
 import { useStream } from "../api/live.ts";
 import { ActionButton } from "../parts/action.tsx";
 import { Empty, Loaded, Section } from "../parts/page.tsx";
+import { State } from "../parts/state.tsx";
 import { type Column, DataTable } from "../parts/table.tsx";
+import { nodeState } from "./node-state.ts";
 
 type Node = Outputs["clusterNodes"]["list"][number];
 
@@ -29,11 +31,8 @@ export default function NodesTab({ uuid }: { readonly uuid: string }) {
         </>
       ),
     },
-    { header: "Role", cell: ({ role, is_leader }) => (is_leader ? "leader" : role) },
-    {
-      header: "State",
-      cell: ({ state, availability }) => (availability === "active" ? state : `${state}, ${STATES[availability]}`),
-    },
+    { header: "Role", cell: ({ role, is_leader }) => <span className="whole">{is_leader ? "leader" : role}</span> },
+    { header: "State", cell: (node) => <State state={nodeState(node)} /> },
     { header: "Requests", cell: ({ is_ingress }) => (is_ingress ? "yes" : "no") },
     {
       header: "Containers",
@@ -71,8 +70,6 @@ function waitingOf({ storages }: Node): string {
   if (storages === 0) return "It has no data of storages.";
   return `It alone has the data of ${storages === 1 ? "1 storage" : `${storages} storages`}: what needs it waits for the node.`;
 }
-
-const STATES = { pause: "paused", drain: "drained" } as const;
 
 function Actions({ uuid, node }: { readonly uuid: string; readonly node: Node }) {
   const change = (fields: Omit<Parameters<typeof client.clusterNodes.update.mutate>[0], "uuid" | "node_id">) => () =>

@@ -7,7 +7,7 @@ import { client, type Outputs, trpc } from "../api/client.ts";
 import { ActionButton, DangerButton, notify } from "../parts/action.tsx";
 import { type FieldGroup, SchemaForm } from "../parts/form.tsx";
 import { Terminal } from "../parts/lazy.tsx";
-import { Empty, Facts, Loaded, Section, useDocumentTitle } from "../parts/page.tsx";
+import { Empty, Facts, Loaded, LoadedPage, Section, useDocumentTitle } from "../parts/page.tsx";
 import { State, Status } from "../parts/state.tsx";
 import { type Column, DataTable } from "../parts/table.tsx";
 import { Age } from "../parts/time.tsx";
@@ -45,7 +45,7 @@ export function ServerPage() {
   const navigate = useNavigate();
   const query = useQuery(trpc.servers.get.queryOptions({ uuid }));
   return (
-    <Loaded query={query}>
+    <LoadedPage query={query}>
       {(server) => (
         <>
           <Header server={server} />
@@ -90,7 +90,7 @@ export function ServerPage() {
           </Tabs>
         </>
       )}
-    </Loaded>
+    </LoadedPage>
   );
 }
 

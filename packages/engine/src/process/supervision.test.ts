@@ -214,11 +214,13 @@ test("serves static files under the application's own user", async () => {
   }
 });
 
-test("says what a release uses", async () => {
+test("says what a release uses, and nothing while it does not run", async () => {
   const { spec } = await started();
   const usage = await suite.engine.usage(spec);
   expect(usage?.processes).toBeGreaterThanOrEqual(2);
   expect(usage?.memoryBytes).toBeGreaterThan(5 << 20);
   expect(usage?.cpuSeconds).toBeGreaterThan(0);
+  await suite.engine.stop(spec, { graceSeconds: 10 });
+  expect(await suite.engine.usage(spec)).toBeUndefined();
   expect(await suite.engine.usage({ resourceUuid: "app", deploymentUuid: "none" })).toBeUndefined();
 });

@@ -4,8 +4,10 @@ import { processStat } from "@berth/host";
 
 const TICKS_PER_SECOND = 100; // Linux always reports 100 to programs, whatever the kernel uses internally.
 
-export function usageOf(pids: readonly number[]): ReleaseUsage {
+/** `undefined`: none of these processes runs any more. */
+export function usageOf(pids: readonly number[]): ReleaseUsage | undefined {
   const stats = pids.flatMap((pid) => processStat(pid) ?? []);
+  if (stats.length === 0) return undefined;
   return {
     processes: stats.length,
     memoryBytes: stats.reduce((sum, { pid }) => sum + memoryBytes(pid), 0),
