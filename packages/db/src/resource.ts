@@ -155,15 +155,15 @@ function markRemoving(
       .where("id", "in", idsOf(locked.map(({ id }) => id)))
       .returning(RESOURCE_COLUMNS)
       .execute();
-    // Frees its private key and URLs now: a removal may take as long as the application needs to stop, and neither
-    // fetches a source nor routes requests.
+    // Frees its URLs, private key and GitHub app now: a removal may take as long as the application needs to stop, and
+    // neither routes requests nor fetches a source.
     const ids = marked.map(({ id }) => id);
     await freeDomains(tx, ids);
     await tx.db
       .updateTable("application")
-      .set({ private_key_id: null })
+      .set({ private_key_id: null, github_app_id: null })
       .where("resource_id", "in", idsOf(ids))
-      .where("private_key_id", "is not", null)
+      .where(({ or, eb }) => or([eb("private_key_id", "is not", null), eb("github_app_id", "is not", null)]))
       .execute();
     for (const resource of marked) emitResourceEvent(tx, resource, "resource.removing");
     wakeWorkers(tx, "resource", "removal");
