@@ -46,10 +46,18 @@ async function checkResources({ client }: Api): Promise<readonly Finding[]> {
   ]);
   const routed = new Set([...applications, ...services].flatMap(({ server_uuid }) => server_uuid ?? []));
   return [
-    ...checkServers(servers, routed),
+    ...checkServers(servers, routed, await proxyProblems(client, servers)),
     ...applications.flatMap(unanswered),
     ...(await checkDomains(openedUrls(applications, services))),
   ];
+}
+
+async function proxyProblems(client: Api["client"], servers: Parameters<typeof checkServers>[0]) {
+  const asked = servers.filter(({ proxy, settings }) => settings.is_usable && proxy !== null && proxy.type !== "NONE");
+  const details = asked.map(
+    async ({ uuid }) => [uuid, (await client.serverProxies.get.query({ uuid })).problem] as const,
+  );
+  return new Map(await Promise.all(details));
 }
 
 const unanswered = ({ name, url_problem }: { readonly name: string; readonly url_problem: string | null }) =>
