@@ -43,7 +43,7 @@ const CONTAINER = "container:";
 
 const externals = (type: "network" | "volume", section: ComposeDocument["networks"]): readonly ServerObject[] =>
   Object.entries(section ?? {}).flatMap(([key, said]) =>
-    isExternal(said) ? [{ type, name: said.name || key } as const] : [],
+    isExternal(said) ? [{ type, name: said?.name || key } as const] : [],
   );
 
 const listOf = (said: unknown): readonly string[] => (Array.isArray(said) ? said.map(String) : []);

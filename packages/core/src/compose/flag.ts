@@ -5,7 +5,7 @@ export const isOn = (value: unknown): boolean =>
   value === true || (typeof value === "string" && /^(true|y|yes|on)$/i.test(value));
 
 /** A network, volume, secret or config of a compose file. */
-type Defined = { readonly external?: unknown } | null | undefined;
+type Defined = Readonly<Record<string, unknown>> | null | undefined;
 
 /**
  * Whether a network or volume exists outside of the compose file.
