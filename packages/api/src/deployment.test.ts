@@ -72,13 +72,32 @@ describe("asking for a deployment", () => {
 describe("what old clients leave empty", () => {
   test.each([
     ["GET", "&tag=&force=&_=17", undefined],
-    ["POST", "&tag=&force=", undefined],
+    ["POST", "&tag=&force=&_=17", undefined],
     ["POST", "", { tag: null, force: "", docker_tag: null }],
   ] as const)("is as if it were not sent, by %s with %j and %j", async (method, query, body) => {
     const uuid = await createdApplication(api);
     const { status, json } = await api.ask(method, `/deploy?uuid=${uuid}${query}`, body && { body });
     expect([status, json.deployments]).toEqual([200, [expect.objectContaining({ resource_uuid: uuid })]]);
   });
+});
+
+describe("unknown keys in the query of an action", () => {
+  test.each(["GET", "POST"] as const)(
+    "are ignored by %s, so that a client may change from one to the other",
+    async (method) => {
+      const uuid = await createdApplication(api);
+      for (const [action, status] of [
+        ["restart", 200],
+        ["start", 200],
+        ["stop", 200],
+      ] as const) {
+        const answer = await api.ask(method, `/applications/${uuid}/${action}?force=&_=17`);
+        expect([action, answer.status]).toEqual([action, status]);
+      }
+      const unclear = await api.ask(method, `/applications/${uuid}/start?force=perhaps`);
+      expect([unclear.status, Object.keys(unclear.json.errors)]).toEqual([422, ["force"]]);
+    },
+  );
 });
 
 const isDatabaseUnavailable = (fault: unknown): boolean =>

@@ -150,5 +150,26 @@ describe("a database of this machine's containers", () => {
     expect(variable?.real_value).toContain(`@127.0.0.1:${port}/`);
     await at.own.attachments.attach(uuid, { resource_uuid: app.uuid, as: "AGAIN" });
     expect((await at.stores.databases.find(uuid))?.loopback_port).toBe(port);
+
+    const portOf = async (database: string) => (await at.stores.databases.find(database))?.loopback_port;
+    const open = { is_public: true, public_port: 15_432 };
+    const shared = await at.own.databases.create("postgresql", { ...at.where, name: "public", ...open });
+    const toShared = await at.own.attachments.attach(shared.uuid, { resource_uuid: app.uuid, as: "SHARED_URL" });
+    expect([toShared.route, await portOf(shared.uuid)]).toEqual(["loopback", null]);
+    await at.own.databases.update(shared.uuid, { is_public: false });
+    expect(await portOf(shared.uuid)).toBeGreaterThanOrEqual(20_000);
+    expect((await at.own.attachments.list({ kind: "database", uuid: shared.uuid }, {})).items[0]).toMatchObject({
+      route: "loopback",
+      problem: null,
+    });
+
+    await at.own.envs.create(
+      { kind: "application", uuid: app.uuid },
+      { key: "EARLY", value: "{{ database.later.url }}" },
+    );
+    const later = await at.own.databases.create("postgresql", { ...at.where, name: "later" });
+    expect(await portOf(later.uuid)).toBeGreaterThanOrEqual(20_000);
+    const unused = await at.own.databases.create("postgresql", { ...at.where, name: "unused" });
+    expect(await portOf(unused.uuid)).toBeNull();
   });
 });

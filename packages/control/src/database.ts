@@ -22,6 +22,7 @@ import { databaseViews, findDatabase, findDatabaseForUpdate } from "./database-a
 import { renewCertificate } from "./database-certificate.ts";
 import { emitResourceEvent } from "./event.ts";
 import { recordStarter } from "./lifecycle.ts";
+import { openLoopbackPortsIn } from "./loopback-port.ts";
 import { resolvePlace } from "./placement.ts";
 
 const PASSWORD_LENGTH = 64;
@@ -83,6 +84,8 @@ async function create(context: UseCaseContext, engine: DatabaseEngine, sent: Dat
       secrets,
       ...databaseAccess({ is_public: false, public_port: null }, sent),
     });
+    // Variables may have named it before it existed.
+    await openLoopbackPortsIn(tx, database);
     await renewCertificate(context, tx, database);
     await saveVariables(context, tx, database, variables);
     await tx.storages.insert(database.id, ids.uuid(), dataStorage(database));
@@ -132,6 +135,8 @@ async function update(context: UseCaseContext, uuid: string, sent: DatabaseUpdat
       access: databaseAccess(current, sent),
     });
     if (database === undefined) throw notFound("Database");
+    // One that is not public any more, or has another name, is reached by what names it all the same.
+    await openLoopbackPortsIn(tx, database);
     await renewCertificate(context, tx, database);
     await saveVariables(context, tx, database, variables);
     await emitResourceEvent(tx, database, "resource.updated", { fields: Object.keys(sent).sort() });

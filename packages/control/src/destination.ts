@@ -1,6 +1,5 @@
 import { DomainError, invalid, notFound } from "@berth/core";
 import type { DestinationRecord, Page, Paging, Stores } from "@berth/core/ports";
-import { RESOURCE_KINDS } from "@berth/core/resource";
 import {
   type Destination,
   type DestinationCreate,
@@ -10,6 +9,7 @@ import {
 } from "@berth/core/server";
 import { requireAbility } from "@berth/core/team";
 import type { UseCaseContext } from "./context.ts";
+import { NAMED_TAKE, namedResources } from "./named-resources.ts";
 import { mapPage } from "./page.ts";
 import { findServer, requireStaying } from "./server.ts";
 
@@ -86,13 +86,9 @@ export function destinations({ scope, stores, ids }: UseCaseContext) {
   };
 }
 
-const NAMED_USERS_MAX = 3;
-
 async function requireUnused(tx: Stores, { id }: DestinationRecord): Promise<void> {
-  const users = await tx.destinations.users(id, NAMED_USERS_MAX + 1);
-  if (users.length === 0) return;
-  const names = users.slice(0, NAMED_USERS_MAX).map(({ kind, name }) => `${RESOURCE_KINDS[kind].title} ${name}`);
-  throw inUse([...names, ...(users.length > NAMED_USERS_MAX ? ["others"] : [])].join(", "));
+  const users = await tx.destinations.users(id, NAMED_TAKE);
+  if (users.length > 0) throw inUse(namedResources(users));
 }
 
 const inUse = (users: string) =>

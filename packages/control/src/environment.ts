@@ -8,6 +8,7 @@ import { afterRemovals } from "./after-removals.ts";
 import { applicationViews } from "./application-answer.ts";
 import type { UseCaseContext } from "./context.ts";
 import { databaseViews } from "./database-answer.ts";
+import { namedStaying } from "./named-resources.ts";
 import { mapPage } from "./page.ts";
 import { findProject } from "./project.ts";
 import { serviceViews } from "./service-answer.ts";
@@ -74,7 +75,9 @@ export function environments(context: UseCaseContext) {
         stores.transaction(async (tx) => {
           const { id, uuid, name } = await found(tx);
           if (!(await tx.environments.deleteIfEmpty(id))) {
-            throw new DomainError("resource.in_use", "Environment has resources, so it cannot be deleted.");
+            const named = await namedStaying(tx, [{ environment_id: id }]);
+            const sentence = `Environment has resources, so it cannot be deleted. Delete or move them first${named}`;
+            throw new DomainError("resource.in_use", sentence);
           }
           await tx.events.append({ type: "environment.deleted", resource_uuid: uuid, payload: { name } });
         });

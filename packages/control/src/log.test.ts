@@ -75,6 +75,10 @@ describe("what an application prints", () => {
     await at.db.system.deployments.finish(claim.lease, "failed", "It crashed.");
     expect(await at.own.logs.tail(ref, 10)).toEqual({ logs: "FATAL: no space\nbye" });
     expect(await at.own.logs.tail(ref, 1)).toEqual({ logs: "bye" });
+    expect(await at.own.logs.tail(ref, 1, { container: "replica-1" })).toEqual({ logs: "bye" });
+    await expect(at.own.logs.tail(ref, 1, { container: "nope" })).rejects.toThrow(
+      "has no container nope. It is a single one: leave out the name.",
+    );
   });
 
   test("of a container that it lacks is refused with those that it has, while it runs", async () => {

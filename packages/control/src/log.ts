@@ -1,6 +1,6 @@
 import { DomainError, isDomainError } from "@berth/core";
 import { isContainerOf } from "@berth/core/compose";
-import { ALL_CONTAINERS, isReleaseLogTitle, liveKeyOf, namedLine } from "@berth/core/deploy";
+import { ALL_CONTAINERS, isReleaseLogTitle, liveKeyOf, namedLine, REPLICA } from "@berth/core/deploy";
 import type { LogQuery, ReleaseRecord, ResourceRecord } from "@berth/core/ports";
 import { RESOURCE_KINDS, type ResourceRef } from "@berth/core/resource";
 import { requireAbility } from "@berth/core/team";
@@ -68,6 +68,15 @@ export function logs(context: UseCaseContext) {
     if (state !== undefined) requireContainerOf(resource, state, container);
   }
 
+  /** Of an application that does not run. @throws DomainError `resource.not_found` for a container that it cannot have */
+  async function requirePossible({ kind, uuid, name }: ResourceRecord, container: string | undefined): Promise<void> {
+    if (container === undefined || container === ALL_CONTAINERS || container.startsWith(REPLICA)) return;
+    const application = kind === "application" ? await stores.applications.find(uuid) : undefined;
+    // Containers of a compose file are recorded with its releases.
+    if (application === undefined || application.settings.build_pack === "dockercompose") return;
+    throw noContainer({ kind, name }, [], container);
+  }
+
   /** The live release, else the candidate: its output shows why its start takes long. */
   const shownRelease = async (resource: ResourceRecord) =>
     (await stores.releases.live(liveKeyOf(resource))) ?? (await stores.releases.candidate(liveKeyOf(resource)));
@@ -96,7 +105,10 @@ export function logs(context: UseCaseContext) {
       await requireContainer(resource, source.container);
       const release = await shownRelease(resource);
       const isStopped = release?.role === "live" && resource.desired_state === "stopped" && source.previous !== true;
-      if (release === undefined || isStopped) return { logs: await lastWords(resource, lines, ref) };
+      if (release === undefined || isStopped) {
+        await requirePossible(resource, source.container);
+        return { logs: await lastWords(resource, lines, ref) };
+      }
       const engine = await engineOf(context, resource);
       await requireRunning(engine, resource, release, source.container);
       const texts: string[] = [];

@@ -20,3 +20,15 @@ export async function openLoopbackPorts(
     if (!database.is_public && isOnOwnMachine(client, database)) await tx.databases.giveLoopbackPort(database.id);
   }
 }
+
+/** Does the same for all variables of an environment, whose databases have changed. */
+export async function openLoopbackPortsIn(
+  tx: Stores,
+  { environment_id }: Pick<ResourceRecord, "environment_id">,
+): Promise<void> {
+  const variables = Map.groupBy(await tx.envs.namingDatabases(environment_id), ({ resource }) => resource.id);
+  for (const [id, own] of variables) {
+    const values = own.map(({ value }) => value);
+    await openLoopbackPorts(tx, { id }, values);
+  }
+}

@@ -35,11 +35,24 @@ describe("projects", () => {
 
   test("and environments with resources stay", async () => {
     const { uuid } = await at.own.projects.create({ name: "Full" });
-    await at.own.applications.createPublic(gitApplication(at, { project_uuid: uuid }));
-    await expect(at.own.projects.delete(uuid)).rejects.toThrow("Project has resources, so it cannot be deleted.");
-    await expect(at.own.environments.delete(uuid, "production")).rejects.toThrow(
-      "Environment has resources, so it cannot be deleted.",
-    );
+    const names = ["one", "two", "three", "four"];
+    for (const name of names) {
+      await at.own.applications.createPublic(gitApplication(at, { project_uuid: uuid, name }));
+      const named = [
+        ...names
+          .slice(0, names.indexOf(name) + 1)
+          .slice(0, 3)
+          .map((each) => `Application ${each}`),
+      ];
+      if (name === "four") named.push("others");
+      const remedy = `Delete or move them first: ${named.join(", ")}.`;
+      await expect(at.own.projects.delete(uuid)).rejects.toThrow(
+        `Project has resources, so it cannot be deleted. ${remedy}`,
+      );
+      await expect(at.own.environments.delete(uuid, "production")).rejects.toThrow(
+        `Environment has resources, so it cannot be deleted. ${remedy}`,
+      );
+    }
     const empty = await at.own.projects.create({ name: "Empty" });
     expect(await at.own.projects.delete(empty.uuid)).toEqual({ message: "Project deleted." });
     await expect(at.own.projects.get(empty.uuid)).rejects.toThrow("Project not found.");

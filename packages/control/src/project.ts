@@ -12,6 +12,7 @@ import {
 } from "@berth/core/team";
 import { afterRemovals } from "./after-removals.ts";
 import type { UseCaseContext } from "./context.ts";
+import { namedStaying } from "./named-resources.ts";
 import { mapPage } from "./page.ts";
 
 /** @throws DomainError `resource.not_found` */
@@ -63,9 +64,13 @@ export function projects(context: UseCaseContext) {
       requireAbility(scope, "write");
       const attempt = () =>
         stores.transaction(async (tx) => {
-          const { name } = await findProject(tx, uuid);
+          const { id, name } = await findProject(tx, uuid);
           if (!(await tx.projects.deleteIfEmpty(uuid))) {
-            throw new DomainError("resource.in_use", "Project has resources, so it cannot be deleted.");
+            const { items } = await tx.environments.list(id);
+            const places = items.map((environment) => ({ environment_id: environment.id }));
+            const named = await namedStaying(tx, places);
+            const sentence = `Project has resources, so it cannot be deleted. Delete or move them first${named}`;
+            throw new DomainError("resource.in_use", sentence);
           }
           await tx.events.append({ type: "project.deleted", resource_uuid: uuid, payload: { name } });
         });

@@ -23,6 +23,7 @@ import {
 import { requireAbility, requireConfirmation } from "@berth/core/team";
 import type { UseCaseContext } from "./context.ts";
 import { requestJob } from "./job.ts";
+import { namedStaying } from "./named-resources.ts";
 import { mapPage, pageOf } from "./page.ts";
 import { requestRemovalOfAll } from "./removal.ts";
 import {
@@ -170,7 +171,9 @@ export function servers(context: UseCaseContext) {
         if (server === undefined) throw notFound("Server");
         if (isOwnMachine(server)) throw new DomainError("resource.in_use", "Local server cannot be deleted.");
         // Resources that are being removed do not block: the server is removed after them.
-        if (!force && (await tx.resources.hasStaying(server.id))) throw hasResources(server);
+        if (!force && (await tx.resources.hasStaying(server.id))) {
+          throw hasResources(server, await namedStaying(tx, [{ server_id: server.id }]));
+        }
         if (await tx.servers.markRemoving(server.id)) {
           await tx.applicationDestinations.detachServer(server.id);
           await requestRemovalOfAll(context, tx, server, removalFlags({}));
@@ -207,10 +210,10 @@ async function proxyChange(tx: Stores, server: ServerRecord, sent: ServerUpdate)
   return { proxy_type, proxy_status: null, proxy_problem: null };
 }
 
-const hasResources = ({ name }: ServerRecord) =>
+const hasResources = ({ name }: ServerRecord, named: string) =>
   new DomainError(
     "resource.in_use",
-    `Server ${name} has resources. Delete them first, or send force=true to delete them with it.`,
+    `Server ${name} has resources. Delete them first, or send force=true to delete them with it${named}`,
   );
 
 /** @throws DomainError `resource.state` */

@@ -26,6 +26,22 @@ const fqdnOf = async (stores: Stores, { uuid }: { readonly uuid: string }) =>
   (await stores.applications.find(uuid))?.fqdn;
 
 onEachBackend((database) => {
+  it("frees the URLs of what is being removed, and of its previews", async () => {
+    const stores = await testTeam(database());
+    const [leaving, next] = await applications(stores, 2);
+    if (leaving === undefined || next === undefined) throw new Error("made above");
+    const [own, preview] = [claimOf(newHost()), claimOf(newHost())];
+    await stores.domains.claim(leaving.id, [own], KEEP);
+    await stores.domains.claim({ resourceId: leaving.id, pullRequestId: 7 }, [preview], KEEP);
+    await stores.resources.markRemoving(leaving.id, {});
+    expect(await fqdnOf(stores, leaving)).toBeNull();
+    await stores.domains.claim(next.id, [own, preview], KEEP);
+    expect(await fqdnOf(stores, next)).toBe(`${own.url},${preview.url}`);
+    // Its removal takes nothing from the next holder.
+    await database().system.resources.delete(leaving.id);
+    expect(await fqdnOf(stores, next)).toBe(`${own.url},${preview.url}`);
+  });
+
   it("writes claims and the text that answers carry together, in the given order", async () => {
     const stores = await testTeam(database());
     const [app] = await applications(stores, 1);

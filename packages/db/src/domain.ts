@@ -127,6 +127,12 @@ const asRows = (claims: Claims): string =>
     }),
   );
 
+/** Frees the URLs of these resources and their previews for other holders. */
+export async function freeDomains(context: StoreContext, resourceIds: readonly number[]): Promise<void> {
+  await sql`delete from domain where resource_id in ${idsOf(resourceIds)}`.execute(context.db);
+  await writeFqdn(context, resourceIds);
+}
+
 /** Updates the text columns with URLs, which answers show without a join. */
 async function writeFqdn({ db }: StoreContext, resourceIds: readonly number[]): Promise<void> {
   const urls = (pullRequestId: RawBuilder<number>) => sql`(select string_agg(url, ',' order by position) from domain

@@ -54,6 +54,13 @@ onEachBackend((database) => {
       expect(await stores.githubApps.deleteIfUnused(app.id)).toBe("missing");
     });
 
+    it("is free as soon as its last application is being removed", async () => {
+      const app = await testGithubApp(stores);
+      const made = await testApplication(stores, place, { github_app: { id: app.id, repository_id: 7 } });
+      await stores.resources.markRemoving(made.id, {});
+      expect(await stores.githubApps.deleteIfUnused(app.id)).toBe("deleted");
+    });
+
     it("keeps its key from being deleted", async () => {
       const key = await testPrivateKey(stores);
       const app = await testGithubApp(stores, { private_key_id: key.id });

@@ -14,6 +14,7 @@ import { applicationSubject, settingsOf, siteSettings } from "./application.ts";
 import { destinationsOf, observedOnServer } from "./application-destination.ts";
 import { idsOf, inTransaction, type StoreContext, type TeamContext, wakeWorkers } from "./context.ts";
 import { databaseSubject } from "./database.ts";
+import { freeDomains } from "./domain.ts";
 import { endJobs, isAbout, isActiveJob } from "./job-row.ts";
 import { joinPlace } from "./kind-row.ts";
 import { ofOwner, page, within } from "./page.ts";
@@ -154,12 +155,15 @@ function markRemoving(
       .where("id", "in", idsOf(locked.map(({ id }) => id)))
       .returning(RESOURCE_COLUMNS)
       .execute();
-    // Frees its private key now: a removal fetches no source, and may take as long as the application needs to stop.
+    // Frees its URLs, private key and GitHub app now: a removal may take as long as the application needs to stop, and
+    // neither routes requests nor fetches a source.
+    const ids = marked.map(({ id }) => id);
+    await freeDomains(tx, ids);
     await tx.db
       .updateTable("application")
-      .set({ private_key_id: null })
-      .where("resource_id", "in", idsOf(marked.map(({ id }) => id)))
-      .where("private_key_id", "is not", null)
+      .set({ private_key_id: null, github_app_id: null })
+      .where("resource_id", "in", idsOf(ids))
+      .where(({ or, eb }) => or([eb("private_key_id", "is not", null), eb("github_app_id", "is not", null)]))
       .execute();
     for (const resource of marked) emitResourceEvent(tx, resource, "resource.removing");
     wakeWorkers(tx, "resource", "removal");

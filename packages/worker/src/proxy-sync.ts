@@ -1,5 +1,6 @@
 import { isDomainError } from "@berth/core";
 import { sitesOf } from "@berth/core/deploy";
+import type { SeenProxyStatus, ServerRecord } from "@berth/core/ports";
 import { proxyStatusOf } from "@berth/core/server";
 import type { DedupedWarnings } from "./deduped-warnings.ts";
 import type { Observer } from "./observe.ts";
@@ -76,6 +77,7 @@ export class ProxySync {
   forget(serverId: number): void {
     this.#times.delete(serverId);
     this.#deps.warnings.forget(warningOf(serverId));
+    this.#deps.warnings.forget(standInOf(serverId));
   }
 
   /** Between two synchronisations: a proxy that ended is seen within seconds, and so is one that is back. */
@@ -87,9 +89,20 @@ export class ProxySync {
     const problem = router.isUncertain() ? (server.proxy_problem ?? undefined) : undefined;
     const seen = await recordProxyStatus(this.#deps, server, proxy, { problem, recorded: server });
     if (seen === undefined || server.is_proxy_stopped) return;
+    this.#logStandIn(server, seen);
     const isRunning = seen.state === "running";
     if (isRunning && proxyStatusOf(seen) !== server.proxy_status) this.#backoff.succeeded(warningOf(server.id));
     if (!isRunning && router.sites().size > 0) times.syncedMs = NEVER;
+  }
+
+  /** Logs when the proxy before begins to serve in place of the wanted one, and when that is over. */
+  #logStandIn({ id, name }: Pick<ServerRecord, "id" | "name">, { state, problem }: SeenProxyStatus): void {
+    const { warnings } = this.#deps;
+    // While no proxy serves, what it did not accept is logged.
+    if (state !== "running") return;
+    const details = { server: name };
+    if (problem === undefined) warnings.over(standInOf(id), "The proxy serves as it is wanted again.", details);
+    else warnings.failed(standInOf(id), "The proxy could not be replaced.", { ...details, error: problem });
   }
 
   #timesOf(serverId: number): Times {
@@ -103,6 +116,7 @@ const isNeeded = ({ router, server }: ServerAdapters): boolean =>
   router.sites().size > 0 || server.proxy_status === "running";
 
 const warningOf = (serverId: number) => `proxy ${serverId}`;
+const standInOf = (serverId: number) => `proxy in place ${serverId}`;
 
 const NEVER = Number.NEGATIVE_INFINITY;
 /** One that does not run and has no sites can lose none: it is looked at only to see whether somebody started it. */

@@ -138,7 +138,7 @@ describe("a scheduled task", () => {
     expect(await outcome({ container: "sidecar" }, missing)).toEqual(["failed", null, sentence]);
   });
 
-  test("runs in the one container there is, whatever name it was given, and in the one named of several", async () => {
+  test("runs in the one container there is, whatever name it was given, and in the named one of several", async () => {
     world.worker();
     const application = await running();
     const task = await taskOf(application, { container: "web" });
@@ -148,6 +148,9 @@ describe("a scheduled task", () => {
       return world.engine.executed.at(-1)?.container;
     };
     expect(await containers()).toBeUndefined();
+    await world.stores.scheduledTasks.update(application.id, task.uuid, { container: "replica-2" });
+    expect(await containers()).toBe("replica-2");
+    await world.stores.scheduledTasks.update(application.id, task.uuid, { container: "web" });
     await asStack(application);
     expect(await containers()).toBe("web");
     await world.stores.scheduledTasks.update(application.id, task.uuid, { container: "" });

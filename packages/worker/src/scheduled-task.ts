@@ -1,7 +1,7 @@
 import { DomainError, isDomainError } from "@berth/core";
 import { CANCELLED_BY_USER } from "@berth/core/backup";
-import { inlineSecretsOf } from "@berth/core/compose";
-import { deployedKind } from "@berth/core/deploy";
+import { inlineSecretsOf, isContainerOf } from "@berth/core/compose";
+import { deployedKind, REPLICA } from "@berth/core/deploy";
 import type { ClaimedTask, ExecResult, TaskExecutionStatus } from "@berth/core/ports";
 import { secretsOf, valuesByKey } from "./deploy/secrets.ts";
 import { variablesOf } from "./deploy/variables.ts";
@@ -105,8 +105,10 @@ async function execute(
   if (server === undefined || release === undefined) throw new DomainError("resource.not_running", notRunning(task));
   const ref = { resourceUuid: release.resource_uuid, deploymentUuid: release.deployment_uuid };
   const { engine }: ServerAdapters = deps.adaptersOf(server);
-  // With a single container there is nothing to choose.
-  const container = release.artifact.type === "stack" && task.container ? task.container : undefined;
+  // With a single container there is nothing to choose, but an application may have several replicas.
+  const wanted = task.container ?? "";
+  const isChoice = wanted !== "" && (release.artifact.type === "stack" || isContainerOf([REPLICA], wanted));
+  const container = isChoice ? wanted : undefined;
   try {
     return await engine.exec(ref, task.command, {
       timeoutSeconds: Math.min(task.timeout, TIMEOUT_SECONDS_MAX),

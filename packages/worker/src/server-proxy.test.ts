@@ -116,6 +116,33 @@ describe("a proxy that runs by itself", () => {
     await until(async () => (await seen()) === "running: null", { what: "all is well" });
   });
 
+  test("that cannot be replaced is logged when that begins, and not again while it stays so", async () => {
+    world.worker({ settings: { resyncSeconds: 3600, proxyLookSeconds: 0.05 } });
+    await world.ended(await world.deploy(await world.application()));
+    const logged = () => world.warnings.filter((line) => line.includes("could not be replaced")).length;
+    let looks = 0;
+    const seen = lifecycle();
+    world.proxy.lifecycle = {
+      ...seen,
+      status: async () => {
+        looks += 1;
+        return await seen.status();
+      },
+    };
+    const lookedAgain = async () => {
+      const before = looks;
+      await until(() => looks > before + 2, { what: "it is looked at again" });
+    };
+    for (const times of [1, 2]) {
+      problem = "The image is not there. The proxy caddy serves until that is mended.";
+      await until(() => logged() === times, { what: "it is logged" });
+      await lookedAgain();
+      expect(logged()).toBe(times);
+      problem = undefined;
+      await lookedAgain();
+    }
+  });
+
   test("that cannot be told its sites is reported once, however often it is tried", async () => {
     world.points.fail("sync", new DomainError("setup.failed", "The image is not there."), 1_000_000);
     world.points.fail("put", new DomainError("setup.failed", "The image is not there."), 1_000_000);

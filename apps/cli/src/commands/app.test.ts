@@ -10,3 +10,34 @@ test.each([["create"], ["new"]])("app %s, where no application is called so, say
   const ran = await ranWith(answers, ["app", word]);
   expect([ran.exitCode, ran.stderr]).toEqual([2, expect.stringContaining("with: berth deploy\n")]);
 });
+
+test("app shows the databases that its variables refer to", async () => {
+  const shop = {
+    ...{
+      uuid: "a1",
+      name: "shop",
+      status: "running:healthy",
+      urls: [],
+      source: "upload",
+      environment_name: "production",
+    },
+    ...{ destination: { server: { name: "docker" } }, replicas: 1, restart_count: 0, created_at: NOW, updated_at: NOW },
+    ...{ scale_problem: null, url_problem: null },
+  };
+  const attached = [
+    ["shopdb", "DATABASE_URL"],
+    ["shopdb", "DATABASE_URL"],
+    ["shopdb", "READER_URL"],
+    ["cache", "REDIS_URL"],
+  ].map(([database_name, key]) => ({ database_name, key }));
+  const answers = (attachments: readonly object[]) => ({
+    "applications.list": () => [shop],
+    "rollbacks.images": () => ({ current: null, images: [] }),
+    "applications.attachments.list": () => attachments,
+  });
+  const used = await ranWith(answers(attached), ["app", "shop"]);
+  expect(used.stdout).toMatch(/^Databases +shopdb \(DATABASE_URL, READER_URL\), cache \(REDIS_URL\)$/m);
+  expect((await ranWith(answers([]), ["app", "shop"])).stdout).not.toContain("Databases");
+});
+
+const NOW = "2026-01-01T00:00:00.000000Z";

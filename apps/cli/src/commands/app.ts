@@ -1,4 +1,5 @@
 import type { Application } from "@berth/core/application";
+import type { Attachment } from "@berth/core/database";
 import type { Command } from "commander";
 import type { Bind } from "../command-module.ts";
 import { Failure, usage } from "../failure.ts";
@@ -31,12 +32,26 @@ async function show(session: Session, wanted: string | undefined): Promise<void>
     const hint = createHint("app", wanted ?? "");
     throw hint === undefined || !(error instanceof Failure) ? error : usage(error.message, [hint]);
   });
-  const { current } = await api.client.rollbacks.images.query({ uuid: application.uuid });
+  const { uuid } = application;
+  const [{ current }, attachments] = await Promise.all([
+    api.client.rollbacks.images.query({ uuid }),
+    api.client.applications.attachments.list.query({ uuid }),
+  ]);
   output.show(application, () => {
-    output.details(pairs(application, current, output));
+    output.details([...pairs(application, current, output), ...databasePairs(attachments)]);
     if (application.scale_problem !== null) output.warn(printable(application.scale_problem));
     if (application.url_problem !== null) output.warn(printable(application.url_problem));
   });
+}
+
+/** The databases that its variables refer to, with these variables. */
+function databasePairs(attachments: readonly Attachment[]): readonly (readonly [string, string])[] {
+  const names = [...new Set(attachments.map(({ database_name }) => database_name))];
+  const shown = names.map((name) => {
+    const keys = attachments.flatMap(({ database_name, key }) => (database_name === name ? key : []));
+    return `${name} (${[...new Set(keys)].join(", ")})`;
+  });
+  return shown.length === 0 ? [] : [["Databases", cell(shown.join(", "))]];
 }
 
 function containersOf(application: Application): string {

@@ -24,3 +24,8 @@ test.each([
   expect(ran.stderr).toContain("berth db psql shop --command STATEMENT");
   expect(ran.stderr).toContain("berth db psql shop <FILE");
 });
+
+test("names the database as it was typed where another client opens it", async () => {
+  const ran = await ranWith(ANSWERS, ["db", "redis-cli", "shop"]);
+  expect(ran.stderr).toBe("shop cannot be opened with redis-cli.\n  Use: berth db psql shop\n");
+});

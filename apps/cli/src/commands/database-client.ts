@@ -49,7 +49,10 @@ async function run(
     engines.some((engine) => databaseType(engine) === database_type);
   if (!isOf(CLIENTS[name])) {
     const own = Object.keys(CLIENTS).find((other) => isOf(CLIENTS[other]));
-    throw usage(`${printable(called)} cannot be opened with ${name}.`, own ? [`Use: berth db ${own} ${uuid}`] : []);
+    throw usage(
+      `${printable(called)} cannot be opened with ${name}.`,
+      own ? [`Use: berth db ${own} ${printable(wanted)}`] : [],
+    );
   }
   const instead = `Run one statement: berth db ${name} ${printable(called)} --command STATEMENT`;
   const statements = command ?? (system.stdin.isTTY ? undefined : await readInput(system));

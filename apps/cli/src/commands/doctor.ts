@@ -1,7 +1,7 @@
 import type { Command } from "commander";
 import type { Bind } from "../command-module.ts";
 import type { Api } from "../connection/api.ts";
-import { checkDomains } from "../doctor/domains.ts";
+import { checkDomains, openedUrls } from "../doctor/domains.ts";
 import { type Finding, problem } from "../doctor/finding.ts";
 import { checkInstance, checkLastFailure } from "../doctor/instance.ts";
 import { checkMachine } from "../doctor/machine.ts";
@@ -44,10 +44,20 @@ async function checkResources({ client }: Api): Promise<readonly Finding[]> {
     client.applications.list.query({}),
     client.services.list.query({}),
   ]);
-  const containers = services.flatMap((service) => service.applications ?? []);
-  const urls = [...applications, ...containers].flatMap(({ fqdn }) => fqdn?.split(",") ?? []);
   const routed = new Set([...applications, ...services].flatMap(({ server_uuid }) => server_uuid ?? []));
-  return [...checkServers(servers, routed), ...applications.flatMap(unanswered), ...(await checkDomains(urls))];
+  return [
+    ...checkServers(servers, routed, await proxyProblems(client, servers)),
+    ...applications.flatMap(unanswered),
+    ...(await checkDomains(openedUrls(applications, services))),
+  ];
+}
+
+async function proxyProblems(client: Api["client"], servers: Parameters<typeof checkServers>[0]) {
+  const asked = servers.filter(({ proxy, settings }) => settings.is_usable && proxy !== null && proxy.type !== "NONE");
+  const details = asked.map(
+    async ({ uuid }) => [uuid, (await client.serverProxies.get.query({ uuid })).problem] as const,
+  );
+  return new Map(await Promise.all(details));
 }
 
 const unanswered = ({ name, url_problem }: { readonly name: string; readonly url_problem: string | null }) =>

@@ -18,6 +18,24 @@ test.each([
   expect(ran.called).not.toContain("applications.envs.delete");
 });
 
+test("env unset removes the copy for previews, unless that has a value of its own", async () => {
+  const preview = (key: string, value?: string) => ({ ...env(key, true), uuid: `preview-${key}`, value });
+  const all = [...["SAME", "OTHER", "HIDDEN"].map((key) => env(key)), preview("SAME", "1"), preview("OTHER", "2")];
+  const removed: unknown[] = [];
+  const ran = await ranWith(
+    {
+      ...answers,
+      "applications.envs.list": () => [...all, preview("HIDDEN")],
+      "applications.envs.delete": ({ env_uuid }) => removed.push(env_uuid),
+    },
+    ["env", "unset", "SAME", "OTHER", "HIDDEN", "--app", "shop"],
+  );
+  expect(removed).toEqual(["SAME", "preview-SAME", "OTHER", "HIDDEN"]);
+  expect(ran.stdout).toBe(
+    "shop: removed SAME. Its copy for previews is removed too.\nshop: removed OTHER.\nshop: removed HIDDEN.\n",
+  );
+});
+
 describe("the command that makes a change effective", () => {
   const restart = "Where only the running program reads it, this is enough: berth restart shop\n";
   const finished = { status: "finished" };

@@ -234,7 +234,8 @@ async function remove(
   const { output } = session;
   const { name, isShared, list: read, remove: removeOne } = await ownerOf(session, undefined, named);
   requireNoPreview(isShared, preview);
-  const envs = (await read()).filter(({ is_preview = false }) => is_preview === preview);
+  const all = await read();
+  const envs = all.filter(({ is_preview = false }) => is_preview === preview);
   // All keys are looked up before any variable is removed.
   const found = keys.map((key) => envs.find((env) => env.key === key) ?? key);
   const unknown = found.filter((each) => typeof each === "string");
@@ -242,7 +243,13 @@ async function remove(
   for (const env of found) {
     if (typeof env === "string") continue;
     const answer = await removeOne(env.uuid);
+    // The API made a copy for previews with the variable. One that has another value by now stays.
+    const isCopy = ({ key, value, is_preview = false }: typeof env) =>
+      is_preview && !preview && key === env.key && value !== undefined && value === env.value;
+    const copy = all.find(isCopy);
+    if (copy !== undefined) await removeOne(copy.uuid);
     output.json(answer);
-    output.line(`${printable(name)}: removed ${printable(env.key)}.`);
+    const also = copy === undefined ? "" : " Its copy for previews is removed too.";
+    output.line(`${printable(name)}: removed ${printable(env.key)}.${also}`);
   }
 }

@@ -36,6 +36,12 @@ describe("a rollback", () => {
     expect(() => chosenImage(IMAGES, wanted, "app")).toThrow(message);
   });
 
+  test("names the application in its hint as a command does", () => {
+    expect(() => chosenImage(IMAGES, "x", "shop")).toThrow(
+      expect.objectContaining({ details: ["Kept builds: berth rollback shop --list"] }),
+    );
+  });
+
   test("says that nothing older is kept", () => {
     expect(() => chosenImage([image("a", 1, true), image("b", 2)], undefined, "app")).toThrow("No build older than");
     expect(() => chosenImage([], undefined, "app")).toThrow("No build older than");

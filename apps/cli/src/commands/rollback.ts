@@ -1,5 +1,6 @@
 import type { RollbackImage } from "@berth/core/deploy";
 import type { Command } from "commander";
+import { nameInCommand } from "../choose.ts";
 import type { Bind } from "../command-module.ts";
 import { EXIT, type ExitCode, Failure, usage } from "../failure.ts";
 import { followDeployment } from "../follow/deployment.ts";
@@ -35,7 +36,8 @@ async function rollback(session: Session, wanted: string | undefined, options: R
     return EXIT.ok;
   }
   if (kept.images.length === 0) throw nothingKept(name);
-  const { tag, commit_message, deployment_uuid } = chosenImage(kept.images, options.to, uuid);
+  const app = nameInCommand({ uuid, name }, await api.client.applications.list.query({}));
+  const { tag, commit_message, deployment_uuid } = chosenImage(kept.images, options.to, app);
   // By deployment: several builds of one commit may be kept, including the running one.
   const queued = await api.client.rollbacks.rollback.mutate({ uuid, commit: deployment_uuid });
   output.json(queued);
@@ -55,10 +57,11 @@ type Tagged = RollbackImage & { readonly tag: string };
 
 /**
  * The named image, else the newest of those older than the running one.
+ * @param app How a command that is shown names the application.
  * @throws Failure that says where to look
  */
-export function chosenImage(images: readonly RollbackImage[], wanted: string | undefined, uuid: string): Tagged {
-  const details = [`Kept builds: berth rollback ${uuid} --list`];
+export function chosenImage(images: readonly RollbackImage[], wanted: string | undefined, app: string): Tagged {
+  const details = [`Kept builds: berth rollback ${app} --list`];
   const tagged = images.flatMap((image): readonly Tagged[] =>
     image.tag === null ? [] : [{ ...image, tag: image.tag }],
   );

@@ -42,14 +42,17 @@ export interface RunOptions {
 export async function run(session: Session, words: readonly string[], options: RunOptions): Promise<ExitCode> {
   const { output } = session;
   const input = watchPipedInput(session.system);
-  const { ref, argv, container } = await targetOf(session, words, options);
+  const { ref, argv, ...named } = await targetOf(session, words, options);
+  // The flag is made from a schema of text.
+  const container = (options.container as string | undefined) ?? named.container;
   if (argv.length === 0) throw usage("Which command? Write it after the name: berth run APP -- COMMAND");
   const owner = await tasksOf(session, { [ref.kind === "service" ? "service" : "app"]: ref.uuid });
   const { uuid, tasks } = owner;
+  if (container !== undefined && ref.kind === "application") await requireSeveral(session, uuid, container);
   await input.refuse();
   const command = scriptOf(argv);
   const asked = {
-    ...{ timeout: TIMEOUT_SECONDS, ...(container === undefined ? {} : { container }), ...valuesOf(FLAGS, options) },
+    ...{ timeout: TIMEOUT_SECONDS, ...valuesOf(FLAGS, options), ...(container === undefined ? {} : { container }) },
     ...{ ...NEVER_DUE, name: nameOf(command), command },
   };
   const task = await tasks.create.mutate({ uuid, ...asked });
@@ -77,6 +80,17 @@ export async function run(session: Session, words: readonly string[], options: R
   if (ended.exit_code === null) output.warn(printable(ended.error_details ?? "It failed."));
   // The program's exit code is passed on unchanged.
   return (ended.exit_code ?? EXIT.failed) as ExitCode;
+}
+
+/**
+ * A scheduled task runs in a single container whatever its name, as in the API family; a person meant another one.
+ * @throws Failure where the application's container has no name
+ */
+async function requireSeveral(session: Session, uuid: string, container: string): Promise<void> {
+  const { client } = await session.connect();
+  const running = await client.applications.containers.list.query({ uuid });
+  if (running.length === 0 || running.some(({ name }) => name !== null)) return;
+  throw usage(`The application has no container ${printable(container)}. It is a single one: leave out the name.`);
 }
 
 /** The API cannot run a single command: a disabled scheduled task is created, executed and deleted instead. */

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { createServer as createTlsServer } from "node:tls";
 import { expect, test } from "vitest";
 import { temporaryFolder } from "../temporary-folder.fixture.ts";
-import { checkDomains, type DomainProbe, networkProbe } from "./domains.ts";
+import { checkDomains, type DomainProbe, networkProbe, openedUrls } from "./domains.ts";
 
 const DAY_MS = 24 * 3600 * 1000;
 const inDays = (days: number) => new Date(Date.now() + (days + 0.5) * DAY_MS);
@@ -35,6 +35,20 @@ test.each([
   const findings = await checkDomains([url, url], probe);
   expect(findings.map(({ subject, state, message }) => [subject, state, message])).toEqual(expected);
   for (const { state, remedy } of findings) expect(remedy !== undefined).toBe(state !== "ok");
+});
+
+test("connects to the port of the proxy, not to the container's in fqdn", async () => {
+  const app = { fqdn: "https://a.test:3000", urls: ["https://a.test"] };
+  const container = { fqdn: "https://b.test:4000", urls: ["https://b.test:8443"] };
+  const asked: string[] = [];
+  await checkDomains(openedUrls([app], [{ applications: [container] }, {}]), {
+    ...probe,
+    async certificateEnd(host, port) {
+      asked.push(`${host}:${port}`);
+      return inDays(80);
+    },
+  });
+  expect(asked.sort()).toEqual(["a.test:443", "b.test:8443"]);
 });
 
 test("looks at the first 200 only, and says how many are left", async () => {

@@ -12,6 +12,18 @@ export interface DomainProbe {
   certificateEnd(host: string, port: number): Promise<Date>;
 }
 
+interface WithUrls {
+  /** As people open them: with the port of the proxy, while that in `fqdn` is the container's. */
+  readonly urls: readonly string[];
+}
+
+/** The URLs at which applications and containers of services are opened. */
+export const openedUrls = (
+  applications: readonly WithUrls[],
+  services: readonly { readonly applications?: readonly WithUrls[] | undefined }[],
+): readonly string[] =>
+  [...applications, ...services.flatMap((service) => service.applications ?? [])].flatMap(({ urls }) => urls);
+
 /** Checks that each host of these URLs has an address, and those with https a valid certificate. */
 export async function checkDomains(
   urls: readonly string[],

@@ -8,7 +8,7 @@ type Input = Record<string, unknown>;
 
 /**
  * The input of an operation from path, query and body. A key of the path must not have another value in body or
- * query. Unknown keys are passed to the schema, which refuses them; in the query of a GET they are ignored.
+ * query. Unknown keys are passed to the schema, which refuses them; in the query of a GET they are ignored, and in that of an action which is also served by GET.
  *
  * @throws DomainError `request.malformed` for an invalid JSON body, `request.invalid` for fields
  */
@@ -16,6 +16,8 @@ export function inputOf(route: Route, request: FastifyRequest): Input | undefine
   const { operation, method, pathKeys, queryKeys } = route;
   const input: Input = {};
   const errors = new Map<string, string>();
+  // Whoever changes from the GET of an action to its POST keeps the query.
+  const ignoresUnknown = method === "GET" || operation.options.alsoByGet === true;
   const set = (key: string, value: unknown, contradiction: string) => {
     if (Object.hasOwn(input, key) && !isSame(input[key], value)) errors.set(key, contradiction);
     input[key] = value;
@@ -33,7 +35,7 @@ export function inputOf(route: Route, request: FastifyRequest): Input | undefine
   for (const [name, text] of Object.entries(request.query as Record<string, string | string[]>)) {
     const known = [...queryKeys, ...pathKeys].find((inUrl) => inUrl.name === name && inUrl.key === name);
     // Clients of this API family send empty values, and random keys to bypass caches. In deletions every key counts.
-    if ((text === "" && known && method !== "DELETE") || (!known && method === "GET")) continue;
+    if ((text === "" && known && method !== "DELETE") || (!known && ignoresUnknown)) continue;
     if (!known) errors.set(name, NOT_ALLOWED);
     else if (Array.isArray(text) && !known.isList) errors.set(name, "Must be given once.");
     else set(known.key, known.coerce(text), "Must be the same in the query and the body.");

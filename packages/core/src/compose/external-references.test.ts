@@ -16,6 +16,9 @@ describe("of its server a compose text names", () => {
     ["one by its name", {}, { networks: { up: { external: true, name: "other" } } }, ["network other"]],
     ["an external volume", {}, { volumes: { other: { external: true } } }, ["volume other"]],
     ["a volume by its name", {}, { volumes: { d: { external: true, name: "other" } } }, ["volume other"]],
+    ["what is external as text", {}, { volumes: { other: { external: "yes" } } }, ["volume other"]],
+    ["what a variable makes external", {}, { networks: { other: { external: `\${E:-true}` } } }, ["network other"]],
+    ["what is external in the old form", {}, { volumes: { other: { external: {} } } }, ["volume other"]],
     ["a network as a mode", { network_mode: "other" }, {}, ["network other"]],
     ["the network of a container", { network_mode: "container:other" }, {}, ["container other"]],
     ["the processes of a container", { pid: "container:/other" }, {}, ["container other"]],
@@ -35,7 +38,10 @@ describe("of its server a compose text names", () => {
       links: ["db"],
       volumes: ["data:/data"],
     };
-    const rest = { networks: { own: { name: "other" } }, volumes: { data: { name: "other" } } };
+    const rest = {
+      networks: { own: { name: "other", external: `\${E:-false}` } },
+      volumes: { data: { name: "other", external: "no" } },
+    };
     expect(named(service, rest)).toEqual([]);
     expect(["none", "host", "bridge", "default"].flatMap((network_mode) => named({ network_mode }))).toEqual([]);
   });

@@ -1,3 +1,4 @@
+import { isExternal } from "./flag.ts";
 import type { ComposeDocument, ComposeService } from "./schema.ts";
 
 /** An existing object of the server that a release uses but does not create. */
@@ -42,7 +43,7 @@ const CONTAINER = "container:";
 
 const externals = (type: "network" | "volume", section: ComposeDocument["networks"]): readonly ServerObject[] =>
   Object.entries(section ?? {}).flatMap(([key, said]) =>
-    said?.external ? [{ type, name: said.name || key } as const] : [],
+    isExternal(said) ? [{ type, name: said?.name || key } as const] : [],
   );
 
 const listOf = (said: unknown): readonly string[] => (Array.isArray(said) ? said.map(String) : []);

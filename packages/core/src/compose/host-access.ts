@@ -1,3 +1,4 @@
+import { mayBeExternal } from "./flag.ts";
 import { recordOf } from "./record.ts";
 import type { ComposeDocument, ComposeService } from "./schema.ts";
 import { type ComposeVolume, volumesOf } from "./volume.ts";
@@ -106,7 +107,7 @@ export function hostPrivileges(
     ),
   );
   const drivers = Object.entries(document.volumes ?? {}).flatMap(([name, volume]) =>
-    volume?.driver_opts || volume?.external ? [`volumes.${name}`] : [],
+    volume?.driver_opts || mayBeExternal(volume) ? [`volumes.${name}`] : [],
   );
   const networks = Object.entries(document.networks ?? {}).flatMap(([name, network]) =>
     isHostNetwork(name, recordOf(network)) ? [`networks.${name}`] : [],

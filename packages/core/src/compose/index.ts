@@ -1,5 +1,6 @@
 export * from "./container-port.ts";
 export * from "./external-references.ts";
+export * from "./flag.ts";
 export * from "./host-access.ts";
 export * from "./inline-secrets.ts";
 export * from "./joined-networks.ts";

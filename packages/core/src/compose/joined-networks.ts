@@ -1,3 +1,4 @@
+import { isExternal, isOn } from "./flag.ts";
 import type { ComposeDocument, ComposeService } from "./schema.ts";
 
 /** Networks of a service by their keys, with the service's options for each. */
@@ -19,7 +20,7 @@ export function serviceNetworks({ networks }: ComposeService, document: ComposeD
  */
 export function isCutOff(said: JoinedNetworks, document: ComposeDocument, takesRequests: boolean): boolean {
   const networks = Object.keys(said).map((key) => document.networks?.[key]);
-  if (networks.length === 0 || !networks.every((network) => (network?.external ? false : isOn(network?.internal))))
+  if (networks.length === 0 || !networks.every((network) => (isExternal(network) ? false : isOn(network?.internal))))
     return false;
   return !takesRequests || networks.some((network) => isReachable(network ?? {}));
 }
@@ -30,7 +31,3 @@ function isReachable({ driver, driver_opts }: Readonly<Record<string, unknown>>)
   const gateways = [4, 6].map((version) => options[`com.docker.network.bridge.gateway_mode_ipv${version}`]);
   return (driver == null || driver === "" || driver === "bridge") && !gateways.includes("isolated");
 }
-
-/** Reads a flag like the compose tool, which also accepts text. */
-export const isOn = (value: unknown): boolean =>
-  value === true || (typeof value === "string" && /^(true|y|yes|on)$/i.test(value));

@@ -1,4 +1,5 @@
 import { closestNames } from "../closest-names.ts";
+import { isExternal } from "./flag.ts";
 import { recordOf } from "./record.ts";
 
 /**
@@ -131,9 +132,10 @@ export function* composeKeyProblems(document: Document): Generator<string, void>
     for (const [key, said] of Object.entries(value)) {
       if (key.startsWith("x-") || said == null) continue;
       const where = path === "" ? shown(key) : `${path}.${shown(key)}`;
-      const problem = known[key] === "refused" ? REFUSED[key] : undefined;
+      const isAsked = key === "external" ? isExternal(value) : said !== false;
+      const problem = known[key] === "refused" && isAsked ? REFUSED[key] : undefined;
       if (!Object.hasOwn(known, key)) yield `${where}: Unknown key${meant(key, Object.keys(known))}.`;
-      else if (problem !== undefined && said !== false) yield `${where}: ${problem}`;
+      else if (problem !== undefined) yield `${where}: ${problem}`;
     }
   }
 }
@@ -147,7 +149,7 @@ export function composeWarnings(document: Document, isOnCluster: boolean): reado
     const known: Keys = COMPOSE_KEYS[place];
     return Object.entries(value).flatMap(([key, said]) => {
       const fate = said == null || !Object.hasOwn(known, key) ? undefined : known[key];
-      if (typeof fate !== "object" || fate.when?.(said) === false || (key === "name" && value.external)) return [];
+      if (typeof fate !== "object" || fate.when?.(said) === false || (key === "name" && isExternal(value))) return [];
       const { warning, onCluster = warning } = fate;
       const sentence = isOnCluster ? onCluster : warning;
       return sentence === null ? [] : [`${path === "" ? key : `${path}.${key}`}: ${sentence}`];

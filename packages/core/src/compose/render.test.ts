@@ -223,6 +223,9 @@ describe("privileges on the server", () => {
   test("is asked for by a volume that is a folder, or another's", () => {
     expect(powers("volumes: [d:/d]", "volumes: {d: {driver_opts: {type: none, o: bind, device: /}}}")).not.toEqual([]);
     expect(powers("volumes: [d:/d]", "volumes: {d: {external: true}}")).not.toEqual([]);
+    // What is not external by default may be so with another value.
+    expect(powers("volumes: [d:/d]", "volumes: {d: {external: '${E:-false}'}}")).not.toEqual([]);
+    expect(powers("volumes: [d:/d]", "volumes: {d: {external: 'false'}}")).toEqual([]);
   });
 
   test.each([

@@ -1,6 +1,7 @@
 import type { StorageFields } from "../ports/storage.ts";
 import { slug } from "../slug.ts";
 import { normalPath } from "../storage/storage-input.ts";
+import { isExternal } from "./flag.ts";
 import type { ComposeContainer } from "./parse.ts";
 import type { ComposeDocument } from "./schema.ts";
 import type { ComposeVolume } from "./volume.ts";
@@ -46,5 +47,5 @@ function placeOf(volume: ComposeVolume, document: ComposeDocument, serviceUuid: 
 export function volumeName(name: string, { volumes }: ComposeDocument, serviceUuid: string): string {
   const defined = volumes?.[name];
   if (defined?.name) return defined.name;
-  return defined?.external ? name : `${serviceUuid}_${name}`;
+  return isExternal(defined) ? name : `${serviceUuid}_${name}`;
 }

@@ -1,4 +1,5 @@
 import { readConstraints } from "../application/node-placement.ts";
+import { isExternal } from "../compose/flag.ts";
 import { recordOf } from "../compose/record.ts";
 import { replicasOf, withInheritedScale } from "../compose/replicas.ts";
 import type { ComposeDocument, ComposeService } from "../compose/schema.ts";
@@ -138,7 +139,7 @@ function volumeProblems(
     ...read.flatMap(({ hostPath, content }) => (content === null && /^[/~]/.test(hostPath ?? "") ? [hostPath] : [])),
     ...storages.flatMap((mount) => (mount.type === "folder" ? [mount.hostPath] : [])),
   ];
-  const external = read.flatMap(({ name }) => (name !== null && defined?.[name]?.external ? [name] : []));
+  const external = read.flatMap(({ name }) => (name !== null && isExternal(defined?.[name]) ? [name] : []));
   const kept = [
     ...read.filter(({ content, hostPath }) => content === null && !/^[/~]/.test(hostPath ?? "")),
     ...storages.filter((mount) => mount.type === "volume" && !isCarried(mount)),
@@ -205,7 +206,7 @@ function networkProblems({
   driver_opts,
   ipam,
 }: Readonly<Record<string, unknown>>): readonly string[] {
-  if (external) return [];
+  if (isExternal({ external })) return [];
   return [
     ...(driver == null || driver === "bridge" || driver === "overlay"
       ? []

@@ -1,4 +1,5 @@
 import { previewName } from "../application/preview.ts";
+import { isExternal } from "../compose/flag.ts";
 import type { Compose } from "../compose/parse.ts";
 import { interpolateCompose } from "../compose/reference.ts";
 import { composeStorages } from "../compose/storages.ts";
@@ -81,7 +82,7 @@ function volumeOf(subject: StackMountsSubject, wanted: StorageFields): string | 
   const key = source ?? keyOf(subject, wanted);
   if (key === undefined || key === "") return undefined;
   const defined = compose.document.volumes?.[key];
-  return defined?.name || defined?.external ? undefined : `${ownUuid}_${key}`;
+  return defined?.name || isExternal(defined, values) ? undefined : `${ownUuid}_${key}`;
 }
 
 const keyOf = ({ owner, compose }: StackMountsSubject, { name }: StorageFields): string | undefined => {

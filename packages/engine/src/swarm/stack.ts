@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { DomainError } from "@berth/core";
-import { type Compose, parseWrittenCompose, recordOf } from "@berth/core/compose";
+import { type Compose, isExternal, parseWrittenCompose, recordOf } from "@berth/core/compose";
 import { clusterConstraints, clusterProblems } from "@berth/core/deploy";
 import type { WorkIO } from "@berth/core/ports";
 import { LABELS } from "@berth/docker-client";
@@ -104,7 +104,7 @@ export function fittingPlan(
   if ("problems" in compose) {
     throw new DomainError("deploy.start_failed", `The compose file cannot be used: ${compose.problems.join(" ")}`);
   }
-  const plan = planStack(spec, acrossNodes(compose), instance);
+  const plan = planStack(spec, acrossNodes(compose, spec.stack.variables), instance);
   const { stack, artifact } = spec;
   const { containers, scale } = stack;
   const problems = clusterProblems({ document: plan.source, containers, scale, files: artifact.files });
@@ -115,10 +115,10 @@ export function fittingPlan(
 }
 
 /** Its networks span the nodes, unless it names another kind, which is refused. */
-function acrossNodes(compose: Compose): Compose {
+function acrossNodes(compose: Compose, variables: Readonly<Record<string, string>>): Compose {
   const { document } = compose;
   const networks = Object.entries(document.networks ?? {}).map(([key, network]) => {
-    const isUsual = !network?.external && (network?.driver == null || network.driver === "bridge");
+    const isUsual = !isExternal(network, variables) && (network?.driver == null || network.driver === "bridge");
     return [key, isUsual ? { ...network, driver: "overlay" } : network] as const;
   });
   return { ...compose, document: { ...document, networks: Object.fromEntries(networks) } };

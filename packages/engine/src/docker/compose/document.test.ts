@@ -104,6 +104,8 @@ describe("what the compose tool is told", () => {
     ["default: , back: { internal: 'true' }", "networks: { back: { aliases: [x] } }", ["back"], "res_default"],
     ["default: , back: { internal: yes }", "networks: [back]", ["back"], "res_default"],
     ["default: , back: { internal: '${NO-false}' }", "networks: [back]", ["back", "res"], "res_default"],
+    ["default: { external: '${NO:-false}', name: proxy }", "", ["default", "res"], "res_default"],
+    ["default: { external: '${YES:-true}', name: proxy }", "", ["default", "res"], "proxy"],
     ["default: , back: { internal: true, external: true }", "networks: [back]", ["back", "res"], "res_default"],
   ])(
     "joins the default network as the text means it, and gets outside of no internal one: %s %s",

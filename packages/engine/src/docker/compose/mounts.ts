@@ -1,5 +1,5 @@
 import { DomainError } from "@berth/core";
-import { type ComposeDocument, folderName, recordOf, volumesOf } from "@berth/core/compose";
+import { type ComposeDocument, folderName, isExternal, recordOf, volumesOf } from "@berth/core/compose";
 import type { ReleaseSpec, StorageMount } from "@berth/core/deploy";
 import { volumeName } from "../volumes.ts";
 
@@ -77,7 +77,7 @@ function ownMount(
   const mount = { name: name ?? mountPath, mountPath, isReadOnly };
   if (content !== null) return { ...mount, uuid: `${resourceUuid}${mountPath}`, type: "file", content };
   const defined = name === null ? undefined : volumes?.[name];
-  if (defined?.external) return { type: "external", volume: defined.name ?? name ?? "", mountPath, isReadOnly };
+  if (isExternal(defined)) return { type: "external", volume: defined?.name ?? name ?? "", mountPath, isReadOnly };
   const key = defined?.name ?? name ?? `folder${folderName(hostPath ?? "")}`;
   if (!/^[A-Za-z0-9][A-Za-z0-9_.-]*$/.test(key)) {
     const shown = key.slice(0, 100).replace(/\p{C}/gu, "?");

@@ -3,6 +3,7 @@ import {
   type ComposeDocument,
   type ComposeService,
   isCutOff,
+  isExternal,
   isOn,
   type JoinedNetworks,
   recordOf,
@@ -51,8 +52,8 @@ interface StackNetworks {
 export function stackNetworks(spec: StackSpec, document: ComposeDocument): StackNetworks {
   const scope = scopeOf(spec);
   const defined = Object.entries({ ...impliedNetworks(document), ...document.networks });
-  const external = defined.filter(([, network]) => network?.external);
-  const own = defined.filter(([, network]) => !network?.external);
+  const external = defined.filter(([, network]) => isExternal(network));
+  const own = defined.filter(([, network]) => !isExternal(network));
   const plain = wantedNetwork(scope, null, {});
   const made = own.map(([key, network]) => wantedNetwork(`${scope}_${key}`, key, recordOf(network)));
   return {
