@@ -24,7 +24,7 @@ export interface ByteShares {
 }
 
 const MB = 1024 * 1024;
-/** The heap of `npm start` is 192 MB, and besides the counted text there are objects of it. */
+/** Besides the counted text there are objects of it, and a control plane of many servers needs most of its heap. */
 export const BYTE_SHARES: ByteShares = { perToken: 32 * MB, perTeam: 48 * MB, total: 64 * MB };
 
 /** Counts the bytes that requests keep in memory, so that no caller can use all of it. */
