@@ -8,7 +8,8 @@ type Input = Record<string, unknown>;
 
 /**
  * The input of an operation from path, query and body. A key of the path must not have another value in body or
- * query. Unknown keys are passed to the schema, which refuses them; in the query of a GET they are ignored, and in that of an action which is also served by GET.
+ * query. Unknown keys are passed to the schema, which refuses them. Those in the query of a GET are ignored, and in
+ * that of an action which is also served by GET.
  *
  * @throws DomainError `request.malformed` for an invalid JSON body, `request.invalid` for fields
  */
@@ -16,7 +17,7 @@ export function inputOf(route: Route, request: FastifyRequest): Input | undefine
   const { operation, method, pathKeys, queryKeys } = route;
   const input: Input = {};
   const errors = new Map<string, string>();
-  // Whoever changes from the GET of an action to its POST keeps the query.
+  // A caller that changes from the GET of an action to its POST keeps the query.
   const ignoresUnknown = method === "GET" || operation.options.alsoByGet === true;
   const set = (key: string, value: unknown, contradiction: string) => {
     if (Object.hasOwn(input, key) && !isSame(input[key], value)) errors.set(key, contradiction);
