@@ -65,6 +65,43 @@ test("an engine that does not answer keeps no other from being sampled", async (
   await world.close();
 });
 
+test("of many servers some are sampled at a time, and then the others", async () => {
+  const world = await openWorld(database);
+  const worker = world.worker();
+  const deployment = await world.deploy(await world.application());
+  await world.ended(deployment);
+  await worker.stop({ graceSeconds: 1 });
+
+  const asked = new Set<number>();
+  const gate = Promise.withResolvers<undefined>();
+  const others: number[] = [];
+  for (let n = 0; n < 40; n += 1) {
+    const { server, engine } = await world.buildServer();
+    const engineFor = engine.for;
+    const usage = () => {
+      asked.add(server.id);
+      return gate.promise;
+    };
+    engine.for = (owner) => ({ ...engineFor(owner), usage });
+    others.push(server.id);
+  }
+  const { releases } = world.system;
+  const listMeasured: typeof releases.listMeasured = async (serverIds) => {
+    const [live] = await releases.listMeasured([world.server.id]);
+    return live === undefined ? [] : others.flatMap((id) => (serverIds.includes(id) ? { ...live, server_id: id } : []));
+  };
+  const stores = { ...world.system, releases: { ...releases, listMeasured } };
+  world.worker({ settings: { metricsSeconds: 0.2 }, stores });
+  await until(() => asked.size >= 30, { what: "many are asked" });
+  // All of a round are asked before the database answers.
+  await world.ended(deployment);
+  // 32, of which the world's own server may be one.
+  expect(asked.size).toBeLessThanOrEqual(32);
+  gate.resolve(undefined);
+  await until(() => asked.size === others.length, { what: "all are asked" });
+  await world.close();
+});
+
 test("answered requests are sampled, but none of another run of the proxy or of a release that was replaced", async () => {
   const world = await openWorld(database);
   const application = await world.application();
