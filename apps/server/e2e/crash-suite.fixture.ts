@@ -32,9 +32,23 @@ export function crashSuite({ open, moments, steps = STEPS, hasProductTimes = fal
   });
   afterAll(() => place?.dispose());
 
+  /** Starts the server where a test that failed has left it ended, and waits for what that test had deployed. */
+  async function ready(): Promise<void> {
+    const { server, resources } = place;
+    const isUp = await server.rest("GET", "/version").then(
+      () => true,
+      () => false,
+    );
+    if (isUp) return;
+    await server.stop();
+    await server.start();
+    for (const resource of resources) await outcomeOf(server, await newestDeployment(server, resource));
+  }
+
   /** Requests a deployment of each resource, during which the server dies. */
   async function killed(crash: string, env: Readonly<Record<string, string>> = {}): Promise<readonly Asked[]> {
     const { server, resources } = place;
+    await ready();
     const before = await Promise.all(
       resources.map(async (resource) => {
         const { body } = await resource.visit();

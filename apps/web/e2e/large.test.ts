@@ -70,14 +70,15 @@ describeLargeInBrowser("pages with much on them", () => {
     await settled(page);
     await picture(page, "overview-1000-applications");
     expect(await elementsOf(page)).toBeLessThan(ELEMENTS_MAX);
+    const filter = page.getByPlaceholder("Filter …");
+    await filter.fill("measured");
     await withClient({ connectionString: database.url }, (client) => client.query(USAGE));
-    await page.getByRole("row", { name: /copy-1 .*12 %, 34 MB/ }).waitFor();
+    await page.getByRole("row", { name: /measured .*12 %, 34 MB/ }).waitFor();
     await page
       .getByTitle("CPU and memory of all that runs")
       .getByText(/^\d+ %, \d+ MB$/)
       .waitFor();
     await picture(page, "overview-usage");
-    const filter = page.getByPlaceholder("Filter …");
     await filter.fill("copy-77");
     // copy-77, and copy-770 to copy-779
     await page.getByText(`11 of ${APPLICATIONS}`).waitFor();
@@ -98,11 +99,11 @@ describeLargeInBrowser("pages with much on them", () => {
   });
 });
 
-/** What one of the copies uses, as the worker would have sampled it. */
+/** What the one that runs uses, as the worker would have sampled it. */
 const USAGE = `
   with sample as (
     insert into metric (resource_id, at, deployment_uuid, cpu_percent, memory_bytes, processes)
-    select id, now(), 'd1', 12, 34000000, 1 from resource where name = 'copy-1' returning 1
+    select id, now(), 'd1', 12, 34000000, 1 from resource where name = 'measured' returning 1
   )
   select pg_notify('berth_metric', 'added') from sample`;
 
