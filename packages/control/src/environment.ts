@@ -8,7 +8,7 @@ import { afterRemovals } from "./after-removals.ts";
 import { applicationViews } from "./application-answer.ts";
 import type { UseCaseContext } from "./context.ts";
 import { databaseViews } from "./database-answer.ts";
-import { namedStaying } from "./named-resources.ts";
+import { NAMED_TAKE, namedAfter } from "./named-resources.ts";
 import { mapPage } from "./page.ts";
 import { findProject } from "./project.ts";
 import { serviceViews } from "./service-answer.ts";
@@ -75,13 +75,14 @@ export function environments(context: UseCaseContext) {
         stores.transaction(async (tx) => {
           const { id, uuid, name } = await found(tx);
           if (!(await tx.environments.deleteIfEmpty(id))) {
-            const named = await namedStaying(tx, [{ environment_id: id }]);
+            const named = namedAfter(await tx.resources.listStayingIn([id], NAMED_TAKE));
             const sentence = `Environment has resources, so it cannot be deleted. Delete or move them first${named}`;
             throw new DomainError("resource.in_use", sentence);
           }
           await tx.events.append({ type: "environment.deleted", resource_uuid: uuid, payload: { name } });
         });
-      await afterRemovals(context, attempt, async () => stores.resources.hasStayingIn([(await found(stores)).id]));
+      const isUsed = async () => (await stores.resources.listStayingIn([(await found(stores)).id], 1)).length > 0;
+      await afterRemovals(context, attempt, isUsed);
       return { message: "Environment deleted." };
     },
   };

@@ -70,7 +70,7 @@ export function logs(context: UseCaseContext) {
 
   /** Of an application that does not run. @throws DomainError `resource.not_found` for a container that it cannot have */
   async function requirePossible({ kind, uuid, name }: ResourceRecord, container: string | undefined): Promise<void> {
-    if (container === undefined || container === ALL_CONTAINERS || container.startsWith(REPLICA)) return;
+    if (container === undefined || container === ALL_CONTAINERS || isContainerOf([REPLICA], container)) return;
     const application = kind === "application" ? await stores.applications.find(uuid) : undefined;
     // Containers of a compose file are recorded with its releases.
     if (application === undefined || application.settings.build_pack === "dockercompose") return;

@@ -53,6 +53,13 @@ describe("projects", () => {
         `Environment has resources, so it cannot be deleted. ${remedy}`,
       );
     }
+    // Those that are being removed are not named, however many they are.
+    const staying = "five";
+    await at.own.applications.createPublic(gitApplication(at, { project_uuid: uuid, name: staying }));
+    for (const { uuid: application, name } of (await at.own.applications.list({})).items) {
+      if (names.includes(name)) await at.own.lifecycle.delete({ kind: "application", uuid: application }, {});
+    }
+    await expect(at.own.projects.delete(uuid)).rejects.toThrow(`Delete or move them first: Application ${staying}.`);
     const empty = await at.own.projects.create({ name: "Empty" });
     expect(await at.own.projects.delete(empty.uuid)).toEqual({ message: "Project deleted." });
     await expect(at.own.projects.get(empty.uuid)).rejects.toThrow("Project not found.");

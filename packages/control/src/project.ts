@@ -12,7 +12,7 @@ import {
 } from "@berth/core/team";
 import { afterRemovals } from "./after-removals.ts";
 import type { UseCaseContext } from "./context.ts";
-import { namedStaying } from "./named-resources.ts";
+import { NAMED_TAKE, namedAfter } from "./named-resources.ts";
 import { mapPage } from "./page.ts";
 
 /** @throws DomainError `resource.not_found` */
@@ -66,20 +66,21 @@ export function projects(context: UseCaseContext) {
         stores.transaction(async (tx) => {
           const { id, name } = await findProject(tx, uuid);
           if (!(await tx.projects.deleteIfEmpty(uuid))) {
-            const { items } = await tx.environments.list(id);
-            const places = items.map((environment) => ({ environment_id: environment.id }));
-            const named = await namedStaying(tx, places);
+            const named = namedAfter(await stayingIn(tx, id, NAMED_TAKE));
             const sentence = `Project has resources, so it cannot be deleted. Delete or move them first${named}`;
             throw new DomainError("resource.in_use", sentence);
           }
           await tx.events.append({ type: "project.deleted", resource_uuid: uuid, payload: { name } });
         });
-      const isUsed = async () => {
-        const environments = await stores.environments.list((await findProject(stores, uuid)).id);
-        return await stores.resources.hasStayingIn(environments.items.map(({ id }) => id));
-      };
+      const isUsed = async () => (await stayingIn(stores, (await findProject(stores, uuid)).id, 1)).length > 0;
       await afterRemovals(context, attempt, isUsed);
       return { message: "Project deleted." };
     },
   };
+}
+
+async function stayingIn({ environments, resources }: Stores, projectId: number, take: number) {
+  const { items } = await environments.list(projectId);
+  const ids = items.map(({ id }) => id);
+  return await resources.listStayingIn(ids, take);
 }

@@ -23,7 +23,7 @@ import {
 import { requireAbility, requireConfirmation } from "@berth/core/team";
 import type { UseCaseContext } from "./context.ts";
 import { requestJob } from "./job.ts";
-import { namedStaying } from "./named-resources.ts";
+import { NAMED_TAKE, namedAfter } from "./named-resources.ts";
 import { mapPage, pageOf } from "./page.ts";
 import { requestRemovalOfAll } from "./removal.ts";
 import {
@@ -171,9 +171,8 @@ export function servers(context: UseCaseContext) {
         if (server === undefined) throw notFound("Server");
         if (isOwnMachine(server)) throw new DomainError("resource.in_use", "Local server cannot be deleted.");
         // Resources that are being removed do not block: the server is removed after them.
-        if (!force && (await tx.resources.hasStaying(server.id))) {
-          throw hasResources(server, await namedStaying(tx, [{ server_id: server.id }]));
-        }
+        const staying = force ? [] : await tx.resources.listStaying(server.id, NAMED_TAKE);
+        if (staying.length > 0) throw hasResources(server, namedAfter(staying));
         if (await tx.servers.markRemoving(server.id)) {
           await tx.applicationDestinations.detachServer(server.id);
           await requestRemovalOfAll(context, tx, server, removalFlags({}));

@@ -137,11 +137,11 @@ onEachBackend((database) => {
 
   it("is what a server has, whose removal detaches it", async () => {
     const { stores, app, away } = await onTwoServers(database());
-    expect(await stores.resources.hasStaying(away.server_id)).toBe(true);
+    expect(await stores.resources.listStaying(away.server_id, 3)).toHaveLength(1);
     expect(await stores.destinations.users(away.destination_id, 2)).toMatchObject([{ name: app.name }]);
     expect(await stores.destinations.deleteIfUnused(away.destination_id)).toBe(false);
     await stores.applicationDestinations.detachServer(away.server_id);
-    expect(await stores.resources.hasStaying(away.server_id)).toBe(false);
+    expect(await stores.resources.listStaying(away.server_id, 3)).toEqual([]);
     expect(await stores.applicationDestinations.list(app.id)).toEqual([]);
     await stores.applicationDestinations.detachServer(app.server_id);
     expect((await stores.applications.find(app.uuid))?.server_id).toBe(app.server_id);

@@ -157,9 +157,8 @@ const READS: Readonly<Record<string, (read: Read, tables: TeamTables) => Promise
   "releases of a server": ({ system }) => system.releases.listByServer(-1),
   "releases of resources": ({ system }, { resourceId }) => system.releases.listByResources([resourceId, -1]),
   "an application's kept builds": ({ system }, app) => system.releases.listSurplus(keyOf(app), 2),
-  "whether anything stays in an environment": ({ stores }, { environmentId }) =>
-    stores.resources.hasStayingIn([environmentId]),
-  "whether anything stays on a server": ({ stores }, { serverId }) => stores.resources.hasStaying(serverId),
+  "what stays in an environment": ({ stores }, { environmentId }) => stores.resources.listStayingIn([environmentId], 3),
+  "what stays on a server": ({ stores }, { serverId }) => stores.resources.listStaying(serverId, 3),
   "which resources exist": ({ system }, { uuid }) => system.resources.existing([uuid]),
   "whether a resource has run": ({ system }, { resourceId }) => system.resources.hasRun(resourceId),
   "who uses a destination": ({ stores }, { destinationId }) => stores.destinations.users(destinationId, 3),

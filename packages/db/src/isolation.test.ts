@@ -350,8 +350,8 @@ const ATTEMPTS: Attempts = {
     markRemoving: (stores, { app }) => stores.resources.markRemoving(app.id, { delete_volumes: true }),
     markRemovingOn: (stores, { server }) => stores.resources.markRemovingOn(server.id, { delete_volumes: true }),
     ownAmong: async (stores, { app }) => [...(await stores.resources.ownAmong([app.uuid]))],
-    hasStaying: (stores, { server }) => stores.resources.hasStaying(server.id),
-    hasStayingIn: (stores, { environment }) => stores.resources.hasStayingIn([environment.id]),
+    listStaying: (stores, { server }) => stores.resources.listStaying(server.id, 3),
+    listStayingIn: (stores, { environment }) => stores.resources.listStayingIn([environment.id], 3),
   },
   applications: {
     list: (stores, { environment }) =>

@@ -108,7 +108,7 @@ test("a server's deletion does not wait for what only uses it, nor for itself", 
     ]);
     expect(await tx.resources.markRemovingOn(place.server.id, { delete_volumes: true })).toEqual([]);
   });
-  expect(await stores.resources.hasStaying(place.server.id)).toBe(false);
+  expect(await stores.resources.listStaying(place.server.id, 3)).toEqual([]);
 });
 
 test("any number of resources is marked, with a job for each, in one transaction", async () => {
@@ -130,7 +130,7 @@ test("any number of resources is marked, with a job for each, in one transaction
   });
   expect(new Set(jobs.map(({ subject_uuid }) => subject_uuid)).size).toBe(17_000);
   expect((await stores.jobs.list({ status: "queued" }, { take: 1 })).total).toBe(17_000);
-  expect(await stores.resources.hasStaying(place.server.id)).toBe(false);
+  expect(await stores.resources.listStaying(place.server.id, 3)).toEqual([]);
 });
 
 test("a server goes with its destinations, and not before its last resource", async () => {

@@ -2,6 +2,7 @@ import type { DatabaseEngine } from "@berth/core/database";
 import { type RemovalFlags, removalFlags, STOPPED_SERVICE_STATUS, STOPPED_STATUS } from "@berth/core/deploy";
 import type {
   InspectedRelease,
+  NamedResource,
   ResourceRecord,
   ResourceStore,
   ResourceSummaryRecord,
@@ -27,10 +28,9 @@ import { serviceSubject } from "./service.ts";
 export function resourceStore(context: TeamContext): ResourceStore {
   const { db, teamId } = context;
   const own = () => db.selectFrom("resource").where("resource.team_id", "=", teamId);
-  const hasStaying = async (owner: "resource.server_id" | "resource.environment_id", is: number) => {
-    const staying = own().select("resource.id").where("removing_at", "is", null);
-    return (await ofOwner(staying, { owner, is, id: "resource.id" }).limit(1).executeTakeFirst()) !== undefined;
-  };
+  const named = () => own().select(["resource.kind", "resource.name"]).where("removing_at", "is", null);
+  const listStaying = (owner: "resource.server_id" | "resource.environment_id", is: number, take: number) =>
+    ofOwner(named(), { owner, is, id: "resource.id" }).limit(take).execute();
   return {
     find: ({ kind, uuid }) =>
       own().select(RESOURCE_COLUMNS).where("uuid", "=", uuid).where("kind", "=", kind).executeTakeFirst(),
@@ -116,18 +116,23 @@ export function resourceStore(context: TeamContext): ResourceStore {
       const found = await own().select("resource.uuid").where(isMeant).execute();
       return new Set(found.map(({ uuid }) => uuid));
     },
-    hasStaying: async (serverId) =>
-      (await hasStaying("resource.server_id", serverId)) ||
-      (await own()
+    async listStaying(serverId, take) {
+      const placed = await listStaying("resource.server_id", serverId, take);
+      if (placed.length >= take) return placed;
+      const attached = await named()
         .innerJoin("application_destination as attached", "attached.resource_id", "resource.id")
-        .select("resource.id")
         .where("attached.server_id", "=", serverId)
-        .where("removing_at", "is", null)
-        .limit(1)
-        .executeTakeFirst()) !== undefined,
-    async hasStayingIn(environmentIds) {
-      for (const id of environmentIds) if (await hasStaying("resource.environment_id", id)) return true;
-      return false;
+        .limit(take - placed.length)
+        .execute();
+      return [...placed, ...attached];
+    },
+    async listStayingIn(environmentIds, take) {
+      const found: NamedResource[] = [];
+      for (const id of environmentIds) {
+        if (found.length >= take) break;
+        found.push(...(await listStaying("resource.environment_id", id, take - found.length)));
+      }
+      return found;
     },
   };
 }

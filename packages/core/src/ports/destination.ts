@@ -1,6 +1,5 @@
-import type { ResourceKind } from "../resource/resource.ts";
 import type { EngineKind } from "../server/server-settings.ts";
-import type { Page, Paging, Timestamps } from "./records.ts";
+import type { NamedResource, Page, Paging, Timestamps } from "./records.ts";
 
 export interface DestinationRecord extends Timestamps {
   readonly id: number;
@@ -10,12 +9,6 @@ export interface DestinationRecord extends Timestamps {
   readonly server_engine: EngineKind;
   readonly name: string;
   readonly network: string;
-}
-
-/** A resource on a destination. */
-export interface DestinationUser {
-  readonly kind: ResourceKind;
-  readonly name: string;
 }
 
 export interface DestinationStore {
@@ -33,8 +26,8 @@ export interface DestinationStore {
     readonly network: string;
   }): Promise<DestinationRecord>;
   update(uuid: string, change: { readonly name: string }): Promise<DestinationRecord | undefined>;
-  /** At most `take` of them. */
-  users(id: number, take: number): Promise<readonly DestinationUser[]>;
+  /** At most `take` of the resources on it. */
+  users(id: number, take: number): Promise<readonly NamedResource[]>;
   /** `false` if resources use it. */
   deleteIfUnused(id: number): Promise<boolean>;
 }

@@ -378,6 +378,9 @@ export interface ReleaseRecord extends Timestamps {
   readonly replaced_by_deployment_id: number | null;
 }
 
+/** A resource as messages name it. */
+export type NamedResource = Pick<ResourceRecord, "kind" | "name">;
+
 /** A live release, as far as its usage is recorded. */
 export type MeasuredRelease = Pick<
   ReleaseRecord,

@@ -29,6 +29,7 @@ import type {
   EnvRecord,
   GithubSource,
   ListedResource,
+  NamedResource,
   Page,
   Paging,
   ProjectRecord,
@@ -240,10 +241,10 @@ export interface ResourceStore {
   markRemovingOn(serverId: number, flags: Partial<RemovalFlags>): Promise<readonly ResourceRecord[]>;
   /** Those of these uuids that belong to resources of the team. */
   ownAmong(uuids: Iterable<string>): Promise<ReadonlySet<string>>;
-  /** Whether the server has a resource that is not marked for removal. */
-  hasStaying(serverId: number): Promise<boolean>;
-  /** Whether any of these environments has one. */
-  hasStayingIn(environmentIds: readonly number[]): Promise<boolean>;
+  /** At most `take` resources of a server that are not marked for removal. */
+  listStaying(serverId: number, take: number): Promise<readonly NamedResource[]>;
+  /** The same for these environments together. */
+  listStayingIn(environmentIds: readonly number[], take: number): Promise<readonly NamedResource[]>;
 }
 
 export interface NewApplication extends NewResource {
