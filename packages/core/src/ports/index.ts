@@ -34,6 +34,7 @@ export * from "./proxy.ts";
 export type * from "./queue.ts";
 export * from "./records.ts";
 export * from "./registry.ts";
+export type * from "./release-store.ts";
 export * from "./restore.ts";
 export * from "./rollback.ts";
 export * from "./s3-storage.ts";

@@ -39,3 +39,10 @@ export interface UnrepeatedRuns<Claimed> extends LeasedRuns<Claimed> {
   /** Ends runs whose lease has expired, and those that no worker can claim. Returns their number. */
   endAbandoned(at: Date): Promise<number>;
 }
+
+/** A worker's lease of a deployment. Writes with an older `attempt` change nothing and report that. */
+export interface Lease {
+  readonly deployment_id: number;
+  readonly owner: string;
+  readonly attempt: number;
+}

@@ -1,8 +1,6 @@
 import type { ApplicationSettings } from "../application/application.ts";
-import type { Artifact } from "../deploy/artifact.ts";
 import type { DeploymentLogLine, DeploymentStep, StepName, StepStatus } from "../deploy/deployment.ts";
 import type { LiveKey, ServerPart } from "../deploy/live-key.ts";
-import type { Upstream } from "../deploy/release.ts";
 import type { SiteSettings } from "../deploy/site.ts";
 import type { DeploySubject } from "../deploy/subject.ts";
 import type { ErrorCode } from "../errors.ts";
@@ -21,7 +19,7 @@ import type { SystemDatabaseStore } from "./database.ts";
 import type { SystemEventStore } from "./event.ts";
 import type { IdentityStore } from "./identity-provider.ts";
 import type { JobLease, SystemJobStore } from "./job.ts";
-import type { ClaimRequest, RenewableRuns } from "./lease.ts";
+import type { ClaimRequest, Lease, RenewableRuns } from "./lease.ts";
 import type { SystemLogDrainStore } from "./log-drain.ts";
 import type { SystemMetricStore } from "./metric.ts";
 import type { SystemNotificationStore } from "./notification.ts";
@@ -31,13 +29,12 @@ import type { SystemQueueStore } from "./queue.ts";
 import type {
   DeploymentRecord,
   DomainClaim,
-  MeasuredRelease,
   ReleaseRecord,
-  ReleaseRole,
   ResourceRecord,
   ServerRecord,
   TokenRecord,
 } from "./records.ts";
+import type { SystemReleaseStore } from "./release-store.ts";
 import type { SystemRestoreStore } from "./restore.ts";
 import type { SystemScheduleStore } from "./schedule.ts";
 import type { SystemScheduledTaskStore } from "./scheduled-task.ts";
@@ -153,13 +150,6 @@ export interface SavedWithStep {
   readonly lines?: readonly Omit<DeploymentLogLine, "seq">[];
 }
 
-/** A worker's lease of a deployment. Writes with an older `attempt` change nothing and report that. */
-export interface Lease {
-  readonly deployment_id: number;
-  readonly owner: string;
-  readonly attempt: number;
-}
-
 /** A deployment whose lease a worker holds. */
 export interface ClaimedDeployment {
   readonly lease: Lease;
@@ -229,49 +219,6 @@ export interface SystemDeploymentStore extends RenewableRuns {
    * `timeoutSeconds`.
    */
   wakeUp(signal: AbortSignal, timeoutSeconds: number): Promise<readonly WakeTopic[]>;
-}
-
-export interface SystemReleaseStore {
-  /** Fenced. Inserts or replaces the deployment's candidate. */
-  saveCandidate(
-    lease: Lease,
-    release: { readonly artifact: Artifact; readonly built_by: string; readonly upstream: Upstream | null },
-  ): Promise<boolean>;
-  /**
-   * Fenced. In one transaction, the candidate becomes `live` and the previous live release on its server `retiring`;
-   * returns the previous one. Repeating it changes nothing and returns the same.
-   */
-  promote(lease: Lease): Promise<{ readonly previous: ReleaseRecord | undefined } | undefined>;
-  /** Undoes `promote`: the release is a candidate again, and the one before it live. `false`: the lease is lost. */
-  demote(lease: Lease): Promise<boolean>;
-  find(deploymentId: number): Promise<ReleaseRecord | undefined>;
-  live(key: LiveKey): Promise<ReleaseRecord | undefined>;
-  /** Releases of this role. */
-  listByRole(role: ReleaseRole, serverIds?: readonly number[]): Promise<readonly ReleaseRecord[]>;
-  /** Live releases, without those of previews, on these servers where the server is recorded with the resource. */
-  listMeasured(serverIds: readonly number[]): Promise<readonly MeasuredRelease[]>;
-  /** All releases of a server, whatever their role, from one moment: a promotion is seen completely or not at all. */
-  listByServer(serverId: number): Promise<readonly ReleaseRecord[]>;
-  /** Like `listByServer`, for some resources. */
-  listByResources(resourceIds: readonly number[]): Promise<readonly ReleaseRecord[]>;
-  /** Id of the server that a deployment's release is recorded on. */
-  serverOf(deploymentUuid: string): Promise<number | undefined>;
-  /**
-   * Makes a live or kept release `retiring` if its resource has left the server, has a live release on its primary one,
-   * and the deployment of that release has ended. Otherwise nothing changes.
-   */
-  supersede(deploymentId: number): Promise<void>;
-  setUpstream(deploymentId: number, upstream: Upstream | null): Promise<void>;
-  delete(deploymentId: number): Promise<void>;
-  /** A retiring release becomes `kept`: stopped, but its build stays. It is the newest of those that are kept. */
-  keep(deploymentId: number): Promise<void>;
-  /** The release whose build a rollback on this server uses; `undefined` if it is no longer kept there. */
-  findBuild(part: ServerPart, builtBy: string): Promise<ReleaseRecord | undefined>;
-  /**
-   * Kept releases of a resource on a server except the newest `count` and those that a waiting or running rollback
-   * there needs. One whose build the live release runs is neither counted nor listed.
-   */
-  listSurplus(part: ServerPart, count: number): Promise<readonly ReleaseRecord[]>;
 }
 
 /** With its own URL claims, without those of its previews. */
