@@ -36,17 +36,15 @@ export class ContainerIndex {
     return [...(this.#idsByDeployment.get(deploymentUuid) ?? [])];
   }
 
-  /** The parts of a release. */
-  partsOf({ resourceUuid, deploymentUuid }: ReleaseRef): readonly ReleasePart[] {
-    const isOwn = ({ state }: ReleasePart) =>
-      state.deploymentUuid === deploymentUuid && state.resourceUuid === resourceUuid;
-    return this.idsOf({ deploymentUuid }).flatMap((id) => this.get(id)?.parts.find(isOwn) ?? []);
+  /** What is known of the containers of a release. */
+  partsOf(ref: Pick<ReleaseRef, "deploymentUuid">): readonly ReleasePart[] {
+    const own = ({ state }: ReleasePart) => state.deploymentUuid === ref.deploymentUuid;
+    return this.idsOf(ref).flatMap((id) => this.get(id)?.parts.find(own) ?? []);
   }
 
   /** State of a release, computed from its known containers. */
   releaseOf(ref: Pick<ReleaseRef, "deploymentUuid">): ReleaseState | undefined {
-    const own = ({ state }: ReleasePart) => state.deploymentUuid === ref.deploymentUuid;
-    return releaseOf(this.idsOf(ref).flatMap((id) => this.get(id)?.parts.find(own) ?? []));
+    return releaseOf(this.partsOf(ref));
   }
 
   /** Records a container's current state. Returns its parts. */

@@ -10,6 +10,7 @@ import { createOptions, imageOf } from "./container.ts";
 import { putFiles } from "./files.ts";
 import { ensureNetwork } from "./networks.ts";
 import { replicaOptions } from "./replica-options.ts";
+import { UP } from "./state.ts";
 import { takenPort } from "./taken-port.ts";
 import { ensureVolumes } from "./volumes.ts";
 import type { Seen, SeenContainer } from "./watch.ts";
@@ -205,5 +206,4 @@ export function explain(cause: Error): string {
   return reason;
 }
 
-const UP: ReadonlySet<string> = new Set(["running", "restarting"]);
 const ATTEMPTS_MAX = 3;

@@ -14,6 +14,9 @@ const STATES: ReadonlySet<string> = new Set<ContainerState>([
   ...(["created", "starting", "running", "restarting", "exited", "paused", "dead", "removing"] as const),
 ]);
 
+/** States of a running release. While one container restarts, others of a stack may run. */
+export const UP: ReadonlySet<string> = new Set<ContainerState>(["running", "restarting"]);
+
 const isState = (text: string): text is ContainerState => STATES.has(text);
 
 /** State of a container. @param lastExitCode Exit code of the previous run, which the engine forgets. */

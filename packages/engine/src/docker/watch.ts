@@ -7,7 +7,7 @@ import { refsOf } from "./compose/member.ts";
 import { ContainerIndex, type IndexedContainer } from "./container-index.ts";
 import { type ContainerQueries, containerQueries, type ListedContainer } from "./container-queries.ts";
 import { type ContainerEvent, followEvents } from "./events.ts";
-import { inOrder, isCompound, partOf, type ReleasePart, releaseOf } from "./state.ts";
+import { inOrder, isCompound, partOf, type ReleasePart, releaseOf, UP } from "./state.ts";
 import { type StateListeners, stateListeners } from "./state-listeners.ts";
 import { whileUsed } from "./while-used.ts";
 
@@ -169,7 +169,9 @@ class EngineWatch implements ReleaseWatch {
   }
 
   async runningIds(ref: ReleaseRef): Promise<readonly string[]> {
-    const known = this.#isComplete ? this.#index.partsOf(ref) : [];
+    const known = this.#isComplete
+      ? this.#index.partsOf(ref).filter((part) => part.state.resourceUuid === ref.resourceUuid)
+      : [];
     if (known.length > 0) return known.flatMap(({ id, state }) => (UP.has(state.state) ? id : []));
     const seen = await this.find(ref);
     if (seen === undefined || !UP.has(seen.state.state)) return [];
@@ -341,9 +343,6 @@ function seenOf(parts: readonly FoundPart[]): Seen | undefined {
   const main = counted.find(({ container }) => container.port !== null) ?? counted[0] ?? parts[0];
   return state && main && { id: main.id, info: main.info, state, containers: members };
 }
-
-/** States of a running release. While one container restarts, others of a stack may run. */
-const UP: ReadonlySet<string> = new Set(["running", "restarting"]);
 
 /** A thousand servers may all be listed at once, and each call in flight costs some 20 KB of memory. */
 const INSPECTED_AT_ONCE = 4;

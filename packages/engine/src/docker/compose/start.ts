@@ -7,6 +7,7 @@ import type Docker from "dockerode";
 import { putEntries, putFiles } from "../files.ts";
 import { ensureNetwork, type NetworkMore, ownNetworks, removeNetwork, removeNetworks } from "../networks.ts";
 import { explain, requireWanted } from "../start.ts";
+import { UP } from "../state.ts";
 import { ensureVolumes } from "../volumes.ts";
 import type { Seen, SeenContainer } from "../watch.ts";
 import { planStack, type StackDocument, type StackPlan, withNetworks } from "./document.ts";
@@ -249,5 +250,3 @@ export async function removeMadeNetworks(
   const joined = new Set(left.flatMap(({ NetworkSettings }) => Object.keys(NetworkSettings?.Networks ?? {})));
   for (const { Id, Name } of made) if (!joined.has(Name)) await removeNetwork(docker, Id);
 }
-
-const UP: ReadonlySet<string> = new Set(["running", "restarting"]);
