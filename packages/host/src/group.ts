@@ -33,7 +33,7 @@ export async function endGroup(group: ProcessGroup, graceSeconds: number): Promi
   for (let pollMs = POLL_MS_MIN; isAlive(group); pollMs = Math.min(POLL_MS_MAX, pollMs * 1.5)) {
     const now = Date.now();
     if (now > giveUpAt) {
-      const pid = group.groupId ?? others(group)[0];
+      const pid = group.groupId ?? listed(group)[0];
       throw new DomainError("engine.failed", `Process ${pid} does not end. Look at it on the server.`);
     }
     // Repeated: a process may have forked between the scan and the signal.
@@ -47,12 +47,12 @@ export async function endGroup(group: ProcessGroup, graceSeconds: number): Promi
 export function isAlive(group: ProcessGroup): boolean {
   const all = group.all?.();
   if (all !== undefined) return all.some((pid) => processStat(pid) !== undefined);
-  return hasGroup(group.groupId) || others(group).length > 0;
+  return hasGroup(group.groupId) || listed(group).length > 0;
 }
 
 export function signalGroup(group: ProcessGroup, signal: NodeJS.Signals): void {
   if (group.groupId !== undefined) kill(-group.groupId, signal);
-  for (const pid of others(group)) kill(pid, signal);
+  for (const pid of listed(group)) kill(pid, signal);
 }
 
 function hasGroup(groupId: number | undefined): boolean {
@@ -69,7 +69,8 @@ function hasGroup(groupId: number | undefined): boolean {
   return groupMembers(groupId).length > 0;
 }
 
-function others(group: ProcessGroup): readonly number[] {
+/** All of its processes where a list is kept, else those that left the group. */
+function listed(group: ProcessGroup): readonly number[] {
   return (group.all?.() ?? group.others?.() ?? []).filter((pid) => pid !== process.pid);
 }
 
