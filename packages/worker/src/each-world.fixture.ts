@@ -6,9 +6,12 @@ import { openWorld, type World } from "./world.fixture.ts";
 /**
  * Opens a world before each test of the file and closes it afterwards. The worlds share a database.
  *
- * @param use Takes the world of the next test.
+ * @param use Takes the world of the next test, and prepares it.
  */
-export function openEachWorld(use: (world: World) => void, settings: Partial<ServerSettings> = {}): void {
+export function openEachWorld(
+  use: (world: World) => Promise<void> | void,
+  settings: Partial<ServerSettings> = {},
+): void {
   let database: TestDatabase;
   let world: World;
   beforeAll(async () => {
@@ -17,7 +20,7 @@ export function openEachWorld(use: (world: World) => void, settings: Partial<Ser
   afterAll(() => database.close());
   beforeEach(async () => {
     world = await openWorld(database, settings);
-    use(world);
+    await use(world);
   });
   afterEach(() => world.close());
 }

@@ -2,26 +2,21 @@ import { DomainError } from "@berth/core";
 import type { ApplicationSettings } from "@berth/core/application";
 import { liveKeyOf } from "@berth/core/deploy";
 import type { ApplicationRecord } from "@berth/core/ports";
-import { assertTook, type TestDatabase, testDatabase, took, until } from "@berth/testing";
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { assertTook, took, until } from "@berth/testing";
+import { describe, expect, test } from "vitest";
+import { openEachWorld } from "../each-world.fixture.ts";
 import { life } from "../killable.fixture.ts";
-import { type BuildServer, openWorld, type World } from "../world.fixture.ts";
+import type { BuildServer, World } from "../world.fixture.ts";
 
-let database: TestDatabase;
 let world: World;
 let builder: BuildServer;
 const registry = new Map<string, string>();
-beforeAll(async () => {
-  database = await testDatabase();
-});
-afterAll(() => database.close());
-beforeEach(async () => {
+openEachWorld(async (opened) => {
+  world = opened;
   registry.clear();
-  world = await openWorld(database);
   world.engine.registry = registry;
   builder = await world.buildServer();
 });
-afterEach(() => world.close());
 
 const NAME = "registry.example.com/team/app";
 const broken = () => new DomainError("engine.unreachable", "The connection died.");

@@ -1,24 +1,18 @@
 import { deployedKind, type StackArtifact } from "@berth/core/deploy";
-import { type TestDatabase, testDatabase } from "@berth/testing";
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
+import { openEachWorld } from "../each-world.fixture.ts";
 import { life } from "../killable.fixture.ts";
 import { DEFAULT_SETTINGS } from "../settings.ts";
-import { type BuildServer, openWorld, type World } from "../world.fixture.ts";
+import type { BuildServer, World } from "../world.fixture.ts";
 import { type DeliveryContext, deliver, pullLostImages } from "./delivery.ts";
 
-let database: TestDatabase;
 let world: World;
 let builder: BuildServer;
-beforeAll(async () => {
-  database = await testDatabase();
-});
-afterAll(() => database.close());
-beforeEach(async () => {
-  world = await openWorld(database);
+openEachWorld(async (opened) => {
+  world = opened;
   world.engine.registry = new Map();
   builder = await world.buildServer();
 });
-afterEach(() => world.close());
 
 describe("what a Compose file came to on a build server", () => {
   async function built() {

@@ -3,20 +3,15 @@ import { liveKeyOf, type ReleaseContainer, type ReleaseState } from "@berth/core
 import type { ApplicationRecord, DeploymentRecord } from "@berth/core/ports";
 import { basicCredentials } from "@berth/core/source";
 import { newStorage } from "@berth/core/storage";
-import { type TestDatabase, testDatabase, testDatabaseResource, testPlace, testUuid, until } from "@berth/testing";
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { testDatabaseResource, testPlace, testUuid, until } from "@berth/testing";
+import { describe, expect, test } from "vitest";
+import { openEachWorld } from "../each-world.fixture.ts";
 import { openWorld, type World } from "../world.fixture.ts";
 
-let database: TestDatabase;
 let world: World;
-beforeAll(async () => {
-  database = await testDatabase();
+openEachWorld((opened) => {
+  world = opened;
 });
-afterAll(() => database.close());
-beforeEach(async () => {
-  world = await openWorld(database);
-});
-afterEach(() => world.close());
 
 const DONE = { checkout: "done", build: "done", start: "done", health: "done", switch: "done" };
 
@@ -322,13 +317,16 @@ describe("a deployment that fails", () => {
   });
 
   test("when it takes longer than its server allows", async () => {
-    await world.close();
-    world = await openWorld(database, { dynamic_timeout: 1 });
-    world.worker();
-    world.points.hold("build");
-    const deployment = await world.ended(await world.deploy(await world.application()));
-    expect(deployment.status).toBe("failed");
-    expect(deployment.error).toBe("The deployment took longer than the 1 seconds that its server allows.");
+    const hurried = await openWorld(world.database, { dynamic_timeout: 1 });
+    try {
+      hurried.worker();
+      hurried.points.hold("build");
+      const deployment = await hurried.ended(await hurried.deploy(await hurried.application()));
+      expect(deployment.status).toBe("failed");
+      expect(deployment.error).toBe("The deployment took longer than the 1 seconds that its server allows.");
+    } finally {
+      await hurried.close();
+    }
   });
 });
 

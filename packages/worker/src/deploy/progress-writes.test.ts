@@ -1,18 +1,12 @@
-import { type TestDatabase, testDatabase } from "@berth/testing";
-import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "vitest";
-import { openWorld, type World } from "../world.fixture.ts";
+import { expect, test } from "vitest";
+import { openEachWorld } from "../each-world.fixture.ts";
+import type { World } from "../world.fixture.ts";
 import type { DeployStep } from "./progress.ts";
 
-let database: TestDatabase;
 let world: World;
-beforeAll(async () => {
-  database = await testDatabase();
+openEachWorld((opened) => {
+  world = opened;
 });
-afterAll(() => database.close());
-beforeEach(async () => {
-  world = await openWorld(database);
-});
-afterEach(() => world.close());
 
 /** Records a line with its end. */
 const recording: DeployStep = {

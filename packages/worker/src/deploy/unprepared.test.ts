@@ -1,19 +1,14 @@
 import { newEnv } from "@berth/core/env";
 import { redactor } from "@berth/host";
-import { type TestDatabase, testDatabase, testUuid, until } from "@berth/testing";
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { openWorld, type TestWorker, type World } from "../world.fixture.ts";
+import { testUuid, until } from "@berth/testing";
+import { describe, expect, test } from "vitest";
+import { openEachWorld } from "../each-world.fixture.ts";
+import type { TestWorker, World } from "../world.fixture.ts";
 
-let database: TestDatabase;
 let world: World;
-beforeAll(async () => {
-  database = await testDatabase();
+openEachWorld((opened) => {
+  world = opened;
 });
-afterAll(() => database.close());
-beforeEach(async () => {
-  world = await openWorld(database);
-});
-afterEach(() => world.close());
 
 const tooLarge = (): never => {
   throw new SyntaxError("Invalid regular expression: /hunter2|/: Regular expression too large");

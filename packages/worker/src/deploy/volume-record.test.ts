@@ -1,20 +1,15 @@
 import type { DeploymentRecord } from "@berth/core/ports";
 import { newStorage } from "@berth/core/storage";
-import { type TestDatabase, testDatabase, testUuid, until } from "@berth/testing";
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { openWorld, type World } from "../world.fixture.ts";
+import { testUuid, until } from "@berth/testing";
+import { describe, expect, test } from "vitest";
+import { openEachWorld } from "../each-world.fixture.ts";
+import type { World } from "../world.fixture.ts";
 
-let database: TestDatabase;
 let world: World;
-beforeAll(async () => {
-  database = await testDatabase();
-});
-afterAll(() => database.close());
-beforeEach(async () => {
-  world = await openWorld(database);
+openEachWorld((opened) => {
+  world = opened;
   world.worker();
 });
-afterEach(() => world.close());
 
 type Application = Awaited<ReturnType<World["application"]>>;
 
