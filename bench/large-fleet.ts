@@ -71,18 +71,26 @@ async function fill(server: TestServer, database: Database, sockets: string): Pr
       docker_registry_image_name: "simulated/application",
     },
     ...{ ports_exposes: readFileSync(join(sockets, "port"), "utf8"), autogenerate_domain: false },
+    // Berth itself would ask 20,000 applications for their health: that is not what this measures.
+    health_check_enabled: false,
   });
   const { status, error, log } = await deploy(server, uuid);
   if (status !== "finished") throw new Error(`The application was not deployed: ${error}\n${log}`);
   await server.stop();
   await database.query(COPIES);
   await database.query("vacuum analyze");
-  const copies = await database.query(`
-    select replace(server.name, 'server-', '')::int - 1 as engine, resource_uuid as resource,
-      deployment_uuid as deployment
+  const rows = await database.query(`
+    select server.name as server, resource_uuid, deployment_uuid
     from release join server on server.id = release.server_id join resource on resource.id = release.resource_id
     where resource.name <> 'measured'`);
-  await control(sockets, "/copies", copies satisfies readonly Record<string, unknown>[] as unknown as readonly Copy[]);
+  const copies = rows.map(
+    (row): Copy => ({
+      engine: Number(String(row.server).replace("server-", "")) - 1,
+      resource: String(row.resource_uuid),
+      deployment: String(row.deployment_uuid),
+    }),
+  );
+  await control(sockets, "/copies", copies);
   await server.start();
 }
 

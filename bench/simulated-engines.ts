@@ -41,7 +41,7 @@ const CONTROLS: Readonly<Record<string, (body: unknown) => unknown>> = {
   /** Adds copies of the first engine's container for other releases. */
   "/copies": (body) => {
     const original = machines[0]?.containers()[0];
-    if (original === undefined) throw new Error("There is no container to copy.");
+    if (original === undefined) throw new Error("The first engine has no container to copy.");
     for (const { engine, resource, deployment } of body as readonly Copy[]) {
       const labels = { ...original.labels, "berth.resource": resource, "berth.deployment": deployment };
       const name = original.name.replace(original.labels["berth.deployment"] ?? "", deployment);

@@ -1,7 +1,5 @@
 import { createHash } from "node:crypto";
-import { type Answered, type Asked, type EngineEvent, hasLabels } from "./simulated-swarm.ts";
-
-type Labels = Readonly<Record<string, string>>;
+import { type Answered, type Asked, type EngineEvent, hasLabels, type Labels, ok } from "./simulated-swarm.ts";
 
 export interface SimulatedContainer {
   readonly id: string;
@@ -113,8 +111,6 @@ const USAGE = {
 };
 
 const NEVER = "0001-01-01T00:00:00Z";
-
-const ok = (body: unknown): Answered => ({ status: 200, body });
 
 export const idOf = (text: string): string => createHash("sha256").update(text).digest("hex");
 

@@ -32,7 +32,7 @@ interface ServiceSpec {
   readonly TaskTemplate?: { readonly ContainerSpec?: { readonly Labels?: Labels; readonly Image?: string } };
 }
 
-type Labels = Readonly<Record<string, string>>;
+export type Labels = Readonly<Record<string, string>>;
 
 interface Container {
   readonly id: string;
@@ -157,7 +157,7 @@ export class SimulatedSwarm {
   }
 }
 
-const ok = (body: unknown): Answered => ({ status: 200, body });
+export const ok = (body: unknown): Answered => ({ status: 200, body });
 
 const idOf = (text: string): string => createHash("sha256").update(text).digest("hex").slice(0, 25);
 
