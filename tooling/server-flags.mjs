@@ -1,6 +1,6 @@
 // V8 derives the heap size from the machine's memory: on a large machine, an idle server would grow to several hundred
-// MB. A control plane of 1,000 servers with 20,000 containers has 170 MB at rest and more at its start: one that may have
-// 192 or 400 MB ends there.
+// MB. A control plane of 1,000 servers with 20,000 containers has 170 MB at rest and more while it takes them in: one that
+// may have 192 or 400 MB ends there, and 512 MB are not always enough beside a second one (decisions/0379).
 const HEAP = ["--max-semi-space-size=8", "--max-old-space-size=512"];
 
 // The server collects once what only its start needed.
