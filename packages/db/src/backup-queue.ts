@@ -32,7 +32,7 @@ export function systemBackupStore(context: StoreContext): SystemBackupStore {
     begin: (scheduleId, dueAt) => inTransaction(context, (tx) => begin(tx, scheduleId, dueAt)),
     beginRequested: (serverIds) => inTransaction(context, (tx) => beginRequested(tx, serverIds)),
     claim: (serverIds, hold) => inTransaction(context, (tx) => claim(tx, serverIds, hold)),
-    renew: renewRuns(db, "backup_execution"),
+    renew: renewRuns(context, "backup_execution"),
     async place(hold, { folder, filename, s3_storage_id, s3_key }) {
       const { rows } = await sql`update backup_execution run set folder = ${folder}, filename = ${filename},
           s3_storage_id = ${s3_storage_id}, s3_key = ${s3_key}, updated_at = now()

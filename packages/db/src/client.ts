@@ -5,9 +5,9 @@ import { Kysely, sql } from "kysely";
 import pg from "pg";
 import { availability } from "./availability.ts";
 import { type Changes, watchChanges } from "./changes.ts";
-import { commitOutcome } from "./commit.ts";
+import { commitOutcome, type TransactionId } from "./commit.ts";
 import { connectionProblem, parseDatabaseUrl, versionProblem } from "./database-url.ts";
-import { pgliteDialect, postgresDialect } from "./dialect.ts";
+import { pgliteDialect, postgresDialects } from "./dialect.ts";
 import { embeddedFolders, startEmbeddedPostgres } from "./embedded/embedded-postgres.ts";
 import { lockFolder } from "./embedded/folder-lock.ts";
 import { openPglite, pgliteNotifier } from "./embedded/pglite.ts";
@@ -20,6 +20,8 @@ export type DatabaseKind = "postgres" | "embedded-postgres" | "pglite";
 
 export interface Database {
   readonly kysely: Kysely<DB>;
+  /** For statements on leases, which never wait until other work frees a connection. */
+  readonly leases: Kysely<DB>;
   readonly kind: DatabaseKind;
   readonly changes: Changes;
   /** Receives `NOTIFY` on the channel from any process. Resolves when no later notification can be missed. */
@@ -71,6 +73,7 @@ const notOpened = (cause: unknown, dataFolder = "") =>
 interface Opened {
   readonly kind: DatabaseKind;
   readonly kysely: Kysely<DB>;
+  readonly leases: Kysely<DB>;
   readonly notifier: Notifier;
   /** Bypasses kysely, whose `destroy` would make later callers fail with kysely's own error. */
   closeConnections(): Promise<void>;
@@ -126,9 +129,11 @@ async function openUrl(url: string, options: DatabaseOptions): Promise<Opened> {
 
 async function openWasm(folder: string): Promise<Opened> {
   const pglite = await openPglite(folder);
+  const kysely = new Kysely<DB>({ dialect: pgliteDialect(pglite, folder) });
   return {
     kind: "pglite",
-    kysely: new Kysely<DB>({ dialect: pgliteDialect(pglite, folder) }),
+    kysely,
+    leases: kysely,
     notifier: pgliteNotifier(pglite),
     closeConnections: () => pglite.close(),
     stop: async () => undefined,
@@ -146,7 +151,7 @@ async function connect(
   target: pg.ClientConfig,
   { connectionsMax = CONNECTIONS_MAX }: DatabaseOptions,
   { onLost, folder }: { readonly onLost: () => Promise<void>; readonly folder?: string },
-): Promise<Pick<Opened, "kysely" | "notifier" | "closeConnections">> {
+): Promise<Pick<Opened, "kysely" | "leases" | "notifier" | "closeConnections">> {
   const config: pg.PoolConfig = {
     ...target,
     application_name: "berth",
@@ -171,10 +176,11 @@ async function connect(
   // A broken idle connection is replaced at its next use; without a listener, the error would end the process.
   pool.on("error", () => undefined);
   const answers = availability({ probe: () => probe(config) });
+  const outcomeOf = (id: TransactionId) => commitOutcome(config, id);
+  const { ordinary, leases } = postgresDialects({ pool, getTypeParser, answers, folder, outcomeOf });
   return {
-    kysely: new Kysely<DB>({
-      dialect: postgresDialect({ pool, getTypeParser, answers, folder, outcomeOf: (id) => commitOutcome(config, id) }),
-    }),
+    kysely: new Kysely<DB>({ dialect: ordinary }),
+    leases: new Kysely<DB>({ dialect: leases }),
     notifier,
     closeConnections() {
       answers.close();
@@ -227,6 +233,7 @@ function database(opened: Opened, changes: Changes, release: () => void): Databa
   }
   return {
     kysely: opened.kysely,
+    leases: opened.leases,
     kind: opened.kind,
     changes,
     listen: (channel, listener) => opened.notifier.listen(channel, listener),

@@ -38,7 +38,7 @@ export function systemDeploymentStore(context: StoreContext): SystemDeploymentSt
       }
     },
     claimAbandoned: (owner, leaseSeconds, serverIds) => claimAbandoned(context, owner, leaseSeconds, serverIds),
-    renew: renewRuns(db, "deployment"),
+    renew: renewRuns(context, "deployment"),
     find: (id) => all().where("deployment.id", "=", id).executeTakeFirst(),
     listActive: (serverId) =>
       all().where("server_id", "=", serverId).where(isActive).orderBy("deployment.id").execute(),

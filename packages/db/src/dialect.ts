@@ -2,6 +2,7 @@ import type { Duplex } from "node:stream";
 import { DomainError } from "@berth/core";
 import { diskSpace } from "@berth/host";
 import type { PGlite } from "@electric-sql/pglite";
+import { Semaphore, withTimeout } from "async-mutex";
 import {
   AbortedTransactionError,
   type DatabaseConnection,
@@ -30,17 +31,52 @@ interface PostgresConnections {
   readonly folder?: string | undefined;
 }
 
-export const postgresDialect = (connections: PostgresConnections): Dialect =>
-  wrappingErrors(
-    new PostgresDialect({
-      pool: {
-        connect: namedClients(connections),
-        end: () => connections.pool.end(),
-        options: connections.pool.options,
-      },
-    }),
-    connections.folder,
-  );
+export interface PostgresDialects {
+  /** Leaves one connection of the pool to `leases`. */
+  readonly ordinary: Dialect;
+  /** For leases, which expire when their renewals wait behind other work. */
+  readonly leases: Dialect;
+}
+
+/** Both use the same pool. */
+export function postgresDialects(connections: PostgresConnections): PostgresDialects {
+  const { pool, folder } = connections;
+  const connect = namedClients(connections);
+  const dialect = (clients: () => Promise<PostgresPoolClient>) =>
+    wrappingErrors(
+      new PostgresDialect({ pool: { connect: clients, end: () => pool.end(), options: pool.options } }),
+      folder,
+    );
+  return { ordinary: dialect(leavingOne(connect, pool.options)), leases: dialect(connect) };
+}
+
+/** Lets callers wait for a connection as the pool does, and for as long, while all but one are in use. */
+function leavingOne(
+  connect: () => Promise<PostgresPoolClient>,
+  { max, connectionTimeoutMillis }: pg.PoolOptions,
+): () => Promise<PostgresPoolClient> {
+  const semaphore = new Semaphore(Math.max(1, max - 1));
+  const places =
+    connectionTimeoutMillis === undefined
+      ? semaphore
+      : withTimeout(semaphore, connectionTimeoutMillis, new Error("timeout exceeded when trying to connect"));
+  return async () => {
+    const [, leave] = await places.acquire();
+    try {
+      const client = await connect();
+      return {
+        query: client.query,
+        release(isDiscarded?: boolean) {
+          client.release(isDiscarded);
+          leave();
+        },
+      } as PostgresPoolClient;
+    } catch (error) {
+      leave();
+      throw error;
+    }
+  };
+}
 
 export const pgliteDialect = (pglite: PGlite, folder: string): Dialect =>
   wrappingErrors(new PGliteDialect({ pglite }), folder);

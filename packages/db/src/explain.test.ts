@@ -7,7 +7,7 @@ import pg from "pg";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { availability } from "./availability.ts";
 import type { Database } from "./client.ts";
-import { postgresDialect } from "./dialect.ts";
+import { postgresDialects } from "./dialect.ts";
 import { fillLargeTables, type LargeTables, type TeamTables } from "./large-tables.fixture.ts";
 import type { DB } from "./schema.ts";
 import { stores as storesOf, systemStores } from "./scope.ts";
@@ -253,17 +253,17 @@ beforeAll(async () => {
   tables = await fillLargeTables(database, { applications: 10_000, deployments: 200_000 });
   pool = new pg.Pool({ connectionString: database.url, max: 2 });
   const kysely = new Kysely<DB>({
-    dialect: postgresDialect({
+    dialect: postgresDialects({
       pool,
       getTypeParser: pg.types.getTypeParser,
       answers: availability({ probe: async () => undefined }),
       outcomeOf: async () => "unknown",
-    }),
+    }).ordinary,
     log: ({ level, query }) => {
       if (level === "query") logged.push(query);
     },
   });
-  loggedDatabase = { ...database.database, kysely };
+  loggedDatabase = { ...database.database, kysely, leases: kysely };
 });
 afterAll(async () => {
   await loggedDatabase.kysely.destroy();

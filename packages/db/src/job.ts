@@ -146,7 +146,7 @@ export function systemJobStore(context: StoreContext): SystemJobStore {
       return new Map(rows.map(({ id, created_at }) => [id, created_at]));
     },
     claim: (types, subjectIds, request) => inTransaction(context, (tx) => claim(tx, types, subjectIds, request)),
-    renew: renewRuns(context.db, "job"),
+    renew: renewRuns(context, "job"),
     finish: ({ job_id, owner, attempt }, status, error) =>
       inTransaction(context, async (tx) => {
         const isHeld = sql<boolean>`job.id = ${job_id} and job.lease_owner = ${owner} and job.attempts = ${attempt}`;

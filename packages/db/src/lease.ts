@@ -3,7 +3,7 @@ import { sql } from "kysely";
 import type { StoreContext } from "./context.ts";
 
 /** Uses the database's clock, since clocks of control planes differ. */
-export function leaseStore({ db }: StoreContext): LeaseStore {
+export function leaseStore({ database: { leases: db } }: StoreContext): LeaseStore {
   const acquireAll: LeaseStore["acquireAll"] = async (names, owner, seconds) => {
     // In a fixed order, so that control planes that acquire the same leases at once cannot deadlock.
     const { rows } = await sql<{ readonly name: string }>`

@@ -1,9 +1,8 @@
 import { type BackupOutcome, type BackupStatus, backupStates, CANCELLED_BY_USER } from "@berth/core/backup";
 import type { ClaimRequest, RenewableRuns, RenewedRun, RunLease } from "@berth/core/ports";
-import { type Kysely, type RawBuilder, sql } from "kysely";
+import { type RawBuilder, sql } from "kysely";
 import { runTopic } from "./changes.ts";
 import type { StoreContext } from "./context.ts";
-import type { DB } from "./schema.ts";
 
 /** Tables whose running rows are leased by a worker. */
 const LEASED_TABLES = {
@@ -58,7 +57,7 @@ export const mayBecome = (status: BackupOutcome): RawBuilder<unknown> =>
 /** @param isWanted Condition on `run`: runs that do not match are not renewed, and end. */
 export const renewRuns =
   (
-    db: Kysely<DB>,
+    { database }: StoreContext,
     table: keyof typeof LEASED_TABLES,
     isWanted: RawBuilder<unknown> = sql`true`,
   ): RenewableRuns["renew"] =>
@@ -67,7 +66,7 @@ export const renewRuns =
     const { rows } = await sql<RenewedRun>`
       update ${sql.table(table)} run set lease_expires_at = ${leaseEnd(leaseSeconds)}
       where uuid = any(${uuids}::text[]) and lease_owner = ${owner} and status = ${sql.lit(running)} and ${isWanted}
-      returning uuid, ${isCancelRequested} as is_cancel_requested`.execute(db);
+      returning uuid, ${isCancelRequested} as is_cancel_requested`.execute(database.leases);
     return rows;
   };
 

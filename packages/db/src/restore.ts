@@ -142,7 +142,7 @@ export function systemRestoreStore(context: StoreContext): SystemRestoreStore {
   const { db } = context;
   return {
     claim: (serverIds, hold) => inTransaction(context, (tx) => claim(tx, serverIds, hold)),
-    renew: renewRuns(db, "backup_restore"),
+    renew: renewRuns(context, "backup_restore"),
     async progress(hold, step) {
       await sql`update backup_restore run set step = ${step}, updated_at = now()
         where ${isHeldBy(hold)} and status = 'running'`.execute(db);

@@ -27,7 +27,7 @@ export function systemScheduledTaskStore(context: StoreContext): SystemScheduled
     begin: (taskId, at) => inTransaction(context, (tx) => begin(tx, taskId, at)),
     claim: (serverIds, hold) => inTransaction(context, (tx) => claim(tx, serverIds, hold)),
     renew: renewRuns(
-      db,
+      context,
       "scheduled_task_execution",
       sql`exists (select from scheduled_task task join resource on resource.id = task.resource_id
         where task.id = run.scheduled_task_id and resource.removing_at is null)`,
