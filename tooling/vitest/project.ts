@@ -1,6 +1,7 @@
 import { availableParallelism } from "node:os";
 import { fileURLToPath } from "node:url";
 import { defineConfig } from "vitest/config";
+import { lateSuites } from "./late-suites.ts";
 
 const CPU_SETUP = fileURLToPath(new URL("./cpu-setup.ts", import.meta.url));
 const PROGRAMS_SETUP = fileURLToPath(new URL("./programs-setup.ts", import.meta.url));
@@ -26,6 +27,7 @@ interface ProjectOptions {
  */
 export function project(name: string, options: ProjectOptions = {}) {
   return defineConfig({
+    plugins: [lateSuites()],
     test: {
       name,
       isolate: false,

@@ -1,5 +1,6 @@
 import { readFileSync } from "node:fs";
 import { BaseSequencer, type TestSpecification } from "vitest/node";
+import { hasWholeServers } from "./late-suites.ts";
 
 /** Container suites start within this share of all files, so that the last one does not run alone at the end. */
 const SPREAD = 0.8;
@@ -29,7 +30,7 @@ function spread(files: readonly TestSpecification[]): readonly TestSpecification
     .map(({ file }) => file);
 }
 
-const isWhole = ({ moduleId }: TestSpecification): boolean => moduleId.includes("/e2e/");
+const isWhole = ({ moduleId }: TestSpecification): boolean => hasWholeServers(moduleId);
 
 const hasContainers = (file: TestSpecification): boolean => /\bdescribe(Large)?Docker\b/.test(textOf(file));
 

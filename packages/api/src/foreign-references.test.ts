@@ -31,6 +31,7 @@ describe("[S67] another team's object that a request refers to", () => {
   let objects: Objects;
   /** By field, or by path and field where they differ. */
   let foreign: Readonly<Record<string, string>>;
+  let before: Record<string, string>;
   beforeAll(async () => {
     api = await served();
     objects = await madeObjects(api);
@@ -63,16 +64,16 @@ describe("[S67] another team's object that a request refers to", () => {
       manager_uuid: theirs.where.server_uuid,
       github_app_uuid: githubApp?.uuid ?? "",
     };
+    before = await contents(api.db, ["token"]);
   });
   afterAll(() => api.close());
 
   test.each(routes)("%s reads as not found, and nothing is changed", async (_, route, key) => {
     const reference = foreign[`${route.path.split("/")[1]} ${key}`] ?? foreign[key];
     if (reference === undefined) throw new Error(`Name another team's object for ${key} in this test.`);
-    const before = await contents(api.db.url, ["token"]);
     const { status } = await asked(route, key, reference);
     expect([404, 422]).toContain(status);
-    expect(await contents(api.db.url, ["token"])).toEqual(before);
+    expect(await contents(api.db, ["token"])).toEqual(before);
   });
 
   function asked(route: Route, key: string, reference: string) {

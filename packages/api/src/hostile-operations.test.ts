@@ -74,8 +74,11 @@ describe("an operation that is sent nonsense", () => {
   });
   afterAll(() => api.close());
 
+  /** What the database held after the last operation that wrote nothing: reading all of it takes long. */
+  let known: Record<string, string> | undefined;
   test.each(routes)("%s refuses it with what is documented, and writes nothing then", async (_, route) => {
-    const before = await contentsOf(api);
+    const before = known ?? (await contentsOf(api));
+    known = undefined;
     let isUnchanged = true;
     for (const [path, body] of nonsenseFor(api, route, pathOf(route, objects))) {
       const { status } = await api.ask(route.method, path, body === undefined ? {} : { body });
@@ -83,7 +86,9 @@ describe("an operation that is sent nonsense", () => {
       if (status < 300) isUnchanged = false;
     }
     expect(api.faults).toEqual([]);
-    if (isUnchanged) expect(await contentsOf(api)).toEqual(before);
+    if (!isUnchanged) return;
+    expect(await contentsOf(api)).toEqual(before);
+    known = before;
   });
 });
 
@@ -113,4 +118,4 @@ function* nonsenseFor(
 }
 
 /** Tokens are only counted, since each use updates them. */
-const contentsOf = ({ db }: Served) => contents(db.url, ["token"]);
+const contentsOf = ({ db }: Served) => contents(db, ["token"]);

@@ -62,10 +62,12 @@ describe("[S67] another team's object below one's own reads as not found", () =>
   let api: Served;
   let theirs: Objects;
   let own: Objects;
+  let before: Record<string, string>;
   beforeAll(async () => {
     api = await served();
     theirs = await madeObjects(api);
     own = await madeObjects(asOtherTeam(api));
+    before = await contents(api.db, ["token"]);
   });
   afterAll(() => api.close());
 
@@ -74,10 +76,9 @@ describe("[S67] another team's object below one's own reads as not found", () =>
     const foreign = Object.fromEntries(
       [parameter, `${kind}${parameter}`].flatMap((key) => (key in theirs ? [[key, theirs[key] ?? ""]] : [])),
     );
-    const before = await contents(api.db.url, ["token"]);
     const answer = await askedAsOther(api, route, pathOf(route, { ...own, ...foreign }));
     expect([answer.status, answer.json.message]).toEqual([404, expect.stringMatching(/^[A-Z].* not found\.$/)]);
-    expect(await contents(api.db.url, ["token"])).toEqual(before);
+    expect(await contents(api.db, ["token"])).toEqual(before);
   });
 });
 

@@ -114,35 +114,35 @@ describe("a new service", () => {
   test("[S46] leaves nothing at all when one of its URLs is taken", async () => {
     const host = `${testUuid()}.example`;
     await at.own.applications.createPublic(gitApplication(at, { domains: `http://${host}` }));
-    const before = await contents(at.db.url);
+    const before = await contents(at.db);
     const sent = serviceAt(at, { urls: [{ name: "api", url: `https://free.example,https://${host}` }] });
     const refused = await refusal(at.own.services.create({ ...sent, instant_deploy: false }));
     expect([refused.code, refused.details?.conflicts]).toMatchObject(["domain.conflict", [{ domain: host }]]);
-    expect(await contents(at.db.url)).toEqual(before);
+    expect(await contents(at.db)).toEqual(before);
   });
 
   test("[S46] leaves nothing at all when its URL is the instance's, another team's or wrong", async () => {
     const host = `${testUuid()}.example`;
     const theirs = { ...at.otherTeam.where, docker_compose: COMPOSE, urls: [{ name: "web", url: `http://${host}` }] };
     await at.otherTeam.control.services.create(theirs);
-    const before = await contents(at.db.url);
+    const before = await contents(at.db);
     for (const url of ["http://berth.example", `http://${host}/path`, "http://a b", "ftp://a.example"]) {
       const sent = serviceAt(at, { urls: [{ name: "web", url }], force_domain_override: true });
       expect(await refusal(at.own.services.create(sent))).toMatchObject({
         code: expect.stringMatching(/conflict|invalid/),
       });
     }
-    expect(await contents(at.db.url)).toEqual(before);
+    expect(await contents(at.db)).toEqual(before);
   });
 
   test("is not made at all when it shall start where no service runs", async () => {
-    const before = await contents(at.db.url);
+    const before = await contents(at.db);
     const refused = await refusal(at.own.services.create(serviceAt(at, { instant_deploy: true })));
     expect([refused.code, refused.fields?.server_uuid?.[0]]).toEqual([
       "engine.unsupported",
       expect.stringContaining("services run on servers with Docker only"),
     ]);
-    expect(await contents(at.db.url)).toEqual(before);
+    expect(await contents(at.db)).toEqual(before);
   });
 
   test("needs exactly one of a compose text and a type", async () => {
@@ -272,13 +272,13 @@ volumes: { data: , more: }
     const other = await at.own.services.create(serviceAt(at, { urls: [{ name: "api", url: `http://${host}/api` }] }));
     const { uuid } = await at.own.services.create(serviceAt(at));
     const urls = [{ name: "web", url: `https://${host},https://${host}/api` }];
-    const before = await contents(at.db.url);
+    const before = await contents(at.db);
     const { details } = await refusal(at.own.services.update(uuid, { urls, name: "changed" }));
     expect(details?.conflicts).toMatchObject([
       { domain: host, resource_type: "application", resource_uuid: application },
       { domain: `${host}/api`, resource_type: "service", resource_uuid: other.uuid, service_name: "api" },
     ]);
-    expect(await contents(at.db.url)).toEqual(before);
+    expect(await contents(at.db)).toEqual(before);
     const forced = await at.own.services.update(uuid, { urls, force_domain_override: true });
     expect(forced.overridden).toEqual(details?.conflicts);
     expect((await ownedBy(at, uuid)).fqdns.web).toBe(`https://${host},https://${host}/api`);
@@ -313,7 +313,7 @@ volumes: { data: , more: }
 
   test("is not changed at all when one part of it cannot be", async () => {
     const { uuid } = await at.own.services.create(serviceAt(at));
-    const before = await contents(at.db.url);
+    const before = await contents(at.db);
     for (const change of [
       { name: "new", docker_compose: "services: {}" },
       { name: "new", docker_compose: "services: {a: {image: a}}", urls: [{ name: "web", url: "http://x.example" }] },
@@ -323,7 +323,7 @@ volumes: { data: , more: }
     ]) {
       await refusal(at.own.services.update(uuid, change));
     }
-    expect(await contents(at.db.url)).toEqual(before);
+    expect(await contents(at.db)).toEqual(before);
   });
 
   test("[S66] keeps its switches, which the compose text that is started follows", async () => {
@@ -421,10 +421,10 @@ test("deploying a service where none runs is refused, and nothing else of the li
   try {
     const service = await at.own.services.create(serviceAt(at));
     const application = await at.own.applications.createPublic(gitApplication(at));
-    const before = await contents(at.db.url);
+    const before = await contents(at.db);
     const refused = await refusal(at.own.deploy({ uuid: `${application.uuid},${service.uuid}` }));
     expect(refused.code).toBe("engine.unsupported");
-    expect(await contents(at.db.url)).toEqual(before);
+    expect(await contents(at.db)).toEqual(before);
   } finally {
     await at.db.close();
   }
@@ -561,9 +561,9 @@ services:
   worker: { image: worker:1 }
 volumes: { data: , more: }
 `;
-    const before = await contents(at.db.url);
+    const before = await contents(at.db);
     const { changes, domains } = await at.own.services.update(uuid, { docker_compose: text, dry_run: true });
-    expect(await contents(at.db.url)).toEqual(before);
+    expect(await contents(at.db)).toEqual(before);
     expect(domains).toEqual([`http://web-${uuid}.localhost:3000`]);
     expect(changes).toEqual({
       containers: [

@@ -5,7 +5,8 @@ import { type TestContainer, testContainer } from "./docker-container.ts";
 import { dockerProblem, testDockerClient } from "./docker-engine.ts";
 import { removeLabelled, removeLeftovers, TEST_LABEL, testInstance, testLabels } from "./docker-leftovers.ts";
 import { dockerSlot } from "./docker-slot.ts";
-import { describeUnless, lateReason } from "./large-suite.ts";
+import { describeUnless } from "./large-suite.ts";
+import { lateReason } from "./late.ts";
 
 /** This machine's engine for one suite. All objects created through it, or with its labels, are removed at the end. */
 export interface DockerFixture {

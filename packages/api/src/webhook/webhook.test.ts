@@ -88,7 +88,7 @@ const setQueueLimit = (deployment_queue_limit: number) =>
   api.ask("PATCH", `/servers/${api.where.server_uuid}`, { body: { deployment_queue_limit } });
 
 /** All tables, except for what every request changes. */
-const everything = () => contents(api.db.url, ["token"]);
+const everything = () => contents(api.db, ["token"]);
 
 describe.each(PROVIDERS)("a push at %s", (provider) => {
   test("[S03] deploys the commit of the application that follows the branch", async () => {
