@@ -1,4 +1,5 @@
 import { connect } from "node:net";
+import { engineFields } from "@berth/core/database";
 import { describeDocker, TEST_CLIENTS, type TestClient, until } from "@berth/testing";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { askClient, DATABASE_DEADLINE_MS, databaseCalls, type ShownDatabase } from "./database.fixture.ts";
@@ -6,6 +7,12 @@ import { type DockerServer, dockerServer } from "./docker.fixture.ts";
 import { freePorts } from "./server.fixture.ts";
 
 type Engine = keyof typeof TEST_CLIENTS;
+
+const newPasswords = (engine: Engine): Readonly<Record<string, string>> =>
+  Object.fromEntries(
+    engineFields(engine).flatMap(([name, { type }]) => (type === "password" ? [[name, `new/${name}(~)%:#`]] : [])),
+  );
+
 const IMAGES = [...Object.values(TEST_CLIENTS).map(({ image }) => image), "nginx:alpine"];
 
 describeDocker("a database on this machine's Docker engine", IMAGES, (docker) => {
@@ -35,7 +42,7 @@ describeDocker("a database on this machine's Docker engine", IMAGES, (docker) =>
 
   describe.each(Object.keys(TEST_CLIENTS) as Engine[])("of %s", (engine) => {
     const client: TestClient = TEST_CLIENTS[engine];
-    test("is reached by both of its URLs, and keeps what was written over a restart", async () => {
+    test("is reached by both of its URLs, and keeps what was written over a restart that changes its passwords", async () => {
       const [public_port] = await freePorts(1);
       const uuid = await create(engine, { is_public: true, public_port });
       const shown = await shows(uuid, "running:healthy");
@@ -44,11 +51,14 @@ describeDocker("a database on this machine's Docker engine", IMAGES, (docker) =>
       await until(async () => (await isOpen(public_port ?? 0)) || undefined, { seconds: DATABASE_DEADLINE_MS / 1000 });
       expect(await fromOutside((url) => client.write(url, "kept"))).toEqual([0, expect.any(String)]);
       expect(await fromInside(client.read)).toEqual([0, "kept"]);
+      await done("PATCH", `/databases/${uuid}`, newPasswords(engine));
       const outcome = await run(uuid, "restart");
       expect(outcome, outcome.log).toMatchObject({ status: "finished" });
-      await shows(uuid, "running:healthy");
-      expect(await fromOutside(client.read)).toEqual([0, "kept"]);
-      expect(await fromInside(client.read)).toEqual([0, "kept"]);
+      const restarted = await shows(uuid, "running:healthy");
+      expect(restarted.internal_db_url).not.toBe(shown.internal_db_url);
+      expect(await asked(client, restarted).fromOutside(client.read)).toEqual([0, "kept"]);
+      expect(await asked(client, restarted).fromInside(client.read)).toEqual([0, "kept"]);
+      expect(await fromOutside(client.read)).not.toEqual([0, "kept"]);
       await done("DELETE", `/databases/${uuid}`);
       await until(async () => (await server.rest("GET", `/databases/${uuid}`)).status === 404 || undefined);
       expect(await volumesOf(uuid)).toBe(0);

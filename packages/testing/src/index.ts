@@ -27,7 +27,8 @@ export * from "./hostile-repository.ts";
 export * from "./hostile-values.ts";
 export * from "./identity-server.ts";
 export * from "./key-reader.ts";
-export { describeLarge, describeUnless, lateReason } from "./large-suite.ts";
+export { describeLarge, describeUnless } from "./large-suite.ts";
+export { lateReason } from "./late.ts";
 export * from "./log-drain-server.ts";
 export { type MailServer, mailServer, type ReceivedMail } from "./mail-server.ts";
 export {

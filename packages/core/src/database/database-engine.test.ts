@@ -276,6 +276,20 @@ describe("dumping and restoring", () => {
     expect(argv).toEqual(["mariadb", "--user=root"]);
   });
 
+  test("keeps new passwords out of arguments, and quotes them in statements", () => {
+    const secret = `a'b"$(id)\\`;
+    const told = databaseEngine("postgresql").changePasswords?.({ POSTGRES_USER: 'o"r', POSTGRES_PASSWORD: secret });
+    expect(told).toMatchObject({
+      variables: { NEXT_PASSWORD: secret },
+      input: `alter role "o""r" with password 'a''b"$(id)\\';\n`,
+    });
+    const variables = { MARIADB_ROOT_PASSWORD: secret, MARIADB_USER: "shop", MARIADB_PASSWORD: "p" };
+    const inMariadb = databaseEngine("mariadb").changePasswords?.(variables);
+    expect(inMariadb).toMatchObject({ variables: { NEXT_ROOT: secret, NEXT: "p" } });
+    expect(inMariadb?.input).toContain(`alter user if exists 'root'@'%' identified by 'a''b"$(id)\\\\';\n`);
+    for (const asked of [told, inMariadb]) expect(asked?.argv.join(" ")).not.toContain("(id)");
+  });
+
   test("has failed when the client of PostgreSQL continues after an error, but for roles that are there", () => {
     const isProblem = databaseEngine("postgresql").dumps?.isProblem;
     const lines = [

@@ -3,6 +3,8 @@ import { type HealthCheck, healthCheckOf, STEADY_CHECK } from "../application/he
 import { initScripts } from "../application/init-script.ts";
 import { replicasWanted } from "../application/replicas.ts";
 import { type Compose, parseCompose } from "../compose/parse.ts";
+import { databaseEngine } from "../database/database-engine.ts";
+import type { EngineRow } from "../database/engine/row.ts";
 import { secretsInText } from "../env/secret-value.ts";
 import type { EngineCapabilities } from "../ports/engine.ts";
 import type { RegistryImage } from "../ports/engine-images.ts";
@@ -54,6 +56,11 @@ export interface DeployedKind<Subject extends DeploySubject> {
   stopGraceSeconds(subject: Subject): number | null;
   /** Commands around the switch: one in the previous release, one in the new release. */
   commands(subject: Subject): { readonly pre: DeploymentCommand | null; readonly post: DeploymentCommand | null };
+  /** Gives a running database the passwords of its next release; `undefined`: there is nothing to change. */
+  changePasswords(
+    subject: Subject,
+    next: ReleaseSpec,
+  ): ReturnType<NonNullable<EngineRow["changePasswords"]>> | undefined;
   /** Number of replaced builds that stay on the server for rollbacks. */
   keptBuilds(subject: Subject): number;
   /** `undefined`: it has no site. */
@@ -101,6 +108,7 @@ const PLAIN = {
   replicas: () => undefined,
   hasScaleProblem: () => false,
   containers: () => undefined,
+  changePasswords: () => undefined,
   isDeployedByRestart: false,
 } as const satisfies Partial<DeployedKind<DeploySubject>>;
 
@@ -168,6 +176,7 @@ const database: DeployedKind<SubjectOf<"database">> = {
   exclusiveReason: () => "two servers on the same data would destroy it",
   stopGraceSeconds: () => DATABASE_STOP_GRACE_SECONDS,
   commands: () => NO_COMMANDS,
+  changePasswords: ({ record }, { env }) => databaseEngine(record.engine).changePasswords?.(env),
   keptBuilds: () => 0,
   site: () => undefined,
   isFirstRun: ({ record, secrets }) => record.started_at === null && initScripts(secrets.init_scripts).length > 0,

@@ -2,6 +2,7 @@ import type { ReleaseSpec } from "@berth/core/deploy";
 import { STOP_GRACE_SECONDS } from "../settings.ts";
 import { runPreCommand } from "./command.ts";
 import type { StepContext } from "./context.ts";
+import { changePasswords } from "./database-passwords.ts";
 
 export interface StopResult {
   /** The release to start. */
@@ -30,6 +31,7 @@ export async function stopPrevious(ctx: StepContext, spec: ReleaseSpec): Promise
   const because = kind.exclusiveReason(subject, adapters.engine.capabilities, live.upstream);
   if (because === undefined) return { spec, ranPreCommand: false };
   await runPreCommand(ctx, async () => live);
+  await changePasswords(ctx, { resourceUuid, deploymentUuid }, spec);
   say(`Stops the previous release, since ${because}.`);
   const graceSeconds = kind.stopGraceSeconds(subject) ?? STOP_GRACE_SECONDS;
   await adapters.engine.stop({ resourceUuid, deploymentUuid }, { graceSeconds });

@@ -6,10 +6,12 @@ import {
   type DumpCommands,
   type DumpFormat,
   type EngineField,
+  type EngineRow,
   type EngineValues,
   engineRow,
   given,
   identifier,
+  PASSWORDS_UNCHANGED,
   password,
   scripts,
   type TlsCertificate,
@@ -39,6 +41,43 @@ const counts = (database: string): string => `set session group_concat_max_len =
     from information_schema.tables where table_type = 'BASE TABLE' and table_schema = '${database}';
   prepare counts from @counts; execute counts`;
 
+function alterUsers(root: string | null = null, user: string | null = null, secret: string | null = null): string {
+  const logins = [
+    ["root", "localhost", root],
+    ["root", "%", root],
+    [user, "%", secret],
+  ] as const;
+  const statements = logins.flatMap(([name, host, its]) =>
+    name === null || its === null
+      ? []
+      : [`alter user if exists ${literal(name)}@${literal(host)} identified by ${literal(its)};\n`],
+  );
+  return [...statements, "flush privileges;\n"].join("");
+}
+
+/**
+ * Tries the next password of root too: an interrupted deployment may have set it already, or the owner by hand.
+ * @param prefix Of the image's variables.
+ */
+const changesWith =
+  (client: "mysql" | "mariadb", prefix: "MYSQL" | "MARIADB"): NonNullable<EngineRow["changePasswords"]> =>
+  (next) => {
+    const [root, user, secret] = ["ROOT_PASSWORD", "USER", "PASSWORD"].map((name) => next[`${prefix}_${name}`]);
+    const script = `
+      [ "$${prefix}_ROOT_PASSWORD" != "$NEXT_ROOT" ] || [ "$${prefix}_PASSWORD" != "$NEXT" ] || exit ${PASSWORDS_UNCHANGED}
+      for known in "$${prefix}_ROOT_PASSWORD" "$NEXT_ROOT"; do
+        export MYSQL_PWD="$known"
+        ${client} --user=root --execute="do 0" </dev/null >/dev/null 2>&1 && exec ${client} --user=root
+      done
+      echo "The password of root is neither the one until now nor the new one." >&2
+      exit 1`;
+    return {
+      argv: ["sh", "-c", script],
+      variables: { NEXT_ROOT: root ?? "", NEXT: secret ?? "" },
+      input: alterUsers(root, user, secret),
+    };
+  };
+
 /** MariaDB understands the same options; its programs have other names. */
 function dumpsWith<const Name extends string>(
   programs: { readonly dump: string; readonly client: string },
@@ -60,18 +99,8 @@ function dumpsWith<const Name extends string>(
     restore: (values, { into }) => command(values, programs.client, into),
     restoreAll: (values) => command(values, programs.client),
     keepLogin: (values) => {
-      const root = values[names.rootPassword];
-      const logins = [
-        ["root", "localhost", root],
-        ["root", "%", root],
-        [values[names.user], "%", values[names.password]],
-      ] as const;
-      const statements = logins.flatMap(([user, host, secret]) =>
-        user === null || secret === null
-          ? []
-          : [`alter user if exists ${literal(user)}@${literal(host)} identified by ${literal(secret)};\n`],
-      );
-      return { ...command(values, programs.client), input: [...statements, "flush privileges;\n"].join("") };
+      const input = alterUsers(values[names.rootPassword], values[names.user], values[names.password]);
+      return { ...command(values, programs.client), input };
     },
     databases: (values) => command(values, programs.client, ...PRINT_FLAGS, `--execute=${DATABASES}`),
     countRows: (values, database) => command(values, programs.client, ...PRINT_FLAGS, `--execute=${counts(database)}`),
@@ -148,6 +177,7 @@ export const mysql = engineRow({
       password: "mysql_password",
     },
   ),
+  changePasswords: changesWith("mysql", "MYSQL"),
 });
 
 export const mariadb = engineRow({
@@ -192,4 +222,5 @@ export const mariadb = engineRow({
       password: "mariadb_password",
     },
   ),
+  changePasswords: changesWith("mariadb", "MARIADB"),
 });

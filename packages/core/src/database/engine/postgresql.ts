@@ -1,4 +1,14 @@
-import { configuration, type DatabaseCommand, engineRow, given, identifier, password, scripts, text } from "./row.ts";
+import {
+  configuration,
+  type DatabaseCommand,
+  engineRow,
+  given,
+  identifier,
+  PASSWORDS_UNCHANGED,
+  password,
+  scripts,
+  text,
+} from "./row.ts";
 import { isTls, sslMode, TLS_FIELDS, TLS_PATHS, tlsFiles } from "./tls.ts";
 
 // Restores everything or nothing.
@@ -48,7 +58,14 @@ interface Login {
   readonly postgres_password: string | null;
 }
 
+const CHANGE_PASSWORD = `[ "$POSTGRES_PASSWORD" != "$NEXT_PASSWORD" ] || exit ${PASSWORDS_UNCHANGED}
+export PGPASSWORD="$POSTGRES_PASSWORD"
+exec psql --username="$POSTGRES_USER" --dbname=${ENTRY} --no-password --no-psqlrc --quiet --set=ON_ERROR_STOP=1 --file=-`;
+
 const literal = (text: string | null): string => (text === null ? "null" : `'${text.replaceAll("'", "''")}'`);
+
+const alterRole = (user: string | null = null, secret: string | null = null): string =>
+  `alter role "${(user ?? "").replaceAll('"', '""')}" with password ${literal(secret)};\n`;
 
 const psql = (login: Login, database: string, ...args: string[]): DatabaseCommand => ({
   argv: ["psql", `--username=${login.postgres_user}`, `--dbname=${database}`, ...args],
@@ -141,7 +158,7 @@ export const postgresql = engineRow({
       ),
     keepLogin: (values) => ({
       ...psql(values, ENTRY, "--quiet", "--set=ON_ERROR_STOP=1", "--file=-"),
-      input: `${OPEN};\nalter role "${values.postgres_user?.replaceAll('"', '""')}" with password ${literal(values.postgres_password)};\n`,
+      input: `${OPEN};\n${alterRole(values.postgres_user, values.postgres_password)}`,
     }),
     isRestoreAtomic: true,
     interruption: {
@@ -152,4 +169,9 @@ export const postgresql = engineRow({
     databases: (values) => psql(values, "postgres", ...PRINT_FLAGS, `--command=${DATABASES}`),
     countRows: (values, database) => psql(values, database, ...PRINT_FLAGS, `--command=${COUNTS}`),
   },
+  changePasswords: ({ POSTGRES_USER, POSTGRES_PASSWORD = "" }) => ({
+    argv: ["sh", "-c", CHANGE_PASSWORD],
+    variables: { NEXT_PASSWORD: POSTGRES_PASSWORD },
+    input: alterRole(POSTGRES_USER, POSTGRES_PASSWORD),
+  }),
 });

@@ -171,7 +171,16 @@ export interface EngineRow<Fields extends EngineFields = EngineFields, Collectio
   console?(values: EngineValues<Fields>): DatabaseCommand;
   /** `null`: it cannot be dumped while it runs. */
   readonly dumps: DumpCommands<NoInfer<Fields>> | null;
+  /**
+   * Gives the database the passwords that its next release is started with. Runs in the release that is replaced,
+   * whose own variables have the passwords until now; exits with `PASSWORDS_UNCHANGED` when they are the same.
+   * Missing for engines that read their passwords at each start.
+   * @param next Variables of the next release.
+   */
+  changePasswords?(next: Readonly<Record<string, string>>): DatabaseCommand & { readonly input: string };
 }
+
+export const PASSWORDS_UNCHANGED = 3;
 
 /** Infers the types of the fields, so that the functions know their names. */
 export const engineRow = <const Fields extends EngineFields, const Collection extends string>(
