@@ -88,7 +88,7 @@ export function createReconciler(deps: ReconcilerDeps, wakeSignal: WakeSignal): 
     try {
       if (await serverLeases.acquire(id)) {
         visits.watch(adapters);
-        await reconcile(adapters);
+        await serverLeases.during(id, () => reconcile(adapters));
       } else {
         visits.unwatch(id);
         // Another worker may change the proxy, so it must be synced again later.

@@ -2,14 +2,14 @@ import type { LeaseStore } from "@berth/core/ports";
 import { expect, test, vi } from "vitest";
 import { createServerLeases } from "./server-lease.ts";
 
-function world(taken: readonly string[] = []) {
+function world(taken: readonly string[] = [], serverLeaseSeconds = 8) {
   const asked: (readonly string[])[] = [];
   const acquireAll: LeaseStore["acquireAll"] = async (names) => {
     asked.push(names);
     return new Set(names.filter((name) => !taken.includes(name)));
   };
   const leases: LeaseStore = { acquireAll, acquire: async () => true, release: async () => {} };
-  return { asked, serverLeases: createServerLeases(leases, "a", { serverLeaseSeconds: 8 }) };
+  return { asked, serverLeases: createServerLeases(leases, "a", { serverLeaseSeconds }) };
 }
 
 /** Simulates the passing of time for leases. */
@@ -52,4 +52,18 @@ test("does not look after what another control plane has", async () => {
   expect(await Promise.all([serverLeases.acquire(1), serverLeases.acquire(2)])).toEqual([true, false]);
   time.pass(5);
   expect(await Promise.all([serverLeases.acquire(1), serverLeases.acquire(2)])).toEqual([true, false]);
+});
+
+test("renews the lease of a server for as long as a visit takes, and no longer", async () => {
+  const { asked, serverLeases } = world([], 0.2);
+  await serverLeases.acquire(1);
+  await serverLeases.during(1, async () => {
+    await expect.poll(() => asked.length, { interval: 10 }).toBeGreaterThan(5);
+    expect(asked.every((names) => names.includes("server:1"))).toBe(true);
+  });
+  // Another server keeps the renewals going, in which the first has no part once a lease has passed.
+  await serverLeases.acquire(2);
+  await serverLeases.during(2, async () => {
+    await expect.poll(() => asked.at(-1), { interval: 10 }).toEqual(["server:2"]);
+  });
 });
