@@ -132,6 +132,14 @@ describeDocker("a database on this machine's Docker engine", IMAGES, (docker) =>
     expect(broken.log).toContain('invalid value for parameter "max_connections": "many"');
     await shows(uuid, "running:healthy");
     expect(await fromInside(client.read)).toEqual([0, "kept"]);
+
+    const login = { postgres_user: "nobody", postgres_password: "changed" };
+    await done("PATCH", `/databases/${uuid}`, { postgres_conf: null, ...login });
+    expect(await run(uuid, "restart")).toMatchObject({
+      status: "failed",
+      error: expect.stringMatching(/did not accept its new password.* role "nobody" does not exist/),
+    });
+    expect(await fromInside(client.read)).toEqual([0, "kept"]);
   });
 
   test("whose port something else has is reported, and runs", async () => {

@@ -180,7 +180,8 @@ export interface EngineRow<Fields extends EngineFields = EngineFields, Collectio
   changePasswords?(next: Readonly<Record<string, string>>): DatabaseCommand & { readonly input: string };
 }
 
-export const PASSWORDS_UNCHANGED = 3;
+/** An exit code that no client has: `psql` exits with 3 when a statement fails. */
+export const PASSWORDS_UNCHANGED = 100;
 
 /** Infers the types of the fields, so that the functions know their names. */
 export const engineRow = <const Fields extends EngineFields, const Collection extends string>(
