@@ -20,6 +20,7 @@ const PACKAGES: readonly string[] = [
   "@fastify/static",
   "@fastify/websocket",
   "@trpc/server",
+  "async-mutex",
   "croner",
   "dockerode",
   "fastify",

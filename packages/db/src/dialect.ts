@@ -64,13 +64,11 @@ function leavingOne(
     const [, leave] = await places.acquire();
     try {
       const client = await connect();
-      return {
-        query: client.query,
-        release(isDiscarded?: boolean) {
-          client.release(isDiscarded);
-          leave();
-        },
-      } as PostgresPoolClient;
+      const release: typeof client.release = (...isDiscarded) => {
+        client.release(...isDiscarded);
+        leave();
+      };
+      return { ...client, release };
     } catch (error) {
       leave();
       throw error;
