@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { BaseSequencer, type TestSpecification } from "vitest/node";
-import { hasWholeServers } from "./late-suites.ts";
+import { hasWholeServers, isLarge } from "./late-suites.ts";
 
 /** Container suites start within this share of all files, so that the last one does not run alone at the end. */
 const SPREAD = 0.8;
@@ -14,7 +14,7 @@ const SPREAD = 0.8;
 export class SlowFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
     const sorted = (await super.sort(files)).toSorted((one, other) => Number(isWhole(other)) - Number(isWhole(one)));
-    return [...spread(sorted.filter((file) => !isLarge(file))), ...spread(sorted.filter(isLarge))];
+    return [...spread(sorted.filter((file) => !isLargeFile(file))), ...spread(sorted.filter(isLargeFile))];
   }
 }
 
@@ -34,6 +34,6 @@ const isWhole = ({ moduleId }: TestSpecification): boolean => hasWholeServers(mo
 
 const hasContainers = (file: TestSpecification): boolean => /\bdescribe(Large)?Docker\b/.test(textOf(file));
 
-const isLarge = (file: TestSpecification): boolean => /\bdescribe(Large|Pages)/.test(textOf(file));
+const isLargeFile = (file: TestSpecification): boolean => isLarge(textOf(file));
 
 const textOf = ({ moduleId }: TestSpecification): string => readFileSync(moduleId, "utf8");
