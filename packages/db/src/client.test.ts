@@ -104,7 +104,7 @@ describe("a database", () => {
   });
 
   it("answers `database.unavailable` while it cannot be reached, and works again after", async () => {
-    const database = await testDatabase({ connectionsMax: 2 });
+    const database = await testDatabase({ connectionsMax: 3 });
     const { kysely } = database.database;
     const killAll = sql`select pg_terminate_backend(pid) from pg_stat_activity
       where datname = current_database() and pid != pg_backend_pid()`;
