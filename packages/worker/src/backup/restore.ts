@@ -14,6 +14,7 @@ import type {
 } from "@berth/core/ports";
 import type { LeaseKeeper } from "../lease-keeper.ts";
 import { recordEnd } from "../lease-runner.ts";
+import { textInput } from "../text-input.ts";
 import { pause } from "../wait.ts";
 import { countRows, type LiveDatabase, live, requireSuccess, shownMessage } from "./database.ts";
 import { failureReason } from "./failure-reason.ts";
@@ -219,10 +220,7 @@ async function keepLogin(
 ): Promise<(() => void) | undefined> {
   if (dumps.keepLogin === undefined) return undefined;
   const { input: statements, ...asked } = dumps.keepLogin(values);
-  const told = (async function* () {
-    yield new TextEncoder().encode(statements);
-  })();
-  const result = await running.command(running.ref, asked, { signal, input: told });
+  const result = await running.command(running.ref, asked, { signal, input: textInput(statements) });
   return () => requireSuccess(asked, result);
 }
 

@@ -1,6 +1,7 @@
 import { DomainError, isDomainError } from "@berth/core";
 import { PASSWORDS_UNCHANGED } from "@berth/core/database";
 import type { ReleaseRef, ReleaseSpec } from "@berth/core/deploy";
+import { textInput } from "../text-input.ts";
 import type { StepContext } from "./context.ts";
 
 /**
@@ -16,10 +17,9 @@ export async function changePasswords(
   const asked = kind.changePasswords(subject, next);
   const { engine } = adapters;
   if (asked === undefined || engine.containers === undefined) return;
-  if ((await engine.inspect(live))?.state !== "running") return;
   const { input, ...command } = asked;
   const result = await engine.containers
-    .command(live, command, { signal: io.signal, input: chunks(input) })
+    .command(live, command, { signal: io.signal, input: textInput(input) })
     .catch((error: unknown) => {
       if (isDomainError(error) && error.code === "resource.not_running") return undefined;
       throw error;
@@ -32,8 +32,4 @@ export async function changePasswords(
     );
   }
   say("Changed the passwords inside the database.");
-}
-
-async function* chunks(text: string): AsyncGenerator<Uint8Array> {
-  yield new TextEncoder().encode(text);
 }
