@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { decodeBase64Field } from "./base64.ts";
-import { cpuCost } from "./cpu-cost.fixture.ts";
+import { isMoment } from "./cpu-cost.fixture.ts";
 
 const encode = (text: string) => btoa(String.fromCharCode(...new TextEncoder().encode(text)));
 
@@ -26,8 +26,7 @@ describe("a field that may come in base64", () => {
     ["bytes that are no text", "\xff"],
   ])("costs little, full of %s", (_, character) => {
     const sent = btoa(character.repeat(780_000)); // The largest in a body of 1 MB.
-    decodeBase64Field(sent); // Compiles it.
-    expect(cpuCost(() => decodeBase64Field(sent))).toBeLessThan(1);
+    expect(isMoment(() => decodeBase64Field(sent))).toBe(true);
   });
 
   test("is refused when it holds no text", () => {

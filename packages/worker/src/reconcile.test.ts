@@ -415,7 +415,8 @@ describe("while nothing changes", () => {
     world.worker();
     const { application, deployment } = await deployed();
     await hasStatus(application, "running:healthy");
-    const events = async () => (await world.stores.events.list({})).map(({ type }) => type);
+    const events = async () =>
+      (await world.stores.events.list({ resource: application.uuid })).map(({ type, payload }) => ({ type, payload }));
     const before = await events();
     world.engine.forgetTold();
     const asked = world.points.count("list");

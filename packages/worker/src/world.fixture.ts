@@ -183,7 +183,9 @@ export async function openWorld(database: TestDatabase, settings: Partial<Server
         sendLogs: options.sendLogs && killable({ send: options.sendLogs }, owner, watch, "logs").send,
         clock: options.clock ?? { now: () => new Date() },
         diskOf: async () => world.disk,
-        machineOf: ({ engine }) => (ENGINES[engine].hasContainers ? world.machine : undefined),
+        // Not of servers that earlier tests left in the same database with unfinished jobs.
+        machineOf: ({ id, engine }) =>
+          id >= place.server.id && ENGINES[engine].hasContainers ? world.machine : undefined,
         drivesClusters: options.drivesClusters,
         owner: name,
         cleanerFor: () => world.cleaner,
