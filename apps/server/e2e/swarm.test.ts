@@ -148,13 +148,16 @@ Point the names of its sites at: ${manager().address}, ${second().address}`);
   });
 
   test("takes no requests on that node any more, once it is asked to", async () => {
-    const nodes = (await read(`/servers/${uuids[0]}/nodes`)) as unknown as readonly {
-      readonly id: string;
-      readonly server_name: string;
-    }[];
-    const { id } = nodes.find(({ server_name }) => server_name === "node-2") ?? {};
-    const { body } = await server.rest("PATCH", `/servers/${uuids[0]}/nodes/${id}`, { is_ingress: false });
-    expect(body).toMatchObject({ server_name: "node-2", is_ingress: false });
+    // Berth reaches the manager again some seconds after its network is back.
+    await eventually(async () => {
+      const nodes = (await read(`/servers/${uuids[0]}/nodes`)) as unknown as readonly {
+        readonly id: string;
+        readonly server_name: string;
+      }[];
+      const { id } = nodes.find(({ server_name }) => server_name === "node-2") ?? {};
+      const { body } = await server.rest("PATCH", `/servers/${uuids[0]}/nodes/${id}`, { is_ingress: false });
+      expect(body).toMatchObject({ server_name: "node-2", is_ingress: false });
+    });
     await eventually(async () => expect(await visitApp(second())).toMatchObject({ status: 404 }));
     expect(await visitApp()).toMatchObject({ status: 200 });
   });

@@ -57,6 +57,27 @@ describeLargeInBrowser("forms and names of the pages", () => {
     await close();
   });
 
+  it("lead from an empty environment to forms that create in it", async () => {
+    const [project] = await server.client.projects.list.query({});
+    const { page, complaints, close } = await visit(browser, server.url);
+    await signIn(page, server);
+    await page.goto(`/projects/${project?.uuid}`);
+    const field = page.getByRole("textbox", { name: "Name" }).last();
+    await field.fill("staging");
+    await page.getByRole("button", { name: "Create environment" }).click();
+    const staging = page.getByRole("region", { name: "staging" });
+    await staging.getByText("Applications, databases and services in staging are listed here.").waitFor();
+    await staging.getByRole("link", { name: "New", exact: true }).click();
+    await page.getByText("An image", { exact: true }).click();
+    await until(async () => (await page.getByRole("combobox", { name: "Environment" }).inputValue()) === "staging");
+    await page.goto(`/projects/${project?.uuid}`);
+    await page.getByRole("region", { name: "production" }).getByRole("link", { name: "New in production" }).click();
+    await page.getByText("An image", { exact: true }).click();
+    await until(async () => (await page.getByRole("combobox", { name: "Environment" }).inputValue()) === "production");
+    expect(complaints).toEqual([]);
+    await close();
+  });
+
   it("show as code what editing variables as text sends, with values as placeholders", async () => {
     const { client } = server;
     await client.applications.envs.updateBulk.mutate({ uuid, data: [{ key: "OLD", value: "hush" }] });

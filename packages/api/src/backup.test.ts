@@ -141,6 +141,7 @@ describe("backups that were made", () => {
         {
           uuid: execution.uuid,
           filename: "/b/1.dmp",
+          database_name: "postgres",
           size: "5000000000",
           created_at: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\+00:00$/),
           message: null,

@@ -11,8 +11,10 @@ import { type Column, DataTable } from "../parts/table.tsx";
 import { Age } from "../parts/time.tsx";
 import { bytes, duration } from "../parts/units.ts";
 import type { ShownResource } from "../resource/resource.ts";
-import { historyOf, type SavedBackup } from "./backup-history.ts";
+import { type BackupHistory, historiesOf, type SavedBackup } from "./backup-history.ts";
 import { downloadBackup } from "./download-backup.ts";
+
+const DATABASE: Column<SavedBackup> = { header: "Database", cell: ({ database_name }) => database_name ?? "all" };
 
 /** Backups made by a schedule. */
 export function SavedBackups({
@@ -24,7 +26,10 @@ export function SavedBackups({
 }) {
   const query = useQuery(trpc.databases.backups.executions.queryOptions({ uuid, scheduled_backup_uuid: schedule }));
   const of = (backup: SavedBackup) => ({ uuid, scheduled_backup_uuid: schedule, execution_uuid: backup.uuid });
+  const histories = useMemo(() => historiesOf(query.data?.executions ?? []), [query.data]);
+  const hasSeveral = histories.length > 1;
   const columns: readonly Column<SavedBackup>[] = [
+    ...(hasSeveral ? [DATABASE] : []),
     { header: "When", cell: ({ created_at }) => <Age at={created_at} /> },
     {
       header: "Result",
@@ -94,7 +99,9 @@ export function SavedBackups({
     <Loaded query={query}>
       {({ executions }) => (
         <Stack gap="xs">
-          <History backups={executions} />
+          {histories.map((history) => (
+            <History key={history.database} history={history} isNamed={hasSeveral} />
+          ))}
           <DataTable
             label="Saved backups"
             rows={executions}
@@ -109,14 +116,15 @@ export function SavedBackups({
 }
 
 /** A database that shrinks suddenly has lost something, and one that takes ever longer needs another schedule. */
-function History({ backups }: { readonly backups: readonly SavedBackup[] }) {
-  const { times, sizes, durationsMs, failures } = useMemo(() => historyOf(backups), [backups]);
+function History({ history, isNamed }: { readonly history: BackupHistory; readonly isNamed: boolean }) {
+  const { database, times, sizes, durationsMs, failures } = history;
   if (times.length < 2) return null;
   const common = { times, failures, newest: "last" };
+  const ofDatabase = isNamed ? ` of ${database ?? "all databases"}` : "";
   return (
     <SimpleGrid cols={{ base: 1, md: 2 }} spacing="md">
-      <Chart {...common} title="Size" values={sizes} format={bytes} />
-      <Chart {...common} title="Duration" values={durationsMs} format={duration} />
+      <Chart {...common} title={`Size${ofDatabase}`} values={sizes} format={bytes} />
+      <Chart {...common} title={`Duration${ofDatabase}`} values={durationsMs} format={duration} />
     </SimpleGrid>
   );
 }

@@ -56,7 +56,7 @@ export function NewPage() {
   const { source } = useParams({ from: "/shell/new/{-$source}" });
   const search = useSearch({ from: "/shell/new/{-$source}" });
   const navigate = useNavigate();
-  const place = usePlace(search.project);
+  const place = usePlace(search);
   const chosen = SOURCES.find(({ name }) => name === source);
   if (chosen === undefined) {
     return (

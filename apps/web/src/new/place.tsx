@@ -3,6 +3,7 @@ import { Select, SimpleGrid, Text, TextInput } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import { client, trpc } from "../api/client.ts";
+import type { NewPlace } from "../parts/new-link.tsx";
 import { useUsableServers } from "../resource/usable-servers.ts";
 
 export interface PlacementInput {
@@ -21,11 +22,11 @@ const NEW_PROJECT = "";
 const FIRST_ENVIRONMENT = "production"; // Created with every project.
 
 /** Where a new thing goes: chosen once, for every source alike. */
-export function usePlace(project: string | undefined) {
+export function usePlace({ project, environment: firstEnvironment }: NewPlace) {
   const projects = useQuery(trpc.projects.list.queryOptions({})).data;
   const servers = useUsableServers();
   const [chosenProject, setProject] = useState(project);
-  const [chosenEnvironment, setEnvironment] = useState<string>();
+  const [chosenEnvironment, setEnvironment] = useState(firstEnvironment);
   const [chosenServer, setServer] = useState<string>();
   const [projectName, setProjectName] = useState("My project");
   const projectUuid = chosenProject ?? projects?.[0]?.uuid ?? NEW_PROJECT;
@@ -57,7 +58,10 @@ export function usePlace(project: string | undefined) {
           ]}
           value={projectUuid}
           allowDeselect={false}
-          onChange={(chosen) => setProject(chosen ?? NEW_PROJECT)}
+          onChange={(chosen) => {
+            setProject(chosen ?? NEW_PROJECT);
+            setEnvironment(undefined); // Another project has others.
+          }}
         />
         {projectUuid === NEW_PROJECT ? (
           <TextInput

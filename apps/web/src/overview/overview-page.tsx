@@ -78,13 +78,18 @@ export function OverviewPage() {
                   <Text size="sm" c="dimmed" title="CPU and memory of all that runs">
                     {usageText(usage, own)}
                   </Text>
-                  <NewLink project={project.uuid} variant="subtle" aria-label={`New in ${project.name}`}>
+                  <NewLink place={{ project: project.uuid }} variant="subtle" aria-label={`New in ${project.name}`}>
                     New
                   </NewLink>
                 </Group>
               </Group>
               <Paper withBorder px="xs">
-                <ResourceTable label={`Resources of ${project.name}`} resources={own} usage={usage} />
+                <ResourceTable
+                  label={`Resources of ${project.name}`}
+                  place={{ project: project.uuid }}
+                  resources={own}
+                  usage={usage}
+                />
               </Paper>
             </section>
           );

@@ -47,7 +47,7 @@ export function ProjectPage() {
                     })
                   }
                 />
-                <NewLink project={uuid}>New</NewLink>
+                <NewLink place={{ project: uuid }}>New</NewLink>
               </>
             }
           >
@@ -57,6 +57,7 @@ export function ProjectPage() {
           </PageTitle>
           <Stack>
             {environments.map((environment) => {
+              const place = { project: uuid, environment: environment.name };
               const own = (resources.data ?? []).filter(
                 ({ environment_uuid }) => environment_uuid === environment.uuid,
               );
@@ -64,26 +65,36 @@ export function ProjectPage() {
                 <section key={environment.uuid} aria-label={environment.name}>
                   <Group justify="space-between" mb={4}>
                     <Title order={2}>{environment.name}</Title>
-                    {own.length === 0 && environments.length > 1 && (
-                      <ActionButton
-                        variant="subtle"
-                        question={`Delete the environment ${environment.name}?`}
-                        work={() =>
-                          client.projects.environments.delete.mutate({
-                            uuid,
-                            environment_name_or_uuid: environment.uuid,
-                          })
-                        }
-                      >
-                        Delete
-                      </ActionButton>
-                    )}
+                    <Group gap="xs">
+                      <NewLink place={place} variant="subtle" aria-label={`New in ${environment.name}`}>
+                        New
+                      </NewLink>
+                      {own.length === 0 && environments.length > 1 && (
+                        <ActionButton
+                          variant="subtle"
+                          question={`Delete the environment ${environment.name}?`}
+                          work={() =>
+                            client.projects.environments.delete.mutate({
+                              uuid,
+                              environment_name_or_uuid: environment.uuid,
+                            })
+                          }
+                        >
+                          Delete
+                        </ActionButton>
+                      )}
+                    </Group>
                   </Group>
                   {view === "map" && own.length > 0 ? (
                     <EnvironmentMap project={uuid} environment={environment} resources={own} />
                   ) : (
                     <Paper withBorder px="xs">
-                      <ResourceTable label={`Resources in ${environment.name}`} resources={own} usage={usage} />
+                      <ResourceTable
+                        label={`Resources in ${environment.name}`}
+                        place={place}
+                        resources={own}
+                        usage={usage}
+                      />
                     </Paper>
                   )}
                 </section>

@@ -3,7 +3,7 @@ import { Commit } from "../deployment/commit.tsx";
 import { startedBy } from "../deployment/deployment-table.tsx";
 import { shortCommit } from "../deployment/short-commit.ts";
 import { TextLink } from "../parts/link.tsx";
-import { NewLink } from "../parts/new-link.tsx";
+import { NewLink, type NewPlace } from "../parts/new-link.tsx";
 import { Empty } from "../parts/page.tsx";
 import { Status } from "../parts/state.tsx";
 import { type Column, DataTable } from "../parts/table.tsx";
@@ -72,10 +72,13 @@ function LastDeployment({ last }: { readonly last: Resource["last_deployment"] }
 
 export function ResourceTable({
   label,
+  place,
   resources,
   usage,
 }: {
   readonly label: string;
+  /** Of these resources, and of new ones. */
+  readonly place: NewPlace;
   readonly resources: readonly Resource[];
   readonly usage: Usage;
 }) {
@@ -87,8 +90,16 @@ export function ResourceTable({
       keyOf={({ uuid }) => uuid}
       textOf={({ name, status, environment_name, type }) => `${name} ${status} ${environment_name} ${type}`}
       empty={
-        <Empty title="Nothing here yet" action={<NewLink variant="default">New</NewLink>}>
-          Applications, databases and services of this project are listed here.
+        <Empty
+          title="Nothing here yet"
+          action={
+            <NewLink place={place} variant="default">
+              New
+            </NewLink>
+          }
+        >
+          Applications, databases and services{" "}
+          {place.environment === undefined ? "of this project" : `in ${place.environment}`} are listed here.
         </Empty>
       }
     />

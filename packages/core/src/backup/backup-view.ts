@@ -36,6 +36,7 @@ export const BackupExecutionSummary = z
   .object({
     uuid: z.string(),
     filename: z.string().nullable(),
+    database_name: z.string().nullable().describe("Null if it contains all databases of the server."),
     size: z.string().nullable().describe("Bytes, a number as text."),
     created_at: OffsetTimestamp,
     message: z.string().nullable(),
@@ -132,6 +133,7 @@ export const backupExecutionView = (execution: BackupExecutionRecord): BackupExe
 export const backupExecutionSummary = (execution: BackupExecutionRecord): BackupExecutionSummary => ({
   uuid: execution.uuid,
   filename: execution.filename,
+  database_name: execution.database_name,
   size: sizeText(execution),
   created_at: offsetTimestamp(execution.created_at),
   message: execution.message,
