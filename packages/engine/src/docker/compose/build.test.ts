@@ -1,3 +1,4 @@
+import { existsSync } from "node:fs";
 import { symlink } from "node:fs/promises";
 import { join } from "node:path";
 import { DomainError } from "@berth/core";
@@ -219,6 +220,31 @@ describeDocker("a compose file in a repository", ["busybox:stable"], (fixture) =
     expect(output).toBe(`${large.length} 644 0\n1777\n755\nran\n`);
     await engine.removeResource(resourceUuid, { deleteVolumes: true });
     expect(await world.docker.listImages({ filters: { reference: [`berth/${resourceUuid}:*`] } })).toEqual([]);
+  });
+
+  test.each([
+    ["volumes", 'volumes: ["./small:$OUTSIDE", "./large:/large"]'],
+    ["folders", 'volumes: ["./folder:$OUTSIDE", "./large:/large"]'],
+    ["configs", 'configs: [{ source: small, target: "$OUTSIDE" }, { source: large, target: /large }]'],
+    ["secrets", 'secrets: [{ source: small, target: "..$OUTSIDE" }, { source: large, target: /large }]'],
+  ])("writes nothing on Berth's machine by the targets of its %s", async (name, mounts) => {
+    const engine = await engineOf();
+    const outside = join(suite.folder, `outside-${name}`);
+    const definitions = "{ small: { file: ./small }, large: { file: ./large } }";
+    const files = {
+      "docker-compose.yaml": `
+services: { web: { image: "busybox:stable", ${mounts} } }
+configs: ${definitions}
+secrets: ${definitions}
+`,
+      small: "small",
+      "folder/small": "small",
+      large: "0123456789abcdef".repeat(400_000),
+    };
+    const env = { OUTSIDE: `${"/..".repeat(40)}${outside}` };
+    const request = suite.request(files, { build_pack: "dockercompose" }, { env });
+    await expect(engine.build(request, io())).rejects.toThrow('must be a path without ".."');
+    expect(existsSync(outside)).toBe(false);
   });
 
   test.each([

@@ -1,10 +1,12 @@
 import { chmod, constants, copyFile, mkdir, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { Readable } from "node:stream";
+import { DomainError } from "@berth/core";
 import type { BuildRequest, StackImage } from "@berth/core/deploy";
 import type { WorkIO } from "@berth/core/ports";
 import { containerImageName, inspectImage, type Labels, ownedLabels } from "@berth/docker-client";
 import type Docker from "dockerode";
+import { isWithin } from "../../builder/facts.ts";
 import { buildImage } from "../builder/build-image.ts";
 import { removeContainer } from "../start.ts";
 import type { StackBuildPlace } from "./build-place.ts";
@@ -35,6 +37,13 @@ export async function buildSourceImage(
   const context = join(jobFolder, "context");
   for (const { container, path, mountPath, mode } of files) {
     const staged = join(context, container, mountPath);
+    // This writes as Berth's own user on Berth's machine, so it does not rely on where the paths come from.
+    if (!isWithin(join(context, container), staged) || !isWithin(context, staged)) {
+      throw new DomainError(
+        "deploy.build_failed",
+        `Container ${container} has no path ${mountPath}. Correct the target.`,
+      );
+    }
     await mkdir(dirname(staged), { recursive: true });
     await copyFile(path, staged, constants.COPYFILE_FICLONE);
     await chmod(staged, mode);

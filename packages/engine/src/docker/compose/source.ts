@@ -124,6 +124,10 @@ async function filesOf(
     // A folder that is not in the source starts empty.
     if (found === undefined) continue;
     const target = String(interpolated(mountPath, variables));
+    // Large files are laid out on Berth's machine by their targets, before they are sent to the server.
+    if (target.split("/").includes("..") || target.includes("\0")) {
+      throw refused(`services.${container}: The target ${shown(target)} must be a path without "..".`);
+    }
     for (const file of await treeOf(found, target)) {
       const isProgram = ((await lstat(file.path)).mode & 0o100) !== 0;
       files.push({ container, ...file, mode: isProgram ? 0o755 : 0o644 });
