@@ -12,7 +12,8 @@ beforeAll(async () => {
 afterAll(() => api.close());
 
 async function added(role: Role = "member"): Promise<{ id: number; email: string }> {
-  const { status, json } = await api.ask("POST", members, { body: { email: `${testUuid()}@example.com`, role } });
+  const body = { email: `${testUuid()}@example.com`, role };
+  const { status, json } = await api.ask("POST", members, { token: api.rootToken, body });
   expect([status, json.role]).toEqual([201, role]);
   return json;
 }
@@ -53,12 +54,28 @@ describe("members of a team", () => {
     const { id, email } = await added();
     const again = await api.ask("POST", members, { body: { email: email.toUpperCase() } });
     expect([again.status, again.json.code]).toEqual([409, "resource.already_exists"]);
-    const changed = await api.ask("PATCH", `${members}/${id}`, { body: { role: "admin" } });
+    const changed = await api.ask("PATCH", `${members}/${id}`, { token: api.rootToken, body: { role: "admin" } });
     expect([changed.status, changed.json.role]).toEqual([200, "admin"]);
     const removed = await api.ask("DELETE", `${members}/${id}`);
     expect([removed.status, removed.json]).toEqual([200, { message: "Member removed." }]);
     const gone = await api.ask("PATCH", `${members}/${id}`, { body: { role: "admin" } });
     expect([gone.status, gone.json.message]).toEqual([404, "User not found."]);
+  });
+
+  test("get no role that may do more than the token that adds or promotes them", async () => {
+    const eve = (role: Role) => ({ email: `${testUuid()}@example.com`, role });
+    const { id } = await added();
+    const token = await api.tokenWith("read", "write");
+    for (const refused of [
+      await api.ask("POST", members, { token, body: eve("admin") }),
+      await api.ask("POST", members, { token, body: eve("owner") }),
+      await api.ask("PATCH", `${members}/${id}`, { token, body: { role: "admin" } }),
+    ]) {
+      expect([refused.status, refused.json.code]).toEqual([403, "auth.missing_ability"]);
+    }
+    const listed = await api.ask("GET", `${members}?take=1000`);
+    expect(listed.json.find((member: { id: number }) => member.id === id).role).toBe("member");
+    expect((await api.ask("POST", members, { token, body: eve("member") })).status).toBe(201);
   });
 
   test("keep an owner", async () => {
@@ -88,7 +105,7 @@ describe("a member's token", () => {
     const refused = await write();
     expect([refused.status, refused.json.message]).toEqual([403, "Missing required team role."]);
     expect((await api.ask("GET", "/projects", { token })).status).toBe(200);
-    await api.ask("PATCH", `${members}/${id}`, { body: { role: "admin" } });
+    await api.ask("PATCH", `${members}/${id}`, { token: api.rootToken, body: { role: "admin" } });
     expect((await write()).status).toBe(201);
   });
 

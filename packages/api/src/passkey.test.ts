@@ -1,4 +1,5 @@
 import { signInTries } from "@berth/control";
+import { ROOT_TEAM_ID } from "@berth/core/team";
 import { passkeyVerifier } from "@berth/identity";
 import { type TestPasskey, testPasskey } from "@berth/testing";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
@@ -239,6 +240,31 @@ describe("a passkey where a second factor is required", () => {
       expect(outcome((await added(anew)).answer)).toBe(201);
     } finally {
       await requireIn(teamId, false);
+    }
+  });
+
+  test("is kept from the password in the user's other teams, too", async () => {
+    const required = api.otherTeam.place.server.team_id;
+    const { id, email, teamId, browser } = await person(api);
+    await api.db.stores(ROOT_TEAM_ID).members.insert(required, { email, name: "Ada", role: "owner" });
+    await api.db.system.accounts.acceptTeams(id);
+    const { passkey, answer } = await added(browser);
+    await requireIn(required, true);
+    try {
+      const byPassword = browserOf(api, await signIn(api, email));
+      expect(outcome(await byPassword.ask("POST", "/auth/team", { team_id: teamId }))).toBe(200);
+      expect(outcome(await byPassword.ask("GET", "/projects"))).toBe(200);
+      for (const [path, body] of [
+        ["/auth/second-factor", {}],
+        ["/auth/passkeys/begin", {}],
+        ["/auth/passkeys/remove", { id: answer.json.id }],
+      ] as const) {
+        expect(outcome(await byPassword.ask("POST", path, body))).toBe("auth.second_factor_missing");
+      }
+      await confirmWith(byPassword, passkey);
+      expect(outcome(await byPassword.ask("POST", "/auth/passkeys/remove", { id: answer.json.id }))).toBe(200);
+    } finally {
+      await requireIn(required, false);
     }
   });
 

@@ -113,6 +113,34 @@ describe("signing in at a provider", () => {
     expect(outcome(await signIn(at))).toBe("auth.sign_up_refused");
   });
 
+  test("takes over no user who signs in with a passkey alone, nor does a link of a team", async () => {
+    const at = await provider({ sign_up: "invited" });
+    const { id, email, teamId } = await person(api);
+    await api.db.system.passkeys.insert({
+      ...{ credential_id: testUuid(), public_key: new Uint8Array([1]), counter: 0, is_synced: false },
+      ...{ user_id: id, name: "Laptop", origin: PUBLIC_URL, transports: [] },
+    });
+    await api.db.database.kysely.updateTable("user").set({ password_hash: null }).where("id", "=", id).execute();
+    server.person = { ...server.person, email };
+    expect(outcome(await signIn(at))).toBe("auth.sign_up_refused");
+    const link = await api.ask("POST", `/teams/${teamId}/members/${id}/sign-in-link`, {
+      token: await api.tokenWith("root"),
+    });
+    const inspected = await request(api, "POST", "/auth/links/inspect", { body: { code: link.json.code } });
+    expect(outcome(inspected)).toBe("auth.link_invalid");
+  });
+
+  test("is disconnected when a link sets the first password", async () => {
+    const team_id = api.place.server.team_id;
+    const at = await provider({ sign_up: "domain", sign_up_domains: "corp.example", team_id });
+    server.person = { ...server.person, email: `${testUuid()}@corp.example` };
+    const { id } = (await signIn(at)).json.session.user;
+    const link = await api.ask("POST", `/teams/${team_id}/members/${id}/sign-in-link`, { token: api.rootToken });
+    const body = { code: link.json.code, password: PASSWORD };
+    expect(outcome(await request(api, "POST", "/auth/links/redeem", { body }))).toBe(201);
+    expect(outcome(await signIn(at))).toBe("auth.sign_up_refused");
+  });
+
   test("makes members of who has an address of its domains, and of nobody else", async () => {
     const team_id = api.place.server.team_id;
     const at = await provider({ sign_up: "domain", sign_up_domains: "corp.example, other.example", team_id });

@@ -1,4 +1,5 @@
 import { signInTries } from "@berth/control";
+import { ROOT_TEAM_ID } from "@berth/core/team";
 import { testBackup, testPasswords } from "@berth/testing";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { createdApplication, type Served, served } from "./berth.fixture.ts";
@@ -325,6 +326,8 @@ describe("the password again", () => {
     await setConfirmedAt(session.id, 16);
     expect(await seen()).toBeUndefined();
     const token = { name: "Mine", abilities: ["root"] };
+    const other = await person(api);
+    const theirs = (await api.ask("POST", "/tokens", { body: { name: "Theirs", abilities: ["read"] } })).json;
     for (const refused of [
       await browser.ask("DELETE", `/applications/${uuid}`),
       await browser.ask("POST", "/tokens", token),
@@ -335,6 +338,18 @@ describe("the password again", () => {
       await browser.ask("GET", `${backup}/download`),
       await browser.ask("PATCH", "/auth/user", { email: "other@example.com" }),
       await browser.ask("PATCH", `/teams/${teamId}`, { second_factor_required: false }),
+      await browser.ask("DELETE", `/teams/${teamId}/members/${other.id}`),
+      await browser.ask("DELETE", `/tokens/${theirs.id}`),
+      await browser.ask("POST", `/databases/${database.uuid}/client`, { statements: "select 1" }),
+    ]) {
+      expect([refused.status, refused.json.code]).toEqual([403, "auth.confirmation_required"]);
+    }
+    const operator = await person(api, "owner", ROOT_TEAM_ID);
+    const { session: ofRoot } = (await operator.browser.ask("GET", "/auth/session")).json;
+    await setConfirmedAt(ofRoot.id, 16);
+    for (const refused of [
+      await operator.browser.ask("POST", "/disable", {}),
+      await operator.browser.ask("PATCH", "/settings", { reported_version: "5.0.0" }),
     ]) {
       expect([refused.status, refused.json.code]).toEqual([403, "auth.confirmation_required"]);
     }

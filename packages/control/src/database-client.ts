@@ -8,7 +8,7 @@ import {
   engineValues,
 } from "@berth/core/database";
 import { liveKeyOf } from "@berth/core/deploy";
-import { requireAbility } from "@berth/core/team";
+import { requireAbility, requireConfirmation } from "@berth/core/team";
 import { engineOf, type UseCaseContext } from "./context.ts";
 import { findDatabase } from "./database-answer.ts";
 
@@ -16,10 +16,12 @@ import { findDatabase } from "./database-answer.ts";
 export const databaseClients = ({ scope, stores, engineFor }: UseCaseContext) => ({
   /**
    * Each run is a separate session, with all rights in the database.
-   * @throws DomainError `resource.not_running`, `engine.unsupported`, `engine.unreachable`, `deploy.timeout`
+   * @throws DomainError `auth.confirmation_required`, since the database's password is in the client's environment,
+   *   `resource.not_running`, `engine.unsupported`, `engine.unreachable`, `deploy.timeout`
    */
   async run(uuid: string, { statements }: DatabaseStatements, signal?: AbortSignal): Promise<ClientRun> {
     requireAbility(scope, "write");
+    requireConfirmation(scope);
     const { database, command } = await clientOf(stores, uuid, "statements");
     const { containers } = await engineOf({ stores, engineFor }, database);
     const release = await stores.releases.live(liveKeyOf(database));

@@ -8,8 +8,9 @@ import {
   requireConfirmation,
 } from "@berth/core/team";
 import type { UseCaseContext } from "./context.ts";
-import { ownSession, removeSignIn } from "./own-session.ts";
+import { ownSession } from "./own-session.ts";
 import { providerAttempts } from "./provider-sign-in.ts";
+import { removeSignIn } from "./ways-in.ts";
 
 /** Identities of a user at identity providers. */
 export function identities(context: UseCaseContext) {

@@ -1,5 +1,11 @@
 import { VERSION } from "@berth/core";
-import { type InstanceSettings, type InstanceSettingsUpdate, requireAbility, requireRootTeam } from "@berth/core/team";
+import {
+  type InstanceSettings,
+  type InstanceSettingsUpdate,
+  requireAbility,
+  requireConfirmation,
+  requireRootTeam,
+} from "@berth/core/team";
 import type { UseCaseContext } from "./context.ts";
 
 /** The instance itself. */
@@ -7,6 +13,7 @@ export function instance({ scope, stores, reportedVersion }: UseCaseContext) {
   async function setApi(isEnabled: boolean) {
     const verb = isEnabled ? "enable" : "disable";
     requireRootTeam(scope, `${verb} the API`);
+    requireConfirmation(scope);
     await stores.transaction(async (tx) => {
       await tx.settings.setApiEnabled(isEnabled);
       await tx.events.append({ type: `instance.api_${verb}d`, resource_uuid: null, payload: {} });
@@ -33,9 +40,10 @@ export function instance({ scope, stores, reportedVersion }: UseCaseContext) {
       return settings();
     },
 
-    /** @throws DomainError `auth.root_team_only` */
+    /** @throws DomainError `auth.root_team_only`, `auth.confirmation_required` */
     async updateSettings({ reported_version }: InstanceSettingsUpdate): Promise<InstanceSettings> {
       requireRootTeam(scope, "read or change the settings of the instance");
+      requireConfirmation(scope);
       if (reported_version !== undefined) {
         await stores.transaction(async (tx) => {
           await tx.settings.setReportedVersion(reported_version);

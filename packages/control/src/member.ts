@@ -38,8 +38,9 @@ export function members(context: UseCaseContext) {
 
     /**
      * With a mail server, callers with the ability `root` also mail a sign-in link to the member.
-     * @throws DomainError `auth.missing_role` for a role above the caller's, `auth.confirmation_required` for one above
-     * member and where a link is mailed, `resource.already_exists`
+     * @throws DomainError `auth.missing_role` for a role above the caller's, `auth.missing_ability` for one that may do
+     * more than the caller's token, `auth.confirmation_required` for one above member and where a link is mailed,
+     * `resource.already_exists`
      */
     async add(teamId: number, { email, name = nameFromEmail(email), role = "member" }: MemberAdd): Promise<User> {
       requireAbility(scope, "write");
@@ -48,7 +49,7 @@ export function members(context: UseCaseContext) {
         requireManaging(scope, teamId, role);
         if (role !== "member" || invites) requireConfirmation(scope);
         const member = await tx.members.insert(teamId, { email, name, role });
-        requireCovered(scope, await tx.members.tokens(teamId, member.id), [role]);
+        requireCovered(scope, [SESSION], [role]);
         await emit(tx, "added", teamId, member);
         const link = { user_id: member.id, team_id: teamId, replaces_password: false };
         const made = invites ? await insertSignInLink(context, tx, link, member.name) : undefined;
@@ -73,7 +74,7 @@ export function members(context: UseCaseContext) {
         requireConfirmation(scope);
         if (role !== "owner") requireDispensable(teamId, userId, owners);
         requireCovered(scope, await tx.members.tokens(teamId, userId), [before.role, role]);
-        if (isPromotion(before.role, role)) requireCovered(scope, sessionsOf(before), [role]);
+        if (isPromotion(before.role, role)) requireCovered(scope, [SESSION], [role]);
         const member = await tx.members.setRole(teamId, userId, role);
         if (member === undefined) throw notFound("User");
         await emit(tx, "role_changed", teamId, member);
@@ -83,7 +84,7 @@ export function members(context: UseCaseContext) {
 
     /**
      * Also revokes their tokens in the team.
-     * @throws DomainError `auth.missing_role`, `auth.missing_ability` if one of the tokens has more abilities than
+     * @throws DomainError `auth.missing_role`, `auth.confirmation_required`, `auth.missing_ability` if one of the tokens has more abilities than
      * the caller, `resource.state` for the last owner
      */
     async remove(teamId: number, userId: number): Promise<{ message: string }> {
@@ -93,6 +94,7 @@ export function members(context: UseCaseContext) {
         const member = await findMember(tx, teamId, userId);
         requireManaging(scope, teamId, member.role);
         requireDispensable(teamId, userId, owners);
+        requireConfirmation(scope);
         const tokens = await tx.members.tokens(teamId, userId);
         requireCovered(scope, tokens, [member.role]);
         await tx.members.delete(teamId, userId);
@@ -141,7 +143,7 @@ function requireCovered(scope: Scope, tokens: readonly MemberToken[], roles: rea
   const missing = [...new Set(abilities)].filter((ability) => !scope.abilities.includes(ability));
   throw new DomainError(
     "auth.missing_ability",
-    `A token of this user may do more than yours (${missing.join(", ")}). Use a token with these abilities.`,
+    `This user may do more than your token (${missing.join(", ")}). Use a token with these abilities.`,
   );
 }
 
@@ -151,9 +153,11 @@ type MemberToken = Pick<TokenRecord, "abilities">;
 const isPromotion = (before: Role, after: Role): boolean =>
   effectiveAbilities(after, ["root"]).length > effectiveAbilities(before, ["root"]).length;
 
-/** A member with sessions has all abilities of their role: more than a token with `write` may grant. */
-const sessionsOf = ({ accepted_at }: MemberRecord): readonly MemberToken[] =>
-  accepted_at === null ? [] : [{ abilities: ["root"] }];
+/**
+ * Who signs in has all abilities of their role: more than a token with `write` may grant. A member may sign in without
+ * a link, at a provider that knows their address.
+ */
+const SESSION: MemberToken = { abilities: ["root"] };
 
 const emit = (
   tx: Stores,

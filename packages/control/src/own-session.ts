@@ -1,6 +1,6 @@
 import { DomainError } from "@berth/core";
 import type { SystemStores } from "@berth/core/ports";
-import { requireAbility, type Scope } from "@berth/core/team";
+import { requireAbility, requirePasskeyUsed, type Scope } from "@berth/core/team";
 
 /**
  * The session of a person who asks from a browser.
@@ -14,13 +14,13 @@ export function ownSession(scope: Scope): { readonly id: number; readonly userId
 }
 
 /**
- * Removes a way to sign in, unless the user has no other.
- * @throws DomainError `resource.state`, and what `remove` throws
+ * For changes of what proves a user beside the password.
+ * @throws DomainError `auth.second_factor_missing` for a user with a passkey whose session has only the password
  */
-export async function removeSignIn<T>(tx: SystemStores, userId: number, remove: () => Promise<T>): Promise<T> {
-  const account = await tx.accounts.lock(userId);
-  const removed = await remove();
-  const left = [...(await tx.passkeys.list(userId)), ...(await tx.identities.identities(userId))];
-  if (account?.password_hash !== null || left.length > 0) return removed;
-  throw new DomainError("resource.state", "It is your only way to sign in. Set a password with a sign-in link first.");
+export async function requireOwnPasskeyUsed(
+  { passkeys, accounts }: Pick<SystemStores, "passkeys" | "accounts">,
+  { id, userId }: { readonly id: number; readonly userId: number },
+): Promise<void> {
+  const { length } = await passkeys.list(userId);
+  if (length > 0) requirePasskeyUsed(await accounts.lacksSecondFactor(id));
 }

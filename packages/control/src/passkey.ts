@@ -14,12 +14,12 @@ import {
   passkeyHost,
   passkeyView,
   requireConfirmation,
-  requirePasskeyUsed,
 } from "@berth/core/team";
 import type { UseCaseContext } from "./context.ts";
-import { ownSession, removeSignIn } from "./own-session.ts";
+import { ownSession, requireOwnPasskeyUsed } from "./own-session.ts";
 import { passkeyFailed, passkeyProofs } from "./passkey-proof.ts";
 import { currentSession } from "./session-answer.ts";
+import { removeSignIn } from "./ways-in.ts";
 
 /** Passkeys of the user who asks. `origin` is that of the page. */
 export function passkeys(context: UseCaseContext) {
@@ -35,8 +35,8 @@ export function passkeys(context: UseCaseContext) {
   async function registering() {
     const { id, userId } = ownSession(scope);
     requireConfirmation(scope);
+    await requireOwnPasskeyUsed(system, { id, userId });
     const known = await system.passkeys.list(userId);
-    requirePasskeyUsed(scope, known.length);
     if (known.length >= PASSKEYS_MAX) throw invalid({ _: [`Limit reached: at most ${PASSKEYS_MAX} passkeys.`] });
     return { id, userId, known };
   }
@@ -81,12 +81,13 @@ export function passkeys(context: UseCaseContext) {
 
     /**
      * Sessions that were begun or confirmed with it end, but for the one that asks.
-     * @throws DomainError `auth.confirmation_required`, `resource.not_found`, `resource.state` if it is the user's only
-     *   way to sign in
+     * @throws DomainError `auth.confirmation_required`, `auth.second_factor_missing`, `resource.not_found`,
+     *   `resource.state` if it is the user's only way to sign in
      */
     async remove(id: number): Promise<{ message: string }> {
       const { id: sessionId, userId } = ownSession(scope);
       requireConfirmation(scope);
+      await requireOwnPasskeyUsed(system, { id: sessionId, userId });
       await system.transaction(async (tx) => {
         const removed = await removeSignIn(tx, userId, async () => {
           const passkey = await tx.passkeys.delete(userId, id, sessionId);

@@ -15,6 +15,7 @@ import {
   redirectUri,
 } from "@berth/core/team";
 import type { SignInDeps } from "./session-open.ts";
+import { countWaysIn } from "./ways-in.ts";
 
 const SECRET_LENGTH = 43;
 
@@ -111,7 +112,7 @@ export async function userOfIdentity(
   const account = found === undefined ? await signedUp() : await accounts.lock(found.id);
   if (account === undefined) throw refused(provider);
   if (found !== undefined) {
-    const isInvited = account.password_hash === null && (await identities.identities(account.id)).length === 0;
+    const isInvited = account.password_hash === null && (await countWaysIn(tx, account.id)) === 0;
     if (!isInvited) {
       throw new DomainError(
         "auth.sign_up_refused",

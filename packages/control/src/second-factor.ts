@@ -9,7 +9,6 @@ import {
   readCode,
   requireAbility,
   requireConfirmation,
-  requirePasskeyUsed,
   type SecondFactor,
   type SecondFactorEnable,
   type SecondFactorSetup,
@@ -19,7 +18,7 @@ import {
 import type { UseCaseContext } from "./context.ts";
 import { requireManaging } from "./member.ts";
 import { newRecoveryCode, newSecret, otpauthUri, stepOf } from "./one-time-code.ts";
-import { ownSession } from "./own-session.ts";
+import { ownSession, requireOwnPasskeyUsed } from "./own-session.ts";
 import type { SignInTries } from "./sign-in-tries.ts";
 
 export interface SecondFactorDeps {
@@ -84,9 +83,10 @@ export function secondFactors(context: UseCaseContext) {
 
     /** @throws DomainError `resource.state` where one is enabled, `auth.second_factor_missing` */
     async begin(): Promise<SecondFactorSetup> {
-      const { userId } = ownSession(scope);
+      const session = ownSession(scope);
+      const { userId } = session;
       requireConfirmation(scope);
-      requirePasskeyUsed(scope, (await system.passkeys.list(userId)).length);
+      await requireOwnPasskeyUsed(system, session);
       const account = await system.accounts.find(userId);
       if (account === undefined) throw notFound("User");
       const secret = newSecret();
@@ -103,7 +103,7 @@ export function secondFactors(context: UseCaseContext) {
     async enable({ code }: SecondFactorEnable): Promise<RecoveryCodes> {
       const { id, userId } = ownSession(scope);
       requireConfirmation(scope);
-      requirePasskeyUsed(scope, (await system.passkeys.list(userId)).length);
+      await requireOwnPasskeyUsed(system, { id, userId });
       const factor = await system.secondFactors.find(userId);
       if (factor === undefined || factor.confirmed_at !== null) throw notBegun();
       const { kind, text } = readCode(code);

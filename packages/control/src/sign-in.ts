@@ -21,6 +21,7 @@ import { providerAttempts, providerExpired, userOfIdentity } from "./provider-si
 import { requireSecondFactor } from "./second-factor.ts";
 import { type OpenedSession, openInUsualTeam, openSession, type SignInDeps, type Visitor } from "./session-open.ts";
 import { insertSignInLink } from "./sign-in-link.ts";
+import { countWaysIn, endWaysIn } from "./ways-in.ts";
 
 /** Sign-ins, which have no scope yet. */
 export interface SignIns {
@@ -150,7 +151,7 @@ export function signIns(deps: SignInDeps): SignIns {
         if (account.password_hash !== before.password_hash) throw linkInvalid();
         if ((await askedBy(tx, link, account)) !== asked) throw linkInvalid();
         if (fresh !== undefined) {
-          if (account.password_hash !== null) await endOtherWaysIn(tx, account.id);
+          await endWaysIn(tx, account.id);
           await tx.accounts.setPassword(account.id, fresh);
           await tx.accounts.deleteSessions(account.id, undefined);
         }
@@ -204,29 +205,26 @@ const linkInvalid = () =>
     "This link is unknown, was used, or has expired. Ask who sent it for a new one, or run berth login --web.",
   );
 
-/** Who had the password that is replaced, such as who invented the user, may have added them. */
-async function endOtherWaysIn(tx: SystemStores, userId: number): Promise<void> {
-  await tx.passkeys.deleteAll(userId);
-  await tx.identities.deleteIdentities(userId);
-}
-
 /**
  * What the opener of a link is asked for. The link's creator knows it too, so it cannot replace a password, nor set a
  * first one for a user whom another team added before, unless the operator of the instance created it.
  * @throws DomainError `auth.link_invalid`
  */
 async function askedBy(
-  { accounts, identities }: Pick<SystemStores, "accounts" | "identities">,
+  stores: Pick<SystemStores, "accounts" | "identities" | "passkeys">,
   link: SignInLinkRecord,
   { id, password_hash }: AccountRecord,
 ): Promise<LinkPassword> {
   if (password_hash !== null) return link.replaces_password ? "optional" : "enter";
   if (link.replaces_password) return "choose";
   // Who made the link may still have it, and would choose the password of somebody who signs in elsewhere.
-  if ((await identities.identities(id)).length > 0) {
-    throw new DomainError("auth.link_invalid", "You sign in at a provider: choose it on the sign-in page.");
+  if ((await countWaysIn(stores, id)) > 0) {
+    throw new DomainError(
+      "auth.link_invalid",
+      "You sign in with a passkey or at a provider: choose it on the sign-in page.",
+    );
   }
-  if (!(await accounts.hasEarlierTeam(id, link.team_id))) return "choose";
+  if (!(await stores.accounts.hasEarlierTeam(id, link.team_id))) return "choose";
   throw new DomainError(
     "auth.link_invalid",
     "You have no password yet, and another team added you first. Use the link of that team, or ask who runs this instance for one.",

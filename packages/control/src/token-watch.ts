@@ -1,11 +1,11 @@
 import type { UseCaseContext } from "./context.ts";
 
-/** Revoked tokens stop working at once, but open streams only at their next check. */
+/** Revoked tokens stop working at once, and changed roles count at once, but in open streams only at their next check. */
 const CHECK_SECONDS = 5;
 
 /**
- * The items of `follow`, until `signal` fires or the caller's token was revoked or has expired. The stream then ends
- * as if the client had disconnected.
+ * The items of `follow`, until `signal` fires or the caller's token was revoked, has expired, or has other rights than
+ * those that decide what the stream shows. The stream then ends as if the client had disconnected.
  */
 export async function* whileTokenWorks<T>(
   { scope: { actor }, stores }: Pick<UseCaseContext, "scope" | "stores">,
@@ -17,7 +17,7 @@ export async function* whileTokenWorks<T>(
   const ended = AbortSignal.any([signal, refused.signal]);
   const watch = setInterval(async () => {
     // While the database is unavailable, e.g. during a restart, open streams stay open.
-    const works = await stores.tokens.isValid(actor.id).catch(() => true);
+    const works = await stores.tokens.isValid(actor.id, actor.role).catch(() => true);
     if (!works) refused.abort();
   }, CHECK_SECONDS * 1000);
   // Also for a reader that disconnects without reading the rest.

@@ -89,9 +89,13 @@ export function tokens({ scope, stores, clock, ids, hashToken }: UseCaseContext)
       return { ...tokenView(token), token: tokenText(token.id, secret) };
     },
 
-    /** @throws DomainError `auth.missing_ability` for a token with more abilities than the caller */
+    /**
+     * @throws DomainError `auth.missing_ability` for a token with more abilities than the caller,
+     *   `auth.confirmation_required`
+     */
     async revoke(id: number): Promise<{ message: string }> {
       requireAbility(scope, "write");
+      requireConfirmation(scope);
       await stores.transaction(async (tx) => {
         const { items } = await tx.tokens.list();
         const token = items.find((item) => item.id === id);

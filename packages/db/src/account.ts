@@ -6,7 +6,7 @@ import { violates } from "./errors.ts";
 import { isAnyOf, lookup } from "./lookup.ts";
 import { pick } from "./pick.ts";
 import type { DB } from "./schema.ts";
-import { lacksSecondFactor } from "./token.ts";
+import { lacksSecondFactor, lacksSecondFactorSomewhere } from "./token.ts";
 
 const ACCOUNT = ["id", "name", "email", "password_hash"] as const;
 const SESSION = [
@@ -110,6 +110,14 @@ export function accountStore({ db }: StoreContext): AccountStore {
     async sessions(userId) {
       const rows = await ofUser(userId).where("expires_at", ">", sql<Date>`now()`).orderBy("id", "desc").execute();
       return rows.map(sessionOf);
+    },
+    async lacksSecondFactor(sessionId) {
+      const found = await db
+        .selectFrom("token")
+        .select(lacksSecondFactorSomewhere.as("lacks_second_factor"))
+        .where("id", "=", sessionId)
+        .executeTakeFirst();
+      return found?.lacks_second_factor ?? false;
     },
     async confirmSession(id, confirmed_at, passkey_id) {
       const proof = { confirmed_at, ...(passkey_id !== undefined && { passkey_id }) };

@@ -257,7 +257,7 @@ const ATTEMPTS: Attempts = {
         }),
       ),
     delete: (stores, { token }) => stores.tokens.delete(token.id),
-    isValid: (stores, { token }) => stores.tokens.isValid(token.id),
+    isValid: (stores, { token }) => stores.tokens.isValid(token.id, "owner"),
   },
   privateKeys: {
     list: (stores) => stores.privateKeys.list().then(({ items }) => items),

@@ -57,7 +57,10 @@ onEachBackend((database) => {
     expect(await one.members.tokens(await teamOf(one), id)).toEqual([gone]);
     expect(await one.members.delete(await teamOf(one), id)).toBe(true);
     expect(await one.members.delete(await teamOf(one), id)).toBe(false);
-    expect([await one.tokens.isValid(gone.id), await other.tokens.isValid(kept.id)]).toEqual([false, true]);
+    expect([await one.tokens.isValid(gone.id, "admin"), await other.tokens.isValid(kept.id, "admin")]).toEqual([
+      false,
+      true,
+    ]);
   });
 
   it("forgets a user who is in no team any more, but never the instance's own", async () => {

@@ -81,11 +81,19 @@ onEachBackend((database) => {
     const brief = await insertToken(one, { hash: hash(), expires_at: inSeconds(60) });
     const expired = await insertToken(one, { hash: hash(), expires_at: inSeconds(-1) });
     const known = (stores: Stores) =>
-      Promise.all([lasting, brief, expired, { id: -1 }].map(({ id }) => stores.tokens.isValid(id)));
+      Promise.all([lasting, brief, expired, { id: -1 }].map(({ id }) => stores.tokens.isValid(id, "owner")));
     expect(await known(one)).toEqual([true, true, false, false]);
     expect(await known(other)).toEqual([false, false, false, false]);
+    // A user who has another role now has other rights than those that a stream began with.
+    expect(await one.tokens.isValid(lasting.id, "member")).toBe(false);
     await one.tokens.delete(lasting.id);
     expect(await known(one)).toEqual([false, true, false, false]);
+    await one.settings.setApiEnabled(false);
+    try {
+      expect(await known(one)).toEqual([false, false, false, false]);
+    } finally {
+      await one.settings.setApiEnabled(true);
+    }
   });
 
   it("writes the times of last use together, and never an earlier one over a later one", async () => {

@@ -1,7 +1,7 @@
 import { notFound } from "@berth/core";
 import type { Authenticator, TokenStore } from "@berth/core/ports";
 import { SESSION_DAYS_MAX, SESSION_IDLE_DAYS } from "@berth/core/team";
-import { type ExpressionBuilder, sql } from "kysely";
+import { type ExpressionBuilder, type RawBuilder, sql } from "kysely";
 import type { Database } from "./client.ts";
 import { isId, isRoot, type TeamContext, undefinedOn } from "./context.ts";
 import { isForeignKeyViolation } from "./errors.ts";
@@ -54,12 +54,19 @@ export function tokenStore(context: TeamContext): TokenStore {
         .executeTakeFirst();
       return deleted.numDeletedRows > 0n;
     },
-    async isValid(id) {
+    async isValid(id, role) {
       if (!isId(id)) return false;
-      const found = await any()
-        .select("id")
-        .where("id", "=", id)
+      const found = await db
+        .selectFrom("token")
+        .innerJoin("team_member", (join) =>
+          join.onRef("team_member.team_id", "=", "token.team_id").onRef("team_member.user_id", "=", "token.user_id"),
+        )
+        .select("token.id")
+        .where("token.id", "=", id)
+        .where("token.team_id", "=", teamId)
+        .where("team_member.role", "=", role)
         .where(isNotExpired)
+        .where(({ or, eb }) => or([eb("token.kind", "=", "session"), isApiEnabled]))
         .where(({ not }) => not(lacksSecondFactor))
         .executeTakeFirst();
       return found !== undefined;
@@ -75,11 +82,25 @@ function isNotExpired(eb: ExpressionBuilder<DB, "token">) {
  * A session without the second factor that its team or the instance requires. A passkey counts as two in the sessions
  * that it proved. Tokens are programs' and have none.
  */
-export const lacksSecondFactor = sql<boolean>`(token.kind = 'session'
-  and ((select second_factor_required from team where team.id = token.team_id)
+export const lacksSecondFactor = lacksSecondFactorIf(
+  sql`(select second_factor_required from team where team.id = token.team_id)`,
+);
+
+/** The same of a session that any of its user's teams requires it of. */
+export const lacksSecondFactorSomewhere = lacksSecondFactorIf(sql`exists (
+  select from team_member join team on team.id = team_member.team_id
+  where team_member.user_id = token.user_id and team_member.accepted_at is not null and team.second_factor_required)`);
+
+function lacksSecondFactorIf(isRequired: RawBuilder<unknown>): RawBuilder<boolean> {
+  return sql<boolean>`(token.kind = 'session'
+  and (${isRequired}
     or coalesce((select value::boolean from setting where key = ${sql.lit(SECOND_FACTOR_REQUIRED)}), false))
   and token.passkey_id is null
   and (select second_factor.confirmed_at from second_factor where second_factor.user_id = token.user_id) is null)`;
+}
+
+const isApiEnabled = sql<boolean>`coalesce(
+  (select value::boolean from setting where key = ${sql.lit(API_ENABLED)}), true)`;
 
 // Beside another table that has columns of the same names.
 const OF_TOKEN = [
@@ -103,12 +124,7 @@ const findByHash = lookup(
       )
       .select(OF_TOKEN)
       .select(["token.kind", "token.confirmed_at", "team_member.role", lacksSecondFactor.as("lacks_second_factor")])
-      .select((eb) =>
-        sql<boolean>`coalesce(${eb
-          .selectFrom("setting")
-          .where("key", "=", sql.lit(API_ENABLED))
-          .select(sql<boolean>`value::boolean`.as("value"))}, true)`.as("is_api_enabled"),
-      )
+      .select(isApiEnabled.as("is_api_enabled"))
       .select("token.hash")
       .where(isAnyOf("token.hash", hashes))
       .where(isNotExpired),

@@ -1,5 +1,10 @@
-/** The page to open after signing in; only paths of this site are allowed. */
+/** The page to open after signing in; only those of this site are allowed. */
 export function pathAfterSignIn(search: string): string {
   const wanted = new URLSearchParams(search).get("to")?.replace(/^"|"$/g, "") ?? "/";
-  return /^\/(?![/\\])/.test(wanted) && !wanted.startsWith("/sign-in") ? wanted : "/";
+  // Read as a browser does, which ignores tabs and line ends and takes a backslash for a slash.
+  const url = URL.parse(wanted, ORIGIN);
+  if (url === null || url.origin !== ORIGIN || url.pathname.startsWith("/sign-in")) return "/";
+  return `${url.pathname}${url.search}${url.hash}`;
 }
+
+const ORIGIN = "https://dashboard.invalid";

@@ -86,6 +86,8 @@ export interface AccountStore {
   current(userId: number, sessionId: number): Promise<CurrentAccount | undefined>;
   /** Sessions that have not expired, newest first. */
   sessions(userId: number): Promise<readonly SessionRecord[]>;
+  /** Whether any team of its user, or the instance, requires a second factor that this session lacks. */
+  lacksSecondFactor(sessionId: number): Promise<boolean>;
   /** @param passkeyId Which the user confirmed with; omitted for the password. */
   confirmSession(id: number, at: Date, passkeyId?: number): Promise<void>;
   /** `false` if the user is not in the team or has not joined it yet. */

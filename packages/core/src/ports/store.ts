@@ -2,7 +2,7 @@ import type { ApplicationSecrets, ApplicationSettings, ApplicationSource } from 
 import type { RemovalFlags } from "../deploy/lifecycle.ts";
 import type { DesiredState, ResourceKind, ResourceRef } from "../resource/resource.ts";
 import type { ServerSettings } from "../server/server-settings.ts";
-import type { Ability } from "../team/permission.ts";
+import type { Ability, Role } from "../team/permission.ts";
 import type { SignInSettings, SignInSettingsUpdate } from "../team/sign-in-setting.ts";
 import type { ApplicationDestinationStore } from "./application-destination.ts";
 import type { BackupStore } from "./backup.ts";
@@ -138,8 +138,11 @@ export interface TokenStore {
     readonly expires_at: Date | null;
   }): Promise<TokenRecord>;
   delete(id: number): Promise<boolean>;
-  /** It exists, has not expired, and does not lack a second factor that its team requires. */
-  isValid(id: number): Promise<boolean>;
+  /**
+   * It exists, has not expired, does not lack a second factor that its team requires, the API is enabled where it needs
+   * that, and its user still has this role.
+   */
+  isValid(id: number, role: Role): Promise<boolean>;
 }
 
 export interface ProjectStore {

@@ -3,7 +3,6 @@ import { DomainError } from "../errors.ts";
 import { ResourceName } from "../name.ts";
 import type { PasskeyRecord } from "../ports/passkey-record.ts";
 import { Timestamp, timestamp, timestampOrNull } from "../timestamp.ts";
-import type { Scope } from "./permission.ts";
 
 export const PASSKEYS_MAX = 20;
 
@@ -31,11 +30,12 @@ export function passkeyHost(origin: string): string {
 
 /**
  * A session without the required second factor may set up a first one. A user who has a passkey proves themselves with
- * it instead: otherwise the password alone would be enough to add another.
+ * it instead: otherwise the password alone would be enough to add another, or to take the passkey away.
+ * @param lacksSecondFactor Of the session, whichever of its user's teams requires one: a user is the same in all of them.
  * @throws DomainError `auth.second_factor_missing`
  */
-export function requirePasskeyUsed({ actor }: Pick<Scope, "actor">, passkeys: number): void {
-  if (passkeys === 0 || actor.type !== "token" || actor.session?.lacksSecondFactor !== true) return;
+export function requirePasskeyUsed(lacksSecondFactor: boolean): void {
+  if (!lacksSecondFactor) return;
   throw new DomainError(
     "auth.second_factor_missing",
     "You have a passkey: confirm with it first. If it is lost, ask an owner of the team to reset your second factor.",

@@ -6,9 +6,12 @@ import {
   can,
   mayManage,
   maySeeSecrets,
+  type PersonSession,
   ROLES,
+  ROOT_TEAM_ID,
   type Role,
   requireAbility,
+  requireOperator,
   type Scope,
 } from "./permission.ts";
 import { covers } from "./token.ts";
@@ -135,4 +138,16 @@ test("nobody but an owner touches owners, and members touch nobody", () => {
     ["admin", ["admin", "member"]],
     ["member", []],
   ]);
+});
+
+test("Berth's own machine is for the root team, in a browser by a password or passkey given lately", () => {
+  const asked = (teamId: number, session?: PersonSession): Scope => {
+    const { actor, ...own } = scope("owner", ["root"]);
+    return { ...own, teamId, actor: actor.type === "token" ? { ...actor, session } : actor };
+  };
+  const session = (isConfirmed: boolean) => ({ isConfirmed, lacksSecondFactor: false });
+  expect(() => requireOperator(asked(1, session(true)))).toThrow("Only the root team");
+  expect(() => requireOperator(asked(ROOT_TEAM_ID, session(false)))).toThrow("password or a passkey again");
+  requireOperator(asked(ROOT_TEAM_ID, session(true)));
+  requireOperator(asked(ROOT_TEAM_ID));
 });

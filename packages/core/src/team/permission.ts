@@ -21,6 +21,9 @@ export const roleAllows = (role: Role, ability: Ability): boolean => ROLE_ABILIT
 export const mayManage = (role: Role, other: Role): boolean =>
   role === "owner" || (role === "admin" && other !== "owner");
 
+/** How long after entering their password a user may see secrets and do dangerous things. */
+export const CONFIRMED_MINUTES = 15;
+
 /** The team whose operators manage the instance itself. */
 export const ROOT_TEAM_ID = 0;
 
@@ -83,14 +86,29 @@ export function requireWrite(scope: Scope, sent: { readonly instant_deploy?: boo
 }
 
 /**
+ * Required for dangerous operations: in a browser, the user must have entered their password or used a passkey
+ * recently. Tokens need no confirmation.
+ * @throws DomainError `auth.confirmation_required`
+ */
+export function requireConfirmation({ actor }: Pick<Scope, "actor">): void {
+  if (actor.type !== "token" || actor.session === undefined || actor.session.isConfirmed) return;
+  throw new DomainError(
+    "auth.confirmation_required",
+    `This needs your password or a passkey again, within the last ${CONFIRMED_MINUTES} minutes: POST /auth/confirm.`,
+  );
+}
+
+/**
  * For operations with access to Berth's own machine: only for the root team, since owners of every team may have
  * `root`.
- * @throws DomainError `auth.missing_ability`, `auth.missing_role`, `auth.root_team_only`
+ * @throws DomainError `auth.missing_ability`, `auth.missing_role`, `auth.root_team_only`, `auth.confirmation_required`
  */
 export function requireOperator(scope: Scope): void {
   requireAbility(scope, "root");
-  if (scope.teamId === ROOT_TEAM_ID) return;
-  throw new DomainError("auth.root_team_only", "Only the root team may access the machine that Berth runs on.");
+  if (scope.teamId !== ROOT_TEAM_ID) {
+    throw new DomainError("auth.root_team_only", "Only the root team may access the machine that Berth runs on.");
+  }
+  requireConfirmation(scope);
 }
 
 /**

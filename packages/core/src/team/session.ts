@@ -1,17 +1,13 @@
 import { z } from "zod";
-import { DomainError } from "../errors.ts";
 import type { SessionRecord } from "../ports/account.ts";
 import { Timestamp, timestamp, timestampOrNull } from "../timestamp.ts";
 import { NewPassword, Password } from "./password.ts";
-import { ABILITIES, ROLES, type Scope } from "./permission.ts";
+import { ABILITIES, CONFIRMED_MINUTES, ROLES } from "./permission.ts";
 import { SecondFactorCode } from "./second-factor.ts";
 
 /** An unused session ends earlier. */
 export const SESSION_IDLE_DAYS = 14;
 export const SESSION_DAYS_MAX = 90;
-
-/** How long after entering their password a user may see secrets and do dangerous things. */
-export const CONFIRMED_MINUTES = 15;
 
 /** Length of the half of the secret in the cookie; the page has the other half. */
 export const COOKIE_SECRET_LENGTH = 43;
@@ -21,19 +17,6 @@ export const LINK_HOURS = 24;
 
 export const isConfirmed = (confirmedAt: Date | null, now: Date): boolean =>
   confirmedAt !== null && now.getTime() - confirmedAt.getTime() < CONFIRMED_MINUTES * 60_000;
-
-/**
- * Required for dangerous operations: in a browser, the user must have entered their password or used a passkey
- * recently. Tokens need no confirmation.
- * @throws DomainError `auth.confirmation_required`
- */
-export function requireConfirmation({ actor }: Pick<Scope, "actor">): void {
-  if (actor.type !== "token" || actor.session === undefined || actor.session.isConfirmed) return;
-  throw new DomainError(
-    "auth.confirmation_required",
-    `This needs your password or a passkey again, within the last ${CONFIRMED_MINUTES} minutes: POST /auth/confirm.`,
-  );
-}
 
 /** The browser's own description, short enough to be stored and shown. */
 export const deviceOf = (userAgent: string | undefined): string => {
