@@ -98,7 +98,13 @@ export const databases = {
       "Inside its container, with all rights in it: `psql`, `mysql`, `mariadb`, `redis-cli` or `keydb-cli` reads the " +
       "statements. Each call is a separate session. The answer has the output, also of a failure.",
     ability: "write",
-    errors: ["resource.not_running", "engine.unsupported", "engine.unreachable", "deploy.timeout"],
+    errors: [
+      "auth.confirmation_required",
+      "resource.not_running",
+      "engine.unsupported",
+      "engine.unreachable",
+      "deploy.timeout",
+    ],
   })
     .input(DatabaseStatements.extend({ uuid }))
     .output(ClientRun)

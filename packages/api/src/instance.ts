@@ -8,6 +8,7 @@ const SWITCH = {
   ability: "root",
   alsoByGet: true,
   evenWhenDisabled: true,
+  errors: ["auth.confirmation_required"],
 } as const;
 
 export const instance = {
@@ -54,6 +55,7 @@ export const settings = {
   update: operation({
     ...SETTINGS,
     method: "PATCH",
+    errors: ["auth.confirmation_required"],
     operationId: "update-settings",
     summary: "Change the settings of the instance",
     description: "A change holds at once. `reported_version` lets clients in that refuse older versions.",

@@ -9,7 +9,8 @@ const id = z.int().min(0).describe("The team's number.");
 const user_id = z.int().min(0).describe("The user's number.");
 
 const OWNER: Extra = { needs: "owner", for: "an owner" };
-const MANAGING: readonly Extra[] = [OWNER, { needs: "same", for: "a token of the user" }];
+const ROLE: Extra = { needs: "same", for: "the role that is given" };
+const TOKENS: Extra = { needs: "same", for: "a token of the user" };
 
 export const members = {
   listCurrent: operation({
@@ -48,7 +49,7 @@ export const members = {
       "For its owners, for its administrators (who cannot add owners), and for the operators of the instance.",
     ability: "write",
     rootTeamReaches: "root",
-    extras: [OWNER],
+    extras: [OWNER, ROLE],
     status: 201,
     errors: ["auth.confirmation_required", "resource.already_exists"],
   })
@@ -65,7 +66,7 @@ export const members = {
     description: "Applies to their tokens at once. A team always keeps an owner.",
     ability: "write",
     rootTeamReaches: "root",
-    extras: MANAGING,
+    extras: [OWNER, ROLE, TOKENS],
     errors: ["auth.confirmation_required", "resource.state"],
   })
     .input(MemberUpdate.extend({ id, user_id }))
@@ -120,8 +121,8 @@ export const members = {
     description: "Their tokens of the team stop working at once. A team always keeps an owner.",
     ability: "write",
     rootTeamReaches: "root",
-    extras: MANAGING,
-    errors: ["resource.state"],
+    extras: [OWNER, TOKENS],
+    errors: ["auth.confirmation_required", "resource.state"],
   })
     .input(z.strictObject({ id, user_id }))
     .output(Message)

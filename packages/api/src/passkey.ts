@@ -88,7 +88,7 @@ export const passkeys = {
     summary: "Remove one of one's passkeys",
     description: "Other sessions that were begun or confirmed with it end.",
     ability: "read",
-    errors: ["auth.session_required", "auth.confirmation_required", "resource.not_found", "resource.state"],
+    errors: [...REGISTER_ERRORS, "resource.not_found", "resource.state"],
   })
     .input(PasskeyChoice)
     .output(Message)

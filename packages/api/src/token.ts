@@ -48,6 +48,7 @@ export const tokens = {
     description: "It stops working at once. A token with more abilities than the caller's cannot be revoked.",
     ability: "write",
     extras: [{ needs: "same", for: "the token that is revoked" }],
+    errors: ["auth.confirmation_required"],
   })
     .input(z.strictObject({ id: z.int().min(0).describe("The token's number: the part of its text before `|`.") }))
     .output(Message)
