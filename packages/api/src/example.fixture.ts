@@ -45,6 +45,8 @@ export interface ExampleOptions {
   readonly isApiEnabled?: boolean;
   readonly openCallLimits?: typeof OPEN_CALLS;
   readonly byteShares?: ByteShares;
+  /** How long looking up a token takes. */
+  readonly whileLookedUp?: () => Promise<void>;
 }
 
 /** Tokens: `1|all`, `2|reader`, `3|old` (expired). */
@@ -54,6 +56,7 @@ export function example({
   isApiEnabled = true,
   openCallLimits = OPEN_CALLS,
   byteShares = BYTE_SHARES,
+  whileLookedUp = async () => undefined,
 }: ExampleOptions = {}) {
   const state = {
     inputs: [] as unknown[],
@@ -68,7 +71,7 @@ export function example({
   const shared = {
     router: appRouter,
     admission: admission({
-      authenticator: tokens(state.look, isApiEnabled),
+      authenticator: tokens({ look: state.look, isApiEnabled, whileLookedUp }),
       requestsPerMinute,
       openCallLimits,
       byteShares,
@@ -295,7 +298,11 @@ async function* follow(
 
 const KIND = { kind: "api", confirmed_at: null, lacks_second_factor: false } as const;
 
-function tokens(look: { count: number }, isApiEnabled: boolean): Authenticator {
+function tokens({
+  look,
+  isApiEnabled,
+  whileLookedUp,
+}: Pick<Example, "look"> & Required<Pick<ExampleOptions, "isApiEnabled" | "whileLookedUp">>): Authenticator {
   const rows = [
     { id: 1, secret: "all", abilities: ["read", "write", "deploy"] as const, expires_at: null },
     { id: 2, secret: "reader", abilities: ["read"] as const, expires_at: null },
@@ -305,6 +312,7 @@ function tokens(look: { count: number }, isApiEnabled: boolean): Authenticator {
   return {
     async findToken(hash) {
       look.count++;
+      await whileLookedUp();
       const row = rows.find(({ secret }) => hashOfSecret(secret) === hash);
       const owner = { user_id: 0, role: "owner" as const };
       const dates = { last_used_at: null, created_at: new Date(0) };

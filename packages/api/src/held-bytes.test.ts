@@ -26,7 +26,7 @@ describe("bytes that requests hold", () => {
     const ledger = byteLedger(SHARES);
     const gone = ledger({ token: "1", team: "a" });
     gone.close();
-    expect(() => gone.hold(1)).toThrow(overloaded);
+    expect(() => gone.hold(1)).toThrow("The client did not wait for the answer.");
     gone.note(100);
     ledger({ token: "1", team: "a" }).hold(100);
   });
@@ -55,6 +55,35 @@ describe("bytes that requests hold", () => {
     ledger({ token: "1", team: "1" }).hold(1000);
   });
 });
+
+test.each(["/api/v1/notes", "/trpc/notes.list"])(
+  "callers who leave while they are looked up hold nothing: %s",
+  async (path) => {
+    let looked = Promise.resolve();
+    const api = example({ byteShares: { perToken: 20_000, perTeam: 20_000, total: 20_000 }, whileLookedUp: () => looked });
+    const { port } = new URL(await api.app.listen({ port: 0, host: "127.0.0.1" }));
+    const headers = { authorization: "Bearer 1|all" };
+    try {
+      const { promise, resolve } = Promise.withResolvers<void>();
+      looked = promise;
+      const sockets = Array.from({ length: 30 }, () => connect(Number(port), "127.0.0.1"));
+      for (const socket of sockets)
+        socket.write(`GET ${path} HTTP/1.1\r\nhost: x\r\nauthorization: Bearer 1|all\r\n\r\n`);
+      await until(() => api.look.count === 30, { what: "all are looked up" });
+      for (const socket of sockets) socket.destroy();
+      await until(async () => (await connectionsOf(api)) === 0, { what: "the server knows that they left" });
+      resolve();
+      await until(() => api.inputs.length === 30, { what: "their calls were made" });
+      expect((await fetch(`http://127.0.0.1:${port}${path}`, { headers })).status).toBe(200);
+      expect(api.faults).toEqual([]);
+    } finally {
+      await api.app.close();
+    }
+  },
+);
+
+const connectionsOf = ({ app }: Pick<Example, "app">) =>
+  new Promise<number>((resolve) => app.server.getConnections((_error, count) => resolve(count)));
 
 describe("large bodies", () => {
   const apis: Example[] = [];

@@ -2,7 +2,9 @@ import { DomainError } from "@berth/core";
 
 /** Bytes that one request keeps in memory: its body, and its answer until the client has received it. */
 export interface HeldBytes {
-  /** @throws DomainError `request.overloaded` beyond a share; nothing is counted then. */
+  /**
+   * @throws DomainError `request.overloaded` beyond a share, `request.malformed` after `close`; nothing is counted then.
+   */
   hold(bytes: number): void;
   /** Counts bytes that can no longer be refused. */
   note(bytes: number): void;
@@ -52,8 +54,8 @@ export function byteLedger(shares = BYTE_SHARES): (owner: ByteOwner) => HeldByte
     };
     return {
       hold(bytes) {
-        // After the end nobody reads the answer, and nothing would release its bytes.
-        if (isClosed) throw overloaded();
+        // Nobody reads the answer, and nothing would release its bytes.
+        if (isClosed) throw new DomainError("request.malformed", "The client did not wait for the answer.");
         const ofTeam = (held.get(teamKey) ?? 0) + bytes;
         if ((held.get(tokenKey) ?? 0) + bytes > shares.perToken || ofTeam > shares.perTeam) throw overloaded();
         // If the total is exceeded, only teams with more than an equal share are refused: a team is never refused

@@ -12,6 +12,7 @@ import { asRequestError } from "./rest/request-error.ts";
 import { operationsOf } from "./rest/routes.ts";
 import type { Control, RequestContext } from "./trpc.ts";
 import { trpcSocket } from "./trpc-socket.ts";
+import { whenClosed } from "./when-closed.ts";
 import { type ListBounds, listBounds } from "./whole-list.ts";
 import { withholdBodies } from "./withheld-body.ts";
 
@@ -35,7 +36,7 @@ export function trpcPlugin(app: FastifyInstance, options: TrpcOptions, done: () 
     const found = await identification(request, reply, options);
     const scope = "identity" in found ? found.identity?.scope : undefined;
     const bytes = options.admission.bytesOf(scope, request.ip);
-    reply.raw.once("close", () => bytes.close());
+    whenClosed(reply.raw, () => bytes.close());
     callers.set(request, { found, bytes });
   });
   holdBodies(app, (request) => callers.get(request)?.bytes);
@@ -142,7 +143,7 @@ function contextOf(
   if (found !== undefined && "refusal" in found) throw asTrpcError(found.refusal);
   const identity = found?.identity;
   const gone = new AbortController();
-  res.raw.once("close", () => {
+  whenClosed(res.raw, () => {
     if (!res.raw.writableFinished) gone.abort();
   });
   return {
@@ -156,7 +157,7 @@ function contextOf(
     signal: gone.signal,
     enter: (kind, scope) => {
       const leave = admission.enter(kind, scope);
-      res.raw.once("close", leave);
+      whenClosed(res.raw, leave);
       return leave;
     },
     lists: caller && bounds.open(caller.bytes),

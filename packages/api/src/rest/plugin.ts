@@ -13,6 +13,7 @@ import { holdBodies } from "../held-body.ts";
 import type { HeldBytes } from "../held-bytes.ts";
 import { admitted } from "../operation.ts";
 import type { Control, RequestContext, RestExchange } from "../trpc.ts";
+import { whenClosed } from "../when-closed.ts";
 import { withholdBodies } from "../withheld-body.ts";
 import { methodsOf } from "./allowed.ts";
 import { eventStream } from "./event-stream.ts";
@@ -59,7 +60,7 @@ export function restPlugin(app: FastifyInstance, options: RestOptions, done: () 
   app.addHook("onRequest", async (request, reply) => {
     request.identity = await identified(request, reply, options);
     const bytes = options.admission.bytesOf(request.identity?.scope, request.ip);
-    reply.raw.once("close", () => bytes.close());
+    whenClosed(reply.raw, () => bytes.close());
     request.bytes = bytes;
   });
   holdBodies(app, ({ bytes, routeOptions }) => (routeOptions.config.route?.body === "upload" ? undefined : bytes));
@@ -163,7 +164,7 @@ function contextOf(
   { admission, controlFor, limitReads, signIns, browsers }: RestOptions,
 ): RequestContext {
   const gone = new AbortController();
-  reply.raw.once("close", () => {
+  whenClosed(reply.raw, () => {
     if (!reply.raw.writableFinished) gone.abort();
   });
   const rest: RestExchange = {
@@ -183,7 +184,7 @@ function contextOf(
     signal: gone.signal,
     enter: (kind, scope) => {
       const leave = admission.enter(kind, scope);
-      reply.raw.once("close", leave);
+      whenClosed(reply.raw, leave);
       return leave;
     },
     rest,
@@ -294,7 +295,7 @@ function sendFile(
     ...(sha256 === null ? {} : { "repr-digest": `sha-256=:${Buffer.from(sha256, "hex").toString("base64")}:` }),
   });
   const file = Readable.from(content, { objectMode: false });
-  reply.raw.once("close", () => void close().catch((error) => report(error, request, options)));
+  whenClosed(reply.raw, () => void close().catch((error) => report(error, request, options)));
   file.on("error", (error) => report(error, request, options));
   if (request.method === "HEAD") {
     file.destroy();

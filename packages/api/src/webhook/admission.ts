@@ -1,5 +1,6 @@
 import { DomainError } from "@berth/core";
 import type { FastifyReply, FastifyRequest } from "fastify";
+import { whenClosed } from "../when-closed.ts";
 
 /** Most deliveries are smaller; only larger ones could fill the memory. */
 const SMALL_BYTES = 1_048_576;
@@ -13,7 +14,7 @@ export function bodyAdmission(secondsMax: number): (request: FastifyRequest, rep
   return (request, reply) => {
     const timer = setTimeout(() => request.raw.destroy(), secondsMax * 1000).unref();
     request.raw.once("end", () => clearTimeout(timer));
-    reply.raw.once("close", () => clearTimeout(timer));
+    whenClosed(reply.raw, () => clearTimeout(timer));
     const length = Number(request.headers["content-length"] ?? Number.POSITIVE_INFINITY);
     if (length <= SMALL_BYTES) return;
     if (large >= LARGE_AT_ONCE) {
@@ -21,7 +22,7 @@ export function bodyAdmission(secondsMax: number): (request: FastifyRequest, rep
       throw new DomainError("rate.limited", message, { retryAfterSeconds: RETRY_AFTER_SECONDS });
     }
     large += 1;
-    reply.raw.once("close", () => {
+    whenClosed(reply.raw, () => {
       large -= 1;
     });
   };

@@ -4,6 +4,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import type { Admission } from "../admission.ts";
 import { problemOf } from "../errors.ts";
 import { asRequestError } from "../rest/request-error.ts";
+import { whenClosed } from "../when-closed.ts";
 import { bodyAdmission } from "./admission.ts";
 import { type WebhookReader, webhookReader } from "./report.ts";
 import { isSignedWith } from "./signature.ts";
@@ -102,7 +103,7 @@ async function answer(
   // The content type parser stores bytes here.
   const body = (request.body as Buffer | undefined) ?? Buffer.alloc(0);
   const gone = new AbortController();
-  reply.raw.once("close", () => gone.abort());
+  whenClosed(reply.raw, () => gone.abort());
   const event = eventHeader && textOf(headers, eventHeader);
   const report = await reader.read({ provider, event, contentType: headers["content-type"], body }, gone.signal);
   const result = await webhooks.receive({
