@@ -10,6 +10,7 @@ test("names the commands for a service or database that was named as an applicat
     message: "garage is a service, not an application.",
     details: [
       expect.stringContaining("berth services show|start|stop|restart|delete garage"),
+      expect.stringContaining("berth services logs garage. Its deployments: berth deployments garage"),
       expect.stringContaining("berth env list --service garage"),
     ],
   });

@@ -38,18 +38,30 @@ const listOf = ({ client }: Api, kind: NamedKind): Promise<readonly (Database | 
 /** The group of commands of a kind. */
 export const GROUPS: Readonly<Record<NamedKind, string>> = { database: "db", service: "services" };
 
+/** The first database, else the first service, with this name or uuid. */
+export async function findOtherKind(
+  api: Api,
+  wanted: string,
+): Promise<{ readonly kind: NamedKind; readonly uuid: string; readonly name: string } | undefined> {
+  for (const kind of ["database", "service"] as const) {
+    const [other] = matchingCandidates(wanted, await listOf(api, kind));
+    if (other !== undefined) return { kind, uuid: other.uuid, name: other.name };
+  }
+  return undefined;
+}
+
 /**
  * Refuses names of services and databases in commands for applications.
  * @throws Failure that names the commands for the object's kind
  */
 export async function requireNoOtherKind(api: Api, wanted: string): Promise<void> {
-  for (const kind of ["database", "service"] as const) {
-    const [other] = matchingCandidates(wanted, await listOf(api, kind));
-    if (other === undefined) continue;
-    const name = printable(other.name);
-    throw usage(`${name} is a ${kind}, not an application.`, [
-      `Show, start, stop, restart or delete it with: berth ${GROUPS[kind]} show|start|stop|restart|delete ${name}`,
-      `Its variables: berth env list --${kind} ${name}. Its other commands: berth ${GROUPS[kind]} --help`,
-    ]);
-  }
+  const other = await findOtherKind(api, wanted);
+  if (other === undefined) return;
+  const { kind } = other;
+  const name = printable(other.name);
+  throw usage(`${name} is a ${kind}, not an application.`, [
+    `Show, start, stop, restart or delete it with: berth ${GROUPS[kind]} show|start|stop|restart|delete ${name}`,
+    `Its log: berth ${GROUPS[kind]} logs ${name}. Its deployments: berth deployments ${name}`,
+    `Its variables: berth env list --${kind} ${name}. Its other commands: berth ${GROUPS[kind]} --help`,
+  ]);
 }

@@ -2,8 +2,10 @@ import type { Deployment } from "@berth/core/deploy";
 import { type Command, InvalidArgumentError } from "commander";
 import { findLinks } from "../application-link.ts";
 import type { Bind } from "../command-module.ts";
+import type { Api } from "../connection/api.ts";
 import { ago, duration } from "../format.ts";
 import { cell } from "../output.ts";
+import { findOtherKind } from "../resource.ts";
 import type { Session } from "../session.ts";
 import { deploymentStatusText } from "../status-text.ts";
 import { targetApplication } from "../target.ts";
@@ -17,11 +19,14 @@ interface DeploymentListOptions {
 export function define(command: Command, bind: Bind): void {
   addPaging(
     command
-      .argument("[app]", "name or uuid; default: the application of this folder, else all that wait or run")
+      .argument(
+        "[name]",
+        "name or uuid of an application, database or service; default: the application of this folder, else all that wait or run",
+      )
       .option("--all", "all queued and running deployments of the team, also inside of a deployed folder"),
   ).action(bind(list));
   addPaging(command.command("list"))
-    .description("List the waiting and running deployments of the team. Those of an application: berth deployments APP")
+    .description("List the waiting and running deployments of the team. Those of one resource: berth deployments NAME")
     // Commander gives the flags that the group has too to the group.
     .action(
       bind((session: Session, _: DeploymentListOptions, self: Command) =>
@@ -44,14 +49,31 @@ async function list(
   const isOfTeam = all === true || (wanted === undefined && (await findLinks(system.cwd)) === undefined);
   if (isOfTeam) return await listActive(session, paging);
   const api = await session.connect();
-  const { uuid, name } = await targetApplication(api, system, wanted);
-  const page = await api.client.deployments.listByApplication.query({ uuid, ...paging });
+  const { name, read } = await deploymentsOf(session, api, wanted);
+  const page = await read(paging);
   output.show(page, () => {
     table(session, page.deployments, `${cell(name)} was not deployed yet.`);
     const left = page.count - page.deployments.length - (paging.skip ?? 0);
     if (left > 0) output.line(output.colors.dim(`${left} older ones: --take and --skip show them.`));
   });
 }
+
+/** An application with the name goes before a database or service. */
+async function deploymentsOf({ system }: Session, api: Api, wanted: string | undefined) {
+  const { deployments } = api.client;
+  try {
+    const { uuid, name } = await targetApplication(api, system, wanted);
+    return { name, read: (paging: Paging) => deployments.listByApplication.query({ uuid, ...paging }) };
+  } catch (error) {
+    const other = wanted === undefined ? undefined : await findOtherKind(api, wanted);
+    if (other === undefined) throw error;
+    const { kind, uuid, name } = other;
+    const list = kind === "database" ? deployments.listByDatabase : deployments.listByService;
+    return { name, read: (paging: Paging) => list.query({ uuid, ...paging }) };
+  }
+}
+
+type Paging = Pick<DeploymentListOptions, "take" | "skip">;
 
 async function listActive(session: Session, { take, skip }: DeploymentListOptions): Promise<void> {
   const { client } = await session.connect();
@@ -60,7 +82,7 @@ async function listActive(session: Session, { take, skip }: DeploymentListOption
 }
 
 const NONE_ACTIVE =
-  "No deployment is queued or running. List those that have ended, of one application, with: berth deployments APP";
+  "No deployment is queued or running. List those that have ended, of one resource, with: berth deployments NAME";
 
 function table({ output }: Session, deployments: readonly Deployment[], none: string): void {
   if (deployments.length === 0) {

@@ -1,4 +1,5 @@
 import { takesEffectAtOnce } from "@berth/core/application";
+import { changesDatabaseUrl, needsDatabaseRestart } from "@berth/core/database";
 import { z } from "zod";
 import { problemError } from "../connection/problem.ts";
 import { type RestRequest, rest } from "../connection/rest.ts";
@@ -33,7 +34,10 @@ export async function runOperation(
     if (!response.ok) throw problemError(response.status, await response.text());
     if (operation.isStream) await showStream(session, response);
     else if (isFile(response)) await sendOut(session, response);
-    else return await answered(session, operation, answerOf(response, await response.text()), { options, request });
+    else {
+      const asked = { options, request, parameters };
+      return await answered(session, operation, answerOf(response, await response.text()), asked);
+    }
     return EXIT.ok;
   } catch (cause) {
     if (interruption.signal.aborted) return EXIT.interrupted;
@@ -45,16 +49,25 @@ export async function runOperation(
 
 const Started = z.looseObject({ job_uuid: z.string() });
 
+interface Asked {
+  readonly options: Readonly<Record<string, unknown>>;
+  readonly request: RestRequest;
+  /** Of the path: names are replaced by uuids. */
+  readonly parameters: readonly string[];
+}
+
 async function answered(
   session: Session,
   operation: DescribedOperation,
   answer: unknown,
-  { options, request }: { readonly options: Readonly<Record<string, unknown>>; readonly request: RestRequest },
+  { options, request, parameters }: Asked,
 ): Promise<ExitCode> {
   if (operation.method === "PATCH" && typeof request.body === "string") {
     const changed = Object.keys(JSON.parse(request.body) as object);
     session.output.line(`Changed ${wordsOf(changed)}`);
-    if (operation.words.join(" ") === "applications update") sayWhen(session, changed);
+    const name = operation.words.join(" ");
+    if (name === "applications update") sayWhen(session, changed);
+    if (name === "databases update") await sayWhenOfDatabase(session, parameters[0] ?? "", changed);
   }
   const started = operation.startsJob && options.wait !== false ? Started.safeParse(answer).data : undefined;
   if (started === undefined) {
@@ -77,6 +90,31 @@ function sayWhen({ output }: Session, changed: readonly string[]): void {
   if (atOnce.length > 0) output.line(`Takes effect within a second: ${wordsOf(atOnce)}`);
   if (later.length > 0) output.line(`Takes effect with the next deployment: ${wordsOf(later)}`);
 }
+
+/** The commands after which a change of a database takes effect, also in what uses its URL. */
+async function sayWhenOfDatabase(session: Session, uuid: string, changed: readonly string[]): Promise<void> {
+  const { output } = session;
+  const { client } = await session.connect();
+  const { name } = await client.databases.get.query({ uuid });
+  const later = changed.filter(needsDatabaseRestart);
+  if (later.length > 0) {
+    output.line(
+      `Takes effect with the next start: ${wordsOf(later)}. Start it with: berth db restart ${printable(name)}`,
+    );
+  }
+  if (!changed.some(changesDatabaseUrl)) return;
+  const users = await client.databases.attachments.list.query({ uuid });
+  const commands = new Set(users.map(({ resource_name, resource_type }) => DEPLOYS[resource_type](resource_name)));
+  if (commands.size === 0) return;
+  output.line(`${later.length > 0 ? "After that, give" : "Give"} its new URL to what uses it:`);
+  for (const command of commands) output.line(`  ${printable(command)}`);
+}
+
+const DEPLOYS = {
+  application: (name: string) => `berth deploy ${name}`,
+  database: (name: string) => `berth db restart ${name}`,
+  service: (name: string) => `berth service restart ${name}`,
+} as const;
 
 async function confirm(
   { system, output }: Session,

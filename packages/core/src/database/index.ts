@@ -9,3 +9,4 @@ export * from "./database-input.ts";
 export * from "./database-view.ts";
 export type * from "./engine/row.ts";
 export { PASSWORDS_UNCHANGED } from "./engine/row.ts";
+export * from "./setting-effect.ts";
