@@ -115,6 +115,8 @@ function packed(folder: string, { entries }: Content): Pack {
       if (target !== undefined) entry.linkpath = target;
     },
   });
+  // Its reader hears the first error only. Files that are gone as well would end the process.
+  pack.on("error", () => undefined);
   for (const { path } of entries) pack.add(path);
   pack.end();
   return pack;

@@ -246,6 +246,19 @@ describe("the archive", () => {
     await expect(buffer(archive(folder.path, content))).rejects.toThrow("changed");
   });
 
+  test("fails once where many files go", async () => {
+    using folder = temporaryFolder(Object.fromEntries(Array.from({ length: 50 }, (_, at) => [`f${at}`, "x"])));
+    const content = await walk(folder.path);
+    for (const { path } of content.entries) rmSync(join(folder.path, path));
+    const uncaught: unknown[] = [];
+    const listener = (error: unknown) => void uncaught.push(error);
+    process.on("uncaughtExceptionMonitor", listener);
+    await expect(buffer(archive(folder.path, content))).rejects.toThrow("changed");
+    await new Promise(setImmediate);
+    process.off("uncaughtExceptionMonitor", listener);
+    expect(uncaught).toEqual([]);
+  });
+
   test("of too much is refused, naming what takes the room", async () => {
     using folder = temporaryFolder({
       "assets/big.bin": "x".repeat(5000),
