@@ -54,7 +54,7 @@ describeLargeInBrowser("the pages by role", () => {
       `/projects/${shop.project}`,
       ...tabs(`/applications/${shop.api}`, all),
       ...tabs(`/databases/${shop.shopdb}`, ["settings", "backups"]),
-      ...tabs(`/services/${shop.mail}`, ["settings", "containers", "compose"]),
+      ...tabs(`/services/${shop.mail}`, ["settings", "containers", "compose", "domains"]),
       "/servers",
       ...tabs(`/servers/${machine?.uuid}`, ["proxy", "cleanup", "jobs", "metrics", "terminal", "settings"]),
       ...tabs("/team", ["tokens", "keys", "registries", "storages", "git", "variables", "sign-in", "activity"]),
@@ -62,6 +62,28 @@ describeLargeInBrowser("the pages by role", () => {
       "/new/database",
     ];
   };
+
+  it("let an owner change the URLs of each container of a service", async () => {
+    const { page, complaints, close } = await visitAs("owner");
+    await page.goto(`/services/${shop.mail}/domains`);
+    await page.getByText("It has no URL: nothing is routed to it.").waitFor();
+    const field = page.getByLabel("URLs of web");
+    await field.fill("http://mail.example.test:8080,http://post.example.test:8080/inbox");
+    await page.getByRole("button", { name: "Save URLs" }).click();
+    await page
+      .getByRole("region", { name: "URLs" })
+      .getByRole("link", { name: /post\.example/ })
+      .waitFor();
+    await picture(page, "service-domains");
+    const [web] = (await server.client.services.get.query({ uuid: shop.mail })).applications;
+    expect(web?.fqdn).toBe("http://mail.example.test:8080,http://post.example.test:8080/inbox");
+    await field.fill("");
+    await page.getByRole("button", { name: "Save URLs" }).click();
+    await page.getByText("It has no URL: nothing is routed to it.").waitFor();
+    expect(await accessibilityProblems(page)).toEqual([]);
+    expect(complaints).toEqual([]);
+    await close();
+  });
 
   it("let a member read everything, and say at each button for more why it cannot be pressed", async () => {
     const { page, complaints, close } = await visitAs("member");

@@ -167,7 +167,7 @@ const REMEDIES: Readonly<Record<ShownStep["name"], { readonly text: string; read
   },
   health: {
     text: "It started and did not answer as it should. Check its port, its health check and the variables it reads.",
-    tab: "variables",
+    tab: "settings",
   },
   switch: { text: "Check the URLs and the proxy of the server.", tab: "domains" },
   retire: { text: "The new release runs. Check the server.", tab: "overview" },
@@ -180,7 +180,7 @@ function Failure({ deployment, steps }: { readonly deployment: Deployment; reado
   return (
     <Alert color="red" variant="outline" role="alert" title={deployment.error}>
       <Text size="sm">
-        {remedy?.text} What ran before continues.{" "}
+        {remedy?.text} What ran before, if anything, continues.{" "}
         {remedy !== undefined && (
           <TextLink
             to={`/${plurals[kind]}/$uuid/{-$tab}`}

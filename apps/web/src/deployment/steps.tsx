@@ -15,6 +15,7 @@ export const Steps = ({ steps }: { readonly steps: readonly ShownStep[] }) => (
           <Text span size="sm" c="dimmed">
             {started_at === null ? state.word.toLowerCase() : <Elapsed from={started_at} to={finished_at} />}
             {status === "failed" && " failed"}
+            {status === "undone" && ", undone"}
           </Text>
         </li>
       );

@@ -159,7 +159,7 @@ const Cells = <Row,>({
   <Table.Tr ref={measure} role="row" className="table-row-link" data-index={index}>
     {columns.map((column) => (
       <Table.Td key={column.header} role="cell" data-label={column.header} {...visibility(column)} className="break">
-        {column.cell(row)}
+        <div>{column.cell(row)}</div>
       </Table.Td>
     ))}
   </Table.Tr>

@@ -1,6 +1,6 @@
 import { Anchor, SimpleGrid, Stack, Text } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
-import { trpc } from "../api/client.ts";
+import { type Outputs, trpc } from "../api/client.ts";
 import { Commit } from "../deployment/commit.tsx";
 import { shortCommit } from "../deployment/short-commit.ts";
 import { HiddenSecret } from "../parts/confirmation.tsx";
@@ -139,11 +139,13 @@ function scaleOf({
   return scale_problem === null ? wanted : `${wanted}. ${scale_problem}`;
 }
 
+const serverText = ({ name, engine }: Outputs["servers"]["get"]) => (name === engine ? name : `${name}, ${engine}`);
+
 function ServerLink({ uuid }: { readonly uuid: string }) {
   const { data } = useQuery(trpc.servers.get.queryOptions({ uuid }));
   return (
     <TextLink to="/servers/$uuid/{-$tab}" params={{ uuid }} size="sm">
-      {data === undefined ? uuid : `${data.name}, ${data.engine}`}
+      {data === undefined ? uuid : serverText(data)}
     </TextLink>
   );
 }

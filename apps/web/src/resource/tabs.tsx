@@ -35,6 +35,7 @@ const TABS: readonly Tab[] = [
     kinds: ["application"],
     Panel: lazy(() => import("../application/domains-tab.tsx")),
   },
+  { name: "domains", title: "Domains", kinds: ["service"], Panel: lazy(() => import("../service/domains-tab.tsx")) },
   { name: "storage", title: "Storage", Panel: lazy(() => import("./storage-tab.tsx")) },
   { name: "tasks", title: "Tasks", kinds: ["application", "service"], Panel: lazy(() => import("./tasks-tab.tsx")) },
   {

@@ -3,7 +3,7 @@ import { changesDatabaseUrl, needsDatabaseRestart } from "./setting-effect.ts";
 
 test.each([
   ["postgres_password", true, true],
-  ["redis_username", true, true],
+  ["redis_password", true, true],
   ["enable_ssl", true, true],
   ["image", true, false],
   ["postgres_conf", true, false],

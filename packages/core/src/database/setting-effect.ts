@@ -15,7 +15,6 @@ const IN_URL = {
   is_public: true,
   public_port: true,
   enable_ssl: true,
-  redis_username: true,
 } as const satisfies Partial<Record<keyof DatabaseUpdate, true>>;
 
 const LOGIN_FIELDS = new Set(
