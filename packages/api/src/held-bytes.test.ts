@@ -60,7 +60,10 @@ test.each(["/api/v1/notes", "/trpc/notes.list"])(
   "callers who leave while they are looked up hold nothing: %s",
   async (path) => {
     let looked = Promise.resolve();
-    const api = example({ byteShares: { perToken: 20_000, perTeam: 20_000, total: 20_000 }, whileLookedUp: () => looked });
+    const api = example({
+      byteShares: { perToken: 20_000, perTeam: 20_000, total: 20_000 },
+      whileLookedUp: () => looked,
+    });
     const { port } = new URL(await api.app.listen({ port: 0, host: "127.0.0.1" }));
     const headers = { authorization: "Bearer 1|all" };
     try {

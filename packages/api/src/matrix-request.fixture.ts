@@ -159,6 +159,8 @@ function extraOf(world: World, operationId: string, extra: Extra): Asked {
     },
     "privileges on Berth's own machine": { body: POWERS[operationId] ?? { custom_docker_run_options: "--privileged" } },
     "an owner": { objects: { "{user_id}": users.owner }, body: OWNERS[operationId] ?? {} },
+    "a new owner": { body: { role: "owner" } },
+    "a role above `member`": { objects: { "{user_id}": users.member }, body: { role: "admin" } },
     "a token of the user": { objects: { "{user_id}": userWithToken }, body: DEMOTIONS[operationId] ?? {} },
     "the token that is made": { body: { abilities: ["deploy"] } },
     "the token that is revoked": { objects: { "/tokens/{id}": tokens.deploy } },
@@ -176,7 +178,6 @@ const POWERS: Readonly<Record<string, object>> = {
   "update-service-by-uuid": { docker_compose: POWERFUL_COMPOSE },
 };
 const OWNERS: Readonly<Record<string, object>> = {
-  "create-member-by-team-id": { role: "owner" },
   "update-member-by-team-id": { role: "admin" },
 };
 const DEMOTIONS: Readonly<Record<string, object>> = { "update-member-by-team-id": { role: "member" } };

@@ -9,7 +9,8 @@ const id = z.int().min(0).describe("The team's number.");
 const user_id = z.int().min(0).describe("The user's number.");
 
 const OWNER: Extra = { needs: "owner", for: "an owner" };
-const ROLE: Extra = { needs: "same", for: "the role that is given" };
+const NEW_OWNER: Extra = { needs: "root owner", for: "a new owner" };
+const ROLE: Extra = { needs: "root", for: "a role above `member`" };
 const TOKENS: Extra = { needs: "same", for: "a token of the user" };
 
 export const members = {
@@ -49,7 +50,7 @@ export const members = {
       "For its owners, for its administrators (who cannot add owners), and for the operators of the instance.",
     ability: "write",
     rootTeamReaches: "root",
-    extras: [OWNER, ROLE],
+    extras: [ROLE, NEW_OWNER],
     status: 201,
     errors: ["auth.confirmation_required", "resource.already_exists"],
   })

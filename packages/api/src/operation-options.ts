@@ -68,10 +68,10 @@ export interface OperationOptions {
 /** Checked by the use case; declared for the OpenAPI document and `docs/permissions.md`, and tested against both. */
 export interface Extra {
   /**
-   * An ability; `operator`: the ability `root` in the root team; `owner`: that role; `same`: every ability of the
-   * token that is created, changed or revoked, before and after.
+   * An ability; `operator`: the ability `root` in the root team; `owner`: that role; `root owner`: that role with the
+   * ability `root`; `same`: every ability of the token that is created, changed or revoked, before and after.
    */
-  readonly needs: Ability | "operator" | "owner" | "same";
+  readonly needs: Ability | "operator" | "owner" | "root owner" | "same";
   /** The requests it applies to, as in "for an owner". */
   readonly for: string;
 }

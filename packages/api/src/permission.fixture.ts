@@ -46,12 +46,13 @@ export function extraRefusalOf(permission: Permission, extra: Extra, caller: Cal
   if (refusal !== undefined) return refusal;
   if (needs === "operator") return caller.team === "root" && may(caller, "root") ? undefined : 403;
   if (needs === "owner") return caller.role === "owner" ? undefined : 403;
+  if (needs === "root owner") return caller.role === "owner" && may(caller, "root") ? undefined : 403;
   return may(caller, abilityFor(extra) ?? "root") ? undefined : 403;
 }
 
 /** The additional ability that an extra needs, if a single one is enough. */
 export function abilityFor({ needs }: Extra): Ability | undefined {
-  if (needs === "operator" || needs === "owner") return undefined;
+  if (needs === "operator" || needs === "owner" || needs === "root owner") return undefined;
   return needs === "same" ? "deploy" : needs;
 }
 

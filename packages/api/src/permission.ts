@@ -54,6 +54,7 @@ export const extraText = (extra: Extra): string => `for ${extra.for}: ${NEEDS[ex
 const NEEDS: Readonly<Partial<Record<Extra["needs"], string>>> = {
   operator: "`root` in the root team",
   owner: "the role `owner`",
+  "root owner": "the role `owner` and `root`",
   same: "each of its abilities",
 };
 

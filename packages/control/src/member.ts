@@ -38,8 +38,8 @@ export function members(context: UseCaseContext) {
 
     /**
      * With a mail server, callers with the ability `root` also mail a sign-in link to the member.
-     * @throws DomainError `auth.missing_role` for a role above the caller's, `auth.missing_ability` for one that may do
-     * more than the caller's token, `auth.confirmation_required` for one above member and where a link is mailed,
+     * @throws DomainError `auth.missing_role` for a role above the caller's, `auth.missing_ability` for one above
+     * member by a token without `root`, `auth.confirmation_required` for one above member and where a link is mailed,
      * `resource.already_exists`
      */
     async add(teamId: number, { email, name = nameFromEmail(email), role = "member" }: MemberAdd): Promise<User> {
@@ -49,7 +49,7 @@ export function members(context: UseCaseContext) {
         requireManaging(scope, teamId, role);
         if (role !== "member" || invites) requireConfirmation(scope);
         const member = await tx.members.insert(teamId, { email, name, role });
-        requireCovered(scope, [SESSION], [role]);
+        if (role !== "member") requireCovered(scope, [SESSION], [role]);
         await emit(tx, "added", teamId, member);
         const link = { user_id: member.id, team_id: teamId, replaces_password: false };
         const made = invites ? await insertSignInLink(context, tx, link, member.name) : undefined;
