@@ -143,6 +143,10 @@ async function createSchedule(
   const made = await api.client.databases.backups.create.mutate({ uuid, frequency, ...sent });
   output.show(made, () => {
     output.line(`${name} is backed up ${printable(frequency)} from now on (${made.uuid}).`);
+    const others = schedules.filter(({ enabled }) => enabled).map((schedule) => printable(schedule.frequency));
+    if (others.length > 0) {
+      output.line(`Its other schedules continue: ${others.join(", ")}. List them with: berth backup list ${name}`);
+    }
     if (sent.backup_now !== true) output.line(`Back it up now with: berth backup run ${name}`);
   });
 }

@@ -67,7 +67,17 @@ async function invite(session: Session, email: string, { role }: { readonly role
   const known = await memberOf(client, team.id, email);
   const member = known ?? (await client.teams.members.add.mutate({ id: team.id, email, role }));
   const link = await client.teams.members.createSignInLink.mutate({ id: team.id, user_id: member.id });
+  if (known !== undefined) {
+    session.output.warn(
+      `${printable(known.email)} is a member already, as ${known.role}. This is a new link for them.`,
+    );
+  }
   await showLink(session, link, { isOpened: false });
+  if (link.url === null) {
+    session.output.warn(
+      "It leads to the address that this command uses. If others reach Berth by another one, set BERTH_PUBLIC_URL.",
+    );
+  }
   session.output.warn(`Send it to ${printable(member.email)} only. The first person who opens it acts as them.`);
 }
 

@@ -58,7 +58,7 @@ function warnOfUnresolvedReferences({ variables, deployment, say }: StepContext)
         ? "no such shared variable or database exists, so it is not replaced"
         : "no such shared variables or databases exist, so they are not replaced";
     say(
-      `The variable ${key} refers to ${references.join(", ")}: ${what}. Create what is missing, or correct ${key}, then deploy again.`,
+      `Warning: The variable ${key} refers to ${references.join(", ")}: ${what}. Create what is missing, or correct ${key}, then deploy again.`,
       "stderr",
     );
   }
