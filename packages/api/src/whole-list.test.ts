@@ -85,7 +85,7 @@ describe("a list that is sent as a whole", () => {
     const all = bounds();
     const gone = all.open();
     gone.close();
-    await expect(gone.lists.read("things", asked, megabytes(15))).rejects.toMatchObject({ code: "request.overloaded" });
+    await expect(gone.lists.read("things", asked, megabytes(15))).rejects.toMatchObject({ code: "request.malformed" });
     const [one, other] = [all.open("1"), all.open("2")];
     await one.lists.read("things", asked, megabytes(11));
     expect(await other.lists.read("things", asked, megabytes(11))).toMatchObject({ ok: true });
