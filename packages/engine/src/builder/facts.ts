@@ -1,6 +1,6 @@
 import { constants } from "node:fs";
 import { access, lstat, open, readdir, realpath } from "node:fs/promises";
-import { delimiter, dirname, join, relative } from "node:path";
+import { delimiter, dirname, join } from "node:path";
 import { DomainError } from "@berth/core";
 import {
   FILE_DEPTH,
@@ -16,6 +16,7 @@ import {
   type WorkspaceFacts,
   workspaceFacts,
 } from "@berth/core/build";
+import { isWithin } from "./is-within.ts";
 
 /**
  * Resolves a folder that a user names and that must lie inside `root`.
@@ -152,10 +153,4 @@ export async function isProgram(name: string, path: string): Promise<boolean> {
     ),
   );
   return (await Promise.all(found)).includes(true);
-}
-
-/** Compares paths only, without resolving links. */
-export function isWithin(outer: string, path: string): boolean {
-  const way = relative(outer, path);
-  return way !== ".." && !way.startsWith("../");
 }

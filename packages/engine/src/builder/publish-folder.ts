@@ -2,7 +2,8 @@ import { lstat, readdir, realpath } from "node:fs/promises";
 import { join, relative } from "node:path";
 import { DomainError } from "@berth/core";
 import { listNames, type PlannedRun } from "@berth/core/build";
-import { folderInside, isWithin } from "./facts.ts";
+import { folderInside } from "./facts.ts";
+import { isWithin } from "./is-within.ts";
 
 /**
  * Finds the folder to serve after the build.

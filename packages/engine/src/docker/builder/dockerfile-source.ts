@@ -4,7 +4,7 @@ import { basename, dirname, join, relative } from "node:path";
 import { DomainError } from "@berth/core";
 import { listNames } from "@berth/core/build";
 import type { BuildConfig } from "@berth/core/deploy";
-import { isWithin } from "../../builder/facts.ts";
+import { isWithin } from "../../builder/is-within.ts";
 
 /** A Dockerfile to build from, the repository's or a generated one. */
 export interface DockerfileSource {

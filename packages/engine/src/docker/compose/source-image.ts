@@ -6,7 +6,7 @@ import type { BuildRequest, StackImage } from "@berth/core/deploy";
 import type { WorkIO } from "@berth/core/ports";
 import { containerImageName, inspectImage, type Labels, ownedLabels } from "@berth/docker-client";
 import type Docker from "dockerode";
-import { isWithin } from "../../builder/facts.ts";
+import { isWithin } from "../../builder/is-within.ts";
 import { buildImage } from "../builder/build-image.ts";
 import { removeContainer } from "../start.ts";
 import type { StackBuildPlace } from "./build-place.ts";

@@ -4,7 +4,7 @@ import { DomainError } from "@berth/core";
 import { type Compose, interpolated, recordOf } from "@berth/core/compose";
 import type { StackFile } from "@berth/core/deploy";
 import { composeEnvFile } from "@berth/core/env";
-import { isWithin } from "../../builder/facts.ts";
+import { isWithin } from "../../builder/is-within.ts";
 import { sharedPath } from "./document.ts";
 import type { MountedFile } from "./source-image.ts";
 import { pairsOf } from "./values.ts";
