@@ -1,7 +1,7 @@
 import { takesEffectAtOnce } from "@berth/core/application";
 import { changesDatabaseUrl, needsDatabaseRestart } from "@berth/core/database";
 import { z } from "zod";
-import { problemError } from "../connection/problem.ts";
+import { problemError, problemIn } from "../connection/problem.ts";
 import { type RestRequest, rest } from "../connection/rest.ts";
 import { EXIT, type ExitCode, Failure, usage } from "../failure.ts";
 import { valuesOf } from "../flags.ts";
@@ -67,7 +67,12 @@ async function answered(
     session.output.line(`Changed ${wordsOf(changed)}`);
     const name = operation.words.join(" ");
     if (name === "applications update") sayWhen(session, changed);
-    if (name === "databases update") await sayWhenOfDatabase(session, parameters[0] ?? "", changed);
+    if (name === "databases update") {
+      await sayWhenOfDatabase(session, parameters[0] ?? "", changed).catch((error) => {
+        // The change is made: a token that may not read is told no more.
+        if (problemIn(error)?.status !== 403) throw error;
+      });
+    }
   }
   const started = operation.startsJob && options.wait !== false ? Started.safeParse(answer).data : undefined;
   if (started === undefined) {
