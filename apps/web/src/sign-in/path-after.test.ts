@@ -10,6 +10,8 @@ it.each([
   ["?to=%2F%09%2Fevil.example", "/"],
   ["?to=%2F%0A%5Cevil.example", "/"],
   ["?to=%0A%2F%2Fevil.example", "/"],
+  ["?to=%2F.%2F%2Fevil.example", "/"],
+  ["?to=%2Fx%2F..%2F%5Cevil.example", "/"],
   ["?to=javascript%3Aalert(1)", "/"],
   ["?to=%2Fsign-in", "/"],
   ["?to=%2Fx%2F..%2Fsign-in", "/"],
