@@ -1,4 +1,5 @@
 import type { Application } from "@berth/core/application";
+import type { Attachment } from "@berth/core/database";
 import type { EnvironmentVariable } from "@berth/core/env";
 import type { Api } from "./connection/api.ts";
 
@@ -50,4 +51,16 @@ export function applicationCommands(
   const app = named === undefined ? [] : ["--app", named];
   const command = (words: readonly (string | undefined)[]) => words.filter((word) => word !== undefined).join(" ");
   return { restart: command(restart), deploy: source === "image" ? undefined : command([...deploy, ...app]) };
+}
+
+/** The commands after which a resource gets the present URL of a database that it is attached to. */
+export async function attachedCommands(
+  api: Pick<Api, "client">,
+  { resource_type, resource_name, resource_uuid: uuid }: Attachment,
+): Promise<EffectCommands> {
+  const named = /^[\w.-]+$/.test(resource_name) ? resource_name : uuid;
+  if (resource_type !== "application") {
+    return { restart: `berth ${resource_type === "service" ? "service" : "db"} restart ${named}` };
+  }
+  return currentCommands(api, await api.client.applications.get.query({ uuid }), named);
 }

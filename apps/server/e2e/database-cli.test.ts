@@ -118,7 +118,7 @@ describeLargeDocker("a database, from the command line", [image], (docker) => {
     expect((await run("env", "get", "SHOP_URL", "--app", user)).stdout.trim()).toBe(`{{ database.${name}.url }}`);
     const changed = await run("db", "update", name, "--postgres-password", "another");
     expect(changed.stdout).toContain(`with: berth db restart ${name}\n`);
-    expect(changed.stdout).toContain(`After that, give its new URL to what uses it:\n  berth deploy ${user}\n`);
+    expect(changed.stdout).toContain(`After that, give its new URL to what uses it:\n  berth restart ${user}\n`);
     const renamed = await run("db", "update", name, "--description", "of the shop");
     expect(renamed, renamed.stderr).toMatchObject({ code: 0, stdout: expect.not.stringContaining("berth db restart") });
     const refused = await run("db", "delete", name, "--yes");

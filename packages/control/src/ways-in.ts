@@ -9,7 +9,7 @@ export async function countWaysIn(
   return (await passkeys.list(userId)).length + (await identities.identities(userId)).length;
 }
 
-/** For a password that somebody else may not have wanted: whoever set up the others may not be whose address it is. */
+/** Removes a user's passkeys and identities: somebody else may have added them before a link set the password. */
 export async function endWaysIn({ passkeys, identities }: SystemStores, userId: number): Promise<void> {
   await passkeys.deleteAll(userId);
   await identities.deleteIdentities(userId);

@@ -6,7 +6,7 @@ import type { Api } from "../connection/api.ts";
 import { printable } from "../printable.ts";
 import { namedResource } from "../resource.ts";
 import type { Session } from "../session.ts";
-import { currentCommands, type EffectCommands, effectLines } from "../variable-effect.ts";
+import { attachedCommands, effectLines } from "../variable-effect.ts";
 
 const DATABASE = ["<database>", "name or uuid"] as const;
 const RESOURCE = ["<resource>", "name or uuid of an application, service or database of the same environment"] as const;
@@ -45,7 +45,7 @@ async function attach(session: Session, wanted: string, user: string, options: A
     resource_uuid: resource.uuid,
     ...options,
   });
-  const commands = await commandsOf(api, made);
+  const commands = await attachedCommands(api, made);
   output.show(made, () => {
     output.line(
       `${printable(resource.name)}: ${printable(made.key)} is ${printable(made.reference)}, ${routeText(made)}.`,
@@ -74,17 +74,6 @@ const ROUTES = {
 } as const satisfies Record<NonNullable<Attachment["route"]>, string>;
 
 const routeText = ({ route }: Attachment): string => (route === null ? "not reached" : `reached by ${ROUTES[route]}`);
-
-async function commandsOf(
-  api: Api,
-  { resource_type, resource_name, resource_uuid: uuid }: Attachment,
-): Promise<EffectCommands> {
-  const named = /^[\w.-]+$/.test(resource_name) ? resource_name : uuid;
-  if (resource_type !== "application") {
-    return { restart: `berth ${resource_type === "service" ? "service" : "db"} restart ${named}` };
-  }
-  return currentCommands(api, await api.client.applications.get.query({ uuid }), named);
-}
 
 /** Finds a resource of any kind in the database's environment, by name or uuid. */
 async function findUser(client: Api["client"], database: Database, wanted: string) {

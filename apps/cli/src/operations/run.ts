@@ -10,6 +10,7 @@ import { inputStream } from "../input-stream.ts";
 import { printable } from "../printable.ts";
 import { ask, readInput } from "../prompt.ts";
 import type { Session } from "../session.ts";
+import { attachedCommands } from "../variable-effect.ts";
 import { showAnswer } from "./answer.ts";
 import type { DescribedOperation } from "./description.ts";
 import { type Ask, fieldValues, filledPath, pathValues } from "./names.ts";
@@ -99,7 +100,8 @@ function sayWhen({ output }: Session, changed: readonly string[]): void {
 /** The commands after which a change of a database takes effect, also in what uses its URL. */
 async function sayWhenOfDatabase(session: Session, uuid: string, changed: readonly string[]): Promise<void> {
   const { output } = session;
-  const { client } = await session.connect();
+  const api = await session.connect();
+  const { client } = api;
   const { name } = await client.databases.get.query({ uuid });
   const later = changed.filter(needsDatabaseRestart);
   if (later.length > 0) {
@@ -109,17 +111,12 @@ async function sayWhenOfDatabase(session: Session, uuid: string, changed: readon
   }
   if (!changed.some(changesDatabaseUrl)) return;
   const users = await client.databases.attachments.list.query({ uuid });
-  const commands = new Set(users.map(({ resource_name, resource_type }) => DEPLOYS[resource_type](resource_name)));
+  const effects = await Promise.all(users.map((user) => attachedCommands(api, user)));
+  const commands = new Set(effects.map(({ deploy, restart }) => deploy ?? restart));
   if (commands.size === 0) return;
   output.line(`${later.length > 0 ? "After that, give" : "Give"} its new URL to what uses it:`);
   for (const command of commands) output.line(`  ${printable(command)}`);
 }
-
-const DEPLOYS = {
-  application: (name: string) => `berth deploy ${name}`,
-  database: (name: string) => `berth db restart ${name}`,
-  service: (name: string) => `berth service restart ${name}`,
-} as const;
 
 async function confirm(
   { system, output }: Session,
