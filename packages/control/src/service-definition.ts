@@ -18,6 +18,8 @@ import { claimDomains, requireFreeDomains } from "./domain.ts";
 
 export interface Definition {
   readonly compose: Compose;
+  /** The one that it replaces, if Berth can still read that. */
+  readonly replaced?: Compose | undefined;
   /** Whether the compose file changes; `false` if only URLs do. */
   readonly isNewCompose: boolean;
   readonly requested: ContainerClaims;
@@ -43,7 +45,7 @@ export async function applyDefinition(
   server: ServerRecord,
   definition: Definition,
 ): Promise<Applied> {
-  const { compose, isNewCompose } = definition;
+  const { compose, replaced, isNewCompose } = definition;
   const before = await tx.services.containers([service.id]);
   const containers = isNewCompose
     ? await tx.services.saveContainers(service.id, containerFields(context, compose))
@@ -66,6 +68,7 @@ export async function applyDefinition(
   const overridden = await claimUrls(context, tx, service.id, containers, plan.claims, definition.isForced);
   const variables = planVariables({
     variables: compose.variables,
+    ...(replaced && { replaced: replaced.variables }),
     existing,
     urls: plan.urls,
     publicUrl: (url) => context.publicUrl(url, server.id),

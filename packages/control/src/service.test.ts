@@ -238,6 +238,17 @@ volumes: { data: , more: }
     expect(domains.map(({ host }) => host)).not.toContain(`api-${uuid}.localhost`);
   });
 
+  test("follows a changed default where nobody has set another value", async () => {
+    const fileWith = (own: string, mine: string) =>
+      `services: { web: { image: "shop:1", environment: ["OWN=\${OWN:-${own}}", "MINE=\${MINE:-${mine}}"] } }`;
+    const { uuid } = await at.own.services.create({ ...serviceAt(at), docker_compose: fileWith("1", "1") });
+    await at.own.envs.update({ kind: "service", uuid }, { key: "MINE", value: "8" });
+    const { changes } = await at.own.services.update(uuid, { docker_compose: fileWith("2", "2"), dry_run: true });
+    expect(changes?.variables).toEqual([{ key: "OWN", change: "changed" }]);
+    await at.own.services.update(uuid, { docker_compose: fileWith("2", "2") });
+    expect((await ownedBy(at, uuid)).values).toMatchObject({ OWN: "2", MINE: "8" });
+  });
+
   test("[S60] gets URLs for the containers that are named, and its variables tell them", async () => {
     const { uuid } = await at.own.services.create(serviceAt(at));
     const host = `${testUuid()}.example`;

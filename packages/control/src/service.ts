@@ -134,11 +134,13 @@ async function redefine(
     const existing = sent.dry_run ? (await tx.envs.list(service.id)).items : [];
     return nothingApplied(await tx.services.containers([service.id]), existing);
   }
-  const compose = changed ?? (await storedCompose(tx, service));
+  const stored = await readStored(tx, service);
+  const compose = changed ?? requireReadable(service, stored);
   if (isRendered) await tx.services.update(service.id, { secrets: composeTexts(service, compose, changed?.text) });
   const isForced = sent.force_domain_override ?? false;
   const requested = readServiceUrls(sent.urls, compose.containers, isForced);
-  const definition = { compose, isNewCompose: changed !== undefined, requested, isForced };
+  const replaced = changed === undefined || "problems" in stored ? undefined : stored;
+  const definition = { compose, replaced, isNewCompose: changed !== undefined, requested, isForced };
   return applyDefinition(context, tx, service, server, definition);
 }
 
@@ -154,9 +156,15 @@ function changeOf({ name, description, ...sent }: ServiceUpdate) {
   };
 }
 
-async function storedCompose(tx: Stores, { id, name }: ServiceRecord): Promise<Compose> {
+const storedCompose = async (tx: Stores, service: ServiceRecord): Promise<Compose> =>
+  requireReadable(service, await readStored(tx, service));
+
+async function readStored(tx: Stores, { id }: ServiceRecord): Promise<ReturnType<typeof parseCompose>> {
   const { docker_compose_raw } = await tx.services.secrets(id);
-  const compose = parseCompose(docker_compose_raw);
+  return parseCompose(docker_compose_raw);
+}
+
+function requireReadable({ name }: ServiceRecord, compose: ReturnType<typeof parseCompose>): Compose {
   if (!("problems" in compose)) return compose;
   // It was stored by an older version, which allowed more.
   const sentence = `The compose file of service ${name} must be changed first: ${compose.problems.join(" ")}`;

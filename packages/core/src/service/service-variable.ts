@@ -17,6 +17,8 @@ type PublicUrl = (url: string) => string;
 
 export interface VariablesInput {
   readonly variables: readonly ComposeVariable[];
+  /** Those of the compose file that is replaced; none for a new service. */
+  readonly replaced?: readonly ComposeVariable[];
   readonly existing: readonly EnvRecord[];
   readonly urls: UrlPlan["urls"];
   readonly publicUrl: PublicUrl;
@@ -28,16 +30,16 @@ export interface VariablesInput {
 
 /**
  * The changes of a service's variables. Existing values stay, generated or set by a user, except URLs of containers
- * whose URLs change.
+ * whose URLs change, and values that are the default of the replaced compose file: they follow the new default.
  */
 export function planVariables(input: VariablesInput): VariablePlan {
-  const { variables, existing, urls, publicUrl, source, now, isNewCompose } = input;
+  const { variables, replaced = [], existing, urls, publicUrl, source, now, isNewCompose } = input;
   const byKey = new Map(existing.map((env) => [env.key, env]));
   const values = new Map(existing.map(({ key, value }) => [key, value]));
   const made = magicValues(variables, { source, now, existing: values });
   const keys = variables.map(({ key }) => key);
   const urlOf = valuesOfUrls(urls, keys, publicUrl);
-  const changed = changedUrlValues(urls, keys, publicUrl);
+  const changed = new Map([...changedDefaults(replaced, variables, values), ...changedUrlValues(urls, keys, publicUrl)]);
 
   const wanted = new Map(variables.map((variable) => [variable.key, variable]));
   for (const key of made.keys()) {
@@ -57,6 +59,21 @@ export function planVariables(input: VariablesInput): VariablePlan {
   };
 }
 
+/** The new default of each variable whose value is the old one, by key. A default that was removed leaves its value. */
+function changedDefaults(
+  replaced: readonly ComposeVariable[],
+  variables: readonly ComposeVariable[],
+  values: ReadonlyMap<string, string | null>,
+): ReadonlyMap<string, string> {
+  const old = new Map(replaced.map((variable) => [variable.key, firstValue(variable)]));
+  return new Map(
+    variables.flatMap(({ key, fallback }) => {
+      const isUntouched = old.has(key) && values.get(key) === old.get(key);
+      return isUntouched && fallback !== null && readMagic(key) === undefined ? [[key, fallback] as const] : [];
+    }),
+  );
+}
+
 /** The new value of each variable with a changed URL, by key. */
 export const changedUrlValues = (urls: UrlPlan["urls"], keys: readonly string[], publicUrl: PublicUrl) =>
   new Map(
@@ -68,13 +85,15 @@ export const changedUrlValues = (urls: UrlPlan["urls"], keys: readonly string[],
 const valuesOfUrls = (urls: UrlPlan["urls"], keys: readonly string[], publicUrl: PublicUrl) =>
   new Map([...heldUrls(urls, keys)].map(([key, { url }]) => [key, urlValue(key, url, publicUrl)]));
 
-function fieldsOf(
-  { key, fallback, isRequired, comment }: ComposeVariable,
-  value: string | null | undefined,
-): EnvFields {
+function fieldsOf(variable: ComposeVariable, value: string | null | undefined): EnvFields {
+  const { key, isRequired, comment } = variable;
+  return { ...newEnv({ key, value: value === undefined ? firstValue(variable) : value, comment }), is_required: isRequired };
+}
+
+/** The value of a variable that Berth does not generate, while nobody has set another. */
+function firstValue({ key, fallback }: ComposeVariable): string | null {
   const isUnknownMagic = readMagic(key)?.command === null;
-  const ownValue = value === undefined ? (fallback ?? (isUnknownMagic ? null : "")) : value;
-  return { ...newEnv({ key, value: ownValue, comment }), is_required: isRequired };
+  return fallback ?? (isUnknownMagic ? null : "");
 }
 
 function changeOf(env: EnvRecord, wanted: ComposeVariable | undefined, changed: ReadonlyMap<string, string | null>) {
