@@ -528,6 +528,8 @@ describe("the rest", () => {
     expect([since.code, since.stderr, since.stdout]).toEqual([0, "", logs.stdout]);
     expect((await run(web.path, "start")).code).toBe(0);
     expect((await run(web.path, "app")).stdout).toContain("running");
+    const running = await run(web.path, "logs", "--previous", "--tail", "3");
+    expect([running.code, running.stderr]).toEqual([0, expect.stringMatching(/^Warning: It is running: /)]);
   });
 
   test("shows what a process printed since a moment, with the moments, and follows with them", async () => {

@@ -1,6 +1,6 @@
 import type { Command } from "commander";
 import { VERSION_FLAGS, wordsOf } from "./argv.ts";
-import { createHint, habitOf } from "./habits.ts";
+import { createHint, groupHint, habitOf } from "./habits.ts";
 import { printable } from "./printable.ts";
 
 interface Commands {
@@ -17,6 +17,8 @@ export function commandError(text: string, argv: readonly string[], { program, o
   const command = commandOf(program, argv);
   if (VERSION_FLAGS.some((flag) => text.startsWith(`error: unknown option '${flag}'`)))
     return [text.trimEnd(), versionHint(command), ""].join("\n");
+  if (text.startsWith("error: unknown option '") && command.usage().includes(" -- "))
+    return [text.trimEnd(), `What follows -- belongs to the command: ${pathOf(command)} ${PASSED_ON}`, ""].join("\n");
   const flag = flagHint(/^error: unknown option '(--?[\w-]+)/.exec(text)?.[1] ?? "", command);
   if (flag !== undefined) return [text.trimEnd(), flag, ""].join("\n");
   if (text.startsWith("error: unknown command") && command !== program)
@@ -59,6 +61,8 @@ const FLAG_HABITS: readonly (readonly [flags: readonly string[], hint: string])[
   [["--wait"], "It waits, unless you say --detach or --no-wait"],
 ];
 
+const PASSED_ON = "APP -- COMMAND --ITS-OPTIONS";
+
 const pathOf = (command: Command): string =>
   command.parent === null ? command.name() : `${pathOf(command.parent)} ${command.name()}`;
 
@@ -88,6 +92,8 @@ function hintFor(
     return [`Variables: berth env list ${owner} NAME, berth env set KEY=VALUE ${owner} NAME`];
   const creating = createHint(group.name(), word);
   if (creating !== undefined && (isOfApplications || commandNamed(group, "create") !== undefined)) return [creating];
+  const other = groupHint(group.name(), word, printable(others[0] ?? "NAME"));
+  if (other !== undefined && (isOfApplications || commandNamed(group, "update") !== undefined)) return [other];
   const name = printable(others.at(-1) ?? word);
   if (isOfApplications) return [`To show ${name}: berth app ${name}`];
   return commandNamed(group, "get") === undefined ? [] : [`To show ${name}: berth ${group.name()} get ${name}`];

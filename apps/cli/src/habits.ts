@@ -50,6 +50,18 @@ export const createHint = (group: string, word: string): string | undefined => {
 };
 const CREATING: ReadonlySet<string> = new Set(["create", "add", "new", "make"]);
 
+/** What an unknown word after a group means in other tools; `undefined` for any other word. */
+export function groupHint(group: string, word: string, name: string): string | undefined {
+  const updating = group === "app" || group === "apps" ? "applications" : group;
+  if (word === "rename") return `To change its name: berth ${updating} update ${name} --name NEW`;
+  if (word === "edit" || word === "update")
+    return `To change its settings: berth ${updating} update ${name}, with flags that --help lists`;
+  if (group === "databases" && CLIENT_WORDS.has(word))
+    return `To open its client: berth db psql ${name} (or mysql, mongosh, redis-cli, clickhouse-client)`;
+  return undefined;
+}
+const CLIENT_WORDS: ReadonlySet<string> = new Set(["shell", "console", "connect", "client", "cli", "exec"]);
+
 /** The command that does what an unknown first word means in other tools; `undefined` for any other word. */
 export const habitOf = (word: string): string | undefined => (Object.hasOwn(HABITS, word) ? HABITS[word] : undefined);
 

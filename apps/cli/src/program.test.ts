@@ -150,6 +150,12 @@ describe("a group of commands", () => {
     [["scale", "web=2"], "berth scale APP 2"],
     [["scale", "shop", "web=2..10"], "berth scale APP 2..10"],
     [["down"], "berth stop APP"],
+    [["app", "rename", "shop", "store"], "To change its name: berth applications update shop --name NEW"],
+    [["db", "rename", "shop", "store"], "To change its name: berth databases update shop --name NEW"],
+    [["services", "edit", "shop"], "To change its settings: berth services update shop, with flags that --help lists"],
+    [["db", "shell", "shop"], "To open its client: berth db psql shop (or mysql, "],
+    [["db", "shell", "shop", "--", "-c", "select 1"], "To open its client: berth db psql shop (or mysql, "],
+    [["run", "node", "-v"], "What follows -- belongs to the command: berth run APP -- COMMAND --ITS-OPTIONS"],
     [["redeploy", "shop"], "berth deploy FOLDER --app APP"],
   ])("%j: says which word is unknown", async (argv, message) => {
     const { exitCode, text } = await told(...argv);

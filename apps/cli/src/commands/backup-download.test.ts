@@ -26,21 +26,35 @@ const cut = (reply: ServerResponse) => {
   reply.write(CONTENT.slice(0, 3), () => reply.destroy());
 };
 
-async function downloaded(words: readonly string[], sendFile = whole, checksum = sha256) {
-  const folder = temporaryFolder({ "kept.dump": "older" });
+async function downloaded(words: readonly string[], sendFile = whole, checksum = sha256, files = {}) {
+  const folder = temporaryFolder({ "kept.dump": "older", ...files });
   await using server = await answering(answers(checksum), sendFile);
   const ran = await server.run(["backup", "download", "orders", ...words], { cwd: folder.path });
   return { ...ran, folder, files: readdirSync(folder.path).sort(), called: server.called };
 }
 
 test("the newest good backup is saved under the name that the server sends, for its owner alone", async () => {
-  const { exitCode, stdout, folder, called } = await downloaded([]);
+  const { exitCode, stdout, stderr, folder, called } = await downloaded([]);
   using _ = folder;
   const path = join(folder.path, "orders-shop.dump");
-  expect([exitCode, stdout]).toEqual([0, expect.stringContaining(`Downloaded the backup of orders to ${path}: 6 B.`)]);
+  expect([exitCode, stderr, stdout]).toEqual([
+    0,
+    "",
+    expect.stringContaining(`Downloaded the backup of orders to ${path}: 6 B.`),
+  ]);
   expect(called).toContain("/api/v1/databases/d1/backups/s1/executions/e1/download");
   expect([readFileSync(path, "utf8"), statSync(path).mode & 0o777]).toEqual([CONTENT, 0o600]);
   expect(existsSync(join(folder.path, "..", "orders-shop.dump"))).toBe(false);
+});
+
+test("a backup that is saved in the folder of an application says that it would be uploaded", async () => {
+  const link = JSON.stringify({ applications: [{ url: "http://berth.example", uuid: "a1", name: "shop" }] });
+  const { exitCode, stderr, folder } = await downloaded([], whole, sha256, { ".berth/app.json": link });
+  using _ = folder;
+  expect([exitCode, stderr]).toEqual([
+    0,
+    expect.stringContaining("add a line to .berthignore there: /orders-shop.dump"),
+  ]);
 });
 
 test("a backup goes to standard output where that is asked for, and nothing else does", async () => {

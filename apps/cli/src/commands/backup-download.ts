@@ -1,8 +1,9 @@
 import { createHash } from "node:crypto";
 import { type FileHandle, open, rm } from "node:fs/promises";
-import { basename, resolve } from "node:path";
+import { basename, dirname, relative, resolve } from "node:path";
 import type { Writable } from "node:stream";
 import { createLogUpdate } from "log-update";
+import { findLinks } from "../application-link.ts";
 import { problemError } from "../connection/problem.ts";
 import { rest } from "../connection/rest.ts";
 import { EXIT, type ExitCode, Failure, hasCode, usage } from "../failure.ts";
@@ -48,6 +49,7 @@ export async function downloadBackup(
         output.line(`Downloaded the backup of ${name} to ${printable(path)}: ${bytes(sizeBytes)}.`);
         output.line("It contains everything that the database contains. Only you can read the file.");
       });
+      await warnOfUpload(session, path);
     } finally {
       progress?.clear();
       progress?.done();
@@ -59,6 +61,16 @@ export async function downloadBackup(
   } finally {
     release();
   }
+}
+
+/** Its rows must not get into an image because somebody saved them next to the code. */
+async function warnOfUpload({ output }: Session, path: string): Promise<void> {
+  // The backup is saved, whatever the file that links the folder contains.
+  const linked = await findLinks(dirname(path)).catch(() => undefined);
+  if (linked === undefined || linked.links.length === 0) return;
+  output.warn(
+    `The next deployment of ${printable(linked.folder)} uploads this file too. Move it, or add a line to .berthignore there: /${printable(relative(linked.folder, path))}`,
+  );
 }
 
 /** The name that the server sent, without the folders that it might contain. */

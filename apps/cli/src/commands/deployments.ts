@@ -3,6 +3,7 @@ import { type Command, InvalidArgumentError } from "commander";
 import { findLinks } from "../application-link.ts";
 import type { Bind } from "../command-module.ts";
 import type { Api } from "../connection/api.ts";
+import { Failure } from "../failure.ts";
 import { ago, duration } from "../format.ts";
 import { cell } from "../output.ts";
 import { findOtherKind } from "../resource.ts";
@@ -65,7 +66,9 @@ async function deploymentsOf({ system }: Session, api: Api, wanted: string | und
     const { uuid, name } = await targetApplication(api, system, wanted);
     return { name, read: (paging: Paging) => deployments.listByApplication.query({ uuid, ...paging }) };
   } catch (error) {
-    const other = wanted === undefined ? undefined : await findOtherKind(api, wanted);
+    // Only where no application has the name; a connection that failed is not a reason to look further.
+    if (!(error instanceof Failure) || wanted === undefined) throw error;
+    const other = await findOtherKind(api, wanted);
     if (other === undefined) throw error;
     const { kind, uuid, name } = other;
     const list = kind === "database" ? deployments.listByDatabase : deployments.listByService;
@@ -102,7 +105,7 @@ function table({ output }: Session, deployments: readonly Deployment[], none: st
     cell(each.error ?? each.commit_message),
   ]);
   const server = isOnSeveral ? ["SERVER"] : [];
-  output.table(["DEPLOYMENT", "APPLICATION", ...server, "STATUS", "COMMIT", "CREATED", "TOOK", "MESSAGE"], rows);
+  output.table(["DEPLOYMENT", "RESOURCE", ...server, "STATUS", "COMMIT", "CREATED", "TOOK", "MESSAGE"], rows);
 }
 
 function took({ started_at, finished_at }: Deployment, now: Date): string {

@@ -62,6 +62,7 @@ async function after(...argv: readonly string[]) {
   const { exitCode, stdout, stderr } = await ranWith(answers, ["domains", ...argv]);
   return { exitCode, stdout, stderr, sent: sent[0] };
 }
+const WEB_URLS = "https://a.example:3000,https://b.example";
 const OPTIONS = { force_domain_override: false };
 const ofWeb = (domain: string) => ({ docker_compose_domains: [{ name: "web", domain, redirect: "www" }] });
 
@@ -69,6 +70,8 @@ describe("berth domains", () => {
   test.each<[string, readonly string[], Sent]>([
     ["adds one", ["add", "site", "http://b.example"], { domains: "https://a.example,http://b.example" }],
     ["adds none twice", ["add", "site", "https://A.example/"], { domains: "https://a.example" }],
+    ["adds none twice, as it was shown", ["add", "site", "http://a.example:8080"], { domains: "https://a.example" }],
+    ["adds none twice, without its port", ["add", "shop", "web=http://a.example"], ofWeb(WEB_URLS)],
     ["adds the first one", ["add", "bare", "b.example"], { domains: "b.example" }],
     [
       "replaces all",
@@ -86,7 +89,7 @@ describe("berth domains", () => {
       ["add", "shop", "api=https://c.example:4000"],
       {
         docker_compose_domains: [
-          ...ofWeb("https://a.example:3000,https://b.example").docker_compose_domains,
+          ...ofWeb(WEB_URLS).docker_compose_domains,
           { name: "api", domain: "https://c.example:4000" },
         ],
       },
@@ -127,7 +130,8 @@ describe("berth domains", () => {
   });
 
   test.each([
-    [["add", "shop", "https://c.example"], 2, "Say which one gets https://c.example: web=https://c.example"],
+    [["add", "shop", "https://c.example"], 2, "Say which one https://c.example belongs to: web=https://c.example"],
+    [["add", "shop", "web=https://a.example:4000"], 2, "To change the port: berth domains set, with all its URLs"],
     [["add", "site", "web=https://c.example"], 2, "Write: https://c.example"],
     [["remove", "site", "https://c.example"], 2, "It has https://a.example."],
     [["add", "shop", "typo=https://c.example"], 1, "The compose file has no service typo"],

@@ -21,27 +21,28 @@ export function define(command: Command, bind: Bind): void {
     .action(bind(list));
   changing(command, bind, "add", {
     description: "Give an application or service further URLs.",
-    change: (current, named) => [...current, ...named.filter((one) => !current.some((other) => isSame(one, other)))],
+    change: ({ urls, opened }, named) => {
+      const added = named.filter((one) => !urls.some((other) => isSame(one, other)));
+      for (const one of named) requireSamePort(one, urls, opened);
+      return [...urls, ...added];
+    },
   });
   changing(command, bind, "set", {
     description: "Replace the URLs of an application, or of the named containers of a compose file.",
-    change: (current, named) => {
+    change: ({ urls }, named) => {
       const containers = new Set(named.map(({ container }) => container));
-      return [
-        ...current.filter(({ container }) => !containers.has(container)),
-        ...named.filter(({ url }) => url !== ""),
-      ];
+      return [...urls.filter(({ container }) => !containers.has(container)), ...named.filter(({ url }) => url !== "")];
     },
   });
   changing(command, bind, "remove", {
     description: "Take URLs from an application or service.",
-    change: (current, named) => {
-      const unknown = named.filter((one) => !current.some((other) => isSame(one, other)));
+    change: ({ urls }, named) => {
+      const unknown = named.filter((one) => !urls.some((other) => isSame(one, other)));
       if (unknown.length > 0) {
-        const known = current.length === 0 ? "It has none." : `It has ${current.map(written).join(", ")}.`;
+        const known = urls.length === 0 ? "It has none." : `It has ${urls.map(written).join(", ")}.`;
         throw usage(`It does not have the URL ${unknown.map(written).join(", ")}. ${known}`);
       }
-      return current.filter((one) => !named.some((other) => isSame(other, one)));
+      return urls.filter((one) => !named.some((other) => isSame(other, one)));
     },
   });
 }
@@ -49,7 +50,7 @@ export function define(command: Command, bind: Bind): void {
 interface Change {
   readonly description: string;
   /** @throws Failure where the change is not possible */
-  readonly change: (current: readonly OwnedUrl[], named: readonly OwnedUrl[]) => readonly OwnedUrl[];
+  readonly change: (owner: UrlOwner, named: readonly OwnedUrl[]) => readonly OwnedUrl[];
 }
 
 function changing(command: Command, bind: Bind, verb: string, { description, change }: Change): void {
@@ -67,7 +68,7 @@ function changing(command: Command, bind: Bind, verb: string, { description, cha
         const api = await session.connect();
         const owner = await urlOwner(api, session, wanted);
         const named = texts.map((text) => readUrl(text, owner));
-        const leftOut = await owner.save(change(owner.urls, named), { force_domain_override: options.force === true });
+        const leftOut = await owner.save(change(owner, named), { force_domain_override: options.force === true });
         const after = await urlOwner(api, session, wanted);
         output.show(after.urls, () => {
           show(output, after);
@@ -111,12 +112,26 @@ function readWords(words: readonly string[], app: string | undefined) {
 function readUrl(text: string, { name, hasContainers }: UrlOwner): OwnedUrl {
   const [, container, url = text] = /^([^=/:]+)=(.*)$/.exec(text) ?? [];
   if (hasContainers && container === undefined) {
-    throw usage(`${printable(name)} has containers. Say which one gets ${printable(text)}: web=${printable(text)}`);
+    throw usage(
+      `${printable(name)} has containers. Say which one ${printable(text)} belongs to: web=${printable(text)}`,
+    );
   }
   if (!hasContainers && container !== undefined) {
     throw usage(`${printable(name)} has no containers of a compose file. Write: ${printable(url)}`);
   }
   return { container, url };
+}
+
+/** A URL with another port is another one for the proxy, but not for `isSame`. @throws Failure */
+function requireSamePort(one: OwnedUrl, urls: readonly OwnedUrl[], opened: readonly string[]): void {
+  const port = URL.parse(one.url)?.port;
+  // As it is shown, with the port of the proxy.
+  if (!port || opened.some((url) => URL.parse(url)?.href === URL.parse(one.url)?.href)) return;
+  const current = urls.find((other) => isSame(one, other));
+  if (current === undefined || URL.parse(current.url)?.port === port) return;
+  throw usage(`It has this URL already, as ${written(current)}.`, [
+    `To change the port: berth domains set, with all its URLs, such as ${written(one)}`,
+  ]);
 }
 
 const isSame = (one: OwnedUrl, other: OwnedUrl): boolean =>

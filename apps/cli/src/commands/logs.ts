@@ -46,7 +46,7 @@ export const addOutputFlags = (command: Command): Command =>
     .addOption(new Option("--tail <count>", "the same as --lines").argParser(positive).conflicts("lines"))
     .option("--since <time>", "only lines from then on: 10m, 2h, 1d, or 2026-01-02T03:04:05Z", moment)
     .option("-t, --timestamps", "each line after the moment it was printed at, where that is known")
-    .addOption(new Option("--previous", "what the last run printed, where nothing runs").conflicts(["follow"]));
+    .addOption(new Option("--previous", "what the last run printed, if nothing is running").conflicts(["follow"]));
 
 async function logs(
   session: Session,
@@ -143,17 +143,20 @@ async function lastLines(
   { timestamps = false, previous = false }: OutputFlags,
 ): Promise<ExitCode> {
   const wanted = { ...query, ...(timestamps ? { show_timestamps: true } : {}) };
-  const last = () => tail.query({ ...wanted, previous: true });
-  const answer = await (previous
-    ? last()
-    : tail.query(wanted).catch(async (error: unknown) => {
-        if (problemIn(error)?.code !== "resource.not_running") throw error;
-        const ended = await last().catch(() => {
-          throw error;
-        });
-        output.warn("Nothing runs. This is what the last run printed.");
-        return ended;
-      }));
+  const answer = await tail.query(wanted).then(
+    (running) => {
+      if (previous) output.warn("It is running: these are the lines of its release. Replaced releases keep none.");
+      return running;
+    },
+    async (error: unknown) => {
+      if (problemIn(error)?.code !== "resource.not_running") throw error;
+      const ended = await tail.query({ ...wanted, previous: true }).catch(() => {
+        throw error;
+      });
+      if (!previous) output.warn("Nothing runs. This is what the last run printed.");
+      return ended;
+    },
+  );
   output.show(answer, () => {
     if (answer.logs === "") return;
     for (const line of answer.logs.split("\n")) output.line(printableLine(line, output.colors.isColorSupported));

@@ -39,7 +39,10 @@ export function planVariables(input: VariablesInput): VariablePlan {
   const made = magicValues(variables, { source, now, existing: values });
   const keys = variables.map(({ key }) => key);
   const urlOf = valuesOfUrls(urls, keys, publicUrl);
-  const changed = new Map([...changedDefaults(replaced, variables, values), ...changedUrlValues(urls, keys, publicUrl)]);
+  const changed = new Map([
+    ...changedDefaults(replaced, variables, values),
+    ...changedUrlValues(urls, keys, publicUrl),
+  ]);
 
   const wanted = new Map(variables.map((variable) => [variable.key, variable]));
   for (const key of made.keys()) {
@@ -87,7 +90,10 @@ const valuesOfUrls = (urls: UrlPlan["urls"], keys: readonly string[], publicUrl:
 
 function fieldsOf(variable: ComposeVariable, value: string | null | undefined): EnvFields {
   const { key, isRequired, comment } = variable;
-  return { ...newEnv({ key, value: value === undefined ? firstValue(variable) : value, comment }), is_required: isRequired };
+  return {
+    ...newEnv({ key, value: value === undefined ? firstValue(variable) : value, comment }),
+    is_required: isRequired,
+  };
 }
 
 /** The value of a variable that Berth does not generate, while nobody has set another. */
