@@ -76,7 +76,11 @@ export class SimulatedSwarm {
     if (kind === "services" && name === "")
       return ok([...this.#services.values()].filter(({ Spec }) => hasLabels(filters, Spec.Labels)));
     if (kind === "services") return this.#changeService(name, last, body as ServiceSpec);
-    if (kind === "tasks") return ok(this.#containers().map((one) => this.#taskOf(one)));
+    if (kind === "tasks") {
+      const { node: nodes }: { readonly node?: readonly (string | undefined)[] } = filters;
+      const wanted = this.#containers().filter((one) => nodes?.includes(this.#nodes[one.node]) !== false);
+      return ok(wanted.map((one) => this.#taskOf(one)));
+    }
     if (kind === "networks" && name === "") return ok([...this.#networks.values()]);
     if (kind === "networks") return this.#network(node, name, body as { Name?: string });
     if (kind !== "containers") return undefined;
@@ -139,18 +143,19 @@ export class SimulatedSwarm {
     return ok({ Name: name, Containers: Object.fromEntries(ends) });
   }
 
-  #taskOf({ id, service, slot, node }: Container): object {
+  #taskOf({ service, slot, node, address }: Container): object {
     return {
-      ...{ ID: id.slice(0, 25), ServiceID: service.ID, Slot: slot, NodeID: this.#nodes[node] },
+      ...{ ID: taskIdOf(service, slot), ServiceID: service.ID, Slot: slot, NodeID: this.#nodes[node] },
       ...{ DesiredState: "running", Status: { State: "running", Timestamp: service.CreatedAt } },
       Spec: service.Spec.TaskTemplate,
+      NetworksAttachments: [{ Addresses: [`${address}/16`] }],
     };
   }
 
   #containers(): readonly Container[] {
     return [...this.#services.values()].flatMap((service, at) =>
       Array.from({ length: service.Spec.Mode?.Replicated?.Replicas ?? 0 }, (_, index) => ({
-        id: createHash("sha256").update(`${service.ID} ${index}`).digest("hex"),
+        id: containerIdOf(service, index + 1),
         ...{ service, slot: index + 1, node: index % this.#nodes.length, address: `10.201.${at}.${index + 2}` },
       })),
     );
@@ -158,6 +163,11 @@ export class SimulatedSwarm {
 }
 
 export const ok = (body: unknown): Answered => ({ status: 200, body });
+
+const containerIdOf = ({ ID }: Service, slot: number): string =>
+  createHash("sha256").update(`${ID} ${slot}`).digest("hex");
+
+const taskIdOf = (service: Service, slot: number): string => containerIdOf(service, slot).slice(0, 25);
 
 const idOf = (text: string): string => createHash("sha256").update(text).digest("hex").slice(0, 25);
 
@@ -179,6 +189,7 @@ const taskName = ({ Spec, ID }: Service, slot: number): string => `${Spec.Name}.
 
 const labelsOf = (service: Service, slot: number): Labels => ({
   ...taskLabels(service),
+  "com.docker.swarm.task.id": taskIdOf(service, slot),
   "com.docker.swarm.task.name": taskName(service, slot),
 });
 

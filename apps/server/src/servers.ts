@@ -1,7 +1,7 @@
 import { availableParallelism, totalmem } from "node:os";
 import type { ReleaseLimits } from "@berth/core/deploy";
 import type { Engine, ServerRecord, Proxy as SiteProxy, SystemStores } from "@berth/core/ports";
-import { ENGINES, isClusterIngress, isOwnMachine, type ServerCleaner } from "@berth/core/server";
+import { ENGINES, isClusterIngress, isNodeOf, isOwnMachine, type ServerCleaner } from "@berth/core/server";
 import { type ProcessEngine, processBuilder, processEngine, type SwarmNode } from "@berth/engine";
 import { isRoot } from "@berth/host";
 import {
@@ -130,8 +130,8 @@ export class Servers {
   async #nodesOf(head: ServerRecord, isFresh = false): Promise<readonly SwarmNode[]> {
     const servers = await this.#recordedServers(isFresh);
     return servers.flatMap((server) => {
-      const { swarm_cluster, swarm_node_id: id, team_id } = server;
-      const isNode = swarm_cluster === head.id && team_id === head.team_id && id !== null;
+      const { swarm_node_id: id } = server;
+      const isNode = id !== null && isNodeOf(server, head);
       const node = isNode && this.#members.isWithinReach(server) ? this.#members.member(server).node : undefined;
       return node === undefined || id === null ? [] : { ...node, id };
     });

@@ -9,6 +9,7 @@ import {
 import { z } from "zod";
 import { listed, paging } from "./list.ts";
 import { operation } from "./operation.ts";
+import { OPERATOR } from "./operation-options.ts";
 import { resumable } from "./stream.ts";
 
 const uuid = z.string().describe("The server that manages the cluster.");
@@ -57,6 +58,7 @@ export const clusterNodes = {
       "Containers of a drained node start on other nodes, except those with a storage, which wait for it. A change " +
       "after which the cluster could not be managed is refused.",
     ability: "write",
+    extras: [OPERATOR.cluster],
     errors: ["engine.unsupported", "engine.unreachable", "cluster.no_leader", "resource.state"],
   })
     .input(ClusterNodeUpdate.extend({ uuid, node_id }))
@@ -75,6 +77,7 @@ export const clusters = {
     summary: "Make a server the first manager of a new cluster",
     description: "Initialises Docker Swarm on it. The server must have no resources and be in no cluster.",
     ability: "write",
+    extras: [OPERATOR.cluster],
     status: 201,
     errors: [...REFUSALS],
   })
@@ -92,6 +95,7 @@ export const clusters = {
       "Its machine and the managers must reach each other at the ports 2377 (TCP), 7946 (TCP and UDP) and 4789 (UDP). " +
       "What runs on the server continues.",
     ability: "write",
+    extras: [OPERATOR.cluster],
     status: 201,
     errors: [...REFUSALS],
   })
@@ -109,6 +113,7 @@ export const clusters = {
       "Its containers start on other nodes. Refused while it has the data of a storage, or if the cluster could not be " +
       "managed without it. The server that manages the cluster leaves last, without resources.",
     ability: "write",
+    extras: [OPERATOR.cluster],
     status: 201,
     errors: [...REFUSALS],
   })
@@ -126,6 +131,7 @@ export const clusters = {
       "Tokens that somebody read before are worthless then. Nodes that joined stay. Berth reads the tokens anew for " +
       "each server that joins, and shows them to nobody.",
     ability: "write",
+    extras: [OPERATOR.cluster],
     errors: ["engine.unsupported", "engine.unreachable", "cluster.no_leader"],
   })
     .input(z.strictObject({ uuid }))

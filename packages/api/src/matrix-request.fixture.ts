@@ -4,7 +4,7 @@ import { hashOfSecret } from "./auth.ts";
 import type { Served } from "./berth.fixture.ts";
 import { OWN_PAGE } from "./browser.fixture.ts";
 import { exampleBody, madeObjects, type Objects, pathOf } from "./objects.fixture.ts";
-import type { Extra } from "./operation-options.ts";
+import { type Extra, OPERATOR } from "./operation-options.ts";
 import type { Permission } from "./permission.ts";
 import { routesOf } from "./rest/routes.ts";
 
@@ -23,6 +23,8 @@ export interface World {
   readonly users: Readonly<Record<Role, string>>;
   /** An administrator with a token that may deploy. */
   readonly userWithToken: string;
+  /** A server on another machine; the one among the objects is Berth's own. */
+  readonly remoteServer: string;
   readonly environmentVariable: string;
   /** Ids of tokens with the ability to write, and to deploy. */
   readonly tokens: { readonly write: string; readonly deploy: string };
@@ -59,17 +61,22 @@ export async function madeWorld(api: Served): Promise<World> {
   const { json: variable } = await api.ask("POST", `${environmentPath(objects)}/shared-variables`, {
     body: { key: "THEIRS", value: "1" },
   });
+  const { uuid: privateKey } = await testPrivateKey(stores);
+  const { json: remote } = await api.ask("POST", "/servers", {
+    body: { name: "remote", ip: `${testUuid()}.example`, private_key_uuid: privateKey },
+  });
   return {
     api,
     objects,
     teamId,
-    privateKey: (await testPrivateKey(stores)).uuid,
+    privateKey,
     githubApp: githubApp?.uuid ?? "",
     cloudToken: objects["/cloud-tokens/{uuid}"] ?? "",
     storages,
     container,
     users: { owner: await user("owner"), admin: await user("admin"), member: await user("member") },
     userWithToken,
+    remoteServer: remote.uuid,
     environmentVariable: variable.uuid,
     tokens: { write: await tokenOf(0, "write"), deploy: await tokenOf(Number(userWithToken), "deploy") },
   };
@@ -86,6 +93,7 @@ export function requestOf(world: World, { operation }: Permission, extra: Extra 
   const named = {
     "/tokens/{id}": world.tokens.write,
     "{user_id}": world.users.member,
+    ...(operation.options.extras?.includes(OPERATOR.cluster) ? { "/servers/{uuid}": world.remoteServer } : {}),
     ...(operationId === "delete-shared-variable-by-environment"
       ? { "projects{variable_uuid}": world.environmentVariable }
       : {}),
@@ -150,7 +158,8 @@ interface Asked {
 
 /** A request that needs the extra: by the extra's text, and by operation where that differs. */
 function extraOf(world: World, operationId: string, extra: Extra): Asked {
-  const { users, tokens, userWithToken } = world;
+  const { users, tokens, userWithToken, objects } = world;
+  const ownServer = objects["/servers/{uuid}"] ?? "";
   const asked: Readonly<Record<string, Asked>> = {
     "`instant_deploy`": { body: { instant_deploy: true } },
     "an address of Berth's own machine": { body: { ip: OWN_ADDRESS } },
@@ -158,6 +167,11 @@ function extraOf(world: World, operationId: string, extra: Extra): Asked {
       body: operationId.includes("storage") ? { host_path: "/srv" } : { git_repository: "file:///srv/hello" },
     },
     "privileges on Berth's own machine": { body: POWERS[operationId] ?? { custom_docker_run_options: "--privileged" } },
+    "a cluster with Berth's own machine": {
+      ...(operationId.startsWith("join")
+        ? { body: { manager_uuid: ownServer } }
+        : { objects: { "/servers/{uuid}": ownServer } }),
+    },
     "an owner": { objects: { "{user_id}": users.owner }, body: OWNERS[operationId] ?? {} },
     "a new owner": { body: { role: "owner" } },
     "a role above `member`": { objects: { "{user_id}": users.member }, body: { role: "admin" } },

@@ -81,6 +81,7 @@ export const OPERATOR = {
   address: { needs: "operator", for: "an address of Berth's own machine" },
   folder: { needs: "operator", for: "folders of Berth's own machine" },
   powers: { needs: "operator", for: "privileges on Berth's own machine" },
+  cluster: { needs: "operator", for: "a cluster with Berth's own machine" },
 } as const satisfies Record<string, Extra>;
 
 /** Groups of the OpenAPI document, in their order. */

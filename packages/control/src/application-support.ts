@@ -8,7 +8,7 @@ import {
   scalesByRequests,
 } from "@berth/core/application";
 import type { ApplicationRecord, EngineCapabilities, ServerRecord, Stores } from "@berth/core/ports";
-import { countsAnswers, isOwnMachine } from "@berth/core/server";
+import { countsAnswers, isOnOwnMachine } from "@berth/core/server";
 import { loginOrigin, parseGitUrl, requireLoginOrigin } from "@berth/core/source";
 import { requireOperator, type Scope } from "@berth/core/team";
 import type { UseCaseContext } from "./context.ts";
@@ -137,7 +137,7 @@ export async function requireContainerPowers(
   options: string | null | undefined,
   server: ServerRecord | undefined,
 ): Promise<void> {
-  if (!options || server === undefined || !(isLocalHost(server.ip) || isOwnMachine(server))) return;
+  if (!options || server === undefined || !isOnOwnMachine(server)) return;
   if (readRunOptions(options).powers.length === 0) return;
   const { capabilities } = await engineFor(server);
   if (capabilities.privileged_mounts) requireOperator(scope);

@@ -3,6 +3,7 @@ import { DomainError, invalid, notFound } from "@berth/core";
 import type { ClusterMembership, ClusterOperations, Page, ServerRecord, Stores } from "@berth/core/ports";
 import {
   assertIngressChange,
+  assertMayJoin,
   assertMayLeave,
   assertNodeChange,
   assertNoNode,
@@ -13,9 +14,10 @@ import {
   type ClusterNodeUpdate,
   clusterNodeView,
   ENGINES,
+  isOnOwnMachine,
   type JobStarted,
 } from "@berth/core/server";
-import { requireAbility } from "@berth/core/team";
+import { requireAbility, requireOperator } from "@berth/core/team";
 import type { UseCaseContext } from "./context.ts";
 import { findServer, requireStaying } from "./server.ts";
 import { requestValidation } from "./server-create.ts";
@@ -75,6 +77,7 @@ export function clusterNodes(context: UseCaseContext) {
       requireAbility(scope, "write");
       const { is_ingress, ...change } = asked;
       const server = await findServer(stores, uuid);
+      await requireMayManage(context, server);
       requireStaying(server);
       const cluster = await clusterOf(context, server);
       const nodes = await cluster.nodes();
@@ -133,6 +136,7 @@ export function clusters(context: UseCaseContext) {
     async create(uuid: string, { advertise_address, address_pool }: ClusterCreate): Promise<JobStarted> {
       requireAbility(scope, "write");
       const server = await findServer(stores, uuid);
+      await requireMayManage(context, server);
       requireStaying(server);
       assertNoNode(server);
       const membership = membershipOf(server);
@@ -147,8 +151,9 @@ export function clusters(context: UseCaseContext) {
       const server = await findServer(stores, uuid);
       const manager = await stores.servers.find(manager_uuid);
       if (manager === undefined) throw invalid({ manager_uuid: ["Server not found."] });
+      await requireMayManage(context, manager);
+      assertMayJoin(server);
       requireStaying(server);
-      assertNoNode(server);
       const membership = membershipOf(server);
       const cluster = await clusterOf(context, manager);
       const nodeIds = (await cluster.nodes()).flatMap(({ id, isManager }) =>
@@ -163,11 +168,12 @@ export function clusters(context: UseCaseContext) {
     async leave(uuid: string, change: ClusterLeave): Promise<JobStarted> {
       requireAbility(scope, "write");
       const server = await findServer(stores, uuid);
+      const head = await headOf(stores, server);
+      await requireMayManage(context, head ?? server);
       requireStaying(server);
       const { swarm_node_id: nodeId, name } = server;
       if (nodeId === null) throw new DomainError("resource.state", `Server ${name} is not a node of a cluster.`);
       const membership = membershipOf(server);
-      const head = await headOf(stores, server);
       if (head === undefined || head.id === server.id) {
         await requireUnused(stores, server);
         await membership.leave({ isForced: true });
@@ -194,6 +200,7 @@ export function clusters(context: UseCaseContext) {
     async rotateTokens(uuid: string): Promise<{ message: string }> {
       requireAbility(scope, "write");
       const server = await findServer(stores, uuid);
+      await requireMayManage(context, server);
       requireStaying(server);
       await (await clusterOf(context, server)).rotateTokens();
       await stores.transaction((tx) => appendNodeChanged(tx, server, { change: "tokens_rotated" }));
@@ -217,6 +224,17 @@ async function clusterOf(
   if (cluster !== undefined) return cluster;
   const message = `Server ${server.name} manages no cluster. Use a server whose engine is a Docker Swarm.`;
   throw new DomainError("engine.unsupported", message);
+}
+
+/**
+ * The managers of a cluster control all of its machines, so only the operator changes one with Berth's own machine.
+ * @param server The server that manages the cluster, or will.
+ * @throws DomainError `auth.missing_ability`, `auth.root_team_only`
+ */
+async function requireMayManage({ scope, stores }: UseCaseContext, server: ServerRecord): Promise<void> {
+  const { items } = await stores.servers.list();
+  const machines = [server, ...items.filter(({ swarm_cluster }) => swarm_cluster === server.id)];
+  if (machines.some(isOnOwnMachine)) requireOperator(scope);
 }
 
 /** The server that manages the cluster of this one; `undefined` if none is recorded. */

@@ -1,8 +1,8 @@
 import { DomainError, invalid, notFound } from "@berth/core";
-import { isLocalHost, parseUrlList, replicasMost } from "@berth/core/application";
+import { parseUrlList, replicasMost } from "@berth/core/application";
 import type { ApplicationRecord, DestinationRecord, ServerRecord, Stores } from "@berth/core/ports";
 import type { ResourceMigrate, ResourceMigrated } from "@berth/core/resource";
-import { isOwnMachine } from "@berth/core/server";
+import { isOnOwnMachine } from "@berth/core/server";
 import { requireAbility, requireOperator } from "@berth/core/team";
 import { findApplication } from "./application.ts";
 import {
@@ -92,7 +92,7 @@ async function requireHostAccess(
   { id, server_id, settings }: ApplicationRecord,
   server: ServerRecord,
 ): Promise<void> {
-  if (server.id === server_id || !(isLocalHost(server.ip) || isOwnMachine(server))) return;
+  if (server.id === server_id || !isOnOwnMachine(server)) return;
   const { items } = await stores.storages.list(id);
   const hasFolders = items.some(({ host_path, is_directory }) => host_path !== null || is_directory);
   if (hasFolders || settings.build_pack === "dockercompose") requireOperator(scope);

@@ -1,9 +1,9 @@
 import { DomainError, invalid, isDomainError } from "@berth/core";
-import { type DomainConflict, isLocalHost, parseUrlList } from "@berth/core/application";
+import { type DomainConflict, parseUrlList } from "@berth/core/application";
 import { type Compose, composeStorages, containerPort, externalReferences, hostPrivileges } from "@berth/core/compose";
 import { foreignNames, uuidIn } from "@berth/core/deploy";
 import type { ServerRecord, ServiceContainerRecord, ServiceRecord, StorageRecord, Stores } from "@berth/core/ports";
-import { isOwnMachine } from "@berth/core/server";
+import { isOnOwnMachine } from "@berth/core/server";
 import {
   type ContainerClaims,
   planStorages,
@@ -184,8 +184,7 @@ export async function requireHostAccess(
   server: ServerRecord,
   { document, containers }: Compose,
 ): Promise<void> {
-  const isOwn = isLocalHost(server.ip) || isOwnMachine(server);
-  const powers = isOwn ? hostPrivileges(document, containers) : [];
+  const powers = isOnOwnMachine(server) ? hostPrivileges(document, containers) : [];
   if (powers.length === 0) return;
   const { capabilities } = await engineFor(server);
   if (!capabilities.privileged_mounts) return;

@@ -1,8 +1,7 @@
 import { DomainError, invalid, isDomainError, notFound } from "@berth/core";
-import { isLocalHost } from "@berth/core/application";
 import type { Page, Paging, ResourceRecord, StorageFields, StorageRecord, Stores } from "@berth/core/ports";
 import type { ResourceKind, ResourceRef } from "@berth/core/resource";
-import { isOwnMachine } from "@berth/core/server";
+import { isOnOwnMachine } from "@berth/core/server";
 import {
   isServerData,
   newStorage,
@@ -153,7 +152,7 @@ async function requireServerFolder(
   if ((host_path ?? fs_path ?? null) === null) return;
   const server = await tx.servers.findById(owner.server_id);
   if (server === undefined) throw notFound("Server");
-  if (!isLocalHost(server.ip) && !isOwnMachine(server)) return;
+  if (!isOnOwnMachine(server)) return;
   const { capabilities } = await engineFor(server);
   if (capabilities.privileged_mounts) requireOperator(scope);
 }

@@ -1,5 +1,5 @@
 import type { ServerRecord, SwarmNode } from "@berth/core/ports";
-import { testApplication, testCluster, testPlace, testUuid, until } from "@berth/testing";
+import { testApplication, testCluster, testPlace, testPrivateKey, testUuid, until } from "@berth/testing";
 import { describe, expect, test } from "vitest";
 import { openEachWorld } from "./each-world.fixture.ts";
 import { fakeMachine } from "./fake-machine.fixture.ts";
@@ -13,7 +13,9 @@ openEachWorld((opened) => {
 /** A Docker server, with an application if asked. */
 async function added({ hasResources = false } = {}): Promise<ServerRecord> {
   const { server: first, ...place } = await testPlace(world.stores);
-  const fields = { ...first, uuid: testUuid(), engine: "docker", ip: `${testUuid()}.example` } as const;
+  const { id: private_key_id } = await testPrivateKey(world.stores);
+  const address = { ip: `${testUuid()}.example`, private_key_id };
+  const fields = { ...first, ...address, uuid: testUuid(), engine: "docker" } as const;
   const server = await world.stores.servers.insert(fields);
   const destination = { uuid: testUuid(), server_id: server.id, name: "berth", network: "berth" };
   const made = { ...place, server, destination: await world.stores.destinations.insert(destination) };
@@ -96,36 +98,45 @@ describe("a validation where clusters are driven", () => {
   });
 
   test.each([
-    ["is lost", { state: "down" }, false, true],
-    ["answers", { state: "ready" }, false, false],
-    ["has the data of a storage", { state: "down", storages: 1 }, false, false],
-    ["is that of another server now", { state: "down" }, true, false],
-  ])(
-    "finds that a server has left, whose node %s, and removes it: %o, %s, %s",
-    async (_what, now, isOther, isRemoved) => {
-      world.worker({ drivesClusters: true });
-      const [first, second] = [await added(), await added()];
-      const head = manager();
-      const node = workerOf(head);
-      await validated(first, head);
-      expect(await validated(second, node)).toMatchObject({ swarm_cluster: first.id });
-      if (isOther) expect(await validated(await added(), node)).toMatchObject({ swarm_cluster: first.id });
-      const operations = testCluster(first.uuid);
-      const [seen] = await operations.nodes();
-      if (seen === undefined) throw new Error("The cluster has a node.");
-      const removed: string[] = [];
-      world.engine.cluster = {
-        ...operations,
-        nodes: async () => [
-          { ...seen, id: head.nodeId },
-          { ...seen, isManager: false, id: node.nodeId, ...now },
-        ],
-        remove: async (id) => void removed.push(id),
-      };
-      expect(await validated(second, null)).toMatchObject({ swarm_cluster: null, is_usable: true });
-      expect(removed).toEqual(isRemoved ? [node.nodeId] : []);
-    },
-  );
+    ["is lost", { state: "down" }, true],
+    ["answers", { state: "ready" }, false],
+    ["has the data of a storage", { state: "down", storages: 1 }, false],
+  ])("finds that a server has left, whose node %s, and removes it: %o, %s", async (_what, now, isRemoved) => {
+    world.worker({ drivesClusters: true });
+    const [first, second] = [await added(), await added()];
+    const head = manager();
+    const node = workerOf(head);
+    await validated(first, head);
+    expect(await validated(second, node)).toMatchObject({ swarm_cluster: first.id });
+    const operations = testCluster(first.uuid);
+    const [seen] = await operations.nodes();
+    if (seen === undefined) throw new Error("The cluster has a node.");
+    const removed: string[] = [];
+    world.engine.cluster = {
+      ...operations,
+      nodes: async () => [
+        { ...seen, id: head.nodeId },
+        { ...seen, isManager: false, id: node.nodeId, ...now },
+      ],
+      remove: async (id) => void removed.push(id),
+    };
+    expect(await validated(second, null)).toMatchObject({ swarm_cluster: null, is_usable: true });
+    expect(removed).toEqual(isRemoved ? [node.nodeId] : []);
+  });
+
+  test("refuses a server that says it is the node that another one is", async () => {
+    world.worker({ drivesClusters: true });
+    const [head, honest, lying] = [await added(), await added(), await added()];
+    const node = manager();
+    await validated(head, node);
+    const claimed = workerOf(node);
+    await validated(honest, claimed);
+    expect(await validated(lying, claimed)).toMatchObject({
+      ...{ is_usable: false, swarm_cluster: null },
+      log: expect.stringContaining(`the same node of a Docker Swarm as server ${honest.name}`),
+    });
+    expect(await validated(honest, claimed)).toMatchObject({ swarm_cluster: head.id, is_usable: true });
+  });
 
   test("refuses a server whose resources are in a cluster that it left", async () => {
     world.worker({ drivesClusters: true });

@@ -6,6 +6,7 @@ import {
   dockerValidationOf,
   ENGINES,
   type ServerFindings,
+  sameNodeProblem,
   unsupportedEngineValidation,
   type ValidationResult,
   validationOf,
@@ -51,11 +52,18 @@ export async function inspectDockerServer(deps: ValidationDeps, server: ServerRe
   const { validationSeconds } = deps.settings;
   const inspection = await within(validationSeconds, machine.inspect());
   if (inspection === undefined) return failed(`Server ${server.name} does not answer within ${validationSeconds} s.`);
-  const { engineId } = inspection.value;
-  const problem = engineId === null ? null : await recordEngine(deps.stores, server, engineId);
+  const { engineId, swarm } = inspection.value;
+  const engineProblem = engineId === null ? null : await recordEngine(deps.stores, server, engineId);
+  const problem = engineProblem ?? (await nodeProblem(deps, server, swarm));
   if (problem !== null) return { ...failed(problem), is_reachable: true };
   const { server_disk_usage_notification_threshold: threshold } = server.settings;
-  return dockerValidationOf(inspection.value, threshold, await clusterOf(deps, server, inspection.value.swarm));
+  return dockerValidationOf(inspection.value, threshold, await clusterOf(deps, server, swarm));
+}
+
+async function nodeProblem({ stores }: ValidationDeps, server: ServerRecord, swarm: SwarmNode | null) {
+  if (swarm === null) return null;
+  const { items } = await stores.forTeam(server.team_id).servers.list();
+  return sameNodeProblem(server, swarm.nodeId, items);
 }
 
 async function clusterOf({ drivesClusters, stores }: ValidationDeps, server: ServerRecord, node: SwarmNode | null) {
@@ -74,10 +82,7 @@ async function removeLeftNode(deps: ValidationDeps, server: ServerRecord, now: S
   try {
     const head = await deps.stores.servers.find(headId);
     const cluster = head && deps.adaptersOf(head).engine.cluster;
-    const isOther = (await deps.stores.servers.list()).some(
-      (one) => one.id !== server.id && one.swarm_node_id === nodeId,
-    );
-    if (cluster === undefined || isOther) return;
+    if (cluster === undefined) return;
     const endMs = performance.now() + deps.settings.validationSeconds * 1000;
     const look = async () => {
       const nodes = await cluster.nodes();

@@ -7,7 +7,7 @@ import {
   ENGINES,
 } from "@berth/core/server";
 import type { Command } from "commander";
-import { choose } from "../choose.ts";
+import { choose, matchingCandidates } from "../choose.ts";
 import type { Bind } from "../command-module.ts";
 import type { Client } from "../connection/api.ts";
 import { EXIT, type ExitCode, Failure } from "../failure.ts";
@@ -171,9 +171,13 @@ async function changedNode(
   const { client } = await session.connect();
   const { uuid } = await clusterOf(client, options);
   const nodes = await client.clusterNodes.list.query({ uuid });
-  const candidates = nodes.map((node) => ({ ...node, uuid: node.id, name: node.server_name ?? node.hostname }));
-  const byHostname = candidates.find(({ hostname }) => hostname === wanted);
-  const { id } = byHostname ?? choose(wanted, candidates, { thing: "node" });
+  // A machine chooses its hostname itself, so another one's server name goes before it.
+  const servers = nodes.flatMap((node) =>
+    node.server_name === null ? [] : { ...node, uuid: node.id, name: node.server_name },
+  );
+  const machines = nodes.map((node) => ({ ...node, uuid: node.id, name: node.hostname }));
+  const named = matchingCandidates(wanted, servers);
+  const { id } = choose(wanted, named.length > 0 ? named : machines, { thing: "node" });
   return { node: await client.clusterNodes.update.mutate({ uuid, node_id: id, ...change }), cluster: uuid };
 }
 

@@ -33,6 +33,11 @@ describe("a compose file on a cluster", () => {
     ["a folder beside the file", { volumes: ["./data:/data"] }],
     ["a file with content", { volumes: [{ type: "bind", source: "/etc/a", target: "/a", content: "a" }] }],
     ["networks of its own", { networks: { back: { aliases: ["a"] } } }, { networks: { back: { internal: true } } }],
+    [
+      "a volume of a file system in the network",
+      { volumes: ["data:/data"] },
+      { volumes: { data: { driver: "local", driver_opts: { type: "nfs", o: "addr=10.0.0.9,rw", device: ":/srv" } } } },
+    ],
     ["an existing network", { networks: ["other"] }, { networks: { other: { external: true, driver: "macvlan" } } }],
   ])("may have %s", (_name, web, rest) => {
     expect(problemsOf(web, rest)).toEqual([]);
@@ -67,6 +72,24 @@ describe("a compose file on a cluster", () => {
     [{ volumes: ["data:/d", { source: "./a", target: "/d/a", content: "" }] }, /\/d\/a is inside a volume/, VOLUME],
     [{ networks: { back: { ipv4_address: "10.0.0.2" } } }, /^services\.web\.networks\.back\.ipv4_address: /],
     [{}, /^networks\.lan\.driver: macvlan spans no nodes/, { networks: { lan: { driver: "macvlan" } } }],
+    [{}, /^networks\.host\.external: host is a network of one machine/, { networks: { host: { external: true } } }],
+    [{}, /^networks\.a\.external: docker_gwbridge /, { networks: { a: { external: true, name: "docker_gwbridge" } } }],
+    [
+      {},
+      /^volumes\.a\.driver_opts: They mount a part/,
+      { volumes: { a: { driver_opts: { type: "none", o: "bind", device: "/" } } } },
+    ],
+    [
+      {},
+      /^volumes\.a\.driver_opts: /,
+      { volumes: { a: { driver_opts: { type: "nfs", o: "rw, bind", device: "/" } } } },
+    ],
+    [
+      {},
+      /^volumes\.a\.driver_opts: /,
+      { volumes: { a: { driver_opts: { type: "overlay", o: "lowerdir=/etc", device: "overlay" } } } },
+    ],
+    [{}, /^volumes\.a\.driver: rexray may not be on every node/, { volumes: { a: { driver: "rexray" } } }],
     [{}, /^networks\.lan\.ipam: /, { networks: { lan: { ipam: { config: [{ subnet: "10.1.0.0/24" }] } } } }],
   ])("may not have %j, and the sentence says what to do", (web, sentence, rest) => {
     expect(problemsOf(web, rest)).toEqual([expect.stringMatching(sentence)]);

@@ -37,9 +37,12 @@ export function clusterProblems({ document, containers, scale = {}, files = [] }
     ].map((problem) => `services.${name}.${problem}`);
   });
   const ofNetworks = Object.entries(document.networks ?? {}).flatMap(([key, network]) =>
-    networkProblems(recordOf(network)).map((problem) => `networks.${key}.${problem}`),
+    networkProblems(key, recordOf(network)).map((problem) => `networks.${key}.${problem}`),
   );
-  return [...ofServices, ...ofNetworks];
+  const ofVolumes = Object.entries(document.volumes ?? {}).flatMap(([key, volume]) =>
+    definedVolumeProblems(recordOf(volume)).map((problem) => `volumes.${key}.${problem}`),
+  );
+  return [...ofServices, ...ofNetworks, ...ofVolumes];
 }
 
 /** Where the containers of a service may run, in Swarm's form. Only of a file without problems. */
@@ -200,13 +203,36 @@ function addressProblems({ networks }: ComposeService): readonly string[] {
 
 const ADDRESSES = ["ipv4_address", "ipv6_address", "link_local_ips", "mac_address"];
 
-function networkProblems({
-  external,
-  driver,
-  driver_opts,
-  ipam,
-}: Readonly<Record<string, unknown>>): readonly string[] {
-  if (isExternal({ external })) return [];
+/** Options of a driver can mount folders and disks of the node. */
+function definedVolumeProblems({ driver, driver_opts }: Readonly<Record<string, unknown>>): readonly string[] {
+  const { type, o } = recordOf(driver_opts);
+  const flags = String(o ?? "").split(",");
+  const isOfMachine =
+    !FILE_SYSTEMS.includes(String(type)) || flags.some((flag) => /^r?bind$|^r?move$|^remount$/.test(flag.trim()));
+  return [
+    ...(driver == null || driver === "local" ? [] : [`driver: ${shown(driver)} may not be on every node. Remove it.`]),
+    ...(isNothing("", driver_opts) || !isOfMachine
+      ? []
+      : [
+          `driver_opts: They mount a part of one machine. Remove them, or use one of the types ${FILE_SYSTEMS.join(", ")}.`,
+        ]),
+  ];
+}
+
+/** Those that lie elsewhere or in memory, so that no disk or folder of the node is mounted. */
+const FILE_SYSTEMS: readonly string[] = ["nfs", "nfs4", "cifs", "smb3", "ceph", "tmpfs"];
+
+/** Networks that Docker makes on each machine; in that of the machine itself, a container is not separated from it. */
+const NETWORKS_OF_MACHINES: readonly string[] = ["host", "bridge", "none", "ingress", "docker_gwbridge"];
+
+function networkProblems(key: string, network: Readonly<Record<string, unknown>>): readonly string[] {
+  const { external, driver, driver_opts, ipam, name } = network;
+  if (isExternal({ external })) {
+    const joined = String(name ?? recordOf(external).name ?? key);
+    return NETWORKS_OF_MACHINES.includes(joined)
+      ? [`external: ${shown(joined)} is a network of one machine. Remove it.`]
+      : [];
+  }
   return [
     ...(driver == null || driver === "bridge" || driver === "overlay"
       ? []

@@ -2,7 +2,7 @@ import { z } from "zod";
 import { DomainError } from "../errors.ts";
 import type { SeenClusterNode } from "../ports/cluster.ts";
 import type { ServerRecord } from "../ports/records.ts";
-import { isOwnMachine } from "./server.ts";
+import { isOnOwnMachine, isOwnMachine } from "./server.ts";
 import { ENGINES } from "./server-settings.ts";
 
 export const NODE_ROLES = ["manager", "worker"] as const;
@@ -185,6 +185,15 @@ export const ClusterLeave = z.strictObject({
     .describe("Also if data of storages is on it, which the cluster then forgets. Default false."),
 });
 export type ClusterLeave = z.infer<typeof ClusterLeave>;
+
+/** @throws DomainError `resource.state` for a node of a cluster, and for Berth's own machine */
+export function assertMayJoin(server: JoiningServer): void {
+  assertNoNode(server);
+  if (!isOnOwnMachine(server)) return;
+  const message = `Server ${server.name} is the machine that Berth runs on. The managers of a cluster control its machines, so it cannot join one of other machines. Make it the server of the cluster instead, and let the others join: POST /servers/${server.uuid}/cluster.`;
+  throw new DomainError("resource.state", message);
+}
+type JoiningServer = Pick<ServerRecord, "uuid" | "name" | "ip" | "engine" | "private_key_id" | "swarm_node_id">;
 
 /** @throws DomainError `resource.state` */
 export function assertNoNode({ name, swarm_node_id }: Pick<ServerRecord, "name" | "swarm_node_id">): void {

@@ -1,6 +1,15 @@
 import { describe, expect, test } from "vitest";
 import type { SwarmNode } from "../ports/server-machine.ts";
-import { type ClusterRecords, clusterFindings, clusterHead, hasMajority, lossTolerated, noLeader } from "./cluster.ts";
+import {
+  type ClusterRecords,
+  clusterFindings,
+  clusterHead,
+  hasMajority,
+  isNodeOf,
+  lossTolerated,
+  noLeader,
+  sameNodeProblem,
+} from "./cluster.ts";
 import type { EngineKind } from "./server-settings.ts";
 
 const MANAGER: SwarmNode = { nodeId: "n1", isManager: true, clusterId: "c1", managers: [], managerCount: 3 };
@@ -12,11 +21,12 @@ const WORKER: SwarmNode = {
 const SINGLE_MANAGER = { team_id: 1, name: "web-1", engine: "docker" } as const;
 const HEAD = { ...SINGLE_MANAGER, engine: "swarm" } as const;
 const HEAD_OF_OTHERS = { ...HEAD, team_id: 2 };
+const REMOTE = { ip: "10.0.0.7", private_key_id: 1 };
 const NOTHING: ClusterRecords = { isInUse: false, managers: [] };
 const USED: ClusterRecords = { isInUse: true, managers: [] };
 
 const found = (engine: EngineKind, node: SwarmNode | null, records: ClusterRecords, is_build_server = false) =>
-  clusterFindings({ team_id: 1, engine, settings: { is_build_server } }, node, records);
+  clusterFindings({ ...REMOTE, team_id: 1, engine, settings: { is_build_server } }, node, records);
 
 describe("a validated server", () => {
   test.each<[string, EngineKind, SwarmNode | null, ClusterRecords, EngineKind]>([
@@ -138,4 +148,41 @@ describe("the server that places resources in a cluster", () => {
     const single = { engine: "docker", swarm_cluster: 7 } as const;
     expect(clusterHead(single, [single])).toBeUndefined();
   });
+});
+
+describe("Berth's own machine", () => {
+  const head = { ...REMOTE, id: 1, team_id: 0, engine: "swarm", swarm_cluster: 1 } as const;
+  const node = { ...head, id: 2, engine: "docker" } as const;
+
+  test.each([
+    ["a node of the team", node, true],
+    ["the head itself", head, true],
+    ["a node of another cluster", { ...node, swarm_cluster: 3 }, false],
+    ["a node of another team", { ...node, team_id: 1 }, false],
+    ["Berth's own machine, by a local address", { ...node, ip: "127.0.0.1" }, false],
+    ["Berth's own machine, without a login", { ...node, private_key_id: null }, false],
+  ])("%s: gets containers of the cluster: %o", (_what, server, isOne) => {
+    expect(isNodeOf(server, head)).toBe(isOne);
+  });
+
+  test("as the head gets those of its own cluster", () => {
+    const own = { ...head, ip: "localhost", private_key_id: null };
+    expect(isNodeOf(own, own)).toBe(true);
+  });
+
+  test("is told that it gets none of the cluster of another server, whose managers control it", () => {
+    const own = { ip: "localhost", private_key_id: null, team_id: 0, engine: "docker" as const };
+    const validated = { ...own, settings: { is_build_server: false } };
+    const { warnings } = clusterFindings(validated, WORKER, { ...NOTHING, managers: [{ ...HEAD, team_id: 0 }] });
+    expect(warnings).toEqual([expect.stringMatching(/^Berth runs on this machine, so it gets no containers/)]);
+  });
+});
+
+test("two servers cannot be the same node", () => {
+  const [one, two] = [
+    { id: 1, name: "web-1", swarm_node_id: "n1" },
+    { id: 2, name: "web-2", swarm_node_id: "n2" },
+  ];
+  expect(sameNodeProblem(one, "n1", [one, two])).toBeNull();
+  expect(sameNodeProblem(one, "n2", [one, two])).toMatch(/the same node of a Docker Swarm as server web-2\./);
 });

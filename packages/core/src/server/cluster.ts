@@ -1,6 +1,7 @@
 import { DomainError } from "../errors.ts";
 import type { ServerRecord } from "../ports/records.ts";
 import type { SwarmNode } from "../ports/server-machine.ts";
+import { isOnOwnMachine } from "./server.ts";
 import { ENGINES, type EngineKind } from "./server-settings.ts";
 
 /** What is recorded about a server and the other managers of its cluster. */
@@ -20,7 +21,7 @@ export interface ClusterFindings {
   readonly warnings: readonly string[];
 }
 
-type ValidatedServer = Pick<ServerRecord, "team_id" | "engine"> & {
+type ValidatedServer = Pick<ServerRecord, "team_id" | "engine" | "ip" | "private_key_id"> & {
   readonly settings: Pick<ServerRecord["settings"], "is_build_server">;
 };
 
@@ -44,9 +45,35 @@ export function clusterFindings(
   const warnings = [
     isHead && !isCluster ? KEPT_SINGLE : null,
     isHead ? toleranceWarning(node.managerCount) : null,
+    node !== null && hasOtherHead && isOnOwnMachine(server) ? OWN_MACHINE : null,
     node === null || node.isManager ? null : managerMissing(server, node, managers),
   ].filter((line) => line !== null);
   return { engine, obstacle: isCluster ? headObstacle(node, hasOtherHead) : null, warnings };
+}
+
+/**
+ * Whether a server gets containers of the cluster that the head manages. Host privileges are checked by the head alone,
+ * so Berth's own machine gets those of its own cluster only.
+ */
+export const isNodeOf = (server: NodeServer, head: Pick<ServerRecord, "id" | "team_id">): boolean =>
+  server.swarm_cluster === head.id &&
+  server.team_id === head.team_id &&
+  (server.id === head.id || !isOnOwnMachine(server));
+
+type NodeServer = Pick<ServerRecord, "id" | "team_id" | "ip" | "engine" | "private_key_id" | "swarm_cluster">;
+
+/**
+ * Why a server cannot be the node that it says it is: another one is. Its machine may lie, or be a copy of the other.
+ * @param servers Those of its team.
+ */
+export function sameNodeProblem(
+  server: Pick<ServerRecord, "id" | "name">,
+  nodeId: string,
+  servers: readonly Pick<ServerRecord, "id" | "name" | "swarm_node_id">[],
+): string | null {
+  const other = servers.find(({ id, swarm_node_id }) => id !== server.id && swarm_node_id === nodeId);
+  if (other === undefined) return null;
+  return `Server ${server.name} says that it is the same node of a Docker Swarm as server ${other.name}. If its machine is a copy of the other one: run docker swarm leave --force on it. If ${other.name} is no longer that node, validate that first. Then validate this server again.`;
 }
 
 /** How many managers may be lost at once: those left must be more than half. */
@@ -99,6 +126,8 @@ function managerMissing({ team_id }: ValidatedServer, node: SwarmNode, managers:
 
 const KEPT_SINGLE =
   "It is a manager of a Docker Swarm, but stays a single Docker server because it has resources. To use the Swarm, remove its resources and validate it again.";
+const OWN_MACHINE =
+  "Berth runs on this machine, so it gets no containers of the Docker Swarm that another server manages. The managers of that control this machine nevertheless: let it leave, with docker swarm leave, unless they may.";
 const NO_MANAGER =
   "It is not a manager of a Docker Swarm any more, so its resources cannot be managed. Make it a manager again, with docker node promote or docker swarm join, and validate it; or remove its resources.";
 const OTHER_HEAD =

@@ -52,6 +52,8 @@ export interface ReleasePart {
   readonly isMember: boolean;
   /** See `LABELS.run`; 0 outside of swarms. */
   readonly run: number;
+  /** Id of the swarm's task that it says it is. */
+  readonly task?: string | undefined;
 }
 
 export function partOf(ref: ReleaseRef, info: ContainerInspectInfo, lastExitCode: number | undefined): ReleasePart {
@@ -72,7 +74,12 @@ export function partOf(ref: ReleaseRef, info: ContainerInspectInfo, lastExitCode
     isExcluded: Labels[LABELS.excluded] === "true",
     ...(isStopped(info) ? { isStopped: true } : {}),
   };
-  return { id: info.Id, state, container, order, isMember: name !== undefined, run: Number(Labels[LABELS.run]) || 0 };
+  const isMember = name !== undefined;
+  const task = Labels[SWARM_TASK_ID];
+  return {
+    ...{ id: info.Id, state, container, order, isMember, run: Number(Labels[LABELS.run]) || 0 },
+    ...(task === undefined ? {} : { task }),
+  };
 }
 
 /** Its name, and its number where there are several alike. @param slot Of a swarm's task. */
@@ -97,6 +104,7 @@ function slotOf(labels: Labels): number | undefined {
 
 /** Set by swarms: `<service>.<slot>.<task>`. */
 const SWARM_TASK_NAME = "com.docker.swarm.task.name";
+const SWARM_TASK_ID = "com.docker.swarm.task.id";
 
 function composeNumber(labels: Labels, slot: number | undefined): Pick<ReleaseContainer, "number"> {
   const number = slot ?? Number(labels[COMPOSE_NUMBER]);

@@ -1,6 +1,7 @@
 import { DomainError } from "@berth/core";
 import type { ClusterMembership } from "@berth/core/ports";
 import { reasonOf, statusCodeOf } from "@berth/docker-client";
+import { redactor } from "@berth/host";
 import type Docker from "dockerode";
 import { withDomainError } from "../docker/with-domain-errors.ts";
 
@@ -21,13 +22,14 @@ export function swarmMembership(docker: Docker, server: string): ClusterMembersh
       throw new DomainError("resource.state", message, { cause });
     }
   };
-  const attempt = (what: string, call: () => Promise<unknown>) =>
+  const attempt = (what: string, call: () => Promise<unknown>, secrets: readonly string[] = []) =>
     withDomainError(server, async () => {
       try {
         await call();
       } catch (cause) {
         if (!(cause instanceof Error) || statusCodeOf(cause) === undefined) throw cause;
-        const message = `Server ${server} could not ${what}: ${reasonOf(cause)}`;
+        // The engine of the machine writes the reason, and it was given the secrets.
+        const message = `Server ${server} could not ${what}: ${redactor(secrets)(reasonOf(cause))}`;
         throw new DomainError("resource.state", message, { cause });
       }
     });
@@ -46,7 +48,7 @@ export function swarmMembership(docker: Docker, server: string): ClusterMembersh
     join({ token, managers, address, nodeIds }) {
       const options = { ListenAddr: LISTEN, AdvertiseAddr: address, RemoteAddrs: [...managers], JoinToken: token };
       const hasJoined = async ({ NodeID: id = "" }: SwarmInfo) => nodeIds.includes(id);
-      return attempt("join the cluster", () => unlessDone(() => docker.swarmJoin(options), hasJoined));
+      return attempt("join the cluster", () => unlessDone(() => docker.swarmJoin(options), hasJoined), [token]);
     },
     leave: ({ isForced }) =>
       attempt("leave its cluster", async () => {

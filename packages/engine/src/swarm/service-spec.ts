@@ -12,6 +12,7 @@ import type {
 import { createOptions, imageOf } from "../docker/container.ts";
 import { STOP_GRACE_SECONDS } from "../docker/engine.ts";
 import { REPLICA_LABELS } from "../docker/replica-options.ts";
+import { tmpfsMount } from "./tmpfs.ts";
 
 /**
  * The name of a release's service. A DNS label, since it is the name of its tasks in networks too.
@@ -181,15 +182,11 @@ const mountOf = ({ Type, Source, Target, ReadOnly, TmpfsOptions }: MountConfig[n
 });
 
 function tmpfsMounts({ Tmpfs = {}, ShmSize }: HostConfig): readonly object[] {
-  const mounts = Object.entries(Tmpfs).map(([target, options]) => {
-    const [, size] = /(?:^|,)size=(\d+)(?:,|$)/.exec(options) ?? [];
-    return {
-      Type: "tmpfs",
-
-      Target: literal(target),
-      ...(size === undefined ? {} : { TmpfsOptions: { SizeBytes: Number(size) } }),
-    };
-  });
+  const mounts = Object.entries(Tmpfs).map(([target, options]) => ({
+    Type: "tmpfs",
+    Target: literal(target),
+    ...tmpfsMount(target, options),
+  }));
   if (ShmSize === undefined) return mounts;
   return [...mounts, { Type: "tmpfs", Target: "/dev/shm", TmpfsOptions: { SizeBytes: ShmSize } }];
 }

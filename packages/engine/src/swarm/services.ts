@@ -124,6 +124,12 @@ export class Services {
     return (await this.#docker.listTasks({ filters })) as readonly Task[]; // Typed as any by the library.
   }
 
+  /** The tasks of this instance's releases that a node was given, also those that have ended. */
+  async assignedTo(nodeId: string): Promise<readonly Task[]> {
+    const filters = JSON.stringify({ ...releaseFilter(this.#instance), node: [nodeId] });
+    return (await this.#docker.listTasks({ filters })) as readonly Task[]; // Typed as any by the library.
+  }
+
   /** The tasks that should run on a node. */
   async tasksOn(nodeId: string): Promise<readonly Task[]> {
     const filters = JSON.stringify({ node: [nodeId], "desired-state": ["running"] });

@@ -10,6 +10,7 @@ import { type StateListeners, stateListeners } from "../docker/state-listeners.t
 import { LINGER_SECONDS, type ReleaseWatch, watchReleases } from "../docker/watch.ts";
 import { whileUsed } from "../docker/while-used.ts";
 import { answered } from "./answered.ts";
+import { AssignedTasks } from "./assigned-tasks.ts";
 import { AwaitedNodes, type AwaitedNodesOptions } from "./awaited-nodes.ts";
 import { answering, type ClusterNode, clusterNodes, type OwnNode, ownNodes, type SwarmNode } from "./nodes.ts";
 import { RestartCounts } from "./restart-counts.ts";
@@ -77,6 +78,7 @@ export class ClusterWatch {
   /** Who waits for the next look. */
   readonly #waiting = new Set<() => void>();
   readonly #restarts = new RestartCounts();
+  readonly #assigned: AssignedTasks;
   /** Numbers of replicas that the swarm removes, by deployment. */
   readonly #leaving = new Map<string, ReadonlySet<number>>();
   /** As last looked up; `undefined` while changes may be missed. */
@@ -87,6 +89,7 @@ export class ClusterWatch {
   constructor(options: ClusterWatchOptions) {
     this.#options = options;
     this.awaitedNodes = new AwaitedNodes(options);
+    this.#assigned = new AssignedTasks(options.services);
     this.#listeners = stateListeners(options.warn);
   }
 
@@ -200,7 +203,10 @@ export class ClusterWatch {
   async list(): Promise<readonly ReleaseState[]> {
     const [services, nodes] = await Promise.all([this.#options.services.list(), this.readyNodes()]);
     const parts = await Promise.all(
-      nodes.map(async ({ node }) => (await answered(this.#watchOf(node).listParts())) ?? this.#partsByManager(node)),
+      nodes.map(async ({ node }) => {
+        const reported = await answered(this.#watchOf(node).listParts());
+        return reported === undefined ? this.#partsByManager(node) : this.#assigned.of(node.id, reported);
+      }),
     );
     return this.#statesOf(services, parts.flat());
   }
@@ -229,7 +235,7 @@ export class ClusterWatch {
 
   #lastRunning(isMeant: (part: ReleasePart) => boolean): readonly RunningTask[] {
     return this.#readyWatches().flatMap(({ node, watch }) =>
-      (watch.lastParts() ?? [])
+      (this.#assigned.known(node.id, watch.lastParts() ?? []) ?? [])
         .filter((part) => part.container.state === "running" && isMeant(part))
         .map(({ id, container: { startedAt } }) => ({ id, startedAt, node })),
     );
@@ -261,7 +267,10 @@ export class ClusterWatch {
   }
 
   #lastParts(): readonly ReleasePart[] | undefined {
-    const parts = this.#readyWatches().map(({ watch }) => watch.lastParts());
+    const parts = this.#readyWatches().map(({ node, watch }) => {
+      const reported = watch.lastParts();
+      return reported && this.#assigned.known(node.id, reported);
+    });
     return parts.some((one) => one === undefined) ? undefined : parts.flatMap((one) => one ?? []);
   }
 
@@ -271,10 +280,21 @@ export class ClusterWatch {
 
   async #containersOn(node: SwarmNode, ref: ReleaseRef): Promise<readonly TaskContainer[]> {
     const seen = await this.#watchOf(node).findAll(ref);
-    return (seen?.containers ?? []).map(({ id, info, container }) => {
-      const owners = [ref.deploymentUuid];
-      return { id, info, container, node, owners, part: partOf(ref, info, undefined) };
+    const found = new Map((seen?.containers ?? []).map((one) => [one.id, one]));
+    const parts = [...found.values()].map(({ info }) => partOf(ref, info, undefined));
+    return (await this.#assigned.of(node.id, parts)).flatMap((part) => {
+      const one = found.get(part.id);
+      if (one === undefined) return [];
+      const { id, info, container } = one;
+      return { id, info, container, node, owners: [ref.deploymentUuid], part };
     });
+  }
+
+  /** Asks about the containers that were reported since. */
+  async #confirm(): Promise<void> {
+    await Promise.all(
+      this.#readyWatches().map(({ node, watch }) => this.#assigned.of(node.id, watch.lastParts() ?? [])),
+    );
   }
 
   #watchOf(node: SwarmNode): ReleaseWatch {
@@ -301,6 +321,11 @@ export class ClusterWatch {
     this.#services = found;
     this.#isFailureReported = false;
     onNodes?.(nodes);
+    for (const { node, watch } of this.#readyWatches()) {
+      const reported = watch.lastParts();
+      if (reported !== undefined) this.#assigned.keepOnly(node.id, reported);
+    }
+    await this.#confirm();
     const parts = this.#lastParts();
     if (parts === undefined) return;
     for (const state of this.#statesOf(found, parts)) this.#emit(state);
@@ -311,6 +336,7 @@ export class ClusterWatch {
     const ref = { resourceUuid, deploymentUuid };
     const services = await this.#options.services.of(ref);
     if (services.length === 0) return this.#emitGone(ref);
+    await this.#confirm();
     const parts = this.#lastParts();
     if (parts !== undefined) for (const state of this.#statesOf(services, parts)) this.#emit(state);
   }

@@ -1,7 +1,6 @@
 import { DomainError } from "@berth/core";
-import { isLocalHost } from "@berth/core/application";
 import type { StackArtifact, Step } from "@berth/core/deploy";
-import { ENGINES, isOwnMachine } from "@berth/core/server";
+import { ENGINES, isOnOwnMachine } from "@berth/core/server";
 import { chooseBuildPlace, otherBuildPlace } from "./build-place.ts";
 import type { Built, CheckedOut } from "./checkout.ts";
 import type { StepContext } from "./context.ts";
@@ -43,7 +42,7 @@ async function buildOrReuse(ctx: StepContext, { folder, commit, reused }: Checke
   const request = {
     ...ctx.kind.buildRequest({ ...ctx, deployment: { ...ctx.deployment, commit } }, source),
     // Push access to a repository must not grant control of Berth's own machine.
-    isHostGuarded: isLocalHost(server.ip) || isOwnMachine(server),
+    isHostGuarded: isOnOwnMachine(server),
     isForCluster: ENGINES[server.engine].isCluster,
     requireFit: (planned: StackArtifact) => {
       const input = { ...ctx, deployment: { ...ctx.deployment, commit } };
