@@ -50,7 +50,7 @@ describeDocker("a database without a word of REST", ["postgres:17-alpine"], (doc
     await databases.getByRole("button", { name: "Attach a database" }).click();
     await page.getByRole("combobox", { name: "Database" }).click();
     await page.getByRole("option", { name: "shopdb" }).click();
-    await page.getByRole("textbox", { name: "As" }).fill("SHOP_URL");
+    await page.getByRole("textbox", { name: "Variable" }).fill("SHOP_URL");
     await page.getByRole("button", { name: "As code" }).click();
     const code = page.getByRole("dialog", { name: "The same by a program" });
     const example = (await code.getByLabel("berth example").textContent()) ?? "";

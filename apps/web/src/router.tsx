@@ -83,7 +83,23 @@ const account = createRoute({
   component: lazyRouteComponent(PAGES.account, "AccountPage"),
 });
 
-const pages = [overview, project, application, database, service, deployment, create, servers, server, team, account];
+/** An address that names no page, within the navigation. */
+const unknown = createRoute({ getParentRoute: () => shell, path: "$", component: NotFound });
+
+const pages = [
+  overview,
+  project,
+  application,
+  database,
+  service,
+  deployment,
+  create,
+  servers,
+  server,
+  team,
+  account,
+  unknown,
+];
 
 export const router = createRouter({
   routeTree: root.addChildren([shell.addChildren(pages)]),

@@ -43,7 +43,12 @@ async function rollback(session: Session, wanted: string | undefined, options: R
   output.json(queued);
   const title = commit_message === null ? "" : `: ${printable(commit_message)}`;
   output.line(`Rolls ${printable(name)} back to ${printable(tag.slice(0, SHOWN_LENGTH))}${title}`);
-  if (!options.detach) return followDeployment(api, session, queued.deployment_uuid);
+  if (!options.detach) {
+    const code = await followDeployment(api, session, queued.deployment_uuid);
+    if (code === EXIT.ok)
+      output.line("The next deployment takes the newest source or image again, also one that a push starts.");
+    return code;
+  }
   output.line(`Follow it with: berth logs --deployment ${queued.deployment_uuid} -f`);
   return EXIT.ok;
 }

@@ -41,7 +41,10 @@ export function RollbackList({ uuid }: { readonly uuid: string }) {
     },
   ];
   return (
-    <Section title="Roll back" about="Kept builds. Rolling back starts one again; nothing is built.">
+    <Section
+      title="Roll back"
+      about="Kept builds. Rolling back starts one again; nothing is built. The next deployment takes the newest source or image again."
+    >
       <DataTable
         label="Kept builds"
         rows={data.images}

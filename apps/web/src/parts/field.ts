@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { labelOf } from "./units.ts";
 
 /** Input of a schema's field. */
 export interface Field {
@@ -43,10 +44,13 @@ export function fieldOf(name: string, schema: z.ZodType): Field {
   return { name, type: typeOf(name, inner), about: helpOf(about), options, isNullable, isRequired };
 }
 
-/** The description without the parts for programs. */
-const helpOf = (description: string): string =>
+/** The description without the parts for programs, and with the fields' labels instead of their names. */
+export const helpOf = (description: string): string =>
   description
-    .replace(/(^| )Null [^.]*\./g, "")
+    .replace(/(^| )(Null|Answers have|Default `?(true|false)\b)[^.]*\./g, "")
+    .replace(/; null: [^.]*/g, "")
+    .replace(/(: plain (?:text|YAML))?, or base64 of it/g, "")
+    .replace(/`([a-z0-9]+(?:_[a-z0-9]+)+)`/g, (_all, name: string) => `“${labelOf(name.replace(/_uuid$/, ""))}”`)
     .replaceAll("`", "")
     .trim();
 

@@ -43,26 +43,52 @@ export function labelOf(field: string): string {
   if (own !== undefined) return own;
   const words = field.replace(/^is_/, "").replaceAll("_", " ");
   return (words.charAt(0).toUpperCase() + words.slice(1)).replace(
-    /\b(url|ssl|gpu|cpus?|s3|ip|id|http|https|ssh|uuid|sha|spa|dns|pr)\b/gi,
-    (word) => (word.toLowerCase() === "cpus" ? "CPUs" : word.toUpperCase()),
+    /\b(api|url|uri|ssl|smtp|gpu|cpu|s3|ip|id|http|https|ssh|uuid|sha|spa|dns|pr)\b|\b(cpus|docker|github|ipv4|ipv6|axiom|newrelic)\b/gi,
+    (word) => WORDS.get(word.toLowerCase()) ?? word.toUpperCase(),
   );
 }
+
+/** Words with capitals of their own. */
+const WORDS: ReadonlyMap<string, string> = new Map(
+  Object.entries({
+    axiom: "Axiom",
+    cpus: "CPUs",
+    docker: "Docker",
+    github: "GitHub",
+    ipv4: "IPv4",
+    ipv6: "IPv6",
+    newrelic: "New Relic",
+  }),
+);
 
 /** By field of the API, whose names are fixed by its contract. */
 const LABELS: ReadonlyMap<string, string> = new Map(
   Object.entries({
+    as: "Variable",
+    backup_now: "Save at once",
+    connect_to_docker_network: "Join the network of the destination",
     custom_docker_run_options: "Docker run options",
     custom_network_aliases: "Network aliases",
+    database_backup_retention_amount_locally: "Backups kept on the server",
+    database_backup_retention_days_locally: "Days kept on the server",
+    databases_to_backup: "Databases to save",
+    disable_local_backup: "Keep in the S3 storage alone",
     docker_images_to_keep: "Images to keep",
+    dump_all: "Save all databases",
     force_domain_override: "Take the URLs over",
+    fs_path: "Folder on the server",
+    host_path: "Folder on the server",
+    html_url: "Web address",
     http_basic_auth_password: "Password",
     http_basic_auth_username: "Username",
+    is_buildtime: "For builds",
     is_container_label_escape_enabled: "Escape $ in labels",
     is_force_https_enabled: "Redirect to https",
     is_gzip_enabled: "Compress answers",
     is_http_basic_auth_enabled: "Ask for a password",
     is_pr_deployments_public_enabled: "Previews for anybody's pull requests",
     is_preview_deployments_enabled: "Previews of pull requests",
+    is_runtime: "For containers",
     is_spa: "Single-page application",
     is_stripprefix_enabled: "Remove the path prefix",
     is_swarm_only_worker_nodes: "Only on worker nodes",
@@ -77,5 +103,9 @@ const LABELS: ReadonlyMap<string, string> = new Map(
     ports_mappings: "Ports on the server",
     post_deployment_command: "Command after a deployment",
     pre_deployment_command: "Command before a deployment",
+    save_s3: "Copy to the S3 storage",
+    server_disk_usage_check_frequency: "Check the disk",
+    server_disk_usage_notification_threshold: "Notify when fuller than, in percent",
+    swarm_placement_constraints: "Conditions for nodes",
   }),
 );

@@ -2,7 +2,7 @@ import { ENGINES, ServerUpdate } from "@berth/core/server";
 import { Group, Skeleton, Stack, Tabs, Text, Title } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { useNavigate, useParams } from "@tanstack/react-router";
-import { lazy, Suspense } from "react";
+import { lazy, type ReactNode, Suspense } from "react";
 import { client, type Outputs, trpc } from "../api/client.ts";
 import { ActionButton, DangerButton, notify } from "../parts/action.tsx";
 import { type FieldGroup, SchemaForm } from "../parts/form.tsx";
@@ -129,7 +129,7 @@ const COLUMNS: readonly Column<OnServer>[] = [
 ];
 
 function Overview({ server }: { readonly server: Server }) {
-  const { uuid, ip, port, user, engine, host_key, proxy, settings } = server;
+  const { uuid, engine, proxy, settings } = server;
   const resources = useQuery(trpc.servers.resources.queryOptions({ uuid }));
   const destinations = useQuery(trpc.destinations.listOfServer.queryOptions({ uuid })).data ?? [];
   return (
@@ -137,15 +137,9 @@ function Overview({ server }: { readonly server: Server }) {
       <Section title="Machine">
         <Facts
           rows={[
-            ["Address", <span key="address" className="mono">{`${user}@${ip}:${port}`}</span>],
+            ...connectionRows(server),
             ["Runs", engine],
             ...machineRows(server.server_metadata),
-            [
-              "Host key",
-              <span key="key" className="mono">
-                {host_key ?? "–"}
-              </span>,
-            ],
             ["Proxy", proxy === null ? "none" : `${proxy.type}, ${proxy.status}`],
             [
               "Disk alert",
@@ -181,14 +175,35 @@ function Overview({ server }: { readonly server: Server }) {
   );
 }
 
-const FIELDS: readonly FieldGroup[] = [
-  { fields: ["name", "description"] },
-  { title: "Connection", fields: ["ip", "port", "user", "private_key_uuid", "host_key", "connection_timeout"] },
+/** How Berth reaches it: its own machine needs no connection. */
+function connectionRows({
+  is_coolify_host,
+  user,
+  ip,
+  port,
+  host_key,
+}: Server): readonly (readonly [string, ReactNode])[] {
+  if (is_coolify_host) return [["Address", "The machine that Berth runs on"]];
+  const mono = (text: string) => <span className="mono">{text}</span>;
+  return [
+    ["Address", mono(`${user}@${ip}:${port}`)],
+    ["Host key", mono(host_key ?? "–")],
+  ];
+}
+
+const NAMES: FieldGroup = { fields: ["name", "description"] };
+const OWN_MACHINE_FIELDS: readonly FieldGroup[] = [
+  NAMES,
   {
     title: "Deployments",
     fields: ["wildcard_domain", "concurrent_builds", "deployment_queue_limit", "dynamic_timeout", "is_build_server"],
   },
   { title: "Disk", fields: ["server_disk_usage_notification_threshold", "server_disk_usage_check_frequency"] },
+];
+const FIELDS: readonly FieldGroup[] = [
+  NAMES,
+  { title: "Connection", fields: ["ip", "port", "user", "private_key_uuid", "host_key", "connection_timeout"] },
+  ...OWN_MACHINE_FIELDS.slice(1),
 ];
 
 function Settings({ server }: { readonly server: Server }) {
@@ -201,7 +216,7 @@ function Settings({ server }: { readonly server: Server }) {
       <Section title="Settings">
         <SchemaForm
           schema={ServerUpdate}
-          groups={FIELDS}
+          groups={server.is_coolify_host ? OWN_MACHINE_FIELDS : FIELDS}
           values={{ ...server.settings, ...server, private_key_uuid: key }}
           choices={{ private_key_uuid: keys.map((each) => ({ value: each.uuid, label: each.name })) }}
           operation="servers.update"

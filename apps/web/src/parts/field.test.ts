@@ -1,0 +1,17 @@
+import { expect, test } from "vitest";
+import { helpOf } from "./field.ts";
+
+test.each([
+  ["Compress answers at the proxy. Default true.", "Compress answers at the proxy."],
+  ["Default false.", ""],
+  ["The variable that gets its URL. Default `DATABASE_URL`.", "The variable that gets its URL. Default DATABASE_URL."],
+  ["Its URLs, such as `https://shop.example`. Answers have them in `fqdn`.", "Its URLs, such as https://shop.example."],
+  ["Expected fingerprint. Null: that of the next connection is recorded.", "Expected fingerprint."],
+  ["Requests in a second; null: they decide nothing. Only for Caddy.", "Requests in a second. Only for Caddy."],
+  ["The compose file: plain YAML, or base64 of it.", "The compose file."],
+  ["PEM or OpenSSH form, or base64 of it. Ed25519.", "PEM or OpenSSH form. Ed25519."],
+  ["Reachable at `public_port`, which must be set too.", "Reachable at “Public port”, which must be set too."],
+  ["One condition a line, such as `node.labels.zone == a`.", "One condition a line, such as node.labels.zone == a."],
+])("the help of a field with the description %j is %j", (description, help) => {
+  expect(helpOf(description)).toBe(help);
+});
