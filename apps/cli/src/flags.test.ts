@@ -74,12 +74,14 @@ describe("flags of a schema", () => {
       b: z.number().optional(),
       c: z.boolean().nullable().default(true),
       d: z.object({}),
+      e: z.array(z.enum(["read", "write"])).describe("What it may."),
     });
     expect(flagsFor(schema).map(({ name, type, isRequired, help }) => [name, type, isRequired, help])).toEqual([
       ["a", "text", true, ""],
       ["b", "number", false, ""],
       ["c", "switch", false, "Default true."],
       ["d", "json", true, ""],
+      ["e", "list", true, "What it may. One or several, separated by commas, of: read, write."],
     ]);
   });
 

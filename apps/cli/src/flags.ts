@@ -37,7 +37,7 @@ export function flagOf(key: string, property: unknown, isRequired: boolean): Fla
     type: typeOf(field),
     isRequired,
     isNullable: isNullable(property),
-    help: helpOf(field),
+    help: [helpOf(field), wordsOf(field)].filter((part) => part !== "").join(" "),
     ...(choices && choices.length > 0 ? { choices } : {}),
     ...(field.items?.enum ? { isListOfWords: true } : {}),
   };
@@ -87,6 +87,12 @@ function helpOf({ description = "", default: preset }: Field): string {
   if (preset === undefined || preset === null || preset === "" || /\bdefault\b/i.test(description)) return description;
   const shown = `Default ${typeof preset === "object" ? JSON.stringify(preset) : preset}.`;
   return description === "" ? shown : `${description} ${shown}`;
+}
+
+/** What a list may contain. */
+function wordsOf({ items }: Field): string {
+  const words = (items?.enum ?? []).filter((word) => typeof word === "string");
+  return words.length === 0 ? "" : `One or several, separated by commas, of: ${words.join(", ")}.`;
 }
 
 /** Adds the flags to a command, under a heading of its help. */
