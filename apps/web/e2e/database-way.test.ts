@@ -97,6 +97,11 @@ describeDocker("a database without a word of REST", ["postgres:17-alpine"], (doc
     expect(await accessibilityProblems(page)).toEqual([]);
     await restore.click();
     await tries.getByRole("row", { name: /Restore.*(Finished|Succeeded)/ }).waitFor();
+
+    await page.getByRole("tab", { name: "Settings" }).click();
+    await page.getByRole("button", { name: "Delete with its data" }).click();
+    await page.getByRole("dialog").getByText("It is used by greeter").waitFor();
+    await page.getByRole("button", { name: "Keep it" }).click();
     expect(complaints).toEqual([]);
     await close();
   });

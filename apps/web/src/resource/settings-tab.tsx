@@ -69,6 +69,13 @@ const Effect = ({ resource }: { readonly resource: ShownResource }) => (
 function DangerZone({ resource: { kind, uuid, name } }: { readonly resource: ShownResource }) {
   const navigate = useNavigate();
   const calls = callsOf(kind);
+  const attachments = useQuery({
+    ...trpc.databases.attachments.list.queryOptions({ uuid }),
+    enabled: kind === "database",
+  });
+  const users = [...new Set((attachments.data ?? []).map(({ resource_name }) => resource_name))];
+  const use =
+    users.length === 0 ? "" : ` It is used by ${users.join(", ")}, and is deleted only after it is detached there.`;
   const leave = ({ message }: { readonly message: string }) => {
     notify(message);
     return navigate({ to: "/" });
@@ -78,7 +85,7 @@ function DangerZone({ resource: { kind, uuid, name } }: { readonly resource: Sho
       <Stack gap="xs" align="flex-start">
         <DangerButton
           name={name}
-          about={`Deletes the ${kind} with its storages and everything in them. Backups stored elsewhere stay.`}
+          about={`Deletes the ${kind} with its storages and everything in them. Backups stored elsewhere stay.${use}`}
           work={() => calls.delete.mutate({ uuid })}
           after={leave}
         >
@@ -86,7 +93,7 @@ function DangerZone({ resource: { kind, uuid, name } }: { readonly resource: Sho
         </DangerButton>
         <DangerButton
           name={name}
-          about={`Deletes the ${kind}; its volumes stay on the server.`}
+          about={`Deletes the ${kind}; its volumes stay on the server.${use}`}
           work={() => calls.delete.mutate({ uuid, delete_volumes: false })}
           after={leave}
         >
