@@ -105,7 +105,7 @@ function factsOf({ application, database, service, description }: ShownResource)
       ...about,
       ["Source", from[source]],
       ...(source === "git" ? ([["Branch", branch]] as [string, string][]) : []),
-      ["Built by", application.build_pack],
+      ["Built from", BUILT_FROM[application.build_pack]],
       ["Port", application.ports_exposes ?? "given by Berth in PORT"],
       ...(application.replicas > 1 || application.autoscaling_enabled || application.scale_problem !== null
         ? ([["Containers", scaleOf(application)]] as [string, string][])
@@ -138,6 +138,16 @@ function scaleOf({
   const wanted = autoscaling_enabled ? `${replicas}, chosen by Berth from ${min} to ${max}` : String(replicas);
   return scale_problem === null ? wanted : `${wanted}. ${scale_problem}`;
 }
+
+/** What a build reads, by build pack. */
+const BUILT_FROM: Readonly<Record<Outputs["applications"]["get"]["build_pack"], string>> = {
+  nixpacks: "what its files are recognised as",
+  railpack: "what its files are recognised as",
+  static: "static files",
+  dockerfile: "its Dockerfile",
+  dockercompose: "its compose file",
+  dockerimage: "an image, without a build",
+};
 
 const serverText = ({ name, engine }: Outputs["servers"]["get"]) => (name === engine ? name : `${name}, ${engine}`);
 
