@@ -21,7 +21,7 @@ const WORKER: SwarmNode = {
 const SINGLE_MANAGER = { team_id: 1, name: "web-1", engine: "docker" } as const;
 const HEAD = { ...SINGLE_MANAGER, engine: "swarm" } as const;
 const HEAD_OF_OTHERS = { ...HEAD, team_id: 2 };
-const REMOTE = { ip: "10.0.0.7", private_key_id: 1 };
+const REMOTE = { ip: "10.0.0.7", private_key_id: 1, swarm_cluster_id: null, swarm_node_id: null };
 const NOTHING: ClusterRecords = { isInUse: false, managers: [] };
 const USED: ClusterRecords = { isInUse: true, managers: [] };
 
@@ -59,7 +59,7 @@ describe("a validated server", () => {
   });
 
   test("that only builds stays single", () => {
-    expect(found("docker", MANAGER, NOTHING, true)).toEqual({ engine: "docker", obstacle: null, warnings: [] });
+    expect(found("docker", MANAGER, NOTHING, true)).toMatchObject({ engine: "docker", obstacle: null, warnings: [] });
   });
 
   test.each<[string, EngineKind, SwarmNode | null, ClusterRecords, RegExp | null]>([
@@ -171,10 +171,42 @@ describe("Berth's own machine", () => {
   });
 
   test("is told that it gets none of the cluster of another server, whose managers control it", () => {
-    const own = { ip: "localhost", private_key_id: null, team_id: 0, engine: "docker" as const };
+    const own = { ...REMOTE, ip: "localhost", private_key_id: null, team_id: 0, engine: "docker" as const };
     const validated = { ...own, settings: { is_build_server: false } };
     const { warnings } = clusterFindings(validated, WORKER, { ...NOTHING, managers: [{ ...HEAD, team_id: 0 }] });
     expect(warnings).toEqual([expect.stringMatching(/^Berth runs on this machine, so it gets no containers/)]);
+  });
+});
+
+describe("a server of another team that says it drives the same cluster", () => {
+  const claimed: ClusterRecords = { isInUse: true, managers: [HEAD_OF_OTHERS] };
+  const known = { swarm_cluster_id: "c1", swarm_node_id: "n1" };
+  const after = (recorded: Partial<typeof REMOTE | typeof known>, records = claimed, node = MANAGER) =>
+    clusterFindings(
+      { ...REMOTE, ...recorded, team_id: 1, engine: "swarm", settings: { is_build_server: false } },
+      node,
+      records,
+    );
+
+  test.each([
+    ["with resources", claimed, MANAGER],
+    ["without resources", { ...claimed, isInUse: false }, MANAGER],
+  ])("takes nothing from the one that did before, %s", (_what, records, node) => {
+    expect(after(known, records, node)).toEqual({ engine: "swarm", obstacle: null, warnings: [], node });
+  });
+
+  test("is not named where the cluster has no leader", () => {
+    expect(after(known, claimed, LEADERLESS).obstacle).toMatch(/has no leader/);
+  });
+
+  test.each([
+    ["in another cluster", { ...known, swarm_cluster_id: "c2" }],
+    ["another node of it", { ...known, swarm_node_id: "n9" }],
+    ["in none", {}],
+  ])("keeps one out that was %s, and its cluster is not recorded", (_what, recorded) => {
+    const { obstacle, node } = after(recorded);
+    expect(obstacle).toMatch(/used through another server too/);
+    expect(node).toEqual({ ...MANAGER, clusterId: null });
   });
 });
 

@@ -19,9 +19,14 @@ export interface ClusterFindings {
   /** Why nothing can run on it, and what to do. */
   readonly obstacle: string | null;
   readonly warnings: readonly string[];
+  /** The node to record: without its cluster where that is another team's, which it could only claim to be in. */
+  readonly node: SwarmNode | null;
 }
 
-type ValidatedServer = Pick<ServerRecord, "team_id" | "engine" | "ip" | "private_key_id"> & {
+type ValidatedServer = Pick<
+  ServerRecord,
+  "team_id" | "engine" | "ip" | "private_key_id" | "swarm_cluster_id" | "swarm_node_id"
+> & {
   readonly settings: Pick<ServerRecord["settings"], "is_build_server">;
 };
 
@@ -37,7 +42,9 @@ export function clusterFindings(
   { isInUse, managers }: ClusterRecords,
 ): ClusterFindings {
   // Two engines for one cluster would remove what the other one runs.
-  const hasOtherHead = managers.some(({ engine }) => ENGINES[engine].isCluster);
+  const otherHeads = managers.filter(({ engine }) => ENGINES[engine].isCluster);
+  const isOfOthers = otherHeads.some(({ team_id }) => team_id !== server.team_id) && !isEstablished(server, node);
+  const hasOtherHead = isOfOthers || otherHeads.some(({ team_id }) => team_id === server.team_id);
   const isHead = node?.isManager === true && !hasOtherHead && !server.settings.is_build_server;
   const wanted: EngineKind = isHead ? "swarm" : "docker";
   const engine = isInUse ? server.engine : wanted;
@@ -48,7 +55,16 @@ export function clusterFindings(
     node !== null && hasOtherHead && isOnOwnMachine(server) ? OWN_MACHINE : null,
     node === null || node.isManager ? null : managerMissing(server, node, managers),
   ].filter((line) => line !== null);
-  return { engine, obstacle: isCluster ? headObstacle(node, hasOtherHead) : null, warnings };
+  return {
+    ...{ engine, obstacle: isCluster ? headObstacle(node, hasOtherHead) : null, warnings },
+    node: node !== null && isOfOthers ? { ...node, clusterId: null } : node,
+  };
+}
+
+/** Whether it drove this cluster before: what a server of another team says does not take that away. */
+function isEstablished({ engine, swarm_cluster_id, swarm_node_id }: ValidatedServer, node: SwarmNode | null): boolean {
+  if (!ENGINES[engine].isCluster || swarm_cluster_id === null || node?.nodeId !== swarm_node_id) return false;
+  return node.clusterId === null || node.clusterId === swarm_cluster_id;
 }
 
 /**

@@ -67,7 +67,7 @@ export function dockerValidationOf(
     is_usable: obstacles.length === 0 && !isDiskFull,
     validation_logs: lines.length === 0 ? null : lines.join("\n"),
     facts,
-    swarm: inspection.swarm,
+    swarm: cluster === undefined ? inspection.swarm : cluster.node,
     engine: cluster?.engine,
   };
 }
