@@ -30,7 +30,7 @@ if (soakMinutes !== undefined && !(soakMinutes > 0)) {
 }
 const unknown = names.filter((name) => !(name in SCENARIOS));
 if (unknown.length > 0) {
-  console.error(`Unknown: ${unknown.join(", ")}. Choose of: ${Object.keys(SCENARIOS).join(", ")}, --soak MINUTES.`);
+  console.error(`Unknown: ${unknown.join(", ")}. Known: ${Object.keys(SCENARIOS).join(", ")}, --soak MINUTES.`);
   process.exit(2);
 }
 
