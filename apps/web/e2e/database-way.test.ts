@@ -100,8 +100,9 @@ describeDocker("a database without a word of REST", ["postgres:17-alpine"], (doc
 
     await page.getByRole("tab", { name: "Settings" }).click();
     await page.getByRole("button", { name: "Delete with its data" }).click();
-    await page.getByRole("dialog").getByText("It is used by greeter").waitFor();
-    await page.getByRole("button", { name: "Keep it" }).click();
+    const deletion = page.getByRole("dialog", { name: "Delete with its data: shopdb" });
+    await deletion.getByText("It is used by greeter").waitFor();
+    await deletion.getByRole("button", { name: "Keep it" }).click();
     expect(complaints).toEqual([]);
     await close();
   });

@@ -57,6 +57,21 @@ describeLargeInBrowser("forms and names of the pages", () => {
     await close();
   });
 
+  it("keep the navigation where an address names no page, and say how Berth reaches its own machine", async () => {
+    const { page, complaints, close } = await visit(browser, server.url);
+    await signIn(page, server);
+    await page.goto("/nothing/here");
+    await page.getByText("This page does not exist").waitFor();
+    await page.getByRole("navigation").getByRole("link", { name: "Servers" }).click();
+    await page.getByRole("link", { name: "localhost" }).click();
+    await page.getByText("The machine that Berth runs on").waitFor();
+    await page.getByRole("tab", { name: "Settings" }).click();
+    await page.getByRole("heading", { name: "Disk" }).waitFor();
+    expect(await page.getByRole("heading", { name: "Connection" }).count()).toBe(0);
+    expect(complaints).toEqual([]);
+    await close();
+  });
+
   it("lead from an empty environment to forms that create in it", async () => {
     const [project] = await server.client.projects.list.query({});
     const { page, complaints, close } = await visit(browser, server.url);
@@ -256,7 +271,7 @@ describeLargeInBrowser("forms and names of the pages", () => {
     await form.getByLabel("Axiom enabled").check({ force: true });
     await form.getByRole("button", { name: "Save log drains" }).click();
     await form.getByText(/^Needed for/).waitFor();
-    await form.getByLabel("Api key", { exact: true }).fill("xaat-key");
+    await form.getByLabel("API key", { exact: true }).fill("xaat-key");
     await form.getByRole("button", { name: "Save log drains" }).click();
     await page.getByText("Saved.").waitFor();
     expect(await server.client.logDrains.get.query({ uuid: machine.uuid })).toMatchObject({
