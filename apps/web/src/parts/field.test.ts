@@ -11,6 +11,7 @@ test.each([
   ["The compose file: plain YAML, or base64 of it.", "The compose file."],
   ["PEM or OpenSSH form, or base64 of it. Ed25519.", "PEM or OpenSSH form. Ed25519."],
   ["Reachable at `public_port`, which must be set too.", "Reachable at “Public port”, which must be set too."],
+  ["Deliver as `logdrain_custom_config` says.", "Deliver as “Config” says."],
   ["One condition a line, such as `node.labels.zone == a`.", "One condition a line, such as node.labels.zone == a."],
 ])("the help of a field with the description %j is %j", (description, help) => {
   expect(helpOf(description)).toBe(help);

@@ -50,7 +50,10 @@ export const helpOf = (description: string): string =>
     .replace(/(^| )(Null|Answers have|Default `?(true|false)\b)[^.]*\./g, "")
     .replace(/; null: [^.]*/g, "")
     .replace(/(: plain (?:text|YAML))?, or base64 of it/g, "")
-    .replace(/`([a-z0-9]+(?:_[a-z0-9]+)+)`/g, (_all, name: string) => `“${labelOf(name.replace(/_uuid$/, ""))}”`)
+    .replace(
+      /`([a-z0-9]+(?:_[a-z0-9]+)+)`/g,
+      (_all, name: string) => `“${labelOf(name.replace(/_uuid$|^logdrain_[a-z]+_/g, ""))}”`,
+    )
     .replaceAll("`", "")
     .trim();
 

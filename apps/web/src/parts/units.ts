@@ -75,6 +75,7 @@ const LABELS: ReadonlyMap<string, string> = new Map(
     disable_local_backup: "Keep in the S3 storage alone",
     docker_images_to_keep: "Images to keep",
     dump_all: "Save all databases",
+    dynamic_timeout: "Seconds a deployment may take",
     force_domain_override: "Take the URLs over",
     fs_path: "Folder on the server",
     host_path: "Folder on the server",
