@@ -74,7 +74,7 @@ describe("the validation of a server with Docker", () => {
   });
 
   test("says what its cluster needs, obstacles first, and which engine it has from now on", () => {
-    const cluster = { engine: "swarm", obstacle: "No leader.", warnings: ["Few managers."] } as const;
+    const cluster = { engine: "swarm", obstacle: "No leader.", warnings: ["Few managers."], node: null } as const;
     const found = dockerValidationOf({ ...sound, osType: "windows" }, 80, cluster);
     expect(found).toMatchObject({ is_usable: false, engine: "swarm" });
     expect(found.validation_logs).toMatch(/Linux containers.*\nNo leader\.\nFew managers\.$/);
@@ -82,7 +82,7 @@ describe("the validation of a server with Docker", () => {
   });
 
   test("leaves engine and cluster as they are when the engine does not answer", () => {
-    const cluster = { engine: "docker", obstacle: null, warnings: [] } as const;
+    const cluster = { engine: "docker", obstacle: null, warnings: [], node: null } as const;
     const found = dockerValidationOf({ ...sound, engineProblem: "No socket.", facts: null }, 80, cluster);
     expect([found.engine, found.swarm]).toEqual([undefined, undefined]);
   });
