@@ -98,6 +98,38 @@ describe("a server with containers", () => {
     expect(await serverOf(restartBackoff)).toEqual(before);
   });
 
+  test("is validated by itself when it answers again after a validation that did not reach it", async () => {
+    const server = await dockerServer({ is_usable: false, is_reachable: false });
+    const validated = async () => {
+      const subject = { ...server, type: "server" } as const;
+      const [job] = await world.stores.jobs.request([{ uuid: testUuid(), type: "server.validate", subject }]);
+      await until(async () => (await world.stores.jobs.find(job?.uuid ?? ""))?.finished_at ?? undefined, {
+        what: "the validation ends",
+      });
+      return await serverOf(server);
+    };
+    world.machine = fakeMachine({});
+    world.worker();
+    expect(await validated()).toMatchObject({ settings: { is_usable: true } });
+    let pings = 0;
+    world.machine = fakeMachine({
+      inspection: { machineProblem: "Off.", facts: null },
+      ping: async () => {
+        pings += 1;
+        throw new DomainError("server.unreachable", "Off.");
+      },
+    });
+    expect(await validated()).toMatchObject({
+      settings: { is_usable: false, is_reachable: false },
+      server_metadata: expect.anything(),
+    });
+    await until(async () => pings > 2 || undefined, { what: "it is looked at" });
+    expect(await serverOf(server)).toMatchObject({ settings: { is_usable: false }, validation_logs: "Off." });
+    world.machine = fakeMachine({});
+    await until(async () => (await serverOf(server)).settings.is_usable || undefined, { what: "it is validated" });
+    expect(await serverOf(server)).toMatchObject({ settings: { is_reachable: true }, validation_logs: null });
+  });
+
   test("is reported once when its disk came to be too full, at the time of its look", async () => {
     const server = await dockerServer({
       server_disk_usage_check_frequency: "* * * * *",

@@ -1,3 +1,4 @@
+import { randomBytes } from "node:crypto";
 import { isDomainError } from "@berth/core";
 import type { ServerMachine, ServerRecord } from "@berth/core/ports";
 import { diskUsage, nextDiskCheck, reachabilityAfter } from "@berth/core/server";
@@ -41,7 +42,7 @@ export function createReachabilityWatch(deps: ReachabilityDeps): ReachabilityWat
   const look = async (server: ServerRecord) => {
     const machine = deps.machineOf(server);
     if (machine === undefined && !deps.ownsServer(server)) return;
-    const isProbed = machine !== undefined && server.settings.is_usable;
+    const isProbed = machine !== undefined && (server.settings.is_usable || isLost(server));
     if (!isProbed && !isDiskLookDue(server)) return;
     if (!(await serverLeases.acquire(server.id))) return;
     if (isProbed) await probe(server, machine);
@@ -51,6 +52,7 @@ export function createReachabilityWatch(deps: ReachabilityDeps): ReachabilityWat
   const probe = async (server: ServerRecord, machine: ServerMachine) => {
     const seconds = Math.min(settings.probeTimeoutSeconds, server.settings.connection_timeout);
     const { problem, isSubstituted } = await seen(server, machine, seconds);
+    if (isLost(server)) return problem === null ? await validateAgain(server) : undefined;
     const { is_reachable, is_substituted } = server.settings;
     const before = { probes: server.probes, is_reachable };
     const after = { ...reachabilityAfter(before, problem === null), is_substituted: isSubstituted };
@@ -61,6 +63,15 @@ export function createReachabilityWatch(deps: ReachabilityDeps): ReachabilityWat
     if (after.is_reachable !== is_reachable) {
       logger.info(after.is_reachable ? "A server is back." : "A server is gone.", { server: server.name, problem });
     }
+  };
+
+  const validateAgain = async ({ id, uuid, name, team_id }: ServerRecord) => {
+    const subject = { type: "server", id, uuid, name } as const;
+    await stores.forTeam(team_id).transaction(async (tx) => {
+      await tx.jobs.request([{ uuid: randomBytes(12).toString("hex"), type: "server.validate", subject }]);
+      await tx.servers.update(uuid, { is_validating: true });
+    });
+    logger.info("A server answers again and is validated.", { server: name });
   };
 
   const seen = async (server: ServerRecord, machine: ServerMachine, seconds: number): Promise<SeenServer> => {
@@ -106,6 +117,10 @@ export function createReachabilityWatch(deps: ReachabilityDeps): ReachabilityWat
   const { signal } = loops;
   return loops;
 }
+
+/** It could be used, until a validation did not reach it: nobody has to ask for the next one. */
+const isLost = ({ settings, server_metadata, is_validating }: ServerRecord): boolean =>
+  !settings.is_usable && !settings.is_reachable && server_metadata !== null && !is_validating;
 
 interface DiskCheck {
   readonly since: Date;

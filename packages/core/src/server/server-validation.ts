@@ -52,7 +52,9 @@ export function dockerValidationOf(
   const { machineProblem, engineProblem, facts, osType, disk } = inspection;
   const problem = machineProblem ?? engineProblem;
   if (problem !== null || facts === null) {
-    return { is_reachable: machineProblem === null, is_usable: false, validation_logs: problem, facts: null };
+    const found = { is_reachable: machineProblem === null, is_usable: false, validation_logs: problem };
+    // What is known of a machine that cannot be reached is not wrong because of that.
+    return machineProblem === null ? { ...found, facts: null } : found;
   }
   const obstacles = [
     oldEngine(facts),
