@@ -1,7 +1,7 @@
 import type { Duplex } from "node:stream";
-import { DomainError, notFound } from "@berth/core";
+import { DomainError, isDomainError, notFound } from "@berth/core";
 import { containersNamed, containerTitle } from "@berth/core/compose";
-import { ALL_CONTAINERS, mainContainer, type ReleaseRef } from "@berth/core/deploy";
+import { ALL_CONTAINERS, mainContainer, type ReleaseContainer, type ReleaseRef } from "@berth/core/deploy";
 import type { ContainerOperations, Engine, EngineCapabilities, EngineImages, LogQuery } from "@berth/core/ports";
 import { releaseFilter, TASK_ROLE } from "@berth/docker-client";
 import type { Host } from "@berth/host";
@@ -122,6 +122,8 @@ export function swarmEngine(options: SwarmEngineOptions): SwarmEngine {
     const meant = containers.filter(({ container }) => named.includes(container));
     // The newest of those that run: a task that ended left its container behind.
     const found = meant.findLast(({ info }) => info.State.Running) ?? meant.at(-1);
+    if (meant.length === 0 && all.length > 0 && name !== undefined) throw unknownContainer(name, all);
+    if (found?.info.State.Running !== true) await requireNodes({ docker, services, watch }, seen).catch(unplaced);
     if (found === undefined) throw notRunning();
     return found;
   }
@@ -375,3 +377,14 @@ const noCompose = (server: string) =>
 
 const notRunning = () =>
   new DomainError("resource.not_running", "No container of it runs in the cluster. Start it, then try again.");
+
+const unknownContainer = (name: string, all: readonly ReleaseContainer[]) =>
+  new DomainError(
+    "resource.not_found",
+    `It has no container ${name}, but ${[...new Set(all.map(containerTitle))].join(", ")}.`,
+  );
+
+/** Why its container waits for a node, for who wants something of the container. */
+function unplaced(cause: unknown): never {
+  throw isDomainError(cause) ? new DomainError("resource.not_running", cause.message, { cause }) : cause;
+}

@@ -1,7 +1,7 @@
 import { DomainError } from "@berth/core";
 import type { ClusterMembership } from "@berth/core/ports";
 import { reasonOf, statusCodeOf } from "@berth/docker-client";
-import { redactor } from "@berth/host";
+import { addressRanges, redactor } from "@berth/host";
 import type Docker from "dockerode";
 import { withDomainError } from "../docker/with-domain-errors.ts";
 
@@ -34,7 +34,8 @@ export function swarmMembership(docker: Docker, server: string): ClusterMembersh
       }
     });
   return {
-    create({ address, addressPool }) {
+    async create({ address, addressPool }) {
+      if (addressPool !== undefined && addressRanges([addressPool])(address)) throw overlapping(addressPool, address);
       const pool = addressPool === undefined ? {} : { DefaultAddrPool: [addressPool], SubnetSize: SUBNET_BITS };
       const options = { ListenAddr: LISTEN, AdvertiseAddr: address, ...pool };
       const hasCreated = async (node: SwarmInfo) => {
@@ -43,7 +44,7 @@ export function swarmMembership(docker: Docker, server: string): ClusterMembersh
         const { DefaultAddrPool: pools } = (await docker.swarmInspect()) as SwarmAnswer; // Typed as any by the library.
         return addressPool === undefined || pools?.includes(addressPool) === true;
       };
-      return attempt("create a cluster", () => unlessDone(() => docker.swarmInit(options), hasCreated));
+      await attempt("create a cluster", () => unlessDone(() => docker.swarmInit(options), hasCreated));
     },
     join({ token, managers, address, nodeIds }) {
       const options = { ListenAddr: LISTEN, AdvertiseAddr: address, RemoteAddrs: [...managers], JoinToken: token };
@@ -59,6 +60,12 @@ export function swarmMembership(docker: Docker, server: string): ClusterMembersh
         }
       }),
   };
+}
+
+/** Its containers could not reach the machines, nor the machines each other. */
+function overlapping(pool: string, address: string): DomainError {
+  const message = `The range ${pool} contains the server's own address ${address}. Choose one that no other network uses, such as 10.20.0.0/16.`;
+  return new DomainError("request.invalid", message, { fields: { address_pool: [message] } });
 }
 
 interface SwarmInfo {

@@ -45,7 +45,7 @@ export async function pinStorages(
   const [holder] = holders;
   const chosen =
     nodes.find(({ id }) => id === holder) ?? (holder === undefined ? leastUsed(nodes, constraints) : undefined);
-  if (chosen === undefined) throw unreachable(holder, await clusterNodes(docker));
+  if (chosen === undefined || !chosen.isActive) throw unreachable(holder, await clusterNodes(docker));
   const { node } = chosen;
   await ensureVolumes(node.docker, local, { ...owner, server: node.name });
   for (const mount of local) {
@@ -95,12 +95,13 @@ const leastUsed = (
 export const storagesOn = (labels: ClusterNode["labels"]): number =>
   Object.keys(labels).filter((label) => label.startsWith(storageLabel(""))).length;
 
-/** What keeps tasks with these conditions waiting: the node with their data. `undefined`: it is ready, or they have none. */
+/** What keeps tasks with these conditions waiting: the node with their data. `undefined`: it takes them, or they have none. */
 export async function lostData(docker: Docker, constraints: readonly string[]): Promise<DomainError | undefined> {
   const labels = constraints.flatMap((one) => PIN.exec(one)?.[1] ?? []);
   if (labels.length === 0) return undefined;
   const all = await clusterNodes(docker);
-  const holder = all.find((node) => !node.isReady && labels.some((label) => node.labels[label] !== undefined));
+  const isWaiting = ({ isReady, isActive }: ClusterNode) => !isReady || !isActive;
+  const holder = all.find((node) => isWaiting(node) && labels.some((label) => node.labels[label] !== undefined));
   return holder && unreachable(holder.id, all);
 }
 
@@ -109,9 +110,17 @@ const PIN = /^node\.labels\.(berth\.storage\..+)==here$/;
 function unreachable(holder: string | undefined, all: readonly ClusterNode[]): DomainError {
   if (holder === undefined) return new DomainError("deploy.start_failed", NO_NODE);
   const node = all.find(({ id }) => id === holder);
-  const reason = node === undefined || node.isReady ? "does not answer, or is not a server of Berth's" : "is down";
-  const message = `Its data is on node ${node?.hostname ?? holder}, which ${reason}. Start the node again, or restore a backup.`;
+  const [reason, remedy] = whyUnreachable(node);
+  const message = `Its data is on node ${node?.hostname ?? holder}, which ${reason}. ${remedy}`;
   return new DomainError("deploy.start_failed", message);
+}
+
+function whyUnreachable(node: ClusterNode | undefined): readonly [reason: string, remedy: string] {
+  const restore = "Start the node again, or restore a backup.";
+  if (node?.isReady === false) return ["is down", restore];
+  if (node?.isActive === false)
+    return ["is drained or paused", `Let it take containers again: berth cluster activate ${node.hostname}`];
+  return ["does not answer, or is not a server of Berth's", restore];
 }
 
 export const NO_NODE =

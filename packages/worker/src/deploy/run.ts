@@ -294,12 +294,21 @@ async function hasPrevious({ ctx, state }: DeploymentRun): Promise<boolean> {
   return Boolean(previous);
 }
 
+const INSPECT_SECONDS = 5;
+/** States in which a release answers nobody. A container that was never placed is only created. */
+const DOWN: ReadonlySet<string> = new Set(["created", "exited", "dead"]);
+
 async function farewell({ ctx }: DeploymentRun, outcome: DeploymentEnd): Promise<string> {
   const { adapters, domains, stores, deployment } = ctx;
   if (outcome !== "finished") {
     const live = await stores.releases.live(deployment);
     const sentence = outcome === "failed" ? "Deployment failed." : "Deployment cancelled.";
-    return live === undefined ? sentence : `${sentence} The previous release keeps running.`;
+    if (live === undefined) return sentence;
+    const ref = { resourceUuid: live.resource_uuid, deploymentUuid: live.deployment_uuid };
+    // Its engine may have failed the deployment; unless it says otherwise, the release runs.
+    const seen = await within(INSPECT_SECONDS, adapters.engine.inspect(ref)).catch(() => undefined);
+    const isDown = seen?.value !== undefined && DOWN.has(seen.value.state);
+    return `${sentence} ${isDown ? "The previous release is kept, but does not run now." : "The previous release keeps running."}`;
   }
   const urls = domains.map(({ url }) => adapters.proxy.publicUrl(url));
   return urls.length === 0 ? "Deployment finished." : `Deployment finished: ${urls.join(", ")}`;
