@@ -7,6 +7,7 @@ import {
   assertMayLeave,
   assertNodeChange,
   assertNoNode,
+  assertReady,
   type ClusterCreate,
   type ClusterJoin,
   type ClusterLeave,
@@ -89,6 +90,7 @@ export function clusterNodes(context: UseCaseContext) {
       );
       if (is_ingress !== undefined) {
         assertIngressChange(nodeServer, server, is_ingress);
+        if (is_ingress) assertReady(node);
         // Its proxy would serve either those or the cluster.
         if (is_ingress && nodeServer.id !== server.id) await requireUnused(stores, nodeServer);
       }

@@ -6,6 +6,38 @@ const node = (id: string, hostname: string, server_name: string | null) => ({
   ...{ containers_leaving: 0, is_ingress: false, server_ip: null, state: "ready", is_leader: false },
 });
 
+/** What is said when a node is drained, or takes requests. */
+async function said(words: readonly string[], nodes: readonly object[]) {
+  const { stdout, stderr } = await ranWith(
+    {
+      "servers.list": () => [{ uuid: "head", name: "head", engine: "swarm" }],
+      "clusterNodes.list": () => nodes,
+      "clusterNodes.update": () => nodes[0],
+    },
+    ["cluster", ...words],
+  );
+  return stdout + stderr;
+}
+
+test("the last node that takes containers says so when it is drained", async () => {
+  const drained = { ...node("n1", "a", "web-1"), availability: "drain" };
+  const others = [
+    { ...node("n2", "b", "web-2"), state: "down" },
+    { ...node("n3", "c", "web-3"), availability: "pause" },
+  ];
+  const warning = "No node of the cluster takes containers now";
+  expect(await said(["drain", "web-1"], [drained, ...others])).toContain(warning);
+  expect(await said(["drain", "web-1"], [drained, node("n2", "b", "web-2")])).not.toContain(warning);
+});
+
+test("DNS is pointed to nodes that answer alone", async () => {
+  const ingress = { ...node("n1", "a", "web-1"), is_ingress: true, server_ip: "10.0.0.1" };
+  const down = { ...ingress, id: "n2", server_name: "web-2", server_ip: "10.0.0.2", state: "down" };
+  const text = await said(["ingress", "web-1"], [ingress, down]);
+  expect(text).toContain("Point the names of its sites at: 10.0.0.1\n");
+  expect(text).toContain("Warning: Leave out until it answers again: 10.0.0.2\n");
+});
+
 /** The id of the node that is promoted. */
 async function promoted(nodes: readonly object[], wanted: string) {
   const sent: unknown[] = [];

@@ -130,10 +130,14 @@ async function changed(
     output.warn("It is still being drained. Check with: berth cluster");
     return EXIT.interrupted;
   }
+  const { client } = await session.connect();
+  const nodes = change.availability === "drain" ? await client.clusterNodes.list.query({ uuid: cluster }) : [];
   output.show(node, () => {
     output.line(
       `${nameOf(node)} is ${node.role === "manager" ? "a manager" : "a worker"}, ${STATES[node.availability]}.`,
     );
+    if (node.availability === "drain" && !nodes.some(takesContainers))
+      output.warn("No node of the cluster takes containers now, so nothing runs until one is activated.");
     if (node.availability === "drain" && node.storages > 0) {
       const count = node.storages === 1 ? "1 storage" : `${node.storages} storages`;
       output.line(`The data of ${count} is on it alone: what needs it waits until the node is active again.`);
@@ -141,6 +145,8 @@ async function changed(
   });
   return EXIT.ok;
 }
+
+const takesContainers = ({ state, availability }: ClusterNode) => state === "ready" && availability === "active";
 
 /** Waits until the containers of a node have stopped. @returns `undefined` after Ctrl-C */
 async function emptied(session: Session, cluster: string, node: ClusterNode): Promise<ClusterNode | undefined> {
@@ -195,8 +201,13 @@ async function ingressChanged(session: Session, wanted: string, options: Cluster
 }
 
 function sayWhereToPoint(output: Output, nodes: readonly ClusterNode[]): void {
-  const addresses = nodes.flatMap(({ is_ingress, server_ip }) => (is_ingress && server_ip ? printable(server_ip) : []));
-  if (addresses.length > 0) output.line(`Point the names of its sites at: ${addresses.join(", ")}`);
+  const ingress = nodes.filter(({ is_ingress, server_ip }) => is_ingress && server_ip !== null);
+  const addressesOf = (all: readonly ClusterNode[]) =>
+    all.map(({ server_ip }) => printable(server_ip ?? "")).join(", ");
+  const ready = ingress.filter(({ state }) => state === "ready");
+  const down = ingress.filter(({ state }) => state !== "ready");
+  if (ready.length > 0) output.line(`Point the names of its sites at: ${addressesOf(ready)}`);
+  if (down.length > 0) output.warn(`Leave out until it answers again: ${addressesOf(down)}`);
 }
 
 const STATES = { active: "active", pause: "paused", drain: "drained" } as const;

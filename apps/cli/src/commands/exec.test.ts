@@ -23,6 +23,7 @@ test.each<[string, readonly string[], string | undefined, string]>([
   ["exec", ["shop", "web", "--", "node", "x.js"], "web", "'node' 'x.js'"],
   ["run", ["shop", "web", "--", "ls"], "web", "ls"],
   ["exec", ["--service", "stack", "web", "--", "ls"], "web", "ls"],
+  ["run", ["stack", "web", "--", "ls"], "web", "ls"],
   ["exec", ["shop", "--container", "db", "--", "ls"], "db", "ls"],
   ["exec", ["shop", "--", "ls", "-l"], undefined, "'ls' '-l'"],
   ["exec", ["shop", "ls", "--", "-l"], undefined, "'ls' '-l'"],

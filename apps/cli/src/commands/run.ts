@@ -21,7 +21,7 @@ export function define(command: Command, bind: Bind): void {
 
 /** What the words of `run` and `exec` are. */
 export const RUN_WORDS =
-  "an application (default: the one of this folder), one of its containers, then the command and its arguments";
+  "an application or service (default: the application of this folder), one of its containers, then the command and its arguments";
 
 /** The flags that `exec` has too. */
 export function addRunFlags(command: Command): void {
@@ -111,7 +111,7 @@ export interface RunTarget {
   readonly argv: readonly string[];
 }
 
-/** The first word is the application if one has that name; one more before `--` is a container of it. */
+/** The first word is the application or service if one has that name; one more before `--` is a container of it. */
 export async function targetOf(
   session: Session,
   words: readonly string[],
@@ -124,6 +124,8 @@ export async function targetOf(
   }
   const [first = "", ...rest] = words;
   const isNamed = app === undefined && (await isApplication(session, first));
+  const named = app === undefined && !isNamed ? await serviceNamed(session, first) : undefined;
+  if (named !== undefined) return { ref: { kind: "service", uuid: named.uuid }, ...withContainer(session, rest) };
   const { uuid } = await targetApplication(api, session.system, isNamed ? first : app);
   const ref = { kind: "application", uuid } as const;
   return isNamed ? { ref, ...withContainer(session, rest) } : { ref, argv: words };
@@ -140,6 +142,11 @@ function withContainer({ argv }: Session, words: readonly string[]): Pick<RunTar
 async function isApplication(session: Session, word: string): Promise<boolean> {
   const { client } = await session.connect();
   return (await client.applications.list.query({})).some(({ name, uuid }) => name === word || uuid === word);
+}
+
+async function serviceNamed(session: Session, word: string) {
+  const { client } = await session.connect();
+  return (await client.services.list.query({})).find(({ name, uuid }) => name === word || uuid === word);
 }
 
 /** A single word may be a script; several words are quoted, so that the program gets them unchanged. */

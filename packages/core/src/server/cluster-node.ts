@@ -122,6 +122,12 @@ export function assertIngressChange<T extends NodeServer & Pick<ServerRecord, "p
   throw new DomainError("resource.state", message);
 }
 
+/** @throws DomainError `resource.state` for a node that the managers do not hear from, as requests would end there */
+export function assertReady({ hostname, state }: Pick<SeenClusterNode, "hostname" | "state">): void {
+  if (state === "ready") return;
+  throw new DomainError("resource.state", `Node ${hostname} is ${state}, so it can take no requests. Start it first.`);
+}
+
 /** The type of proxy whose certificates Berth copies to other nodes. */
 export const SHARING_PROXY = "CADDY";
 
@@ -190,10 +196,10 @@ export type ClusterLeave = z.infer<typeof ClusterLeave>;
 export function assertMayJoin(server: JoiningServer): void {
   assertNoNode(server);
   if (!isOnOwnMachine(server)) return;
-  const message = `Server ${server.name} is the machine that Berth runs on. The managers of a cluster control its machines, so it cannot join one of other machines. Make it the server of the cluster instead, and let the others join: POST /servers/${server.uuid}/cluster.`;
+  const message = `Server ${server.name} is the machine that Berth runs on. The managers of a cluster control its machines, so it cannot join one of other machines. Make it the server of the cluster instead, with berth cluster create ${server.name}, and let the others join.`;
   throw new DomainError("resource.state", message);
 }
-type JoiningServer = Pick<ServerRecord, "uuid" | "name" | "ip" | "engine" | "private_key_id" | "swarm_node_id">;
+type JoiningServer = Pick<ServerRecord, "name" | "ip" | "engine" | "private_key_id" | "swarm_node_id">;
 
 /** @throws DomainError `resource.state` */
 export function assertNoNode({ name, swarm_node_id }: Pick<ServerRecord, "name" | "swarm_node_id">): void {

@@ -128,9 +128,11 @@ test.each([
 });
 
 test("a cluster without a leader says since when, if that is known", () => {
-  expect(noLeader("web-1").message).toMatch(/^The Docker Swarm of web-1 has no leader\. If this lasts/);
+  expect(noLeader("web-1").message).toMatch(
+    /^The Docker Swarm of web-1 has no leader\. Managers choose another leader within seconds: try again\. If this lasts/,
+  );
   const since = new Date("2026-11-28T09:19:50.123Z");
-  expect(noLeader("web-1", { since }).message).toMatch(/ has had no leader since 2026-11-28 09:19:50 UTC\. If /);
+  expect(noLeader("web-1", { since }).message).toMatch(/ has had no leader since 2026-11-28 09:19:50 UTC\. Managers /);
 });
 
 describe("the server that places resources in a cluster", () => {

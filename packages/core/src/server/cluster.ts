@@ -110,7 +110,7 @@ export function noLeader(server: string, { since, cause }: { readonly since?: Da
 }
 
 const remedyOf = (server: string): string =>
-  `If this lasts, half of its managers or more do not answer: start them. If they are lost for good, run docker swarm init --force-new-cluster --advertise-addr ADDRESS on ${server}, where ADDRESS is its own, then validate ${server} again. Containers continue meanwhile.`;
+  `Managers choose another leader within seconds: try again. If this lasts, half of its managers or more do not answer: start them. If they are lost for good, run docker swarm init --force-new-cluster --advertise-addr ADDRESS on ${server}, where ADDRESS is its own, then validate ${server} again. Containers continue meanwhile.`;
 
 type ListedServer = Pick<ServerRecord, "engine" | "swarm_cluster">;
 
@@ -130,7 +130,7 @@ function headObstacle(node: SwarmNode | null, hasOtherHead: boolean): string | n
 function toleranceWarning(managerCount: number): string | null {
   if (managerCount === 0 || lossTolerated(managerCount) > 0) return null;
   const managers = managerCount === 1 ? "1 manager" : `${managerCount} managers`;
-  return `Its Docker Swarm has ${managers} and tolerates the loss of none. Promote nodes until it has 3: docker node promote NODE.`;
+  return `Its Docker Swarm has ${managers} and tolerates the loss of none. Promote nodes until it has 3: berth cluster promote NODE.`;
 }
 
 function managerMissing({ team_id }: ValidatedServer, node: SwarmNode, managers: ClusterRecords["managers"]) {
