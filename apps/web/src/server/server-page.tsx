@@ -1,4 +1,4 @@
-import { ENGINES, ServerUpdate } from "@berth/core/server";
+import { clusterHead, ENGINES, ServerUpdate } from "@berth/core/server";
 import { Group, Skeleton, Stack, Tabs, Text, Title } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { useNavigate, useParams } from "@tanstack/react-router";
@@ -7,6 +7,7 @@ import { client, type Outputs, trpc } from "../api/client.ts";
 import { ActionButton, DangerButton, notify } from "../parts/action.tsx";
 import { type FieldGroup, SchemaForm } from "../parts/form.tsx";
 import { Terminal } from "../parts/lazy.tsx";
+import { TextLink } from "../parts/link.tsx";
 import { Empty, Facts, Loaded, LoadedPage, Section, useDocumentTitle } from "../parts/page.tsx";
 import { State, Status } from "../parts/state.tsx";
 import { type Column, DataTable } from "../parts/table.tsx";
@@ -132,6 +133,9 @@ function Overview({ server }: { readonly server: Server }) {
   const { uuid, engine, proxy, settings } = server;
   const resources = useQuery(trpc.servers.resources.queryOptions({ uuid }));
   const destinations = useQuery(trpc.destinations.listOfServer.queryOptions({ uuid })).data ?? [];
+  const isNode = server.swarm_cluster !== null && !ENGINES[engine].isCluster;
+  const servers = useQuery({ ...trpc.servers.list.queryOptions({}), enabled: isNode }).data ?? [];
+  const head = clusterHead(server, servers);
   return (
     <Stack>
       <Section title="Machine">
@@ -139,6 +143,7 @@ function Overview({ server }: { readonly server: Server }) {
           rows={[
             ...connectionRows(server),
             ["Runs", engine],
+            ...(head === undefined ? [] : ([["Node of", <ClusterLink key="cluster" {...head} />]] as const)),
             ...machineRows(server.server_metadata),
             ["Proxy", proxy === null ? "none" : `${proxy.type}, ${proxy.status}`],
             [
@@ -166,7 +171,11 @@ function Overview({ server }: { readonly server: Server }) {
               columns={COLUMNS}
               keyOf={(resource) => resource.uuid}
               textOf={({ name, status }) => `${name} ${status}`}
-              empty={<Empty title="Nothing runs here" />}
+              empty={
+                <Empty title={isNode ? "Nothing of its own runs here" : "Nothing runs here"}>
+                  {isNode && "What runs on the cluster is listed with the server that manages it."}
+                </Empty>
+              }
             />
           )}
         </Loaded>
@@ -174,6 +183,12 @@ function Overview({ server }: { readonly server: Server }) {
     </Stack>
   );
 }
+
+const ClusterLink = ({ uuid, name }: Pick<Server, "uuid" | "name">) => (
+  <TextLink to="/servers/$uuid/{-$tab}" params={{ uuid, tab: "nodes" }} size="sm">
+    the cluster of {name}
+  </TextLink>
+);
 
 /** How Berth reaches it: its own machine needs no connection. */
 function connectionRows({
