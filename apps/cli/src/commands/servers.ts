@@ -5,7 +5,7 @@ import type { Bind } from "../command-module.ts";
 import { EXIT, type ExitCode, Failure } from "../failure.ts";
 import { addFlags, flagsFor, valuesOf } from "../flags.ts";
 import { followJob } from "../follow/job.ts";
-import { cell } from "../output.ts";
+import { cell, type Output } from "../output.ts";
 import { printable } from "../printable.ts";
 import type { Session } from "../session.ts";
 
@@ -43,9 +43,15 @@ async function validate(
   return job.status === "finished" ? EXIT.ok : EXIT.failed;
 }
 
+function usableText({ is_usable, is_reachable }: Reach, { colors }: Output): string {
+  if (!is_usable) return colors.red("no");
+  return is_reachable ? colors.green("yes") : colors.red("does not answer");
+}
+
+type Reach = { readonly is_usable: boolean; readonly is_reachable: boolean };
+
 async function list(session: Session): Promise<void> {
   const { output } = session;
-  const { colors } = output;
   const { client } = await session.connect();
   const servers = await client.servers.list.query({});
   output.show(servers, () =>
@@ -55,7 +61,7 @@ async function list(session: Session): Promise<void> {
         cell(name),
         cell(ip),
         engine,
-        settings.is_usable ? colors.green("yes") : colors.red("no"),
+        usableText(settings, output),
         cell(uuid),
       ]),
     ),
