@@ -38,6 +38,26 @@ test("DNS is pointed to nodes that answer alone", async () => {
   expect(text).toContain("Warning: Leave out until it answers again: 10.0.0.2\n");
 });
 
+test.each([
+  [[{ ...node("n1", "a", "head"), role: "manager" }], [], true],
+  [[{ ...node("n1", "a", "head"), role: "manager" }], ["--role", "manager"], false],
+  [[{ ...node("n1", "a", "head"), role: "manager" }, node("n2", "b", "web-1")], [], false],
+])("the first worker of a cluster takes all applications, which is said: %#", async (nodes, flags, isSaid) => {
+  const { exitCode, stderr } = await ranWith(
+    {
+      "servers.list": () => [
+        { uuid: "head", name: "head", engine: "swarm" },
+        { uuid: "new", name: "web-9", engine: "docker" },
+      ],
+      "clusterNodes.list": () => nodes,
+      "clusters.join": () => ({ message: "Joined.", job_uuid: "j1" }),
+      "jobs.get": () => ({ status: "finished", log: null }),
+    },
+    ["cluster", "join", "web-9", ...flags],
+  );
+  expect([exitCode, stderr.includes("It is the first worker")]).toEqual([0, isSaid]);
+});
+
 /** The id of the node that is promoted. */
 async function promoted(nodes: readonly object[], wanted: string) {
   const sent: unknown[] = [];

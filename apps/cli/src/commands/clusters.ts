@@ -100,8 +100,14 @@ async function joined(session: Session, wanted: string, options: ClusterOptions)
   const { uuid } = await serverOf(client, wanted);
   const manager_uuid = (await clusterOf(client, options)).uuid;
   const asked = { uuid, manager_uuid, ...valuesOf(JOIN, options) };
-  return await followed(session, await client.clusters.join.mutate(asked));
+  const before = await client.clusterNodes.list.query({ uuid: manager_uuid });
+  const code = await followed(session, await client.clusters.join.mutate(asked));
+  if (options.role !== "manager" && before.every(({ role }) => role === "manager")) session.output.warn(FIRST_WORKER);
+  return code;
 }
+
+const FIRST_WORKER =
+  "It is the first worker: from their next deployment on, applications run on workers alone, unless their is_swarm_only_worker_nodes is false. Make it a manager with: berth cluster promote NODE";
 
 async function left(session: Session, wanted: string, options: ClusterOptions): Promise<ExitCode> {
   const { client } = await session.connect();
