@@ -5,7 +5,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { IMAGES, io, specOf } from "../docker/docker.fixture.ts";
 import type { SwarmEngine } from "./engine.ts";
 import { imageWithFiles, spreadImage } from "./images.ts";
-import { clusterNodes } from "./nodes.ts";
+import { clusterNodes, updateNode } from "./nodes.ts";
 import { type SwarmWorld, swarmWorld } from "./swarm.fixture.ts";
 
 describeDocker("a release with several containers on a swarm", [...IMAGES, SERVER_IMAGE], (fixture) => {
@@ -207,6 +207,17 @@ describeDocker("a release with several containers on a swarm", [...IMAGES, SERVE
     const { spec, server } = all.find((one) => one.server !== world.servers[0]) ?? {};
     if (spec === undefined) throw new Error("No storage is on a worker.");
     await ask((await engine.inspect(spec))?.upstream?.host ?? null, "append?file=data/file&text=kept");
+    const available = (Availability: "active" | "drain") =>
+      updateNode(world.manager.docker, server?.nodeId ?? "", (node) => ({ ...node, Availability }));
+    const drained = new RegExp(`^Its data is on node ${server?.name}, which is drained or paused\\..* activate `);
+    await available("drain");
+    await eventually(async () => expect((await engine.inspect(spec))?.state).not.toBe("running"));
+    await expect(
+      engine.start(specOf(await world.image(), { storages: spec.storages, resourceUuid: spec.resourceUuid }), io()),
+    ).rejects.toThrow(drained);
+    await eventually(() => expect(engine.exec(spec, "true", { timeoutSeconds: 5 })).rejects.toThrow(drained));
+    await available("active");
+    await eventually(async () => expect(await engine.inspect(spec)).toMatchObject({ state: "running" }));
     await server?.down();
     await eventually(async () => {
       const nodes = await clusterNodes(world.manager.docker);
