@@ -31,7 +31,8 @@ export function clusterNodes(context: UseCaseContext) {
   const view = async (server: ServerRecord, cluster: ClusterOperations): Promise<readonly ClusterNode[]> => {
     const [nodes, { items }] = await Promise.all([cluster.nodes(), stores.servers.list()]);
     const own = items.filter(({ swarm_cluster }) => swarm_cluster === server.id);
-    const views = nodes.map((node) => clusterNodeView(node, own));
+    const named = await stores.resources.ownAmong(new Set(nodes.flatMap(({ resources }) => [...resources.keys()])));
+    const views = nodes.map((node) => clusterNodeView(node, own, named));
     return views.toSorted((a, b) => a.role.localeCompare(b.role) || a.hostname.localeCompare(b.hostname));
   };
 

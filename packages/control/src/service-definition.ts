@@ -215,7 +215,7 @@ export async function requireOwnNames(
 ): Promise<void> {
   const named = externalReferences(document);
   const uuids = named.flatMap(({ name }) => uuidIn(name) ?? []);
-  const own = uuids.length === 0 ? new Set<string>() : await stores.resources.ownAmong(uuids);
+  const own = uuids.length === 0 ? new Map<string, unknown>() : await stores.resources.ownAmong(uuids);
   const problems = foreignNames(named, (uuid) => own.has(uuid)).map(
     ({ type, name }) =>
       `The ${type} ${name} does not belong to a resource of this team. Use another one, or remove it.`,

@@ -349,7 +349,7 @@ const ATTEMPTS: Attempts = {
     setDesiredState: (stores, { app }) => stores.resources.setDesiredState(app.id, "running"),
     markRemoving: (stores, { app }) => stores.resources.markRemoving(app.id, { delete_volumes: true }),
     markRemovingOn: (stores, { server }) => stores.resources.markRemovingOn(server.id, { delete_volumes: true }),
-    ownAmong: async (stores, { app }) => [...(await stores.resources.ownAmong([app.uuid]))],
+    ownAmong: async (stores, { app }) => [...(await stores.resources.ownAmong([app.uuid])).keys()],
     listStaying: (stores, { server }) => stores.resources.listStaying(server.id, 3),
     listStayingIn: (stores, { environment }) => stores.resources.listStayingIn([environment.id], 3),
   },

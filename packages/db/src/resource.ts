@@ -113,8 +113,8 @@ export function resourceStore(context: TeamContext): ResourceStore {
     markRemovingOn: (serverId, flags) => markRemoving(context, sql<boolean>`resource.server_id = ${serverId}`, flags),
     async ownAmong(uuids) {
       const isMeant = sql<boolean>`resource.uuid = any(${[...uuids]}::text[])`;
-      const found = await own().select("resource.uuid").where(isMeant).execute();
-      return new Set(found.map(({ uuid }) => uuid));
+      const found = await own().select(["resource.uuid", "resource.kind", "resource.name"]).where(isMeant).execute();
+      return new Map(found.map(({ uuid, ...named }) => [uuid, named]));
     },
     async listStaying(serverId, take) {
       const placed = await listStaying("resource.server_id", serverId, take);

@@ -3,6 +3,7 @@ import { ranWith } from "../answers.fixture.ts";
 
 const node = (id: string, hostname: string, server_name: string | null) => ({
   ...{ id, hostname, server_name, role: "worker", availability: "active", storages: 0, containers: 0 },
+  ...{ cpus: 2, load_average: 0.52, memory_bytes: 4 << 20, memory_used_bytes: 1 << 20, resources: [] },
   ...{ containers_leaving: 0, is_ingress: false, server_ip: null, state: "ready", is_leader: false },
 });
 
@@ -36,6 +37,21 @@ test("DNS is pointed to nodes that answer alone", async () => {
   const text = await said(["ingress", "web-1"], [ingress, down]);
   expect(text).toContain("Point the names of its sites at: 10.0.0.1\n");
   expect(text).toContain("Warning: Leave out until it answers again: 10.0.0.2\n");
+});
+
+test("the list says what each machine has to do, and what runs on it", async () => {
+  const resources = [
+    { uuid: "a1", type: "application", name: "shop", containers: 2 },
+    { uuid: "d1", type: "database", name: "orders", containers: 1 },
+  ];
+  const nodes = [
+    { ...node("n1", "a", "web-1"), containers: 3, resources },
+    { ...node("n2", "b", null), load_average: null, memory_used_bytes: null },
+  ];
+  const text = await said(["nodes"], nodes);
+  expect(text).toMatch(/a +web-1 +worker +ready +active +0\.5 of 2 +25 % +3 /);
+  expect(text).toMatch(/b +none +worker +ready +active +- +- +0 /);
+  expect(text).toContain("On web-1: shop (2), orders (1)\n");
 });
 
 test.each([

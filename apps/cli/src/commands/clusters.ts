@@ -73,21 +73,33 @@ async function list(session: Session, options: ClusterOptions): Promise<void> {
   const { colors } = output;
   output.show(nodes, () => {
     output.table(
-      ["NODE", "SERVER", "ROLE", "STATE", "AVAILABILITY", "CONTAINERS", "INGRESS", "ID"],
+      ["NODE", "SERVER", "ROLE", "STATE", "AVAILABILITY", "LOAD", "MEMORY", "CONTAINERS", "INGRESS", "ID"],
       nodes.map((node) => [
         cell(node.hostname),
         node.server_name === null ? colors.yellow("none") : cell(node.server_name),
         node.is_leader ? "leader" : node.role,
         node.state === "ready" ? colors.green(node.state) : colors.red(cell(node.state)),
         node.availability,
+        loadText(node),
+        memoryText(node),
         String(node.containers),
         node.is_ingress ? "yes" : "",
         cell(node.id),
       ]),
     );
+    for (const { resources, ...node } of nodes) {
+      const running = resources.map(({ name, containers }) => `${printable(name)} (${containers})`);
+      if (running.length > 0) output.line(`On ${nameOf(node)}: ${running.join(", ")}`);
+    }
     sayWhereToPoint(output, nodes);
   });
 }
+
+const loadText = ({ load_average, cpus }: ClusterNode) =>
+  load_average === null ? "-" : `${load_average.toFixed(1)}${cpus === null ? "" : ` of ${cpus}`}`;
+
+const memoryText = ({ memory_used_bytes: used, memory_bytes: all }: ClusterNode) =>
+  used === null || all === null ? "-" : `${Math.round((used / all) * 100)} %`;
 
 async function created(session: Session, wanted: string, options: ClusterOptions): Promise<ExitCode> {
   const { client } = await session.connect();
@@ -193,7 +205,8 @@ async function changedNode(
   return { node: await client.clusterNodes.update.mutate({ uuid, node_id: id, ...change }), cluster: uuid };
 }
 
-const nameOf = ({ server_name, hostname }: ClusterNode) => printable(server_name ?? hostname);
+const nameOf = ({ server_name, hostname }: Pick<ClusterNode, "server_name" | "hostname">) =>
+  printable(server_name ?? hostname);
 
 async function ingressChanged(session: Session, wanted: string, options: ClusterOptions): Promise<void> {
   const { output } = session;

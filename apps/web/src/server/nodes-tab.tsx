@@ -6,6 +6,7 @@ import { ActionButton } from "../parts/action.tsx";
 import { Empty, Loaded, Section } from "../parts/page.tsx";
 import { State } from "../parts/state.tsx";
 import { type Column, DataTable } from "../parts/table.tsx";
+import { ResourceLink } from "../resource/resource-link.tsx";
 import { nodeState } from "./node-state.ts";
 
 type Node = Outputs["clusterNodes"]["list"][number];
@@ -33,11 +34,23 @@ export default function NodesTab({ uuid }: { readonly uuid: string }) {
     },
     { header: "Role", cell: ({ role, is_leader }) => <span className="whole">{is_leader ? "leader" : role}</span> },
     { header: "State", cell: (node) => <State state={nodeState(node)} /> },
+    { header: "Load", cell: (node) => <span className="whole">{loadText(node)}</span> },
     { header: "Requests", cell: ({ is_ingress }) => (is_ingress ? "yes" : "no") },
     {
       header: "Containers",
-      cell: ({ containers, containers_leaving }) =>
-        containers_leaving === 0 ? containers : `${containers}, ${containers_leaving} stopping`,
+      cell: ({ containers, containers_leaving, resources }) => (
+        <>
+          {containers_leaving === 0 ? containers : `${containers}, ${containers_leaving} stopping`}
+          {resources.map((resource) => (
+            <Group key={resource.uuid} gap={6} wrap="nowrap">
+              <ResourceLink {...resource} />
+              <Text size="xs" c="dimmed">
+                × {resource.containers}
+              </Text>
+            </Group>
+          ))}
+        </>
+      ),
     },
     { header: "Engine", isExtra: true, cell: ({ engine_version }) => engine_version ?? "–" },
     { header: "Change", cell: (node) => <Actions uuid={uuid} node={node} /> },
@@ -65,6 +78,13 @@ export default function NodesTab({ uuid }: { readonly uuid: string }) {
 /** Of the nodes that take requests. */
 const addressesOf = (nodes: readonly Node[]): readonly string[] =>
   nodes.flatMap(({ is_ingress, server_ip }) => (is_ingress && server_ip !== null ? server_ip : []));
+
+/** Of its processors, and what is used of its memory. */
+function loadText({ load_average: load, cpus, memory_used_bytes: used, memory_bytes: all }: Node): string {
+  const memory = used === null || all === null ? [] : [`${Math.round((used / all) * 100)} % of memory`];
+  const work = load === null ? [] : [`${load.toFixed(1)}${cpus === null ? "" : ` of ${cpus} CPUs`}`];
+  return [...work, ...memory].join(", ") || "–";
+}
 
 function waitingOf({ storages }: Node): string {
   if (storages === 0) return "It has no data of storages.";

@@ -16,8 +16,19 @@ export interface SeenClusterNode {
   readonly containers: number;
   /** Those that still run on it though they should not, as after a drain. */
   readonly leaving: number;
+  /** The same by uuid of their resource. */
+  readonly resources: ReadonlyMap<string, number>;
   /** Storages whose data is on it and nowhere else. */
   readonly storages: number;
+  /** Of its machine, a moment ago; `null` where Berth does not reach it. */
+  readonly load: NodeLoad | null;
+}
+
+/** How much a machine has to do. */
+export interface NodeLoad {
+  /** Processes that run or wait for a processor, over the last minute. */
+  readonly average: number;
+  readonly memoryUsedBytes: number;
 }
 
 /** The machines of a cluster. Each call rejects only with a `DomainError`. */

@@ -243,7 +243,7 @@ export interface ResourceStore {
   /** Marks all resources of a server that are not marked yet, and returns them. */
   markRemovingOn(serverId: number, flags: Partial<RemovalFlags>): Promise<readonly ResourceRecord[]>;
   /** Those of these uuids that belong to resources of the team. */
-  ownAmong(uuids: Iterable<string>): Promise<ReadonlySet<string>>;
+  ownAmong(uuids: Iterable<string>): Promise<ReadonlyMap<string, NamedResource>>;
   /** At most `take` resources of a server that are not marked for removal. */
   listStaying(serverId: number, take: number): Promise<readonly NamedResource[]>;
   /** The same for these environments together. */

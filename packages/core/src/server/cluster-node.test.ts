@@ -15,7 +15,7 @@ import { ServerSettings } from "./server-settings.ts";
 const node = (id: string, change: Partial<SeenClusterNode> = {}): SeenClusterNode => ({
   ...{ id, hostname: `host-${id}`, address: "10.0.0.1", isManager: true, isLeader: false, isReachable: true },
   ...{ availability: "active", state: "ready", engineVersion: "26.1.5", cpus: 2, memoryBytes: 1 << 30 },
-  ...{ containers: 0, leaving: 0, storages: 0 },
+  ...{ containers: 0, leaving: 0, resources: new Map(), storages: 0, load: null },
   ...change,
 });
 const worker = (id: string, change: Partial<SeenClusterNode> = {}) =>
@@ -84,6 +84,23 @@ test("a node shows the team's server that it is", () => {
 });
 
 test("a node that is drained shows what still runs on it, one that is down nothing", () => {
+  const resources = new Map([
+    ["r2", 1],
+    ["r1", 2],
+    ["of-others", 1],
+  ]);
+  const named = new Map([
+    ["r1", { kind: "application", name: "shop" } as const],
+    ["r2", { kind: "database", name: "orders" } as const],
+  ]);
+  const load = { average: 0.5, memoryUsedBytes: 1024 };
+  expect(clusterNodeView(node("a", { resources, load }), [], named)).toMatchObject({
+    ...{ load_average: 0.5, memory_used_bytes: 1024 },
+    resources: [
+      { uuid: "r2", type: "database", name: "orders", containers: 1 },
+      { uuid: "r1", type: "application", name: "shop", containers: 2 },
+    ],
+  });
   expect(clusterNodeView(node("a", { leaving: 2 }), [])).toMatchObject({ containers: 0, containers_leaving: 2 });
   expect(clusterNodeView(node("a", { leaving: 2, state: "down" }), [])).toMatchObject({ containers_leaving: 0 });
 });

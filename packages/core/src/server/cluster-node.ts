@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { DomainError } from "../errors.ts";
 import type { SeenClusterNode } from "../ports/cluster.ts";
-import type { ServerRecord } from "../ports/records.ts";
+import type { NamedResource, ServerRecord } from "../ports/records.ts";
 import { isOnOwnMachine, isOwnMachine } from "./server.ts";
 import { ENGINES } from "./server-settings.ts";
 
@@ -40,6 +40,23 @@ export const ClusterNode = z
     containers_leaving: z
       .int()
       .describe("Containers that still run on it and are being stopped, as after a drain. 0 for a node that is down."),
+    resources: z
+      .array(
+        z.object({
+          uuid: z.string(),
+          type: z.enum(["application", "service", "database"]),
+          name: z.string(),
+          containers: z.int().describe("Of the containers above."),
+        }),
+      )
+      .describe("What runs on it, by name."),
+    load_average: z
+      .number()
+      .nullable()
+      .describe(
+        "Processes that run or wait for a processor, over the last minute; more than `cpus` is too much. Null for a machine that Berth does not reach.",
+      ),
+    memory_used_bytes: z.int().nullable(),
     storages: z
       .int()
       .describe("Storages whose data is on it alone. Their containers wait while it is drained or down."),
@@ -59,7 +76,12 @@ type NodeServer = Pick<
   "id" | "uuid" | "name" | "ip" | "engine" | "proxy_type" | "settings" | "swarm_node_id"
 >;
 
-export function clusterNodeView(node: SeenClusterNode, servers: readonly NodeServer[]): ClusterNode {
+/** @param named Resources of the team, by uuid. */
+export function clusterNodeView(
+  node: SeenClusterNode,
+  servers: readonly NodeServer[],
+  named: ReadonlyMap<string, NamedResource> = new Map(),
+): ClusterNode {
   const server = servers.find(({ swarm_node_id }) => swarm_node_id === node.id);
   return {
     id: node.id,
@@ -75,6 +97,14 @@ export function clusterNodeView(node: SeenClusterNode, servers: readonly NodeSer
     memory_bytes: node.memoryBytes,
     containers: node.containers,
     containers_leaving: node.state === "ready" ? node.leaving : 0,
+    resources: [...node.resources]
+      .flatMap(([uuid, containers]) => {
+        const resource = named.get(uuid);
+        return resource === undefined ? [] : { uuid, type: resource.kind, name: resource.name, containers };
+      })
+      .toSorted((a, b) => a.name.localeCompare(b.name) || a.uuid.localeCompare(b.uuid)),
+    load_average: node.load?.average ?? null,
+    memory_used_bytes: node.load?.memoryUsedBytes ?? null,
     storages: node.storages,
     server_uuid: server?.uuid ?? null,
     server_name: server?.name ?? null,

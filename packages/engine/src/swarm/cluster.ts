@@ -1,8 +1,9 @@
 import type { ClusterOperations, SeenClusterNode } from "@berth/core/ports";
-import { statusCodeOf } from "@berth/docker-client";
+import { LABELS, statusCodeOf } from "@berth/docker-client";
 import type Docker from "dockerode";
 import type { Managers } from "./managers.ts";
-import { listNodes, type NodeAnswer, updateNode } from "./nodes.ts";
+import { NodeLoads } from "./node-loads.ts";
+import { listNodes, type NodeAnswer, type ReadNodes, updateNode } from "./nodes.ts";
 import { storagesOn } from "./placement.ts";
 import type { Services, Task } from "./services.ts";
 
@@ -12,16 +13,29 @@ interface SwarmAnswer {
   readonly JoinTokens: { readonly Worker: string; readonly Manager: string };
 }
 
+interface ClusterView {
+  readonly services: Services;
+  readonly managers: Managers;
+  /** Nodes that are servers of Berth's. */
+  readonly adapters: ReadNodes;
+  readonly loads?: NodeLoads;
+}
+
 /** The nodes of a swarm, by a manager. */
 export const clusterOperations = (
   docker: Docker,
-  services: Services,
-  managers: Managers,
+  { services, managers, adapters, loads = new NodeLoads() }: ClusterView,
 ): Omit<ClusterOperations, "changed"> => ({
   async nodes() {
-    const found = await managers.nodes();
+    const [found, reached] = await Promise.all([managers.nodes(), adapters()]);
     const tasks = Map.groupBy(await services.allTasks(), ({ NodeID = "" }) => NodeID);
-    return found.map((node) => seenNode(node, tasks.get(node.ID) ?? []));
+    return await Promise.all(
+      found.map(async (node) => {
+        const machine = node.Status.State === "ready" ? reached.find(({ id }) => id === node.ID) : undefined;
+        const load = machine === undefined ? null : await loads.of(machine);
+        return { ...seenNode(node, tasks.get(node.ID) ?? []), load };
+      }),
+    );
   },
   async requireLeader() {
     await managers.nodes();
@@ -60,8 +74,8 @@ export const clusterOperations = (
 function seenNode(
   { ID, Spec, Description, Status, ManagerStatus }: NodeAnswer,
   tasks: readonly Task[],
-): SeenClusterNode {
-  const isWanted = ({ DesiredState }: Task) => DesiredState === "running";
+): Omit<SeenClusterNode, "load"> {
+  const wanted = tasks.filter(({ DesiredState }) => DesiredState === "running");
   const { Resources: resources, Engine: engine } = Description ?? {};
   return {
     id: ID,
@@ -75,8 +89,13 @@ function seenNode(
     engineVersion: engine?.EngineVersion ?? null,
     cpus: resources?.NanoCPUs === undefined ? null : resources.NanoCPUs / 1e9,
     memoryBytes: resources?.MemoryBytes ?? null,
-    containers: tasks.filter(isWanted).length,
-    leaving: tasks.filter((task) => !isWanted(task) && task.Status.State === "running").length,
+    containers: wanted.length,
+    leaving: tasks.filter((task) => !wanted.includes(task) && task.Status.State === "running").length,
+    resources: countsOf(wanted.flatMap(({ Spec: own }) => own.ContainerSpec?.Labels?.[LABELS.resource] ?? [])),
     storages: storagesOn(Spec.Labels ?? {}),
   };
 }
+
+/** How often each is listed. */
+const countsOf = (uuids: readonly string[]): ReadonlyMap<string, number> =>
+  new Map([...Map.groupBy(uuids, (uuid) => uuid)].map(([uuid, all]) => [uuid, all.length]));

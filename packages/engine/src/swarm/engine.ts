@@ -254,7 +254,7 @@ export function swarmEngine(options: SwarmEngineOptions): SwarmEngine {
       ownersOf: (objects) => ownersOf({ docker, instance }, objects),
     },
     cluster: {
-      ...clusterOperations(docker, services, new Managers(docker, host.name)),
+      ...clusterOperations(docker, { services, managers: new Managers(docker, host.name), adapters: nodes }),
       changed: (signal) => watch.nextLook(signal),
     },
     connect: async (address, signal) => {

@@ -30,7 +30,7 @@ export async function assertOwnedByTeam(
   ]);
   const own = {
     // A drill's resource has no record, so its own uuid is added.
-    resources: new Set([...resources, spec.resourceUuid]),
+    resources: new Set([...resources.keys(), spec.resourceUuid]),
     networks: new Set(destinations.items.map(({ network }) => network)),
   };
   const foreign = named.find((object, at) => isForeign(object, owners[at], own));
