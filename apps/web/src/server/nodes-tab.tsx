@@ -75,9 +75,11 @@ export default function NodesTab({ uuid }: { readonly uuid: string }) {
   );
 }
 
-/** Of the nodes that take requests. */
+/** Of the nodes that take requests, and answer them now. */
 const addressesOf = (nodes: readonly Node[]): readonly string[] =>
-  nodes.flatMap(({ is_ingress, server_ip }) => (is_ingress && server_ip !== null ? server_ip : []));
+  nodes.flatMap(({ is_ingress, server_ip, state }) =>
+    is_ingress && server_ip !== null && state === "ready" ? server_ip : [],
+  );
 
 /** Of its processors, and what is used of its memory. */
 function loadText({ load_average: load, cpus, memory_used_bytes: used, memory_bytes: all }: Node): string {
