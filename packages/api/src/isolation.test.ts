@@ -1,7 +1,8 @@
-import { contents } from "@berth/testing";
+import { contents, testPrivateKey, testUuid } from "@berth/testing";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { asOtherTeam, type Served, served } from "./berth.fixture.ts";
 import { EXAMPLE_BODIES, madeObjects, type Objects, pathOf } from "./objects.fixture.ts";
+import { OPERATOR } from "./operation-options.ts";
 import { operationsOf, parametersOf, type Route, routesOf } from "./rest/routes.ts";
 import { appRouter } from "./root.ts";
 
@@ -62,11 +63,16 @@ describe("[S67] another team's object below one's own reads as not found", () =>
   let api: Served;
   let theirs: Objects;
   let own: Objects;
+  let remoteServer: string;
   let before: Record<string, string>;
   beforeAll(async () => {
     api = await served();
     theirs = await madeObjects(api);
-    own = await madeObjects(asOtherTeam(api));
+    const other = asOtherTeam(api);
+    own = await madeObjects(other);
+    const { uuid: private_key_uuid } = await testPrivateKey(other.stores);
+    const body = { name: "remote", ip: `${testUuid()}.example`, private_key_uuid };
+    remoteServer = (await other.ask("POST", "/servers", { body })).json.uuid;
     before = await contents(api.db, ["token"]);
   });
   afterAll(() => api.close());
@@ -76,7 +82,10 @@ describe("[S67] another team's object below one's own reads as not found", () =>
     const foreign = Object.fromEntries(
       [parameter, `${kind}${parameter}`].flatMap((key) => (key in theirs ? [[key, theirs[key] ?? ""]] : [])),
     );
-    const answer = await askedAsOther(api, route, pathOf(route, { ...own, ...foreign }));
+    // Of Berth's own machine, the refusal says so first.
+    const isOfCluster = route.operation.options.extras?.includes(OPERATOR.cluster);
+    const head = isOfCluster ? { "/servers/{uuid}": remoteServer } : {};
+    const answer = await askedAsOther(api, route, pathOf(route, { ...own, ...head, ...foreign }));
     expect([answer.status, answer.json.message]).toEqual([404, expect.stringMatching(/^[A-Z].* not found\.$/)]);
     expect(await contents(api.db, ["token"])).toEqual(before);
   });
