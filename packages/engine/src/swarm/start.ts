@@ -186,7 +186,8 @@ export async function requireNodes(
   seen: SeenRelease,
 ): Promise<void> {
   const states = seen.state.containers?.map(({ state }) => state) ?? [seen.state.state];
-  if (!states.some((state) => WAITING.has(state))) return;
+  // What ran on a node that is drained now is to be started again, and waits for a node too.
+  if (!states.some((state) => WAITING.has(state) || state === "restarting")) return;
   for (const service of seen.services) {
     const problem = unplacedOf(await services.tasks(service));
     if (service.isStopped || problem === undefined || (await watch.awaitedNodes.isSettling())) continue;

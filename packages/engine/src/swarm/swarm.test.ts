@@ -193,31 +193,22 @@ describeDocker("a release with several containers on a swarm", [...IMAGES, SERVE
     await remove(spec);
   });
 
+  /** A release with a storage, and the node that has its data. */
+  const withStorage = async () => {
+    const uuid = fixture.name("kept");
+    const storages: StorageMount[] = [{ type: "volume", uuid, name: "data", mountPath: "/app/data" }];
+    const spec = await started({ replicas: 1, storages });
+    const [nodeId] = await nodesOf(spec);
+    return { spec, server: world.servers.find((one) => one.nodeId === nodeId) };
+  };
+
   test("keeps the data of a storage on its node, and starts nothing empty elsewhere", async () => {
-    const withStorage = async () => {
-      const uuid = fixture.name("kept");
-      const storages: StorageMount[] = [{ type: "volume", uuid, name: "data", mountPath: "/app/data" }];
-      const spec = await started({ replicas: 1, storages });
-      const [nodeId] = await nodesOf(spec);
-      return { spec, server: world.servers.find((one) => one.nodeId === nodeId) };
-    };
     // Each node gets one of them, and the manager is never taken down: without it there is no swarm.
     const all = [await withStorage(), await withStorage(), await withStorage()];
     expect(new Set(all.map(({ server }) => server)).size).toBe(3);
     const { spec, server } = all.find((one) => one.server !== world.servers[0]) ?? {};
     if (spec === undefined) throw new Error("No storage is on a worker.");
     await ask((await engine.inspect(spec))?.upstream?.host ?? null, "append?file=data/file&text=kept");
-    const available = (Availability: "active" | "drain") =>
-      updateNode(world.manager.docker, server?.nodeId ?? "", (node) => ({ ...node, Availability }));
-    const drained = new RegExp(`^Its data is on node ${server?.name}, which is drained or paused\\..* activate `);
-    await available("drain");
-    await eventually(async () => expect((await engine.inspect(spec))?.state).not.toBe("running"));
-    await expect(
-      engine.start(specOf(await world.image(), { storages: spec.storages, resourceUuid: spec.resourceUuid }), io()),
-    ).rejects.toThrow(drained);
-    await eventually(() => expect(engine.exec(spec, "true", { timeoutSeconds: 5 })).rejects.toThrow(drained));
-    await available("active");
-    await eventually(async () => expect(await engine.inspect(spec)).toMatchObject({ state: "running" }));
     await server?.down();
     await eventually(async () => {
       const nodes = await clusterNodes(world.manager.docker);
@@ -231,6 +222,22 @@ describeDocker("a release with several containers on a swarm", [...IMAGES, SERVE
     await eventually(async () => expect(await engine.inspect(spec)).toMatchObject({ state: "running" }));
     expect(await ask((await engine.inspect(spec))?.upstream?.host ?? null, "read?file=data/file")).toBe("kept");
     for (const one of all) await remove(one.spec);
+  });
+
+  test("says that the data of a storage is on a node that takes no containers, until it takes some again", async () => {
+    const { spec, server } = await withStorage();
+    const available = (Availability: "active" | "drain") =>
+      updateNode(world.manager.docker, server?.nodeId ?? "", (node) => ({ ...node, Availability }));
+    const drained = new RegExp(`^Its data is on node ${server?.name}, which is drained or paused\\..* activate `);
+    await available("drain");
+    await eventually(async () => expect((await engine.inspect(spec))?.state).not.toBe("running"));
+    await expect(
+      engine.start(specOf(await world.image(), { storages: spec.storages, resourceUuid: spec.resourceUuid }), io()),
+    ).rejects.toThrow(drained);
+    await eventually(() => expect(engine.exec(spec, "true", { timeoutSeconds: 5 })).rejects.toThrow(drained));
+    await available("active");
+    await eventually(async () => expect(await engine.inspect(spec)).toMatchObject({ state: "running" }));
+    await remove(spec);
   });
 });
 
