@@ -34,7 +34,7 @@ export default function NodesTab({ uuid }: { readonly uuid: string }) {
     },
     { header: "Role", cell: ({ role, is_leader }) => <span className="whole">{is_leader ? "leader" : role}</span> },
     { header: "State", cell: (node) => <State state={nodeState(node)} /> },
-    { header: "Load", cell: (node) => <span className="whole">{loadText(node)}</span> },
+    { header: "Load", cell: (node) => <Load node={node} /> },
     { header: "Requests", cell: ({ is_ingress }) => (is_ingress ? "yes" : "no") },
     {
       header: "Containers",
@@ -44,7 +44,7 @@ export default function NodesTab({ uuid }: { readonly uuid: string }) {
           {resources.map((resource) => (
             <Group key={resource.uuid} gap={6} wrap="nowrap">
               <ResourceLink {...resource} />
-              <Text size="xs" c="dimmed">
+              <Text size="xs" c="dimmed" className="whole">
                 × {resource.containers}
               </Text>
             </Group>
@@ -82,10 +82,21 @@ const addressesOf = (nodes: readonly Node[]): readonly string[] =>
   );
 
 /** Of its processors, and what is used of its memory. */
-function loadText({ load_average: load, cpus, memory_used_bytes: used, memory_bytes: all }: Node): string {
-  const memory = used === null || all === null ? [] : [`${Math.round((used / all) * 100)} % of memory`];
-  const work = load === null ? [] : [`${load.toFixed(1)}${cpus === null ? "" : ` of ${cpus} CPUs`}`];
-  return [...work, ...memory].join(", ") || "–";
+function Load({ node }: { readonly node: Node }) {
+  const { load_average: load, cpus, memory_used_bytes: used, memory_bytes: all } = node;
+  return (
+    <>
+      <span className="whole">
+        {load?.toFixed(1) ?? "–"}
+        {load !== null && cpus !== null && ` of ${cpus} CPUs`}
+      </span>
+      {used !== null && all !== null && (
+        <Text size="xs" c="dimmed">
+          {Math.round((used / all) * 100)} % of memory
+        </Text>
+      )}
+    </>
+  );
 }
 
 function waitingOf({ storages }: Node): string {
