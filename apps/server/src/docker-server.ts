@@ -1,9 +1,8 @@
 import { homedir } from "node:os";
 import { join } from "node:path";
 import { DomainError, notFound } from "@berth/core";
-import { isLocalHost } from "@berth/core/application";
 import type { ServerRecord, Site, SystemStores } from "@berth/core/ports";
-import { ENGINES, isClusterIngress, isOwnMachine, redirectUrlOf } from "@berth/core/server";
+import { ENGINES, isClusterIngress, isOnOwnMachine, isOwnMachine, redirectUrlOf } from "@berth/core/server";
 import { ROOT_TEAM_ID } from "@berth/core/team";
 import { dockerClient } from "@berth/docker-client";
 import {
@@ -110,7 +109,7 @@ export function dockerServer(first: ServerRecord, deps: DockerServerDeps): Membe
     fetcher: deps.fetchesBuildTools
       ? toolFetcher({ folder: folder.tools, privateHosts: deps.allowedPrivateHosts })
       : undefined,
-    privateHosts: () => (isOwn || isLocalHost(record.ip) ? deps.allowedPrivateHosts : undefined),
+    privateHosts: () => (isOnOwnMachine(record) ? deps.allowedPrivateHosts : undefined),
   });
   const { isCluster } = ENGINES[first.engine];
   const images = dockerImages({ docker, server: first.name, ...logins });

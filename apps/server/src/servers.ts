@@ -141,7 +141,7 @@ export class Servers {
   async #ingressOf(head: ServerRecord, isFresh = false): Promise<readonly IngressNode[]> {
     const servers = await this.#recordedServers(isFresh);
     return servers.flatMap((server) => {
-      const isOf = server.swarm_cluster === head.id && server.team_id === head.team_id && isClusterIngress(server);
+      const isOf = isNodeOf(server, head) && isClusterIngress(server);
       return (isOf && this.#members.isWithinReach(server) && this.#members.member(server).ingress) || [];
     });
   }

@@ -31,7 +31,7 @@ test("a cluster with Berth's own machine is changed by its operator alone, since
   for (const ask of asked) await expect(ask()).rejects.toMatchObject({ code: "auth.missing_ability" });
 });
 
-test("Berth's own machine joins no cluster of another server, whoever asks", async () => {
+test("a request to join Berth's own machine to another server's cluster is refused, also for the operator", async () => {
   const head = await remote();
   await expect(at.own.clusters.join(own, { manager_uuid: head })).rejects.toThrow(/is the machine that Berth runs on/);
 });

@@ -133,7 +133,7 @@ describe("a validation where clusters are driven", () => {
     await validated(honest, claimed);
     expect(await validated(lying, claimed)).toMatchObject({
       ...{ is_usable: false, swarm_cluster: null },
-      log: expect.stringContaining(`the same node of a Docker Swarm as server ${honest.name}`),
+      log: expect.stringContaining(`and ${honest.name} report the same node of a Docker Swarm`),
     });
     expect(await validated(honest, claimed)).toMatchObject({ swarm_cluster: head.id, is_usable: true });
   });

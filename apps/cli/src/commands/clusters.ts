@@ -5,6 +5,7 @@ import {
   type ClusterNode,
   type ClusterNodeUpdate,
   ENGINES,
+  ingressAddresses,
 } from "@berth/core/server";
 import type { Command } from "commander";
 import { choose, matchingCandidates } from "../choose.ts";
@@ -220,13 +221,10 @@ async function ingressChanged(session: Session, wanted: string, options: Cluster
 }
 
 function sayWhereToPoint(output: Output, nodes: readonly ClusterNode[]): void {
-  const ingress = nodes.filter(({ is_ingress, server_ip }) => is_ingress && server_ip !== null);
-  const addressesOf = (all: readonly ClusterNode[]) =>
-    all.map(({ server_ip }) => printable(server_ip ?? "")).join(", ");
-  const ready = ingress.filter(({ state }) => state === "ready");
-  const down = ingress.filter(({ state }) => state !== "ready");
-  if (ready.length > 0) output.line(`Point the names of its sites at: ${addressesOf(ready)}`);
-  if (down.length > 0) output.warn(`Leave out until it answers again: ${addressesOf(down)}`);
+  const { ready, down } = ingressAddresses(nodes);
+  const shown = (addresses: readonly string[]) => addresses.map(printable).join(", ");
+  if (ready.length > 0) output.line(`Point the names of its sites at: ${shown(ready)}`);
+  if (down.length > 0) output.warn(`Leave out until it answers again: ${shown(down)}`);
 }
 
 const STATES = { active: "active", pause: "paused", drain: "drained" } as const;

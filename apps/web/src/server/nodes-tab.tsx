@@ -1,3 +1,4 @@
+import { ingressAddresses } from "@berth/core/server";
 import { Group, Text } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { client, type Outputs, queryClient, trpc } from "../api/client.ts";
@@ -67,19 +68,13 @@ export default function NodesTab({ uuid }: { readonly uuid: string }) {
               keyOf={({ id }) => id}
               empty={<Empty title="No nodes" />}
             />
-            <Text size="sm">Point the names of its sites at: {addressesOf(nodes).join(", ")}</Text>
+            <Text size="sm">Point the names of its sites at: {ingressAddresses(nodes).ready.join(", ")}</Text>
           </>
         )}
       </Loaded>
     </Section>
   );
 }
-
-/** Of the nodes that take requests, and answer them now. */
-const addressesOf = (nodes: readonly Node[]): readonly string[] =>
-  nodes.flatMap(({ is_ingress, server_ip, state }) =>
-    is_ingress && server_ip !== null && state === "ready" ? server_ip : [],
-  );
 
 /** Of its processors, and what is used of its memory. */
 function Load({ node }: { readonly node: Node }) {

@@ -113,6 +113,16 @@ export function clusterNodeView(
   };
 }
 
+/** Addresses of the nodes that DNS may point to: those that take requests, by whether they answer them now. */
+export function ingressAddresses(nodes: readonly ClusterNode[]): { readonly ready: string[]; readonly down: string[] } {
+  const addressesOf = (isMeant: (node: ClusterNode) => boolean) =>
+    nodes.flatMap((node) => (node.is_ingress && node.server_ip !== null && isMeant(node) ? node.server_ip : []));
+  return {
+    ready: addressesOf(({ state }) => state === "ready"),
+    down: addressesOf(({ state }) => state !== "ready"),
+  };
+}
+
 /** Whether its proxy takes requests for a cluster that another server manages. */
 export const isClusterIngress = ({
   engine,

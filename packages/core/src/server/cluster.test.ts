@@ -218,5 +218,5 @@ test("two servers cannot be the same node", () => {
     { id: 2, name: "web-2", swarm_node_id: "n2" },
   ];
   expect(sameNodeProblem(one, "n1", [one, two])).toBeNull();
-  expect(sameNodeProblem(one, "n2", [one, two])).toMatch(/the same node of a Docker Swarm as server web-2\./);
+  expect(sameNodeProblem(one, "n2", [one, two])).toMatch(/^Servers web-1 and web-2 report the same node/);
 });

@@ -89,7 +89,7 @@ export function sameNodeProblem(
 ): string | null {
   const other = servers.find(({ id, swarm_node_id }) => id !== server.id && swarm_node_id === nodeId);
   if (other === undefined) return null;
-  return `Server ${server.name} says that it is the same node of a Docker Swarm as server ${other.name}. If its machine is a copy of the other one: run docker swarm leave --force on it. If ${other.name} is no longer that node, validate that first. Then validate this server again.`;
+  return `Servers ${server.name} and ${other.name} report the same node of a Docker Swarm. If the machine of ${server.name} is a copy, run docker swarm leave --force on it. If ${other.name} has left the Swarm, validate ${other.name} first. Then validate ${server.name} again.`;
 }
 
 /** How many managers may be lost at once: those left must be more than half. */
@@ -143,7 +143,7 @@ function managerMissing({ team_id }: ValidatedServer, node: SwarmNode, managers:
 const KEPT_SINGLE =
   "It is a manager of a Docker Swarm, but stays a single Docker server because it has resources. To use the Swarm, remove its resources and validate it again.";
 const OWN_MACHINE =
-  "Berth runs on this machine, so it gets no containers of the Docker Swarm that another server manages. The managers of that control this machine nevertheless: let it leave, with docker swarm leave, unless they may.";
+  "Berth runs on this machine, so it gets no containers of the Docker Swarm that another server manages. The managers of that Swarm can still start containers here. Unless you want that, run docker swarm leave on this machine.";
 const NO_MANAGER =
   "It is not a manager of a Docker Swarm any more, so its resources cannot be managed. Make it a manager again, with docker node promote or docker swarm join, and validate it; or remove its resources.";
 const OTHER_HEAD =
