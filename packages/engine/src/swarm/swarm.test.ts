@@ -193,6 +193,27 @@ describeDocker("a release with several containers on a swarm", [...IMAGES, SERVE
     await remove(spec);
   });
 
+  test("takes no container for one of the release that no manager gave its node", async () => {
+    const spec = await started({ replicas: 1 });
+    const [nodeId] = await nodesOf(spec);
+    const own = world.servers.find((one) => one.nodeId === nodeId);
+    const other = world.servers.find((one) => one.nodeId !== nodeId);
+    const [real] =
+      (await own?.client.listContainers({ filters: { label: [`berth.deployment=${spec.deploymentUuid}`] } })) ?? [];
+    const claimed = await other?.client.createContainer({ Image: real?.ImageID ?? "", Labels: real?.Labels ?? {} });
+    await claimed?.start();
+    const before = await engine.inspect(spec);
+    await eventually(async () => expect((await claimed?.inspect())?.State.Running).toBe(true));
+    expect((await engine.inspect(spec))?.upstream).toEqual(before?.upstream);
+    expect(
+      (await engine.list()).find(({ deploymentUuid }) => deploymentUuid === spec.deploymentUuid)?.upstream,
+    ).toEqual(before?.upstream);
+    const { output } = await engine.exec(spec, "hostname", { timeoutSeconds: 20 });
+    expect(claimed?.id.startsWith(output.trim())).toBe(false);
+    await claimed?.remove({ force: true });
+    await remove(spec);
+  });
+
   /** A release with a storage, and the node that has its data. */
   const withStorage = async () => {
     const uuid = fixture.name("kept");
