@@ -57,6 +57,19 @@ describeDocker("a cluster that is made of servers", [SERVER_IMAGE, "caddy:2", "b
       status: 200,
       body: { role: "manager", availability: "active" },
     });
+    const { id = "" } = (await nodeOf("node-2")) ?? {};
+    const onManager = (...argv: string[]) => machines[0].exec(["docker", "node", ...argv, id]);
+    await onManager("update", "--label-add", "berth.storage.x=here");
+    expect(await change("node-2", { labels: { zone: "a", disk: "ssd", gone: null } })).toMatchObject({
+      status: 200,
+      body: { labels: { zone: "a", disk: "ssd" }, role: "manager", storages: 1 },
+    });
+    expect(await change("node-2", { labels: { disk: null } })).toMatchObject({ body: { labels: { zone: "a" } } });
+    // Those that Berth sets itself stay, and can neither be seen nor changed.
+    const { output } = await onManager("inspect", "--format", "{{.Spec.Labels}}");
+    expect(output).toContain("map[berth.storage.x:here zone:a]");
+    expect(await change("node-2", { labels: { "berth.storage.x": null } })).toMatchObject({ status: 422 });
+    await onManager("update", "--label-rm", "berth.storage.x");
     expect(await change("node-1", { role: "worker" })).toMatchObject({ status: 400, body: { code: "resource.state" } });
     const { body } = await ask("GET", "/events?type=server.node_changed");
     expect(JSON.stringify(body)).toContain(`"role":"manager"`);

@@ -191,9 +191,14 @@ describeDocker("a compose file on a cluster of two servers", [SERVER_IMAGE, IMAG
     // After a try that ended between the two.
     await run("activate", "node-2");
     const { count } = await eventually(() => asked(host));
+    const { body } = await server.rest("GET", `/services/${keeper}`);
+    const { name } = body as { readonly name: string };
+    // Shown while nothing is wrong: who has data where.
+    expect(await run("nodes")).toContain(`Data on node-2 alone: ${name}\n`);
     const drained = await run("drain", "node-2");
     expect(drained).toMatch(/^\d containers? (is|are) still on node-2\n/);
-    expect(drained).toContain("node-2 is a worker, drained.\nThe data of 1 storage is on it alone");
+    expect(drained).toContain("node-2 is a worker, drained.");
+    expect(drained).toContain(`The data of 1 storage (${name}) is on it alone`);
     expect(await nodes[1]?.client.listContainers({ filters: { label: ["berth.role=task"] } })).toEqual([]);
     expect(await run("nodes")).toContain(`Point the names of its sites at: ${nodes[0]?.address}\n`);
     await run("activate", "node-2");

@@ -12,7 +12,7 @@ beforeAll(async () => {
   const seen = (id: string, isManager: boolean): SeenClusterNode => ({
     ...{ id, hostname: id, address: "10.0.0.1", isManager, isLeader: isManager, isReachable: isManager },
     ...{ availability: "active", state: "ready", engineVersion: null, cpus: 2, memoryBytes: 1 << 30 },
-    ...{ containers: 0, leaving: 0, resources: new Map(), storages: 0, load: null },
+    ...{ containers: 0, leaving: 0, resources: new Map(), storages: [], labels: {}, load: null },
   });
   const cluster = {
     ...testCluster("head"),

@@ -1,6 +1,13 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { DomainError, invalid, notFound } from "@berth/core";
-import type { ClusterMembership, ClusterOperations, Page, ServerRecord, Stores } from "@berth/core/ports";
+import type {
+  ClusterMembership,
+  ClusterOperations,
+  Page,
+  SeenClusterNode,
+  ServerRecord,
+  Stores,
+} from "@berth/core/ports";
 import {
   assertIngressChange,
   assertMayJoin,
@@ -17,6 +24,8 @@ import {
   ENGINES,
   isOnOwnMachine,
   type JobStarted,
+  type OnNodes,
+  volumeOwner,
 } from "@berth/core/server";
 import { requireAbility, requireOperator } from "@berth/core/team";
 import type { UseCaseContext } from "./context.ts";
@@ -31,8 +40,8 @@ export function clusterNodes(context: UseCaseContext) {
   const view = async (server: ServerRecord, cluster: ClusterOperations): Promise<readonly ClusterNode[]> => {
     const [nodes, { items }] = await Promise.all([cluster.nodes(), stores.servers.list()]);
     const own = items.filter(({ swarm_cluster }) => swarm_cluster === server.id);
-    const named = await stores.resources.ownAmong(new Set(nodes.flatMap(({ resources }) => [...resources.keys()])));
-    const views = nodes.map((node) => clusterNodeView(node, own, named));
+    const onNodes = await findOnNodes(stores, nodes);
+    const views = nodes.map((node) => clusterNodeView(node, own, onNodes));
     return views.toSorted((a, b) => a.role.localeCompare(b.role) || a.hostname.localeCompare(b.hostname));
   };
 
@@ -95,7 +104,7 @@ export function clusterNodes(context: UseCaseContext) {
         // Its proxy would serve either those or the cluster.
         if (is_ingress && nodeServer.id !== server.id) await requireUnused(stores, nodeServer);
       }
-      if (change.role !== undefined || change.availability !== undefined) await cluster.change(nodeId, change);
+      if (Object.keys(change).length > 0) await cluster.change(nodeId, change);
       await stores.transaction(async (tx) => {
         if (is_ingress !== undefined && nodeServer !== undefined && nodeServer.id !== server.id) {
           await tx.servers.update(nodeServer.uuid, { settings: { is_cluster_ingress: is_ingress } });
@@ -107,6 +116,21 @@ export function clusterNodes(context: UseCaseContext) {
       return changed;
     },
   };
+}
+
+async function findOnNodes(stores: Stores, nodes: readonly SeenClusterNode[]): Promise<OnNodes> {
+  const owners = nodes.flatMap(({ storages }) => storages.map(volumeOwner));
+  const storageOwners = await stores.storages.ownersAmong(
+    owners.flatMap((owner) => ("storage" in owner ? owner.storage : [])),
+  );
+  const named = await stores.resources.ownAmong(
+    new Set([
+      ...nodes.flatMap(({ resources }) => [...resources.keys()]),
+      ...owners.flatMap((owner) => ("resource" in owner ? owner.resource : [])),
+      ...storageOwners.values(),
+    ]),
+  );
+  return { named, storageOwners };
 }
 
 const LEAVING_MS = 1000;

@@ -501,6 +501,7 @@ const ATTEMPTS: Attempts = {
     update: (stores, { app, volume }) => stores.storages.update(app.id, volume.uuid, { name: "stolen" }),
     delete: (stores, { app, volume }) => stores.storages.delete(app.id, volume.uuid),
     recordVolumes: (stores, { app, volume }) => stores.storages.recordVolumes(app.id, [volume.uuid]),
+    ownersAmong: (stores, { volume }) => stores.storages.ownersAmong([volume.uuid]).then((owners) => [...owners]),
   },
   metrics: {
     list: (stores, { app }) => stores.metrics.list(app.id, new Date(0)).then(({ items }) => items),

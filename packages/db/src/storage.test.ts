@@ -37,6 +37,23 @@ onEachBackend((database) => {
     expect(rows[0]?.text).not.toContain("geheim");
   });
 
+  it("finds the resources that storages belong to", async () => {
+    const stores = await testTeam(database());
+    const place = await testPlace(stores);
+    const [first, second] = [await testApplication(stores, place), await testApplication(stores, place)];
+    const [a, b] = [testUuid(), testUuid()];
+    await stores.storages.insert(first.id, a, volume);
+    await stores.storages.insert(second.id, b, volume);
+    const owners = await stores.storages.ownersAmong([a, b, a, "unknown"]);
+    expect([...owners].toSorted()).toEqual(
+      [
+        [a, first.uuid],
+        [b, second.uuid],
+      ].toSorted(),
+    );
+    expect(await stores.storages.ownersAmong([])).toEqual(new Map());
+  });
+
   it("changes only the fields that are given and deletes once", async () => {
     const stores = await testTeam(database());
     const { id } = await testApplication(stores, await testPlace(stores));

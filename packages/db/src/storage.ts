@@ -108,6 +108,17 @@ export function storageStore(context: TeamContext): StorageStore {
         .where("resource_id", "in", ownResource(resourceId))
         .execute();
     },
+    async ownersAmong(uuids) {
+      if (uuids.length === 0) return new Map();
+      const found = await db
+        .selectFrom("storage")
+        .innerJoin("resource", "resource.id", "storage.resource_id")
+        .select(["storage.uuid", "resource.uuid as owner"])
+        .where("resource.team_id", "=", teamId)
+        .where(sql<boolean>`storage.uuid = any(${[...new Set(uuids)]}::text[])`)
+        .execute();
+      return new Map(found.map(({ uuid, owner }) => [uuid, owner]));
+    },
   };
 }
 

@@ -7,7 +7,7 @@ export function testCluster(serverUuid: string): ClusterOperations {
   const node: SeenClusterNode = {
     ...{ id: testNodeId(serverUuid), hostname: "web-1", address: "192.0.2.1", state: "ready", availability: "active" },
     ...{ isManager: true, isLeader: true, isReachable: true, engineVersion: "26.1.5", cpus: 2, memoryBytes: 1 << 30 },
-    ...{ containers: 0, leaving: 0, resources: new Map(), storages: 0, load: null },
+    ...{ containers: 0, leaving: 0, resources: new Map(), storages: [], labels: {}, load: null },
   };
   return {
     nodes: async () => [node],

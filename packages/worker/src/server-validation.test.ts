@@ -100,7 +100,7 @@ describe("a validation where clusters are driven", () => {
   test.each([
     ["is lost", { state: "down" }, true],
     ["answers", { state: "ready" }, false],
-    ["has the data of a storage", { state: "down", storages: 1 }, false],
+    ["has the data of a storage", { state: "down", storages: ["a"] }, false],
   ])("finds that a server has left, whose node %s, and removes it: %o, %s", async (_what, now, isRemoved) => {
     world.worker({ drivesClusters: true });
     const [first, second] = [await added(), await added()];

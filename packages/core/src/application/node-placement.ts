@@ -92,4 +92,6 @@ const KEYS: readonly string[] = [
 ];
 // The characters that Swarm itself accepts, apart from line ends.
 const LABEL_KEY = /^(node|engine)\.labels\.[a-z0-9_.-]+$/i;
+/** Whether a constraint can name this value of a label. */
+export const isNodeLabelValue = (value: string): boolean => value === value.trim() && VALUE.test(value);
 const VALUE = /^[a-z0-9:\-_ .*()?+[\]\\^$|/]+$/i;

@@ -18,8 +18,9 @@ export interface SeenClusterNode {
   readonly leaving: number;
   /** The same by uuid of their resource. */
   readonly resources: ReadonlyMap<string, number>;
-  /** Storages whose data is on it and nowhere else. */
-  readonly storages: number;
+  /** Ids of the volumes and folders whose data is on it and nowhere else. */
+  readonly storages: readonly string[];
+  readonly labels: Readonly<Record<string, string>>;
   /** Of its machine, a moment ago; `null` where Berth does not reach it. */
   readonly load: NodeLoad | null;
 }
@@ -45,6 +46,8 @@ export interface ClusterOperations {
     change: {
       readonly role?: "manager" | "worker" | undefined;
       readonly availability?: SeenClusterNode["availability"] | undefined;
+      /** Sets these and removes those that are `null`. */
+      readonly labels?: Readonly<Record<string, string | null>> | undefined;
     },
   ): Promise<void>;
   /** Removes a node that has left. Idempotent. */

@@ -44,6 +44,8 @@ export interface StorageStore {
    * resources are ignored.
    */
   recordVolumes(resourceId: number, uuids: readonly string[], hasVolume?: boolean): Promise<void>;
+  /** Uuids of the team's resources that these storages belong to, by uuid of the storage. */
+  ownersAmong(uuids: readonly string[]): Promise<ReadonlyMap<string, string>>;
 }
 
 /** Identifies a storage. Old clients use its number; names are unique within a container. */

@@ -1,21 +1,22 @@
 import { describe, expect, test } from "vitest";
 import type { SeenClusterNode } from "../ports/cluster.ts";
+import type { NamedResource } from "../ports/records.ts";
 import {
   assertIngressChange,
   assertMayLeave,
   assertNodeChange,
   assertNoNode,
   ClusterCreate,
-  type ClusterNodeUpdate,
-  clusterNodeView,
+  ClusterNodeUpdate,
   isClusterIngress,
 } from "./cluster-node.ts";
+import { clusterNodeView } from "./cluster-node-view.ts";
 import { ServerSettings } from "./server-settings.ts";
 
 const node = (id: string, change: Partial<SeenClusterNode> = {}): SeenClusterNode => ({
   ...{ id, hostname: `host-${id}`, address: "10.0.0.1", isManager: true, isLeader: false, isReachable: true },
   ...{ availability: "active", state: "ready", engineVersion: "26.1.5", cpus: 2, memoryBytes: 1 << 30 },
-  ...{ containers: 0, leaving: 0, resources: new Map(), storages: 0, load: null },
+  ...{ containers: 0, leaving: 0, resources: new Map(), storages: [], labels: {}, load: null },
   ...change,
 });
 const worker = (id: string, change: Partial<SeenClusterNode> = {}) =>
@@ -55,7 +56,7 @@ describe("a change of a node", () => {
 });
 
 test("a node with the data of storages leaves only by force", () => {
-  const holder = worker("b", { storages: 2 });
+  const holder = worker("b", { storages: ["a", "b"] });
   const nodes = [node("a"), holder];
   expect(() => assertMayLeave(nodes, holder, {})).toThrow(/^The data of 2 storages is on host-b alone/);
   expect(() => assertMayLeave(nodes, holder, { force: true })).not.toThrow();
@@ -89,12 +90,12 @@ test("a node that is drained shows what still runs on it, one that is down nothi
     ["r1", 2],
     ["of-others", 1],
   ]);
-  const named = new Map([
-    ["r1", { kind: "application", name: "shop" } as const],
-    ["r2", { kind: "database", name: "orders" } as const],
+  const named = new Map<string, NamedResource>([
+    ["r1", { kind: "application", name: "shop" }],
+    ["r2", { kind: "database", name: "orders" }],
   ]);
   const load = { average: 0.5, memoryUsedBytes: 1024 };
-  expect(clusterNodeView(node("a", { resources, load }), [], named)).toMatchObject({
+  expect(clusterNodeView(node("a", { resources, load }), [], { named, storageOwners: new Map() })).toMatchObject({
     ...{ load_average: 0.5, memory_used_bytes: 1024 },
     resources: [
       { uuid: "r2", type: "database", name: "orders", containers: 1 },
@@ -103,6 +104,43 @@ test("a node that is drained shows what still runs on it, one that is down nothi
   });
   expect(clusterNodeView(node("a", { leaving: 2 }), [])).toMatchObject({ containers: 0, containers_leaving: 2 });
   expect(clusterNodeView(node("a", { leaving: 2, state: "down" }), [])).toMatchObject({ containers_leaving: 0 });
+});
+
+test("a node shows whose data is on it alone, and its labels without those of Berth", () => {
+  const named = new Map<string, NamedResource>([
+    ["r1", { kind: "application", name: "shop" }],
+    ["r2", { kind: "service", name: "blog" }],
+  ]);
+  const storageOwners = new Map([["st1", "r1"]]);
+  const storages = ["st1", "st1-pr-7", "r2_data", "r2-pr-7_data", "r2_folder-a-pr-1_b", "of-others", "gone_data"];
+  const labels = { zone: "a", "berth.ready.x": "yes", "berth.storage.st1": "here" };
+  expect(clusterNodeView(node("a", { storages, labels }), [], { named, storageOwners })).toMatchObject({
+    storages: 7,
+    data_of: [
+      { uuid: "r2", type: "service", name: "blog", storages: 3 },
+      { uuid: "r1", type: "application", name: "shop", storages: 2 },
+    ],
+    labels: { zone: "a" },
+  });
+});
+
+test.each<[object, string | undefined]>([
+  [{ zone: "a", "com.example_x-1": "Rack 3/b", old: null }, undefined],
+  [{ "berth.storage.x": "here" }, "are Berth's own"],
+  [{ "Berth.ready.x": null }, "are Berth's own"],
+  [{ "": "a" }, "Must be letters"],
+  [{ "a b": "a" }, "Must be letters"],
+  [{ "1zone": "a" }, "Must be letters"],
+  [{ zone: "a,b" }, "no constraint could name"],
+  [{ zone: "a\nb" }, "no constraint could name"],
+  [{ zone: " a" }, "no constraint could name"],
+  [{ zone: "" }, "no constraint could name"],
+  [{ zone: "a".repeat(256) }, "Too big"],
+  [Object.fromEntries(Array.from({ length: 51 }, (_none, at) => [`l${at}`, "a"])), "at most 50 labels"],
+])("labels of a node are %j: %s", (labels, problem) => {
+  const { error } = ClusterNodeUpdate.safeParse({ labels });
+  if (problem === undefined) expect(error).toBeUndefined();
+  else expect(JSON.stringify(error?.issues)).toContain(problem);
 });
 
 describe("a node that takes requests of the cluster", () => {

@@ -1,7 +1,8 @@
 import { z } from "zod";
 import { DomainError } from "../errors.ts";
 import type { SeenClusterNode } from "../ports/cluster.ts";
-import type { NamedResource, ServerRecord } from "../ports/records.ts";
+import type { ServerRecord } from "../ports/records.ts";
+import { NodeLabelChange } from "./node-label.ts";
 import { isOnOwnMachine, isOwnMachine } from "./server.ts";
 import { ENGINES } from "./server-settings.ts";
 
@@ -20,108 +21,14 @@ export const ClusterNodeUpdate = z.strictObject({
     .describe(
       "Whether its proxy takes requests for the sites of the cluster. The server that manages the cluster always does.",
     ),
+  labels: NodeLabelChange.optional(),
 });
 export type ClusterNodeUpdate = z.infer<typeof ClusterNodeUpdate>;
 
-export const ClusterNode = z
-  .object({
-    id: z.string().describe("The cluster's own id of it."),
-    hostname: z.string(),
-    address: z.string().nullable().describe("As the other nodes reach it."),
-    role: z.enum(NODE_ROLES),
-    availability: z.enum(NODE_AVAILABILITIES),
-    state: z.string().describe("`ready`, `down`, `disconnected` or `unknown`, as its managers see it."),
-    is_leader: z.boolean(),
-    is_reachable: z.boolean().nullable().describe("Whether the other managers reach it; null for a worker."),
-    engine_version: z.string().nullable(),
-    cpus: z.number().nullable(),
-    memory_bytes: z.int().nullable(),
-    containers: z.int().describe("Containers of this instance's resources that should run on it now."),
-    containers_leaving: z
-      .int()
-      .describe("Containers that still run on it and are being stopped, as after a drain. 0 for a node that is down."),
-    resources: z
-      .array(
-        z.object({
-          uuid: z.string(),
-          type: z.enum(["application", "service", "database"]),
-          name: z.string(),
-          containers: z.int().describe("Of the containers above."),
-        }),
-      )
-      .describe("What runs on it, by name."),
-    load_average: z
-      .number()
-      .nullable()
-      .describe(
-        "Processes that run or wait for a processor, over the last minute; more than `cpus` is too much. Null for a machine that Berth does not reach.",
-      ),
-    memory_used_bytes: z.int().nullable(),
-    storages: z
-      .int()
-      .describe("Storages whose data is on it alone. Their containers wait while it is drained or down."),
-    server_uuid: z
-      .string()
-      .nullable()
-      .describe("The team's server that is this node. Without one it gets no containers."),
-    server_name: z.string().nullable(),
-    server_ip: z.string().nullable().describe("The address of that server, where DNS may point if it is an ingress."),
-    is_ingress: z.boolean().describe("Whether DNS may point to it: its proxy takes requests for the cluster's sites."),
-  })
-  .meta({ id: "ClusterNode", description: "A machine of a cluster." });
-export type ClusterNode = z.infer<typeof ClusterNode>;
-
-type NodeServer = Pick<
+export type NodeServer = Pick<
   ServerRecord,
   "id" | "uuid" | "name" | "ip" | "engine" | "proxy_type" | "settings" | "swarm_node_id"
 >;
-
-/** @param named Resources of the team, by uuid. */
-export function clusterNodeView(
-  node: SeenClusterNode,
-  servers: readonly NodeServer[],
-  named: ReadonlyMap<string, NamedResource> = new Map(),
-): ClusterNode {
-  const server = servers.find(({ swarm_node_id }) => swarm_node_id === node.id);
-  return {
-    id: node.id,
-    hostname: node.hostname,
-    address: node.address,
-    role: node.isManager ? "manager" : "worker",
-    availability: node.availability,
-    state: node.state,
-    is_leader: node.isLeader,
-    is_reachable: node.isManager ? node.isReachable : null,
-    engine_version: node.engineVersion,
-    cpus: node.cpus,
-    memory_bytes: node.memoryBytes,
-    containers: node.containers,
-    containers_leaving: node.state === "ready" ? node.leaving : 0,
-    resources: [...node.resources]
-      .flatMap(([uuid, containers]) => {
-        const resource = named.get(uuid);
-        return resource === undefined ? [] : { uuid, type: resource.kind, name: resource.name, containers };
-      })
-      .toSorted((a, b) => a.name.localeCompare(b.name) || a.uuid.localeCompare(b.uuid)),
-    load_average: node.load?.average ?? null,
-    memory_used_bytes: node.load?.memoryUsedBytes ?? null,
-    storages: node.storages,
-    server_uuid: server?.uuid ?? null,
-    server_name: server?.name ?? null,
-    server_ip: server?.ip ?? null,
-    is_ingress: server !== undefined && (ENGINES[server.engine].isCluster || server.settings.is_cluster_ingress),
-  };
-}
-
-/** Addresses of the nodes that DNS may point to: those that take requests, by whether they answer them now. */
-export function ingressAddresses(nodes: readonly ClusterNode[]): { readonly ready: string[]; readonly down: string[] } {
-  const addressesOf = (isMeant: (node: ClusterNode) => boolean) =>
-    nodes.flatMap((node) => (node.is_ingress && node.server_ip !== null && isMeant(node) ? node.server_ip : []));
-  return {
-    ready: addressesOf(({ state }) => state === "ready"),
-    down: addressesOf(({ state }) => state !== "ready"),
-  };
-}
 
 /** Whether its proxy takes requests for a cluster that another server manages. */
 export const isClusterIngress = ({
@@ -254,8 +161,8 @@ export function assertMayLeave(
   { force = false }: ClusterLeave,
 ): void {
   assertNodeChange(nodes, node, { role: "worker" }, null);
-  if (node.storages === 0 || force) return;
-  const count = node.storages === 1 ? "1 storage" : `${node.storages} storages`;
+  if (node.storages.length === 0 || force) return;
+  const count = node.storages.length === 1 ? "1 storage" : `${node.storages.length} storages`;
   const message = `The data of ${count} is on ${node.hostname} alone. Back it up and delete the storages, or leave with force: the data stays on the machine then, and the cluster forgets it.`;
   throw new DomainError("resource.state", message);
 }

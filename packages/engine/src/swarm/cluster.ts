@@ -1,9 +1,10 @@
 import type { ClusterOperations, SeenClusterNode } from "@berth/core/ports";
+import { countsOf } from "@berth/core/server";
 import { LABELS, statusCodeOf } from "@berth/docker-client";
 import type Docker from "dockerode";
 import type { Managers } from "./managers.ts";
 import { NodeLoads } from "./node-loads.ts";
-import { listNodes, type NodeAnswer, type ReadNodes, updateNode } from "./nodes.ts";
+import { changedLabels, listNodes, type NodeAnswer, type ReadNodes, updateNode } from "./nodes.ts";
 import { storagesOn } from "./placement.ts";
 import type { Services, Task } from "./services.ts";
 
@@ -40,11 +41,12 @@ export const clusterOperations = (
   async requireLeader() {
     await managers.nodes();
   },
-  change: (nodeId, { role, availability }) =>
+  change: (nodeId, { role, availability, labels }) =>
     updateNode(docker, nodeId, (spec) => ({
       ...spec,
       ...(role === undefined ? {} : { Role: role }),
       ...(availability === undefined ? {} : { Availability: availability }),
+      ...(labels === undefined ? {} : { Labels: changedLabels(spec.Labels ?? {}, labels) }),
     })),
   async remove(nodeId) {
     try {
@@ -93,9 +95,6 @@ function seenNode(
     leaving: tasks.filter((task) => !wanted.includes(task) && task.Status.State === "running").length,
     resources: countsOf(wanted.flatMap(({ Spec: own }) => own.ContainerSpec?.Labels?.[LABELS.resource] ?? [])),
     storages: storagesOn(Spec.Labels ?? {}),
+    labels: Spec.Labels ?? {},
   };
 }
-
-/** How often each is listed. */
-const countsOf = (uuids: readonly string[]): ReadonlyMap<string, number> =>
-  new Map([...Map.groupBy(uuids, (uuid) => uuid)].map(([uuid, all]) => [uuid, all.length]));

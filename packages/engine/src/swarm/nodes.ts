@@ -106,9 +106,15 @@ export const labelNode = (
   updateNode(docker, id, (spec) => {
     const before = spec.Labels ?? {};
     if (Object.entries(change).every(([name, value]) => before[name] === value)) return undefined;
-    const labels = Object.entries({ ...before, ...change }).filter(([, value]) => value !== undefined);
-    return { ...spec, Labels: Object.fromEntries(labels) };
+    return { ...spec, Labels: changedLabels(before, change) };
   });
+
+/** Labels after a change, which removes those that it sets to nothing. */
+export const changedLabels = (
+  before: Readonly<Record<string, string>>,
+  change: Readonly<Record<string, string | null | undefined>>,
+): Readonly<Record<string, string | null | undefined>> =>
+  Object.fromEntries(Object.entries({ ...before, ...change }).filter(([, value]) => value != null));
 
 /**
  * Changes a node, as often as others change it at the same moment.

@@ -89,11 +89,15 @@ const leastUsed = (
 ): PlacementOptions["nodes"][number] | undefined =>
   nodes
     .filter((node) => node.isActive && fulfils(node, constraints))
-    .toSorted((a, b) => storagesOn(a.labels) - storagesOn(b.labels) || a.hostname.localeCompare(b.hostname))[0];
+    .toSorted(
+      (a, b) => storagesOn(a.labels).length - storagesOn(b.labels).length || a.hostname.localeCompare(b.hostname),
+    )[0];
 
-/** Number of storages whose data is on a node with these labels. */
-export const storagesOn = (labels: ClusterNode["labels"]): number =>
-  Object.keys(labels).filter((label) => label.startsWith(storageLabel(""))).length;
+/** Ids of the storages whose data is on a node with these labels. */
+export const storagesOn = (labels: ClusterNode["labels"]): readonly string[] =>
+  Object.keys(labels).flatMap((label) =>
+    label.startsWith(storageLabel("")) ? label.slice(storageLabel("").length) : [],
+  );
 
 /** What keeps tasks with these conditions waiting: the node with their data. `undefined`: it takes them, or they have none. */
 export async function lostData(docker: Docker, constraints: readonly string[]): Promise<DomainError | undefined> {

@@ -1,0 +1,22 @@
+import { z } from "zod";
+import { isNodeLabelValue } from "../application/node-placement.ts";
+
+/** Whether Berth sets it itself, such as where the data of a storage is. */
+export const isOwnLabel = (name: string): boolean => /^berth\./i.test(name);
+const LABELS_MAX = 50;
+
+const LabelName = z
+  .string()
+  .max(128)
+  .regex(/^[a-zA-Z_][a-zA-Z0-9_.-]*$/, "Must be letters, digits, dots, hyphens and underscores, such as zone.")
+  .refine((name) => !isOwnLabel(name), "Names that begin with berth. are Berth's own. Choose another name.");
+const LabelValue = z
+  .string()
+  .max(255)
+  .refine(isNodeLabelValue, "Has a character that no constraint could name. Use letters, digits, dots and hyphens.");
+
+export const NodeLabelChange = z
+  .record(LabelName, LabelValue.nullable())
+  .refine((labels) => Object.keys(labels).length <= LABELS_MAX, `Limit reached: at most ${LABELS_MAX} labels at once.`)
+  .describe("Sets these labels and removes those that are null. Others stay. For `node.labels.NAME` in constraints.");
+export type NodeLabelChange = z.infer<typeof NodeLabelChange>;
