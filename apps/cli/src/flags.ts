@@ -164,3 +164,6 @@ export function valuesOf(flags: readonly Flag[], options: Readonly<Record<string
   });
   return Object.fromEntries(given);
 }
+
+/** The words of an option that can be repeated. */
+export const collected = (text: string, previous: readonly string[] = []): readonly string[] => [...previous, text];

@@ -2,6 +2,7 @@ import type { Command } from "commander";
 import type { Bind } from "../command-module.ts";
 import { type RestRequest, rest } from "../connection/rest.ts";
 import { EXIT, type ExitCode, usage } from "../failure.ts";
+import { collected } from "../flags.ts";
 import { inputStream } from "../input-stream.ts";
 import type { Session } from "../session.ts";
 
@@ -14,15 +15,13 @@ interface ApiOptions {
   readonly include?: boolean;
 }
 
-const collect = (text: string, previous: readonly string[] = []) => [...previous, text];
-
 export function define(command: Command, bind: Bind): void {
   command
     .argument("<method>", "GET, POST, PUT, PATCH or DELETE")
     .argument("<path>", "below /api/v1, e.g. /applications")
-    .option("-F, --field <key=value>", "a field; true, false, null and numbers are read as JSON", collect)
-    .option("-f, --raw-field <key=value>", "a field whose value is a text", collect)
-    .option("-q, --query <key=value>", "a query parameter, also beside a body", collect)
+    .option("-F, --field <key=value>", "a field; true, false, null and numbers are read as JSON", collected)
+    .option("-f, --raw-field <key=value>", "a field whose value is a text", collected)
+    .option("-q, --query <key=value>", "a query parameter, also beside a body", collected)
     .option("--input <file>", "the body: a file, or - for standard input")
     .option("--content-type <type>", "of the body", "application/json")
     .option("-i, --include", "print the status and headers of the answer first")

@@ -4,6 +4,7 @@ import { ranWith } from "../answers.fixture.ts";
 const node = (id: string, hostname: string, server_name: string | null) => ({
   ...{ id, hostname, server_name, role: "worker", availability: "active", storages: 0, containers: 0 },
   ...{ cpus: 2, load_average: 0.52, memory_bytes: 4 << 20, memory_used_bytes: 1 << 20, resources: [] },
+  ...{ data_of: [], labels: {} },
   ...{ containers_leaving: 0, is_ingress: false, server_ip: null, state: "ready", is_leader: false },
 });
 
@@ -52,6 +53,39 @@ test("the list says what each machine has to do, and what runs on it", async () 
   expect(text).toMatch(/a +web-1 +worker +ready +active +0\.5 of 2 +25 % +3 /);
   expect(text).toMatch(/b +none +worker +ready +active +- +- +0 /);
   expect(text).toContain("On web-1: shop (2), orders (1)\n");
+});
+
+test("the list says whose data is on a node alone, and its labels; a drain names them", async () => {
+  const data_of = [{ uuid: "d1", type: "database", name: "orders", storages: 1 }];
+  const labels = { zone: "a", disk: "ssd" };
+  const holder = { ...node("n1", "a", "web-1"), storages: 1, data_of, labels, availability: "drain" };
+  const text = await said(["nodes"], [holder]);
+  expect(text).toContain("Data on web-1 alone: orders\n");
+  expect(text).toContain("Labels of web-1: disk=ssd, zone=a\n");
+  expect(await said(["drain", "web-1"], [holder])).toContain("The data of 1 storage (orders) is on it alone");
+});
+
+test.each([
+  [["zone=a", "disk=fast=yes"], { zone: "a", disk: "fast=yes" }],
+  [["zone=b", "--remove", "disk", "--remove", "rack"], { zone: "b", disk: null, rack: null }],
+  [["zone"], "zone is not a label. Type NAME=VALUE, such as zone=a"],
+  [["=a"], "=a is not a label."],
+  [[], "No label to set."],
+])("labels of a node are set and removed: %j", async (words, wanted) => {
+  const sent: unknown[] = [];
+  const { exitCode, stdout, stderr } = await ranWith(
+    {
+      "servers.list": () => [{ uuid: "head", name: "head", engine: "swarm" }],
+      "clusterNodes.list": () => [node("n1", "a", "web-1")],
+      "clusterNodes.update": (input) => {
+        sent.push((input as { readonly labels: unknown }).labels);
+        return { ...node("n1", "a", "web-1"), labels: { zone: "a" } };
+      },
+    },
+    ["cluster", "label", "web-1", ...words],
+  );
+  if (typeof wanted === "string") expect([exitCode, stderr, sent]).toEqual([2, expect.stringContaining(wanted), []]);
+  else expect([exitCode, stdout, sent]).toEqual([0, "Labels of web-1: zone=a\n", [wanted]]);
 });
 
 test.each([

@@ -5,18 +5,17 @@ import {
   type ClusterNode,
   type ClusterNodeUpdate,
   ENGINES,
-  ingressAddresses,
 } from "@berth/core/server";
 import type { Command } from "commander";
 import { choose, matchingCandidates } from "../choose.ts";
+import { dataOf, labelsOf, nameOf, sayWhereToPoint, showNodes } from "../cluster-nodes.ts";
 import type { Bind } from "../command-module.ts";
 import type { Client } from "../connection/api.ts";
-import { EXIT, type ExitCode, Failure } from "../failure.ts";
-import { addFlags, flagsFor, valuesOf } from "../flags.ts";
+import { EXIT, type ExitCode, Failure, usage } from "../failure.ts";
+import { addFlags, collected, flagsFor, valuesOf } from "../flags.ts";
 import { addWaitFlag, followJob } from "../follow/job.ts";
 import { pollUntilEnded } from "../follow/poll.ts";
 import type { WaitingLine } from "../follow/waiting.ts";
-import { cell, type Output } from "../output.ts";
 import { printable } from "../printable.ts";
 import type { Session } from "../session.ts";
 
@@ -42,6 +41,13 @@ export function define(command: Command, bind: Bind): void {
     .argument("<node>", "its server, host name or id")
     .option("--off", "it no longer takes requests");
   withCluster(ingress).action(bind(ingressChanged));
+  const label = command
+    .command("label")
+    .description("Set labels of a node, by which placement constraints choose nodes.")
+    .argument("<node>", "its server, host name or id")
+    .argument("[labels...]", "such as zone=a disk=ssd")
+    .option("--remove <name>", "remove a label; can be repeated", collected);
+  withCluster(label).action(bind(labelled));
   for (const [name, { summary, change }] of Object.entries(CHANGES)) {
     const own = command.command(name).description(summary).argument("<node>", "its server, host name or id");
     if ("availability" in change && change.availability === "drain") addWaitFlag(own);
@@ -71,36 +77,8 @@ async function list(session: Session, options: ClusterOptions): Promise<void> {
   const { client } = await session.connect();
   const { uuid } = await clusterOf(client, options);
   const nodes = await client.clusterNodes.list.query({ uuid });
-  const { colors } = output;
-  output.show(nodes, () => {
-    output.table(
-      ["NODE", "SERVER", "ROLE", "STATE", "AVAILABILITY", "LOAD", "MEMORY", "CONTAINERS", "INGRESS", "ID"],
-      nodes.map((node) => [
-        cell(node.hostname),
-        node.server_name === null ? colors.yellow("none") : cell(node.server_name),
-        node.is_leader ? "leader" : node.role,
-        node.state === "ready" ? colors.green(node.state) : colors.red(cell(node.state)),
-        node.availability,
-        loadText(node),
-        memoryText(node),
-        String(node.containers),
-        node.is_ingress ? "yes" : "",
-        cell(node.id),
-      ]),
-    );
-    for (const { resources, ...node } of nodes) {
-      const running = resources.map(({ name, containers }) => `${printable(name)} (${containers})`);
-      if (running.length > 0) output.line(`On ${nameOf(node)}: ${running.join(", ")}`);
-    }
-    sayWhereToPoint(output, nodes);
-  });
+  output.show(nodes, () => showNodes(output, nodes));
 }
-
-const loadText = ({ load_average, cpus }: ClusterNode) =>
-  load_average === null ? "-" : `${load_average.toFixed(1)}${cpus === null ? "" : ` of ${cpus}`}`;
-
-const memoryText = ({ memory_used_bytes: used, memory_bytes: all }: ClusterNode) =>
-  used === null || all === null ? "-" : `${Math.round((used / all) * 100)} %`;
 
 async function created(session: Session, wanted: string, options: ClusterOptions): Promise<ExitCode> {
   const { client } = await session.connect();
@@ -159,7 +137,8 @@ async function changed(
       output.warn("No node of the cluster takes containers now, so nothing runs until one is activated.");
     if (node.availability === "drain" && node.storages > 0) {
       const count = node.storages === 1 ? "1 storage" : `${node.storages} storages`;
-      output.line(`The data of ${count} is on it alone: what needs it waits until the node is active again.`);
+      const owners = node.data_of.length === 0 ? "" : ` (${dataOf(node)})`;
+      output.line(`The data of ${count}${owners} is on it alone: what needs it waits until the node is active again.`);
     }
   });
   return EXIT.ok;
@@ -206,9 +185,6 @@ async function changedNode(
   return { node: await client.clusterNodes.update.mutate({ uuid, node_id: id, ...change }), cluster: uuid };
 }
 
-const nameOf = ({ server_name, hostname }: Pick<ClusterNode, "server_name" | "hostname">) =>
-  printable(server_name ?? hostname);
-
 async function ingressChanged(session: Session, wanted: string, options: ClusterOptions): Promise<void> {
   const { output } = session;
   const { node, cluster: uuid } = await changedNode(session, wanted, options, { is_ingress: options.off !== true });
@@ -220,11 +196,28 @@ async function ingressChanged(session: Session, wanted: string, options: Cluster
   });
 }
 
-function sayWhereToPoint(output: Output, nodes: readonly ClusterNode[]): void {
-  const { ready, down } = ingressAddresses(nodes);
-  const shown = (addresses: readonly string[]) => addresses.map(printable).join(", ");
-  if (ready.length > 0) output.line(`Point the names of its sites at: ${shown(ready)}`);
-  if (down.length > 0) output.warn(`Leave out until it answers again: ${shown(down)}`);
+async function labelled(
+  session: Session,
+  wanted: string,
+  pairs: readonly string[],
+  options: ClusterOptions,
+): Promise<void> {
+  const { output } = session;
+  const removed = Array.isArray(options.remove) ? options.remove.map(String) : [];
+  if (pairs.length + removed.length === 0) {
+    throw usage("No label to set. Type for example: berth cluster label NODE zone=a, or --remove zone");
+  }
+  const set = pairs.map((pair) => {
+    const [, name = "", value] = /^([^=]+)=(.+)$/s.exec(pair) ?? [];
+    if (value === undefined) throw usage(`${printable(pair)} is not a label. Type NAME=VALUE, such as zone=a`);
+    return [name, value] as const;
+  });
+  const labels = Object.fromEntries([...set, ...removed.map((name) => [name, null] as const)]);
+  const { node } = await changedNode(session, wanted, options, { labels });
+  output.show(node, () => {
+    const all = labelsOf(node);
+    output.line(all.length === 0 ? `${nameOf(node)} has no labels.` : `Labels of ${nameOf(node)}: ${all.join(", ")}`);
+  });
 }
 
 const STATES = { active: "active", pause: "paused", drain: "drained" } as const;

@@ -18,7 +18,7 @@ import { type DeployFolder, deployFolder, requireNoFolder } from "../deploy/fold
 import { addSettingFlags, SETTING_FLAGS } from "../deploy/setting-flags.ts";
 import { pack, upload } from "../deploy/upload.ts";
 import { EXIT, type ExitCode, Failure, usage } from "../failure.ts";
-import { valuesOf } from "../flags.ts";
+import { collected, valuesOf } from "../flags.ts";
 import { followDeployment, UNRECOGNISED } from "../follow/deployment.ts";
 import { followJob } from "../follow/job.ts";
 import { printable } from "../printable.ts";
@@ -57,8 +57,6 @@ type DeployFlags = DeployOptions & {
   readonly only?: string;
   readonly [flag: string]: unknown;
 };
-
-const collected = (text: string, before: readonly string[] = []): readonly string[] => [...before, text];
 
 async function deploy(session: Session, named: string | undefined, options: DeployFlags): Promise<ExitCode> {
   const { system } = session;
