@@ -1,13 +1,13 @@
 import type { Outputs } from "../api/client.ts";
 import type { ShownState } from "../parts/state.tsx";
 
-type Node = Pick<
-  Outputs["clusterNodes"]["list"][number],
-  "state" | "availability" | "is_reachable" | "containers_leaving"
->;
+/** A machine of a cluster. */
+export type Node = Outputs["clusterNodes"]["list"][number];
+
+type SeenNode = Pick<Node, "state" | "availability" | "is_reachable" | "containers_leaving">;
 
 /** State of a machine of a cluster, as its managers see it. */
-export function nodeState({ state, availability, is_reachable, containers_leaving }: Node): ShownState {
+export function nodeState({ state, availability, is_reachable, containers_leaving }: SeenNode): ShownState {
   if (state !== "ready") {
     const word = STATES.get(state) ?? "Unknown";
     return { tone: "bad", word, reason: "The managers do not reach it. Its containers start on other nodes." };

@@ -7,18 +7,18 @@ import { client, type Outputs, trpc } from "../api/client.ts";
 import { ActionButton, DangerButton, notify } from "../parts/action.tsx";
 import { type FieldGroup, SchemaForm } from "../parts/form.tsx";
 import { Terminal } from "../parts/lazy.tsx";
-import { TextLink } from "../parts/link.tsx";
 import { Empty, Facts, Loaded, LoadedPage, Section, useDocumentTitle } from "../parts/page.tsx";
 import { State, Status } from "../parts/state.tsx";
 import { type Column, DataTable } from "../parts/table.tsx";
 import { Age } from "../parts/time.tsx";
 import { ResourceLink } from "../resource/resource-link.tsx";
+import { ClusterLink } from "./cluster-link.tsx";
 import { machineRows } from "./machine.ts";
 import { serverState } from "./server-state.ts";
 
 const CleanupTab = lazy(() => import("./cleanup-tab.tsx"));
 const LogDrainsSection = lazy(() => import("./log-drains-section.tsx"));
-const NodesTab = lazy(() => import("./nodes-tab.tsx"));
+const ClusterTab = lazy(() => import("./cluster-tab.tsx"));
 const ProxyTab = lazy(() => import("./proxy-tab.tsx"));
 const MetricsTab = lazy(() => import("./metrics-tab.tsx"));
 const JobsTab = lazy(() => import("./jobs-tab.tsx"));
@@ -29,7 +29,7 @@ type OnServer = Outputs["servers"]["resources"][number];
 const TABS = ["overview", "nodes", "proxy", "cleanup", "jobs", "metrics", "terminal", "settings"] as const;
 const TITLES: Readonly<Record<(typeof TABS)[number], string>> = {
   overview: "Overview",
-  nodes: "Nodes",
+  nodes: "Cluster",
   proxy: "Proxy",
   cleanup: "Cleanup",
   jobs: "Jobs",
@@ -38,8 +38,8 @@ const TITLES: Readonly<Record<(typeof TABS)[number], string>> = {
   settings: "Settings",
 };
 
-/** A single machine has no nodes. */
-const tabsOf = ({ engine }: Server) => TABS.filter((tab) => tab !== "nodes" || ENGINES[engine].isCluster);
+/** Only machines with a Docker engine can be in a cluster. */
+const tabsOf = ({ engine }: Server) => TABS.filter((tab) => tab !== "nodes" || ENGINES[engine].hasContainers);
 
 export function ServerPage() {
   const { uuid, tab = "overview" } = useParams({ from: "/shell/servers/$uuid/{-$tab}" });
@@ -67,7 +67,7 @@ export function ServerPage() {
                 <Overview server={server} />
               </Tabs.Panel>
               <Tabs.Panel value="nodes">
-                <NodesTab uuid={uuid} />
+                <ClusterTab server={server} />
               </Tabs.Panel>
               <Tabs.Panel value="proxy">
                 <ProxyTab uuid={uuid} />
@@ -183,12 +183,6 @@ function Overview({ server }: { readonly server: Server }) {
     </Stack>
   );
 }
-
-const ClusterLink = ({ uuid, name }: Pick<Server, "uuid" | "name">) => (
-  <TextLink to="/servers/$uuid/{-$tab}" params={{ uuid, tab: "nodes" }} size="sm">
-    the cluster of {name}
-  </TextLink>
-);
 
 /** How Berth reaches it: its own machine needs no connection. */
 function connectionRows({
