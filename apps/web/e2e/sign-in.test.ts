@@ -39,6 +39,23 @@ describe.skipIf(!hasChromium)("signing in", () => {
     }
   });
 
+  it("says at the password why it cannot be chosen, and takes another one", async () => {
+    const { page, close } = await visit(browser, server.url);
+    const { code } = await server.client.auth.createLink.mutate({});
+    await page.goto(`/sign-in#code=${code}`);
+    const password = page.getByLabel("Choose a password");
+    await password.fill("short");
+    await page.getByRole("button", { name: "Sign in" }).click();
+    const problem = page.getByText("At least 12 characters.");
+    await problem.waitFor();
+    expect(await password.getAttribute("aria-describedby")).toContain(await problem.getAttribute("id"));
+    expect(await page.getByRole("alert").count()).toBe(0);
+    await password.fill(PASSWORD);
+    await page.getByRole("button", { name: "Sign in" }).click();
+    await page.getByRole("heading", { name: "Overview" }).waitFor();
+    await close();
+  });
+
   it("asks for a code once an authenticator app was set up, and takes a recovery code instead", async () => {
     const { page, complaints, close } = await visit(browser, server.url, { scheme: "dark", width: NARROW });
     await signIn(page, server);

@@ -10,6 +10,7 @@ type SignedIn = Outputs["auth"]["signIn"];
 /**
  * Runs a sign-in and then opens the page that was wanted. Who has a second factor is asked for its code, too.
  * @param begins At once, without anything to enter first.
+ * @param fields Shown with the problem of the password, where it was refused.
  */
 export function SignInForm({
   work,
@@ -21,7 +22,7 @@ export function SignInForm({
   readonly work: (secondFactor: string | undefined) => Promise<SignedIn>;
   readonly to?: string;
   readonly begins?: boolean;
-  readonly fields?: ReactNode;
+  readonly fields?: (passwordProblem: string | undefined) => ReactNode;
   readonly children?: ReactNode;
 }) {
   const [failure, setFailure] = useState<unknown>();
@@ -50,13 +51,14 @@ export function SignInForm({
     event.preventDefault();
     void run();
   };
+  const passwordProblem = [problemOf(failure)?.errors?.password ?? []].flat().join(" ") || undefined;
   const hasFields = !begins || code !== undefined;
   return (
     <form onSubmit={submit}>
       <Stack>
-        {fields}
+        {fields?.(passwordProblem)}
         {code !== undefined && <CodeField code={code} change={setCode} />}
-        {failure !== undefined && <Problem error={failure} />}
+        {failure !== undefined && passwordProblem === undefined && <Problem error={failure} />}
         {(hasFields || isBusy) && (
           <Button type="submit" disabled={isBusy}>
             {isBusy ? "Signing in …" : "Sign in"}

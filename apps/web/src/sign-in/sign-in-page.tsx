@@ -35,7 +35,7 @@ function ByPassword() {
   return (
     <SignInForm
       work={(code) => client.auth.signIn.mutate({ email, password, ...(code !== undefined && { code }) })}
-      fields={
+      fields={(problem) => (
         <>
           <TextInput
             label="Email"
@@ -44,9 +44,15 @@ function ByPassword() {
             autoComplete="username"
             onChange={(event) => setEmail(event.currentTarget.value)}
           />
-          <PasswordField label="Password" value={password} change={setPassword} autoComplete="current-password" />
+          <PasswordField
+            label="Password"
+            value={password}
+            change={setPassword}
+            autoComplete="current-password"
+            problem={problem}
+          />
         </>
-      }
+      )}
     >
       {canUsePasskeys() && <WithPasskey />}
       <AtProviders />
@@ -164,7 +170,7 @@ function ByLink({ code }: { readonly code: string }) {
               ...(second_factor_code !== undefined && { second_factor_code }),
             })
           }
-          fields={
+          fields={(problem) => (
             <>
               <Text size="sm">
                 You are <b dir="auto">{name}</b> ({email}) in the team <b dir="auto">{team_name}</b>.
@@ -177,9 +183,10 @@ function ByLink({ code }: { readonly code: string }) {
                 change={setPassword}
                 isRequired={asked !== "optional"}
                 autoComplete={asked === "enter" ? "current-password" : "new-password"}
+                problem={problem}
               />
             </>
-          }
+          )}
         />
       )}
     </Loaded>
@@ -191,17 +198,20 @@ function PasswordField({
   value,
   change,
   autoComplete,
+  problem,
   isRequired = true,
 }: {
   readonly label: string;
   readonly value: string;
   readonly change: (value: string) => void;
   readonly autoComplete: string;
+  readonly problem: string | undefined;
   readonly isRequired?: boolean;
 }) {
   return (
     <PasswordInput
       label={label}
+      error={problem}
       required={isRequired}
       value={value}
       autoComplete={autoComplete}
