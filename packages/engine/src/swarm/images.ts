@@ -20,6 +20,13 @@ export interface ImageNodes {
   readonly otherSecondsMax?: number;
 }
 
+/** Only this node is to have the image, which any other may have. */
+export const onlyOn = <Nodes extends ImageNodes>(nodes: Nodes, holder: SwarmNode): Nodes => ({
+  ...nodes,
+  adapters: [holder],
+  others: [...nodes.adapters.filter(({ id }) => id !== holder.id), ...nodes.others],
+});
+
 /**
  * Loads an image on each node that lacks it, so that its tasks start there without asking a registry.
  * @throws DomainError `deploy.start_failed`, `deploy.cancelled`

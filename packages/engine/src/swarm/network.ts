@@ -22,6 +22,26 @@ export async function ensureOverlay(docker: Docker, name: string, instance: stri
   throw new DomainError("deploy.start_failed", message);
 }
 
+/**
+ * Removes networks of a machine alone that hide those of the swarm with the same name: from the time before it joined.
+ * @returns The name of one that stays, since something uses it, or since it is none of this instance.
+ */
+export async function hidesNetworks(
+  docker: Docker,
+  names: readonly string[],
+  instance: string,
+): Promise<string | undefined> {
+  const local = await docker.listNetworks({ filters: { scope: ["local"] } });
+  for (const { Id, Name, Labels } of local.filter((network) => names.includes(network.Name))) {
+    if (Labels?.[LABELS.instance] !== instance) return Name;
+    const joined = await docker.listContainers({ all: true, filters: { network: [Id] } });
+    if (joined.some((container) => container.Labels[LABELS.resource] !== undefined)) return Name;
+    await leave(docker, Id, instance);
+    if (!(await isRemoved(docker, Id))) return Name;
+  }
+  return undefined;
+}
+
 interface OverlayPlace {
   /** Client of a manager. */
   readonly docker: Docker;

@@ -1,8 +1,10 @@
+import { labelFilter, ownedLabels } from "@berth/docker-client";
 import type Docker from "dockerode";
 import pLimit from "p-limit";
 import { answered } from "./answered.ts";
 import { spreadImage } from "./images.ts";
-import { type ClusterNode, labelNode, type ReadNodes } from "./nodes.ts";
+import { hidesNetworks } from "./network.ts";
+import { type ClusterNode, labelNode, type ReadNodes, type SwarmNode } from "./nodes.ts";
 import { readyLabel } from "./placement.ts";
 import type { Services } from "./services.ts";
 import type { WhileNodesStay } from "./start.ts";
@@ -50,7 +52,7 @@ export class NodeKeeper {
     if (ready.every(({ found, node }) => node === undefined || found.labels[label] !== undefined)) return;
     const answers = await Promise.all(ready.map(({ node }) => node && answered(node.docker.ping())));
     const answering = ready.filter((_one, at) => answers[at] !== undefined);
-    const unprepared = answering.filter(({ found }) => found.labels[label] === undefined);
+    const unprepared = await this.#joinable(answering.filter(({ found }) => found.labels[label] === undefined));
     if (unprepared.length === 0) return;
     const adapters = answering.flatMap(({ node }) => node ?? []);
     const present = new Set<string>();
@@ -70,5 +72,17 @@ export class NodeKeeper {
         present.add(image);
       }
     } while (!(await whileNodesStay(labelled)));
+  }
+
+  /** Those whose containers can join the networks of the swarm. */
+  async #joinable<Node extends { readonly node: SwarmNode | undefined }>(
+    nodes: readonly Node[],
+  ): Promise<readonly Node[]> {
+    if (nodes.length === 0) return [];
+    const { docker, instance } = this.#options;
+    const filters = { ...labelFilter(ownedLabels(instance)), scope: ["swarm"] };
+    const names = (await docker.listNetworks({ filters })).map(({ Name }) => Name);
+    const hidden = await Promise.all(nodes.map(({ node }) => node && hidesNetworks(node.docker, names, instance)));
+    return nodes.filter((_node, at) => hidden[at] === undefined);
   }
 }

@@ -21,21 +21,17 @@ export interface PlacementOptions {
  * Chooses the node of a release with storages, whose data lies on one node: the one that has it, or at the first start
  * the one with the fewest storages. The choice is recorded in the swarm and never made again.
  *
- * @returns Conditions for its tasks.
  * @throws DomainError `deploy.start_failed` if the data is on several nodes, or its node cannot be reached
  */
 export async function pinStorages(
   options: PlacementOptions,
   { storages, replicas = 1 }: Pick<ReleaseSpec, "storages" | "replicas">,
   constraints: readonly string[],
-): Promise<readonly string[]> {
+): Promise<Pins> {
   const { docker, nodes, owner } = options;
   const local = storages.filter((mount) => mount.type !== "file");
-  if (local.length === 0) return [];
-  if (replicas > 1) {
-    const message = `The storage ${local[0]?.name} is on one node of the cluster, so the application can have one container. Set its replicas to 1, or remove the storage.`;
-    throw new DomainError("deploy.start_failed", message);
-  }
+  if (local.length === 0) return { constraints: [], holder: undefined };
+  if (replicas > 1) throw new DomainError("deploy.start_failed", oneContainer(`The storage ${local[0]?.name}`));
   const holders = new Set(await holdersOf(options, local));
   if (holders.size > 1) {
     const message =
@@ -52,8 +48,24 @@ export async function pinStorages(
     if (mount.type === "folder") await node.host.files.makeFolder(mount.hostPath, { mode: 0o755 });
   }
   await labelNode(docker, node.id, Object.fromEntries(local.map(({ uuid }) => [storageLabel(uuid), "here"])));
-  return local.map(({ uuid }) => `node.labels.${storageLabel(uuid)}==here`);
+  return { constraints: local.map(({ uuid }) => `node.labels.${storageLabel(uuid)}==here`), holder: node };
 }
+
+interface Pins {
+  /** Conditions for the tasks. */
+  readonly constraints: readonly string[];
+  /** The node with their data; `undefined`: they have none. */
+  readonly holder: SwarmNode | undefined;
+}
+
+/** @throws DomainError `deploy.start_failed` for tasks whose data is on one node */
+export function requireSeveralPossible(constraints: readonly string[]): void {
+  if (!constraints.some((one) => PIN.test(one))) return;
+  throw new DomainError("deploy.start_failed", oneContainer("Its storage"));
+}
+
+const oneContainer = (subject: string): string =>
+  `${subject} is on one node of the cluster, so the application can have one container. Set its replicas to 1, or remove the storage.`;
 
 /** Forgets where these storages were, after their data was removed. */
 export async function unpinStorages(docker: Docker, uuids: readonly string[]): Promise<void> {

@@ -1,6 +1,7 @@
 import { DomainError } from "@berth/core";
 import type { ReleaseRef, ReleaseState } from "@berth/core/deploy";
-import { type FoundService, type Services, scaled } from "./services.ts";
+import { requireSeveralPossible } from "./placement.ts";
+import { type FoundService, placementOf, type Services, scaled } from "./services.ts";
 import { problemOf } from "./start.ts";
 import type { ClusterWatch, SeenRelease } from "./watch.ts";
 
@@ -12,7 +13,8 @@ interface ScalePlace {
 /**
  * Changes the number of tasks of a release. Resolves when all of them have started, and those that the swarm removes
  * have ended: which ones, it chooses itself.
- * @throws DomainError `deploy.start_failed` if no node can run one more; the number is what it was then.
+ * @throws DomainError `deploy.start_failed` if no node can run one more, or its data is on one node; the number is what
+ *   it was then.
  */
 export async function scaleService(
   { services, watch }: ScalePlace,
@@ -22,6 +24,7 @@ export async function scaleService(
   const [before] = await services.of(ref);
   // The compose file says how many containers a stack has.
   if (before === undefined || before.member !== undefined) return undefined;
+  if (replicas > 1) requireSeveralPossible(placementOf(before.spec));
   await watch.awaitedNodes.settled();
   await services.update(before, scaled(replicas));
   for (;;) {

@@ -15,22 +15,14 @@ import { makeNetwork } from "../docker/compose/start.ts";
 import type { ComposeTool } from "../docker/compose/tool.ts";
 import { requireWanted, startFailed } from "../docker/start.ts";
 import { volumeName } from "../docker/volumes.ts";
-import { imageWithFiles, spreadImage } from "./images.ts";
+import { type ImageNodes, imageWithFiles, onlyOn, spreadImage } from "./images.ts";
 import { ensureOverlay } from "./network.ts";
 import { pinStorages } from "./placement.ts";
 import type { ServiceTasks } from "./service-spec.ts";
 import { resumed } from "./services.ts";
 import { draftStack } from "./stack-draft.ts";
 import { memberSpec } from "./stack-spec.ts";
-import {
-  constraintsOf,
-  discard,
-  type EligibleNodes,
-  eligibleNodes,
-  requireNodes,
-  type StartPlace,
-  untilStarted,
-} from "./start.ts";
+import { constraintsOf, discard, eligibleNodes, requireNodes, type StartPlace, untilStarted } from "./start.ts";
 import { currentContainers, type TaskContainer } from "./watch.ts";
 
 export interface ClusterStackPlace extends StartPlace {
@@ -143,7 +135,7 @@ const OVERLAY_LENGTH_MAX = 40;
 async function prepare(place: ClusterStackPlace, spec: StackSpec, planned: StackPlan, io: WorkIO) {
   const { docker, instance } = place;
   const { resourceUuid, deploymentUuid } = spec;
-  const eligible = await eligibleNodes(place, io);
+  const eligible = await eligibleNodes(place, io, spec.stack.networks);
   // Proxies, which are no tasks, join them.
   const overlays = planned.networks.map((one) => ({ ...one, driver: "overlay", isAttachable: true }));
   const renamed = await renamedNetworks(docker, overlays, "-");
@@ -159,13 +151,16 @@ async function prepare(place: ClusterStackPlace, spec: StackSpec, planned: Stack
   const holders = Object.keys(plan.document.services).filter((name) => hasVolume(plan, name));
   const owner = { instance, resourceUuid, deploymentUuid };
   // One node has all volumes of a compose file, since containers share them.
-  const pins = await pinStorages(
+  const { constraints: pins, holder } = await pinStorages(
     { docker, nodes: eligible.nodes, owner },
     { storages: plan.volumes },
     holders.flatMap(chosenOf),
   );
   const images = new Map<string, string>();
-  for (const [name, draft] of drafts) images.set(name, await imageOf(place, spec, { name, draft, plan, eligible }, io));
+  for (const [name, draft] of drafts) {
+    const nodes = holder !== undefined && hasVolume(plan, name) ? onlyOn(eligible, holder) : eligible;
+    images.set(name, await imageOf(place, spec, { name, draft, plan, nodes }, io));
+  }
   const definitions = new Map<string, CreateServiceOptions>();
   for (const [name, draft] of drafts) {
     const service = plan.document.services[name] ?? {};
@@ -187,7 +182,7 @@ function hasVolume({ document, volumes }: StackPlan, name: string): boolean {
   return volumes.some(({ uuid }) => mounts.includes(volumeName(uuid)));
 }
 
-/** Loads the image of a container, with its files, on each node. @returns Its id. */
+/** Loads the image of a container, with its files, on these nodes. @returns Its id. */
 async function imageOf(
   { docker, instance }: ClusterStackPlace,
   spec: StackSpec,
@@ -195,12 +190,12 @@ async function imageOf(
     name,
     draft,
     plan,
-    eligible,
+    nodes,
   }: {
     readonly name: string;
     readonly draft: ContainerInspectInfo;
     readonly plan: StackPlan;
-    readonly eligible: EligibleNodes;
+    readonly nodes: ImageNodes;
   },
   io: WorkIO,
 ): Promise<string> {
@@ -215,8 +210,8 @@ async function imageOf(
         member: { name, order, entries, source: files },
       })
     : plain;
-  await spreadImage(eligible, image, io);
-  return (await eligible.source.images.find(image))?.id ?? image;
+  await spreadImage(nodes, image, io);
+  return (await nodes.adapters[0]?.images.find(image))?.id ?? image;
 }
 
 /** What lies in a volume of the image cannot become a part of an image. @throws DomainError `deploy.start_failed` */

@@ -6,8 +6,8 @@ import type Docker from "dockerode";
 import type { CreateServiceOptions } from "dockerode";
 import { createOptions, imageOf } from "../docker/container.ts";
 import { explain, requireWanted, startFailed } from "../docker/start.ts";
-import { type ImageNodes, imageWithFiles, spreadImage } from "./images.ts";
-import { ensureOverlay } from "./network.ts";
+import { type ImageNodes, imageWithFiles, onlyOn, spreadImage } from "./images.ts";
+import { ensureOverlay, hidesNetworks } from "./network.ts";
 import { type ClusterNode, clusterNodes, labelNode, type OwnNode, type SwarmNode } from "./nodes.ts";
 import { lostData, NO_NODE, pinStorages, readyLabel } from "./placement.ts";
 import { serviceSpec, withConditions } from "./service-spec.ts";
@@ -64,21 +64,27 @@ export async function startService(place: StartPlace, spec: ReleaseSpec, io: Wor
 /** Makes all that the tasks need on their nodes. */
 async function prepare(place: StartPlace, spec: ReleaseSpec, network: string, io: WorkIO) {
   const { docker, instance } = place;
-  const eligible = await eligibleNodes(place, io);
-  const { nodes, source } = eligible;
+  const eligible = await eligibleNodes(place, io, [network]);
+  const { nodes } = eligible;
   const { resourceUuid, deploymentUuid, storages } = spec;
   const files = storages.filter((mount) => mount.type === "file");
   await ensureOverlay(docker, network, instance);
   const chosen = constraintsOf(spec, nodes);
   const owner = { resourceUuid, deploymentUuid };
-  const pins = await pinStorages({ docker, nodes, owner: { instance, ...owner } }, spec, chosen);
-  await spreadImage(eligible, imageOf(spec), io);
+  const { constraints: pins, holder } = await pinStorages(
+    { docker, nodes, owner: { instance, ...owner } },
+    spec,
+    chosen,
+  );
+  const targets = holder === undefined ? eligible : onlyOn(eligible, holder);
+  const source = holder ?? eligible.source;
+  await spreadImage(targets, imageOf(spec), io);
   const user = spec.container?.run.user ?? null;
   const image =
     files.length === 0
       ? imageOf(spec)
       : await imageWithFiles(source.docker, imageOf(spec), { instance, ref: owner, files, user });
-  if (files.length > 0) await spreadImage(eligible, image, io);
+  if (files.length > 0) await spreadImage(targets, image, io);
   const imageId = (await source.images.find(image))?.id ?? image;
   const definition = serviceSpec(spec, { instance, network, imageId, run: 1, constraints: [...chosen, ...pins] });
   return { definition, eligible };
@@ -98,20 +104,35 @@ export interface EligibleNodes extends ImageNodes {
 
 export type WhileNodesStay = <T>(work: () => Promise<T>) => Promise<T>;
 
-/** @throws DomainError `deploy.start_failed` if no node answers */
+/**
+ * @param networks Names of those that its tasks join.
+ * @throws DomainError `deploy.start_failed` if no node answers
+ */
 export async function eligibleNodes(
   { docker, instance, services, watch, whileNodesStay, returnSeconds }: StartPlace,
   { signal, onLine }: WorkIO,
+  networks: readonly string[],
 ): Promise<EligibleNodes> {
   await watch.awaitedNodes.settled({ signal, onLine });
   requireWanted(signal);
   await watch.readyNodes(true);
-  const nodes = await watch.answeringNodes();
+  const answering = await watch.answeringNodes();
+  const hidden = await Promise.all(answering.map(({ node }) => hidesNetworks(node.docker, networks, instance)));
+  const nodes = answering.filter((_node, at) => hidden[at] === undefined);
   const adapters = nodes.map(({ node }) => node);
-  const others = (await watch.allNodes()).filter(({ id }) => adapters.every((one) => one.id !== id));
+  const others = (await watch.allNodes()).filter(({ id }) => answering.every((one) => one.id !== id));
   const [source] = adapters;
-  if (source === undefined) throw new DomainError("deploy.start_failed", NO_NODE);
   const leftOut = new Set<string>();
+  for (const [at, { id, node }] of answering.entries()) {
+    const name = hidden[at];
+    if (name === undefined) continue;
+    leftOut.add(id);
+    onLine(
+      `Leaves out ${node.name}, which has a network ${name} of its own in use. Delete what runs on the server itself, or use another destination`,
+      "stdout",
+    );
+  }
+  if (source === undefined) throw new DomainError("deploy.start_failed", NO_NODE);
   /** @returns Conditions for tasks. */
   async function conditions(): Promise<readonly string[]> {
     const label = readyLabel(instance);
@@ -127,7 +148,8 @@ export async function eligibleNodes(
       leftOut.add(id);
       onLine(`Leaves out ${others.find((node) => node.id === id)?.name ?? hostname}, which does not answer`, "stdout");
     }
-    return [`node.labels.${label}==yes`, ...ready.map(({ id }) => `node.id!=${id}`)];
+    const absent = new Set([...ready.map(({ id }) => id), ...leftOut]);
+    return [`node.labels.${label}==yes`, ...[...absent].map((id) => `node.id!=${id}`)];
   }
   return {
     ...{ nodes, adapters, others, source, otherSecondsMax: returnSeconds },

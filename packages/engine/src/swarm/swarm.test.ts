@@ -168,6 +168,36 @@ describeDocker("a release with several containers on a swarm", [...IMAGES, SERVE
     await remove(spec);
   });
 
+  test("removes networks that hide one of the swarm on a node that was used alone, and leaves out one that uses it", async () => {
+    const [, second, third] = world.nodes;
+    if (second === undefined || third === undefined) throw new Error("The swarm has three nodes.");
+    const network = fixture.name("hidden");
+    for (const { docker } of [second, third]) {
+      await docker.createNetwork({ Name: network, Labels: ownedLabels(fixture.instance) });
+    }
+    const Labels = { ...ownedLabels(fixture.instance), "berth.resource": "own" };
+    const artifact = await world.image();
+    await spreadImage({ adapters: world.nodes, others: [] }, artifact.image, io());
+    const used = await third.docker.createContainer({
+      Image: artifact.image,
+      Labels,
+      HostConfig: { NetworkMode: network },
+    });
+    await used.start();
+    const lines: string[] = [];
+    const spec = specOf(artifact, { replicas: 3, network });
+    await engine.start(spec, { ...io(), onLine: (line) => lines.push(line) });
+    expect(lines).toContainEqual(
+      expect.stringContaining(`Leaves out ${third.name}, which has a network ${network} of its own in use.`),
+    );
+    expect(new Set(await nodesOf(spec))).toEqual(new Set(world.servers.slice(0, 2).map(({ nodeId }) => nodeId)));
+    await used.remove({ force: true });
+    const next = await started({ network });
+    expect(new Set(await nodesOf(next)).size).toBe(3);
+    await remove(next);
+    await remove(spec);
+  });
+
   test("moves what ran on a lost node, and prepares the node again when it is back", async () => {
     const spec = await started();
     const lost = world.servers[2];
@@ -230,6 +260,19 @@ describeDocker("a release with several containers on a swarm", [...IMAGES, SERVE
     const { spec, server } = all.find((one) => one.server !== world.servers[0]) ?? {};
     if (spec === undefined) throw new Error("No storage is on a worker.");
     await ask((await engine.inspect(spec))?.upstream?.host ?? null, "append?file=data/file&text=kept");
+    const scaled = engine.containers.scale(spec, 2, { graceSeconds: 0, files: [] });
+    await expect(scaled).rejects.toThrow(/^Its storage is on one node of the cluster, so the application can have one/);
+    expect(await nodesOf(spec)).toHaveLength(1);
+    // An image that only one node can run is loaded there alone.
+    const { image } = await world.image("LABEL pinned=yes");
+    const again = specOf(
+      { ...(await world.image()), image },
+      { storages: spec.storages, resourceUuid: spec.resourceUuid },
+    );
+    await engine.start(again, io());
+    const having = await Promise.all(world.nodes.map(async ({ id, images }) => ((await images.find(image)) ? id : [])));
+    expect(having.flat()).toEqual([world.manager.id, server?.nodeId]);
+    await remove(again);
     await server?.down();
     await eventually(async () => {
       const nodes = await clusterNodes(world.manager.docker);
