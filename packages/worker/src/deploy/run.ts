@@ -296,7 +296,7 @@ async function hasPrevious({ ctx, state }: DeploymentRun): Promise<boolean> {
 
 const INSPECT_SECONDS = 5;
 /** States in which a release answers nobody. A container that was never placed is only created. */
-const DOWN: ReadonlySet<string> = new Set(["created", "exited", "dead"]);
+const DOWN: ReadonlySet<string> = new Set(["created", "exited", "dead", "restarting"]);
 
 async function farewell({ ctx }: DeploymentRun, outcome: DeploymentEnd): Promise<string> {
   const { adapters, domains, stores, deployment } = ctx;
