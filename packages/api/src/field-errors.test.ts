@@ -1,6 +1,7 @@
 import { type FieldErrors, NOT_ALLOWED } from "@berth/core";
 import { describe, expect, test } from "vitest";
-import { boundedErrors } from "./field-errors.ts";
+import { z } from "zod";
+import { boundedErrors, fieldErrors } from "./field-errors.ts";
 
 const fields = (count: number, name: string, text: string): FieldErrors =>
   Object.fromEntries(Array.from({ length: count }, (_, n) => [`${name}${n}`, [text]]));
@@ -24,4 +25,23 @@ describe("what is answered of wrong fields", () => {
     const shown = boundedErrors({ ["x".repeat(100_000)]: Array(1000).fill("Must be a text.") });
     expect(JSON.stringify(shown).length).toBeLessThan(1000);
   });
+});
+
+test("a name that is not allowed is answered with the reason", () => {
+  const schema = z.object({
+    labels: z.record(
+      z
+        .string()
+        .max(5)
+        .regex(/^[a-z]+$/, "Must be letters."),
+      z.string(),
+    ),
+  });
+  const problemsOf = (name: string) => {
+    const input = { labels: { [name]: "a" } };
+    const { error } = schema.safeParse(input);
+    return error && fieldErrors(error, input);
+  };
+  expect(problemsOf("a b")).toEqual({ "labels.a b": ["Its name: Must be letters."] });
+  expect(problemsOf("abcdef")).toEqual({ "labels.abcdef": ["Its name: Must have at most 5 characters."] });
 });

@@ -73,6 +73,10 @@ function textOf(issue: Issue): string {
       return issue.format === "regex"
         ? "Has characters or a form that is not allowed."
         : `Must be a valid ${issue.format}.`;
+    case "invalid_key": {
+      const [reason] = issue.issues;
+      return reason === undefined ? "The name is not allowed." : `Its name: ${textOf(reason as Issue)}`;
+    }
     default:
       return issue.message;
   }
