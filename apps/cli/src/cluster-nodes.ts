@@ -1,4 +1,4 @@
-import { type ClusterNode, ingressAddresses } from "@berth/core/server";
+import { type ClusterNode, ingressAddresses, toleranceWarning } from "@berth/core/server";
 import { cell, type Output } from "./output.ts";
 import { printable } from "./printable.ts";
 
@@ -27,6 +27,12 @@ export function showNodes(output: Output, nodes: readonly ClusterNode[]): void {
     if (labels.length > 0) output.line(`Labels of ${nameOf(node)}: ${labels.join(", ")}`);
   }
   sayWhereToPoint(output, nodes);
+  warnOfTolerance(output, nodes);
+}
+
+export function warnOfTolerance(output: Output, nodes: readonly ClusterNode[]): void {
+  const warning = toleranceWarning(nodes.filter(({ role }) => role === "manager").length);
+  if (warning !== null) output.warn(warning);
 }
 
 export const dataOf = ({ data_of }: ClusterNode) => data_of.map(({ name }) => printable(name)).join(", ");

@@ -26,6 +26,7 @@ import {
   type JobStarted,
   type OnNodes,
   volumeOwner,
+  withTolerance,
 } from "@berth/core/server";
 import { requireAbility, requireOperator } from "@berth/core/team";
 import type { UseCaseContext } from "./context.ts";
@@ -105,17 +106,32 @@ export function clusterNodes(context: UseCaseContext) {
         if (is_ingress && nodeServer.id !== server.id) await requireUnused(stores, nodeServer);
       }
       if (Object.keys(change).length > 0) await cluster.change(nodeId, change);
+      const views = await view(server, cluster);
       await stores.transaction(async (tx) => {
+        if (change.role !== undefined) await recordTolerance(tx, server, views);
         if (is_ingress !== undefined && nodeServer !== undefined && nodeServer.id !== server.id) {
           await tx.servers.update(nodeServer.uuid, { settings: { is_cluster_ingress: is_ingress } });
         }
         await appendNodeChanged(tx, server, { node: node.hostname, ...asked });
       });
-      const changed = (await view(server, cluster)).find(({ id }) => id === nodeId);
+      const changed = (is_ingress === undefined ? views : await view(server, cluster)).find(({ id }) => id === nodeId);
       if (changed === undefined) throw notFound("Node");
       return changed;
     },
   };
+}
+
+/** Else the server would say until its next validation how many managers there were. */
+async function recordTolerance(
+  stores: Stores,
+  { uuid }: Pick<ServerRecord, "uuid">,
+  nodes: readonly Pick<ClusterNode, "role">[] | undefined,
+): Promise<void> {
+  if (nodes === undefined) return;
+  const head = await findServer(stores, uuid);
+  const managers = nodes.filter(({ role }) => role === "manager").length;
+  const validation_logs = withTolerance(head.validation_logs, managers);
+  if (validation_logs !== head.validation_logs) await stores.servers.update(uuid, { validation_logs });
 }
 
 async function findOnNodes(stores: Stores, nodes: readonly SeenClusterNode[]): Promise<OnNodes> {
@@ -188,6 +204,7 @@ export function clusters(context: UseCaseContext) {
       );
       const invitation = await cluster.invitation(role);
       await membership.join({ ...invitation, address: advertise_address ?? server.ip, nodeIds });
+      if (role === "manager") await recordTolerance(stores, manager, await rolesIn(cluster));
       return await recorded(server, "joined", `Joined the cluster of ${manager.name}. The server is being validated.`);
     },
 
@@ -216,6 +233,7 @@ export function clusters(context: UseCaseContext) {
       }
       await membership.leave({ isForced: true });
       await cluster.remove(nodeId);
+      if (node?.isManager) await recordTolerance(stores, head, await rolesIn(cluster));
       // Otherwise it would take requests again as soon as it joins a cluster later.
       if (server.settings.is_cluster_ingress) {
         await stores.servers.update(uuid, { settings: { is_cluster_ingress: false } });
@@ -234,6 +252,12 @@ export function clusters(context: UseCaseContext) {
       return { message: `The tokens to join the cluster of ${server.name} are new. Its nodes stay.` };
     },
   };
+}
+
+/** `undefined` while the managers choose another leader, as they do when their number changes. */
+async function rolesIn(cluster: ClusterOperations): Promise<readonly Pick<ClusterNode, "role">[] | undefined> {
+  const nodes = await cluster.nodes().catch(() => undefined);
+  return nodes?.map(({ isManager }) => ({ role: isManager ? "manager" : "worker" }));
 }
 
 const appendNodeChanged = (tx: Stores, server: ServerRecord, change: Readonly<Record<string, unknown>>) =>

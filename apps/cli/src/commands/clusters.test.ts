@@ -32,6 +32,15 @@ test("the last node that takes containers says so when it is drained", async () 
   expect(await said(["drain", "web-1"], [drained, node("n2", "b", "web-2")])).not.toContain(warning);
 });
 
+test("a cluster whose managers tolerate no loss says so, and what to do", async () => {
+  const managers = ["n1", "n2", "n3"].map((id) => ({ ...node(id, id, id), role: "manager" }));
+  const worker = node("n4", "n4", "n4");
+  const warning = "Warning: Its Docker Swarm has 2 managers and tolerates the loss of none.";
+  expect(await said(["demote", "n2"], [...managers.slice(0, 2), worker])).toContain(warning);
+  expect(await said(["nodes"], [...managers.slice(0, 2), worker])).toContain(warning);
+  expect(await said(["promote", "n3"], [...managers, worker])).not.toContain("tolerates");
+});
+
 test("DNS is pointed to nodes that answer alone", async () => {
   const ingress = { ...node("n1", "a", "web-1"), is_ingress: true, server_ip: "10.0.0.1" };
   const down = { ...ingress, id: "n2", server_name: "web-2", server_ip: "10.0.0.2", state: "down" };

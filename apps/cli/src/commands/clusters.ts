@@ -8,7 +8,7 @@ import {
 } from "@berth/core/server";
 import type { Command } from "commander";
 import { choose, matchingCandidates } from "../choose.ts";
-import { dataOf, labelsOf, nameOf, sayWhereToPoint, showNodes } from "../cluster-nodes.ts";
+import { dataOf, labelsOf, nameOf, sayWhereToPoint, showNodes, warnOfTolerance } from "../cluster-nodes.ts";
 import type { Bind } from "../command-module.ts";
 import type { Client } from "../connection/api.ts";
 import { EXIT, type ExitCode, Failure, usage } from "../failure.ts";
@@ -93,12 +93,13 @@ async function joined(session: Session, wanted: string, options: ClusterOptions)
   const asked = { uuid, manager_uuid, ...valuesOf(JOIN, options) };
   const before = await client.clusterNodes.list.query({ uuid: manager_uuid });
   const code = await followed(session, await client.clusters.join.mutate(asked));
-  if (options.role !== "manager" && before.every(({ role }) => role === "manager")) session.output.warn(FIRST_WORKER);
+  if (options.role !== "manager" && before.every(({ role }) => role === "manager"))
+    session.output.warn(firstWorker(printable(wanted)));
   return code;
 }
 
-const FIRST_WORKER =
-  "It is the first worker: from their next deployment on, applications run on workers alone, unless their is_swarm_only_worker_nodes is false. Make it a manager with: berth cluster promote NODE";
+const firstWorker = (name: string): string =>
+  `It is the first worker: from their next deployment on, applications run on workers alone, unless their is_swarm_only_worker_nodes is false. Make it a manager with: berth cluster promote ${name}`;
 
 async function left(session: Session, wanted: string, options: ClusterOptions): Promise<ExitCode> {
   const { client } = await session.connect();
@@ -128,11 +129,13 @@ async function changed(
     return EXIT.interrupted;
   }
   const { client } = await session.connect();
-  const nodes = change.availability === "drain" ? await client.clusterNodes.list.query({ uuid: cluster }) : [];
+  const isListed = change.availability === "drain" || change.role !== undefined;
+  const nodes = isListed ? await client.clusterNodes.list.query({ uuid: cluster }) : [];
   output.show(node, () => {
     output.line(
       `${nameOf(node)} is ${node.role === "manager" ? "a manager" : "a worker"}, ${STATES[node.availability]}.`,
     );
+    if (change.role !== undefined) warnOfTolerance(output, nodes);
     if (node.availability === "drain" && !nodes.some(takesContainers))
       output.warn("No node of the cluster takes containers now, so nothing runs until one is activated.");
     if (node.availability === "drain" && node.storages > 0) {

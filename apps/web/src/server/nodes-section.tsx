@@ -1,4 +1,4 @@
-import { ingressAddresses } from "@berth/core/server";
+import { ingressAddresses, lossTolerated } from "@berth/core/server";
 import { Group, Stack, Text } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { client, queryClient, trpc } from "../api/client.ts";
@@ -92,12 +92,23 @@ export function NodesSection({ uuid }: { readonly uuid: string }) {
               keyOf={({ id }) => id}
               empty={<Empty title="No nodes" />}
             />
+            <Tolerance managers={nodes.filter(({ role }) => role === "manager").length} />
             <Text size="sm">Point the names of its sites at: {ingressAddresses(nodes).ready.join(", ")}</Text>
           </Section>
           <JoinCluster uuid={uuid} hasWorkers={nodes.some(({ role }) => role === "worker")} />
         </Stack>
       )}
     </Loaded>
+  );
+}
+
+function Tolerance({ managers }: { readonly managers: number }) {
+  if (lossTolerated(managers) > 0) return null;
+  return (
+    <Text size="sm" my="xs">
+      {managers === 1 ? "1 manager tolerates" : `${managers} managers tolerate`} the loss of none. Promote nodes until
+      there are 3.
+    </Text>
   );
 }
 

@@ -9,6 +9,7 @@ import {
   lossTolerated,
   noLeader,
   sameNodeProblem,
+  withTolerance,
 } from "./cluster.ts";
 import type { EngineKind } from "./server-settings.ts";
 
@@ -24,6 +25,9 @@ const HEAD_OF_OTHERS = { ...HEAD, team_id: 2 };
 const REMOTE = { ip: "10.0.0.7", private_key_id: 1, swarm_cluster_id: null, swarm_node_id: null };
 const NOTHING: ClusterRecords = { isInUse: false, managers: [] };
 const USED: ClusterRecords = { isInUse: true, managers: [] };
+
+const NONE_TOLERATED = (managers: string) =>
+  `Its Docker Swarm has ${managers} and tolerates the loss of none. Promote nodes until it has 3: berth cluster promote NODE.`;
 
 const found = (engine: EngineKind, node: SwarmNode | null, records: ClusterRecords, is_build_server = false) =>
   clusterFindings({ ...REMOTE, team_id: 1, engine, settings: { is_build_server } }, node, records);
@@ -219,4 +223,15 @@ test("two servers cannot be the same node", () => {
   ];
   expect(sameNodeProblem(one, "n1", [one, two])).toBeNull();
   expect(sameNodeProblem(one, "n2", [one, two])).toMatch(/^Servers web-1 and web-2 report the same node/);
+});
+
+test.each([
+  [null, 3, null],
+  [null, 2, NONE_TOLERATED("2 managers")],
+  ["Its disk is slow.", 1, `Its disk is slow. ${NONE_TOLERATED("1 manager")}`],
+  [NONE_TOLERATED("1 manager"), 3, null],
+  [NONE_TOLERATED("1 manager"), 2, NONE_TOLERATED("2 managers")],
+  [`Its disk is slow. ${NONE_TOLERATED("1 manager")} Its clock is wrong.`, 3, "Its disk is slow. Its clock is wrong."],
+])("what was said as %j is said of %i managers as %j", (said, managers, now) => {
+  expect(withTolerance(said, managers)).toBe(now);
 });

@@ -127,11 +127,18 @@ function headObstacle(node: SwarmNode | null, hasOtherHead: boolean): string | n
   return node.clusterId === null ? `Its Docker Swarm has no leader. ${remedyOf("this server")}` : null;
 }
 
-function toleranceWarning(managerCount: number): string | null {
+/** `null`: it tolerates the loss of one. */
+export function toleranceWarning(managerCount: number): string | null {
   if (managerCount === 0 || lossTolerated(managerCount) > 0) return null;
   const managers = managerCount === 1 ? "1 manager" : `${managerCount} managers`;
   return `Its Docker Swarm has ${managers} and tolerates the loss of none. Promote nodes until it has 3: berth cluster promote NODE.`;
 }
+
+const TOLERANCE = / ?Its Docker Swarm has \d+ managers? and tolerates the loss of none\. [^.]+\./;
+
+/** What a validation said of the server of a cluster, after its managers have become more or fewer. */
+export const withTolerance = (said: string | null, managerCount: number): string | null =>
+  [said?.replace(TOLERANCE, "").trim(), toleranceWarning(managerCount)].filter(Boolean).join(" ") || null;
 
 function managerMissing({ team_id }: ValidatedServer, node: SwarmNode, managers: ClusterRecords["managers"]) {
   if (managers.some((manager) => manager.team_id === team_id)) return null;
