@@ -8,6 +8,7 @@ import {
   requireLeader,
   requirePlacement,
   requireReachableSource,
+  requireReplicable,
   requireReplicas,
   requireRequestCounts,
 } from "./application-support.ts";
@@ -43,6 +44,7 @@ export async function requireOnEachServer(
       await requireContainerPowers(context, next.custom_docker_run_options, server);
     if (isNew.buildPack) await requireBuildPack(context, next.build_pack, current.source, server);
     if (isNew.replicas) await requireReplicas(context, most, server);
+    if (isNew.replicas) await requireReplicable(stores, current, next, server);
     if (isNew.replicas && current.desired_state === "running") await requireLeader(context, server);
     if (isNew.placement) await requirePlacement(context, next, server);
     if (isNew.requests) requireRequestCounts(next, server);

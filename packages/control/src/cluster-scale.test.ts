@@ -1,6 +1,6 @@
 import { DomainError } from "@berth/core";
 import { noLeader } from "@berth/core/server";
-import { printingEngine, testApplication, testCluster } from "@berth/testing";
+import { printingEngine, testApplication, testCluster, testUuid } from "@berth/testing";
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
 import { type World, world } from "./world.fixture.ts";
 
@@ -60,4 +60,25 @@ test.each(["start", "restart", "stop"] as const)("a %s is refused while its clus
   );
   problem = AWAY;
   await requested();
+});
+
+test("an application with data on a node of its cluster keeps one container", async () => {
+  const { id: _, ...machine } = at.place.server;
+  const cluster = { ...machine, uuid: testUuid(), ip: `${testUuid()}.example`, engine: "swarm" } as const;
+  const server = await at.stores.servers.insert(cluster);
+  const network = { uuid: testUuid(), server_id: server.id, name: "berth", network: "berth" };
+  const destination = await at.stores.destinations.insert(network);
+  const { uuid } = await testApplication(at.stores, { ...at.place, server, destination });
+  const ref = { kind: "application", uuid } as const;
+  await at.own.storages.create(ref, { type: "file", mount_path: "/app/settings", content: "a" });
+  await at.own.applications.update(uuid, { replicas: 2 });
+  await at.own.applications.update(uuid, { replicas: 1 });
+  await at.own.storages.create(ref, { type: "persistent", name: "data", mount_path: "/app/data" });
+  const refused = (fields: object, field: string) =>
+    expect(at.own.applications.update(uuid, fields)).rejects.toMatchObject({
+      fields: { [field]: [expect.stringMatching(/^Must be 1: the data of \/app\/data is on one node/)] },
+    });
+  await refused({ replicas: 2 }, "replicas");
+  await refused({ autoscaling_enabled: true, autoscaling_replicas_max: 3 }, "autoscaling_replicas_max");
+  await at.own.applications.update(uuid, { name: "kept" });
 });
