@@ -18,6 +18,8 @@ interface ProxySyncDeps extends WorkerDeps {
 
 interface Times {
   syncedMs: number;
+  /** Type of the proxy at that time: another one begins with the sites that it had when it last ran. */
+  syncedType: string | undefined;
   seenMs: number;
 }
 
@@ -35,9 +37,10 @@ export class ProxySync {
 
   async syncIfDue(adapters: ServerAdapters): Promise<void> {
     await this.#check(adapters).catch(() => undefined);
-    const { syncedMs } = this.#timesOf(adapters.server.id);
+    const { syncedMs, syncedType } = this.#timesOf(adapters.server.id);
     const patience = isNeeded(adapters) ? 1 : RESYNCS_OF_UNNEEDED;
-    const isDue = performance.now() - syncedMs > this.#deps.settings.resyncSeconds * patience * 1000;
+    const isOld = performance.now() - syncedMs > this.#deps.settings.resyncSeconds * patience * 1000;
+    const isDue = isOld || syncedType !== adapters.server.proxy_type;
     if (isDue || adapters.router.isUncertain()) await this.sync(adapters);
   }
 
@@ -54,7 +57,9 @@ export class ProxySync {
         const { wanted, releases } = await observer.look(adapters);
         return sitesOf(wanted, releases);
       });
-      this.#timesOf(server.id).syncedMs = performance.now();
+      const times = this.#timesOf(server.id);
+      times.syncedMs = performance.now();
+      times.syncedType = server.proxy_type;
       this.#backoff.succeeded(about);
       await recordProxyStatus(this.#deps, server, proxy, { recorded: server });
       warnings.over(about, "The proxy knows its sites again.", { server: server.name });
@@ -106,7 +111,7 @@ export class ProxySync {
   }
 
   #timesOf(serverId: number): Times {
-    const known = this.#times.get(serverId) ?? { syncedMs: NEVER, seenMs: NEVER };
+    const known = this.#times.get(serverId) ?? { syncedMs: NEVER, syncedType: undefined, seenMs: NEVER };
     this.#times.set(serverId, known);
     return known;
   }

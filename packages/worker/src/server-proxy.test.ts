@@ -116,6 +116,16 @@ describe("a proxy that runs by itself", () => {
     await until(async () => (await seen()) === "running: null", { what: "all is well" });
   });
 
+  test("is told its sites as soon as it has another type, which begins with those of its last time", async () => {
+    world.worker({ settings: { resyncSeconds: 3600, proxyLookSeconds: 3600 } });
+    await world.ended(await world.deploy(await world.application()));
+    for (const proxy_type of ["NONE", "CADDY"]) {
+      const syncs = world.points.count("sync");
+      await world.stores.servers.update(world.server.uuid, { proxy_type });
+      await until(() => world.points.count("sync") > syncs, { what: `it is told its sites as ${proxy_type}` });
+    }
+  });
+
   test("that cannot be replaced is logged when that begins, and not again while it stays so", async () => {
     world.worker({ settings: { resyncSeconds: 3600, proxyLookSeconds: 0.05 } });
     await world.ended(await world.deploy(await world.application()));
