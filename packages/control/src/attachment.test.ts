@@ -44,6 +44,32 @@ describe("a database that is attached", () => {
     expect(inEnvironment.items.filter(({ database_uuid }) => database_uuid === db.uuid)).toEqual(both);
   });
 
+  test("keeps its references when it is renamed, by its uuid where another one has that name", async () => {
+    await attach();
+    const value = `{{database.${name}.url}}?a=1,{{ team.X }},{{ database.${db.uuid}.url }}`;
+    await at.own.envs.create(app, { key: "MIXED", value });
+    const { message } = await at.own.databases.update(db.uuid, { name: `${name} new` });
+    expect(message).toBe("Database updated. 4 variables that reference it have its new name.");
+    const renamed = `{{ database.${name} new.url }}`;
+    const rest = `?a=1,{{ team.X }},{{ database.${db.uuid}.url }}`;
+    expect(new Set(await valuesOf())).toEqual(new Set([`DATABASE_URL=${renamed}`, `MIXED=${renamed}${rest}`]));
+    expect(await realValue()).toContain(`@${db.uuid}:5432/postgres`);
+    await at.own.databases.create("postgresql", { ...at.where, name: `${name} taken` });
+    await at.own.databases.update(db.uuid, { name: `${name} taken` });
+    expect(await valuesOf()).toContain(`DATABASE_URL={{ database.${db.uuid}.url }}`);
+    // A reference by its uuid has nothing to change.
+    expect(await at.own.databases.update(db.uuid, { name })).toEqual({ message: "Database updated." });
+  });
+
+  test("leaves references that could mean another database too when it is renamed", async () => {
+    await attach();
+    const twin = await at.own.databases.create("postgresql", { ...at.where, name });
+    expect(await at.own.databases.update(twin.uuid, { name: `${name} twin` })).toEqual({
+      message: "Database updated.",
+    });
+    expect(await valuesOf()).toContain(`DATABASE_URL={{ database.${name}.url }}`);
+  });
+
   test("is attached once, however often it is asked for, and never over another value", async () => {
     await at.own.envs.create(app, { key: "CACHE_URL", value: "redis://elsewhere" });
     expect(await attach()).toEqual(await attach());

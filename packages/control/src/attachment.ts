@@ -9,7 +9,7 @@ import {
   referableName,
   seenDatabase,
 } from "@berth/core/database";
-import { databaseNameIn, referencesIn, referenceText } from "@berth/core/env";
+import { databaseNameIn, databaseReference, referencesIn, referenceText, withReference } from "@berth/core/env";
 import type { DatabaseRecord, NamedDatabase, Page, Paging, ResourceRecord, Stores } from "@berth/core/ports";
 import { RESOURCE_KINDS, type ResourceKind, type ResourceRef } from "@berth/core/resource";
 import { requireAbility } from "@berth/core/team";
@@ -102,6 +102,31 @@ export async function requireUnused(stores: Stores, database: ResourceRecord, ac
   ];
   const sentence = `The database ${database.name} is used by ${users.join(", ")}. Detach it there first, or ${act} it with force=true.`;
   throw new DomainError("resource.in_use", sentence, { details: { attachments: used } });
+}
+
+/**
+ * Lets the variables that reference a database by its name reference it by its new one. Those that could mean another
+ * database too stay.
+ * @returns A function to call after the change, with the number of variables that it has changed.
+ */
+export async function renamingReferences(tx: Stores, before: DatabaseRecord) {
+  const named = (await attachmentsIn(tx, before)).filter(
+    ({ database_uuid, reference, problem }) =>
+      database_uuid === before.uuid && problem === null && reference === databaseReferenceText(before.name),
+  );
+  return async (after: DatabaseRecord): Promise<number> => {
+    if (named.length === 0 || after.name === before.name) return 0;
+    const to = databaseReference(referableName(after, await namesakesOf(tx, after)));
+    const variables = (await tx.envs.namingDatabases(before.environment_id)).filter(({ resource, key, is_preview }) =>
+      named.some((one) => one.resource_uuid === resource.uuid && one.key === key && one.is_preview === is_preview),
+    );
+    for (const { resource, uuid, value } of variables) {
+      await tx.envs.update(resource.id, uuid, {
+        value: value && withReference(value, databaseReference(before.name), to),
+      });
+    }
+    return variables.length;
+  };
 }
 
 /** For an environment: each variable with each database that it references. */

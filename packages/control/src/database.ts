@@ -16,6 +16,7 @@ import {
 import { newEnv } from "@berth/core/env";
 import type { DatabaseRecord, Page, Paging, StorageFields, Stores } from "@berth/core/ports";
 import { maySeeSecrets, requireAbility, requireWrite } from "@berth/core/team";
+import { renamingReferences } from "./attachment.ts";
 import { backupConfigurations } from "./backup.ts";
 import type { UseCaseContext } from "./context.ts";
 import { databaseViews, findDatabase, findDatabaseForUpdate } from "./database-answer.ts";
@@ -124,10 +125,11 @@ const dataStorage = ({ uuid, engine }: DatabaseRecord): StorageFields => ({
 async function update(context: UseCaseContext, uuid: string, sent: DatabaseUpdate): Promise<{ message: string }> {
   const { scope, stores } = context;
   requireAbility(scope, "write");
-  await stores.transaction(async (tx) => {
+  const renamed = await stores.transaction(async (tx) => {
     const current = await findDatabaseForUpdate(tx, uuid);
     const { problems, variables, ...change } = databaseChange(current.engine, sent);
     if (Object.keys(problems).length > 0) throw invalid(problems);
+    const renameReferences = await renamingReferences(tx, current);
     const database = await tx.databases.update(current.id, {
       ...change,
       name: sent.name ?? undefined,
@@ -135,14 +137,19 @@ async function update(context: UseCaseContext, uuid: string, sent: DatabaseUpdat
       access: databaseAccess(current, sent),
     });
     if (database === undefined) throw notFound("Database");
+    const variablesRenamed = await renameReferences(database);
     // One that is not public any more, or has another name, is reached by what names it all the same.
     await openLoopbackPortsIn(tx, database);
     await renewCertificate(context, tx, database);
     await saveVariables(context, tx, database, variables);
     await emitResourceEvent(tx, database, "resource.updated", { fields: Object.keys(sent).sort() });
+    return variablesRenamed;
   });
-  return { message: "Database updated." };
+  return { message: `Database updated.${renamed === 0 ? "" : ` ${countText(renamed)} its new name.`}` };
 }
+
+const countText = (variables: number): string =>
+  variables === 1 ? "1 variable that references it has" : `${variables} variables that reference it have`;
 
 /** The fields that are stored as environment variables. */
 async function saveVariables(

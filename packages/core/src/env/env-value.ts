@@ -69,6 +69,12 @@ export function referencesIn(values: Iterable<string | null>): readonly SharedRe
   return [...found.values()];
 }
 
+/** The value with one of its references replaced by another, wherever it occurs. */
+export const withReference = (value: string, from: SharedReference, to: SharedReference): string =>
+  value.replace(REFERENCE, (reference, ...groups: readonly (string | undefined)[]) =>
+    referenceText(parted(groups)) === referenceText(from) ? referenceText(to) : reference,
+  );
+
 /** Whether the whole value is one reference. */
 export const isShared = (value: string | null): boolean => value !== null && ONLY_REFERENCE.test(value);
 
