@@ -77,18 +77,23 @@ describeDocker("a database on this machine's Docker engine", IMAGES, (docker) =>
     await done("POST", `/databases/${uuid}/stop`);
     await shows(uuid, "exited:unhealthy");
     await until(async () => !(await isOpen(public_port)) || undefined);
-    await done("PATCH", `/databases/${uuid}`, { postgres_conf: "max_connections = 17" });
+    const changed = { postgres_conf: "max_connections = 17", postgres_password: "changed-meanwhile" };
+    await done("PATCH", `/databases/${uuid}`, changed);
     const outcome = await run(uuid, "start");
     expect(outcome, outcome.log).toMatchObject({ status: "finished" });
-    await shows(uuid, "running:healthy");
-    expect(await fromInside((url) => ["psql", url, "-Atc", "SHOW max_connections"])).toEqual([0, "17"]);
-    expect(await fromInside(client.read)).toEqual([0, "kept"]);
+    expect(outcome.log).toContain("Changed the passwords inside the database.");
+    const restarted = await shows(uuid, "running:healthy");
+    expect(restarted.internal_db_url).toContain(":changed-meanwhile@");
+    expect(await fromInside(client.read)).not.toEqual([0, "kept"]);
+    const { fromInside: fromInsideAnew } = asked(client, restarted);
+    expect(await fromInsideAnew((url) => ["psql", url, "-Atc", "SHOW max_connections"])).toEqual([0, "17"]);
+    expect(await fromInsideAnew(client.read)).toEqual([0, "kept"]);
     await until(async () => (await isOpen(public_port)) || undefined);
 
     await done("PATCH", `/databases/${uuid}`, { is_public: false });
     await until(async () => !(await isOpen(public_port)) || undefined);
     expect(await show(uuid)).toMatchObject({ external_db_url: null });
-    expect(await fromInside(client.read)).toEqual([0, "kept"]);
+    expect(await fromInsideAnew(client.read)).toEqual([0, "kept"]);
 
     await done("DELETE", `/databases/${uuid}?delete_volumes=false`);
     await until(async () => (await server.rest("GET", `/databases/${uuid}`)).status === 404 || undefined);

@@ -1,4 +1,4 @@
-import { databaseReferenceText } from "@berth/core/database";
+import { databaseReferenceText, keptLogin } from "@berth/core/database";
 import type { ResourceRef } from "@berth/core/resource";
 import { printingEngine, testPlace } from "@berth/testing";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
@@ -42,6 +42,20 @@ describe("a database that is attached", () => {
     const { project_uuid, environment_name } = at.where;
     const inEnvironment = await at.own.attachments.listByEnvironment(project_uuid, environment_name, {});
     expect(inEnvironment.items.filter(({ database_uuid }) => database_uuid === db.uuid)).toEqual(both);
+  });
+
+  test("keeps the user and the password that it runs with until it has others", async () => {
+    await attach();
+    const { id = 0 } = (await at.stores.databases.find(db.uuid)) ?? {};
+    const runsWith = (postgres_user: string, postgres_password: string) =>
+      at.stores.databases.update(id, {
+        secrets: keptLogin({ postgres_user, postgres_password, postgres_db: "postgres" }),
+      });
+    await runsWith("postgres", "first-password");
+    await at.own.databases.update(db.uuid, { postgres_user: "bob", postgres_password: "second-password" });
+    expect(await realValue()).toBe(`postgres://postgres:first-password@${db.uuid}:5432/postgres`);
+    await runsWith("bob", "second-password");
+    expect(await realValue()).toBe(`postgres://bob:second-password@${db.uuid}:5432/postgres`);
   });
 
   test("keeps its references when it is renamed, by its uuid where another one has that name", async () => {

@@ -1,4 +1,4 @@
-import { engineFields, fieldValues, seenDatabase } from "@berth/core/database";
+import { asItRuns, engineFields, fieldValues, liveLogin, seenDatabase } from "@berth/core/database";
 import { databaseNameIn, referencesIn, resolveEnvs, type SharedReference } from "@berth/core/env";
 import type { DatabaseClient, DatabaseRecord, NamedDatabase, SeenVariable } from "@berth/core/ports";
 import { sql } from "kysely";
@@ -46,12 +46,11 @@ export async function namedDatabases(
   return clients.flatMap(({ resource_id, environment_id, ...client }) =>
     databases
       .filter((database) => database.environment_id === environment_id)
-      .map((database) => ({
-        resource_id,
-        client,
-        database,
-        ...(values.get(database.id) ?? { secrets: {}, is_shown_once: false }),
-      })),
+      .map((database) => {
+        const { secrets = {}, is_shown_once = false, login } = values.get(database.id) ?? {};
+        // A changed password is the database's with its next start.
+        return { resource_id, client, is_shown_once, ...asItRuns(database, secrets, login) };
+      }),
   );
 }
 
@@ -95,7 +94,9 @@ async function valuesOf(context: TeamContext, databases: readonly DatabaseRecord
       const seen = shared.filter(({ resource_id }) => resource_id === id);
       const envs = resolveEnvs(own, seen).envs.map(({ key, value }) => [key, value] as const);
       const is_shown_once = [...own, ...seen].some((one) => one.is_shown_once);
-      return [id, { secrets: fieldValues(engine, { ...secrets.get(id), ...Object.fromEntries(envs) }), is_shown_once }];
+      const kept = secrets.get(id) ?? {};
+      const values = fieldValues(engine, { ...kept, ...Object.fromEntries(envs) });
+      return [id, { secrets: values, is_shown_once, login: liveLogin(kept) }];
     }),
   );
 }

@@ -6,6 +6,7 @@ export * from "./database-change.ts";
 export * from "./database-client.ts";
 export * from "./database-engine.ts";
 export * from "./database-input.ts";
+export * from "./database-login.ts";
 export * from "./database-view.ts";
 export type * from "./engine/row.ts";
 export { PASSWORDS_UNCHANGED } from "./engine/row.ts";

@@ -3,8 +3,9 @@ import { NO_RUN_OPTIONS } from "../application/run-options.ts";
 import type { Argv } from "../argv.ts";
 import { databaseCertificate } from "../database/database-certificate.ts";
 import { databaseEngine, enginePort, engineValues } from "../database/database-engine.ts";
+import { type DatabaseLogin, loginOf } from "../database/database-login.ts";
 import { fieldValues } from "../database/database-view.ts";
-import type { DatabaseFile } from "../database/engine/row.ts";
+import type { DatabaseFile, EngineValues } from "../database/engine/row.ts";
 import { isTls } from "../database/engine/tls.ts";
 import type { DatabaseRecord, DatabaseSecrets } from "../ports/database.ts";
 import type { DeploymentRecord, EnvRecord } from "../ports/records.ts";
@@ -39,10 +40,8 @@ export function databaseSpec(subject: DatabaseSubject, artifact: Artifact): Rele
   const { database, deployment } = subject;
   const { uuid, engine, settings } = database;
   const row = databaseEngine(engine);
-  const own = subject.envs.filter(({ is_preview }) => !is_preview);
-  const kept = { ...database.fields, ...subject.secrets };
-  // Some fields are stored as variables of the database.
-  const values = engineValues(engine, { ...kept, ...fieldValues(engine, { ...kept, ...valuesOf(own) }) });
+  const own = ownEnvs(subject);
+  const values = fieldsOf(subject);
   const { argv, files = [] } = row.start(values, isTls(values) ? (databaseCertificate(subject.secrets) ?? null) : null);
   return {
     resourceUuid: uuid,
@@ -71,6 +70,20 @@ export function databaseSpec(subject: DatabaseSubject, artifact: Artifact): Rele
     container: containerOf(database, { command: argv ?? null, healthArgv: row.health(values) }),
   };
 }
+
+/** The names and passwords that its release is started with. */
+export const databaseLogin = (subject: Pick<DatabaseSubject, "database" | "secrets" | "envs">): DatabaseLogin =>
+  loginOf(subject.database.engine, fieldsOf(subject));
+
+function fieldsOf(subject: Pick<DatabaseSubject, "database" | "secrets" | "envs">): EngineValues {
+  const { engine, fields } = subject.database;
+  const kept = { ...fields, ...subject.secrets };
+  // Some fields are stored as variables of the database.
+  return engineValues(engine, { ...kept, ...fieldValues(engine, { ...kept, ...valuesOf(ownEnvs(subject)) }) });
+}
+
+const ownEnvs = ({ envs }: Pick<DatabaseSubject, "envs">): readonly EnvRecord[] =>
+  envs.filter(({ is_preview }) => !is_preview);
 
 const fileMount = (
   databaseUuid: string,

@@ -4,6 +4,7 @@ import { initScripts } from "../application/init-script.ts";
 import { replicasWanted } from "../application/replicas.ts";
 import { type Compose, parseCompose } from "../compose/parse.ts";
 import { databaseEngine } from "../database/database-engine.ts";
+import { type DatabaseLogin, liveLogin, passwordsOf } from "../database/database-login.ts";
 import type { EngineRow } from "../database/engine/row.ts";
 import { secretsInText } from "../env/secret-value.ts";
 import type { EngineCapabilities } from "../ports/engine.ts";
@@ -15,7 +16,7 @@ import type { ResourceKind } from "../resource/resource.ts";
 import type { ServiceSecrets } from "../service/service.ts";
 import type { Artifact, BuildRequest } from "./artifact.ts";
 import { type DeploymentCommand, deploymentCommand } from "./command.ts";
-import { DATABASE_STOP_GRACE_SECONDS, databaseSpec } from "./database-release.ts";
+import { DATABASE_STOP_GRACE_SECONDS, databaseLogin, databaseSpec } from "./database-release.ts";
 import { registryImages } from "./registry-image.ts";
 import type { ReleaseSpec, Upstream } from "./release.ts";
 import { portMappingsOf } from "./release-container.ts";
@@ -25,6 +26,12 @@ import { applicationSite, PLAIN_SITE, type SiteSubject } from "./site.ts";
 import { exclusiveStackReason } from "./stack-replacement.ts";
 import type { DeployInput, DeploySubject, SubjectOf } from "./subject.ts";
 import { unmappedPorts } from "./unmapped-ports.ts";
+
+interface Logins {
+  /** `undefined`: it was never started. */
+  readonly live: DatabaseLogin | undefined;
+  readonly next: DatabaseLogin;
+}
 
 type DeployedSource = Pick<DeploymentRecord, "commit" | "pull_request_id" | "git_type">;
 
@@ -61,6 +68,8 @@ export interface DeployedKind<Subject extends DeploySubject> {
     subject: Subject,
     next: ReleaseSpec,
   ): ReturnType<NonNullable<EngineRow["changePasswords"]>> | undefined;
+  /** Names and passwords of a database: those that it has, and those that its next release is started with. */
+  logins(input: Pick<DeployInput<Subject>, "subject" | "envs">): Logins | undefined;
   /** Number of replaced builds that stay on the server for rollbacks. */
   keptBuilds(subject: Subject): number;
   /** `undefined`: it has no site. */
@@ -109,6 +118,7 @@ const PLAIN = {
   hasScaleProblem: () => false,
   containers: () => undefined,
   changePasswords: () => undefined,
+  logins: () => undefined,
   isDeployedByRestart: false,
 } as const satisfies Partial<DeployedKind<DeploySubject>>;
 
@@ -177,12 +187,19 @@ const database: DeployedKind<SubjectOf<"database">> = {
   stopGraceSeconds: () => DATABASE_STOP_GRACE_SECONDS,
   commands: () => NO_COMMANDS,
   changePasswords: ({ record }, { env }) => databaseEngine(record.engine).changePasswords?.(env),
+  logins: ({ subject: { record, secrets }, envs }) => ({
+    live: liveLogin(secrets),
+    next: databaseLogin({ database: record, secrets, envs }),
+  }),
   keptBuilds: () => 0,
   site: () => undefined,
   isFirstRun: ({ record, secrets }) => record.started_at === null && initScripts(secrets.init_scripts).length > 0,
   unhealthyAdvice: "If it only needs more time, e.g. for its first start, raise health_check_retries.",
   restartCount: ({ record }) => record.restart_count,
-  secretTexts: ({ secrets }) => Object.values(secrets),
+  secretTexts: ({ record, secrets }) => [
+    ...Object.values(secrets),
+    ...passwordsOf(record.engine, liveLogin(secrets) ?? {}),
+  ],
   image: ({ record }) => record.settings.image,
   composeText: () => null,
 };

@@ -5,6 +5,7 @@ import type { RoutedPart } from "../router.ts";
 import { pause, within } from "../wait.ts";
 import { runPostCommand, runPreCommand } from "./command.ts";
 import type { StepContext } from "./context.ts";
+import { recordLogin } from "./database-passwords.ts";
 import type { Healthy } from "./health.ts";
 import { assertLease } from "./progress.ts";
 import type { Started } from "./start.ts";
@@ -34,6 +35,7 @@ export const switchTraffic: Step<StepContext, Started & Healthy, Switched> = {
     const promoted = await stores.releases.promote(lease);
     assertLease(leaseKeeper, promoted !== undefined);
     leaseKeeper.commit();
+    await recordLogin(ctx);
     const problem = await route(ctx);
     if (problem !== undefined) await giveUp(ctx, problem);
     await takeName(ctx);
