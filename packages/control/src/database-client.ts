@@ -58,14 +58,14 @@ export const databaseClients = ({ scope, stores, engineFor }: UseCaseContext) =>
 });
 
 /**
- * The client that the database's engine has, with the login that Berth knows.
+ * The client that the database's engine has, with the login that the database runs with.
  * @throws DomainError `engine.unsupported`
  */
 export async function clientOf(stores: UseCaseContext["stores"], uuid: string, use: "statements" | "terminal") {
   const database = await findDatabase(stores, uuid);
   const row = databaseEngine(database.engine);
   const [own] = await stores.databases.namedBy([database.id], [uuid]);
-  const values = engineValues(database.engine, { ...database.fields, ...own?.secrets });
+  const values = engineValues(database.engine, { ...(own?.database ?? database).fields, ...own?.secrets });
   const command = (use === "terminal" ? row.console?.(values) : undefined) ?? row.client?.(values);
   if (command === undefined) throw unsupported(row.title);
   return { database, command };

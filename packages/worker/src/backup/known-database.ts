@@ -1,6 +1,6 @@
 import { DomainError, notFound } from "@berth/core";
 import type { EngineRow, EngineValues } from "@berth/core/database";
-import { databaseEngine, engineValues } from "@berth/core/database";
+import { databaseEngine, engineValues, liveLogin } from "@berth/core/database";
 import type { DatabaseRecord, DatabaseSecrets, SystemStores } from "@berth/core/ports";
 
 export interface KnownDatabase {
@@ -21,7 +21,8 @@ export async function readDatabase(
   const { dumps } = databaseEngine(record.engine);
   if (dumps === null) throw new DomainError("engine.unsupported", "This database cannot be backed up while it runs.");
   const secrets = await databases.secrets(record.id);
-  return { record, secrets, values: engineValues(record.engine, { ...record.fields, ...secrets }), dumps };
+  const known = { ...record.fields, ...secrets, ...liveLogin(secrets) };
+  return { record, secrets, values: engineValues(record.engine, known), dumps };
 }
 
 /** Secrets that must not appear in messages. */
