@@ -1,11 +1,11 @@
 import type { SeenClusterNode } from "@berth/core/ports";
-import { printingEngine, testCluster, testPrivateKey, testUuid } from "@berth/testing";
+import { printingEngine, testApplication, testCluster, testPrivateKey, testUuid } from "@berth/testing";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { gitApplication, type World, world } from "./world.fixture.ts";
 
 let at: World;
 let head: { readonly uuid: string };
-const nodeIds = { head: testUuid(), other: testUuid(), foreign: testUuid() };
+const nodeIds = { head: testUuid(), other: testUuid(), foreign: testUuid(), shared: testUuid() };
 const changes: string[] = [];
 
 beforeAll(async () => {
@@ -16,7 +16,12 @@ beforeAll(async () => {
   });
   const cluster = {
     ...testCluster("head"),
-    nodes: async () => [seen(nodeIds.head, true), seen(nodeIds.other, false), seen(nodeIds.foreign, false)],
+    nodes: async () => [
+      seen(nodeIds.head, true),
+      seen(nodeIds.other, false),
+      seen(nodeIds.foreign, false),
+      seen(nodeIds.shared, false),
+    ],
     change: async (nodeId: string) => void changes.push(nodeId),
   };
   at = await world({ engineFor: () => ({ ...printingEngine({ replicas: true }), cluster }) });
@@ -72,6 +77,16 @@ test("a node with resources of its own is refused, since its proxy serves those"
   });
   await expect(asked(nodeIds.foreign, true)).rejects.toThrow(/^Server used has 1 resource/);
   expect(await settingOf(used.uuid)).toBe(false);
+});
+
+test("a node that runs an application of another server too is refused", async () => {
+  const app = await testApplication(at.stores, at.place, { name: "shared" });
+  await validated("second", worker(nodeIds.shared), async (uuid) => {
+    const { id: server_id = 0 } = (await at.stores.servers.find(uuid)) ?? {};
+    const [destination] = (await at.stores.destinations.list({ server_id })).items;
+    await at.stores.applicationDestinations.attach(app.id, destination?.id ?? 0);
+  });
+  await expect(asked(nodeIds.shared, true)).rejects.toThrow(/^Server second runs shared beside another server\./);
 });
 
 test("it needs the ability to write", async () => {

@@ -292,10 +292,15 @@ async function requireMayManage({ scope, stores }: UseCaseContext, server: Serve
 const headOf = async (stores: Stores, { swarm_cluster }: ServerRecord): Promise<ServerRecord | undefined> =>
   swarm_cluster === null ? undefined : await stores.servers.findById(swarm_cluster);
 
-/** @throws DomainError `resource.state` for a server with resources */
+/** @throws DomainError `resource.state` for a server with resources, also of applications that other servers run too */
 async function requireUnused(stores: Stores, server: ServerRecord): Promise<void> {
   const { total } = await stores.resources.list({ server_id: server.id }, { skip: 0, take: 1 });
-  if (total === 0) return;
-  const count = total === 1 ? "1 resource" : `${total} resources`;
-  throw new DomainError("resource.state", `Server ${server.name} has ${count}. Delete them, or use another server.`);
+  if (total > 0) {
+    const count = total === 1 ? "1 resource" : `${total} resources`;
+    throw new DomainError("resource.state", `Server ${server.name} has ${count}. Delete them, or use another server.`);
+  }
+  const [attached] = await stores.resources.listStaying(server.id, 1);
+  if (attached === undefined) return;
+  const message = `Server ${server.name} runs ${attached.name} beside another server. Remove it there first: berth app remove-server ${attached.name} ${server.name}`;
+  throw new DomainError("resource.state", message);
 }

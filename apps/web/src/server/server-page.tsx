@@ -51,7 +51,7 @@ export function ServerPage() {
         <>
           <Header server={server} />
           <Tabs
-            value={tab}
+            value={tabsOf(server).find((name) => name === tab) ?? "overview"}
             keepMounted={false}
             onChange={(next) => navigate({ to: "/servers/$uuid/{-$tab}", params: { uuid, tab: next ?? undefined } })}
           >
