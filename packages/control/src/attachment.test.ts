@@ -118,6 +118,11 @@ describe("a database that is attached", () => {
     await at.own.envs.update(app, { key: "DATABASE_URL", value: `{{ database.${name}.url }}?pool=5` });
     const detach = () => at.own.attachments.detach(db.uuid, { resource_uuid: app.uuid });
     await expect(detach()).rejects.toMatchObject({ code: "resource.in_use" });
+    await attach({ as: "SECOND_URL" });
+    const message = "Database detached. It is still named by DATABASE_URL, with more than its URL.";
+    expect(await detach()).toEqual({ message });
+    expect(await valuesOf()).toContain(`DATABASE_URL={{ database.${name}.url }}?pool=5`);
+    expect((await valuesOf()).some((one) => one.startsWith("SECOND_URL"))).toBe(false);
     await at.own.envs.update(app, { key: "DATABASE_URL", value: `{{database.${db.uuid}.url}}` });
     await detach();
     expect([await valuesOf(), (await at.own.attachments.list(db, {})).total]).toEqual([[], 0]);

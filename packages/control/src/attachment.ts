@@ -68,12 +68,12 @@ export function attachments(context: UseCaseContext) {
     },
 
     /**
-     * Also deletes the variable of previews. @throws DomainError `resource.in_use` if a variable contains more than
-     * the URL
+     * Also deletes the variable of previews. Variables that contain more than the URL stay.
+     * @throws DomainError `resource.in_use` if the named variable does, or all of them
      */
     async detach(uuid: string, { resource_uuid, as }: DatabaseDetach): Promise<{ message: string }> {
       requireAbility(scope, "write");
-      await stores.transaction(async (tx) => {
+      const kept = await stores.transaction(async (tx) => {
         const database = await findDatabaseForUpdate(tx, uuid);
         const resource = await findClient(tx, database, resource_uuid);
         const used = (await attachmentsIn(tx, database)).filter(
@@ -81,14 +81,20 @@ export function attachments(context: UseCaseContext) {
             one.database_uuid === uuid && one.resource_uuid === resource.uuid && (as === undefined || one.key === as),
         );
         if (used.length === 0) throw notFound("Attachment");
+        const mixed = new Set<string>();
         for (const { key, is_preview } of used) {
           const variable = await tx.envs.findByKey(resource.id, key, is_preview);
           if (variable === undefined) continue;
-          if (!(await namesOnly(tx, resource, variable.value, database))) throw mixed(resource, key);
-          await envs({ ...context, stores: tx }).delete(resource, variable.uuid);
+          const isUrl = await namesOnly(tx, resource, variable.value, database);
+          if (isUrl) await envs({ ...context, stores: tx }).delete(resource, variable.uuid);
+          else mixed.add(key);
         }
+        const [first] = mixed;
+        if (first !== undefined && used.every(({ key }) => mixed.has(key))) throw containsMore(resource, first);
+        return [...mixed];
       });
-      return { message: "Database detached." };
+      const rest = kept.length === 0 ? "" : ` It is still named by ${kept.join(", ")}, with more than its URL.`;
+      return { message: `Database detached.${rest}` };
     },
   };
 }
@@ -213,7 +219,7 @@ const taken = ({ name }: ResourceRecord, key: string) =>
     `${name} has a variable ${key} with another value. Delete it, or choose another name with \`as\`.`,
   );
 
-const mixed = ({ name }: ResourceRecord, key: string) =>
+const containsMore = ({ name }: ResourceRecord, key: string) =>
   new DomainError(
     "resource.in_use",
     `The variable ${key} of ${name} contains more than the database's URL. Change or delete that variable instead.`,

@@ -62,7 +62,13 @@ async function detach(session: Session, wanted: string, user: string, options: A
   const resource = await findUser(api.client, database, user);
   const sent = { uuid: database.uuid, resource_uuid: resource.uuid, ...options };
   const answer = await api.client.databases.attachments.detach.mutate(sent);
+  const left = await api.client.databases.attachments.list.query({ uuid: database.uuid });
+  const kept = [...new Set(left.flatMap((one) => (one.resource_uuid === resource.uuid ? one.key : [])))];
   output.show(answer, () => {
+    if (kept.length > 0) {
+      output.warn(`${printable(resource.name)} still names it in ${kept.map(printable).join(", ")}.`);
+      return;
+    }
     output.line(`${printable(resource.name)} does not use ${printable(database.name)} from its next deployment on.`);
   });
 }

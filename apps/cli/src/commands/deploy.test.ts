@@ -10,6 +10,13 @@ test("a folder in place of a repository's address is refused, and both that coul
   expect(ran.stderr).toContain(`berth deploy --git file://${folder.path}/site\n`);
 });
 
+test("a variable whose name is not allowed is refused before anything is made", async () => {
+  using folder = temporaryFolder({ "index.html": "" });
+  const ran = await ranWith({}, ["deploy", ".", "--name", "site", "-e", "9X=1"], { cwd: folder.path });
+  expect([ran.exitCode, ran.called]).toEqual([2, []]);
+  expect(ran.stderr).toContain("9X cannot be the name of a variable. Only letters, digits,");
+});
+
 test.each([
   ["--server", "web-2"],
   ["--environment", "staging"],

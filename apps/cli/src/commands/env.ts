@@ -177,10 +177,15 @@ export async function readVariables(
   texts: readonly string[],
   { file, mayAsk }: { readonly file: string | undefined; readonly mayAsk: boolean },
 ): Promise<readonly Variable[]> {
-  return [
+  const variables = [
     ...(file === undefined ? [] : await fromFile(session, file)),
     ...(await Promise.all(texts.map((text) => variable(session, text, mayAsk)))),
   ];
+  for (const { key } of variables) {
+    const [problem] = EnvCreate.shape.key.safeParse(key).error?.issues ?? [];
+    if (problem !== undefined) throw usage(`${printable(key)} cannot be the name of a variable. ${problem.message}`);
+  }
+  return variables;
 }
 
 interface Variable {
