@@ -82,7 +82,9 @@ export class NodeKeeper {
     const { docker, instance } = this.#options;
     const filters = { ...labelFilter(ownedLabels(instance)), scope: ["swarm"] };
     const names = (await docker.listNetworks({ filters })).map(({ Name }) => Name);
-    const hidden = await Promise.all(nodes.map(({ node }) => node && hidesNetworks(node.docker, names, instance)));
+    const hidden = await Promise.all(
+      nodes.map(({ node }) => node && answered(hidesNetworks(node.docker, names, instance))),
+    );
     return nodes.filter((_node, at) => hidden[at] === undefined);
   }
 }

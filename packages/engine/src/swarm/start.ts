@@ -6,6 +6,7 @@ import type Docker from "dockerode";
 import type { CreateServiceOptions } from "dockerode";
 import { createOptions, imageOf } from "../docker/container.ts";
 import { explain, requireWanted, startFailed } from "../docker/start.ts";
+import { answered } from "./answered.ts";
 import { type ImageNodes, imageWithFiles, onlyOn, spreadImage } from "./images.ts";
 import { ensureOverlay, hidesNetworks } from "./network.ts";
 import { type ClusterNode, clusterNodes, labelNode, type OwnNode, type SwarmNode } from "./nodes.ts";
@@ -117,7 +118,9 @@ export async function eligibleNodes(
   requireWanted(signal);
   await watch.readyNodes(true);
   const answering = await watch.answeringNodes();
-  const hidden = await Promise.all(answering.map(({ node }) => hidesNetworks(node.docker, networks, instance)));
+  const hidden = await Promise.all(
+    answering.map(({ node }) => answered(hidesNetworks(node.docker, networks, instance))),
+  );
   const nodes = answering.filter((_node, at) => hidden[at] === undefined);
   const adapters = nodes.map(({ node }) => node);
   const others = (await watch.allNodes()).filter(({ id }) => answering.every((one) => one.id !== id));
