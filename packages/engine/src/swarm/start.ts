@@ -125,17 +125,18 @@ export async function eligibleNodes(
   const adapters = nodes.map(({ node }) => node);
   const others = (await watch.allNodes()).filter(({ id }) => answering.every((one) => one.id !== id));
   const [source] = adapters;
-  const leftOut = new Set<string>();
+  const hiding: string[] = [];
   for (const [at, { id, node }] of answering.entries()) {
     const name = hidden[at];
     if (name === undefined) continue;
-    leftOut.add(id);
+    hiding.push(id);
     onLine(
       `Leaves out ${node.name}, which has a network ${name} of its own in use. Delete what runs on the server itself, or use another destination`,
       "stdout",
     );
   }
   if (source === undefined) throw new DomainError("deploy.start_failed", NO_NODE);
+  const leftOut = new Set(hiding);
   /** @returns Conditions for tasks. */
   async function conditions(): Promise<readonly string[]> {
     const label = readyLabel(instance);
@@ -151,7 +152,7 @@ export async function eligibleNodes(
       leftOut.add(id);
       onLine(`Leaves out ${others.find((node) => node.id === id)?.name ?? hostname}, which does not answer`, "stdout");
     }
-    const absent = new Set([...ready.map(({ id }) => id), ...leftOut]);
+    const absent = new Set([...ready.map(({ id }) => id), ...hiding]);
     return [`node.labels.${label}==yes`, ...[...absent].map((id) => `node.id!=${id}`)];
   }
   return {
