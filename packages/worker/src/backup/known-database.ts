@@ -1,6 +1,6 @@
 import { DomainError, notFound } from "@berth/core";
 import type { EngineRow, EngineValues } from "@berth/core/database";
-import { databaseEngine, engineValues, liveLogin } from "@berth/core/database";
+import { databaseEngine, engineValues, liveLogin, passwordsOf } from "@berth/core/database";
 import type { DatabaseRecord, DatabaseSecrets, SystemStores } from "@berth/core/ports";
 
 export interface KnownDatabase {
@@ -26,7 +26,9 @@ export async function readDatabase(
 }
 
 /** Secrets that must not appear in messages. */
-export const textsToHide = ({ secrets }: KnownDatabase): readonly string[] =>
-  Object.values(secrets).filter((secret) => secret.length >= HIDDEN_LENGTH_MIN);
+export const textsToHide = ({ record, secrets }: KnownDatabase): readonly string[] =>
+  [...Object.values(secrets), ...passwordsOf(record.engine, liveLogin(secrets) ?? {})].filter(
+    (secret) => secret.length >= HIDDEN_LENGTH_MIN,
+  );
 
 const HIDDEN_LENGTH_MIN = 4;
