@@ -1,6 +1,7 @@
-import { DomainError } from "@berth/core";
-import { type ApplicationSettings, replicasMost, scalesByRequests } from "@berth/core/application";
+import { DomainError, invalid } from "@berth/core";
+import { type ApplicationSettings, dataProblems, replicasMost, scalesByRequests } from "@berth/core/application";
 import type { ApplicationRecord, ServerRecord, Stores } from "@berth/core/ports";
+import { ENGINES } from "@berth/core/server";
 import { isServerData } from "@berth/core/storage";
 import {
   requireBuildPack,
@@ -8,7 +9,6 @@ import {
   requireLeader,
   requirePlacement,
   requireReachableSource,
-  requireReplicable,
   requireReplicas,
   requireRequestCounts,
 } from "./application-support.ts";
@@ -44,7 +44,10 @@ export async function requireOnEachServer(
       await requireContainerPowers(context, next.custom_docker_run_options, server);
     if (isNew.buildPack) await requireBuildPack(context, next.build_pack, current.source, server);
     if (isNew.replicas) await requireReplicas(context, most, server);
-    if (isNew.replicas) await requireReplicable(stores, current, next, server);
+    if (isNew.replicas && ENGINES[server.engine].isCluster) {
+      const problems = dataProblems(next, await dataPathsOf(stores, current));
+      if (Object.keys(problems).length > 0) throw invalid(problems);
+    }
     if (isNew.replicas && current.desired_state === "running") await requireLeader(context, server);
     if (isNew.placement) await requirePlacement(context, next, server);
     if (isNew.requests) requireRequestCounts(next, server);
@@ -62,10 +65,15 @@ export async function serversOf(
   return servers.filter((server) => server !== undefined);
 }
 
+/** Where it mounts data that lies on its server. */
+async function dataPathsOf(stores: Stores, { id }: Pick<ApplicationRecord, "id">): Promise<readonly string[]> {
+  const { items } = await stores.storages.list(id);
+  return items.filter(isServerData).map(({ mount_path }) => mount_path);
+}
+
 /** @throws DomainError `resource.state` if it has something that only one server can have */
 export async function requireShareable(tx: Stores, { id, name, settings }: ApplicationRecord): Promise<void> {
-  const { items } = await tx.storages.list(id);
-  const paths = items.filter(isServerData).map(({ mount_path }) => mount_path);
+  const paths = await dataPathsOf(tx, { id });
   if (paths.length > 0) {
     const sentence = `Application ${name} stores data in ${paths.join(", ")}, which several servers cannot share. Store it in a database or an object storage first.`;
     throw new DomainError("resource.state", sentence);

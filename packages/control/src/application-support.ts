@@ -5,13 +5,11 @@ import {
   type BuildPack,
   isLocalHost,
   readRunOptions,
-  replicasMost,
   scalesByRequests,
 } from "@berth/core/application";
 import type { ApplicationRecord, EngineCapabilities, ServerRecord, Stores } from "@berth/core/ports";
-import { countsAnswers, ENGINES, isOnOwnMachine } from "@berth/core/server";
+import { countsAnswers, isOnOwnMachine } from "@berth/core/server";
 import { loginOrigin, parseGitUrl, requireLoginOrigin } from "@berth/core/source";
-import { isServerData } from "@berth/core/storage";
 import { requireOperator, type Scope } from "@berth/core/team";
 import type { UseCaseContext } from "./context.ts";
 
@@ -35,25 +33,6 @@ export async function requireBuildPack(
   }
   const { capabilities, kind } = await engineFor(server);
   if (!capabilities.build_packs.includes(buildPack)) throw unsupported(buildPack, kind, server.name, capabilities);
-}
-
-/** @throws DomainError `request.invalid` for several containers on a cluster with data that is on one of its nodes */
-export async function requireReplicable(
-  stores: Stores,
-  { id }: Pick<ApplicationRecord, "id">,
-  next: ApplicationSettings,
-  server: ServerRecord,
-): Promise<void> {
-  if (!ENGINES[server.engine].isCluster || replicasMost(next) === 1) return;
-  const { items } = await stores.storages.list(id);
-  const paths = items.filter(isServerData).map(({ mount_path }) => mount_path);
-  if (paths.length === 0) return;
-  const field = next.replicas > 1 ? "replicas" : "autoscaling_replicas_max";
-  throw invalid({
-    [field]: [
-      `Must be 1: the data of ${paths.join(", ")} is on one node of the cluster. Store it in a database or an object storage first.`,
-    ],
-  });
 }
 
 /** @throws DomainError `engine.unsupported` if the server's engine cannot run several containers of an application */

@@ -25,18 +25,31 @@ type Settings = Pick<
 
 /** Why an application with these settings cannot have several containers, by field; empty when it can. */
 export function replicaProblems(settings: Settings): Readonly<Record<string, readonly string[]>> {
-  if (replicasMost(settings) === 1) return {};
-  const problem = problemOf(settings);
-  const field = settings.replicas > 1 ? "replicas" : "autoscaling_replicas_max";
-  return problem === undefined ? {} : { [field]: [`Must be 1: ${problem}`] };
+  return severalProblems(settings, problemOf(settings));
 }
 
+/**
+ * The same for an application on a cluster.
+ * @param paths Where it mounts data, which is on one node.
+ */
+export const dataProblems = (settings: Replicated, paths: readonly string[]): ReturnType<typeof replicaProblems> =>
+  severalProblems(
+    settings,
+    paths.length === 0
+      ? undefined
+      : `the data of ${paths.join(", ")} is on one node of the cluster. Store it in a database or an object storage first.`,
+  );
+
+function severalProblems(settings: Replicated, problem: string | undefined): ReturnType<typeof replicaProblems> {
+  if (replicasMost(settings) === 1 || problem === undefined) return {};
+  const field = settings.replicas > 1 ? "replicas" : "autoscaling_replicas_max";
+  return { [field]: [`Must be 1: ${problem}`] };
+}
+
+type Replicated = Pick<ApplicationSettings, "replicas" | "autoscaling_enabled" | "autoscaling_replicas_max">;
+
 /** The most containers that it may have. */
-export const replicasMost = ({
-  replicas,
-  autoscaling_enabled,
-  autoscaling_replicas_max,
-}: Pick<ApplicationSettings, "replicas" | "autoscaling_enabled" | "autoscaling_replicas_max">): number =>
+export const replicasMost = ({ replicas, autoscaling_enabled, autoscaling_replicas_max }: Replicated): number =>
   autoscaling_enabled ? Math.max(replicas, autoscaling_replicas_max) : replicas;
 
 function problemOf(settings: Settings): string | undefined {
