@@ -1,4 +1,4 @@
-import { type ClusterNode, ingressAddresses, toleranceWarning } from "@berth/core/server";
+import { type ClusterNode, ingressAddresses, labelTexts, toleranceWarning } from "@berth/core/server";
 import { cell, type Output } from "./output.ts";
 import { printable } from "./printable.ts";
 
@@ -24,7 +24,7 @@ export function showNodes(output: Output, nodes: readonly ClusterNode[]): void {
     if (running.length > 0) output.line(`On ${nameOf(node)}: ${running.join(", ")}`);
     if (node.data_of.length > 0) output.line(`Data on ${nameOf(node)} alone: ${dataOf(node)}`);
     const labels = labelsOf(node);
-    if (labels.length > 0) output.line(`Labels of ${nameOf(node)}: ${labels.join(", ")}`);
+    if (labels !== "") output.line(`Labels of ${nameOf(node)}: ${labels}`);
   }
   sayWhereToPoint(output, nodes);
   warnOfTolerance(output, nodes);
@@ -37,10 +37,7 @@ export function warnOfTolerance(output: Output, nodes: readonly ClusterNode[]): 
 
 export const dataOf = ({ data_of }: ClusterNode) => data_of.map(({ name }) => printable(name)).join(", ");
 
-export const labelsOf = ({ labels }: ClusterNode) =>
-  Object.entries(labels)
-    .map(([name, value]) => printable(value === "" ? name : `${name}=${value}`))
-    .toSorted();
+export const labelsOf = ({ labels }: ClusterNode) => labelTexts(labels).map(printable).join(", ");
 
 const loadText = ({ load_average, cpus }: ClusterNode) =>
   load_average === null ? "-" : `${load_average.toFixed(1)}${cpus === null ? "" : ` of ${cpus}`}`;

@@ -5,6 +5,7 @@ import {
   type ClusterNode,
   type ClusterNodeUpdate,
   ENGINES,
+  readLabel,
 } from "@berth/core/server";
 import type { Command } from "commander";
 import { choose, matchingCandidates } from "../choose.ts";
@@ -211,15 +212,15 @@ async function labelled(
     throw usage("No label to set. Type for example: berth cluster label NODE zone=a, or --remove zone");
   }
   const set = pairs.map((pair) => {
-    const [, name = "", value] = /^([^=]+)=(.+)$/s.exec(pair) ?? [];
-    if (value === undefined) throw usage(`${printable(pair)} is not a label. Type NAME=VALUE, such as zone=a`);
-    return [name, value] as const;
+    const label = readLabel(pair);
+    if (label === undefined) throw usage(`${printable(pair)} is not a label. Type NAME=VALUE, such as zone=a`);
+    return label;
   });
   const labels = Object.fromEntries([...set, ...removed.map((name) => [name, null] as const)]);
   const { node } = await changedNode(session, wanted, options, { labels });
   output.show(node, () => {
     const all = labelsOf(node);
-    output.line(all.length === 0 ? `${nameOf(node)} has no labels.` : `Labels of ${nameOf(node)}: ${all.join(", ")}`);
+    output.line(all === "" ? `${nameOf(node)} has no labels.` : `Labels of ${nameOf(node)}: ${all}`);
   });
 }
 

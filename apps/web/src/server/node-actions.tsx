@@ -1,9 +1,10 @@
 import { Group } from "@mantine/core";
+import { useMemo } from "react";
 import { client } from "../api/client.ts";
 import { ActionButton, DangerButton, notify } from "../parts/action.tsx";
 import { EditButton } from "../parts/edit-button.tsx";
 import type { Values } from "../parts/form.tsx";
-import { LabelLines, labelChange, labelLines } from "./node-labels.ts";
+import { labelChange, labelLines, labelText } from "./node-labels.ts";
 import type { Node } from "./node-state.ts";
 
 /** @param uuid Uuid of the server that manages the cluster. */
@@ -14,6 +15,7 @@ export function NodeActions({ uuid, node }: { readonly uuid: string; readonly no
   const name = node.server_name ?? node.hostname;
   const { server_uuid, labels } = node;
   const isOther = server_uuid !== null && server_uuid !== uuid;
+  const schema = useMemo(() => labelLines(labels), [labels]);
   // Also for a text that is being typed, which may break the rules.
   const changeOf = (sent: Values) => ({
     labels: "labels" in sent ? labelChange(labels, typeof sent.labels === "string" ? sent.labels : null) : {},
@@ -60,9 +62,9 @@ export function NodeActions({ uuid, node }: { readonly uuid: string; readonly no
       <EditButton
         aria-label={`Labels of ${name}`}
         title={`Labels: ${name}`}
-        schema={LabelLines}
+        schema={schema}
         groups={[{ fields: ["labels"] }]}
-        values={{ labels: labelLines(labels) }}
+        values={{ labels: labelText(labels) }}
         operation="clusterNodes.update"
         inputOf={(sent) => ({ ...input, ...changeOf(sent) })}
         submitLabel="Save labels"

@@ -1,4 +1,4 @@
-import { ingressAddresses, lossTolerated } from "@berth/core/server";
+import { ingressAddresses, labelTexts, lossTolerated } from "@berth/core/server";
 import { Group, Stack, Text } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { client, queryClient, trpc } from "../api/client.ts";
@@ -10,7 +10,6 @@ import { type Column, DataTable } from "../parts/table.tsx";
 import { ResourceLink } from "../resource/resource-link.tsx";
 import { JoinCluster } from "./cluster-forms.tsx";
 import { NodeActions } from "./node-actions.tsx";
-import { labelLines } from "./node-labels.ts";
 import { type Node, nodeState } from "./node-state.ts";
 
 /** @param uuid Uuid of the server that manages the cluster. */
@@ -32,7 +31,7 @@ export function NodesSection({ uuid }: { readonly uuid: string }) {
             {server_name === null ? "Not a server of Berth's: it gets no containers. Add it as a server." : address}
           </Text>
           <Text size="xs" c="dimmed" className="break mono">
-            {labelLines(labels).replaceAll("\n", ", ")}
+            {labelTexts(labels).join(", ")}
           </Text>
         </>
       ),

@@ -134,7 +134,7 @@ test.each<[object, string | undefined]>([
   [{ zone: "a,b" }, "no constraint could name"],
   [{ zone: "a\nb" }, "no constraint could name"],
   [{ zone: " a" }, "no constraint could name"],
-  [{ zone: "" }, "no constraint could name"],
+  [{ zone: "" }, undefined],
   [{ zone: "a".repeat(256) }, "Too big"],
   [Object.fromEntries(Array.from({ length: 51 }, (_none, at) => [`l${at}`, "a"])), "at most 50 labels"],
 ])("labels of a node are %j: %s", (labels, problem) => {
