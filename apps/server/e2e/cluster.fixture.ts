@@ -1,4 +1,4 @@
-import { type DockerFixture, type SwarmServer, startSwarm, until } from "@berth/testing";
+import { type DockerFixture, type SwarmServer, startServerContainer, startSwarm, until } from "@berth/testing";
 import { CRASHING, type CrashInstallation } from "./crash.fixture.ts";
 import { keptBy, placedComposeApplication } from "./placed-compose.fixture.ts";
 import { type PlacedResource, placedApplication } from "./placed-resource.fixture.ts";
@@ -21,6 +21,17 @@ export interface ClusterOptions {
   readonly env?: Readonly<Record<string, string>>;
   /** Images that the manager has. */
   readonly images?: readonly string[];
+}
+
+/** A server of Berth's with two machines, `node-1` and `node-2`, of which a cluster can be made. */
+export async function twoMachines(docker: DockerFixture) {
+  const [server, first, second] = await Promise.all([
+    testServer(),
+    startServerContainer(docker),
+    startServerContainer(docker),
+  ]);
+  const uuids = await Promise.all([sshServer(server, first, "node-1"), sshServer(server, second, "node-2")]);
+  return { server, machines: [first, second] as const, uuids };
 }
 
 export async function testCluster(docker: DockerFixture, options: ClusterOptions = {}): Promise<TestCluster> {

@@ -1,8 +1,8 @@
 import type { ClusterNode } from "@berth/core/server";
-import { describeDocker, eventually, SERVER_IMAGE, type ServerContainer, startServerContainer } from "@berth/testing";
+import { describeDocker, eventually, SERVER_IMAGE, type ServerContainer } from "@berth/testing";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { sshServer } from "./seen-server.fixture.ts";
-import { type TestServer, testServer } from "./server.fixture.ts";
+import { twoMachines } from "./cluster.fixture.ts";
+import type { TestServer } from "./server.fixture.ts";
 
 describeDocker("a cluster that is made of servers", [SERVER_IMAGE, "caddy:2", "busybox:stable"], (docker) => {
   let server: TestServer;
@@ -10,12 +10,7 @@ describeDocker("a cluster that is made of servers", [SERVER_IMAGE, "caddy:2", "b
   let uuids: readonly [string, string];
 
   beforeAll(async () => {
-    [server, ...machines] = await Promise.all([
-      testServer(),
-      startServerContainer(docker),
-      startServerContainer(docker),
-    ]);
-    uuids = await Promise.all([sshServer(server, machines[0], "node-1"), sshServer(server, machines[1], "node-2")]);
+    ({ server, machines, uuids } = await twoMachines(docker));
   });
   afterAll(async () => {
     await server?.dispose();

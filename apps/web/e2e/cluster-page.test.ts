@@ -1,8 +1,8 @@
-import { describeDocker, hasChromium, SERVER_IMAGE, type ServerContainer, startServerContainer } from "@berth/testing";
+import { describeDocker, hasChromium, SERVER_IMAGE, type ServerContainer } from "@berth/testing";
 import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { sshServer } from "../../server/e2e/seen-server.fixture.ts";
-import { type TestServer, testServer } from "../../server/e2e/server.fixture.ts";
+import { twoMachines } from "../../server/e2e/cluster.fixture.ts";
+import type { TestServer } from "../../server/e2e/server.fixture.ts";
 import { openBrowser, problemsOfPages, signIn, visit } from "./browser.fixture.ts";
 
 describeDocker("a cluster in the dashboard", [SERVER_IMAGE, "caddy:2", "busybox:stable"], (docker) => {
@@ -12,12 +12,7 @@ describeDocker("a cluster in the dashboard", [SERVER_IMAGE, "caddy:2", "busybox:
   let uuids: readonly [string, string];
 
   beforeAll(async () => {
-    [server, ...machines] = await Promise.all([
-      testServer(),
-      startServerContainer(docker),
-      startServerContainer(docker),
-    ]);
-    uuids = await Promise.all([sshServer(server, machines[0], "node-1"), sshServer(server, machines[1], "node-2")]);
+    ({ server, machines, uuids } = await twoMachines(docker));
     browser = await openBrowser();
   });
   afterAll(async () => {
