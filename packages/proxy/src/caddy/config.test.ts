@@ -81,6 +81,13 @@ describe("what Caddy is told", () => {
     ]);
   });
 
+  it("proves names of a cluster by requests alone, which every node passes on", () => {
+    const sites = [routed("a", { routes: [{ host: "a.com", path: "/", isHttps: true }] })];
+    expect(config(sites, { spansMachines: true }).apps.tls.automation?.policies).toEqual([
+      { subjects: ["a.com"], issuers: [{ module: "acme", challenges: { "tls-alpn": { disabled: true } } }] },
+    ]);
+  });
+
   it("believes proxies before this one where they are set, and else nobody", () => {
     expect(config([]).apps.http.servers.http).not.toHaveProperty("trusted_proxies");
     expect(config([], { trustedProxies: ["10.0.0.0/8"] }).apps.http.servers.http).toMatchObject({

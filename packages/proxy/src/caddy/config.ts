@@ -147,7 +147,7 @@ function handlersOf(one: HostRoute, isSecure: boolean, settings: ProxySettings):
 
 function tlsApp(
   hosts: Hosts,
-  { tls, issuesCertificates = true }: ProxySettings,
+  { tls, issuesCertificates = true, spansMachines }: ProxySettings,
   certificates: readonly OwnCertificate[],
 ) {
   const secure = [...hosts].filter(([, routes]) => routes.some(({ route }) => route.isHttps === true));
@@ -158,7 +158,7 @@ function tlsApp(
   const outer = names.filter((name) => !inner.includes(name));
   const policies = [
     ...(inner.length > 0 ? [{ subjects: inner, issuers: [{ module: "internal" }] }] : []),
-    ...(outer.length > 0 ? [{ subjects: outer, ...issuersOf(tls) }] : []),
+    ...(outer.length > 0 ? [{ subjects: outer, ...issuersOf(tls, spansMachines) }] : []),
   ];
   return {
     certificates: {
@@ -169,14 +169,16 @@ function tlsApp(
   };
 }
 
-/** Without settings, Caddy's default: two public authorities, one after the other. */
-function issuersOf({ email, acmeDirectory, acmeRoot }: ProxySettings["tls"]) {
-  if (email === undefined && acmeDirectory === undefined) return {};
+/** Without settings, Caddy's default: a public authority. */
+function issuersOf({ email, acmeDirectory, acmeRoot }: ProxySettings["tls"], spansMachines = false) {
+  if (email === undefined && acmeDirectory === undefined && !spansMachines) return {};
   const acme = {
     module: "acme",
     ...(email && { email }),
     ...(acmeDirectory && { ca: acmeDirectory }),
     ...(acmeRoot && { trusted_roots_pem_files: [CADDY_PATHS.acmeRoot] }),
+    // The authority may ask another node, which can pass requests on to this proxy, but no TLS handshake.
+    ...(spansMachines && { challenges: { "tls-alpn": { disabled: true } } }),
   };
   return { issuers: [acme] };
 }
